@@ -1,0 +1,226 @@
+package agent
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+)
+
+// chunkBytes is how much one chunk of the log holds before the next is opened. A reader decodes
+// from the start of a chunk, so it is also the most that a replay decodes for nothing.
+const chunkBytes = 32 << 10
+
+// Log keeps every record of the run for as long as the agent lives, so that a conductor that
+// comes back after a crash can read again from any sequence number.
+//
+// Samples, one a second, are most of it. They are packed to a few bytes (times as differences,
+// counts as varints: at most 16 bytes an operation); the rest is kept as protobuf. Twenty-four
+// hours of two operations stay under 8 MiB (TestLogBudget).
+type Log struct {
+	mu      sync.Mutex
+	chunks  []chunk
+	steps   []*agentapi.StepKey
+	last    uint64
+	changed chan struct{}
+}
+
+// chunk is a run of records. Sample times in it are differences, starting from zero, so that each
+// chunk can be decoded alone.
+type chunk struct {
+	first uint64
+	data  []byte
+	clock int64
+}
+
+const (
+	entrySample  = 's'
+	entryMessage = 'm'
+)
+
+// Append gives the record the next sequence number, keeps it and wakes the readers.
+func (l *Log) Append(record *agentapi.Record) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	step := l.stepIndex(record.GetStep())
+	if n := len(l.chunks); n == 0 || len(l.chunks[n-1].data) >= chunkBytes {
+		l.chunks = append(l.chunks, chunk{first: l.last + 1, data: make([]byte, 0, chunkBytes+512)})
+	}
+	current := &l.chunks[len(l.chunks)-1]
+	if sample := record.GetSample(); sample != nil {
+		current.appendSample(step, sample)
+	} else if err := current.appendMessage(step, record); err != nil {
+		return err
+	}
+	l.last++
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
+	return nil
+}
+
+// Last is the newest sequence number; 0 before the first record.
+func (l *Log) Last() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
+// SizeBytes is the memory that the records take.
+func (l *Log) SizeBytes() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	size := 0
+	for _, c := range l.chunks {
+		size += cap(c.data)
+	}
+	return size
+}
+
+// Since returns the records after a sequence number, up to the end of the chunk that holds the
+// first of them; call again with the last one's number for more.
+func (l *Log) Since(sequence uint64) ([]*agentapi.Record, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := len(l.chunks) - 1; i >= 0; i-- {
+		if c := l.chunks[i]; c.first <= sequence+1 {
+			records, err := l.decode(c, sequence)
+			if err != nil || len(records) > 0 || i == len(l.chunks)-1 {
+				return records, err
+			}
+			return l.decode(l.chunks[i+1], sequence)
+		}
+	}
+	return nil, nil
+}
+
+// Wait returns when there is a record after the sequence number, or the context ends.
+func (l *Log) Wait(ctx context.Context, sequence uint64) error {
+	for {
+		l.mu.Lock()
+		if l.last > sequence {
+			l.mu.Unlock()
+			return nil
+		}
+		if l.changed == nil {
+			l.changed = make(chan struct{})
+		}
+		changed := l.changed
+		l.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// stepIndex interns a step: the log names each one once.
+func (l *Log) stepIndex(key *agentapi.StepKey) uint64 {
+	for i := len(l.steps) - 1; i >= 0; i-- {
+		if l.steps[i].GetId() == key.GetId() && l.steps[i].GetAttempt() == key.GetAttempt() {
+			return uint64(i)
+		}
+	}
+	l.steps = append(l.steps, &agentapi.StepKey{Id: key.GetId(), Attempt: key.GetAttempt()})
+	return uint64(len(l.steps) - 1)
+}
+
+func (c *chunk) appendSample(step uint64, sample *agentapi.Sample) {
+	c.data = append(c.data, entrySample)
+	c.data = binary.AppendUvarint(c.data, step)
+	c.data = binary.AppendVarint(c.data, sample.GetStartNanoseconds()-c.clock)
+	c.data = binary.AppendVarint(c.data, sample.GetEndNanoseconds()-sample.GetStartNanoseconds())
+	c.clock = sample.GetEndNanoseconds()
+	flags := uint64(len(sample.GetCounts())) << 1
+	if sample.GetWarmUp() {
+		flags |= 1
+	}
+	c.data = binary.AppendUvarint(c.data, flags)
+	for _, count := range sample.GetCounts() {
+		c.data = append(c.data, byte(count.GetOperation()))
+		c.data = binary.AppendUvarint(c.data, count.GetBytes())
+		c.data = binary.AppendUvarint(c.data, count.GetOperations())
+	}
+}
+
+func (c *chunk) appendMessage(step uint64, record *agentapi.Record) error {
+	bare := &agentapi.Record{Entry: record.GetEntry()}
+	message, err := proto.Marshal(bare)
+	if err != nil {
+		return fmt.Errorf("keep a record of step %s: %w", record.GetStep().GetId(), err)
+	}
+	c.data = append(c.data, entryMessage)
+	c.data = binary.AppendUvarint(c.data, step)
+	c.data = binary.AppendUvarint(c.data, uint64(len(message)))
+	c.data = append(c.data, message...)
+	return nil
+}
+
+// decode returns the records of one chunk after a sequence number.
+func (l *Log) decode(c chunk, after uint64) ([]*agentapi.Record, error) {
+	reader := chunkReader{data: c.data}
+	var records []*agentapi.Record
+	for sequence := c.first; len(reader.data) > 0; sequence++ {
+		record, err := reader.next()
+		if err != nil {
+			return nil, fmt.Errorf("read record %d of the log: %w", sequence, err)
+		}
+		if sequence <= after {
+			continue
+		}
+		record.Sequence = sequence
+		record.Step = l.steps[reader.step]
+		records = append(records, record)
+	}
+	return records, nil
+}
+
+// chunkReader walks over the records of a chunk.
+type chunkReader struct {
+	data  []byte
+	clock int64
+	step  uint64
+}
+
+func (r *chunkReader) next() (*agentapi.Record, error) {
+	kind := r.data[0]
+	r.data = r.data[1:]
+	r.step = r.unsigned()
+	if kind == entryMessage {
+		length := r.unsigned()
+		record := &agentapi.Record{}
+		err := proto.Unmarshal(r.data[:length], record)
+		r.data = r.data[length:]
+		return record, err
+	}
+	start := r.clock + r.signed()
+	r.clock = start + r.signed()
+	flags := r.unsigned()
+	sample := &agentapi.Sample{StartNanoseconds: start, EndNanoseconds: r.clock, WarmUp: flags&1 == 1}
+	for range flags >> 1 {
+		count := &agentapi.OperationCount{Operation: uint32(r.data[0])}
+		r.data = r.data[1:]
+		count.Bytes = r.unsigned()
+		count.Operations = r.unsigned()
+		sample.Counts = append(sample.Counts, count)
+	}
+	return &agentapi.Record{Entry: &agentapi.Record_Sample{Sample: sample}}, nil
+}
+
+func (r *chunkReader) unsigned() uint64 {
+	value, n := binary.Uvarint(r.data)
+	r.data = r.data[n:]
+	return value
+}
+
+func (r *chunkReader) signed() int64 {
+	value, n := binary.Varint(r.data)
+	r.data = r.data[n:]
+	return value
+}

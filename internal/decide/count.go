@@ -1,0 +1,85 @@
+package decide
+
+import "slices"
+
+// counts sorts the clients of an attempt by how far they are. Lost clients are in none of them.
+type counts struct {
+	absent, loading, loaded, running, ended []ClientKey
+	failed                                  []failedClient
+}
+
+type failedClient struct {
+	key     ClientKey
+	failure Failure
+}
+
+func (s Snapshot) count(step Step, attempt Attempt) counts {
+	var c counts
+	for _, client := range s.Clients {
+		if client.Connection == Lost || client.Connection == Finished || !step.Takes(client.Key) {
+			continue
+		}
+		part, known := client.Attempts[attempt]
+		if !known {
+			c.absent = append(c.absent, client.Key)
+			continue
+		}
+		if part.Failed != nil {
+			c.failed = append(c.failed, failedClient{client.Key, *part.Failed})
+		}
+		switch part.Progress {
+		case Loading:
+			c.loading = append(c.loading, client.Key)
+		case Loaded:
+			c.loaded = append(c.loaded, client.Key)
+		case Running:
+			c.running = append(c.running, client.Key)
+		case Refused, Ended:
+			c.ended = append(c.ended, client.Key)
+		}
+	}
+	return c
+}
+
+// live is the clients on which the attempt is loaded or running.
+func (s Snapshot) live(step Step, attempt Attempt) []ClientKey {
+	c := s.count(step, attempt)
+	return slices.Concat(c.loaded, c.running)
+}
+
+// touched says whether any client, lost ones included, knows of the attempt.
+func (s Snapshot) touched(step Step, attempt Attempt) bool {
+	return slices.ContainsFunc(s.Clients, func(c Client) bool {
+		_, known := c.Attempts[attempt]
+		return known && step.Takes(c.Key)
+	})
+}
+
+func (s Snapshot) having(connection Connection) []Client {
+	var found []Client
+	for _, c := range s.Clients {
+		if c.Connection == connection {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+func (s Snapshot) everyTargetHasClient(step Step) bool {
+	for _, target := range step.Targets {
+		if !slices.ContainsFunc(s.Clients, func(c Client) bool {
+			return c.Key.Target == target && c.Connection == Ready
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+func keys(clients []Client) []ClientKey {
+	var found []ClientKey
+	for _, c := range clients {
+		found = append(found, c.Key)
+	}
+	return found
+}

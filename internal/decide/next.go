@@ -1,0 +1,209 @@
+package decide
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Next returns what to do now. It never returns an action that was carried out already, unless
+// nothing shows that it was.
+func Next(s Snapshot, now time.Time) Action {
+	step, begun := s.current()
+	switch {
+	case step == nil, s.Failure != nil, s.Cancel != nil:
+		return s.windUp(step, begun, now)
+	case !s.FinishSent.IsZero():
+		return s.finish(now)
+	}
+	if action, pending := s.meet(*step, begun, now); pending {
+		return action
+	}
+	return s.run(*step, begun, now)
+}
+
+// current is the first step without a recorded result; nil when all have one.
+func (s Snapshot) current() (*Step, Record) {
+	for i := range s.Steps {
+		if record := s.Records[s.Steps[i].ID]; !record.Done {
+			return &s.Steps[i], record
+		}
+	}
+	return nil, Record{}
+}
+
+// meet brings every client to be ready, replaces lost ones by policy, and gives up where it must.
+func (s Snapshot) meet(step Step, record Record, now time.Time) (Action, bool) {
+	if lost := s.having(Lost); len(lost) > 0 {
+		if action, pending := s.lose(lost, step, record); pending {
+			return action, true
+		}
+	}
+	if unfit := s.having(Unfit); len(unfit) > 0 {
+		first := unfit[0]
+		return Action{Kind: Fail, Failure: &Failure{Reason: first.Reason,
+			Message: fmt.Sprintf("client %s cannot take part: %s", first.Key, first.Message)}}, true
+	}
+	connecting := s.having(Connecting)
+	if len(connecting) == 0 {
+		return Action{}, false
+	}
+	latest := s.Begun.Add(s.Policy.StartTimeout)
+	if s.started(connecting) {
+		// A replacement gets the whole time again, from when its step was last begun.
+		latest = latest.Add(record.Deadline.Sub(s.Begun))
+	}
+	if now.Before(latest) {
+		return Action{Kind: Wait, Until: latest}, true
+	}
+	var why []string
+	for _, c := range connecting {
+		why = append(why, fmt.Sprintf("%s (%s)", c.Key, orUnknown(c.Message)))
+	}
+	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonStartTimeout,
+		Message: fmt.Sprintf("after %s these clients were not ready: %s",
+			s.Policy.StartTimeout, strings.Join(why, ", "))}}, true
+}
+
+// started says whether any of the clients is a replacement.
+func (s Snapshot) started(clients []Client) bool {
+	for _, c := range clients {
+		if c.Replacements > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// lose applies the policy to lost clients; false means that the run goes on without them.
+func (s Snapshot) lose(lost []Client, step Step, record Record) (Action, bool) {
+	attempt := Attempt{Step: step.ID, Number: record.Attempt}
+	switch s.Policy.OnLoss {
+	case ContinueDegraded:
+		if len(s.having(Ready)) > 0 && s.everyTargetHasClient(step) {
+			return Action{}, false
+		}
+	case RestartStep:
+		if action, pending := s.restart(lost, step, record, attempt); pending {
+			return action, true
+		}
+	case FailRun:
+	}
+	first := lost[0]
+	message := fmt.Sprintf("client %s was lost: %s", first.Key, orUnknown(first.Message))
+	if s.Policy.OnLoss == RestartStep {
+		message += fmt.Sprintf("; it had been replaced %d times, the most that maxRestarts allows", first.Replacements)
+	}
+	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonClientLost, Message: message}}, true
+}
+
+// restart stops what is left of the attempt, counts a new one, and replaces the lost clients.
+// False means that a client was replaced too often.
+func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attempt) (Action, bool) {
+	for _, c := range lost {
+		if c.Replacements >= s.Policy.MaxRestarts {
+			return Action{}, false
+		}
+	}
+	if live := s.live(step, attempt); len(live) > 0 {
+		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: record.Deadline.Add(s.Policy.StopGrace)}, true
+	}
+	if !record.Start.IsZero() || s.touched(step, attempt) {
+		return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}, Clients: keys(lost)}, true
+	}
+	return Action{Kind: Replace, Clients: keys(lost)}, true
+}
+
+// run brings one step from nothing to its recorded result.
+func (s Snapshot) run(step Step, record Record, now time.Time) Action {
+	attempt := Attempt{Step: step.ID, Number: record.Attempt}
+	counts := s.count(step, attempt)
+	switch {
+	case len(counts.failed) > 0:
+		return s.abandon(step, record, attempt, counts)
+	case len(counts.absent) > 0:
+		return Action{Kind: Load, Attempt: attempt, Clients: counts.absent}
+	case len(counts.loading) > 0:
+		return Action{Kind: Wait}
+	case len(counts.loaded) > 0:
+		return s.start(step, record, attempt, counts.loaded, now)
+	case len(counts.running) == 0:
+		return Action{Kind: RecordResult, Attempt: attempt}
+	}
+	return s.await(record, attempt, counts.running, now)
+}
+
+// start sets the common instant once; an intent that is recorded is sent again as it is.
+func (s Snapshot) start(step Step, record Record, attempt Attempt, loaded []ClientKey, now time.Time) Action {
+	begin, deadline := record.Start, record.Deadline
+	if begin.IsZero() {
+		begin = now.Add(s.Policy.StartLead)
+		deadline = begin.Add(step.Limit)
+	}
+	return Action{Kind: Start, Attempt: attempt, Clients: loaded, Start: begin, Deadline: deadline}
+}
+
+// await watches the deadline, which the agents keep by themselves.
+func (s Snapshot) await(record Record, attempt Attempt, running []ClientKey, now time.Time) Action {
+	last := record.Deadline.Add(s.Policy.StopGrace)
+	if now.Before(last) {
+		return Action{Kind: Wait, Until: last}
+	}
+	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonUnresponsive,
+		Message: fmt.Sprintf("step %s: client %s is still running %s after the step's deadline",
+			attempt.Step, running[0], s.Policy.StopGrace)}}
+}
+
+// abandon ends an attempt in which a client failed: the others are stopped, their results kept.
+func (s Snapshot) abandon(step Step, record Record, attempt Attempt, counts counts) Action {
+	if live := s.live(step, attempt); len(live) > 0 {
+		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: record.Deadline.Add(s.Policy.StopGrace)}
+	}
+	if len(counts.loading) > 0 {
+		return Action{Kind: Wait}
+	}
+	first := counts.failed[0]
+	return Action{Kind: Fail, Attempt: attempt, Failure: &Failure{Reason: first.failure.Reason,
+		Message: fmt.Sprintf("step %s: client %s: %s", step.ID, first.key, first.failure.Message)}}
+}
+
+// windUp ends a run that is complete, failed or cancelled: load off, result kept, agents away.
+func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
+	if step != nil && s.FinishSent.IsZero() {
+		attempt := Attempt{Step: step.ID, Number: record.Attempt}
+		overdue := !record.Deadline.IsZero() && !now.Before(record.Deadline.Add(s.Policy.StopGrace))
+		if live := s.live(*step, attempt); len(live) > 0 && !overdue {
+			return Action{Kind: Stop, Attempt: attempt, Clients: live}
+		}
+		if s.touched(*step, attempt) {
+			return Action{Kind: RecordResult, Attempt: attempt}
+		}
+	}
+	return s.finish(now)
+}
+
+// finish tells every client to leave and waits for it, for a time.
+func (s Snapshot) finish(now time.Time) Action {
+	var here []ClientKey
+	for _, c := range s.Clients {
+		if c.Connection != Lost && c.Connection != Finished {
+			here = append(here, c.Key)
+		}
+	}
+	switch {
+	case len(here) == 0:
+		return Action{Kind: Done}
+	case s.FinishSent.IsZero():
+		return Action{Kind: Finish, Clients: here}
+	case now.Before(s.FinishSent.Add(s.Policy.FinishTimeout)):
+		return Action{Kind: Wait, Until: s.FinishSent.Add(s.Policy.FinishTimeout)}
+	}
+	return Action{Kind: Done}
+}
+
+func orUnknown(message string) string {
+	if message == "" {
+		return "no reason is known"
+	}
+	return message
+}

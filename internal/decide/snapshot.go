@@ -1,0 +1,163 @@
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Snapshot is all that a decision may know.
+type Snapshot struct {
+	// Steps of the plan, in the order in which they run.
+	Steps []Step
+	// Clients as the conductor sees them now.
+	Clients []Client
+	// Records of steps that were begun, by step ID.
+	Records map[string]Record
+	Policy  Policy
+	// Begun is when the run was deployed; the start timeout counts from it.
+	Begun time.Time
+	// Cancel asks to end the run before its time; nil when nobody asked.
+	Cancel *Failure
+	// Failure is the first thing that ended the run, once it was recorded.
+	Failure *Failure
+	// FinishSent is when the agents were first told to finish; zero before.
+	FinishSent time.Time
+}
+
+// Step is what a decision needs to know of one step of the plan.
+type Step struct {
+	ID string
+	// Targets whose clients take part.
+	Targets []string
+	// ClientsPerTarget limits the step to the first clients of each target; 0 means all.
+	ClientsPerTarget int
+	// Limit is how long the step may take from its start instant to its last completion.
+	Limit time.Duration
+}
+
+// Takes says whether a client takes part in the step.
+func (s Step) Takes(key ClientKey) bool {
+	return slices.Contains(s.Targets, key.Target) &&
+		(s.ClientsPerTarget == 0 || key.Index < s.ClientsPerTarget)
+}
+
+// ClientKey names a client of a run.
+type ClientKey struct {
+	Target string
+	Index  int
+}
+
+func (k ClientKey) String() string { return fmt.Sprintf("%s/%d", k.Target, k.Index) }
+
+// Connection is where a client stands.
+type Connection string
+
+const (
+	// Connecting clients have not been reached yet.
+	Connecting Connection = "Connecting"
+	// Ready clients answer and have all they need.
+	Ready Connection = "Ready"
+	// Lost clients were ready once and are gone for good.
+	Lost Connection = "Lost"
+	// Unfit clients answer but cannot take part, for the reason that they give.
+	Unfit Connection = "Unfit"
+	// Finished clients have stopped, tidied up and left.
+	Finished Connection = "Finished"
+)
+
+// Client is one client as the conductor sees it.
+type Client struct {
+	Key        ClientKey
+	Connection Connection
+	// Reason and Message say why a client is not ready.
+	Reason  string
+	Message string
+	// Replacements is how often this client was replaced.
+	Replacements int
+	// Attempts that the client knows of, by step and attempt.
+	Attempts map[Attempt]ClientStep
+}
+
+// Attempt is one try at a step.
+type Attempt struct {
+	Step   string
+	Number int
+}
+
+func (a Attempt) String() string { return fmt.Sprintf("%s#%d", a.Step, a.Number) }
+
+// Progress is how far a client is with an attempt.
+type Progress string
+
+const (
+	// Loading means that the command was sent and not answered yet.
+	Loading Progress = "Loading"
+	// Loaded means that the tool is spawned and waits.
+	Loaded Progress = "Loaded"
+	// Refused means that the step could not be loaded.
+	Refused Progress = "Refused"
+	// Running means that the tool was released, or that the command for it was taken.
+	Running Progress = "Running"
+	// Ended means that the tool is gone and its result is here.
+	Ended Progress = "Ended"
+)
+
+// ClientStep is one client's part in an attempt.
+type ClientStep struct {
+	Progress Progress
+	// Failed is why a refused or ended part is no success.
+	Failed *Failure
+}
+
+// Record is what was written down about a step before and after it ran.
+type Record struct {
+	Attempt int
+	// Start and Deadline are the intent; zero until Start was decided.
+	Start    time.Time
+	Deadline time.Time
+	// Done says that the result of the step was recorded, good or bad.
+	Done bool
+}
+
+// Failure is why something ended before it was complete.
+type Failure struct {
+	Reason  string
+	Message string
+}
+
+func (f Failure) Error() string { return f.Reason + ": " + f.Message }
+
+// LossPolicy is what to do when a client is lost.
+type LossPolicy string
+
+const (
+	// RestartStep repeats the step with a replacement.
+	RestartStep LossPolicy = "RestartStep"
+	// FailRun ends the run.
+	FailRun LossPolicy = "FailRun"
+	// ContinueDegraded goes on with the clients that are left.
+	ContinueDegraded LossPolicy = "ContinueDegraded"
+)
+
+// Policy holds the run's settings for decisions.
+type Policy struct {
+	OnLoss LossPolicy
+	// MaxRestarts limits the replacements of each client.
+	MaxRestarts int
+	// StartTimeout bounds the time in which all agents must be ready.
+	StartTimeout time.Duration
+	// StartLead is how far ahead the common start instant is set: longer than a command takes.
+	StartLead time.Duration
+	// StopGrace is how long an agent may take past a deadline, what is in flight included.
+	StopGrace time.Duration
+	// FinishTimeout bounds tidying up.
+	FinishTimeout time.Duration
+}
+
+// Reasons of failures that are decided here.
+const (
+	ReasonStartTimeout = "StartTimeout"
+	ReasonClientLost   = "ClientLost"
+	ReasonUnresponsive = "ClientUnresponsive"
+)
