@@ -1,0 +1,55 @@
+package measure
+
+import "math/bits"
+
+// fio's latency grid, from stat.h of fio 2.99 to 3.42: FIO_IO_U_PLAT_BITS, _VAL, _GROUP_NR
+// and _NR. Each group of 64 buckets covers one octave, so a bucket is at most 1/64 wide
+// and its midpoint at most 1/128 (0.78 %) away from any value in it. Below 128 ns every
+// nanosecond has a bucket of its own.
+const (
+	bucketBits     = 6
+	bucketsInGroup = 1 << bucketBits
+	numGroups      = 29
+	numBuckets     = numGroups * bucketsInGroup
+	lastBucket     = numBuckets - 1
+)
+
+// LastBucketNanoseconds is the key of fio's last bucket, about 17.1 s. Everything slower
+// is counted there too, so a percentile equal to it is a lower bound only.
+const LastBucketNanoseconds uint64 = 17_112_760_320
+
+// bucketOf gives the index of the bucket that holds a latency. It is plat_val_to_idx of
+// fio's stat.c.
+func bucketOf(nanoseconds uint64) int {
+	highest := bits.Len64(nanoseconds|1) - 1
+	if highest <= bucketBits {
+		return int(nanoseconds) // #nosec G115 -- at most 127
+	}
+	dropped := highest - bucketBits
+	offset := (nanoseconds >> dropped) & (bucketsInGroup - 1)
+	index := (dropped+1)<<bucketBits + int(offset) // #nosec G115 -- offset is at most 63
+	return min(index, lastBucket)
+}
+
+// keyOf gives the nanoseconds that stand for a bucket: its midpoint, as an integer. It is
+// plat_idx_to_val of fio's stat.c, and is what fio prints as a key of "bins" and as a
+// percentile. index must be in [0, numBuckets).
+func keyOf(index int) uint64 {
+	if index < 2*bucketsInGroup {
+		return uint64(index) // #nosec G115 -- the caller's index is not negative
+	}
+	dropped := index>>bucketBits - 1
+	base := uint64(1) << (dropped + bucketBits)
+	within := uint64(index % bucketsInGroup) // #nosec G115 -- at most 63
+	return base + within<<dropped + uint64(1)<<dropped>>1
+}
+
+// lowestOf gives the smallest latency that is counted in a bucket.
+func lowestOf(index int) uint64 {
+	if index < 2*bucketsInGroup {
+		return uint64(index) // #nosec G115 -- the caller's index is not negative
+	}
+	dropped := index>>bucketBits - 1
+	within := uint64(index % bucketsInGroup) // #nosec G115 -- at most 63
+	return uint64(1)<<(dropped+bucketBits) + within<<dropped
+}

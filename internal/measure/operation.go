@@ -1,0 +1,63 @@
+package measure
+
+import "fmt"
+
+// Operation is a kind of I/O that is counted and timed apart from the others.
+type Operation int
+
+// The operations, in the order in which every array indexed by Operation holds them.
+const (
+	// Read is a read of data.
+	Read Operation = iota
+	// Write is a write of data.
+	Write
+	// Trim is a discard of blocks.
+	Trim
+	// Sync is an fsync or fdatasync. It moves no bytes of its own; its latency is what a
+	// database waits for.
+	Sync
+)
+
+// NumOperations is the length of arrays that are indexed by Operation.
+const NumOperations = 4
+
+// Operations lists every operation in the order of their values.
+var Operations = [NumOperations]Operation{Read, Write, Trim, Sync}
+
+var operationNames = [NumOperations]string{"Read", "Write", "Trim", "Sync"}
+
+// String gives the name as the API spells it: "Read", "Write", "Trim" or "Sync".
+func (o Operation) String() string {
+	if o < 0 || o >= NumOperations {
+		return fmt.Sprintf("Operation(%d)", int(o))
+	}
+	return operationNames[o]
+}
+
+// ParseOperation is the inverse of String. It accepts only the exact spelling of the API.
+func ParseOperation(name string) (Operation, error) {
+	for i, known := range operationNames {
+		if name == known {
+			return Operation(i), nil
+		}
+	}
+	return 0, fmt.Errorf("operation %q is not known: use Read, Write, Trim or Sync", name)
+}
+
+// MarshalText writes the name, so that JSON shows names and not numbers.
+func (o Operation) MarshalText() ([]byte, error) {
+	if o < 0 || o >= NumOperations {
+		return nil, fmt.Errorf("operation %d is not known: use Read, Write, Trim or Sync", int(o))
+	}
+	return []byte(operationNames[o]), nil
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (o *Operation) UnmarshalText(text []byte) error {
+	parsed, err := ParseOperation(string(text))
+	if err != nil {
+		return err
+	}
+	*o = parsed
+	return nil
+}
