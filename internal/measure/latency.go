@@ -1,17 +1,201 @@
 package measure
 
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+)
+
 // Latency is the distribution of the latency of one operation, with the exact extremes and
 // the exact sum beside the histogram, whose buckets are up to 1.6 % wide.
 //
 // The zero value is empty and ready to use. It is a value: copies are independent.
 type Latency struct {
-	// Histogram may count fewer than Count where a tool gives no bins.
-	Histogram Histogram
+	// Histogram counts the same operations. It is empty where the tool gave no bins, and
+	// in a dump of a running fio it can differ from Count by operations that completed
+	// while fio was writing the dump. Percentiles come from it alone.
+	Histogram Histogram `json:"histogram"`
 	// Count is the number of operations timed.
-	Count uint64
+	Count uint64 `json:"count"`
 	// SumNanoseconds is the sum of all their latencies.
-	SumNanoseconds Uint128
+	SumNanoseconds Uint128 `json:"sumNanoseconds"`
 	// MinNanoseconds and MaxNanoseconds are the exact extremes, 0 while Count is 0.
-	MinNanoseconds uint64
-	MaxNanoseconds uint64
+	MinNanoseconds uint64 `json:"minNanoseconds"`
+	MaxNanoseconds uint64 `json:"maxNanoseconds"`
+}
+
+// LatencyFromMean builds a Latency from what fio prints for one latency type: "bins" as a
+// histogram (empty when there are none), "N", "mean", "min" and "max".
+//
+// The sum is mean*N, rounded to an integer. fio prints the mean with six decimals, so it is
+// the true integer sum as long as N is under a million and the sum under 2^52 ns, and
+// beyond that has a relative error under 1e-9/mean + 1e-12. The sum is kept between N*min
+// and N*max.
+//
+// A mean that is not a number, negative, or outside of min and max by more than rounding
+// explains is an error, and so is min over max. N = 0 gives the empty Latency.
+func LatencyFromMean(bins Histogram, count uint64, meanNanoseconds float64, minNanoseconds, maxNanoseconds uint64) (Latency, error) {
+	if count == 0 {
+		if bins.Count() != 0 {
+			return Latency{}, fmt.Errorf("latency: N is 0 but the bins count %d", bins.Count())
+		}
+		return Latency{}, nil
+	}
+	if minNanoseconds > maxNanoseconds {
+		return Latency{}, fmt.Errorf("latency: min %d ns is over max %d ns", minNanoseconds, maxNanoseconds)
+	}
+	if math.IsNaN(meanNanoseconds) || math.IsInf(meanNanoseconds, 0) || meanNanoseconds < 0 {
+		return Latency{}, fmt.Errorf("latency: mean %v ns is not a duration", meanNanoseconds)
+	}
+	slack := 1 + meanNanoseconds*1e-9
+	if meanNanoseconds < float64(minNanoseconds)-slack || meanNanoseconds > float64(maxNanoseconds)+slack {
+		return Latency{}, fmt.Errorf("latency: mean %v ns is outside of min %d and max %d ns",
+			meanNanoseconds, minNanoseconds, maxNanoseconds)
+	}
+	return Latency{
+		Histogram:      bins,
+		Count:          count,
+		SumNanoseconds: sumOfMean(meanNanoseconds, count, minNanoseconds, maxNanoseconds),
+		MinNanoseconds: minNanoseconds,
+		MaxNanoseconds: maxNanoseconds,
+	}, nil
+}
+
+// sumOfMean gives mean*count rounded to the nearest integer, between count*low and
+// count*high.
+func sumOfMean(mean float64, count, low, high uint64) Uint128 {
+	const exact = 53 + 64 + 1 // bits of a double, of count, and of the half
+	product := new(big.Float).SetPrec(exact).SetFloat64(mean)
+	product.Mul(product, new(big.Float).SetPrec(exact).SetUint64(count))
+	product.Add(product, big.NewFloat(0.5))
+	integer, _ := product.Int(nil)
+	least, most := productOf(count, low), productOf(count, high)
+	sum, fits := uint128Of(integer)
+	switch {
+	case !fits || sum.Compare(most) > 0:
+		return most
+	case sum.Compare(least) < 0:
+		return least
+	}
+	return sum
+}
+
+// AddNanoseconds counts n operations of the given latency.
+func (l *Latency) AddNanoseconds(nanoseconds, n uint64) {
+	if n == 0 {
+		return
+	}
+	one := Latency{
+		Count: n, SumNanoseconds: productOf(nanoseconds, n),
+		MinNanoseconds: nanoseconds, MaxNanoseconds: nanoseconds,
+	}
+	one.Histogram.AddNanoseconds(nanoseconds, n)
+	l.Merge(&one)
+}
+
+// Merge adds all that other holds. It is exact, and any order and grouping of merges gives
+// the same result, bit for bit.
+func (l *Latency) Merge(other *Latency) {
+	if other == nil {
+		return
+	}
+	l.Histogram.Merge(&other.Histogram)
+	if other.Count == 0 {
+		return
+	}
+	if l.Count == 0 {
+		l.MinNanoseconds, l.MaxNanoseconds = other.MinNanoseconds, other.MaxNanoseconds
+	} else {
+		l.MinNanoseconds = min(l.MinNanoseconds, other.MinNanoseconds)
+		l.MaxNanoseconds = max(l.MaxNanoseconds, other.MaxNanoseconds)
+	}
+	if other.Count > math.MaxUint64-l.Count {
+		l.Histogram.saturated = true
+	}
+	l.Count = saturatingAdd(l.Count, other.Count)
+	l.SumNanoseconds = l.SumNanoseconds.Add(other.SumNanoseconds)
+}
+
+// Sub gives what was measured after earlier was taken of the same, ever growing counter. A
+// figure that went down is an error that wraps ErrCounterReset.
+//
+// Bins, count and sum are exact. The extremes of the difference are not known exactly: they
+// are bounds, from the outermost bins and from the extremes of the whole.
+func (l *Latency) Sub(earlier *Latency) (Latency, error) {
+	bins, err := l.Histogram.Sub(&earlier.Histogram)
+	if err != nil {
+		return Latency{}, err
+	}
+	if l.Count < earlier.Count {
+		return Latency{}, fmt.Errorf("subtract latencies: the count went from %d to %d: %w", earlier.Count, l.Count, ErrCounterReset)
+	}
+	difference := Latency{Histogram: bins, Count: l.Count - earlier.Count}
+	if difference.Count == 0 {
+		return difference, nil
+	}
+	sum, ok := l.SumNanoseconds.sub(earlier.SumNanoseconds)
+	if !ok {
+		return Latency{}, fmt.Errorf("subtract latencies: the sum went from %v to %v ns: %w",
+			earlier.SumNanoseconds, l.SumNanoseconds, ErrCounterReset)
+	}
+	difference.MinNanoseconds, difference.MaxNanoseconds = bins.bounds(l.MinNanoseconds, l.MaxNanoseconds)
+	difference.SumNanoseconds = sum
+	if least := productOf(difference.Count, difference.MinNanoseconds); sum.Compare(least) < 0 {
+		difference.SumNanoseconds = least
+	}
+	if most := productOf(difference.Count, difference.MaxNanoseconds); sum.Compare(most) > 0 {
+		difference.SumNanoseconds = most
+	}
+	return difference, nil
+}
+
+// bounds narrows the given extremes to those of the outermost bins that are in use.
+func (h *Histogram) bounds(low, high uint64) (lowest, highest uint64) {
+	first, last := -1, -1
+	for key := range h.Bins() {
+		last = bucketOf(key)
+		if first < 0 {
+			first = last
+		}
+	}
+	if first < 0 {
+		return low, high
+	}
+	lowest = min(max(low, lowestOf(first)), high)
+	if last == lastBucket {
+		return lowest, high
+	}
+	return lowest, max(min(high, lowestOf(last+1)-1), lowest)
+}
+
+// MeanNanoseconds gives the mean, rounded to the nearest nanosecond, 0 while Count is 0.
+func (l *Latency) MeanNanoseconds() uint64 {
+	if l.Count == 0 {
+		return 0
+	}
+	mean, ok := l.SumNanoseconds.dividedBy(l.Count)
+	if !ok {
+		return math.MaxUint64
+	}
+	return mean
+}
+
+// validate tells what is impossible about figures that came from outside.
+func (l *Latency) validate() error {
+	if l.Count == 0 {
+		if l.SumNanoseconds != (Uint128{}) || l.MinNanoseconds != 0 || l.MaxNanoseconds != 0 {
+			return errors.New("the count is 0 but sum, min or max is not")
+		}
+		return nil
+	}
+	if l.MinNanoseconds > l.MaxNanoseconds {
+		return fmt.Errorf("min %d ns is over max %d ns", l.MinNanoseconds, l.MaxNanoseconds)
+	}
+	if l.SumNanoseconds.Compare(productOf(l.Count, l.MinNanoseconds)) < 0 ||
+		l.SumNanoseconds.Compare(productOf(l.Count, l.MaxNanoseconds)) > 0 {
+		return fmt.Errorf("the sum %v ns of %d operations is impossible with min %d and max %d ns",
+			l.SumNanoseconds, l.Count, l.MinNanoseconds, l.MaxNanoseconds)
+	}
+	return nil
 }

@@ -1,0 +1,138 @@
+package measure
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"strconv"
+)
+
+// histogramFormat is the first byte of an encoded histogram. A new layout gets a new one.
+const histogramFormat = 1
+
+// AppendBinary appends the sparse encoding: the format byte, the number of bins, and for
+// each bin, ascending, how many empty buckets precede it and its count, all as unsigned
+// varints. It is canonical: equal histograms have equal bytes. A bin takes 2 to 4 bytes as
+// a rule. A saturated histogram is an error.
+func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
+	if h.saturated {
+		return b, errors.New("encode histogram: a count does not fit 64 bits")
+	}
+	var used uint64
+	for range h.Bins() {
+		used++
+	}
+	b = append(b, histogramFormat)
+	b = binary.AppendUvarint(b, used)
+	next := 0
+	for key, n := range h.Bins() {
+		index := bucketOf(key)
+		b = binary.AppendUvarint(b, uint64(index-next)) // #nosec G115 -- ascending
+		b = binary.AppendUvarint(b, n)
+		next = index + 1
+	}
+	return b, nil
+}
+
+// MarshalBinary is AppendBinary to a new slice.
+func (h *Histogram) MarshalBinary() ([]byte, error) { return h.AppendBinary(nil) }
+
+// UnmarshalBinary reads what AppendBinary wrote and nothing else: bytes that are cut off,
+// left over, out of the grid, not canonical or whose counts overflow are an error, and
+// then h is not changed. Memory is bounded by the grid, whatever the bytes say.
+func (h *Histogram) UnmarshalBinary(data []byte) error {
+	decoded, rest, err := decodeHistogram(data)
+	if err != nil {
+		return fmt.Errorf("decode histogram: %w", err)
+	}
+	if len(rest) != 0 {
+		return fmt.Errorf("decode histogram: %d bytes are left over", len(rest))
+	}
+	*h = decoded
+	return nil
+}
+
+func decodeHistogram(data []byte) (Histogram, []byte, error) {
+	if len(data) == 0 || data[0] != histogramFormat {
+		return Histogram{}, nil, fmt.Errorf("the first byte is not %d: not a histogram, or of another version", histogramFormat)
+	}
+	used, data, err := takeUvarint(data[1:])
+	if err != nil {
+		return Histogram{}, nil, fmt.Errorf("number of bins: %w", err)
+	}
+	if used > numBuckets {
+		return Histogram{}, nil, fmt.Errorf("%d bins: the grid has %d", used, numBuckets)
+	}
+	var h Histogram
+	next := 0
+	for range used {
+		var skipped, n uint64
+		if skipped, data, err = takeUvarint(data); err != nil {
+			return Histogram{}, nil, fmt.Errorf("bucket: %w", err)
+		}
+		if n, data, err = takeUvarint(data); err != nil {
+			return Histogram{}, nil, fmt.Errorf("count: %w", err)
+		}
+		if skipped >= uint64(numBuckets-next) { // #nosec G115 -- next is at most numBuckets
+			return Histogram{}, nil, fmt.Errorf("a bucket is beyond the %d of the grid", numBuckets)
+		}
+		if n == 0 || n > math.MaxUint64-h.total {
+			return Histogram{}, nil, fmt.Errorf("count %d is empty or overflows the sum", n)
+		}
+		index := next + int(skipped) // #nosec G115 -- under numBuckets
+		h.addFresh(index, n)
+		next = index + 1
+	}
+	return h, data, nil
+}
+
+// takeUvarint reads one unsigned varint in its shortest form and gives what follows it.
+func takeUvarint(data []byte) (uint64, []byte, error) {
+	value, length := binary.Uvarint(data)
+	switch {
+	case length == 0:
+		return 0, nil, errors.New("the data ends too early")
+	case length < 0:
+		return 0, nil, errors.New("a number does not fit 64 bits")
+	case length > 1 && data[length-1] == 0:
+		return 0, nil, errors.New("a number is not in its shortest form")
+	}
+	return value, data[length:], nil
+}
+
+// MarshalJSON writes the bins as fio's json+ does: an object of nanoseconds to count,
+// ascending. A saturated histogram is an error.
+func (h Histogram) MarshalJSON() ([]byte, error) {
+	if h.saturated {
+		return nil, errors.New("encode histogram: a count does not fit 64 bits")
+	}
+	b := []byte{'{'}
+	for key, n := range h.Bins() {
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(b, '"')
+		b = strconv.AppendUint(b, key, 10)
+		b = append(b, '"', ':')
+		b = strconv.AppendUint(b, n, 10)
+	}
+	return append(b, '}'), nil
+}
+
+// UnmarshalJSON reads an object of nanoseconds to count. Keys that are not on fio's grid
+// and counts that are no unsigned integers are an error.
+func (h *Histogram) UnmarshalJSON(data []byte) error {
+	var bins map[uint64]uint64
+	if err := json.Unmarshal(data, &bins); err != nil {
+		return fmt.Errorf("decode histogram: %w", err)
+	}
+	decoded, err := HistogramOf(maps.All(bins))
+	if err != nil {
+		return fmt.Errorf("decode histogram: %w", err)
+	}
+	*h = decoded
+	return nil
+}

@@ -1,0 +1,74 @@
+package measure
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// latencyFormat is the first byte of an encoded latency. A new layout gets a new one.
+const latencyFormat = 1
+
+// AppendBinary appends the format byte, then count, high and low half of the sum, min and
+// max as unsigned varints, then the histogram. It is canonical: equal latencies have equal
+// bytes. A saturated one is an error.
+func (l *Latency) AppendBinary(b []byte) ([]byte, error) {
+	b = append(b, latencyFormat)
+	for _, value := range []uint64{
+		l.Count, l.SumNanoseconds.High, l.SumNanoseconds.Low, l.MinNanoseconds, l.MaxNanoseconds,
+	} {
+		b = binary.AppendUvarint(b, value)
+	}
+	return l.Histogram.AppendBinary(b)
+}
+
+// MarshalBinary is AppendBinary to a new slice.
+func (l *Latency) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
+
+// UnmarshalBinary reads what AppendBinary wrote and nothing else. Impossible figures, such
+// as a sum that is not between Count*min and Count*max, are an error, and then l is not
+// changed.
+func (l *Latency) UnmarshalBinary(data []byte) error {
+	if len(data) == 0 || data[0] != latencyFormat {
+		return fmt.Errorf("decode latency: the first byte is not %d: not a latency, or of another version", latencyFormat)
+	}
+	data = data[1:]
+	var decoded Latency
+	var err error
+	for _, field := range []*uint64{
+		&decoded.Count, &decoded.SumNanoseconds.High, &decoded.SumNanoseconds.Low,
+		&decoded.MinNanoseconds, &decoded.MaxNanoseconds,
+	} {
+		if *field, data, err = takeUvarint(data); err != nil {
+			return fmt.Errorf("decode latency: %w", err)
+		}
+	}
+	if err := decoded.Histogram.UnmarshalBinary(data); err != nil {
+		return fmt.Errorf("decode latency: %w", err)
+	}
+	if err := decoded.validate(); err != nil {
+		return fmt.Errorf("decode latency: %w", err)
+	}
+	*l = decoded
+	return nil
+}
+
+// UnmarshalJSON reads what encoding/json writes of a Latency, with the checks of
+// UnmarshalBinary.
+func (l *Latency) UnmarshalJSON(data []byte) error {
+	type plain Latency // without this method
+	var decoded plain
+	if err := json.Unmarshal(data, &decoded); err != nil {
+		return fmt.Errorf("decode latency: %w", err)
+	}
+	checked := Latency(decoded)
+	if err := checked.validate(); err != nil {
+		return fmt.Errorf("decode latency: %w", err)
+	}
+	if checked.Histogram.saturated {
+		return errors.New("decode latency: a count does not fit 64 bits")
+	}
+	*l = checked
+	return nil
+}

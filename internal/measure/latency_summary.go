@@ -1,0 +1,64 @@
+package measure
+
+// SummaryPercentile is a percentile that every summary names.
+type SummaryPercentile struct {
+	// Name is the start of the JSON field, such as "p999" of "p999Nanoseconds".
+	Name string
+	// Percentile is in (0, 100].
+	Percentile float64
+}
+
+// SummaryPercentiles lists the percentiles of a LatencySummary, ascending. p999 is the
+// 99.9th.
+func SummaryPercentiles() []SummaryPercentile {
+	return []SummaryPercentile{
+		{Name: "p50", Percentile: 50},
+		{Name: "p95", Percentile: 95},
+		{Name: "p99", Percentile: 99},
+		{Name: "p999", Percentile: 99.9},
+		{Name: "p9999", Percentile: 99.99},
+	}
+}
+
+// LatencySummary is what people and programs read of a Latency. A percentile is nil, and
+// absent in JSON, when it is not known; TooFewSamples names those for which there were
+// bins but fewer than MinSamplesAbove samples above.
+type LatencySummary struct {
+	Count            uint64  `json:"count"`
+	MeanNanoseconds  uint64  `json:"meanNanoseconds"`
+	MinNanoseconds   uint64  `json:"minNanoseconds"`
+	P50Nanoseconds   *uint64 `json:"p50Nanoseconds,omitempty"`
+	P95Nanoseconds   *uint64 `json:"p95Nanoseconds,omitempty"`
+	P99Nanoseconds   *uint64 `json:"p99Nanoseconds,omitempty"`
+	P999Nanoseconds  *uint64 `json:"p999Nanoseconds,omitempty"`
+	P9999Nanoseconds *uint64 `json:"p9999Nanoseconds,omitempty"`
+	MaxNanoseconds   uint64  `json:"maxNanoseconds"`
+	// CountInLastBucket is how many took 17.05 s or longer. Where it is not 0 the result is
+	// LatencyClipped, and a percentile equal to LastBucketNanoseconds is a lower bound.
+	CountInLastBucket uint64 `json:"countInLastBucket,omitempty"`
+	// TooFewSamples names percentiles that were left out, as in SummaryPercentiles.
+	TooFewSamples []string `json:"tooFewSamples,omitempty"`
+}
+
+// Summary computes mean, extremes and percentiles.
+func (l *Latency) Summary() LatencySummary {
+	summary := LatencySummary{
+		Count:             l.Count,
+		MeanNanoseconds:   l.MeanNanoseconds(),
+		MinNanoseconds:    l.MinNanoseconds,
+		MaxNanoseconds:    l.MaxNanoseconds,
+		CountInLastBucket: l.Histogram.CountInLastBucket(),
+	}
+	fields := []**uint64{
+		&summary.P50Nanoseconds, &summary.P95Nanoseconds, &summary.P99Nanoseconds,
+		&summary.P999Nanoseconds, &summary.P9999Nanoseconds,
+	}
+	for i, wanted := range SummaryPercentiles() {
+		if value, ok := l.Histogram.Percentile(wanted.Percentile); ok {
+			*fields[i] = &value
+		} else if l.Histogram.Count() != 0 {
+			summary.TooFewSamples = append(summary.TooFewSamples, wanted.Name)
+		}
+	}
+	return summary
+}

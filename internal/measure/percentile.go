@@ -1,0 +1,90 @@
+package measure
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+)
+
+// MinSamplesAbove is how many samples have to lie above a percentile for it to be given.
+// With fewer, the figure is the length of a few single I/Os and repeats in no other run.
+const MinSamplesAbove = 10
+
+// fioPercentileScale is the precision of the percentiles that fio knows: it prints them
+// with six decimals.
+const fioPercentileScale = 1_000_000
+
+// Percentile gives the p-th percentile in nanoseconds, for p in (0, 100], or ok=false when
+// it is not known: the histogram is empty or saturated, p is out of range, or fewer than
+// MinSamplesAbove samples lie above it, see SamplesAbove. The value is the one that fio
+// prints for the same counts, see PercentileUnchecked.
+func (h *Histogram) Percentile(p float64) (nanoseconds uint64, ok bool) {
+	if h.SamplesAbove(p) < MinSamplesAbove {
+		return 0, false
+	}
+	return h.PercentileUnchecked(p)
+}
+
+// SamplesAbove gives how many of the N samples lie above the p-th percentile by rank: the
+// integer part of N*(100-p)/100, in exact arithmetic, with p rounded to six decimals as
+// fio writes it. It is 0 for p out of (0, 100].
+//
+// Rank counts, not buckets: a million samples in one bucket have 1,000 above their p99.9.
+func (h *Histogram) SamplesAbove(p float64) uint64 {
+	if !validPercentile(p) {
+		return 0
+	}
+	const whole = 100 * fioPercentileScale
+	above := uint64(whole - math.Round(p*fioPercentileScale))
+	high, low := bits.Mul64(h.total, above)
+	quotient, _ := bits.Div64(high, low, whole) // above <= whole, so the quotient fits
+	return quotient
+}
+
+// PercentileUnchecked gives the p-th percentile however few samples there are, for p in
+// (0, 100]; ok is false when the histogram is empty or saturated or p is out of range.
+//
+// The rule is calc_clat_percentiles of fio's stat.c: the key (midpoint) of the first bucket
+// at which the cumulative count reaches p/100*N, where
+//
+//	(long double) p / 100.0 * N
+//
+// is evaluated in the 80-bit arithmetic of x86-64, with 64 bits of mantissa, as here. That
+// matters when p/100*N is meant to be an integer: 99.9 as a double is a little more than
+// 99.9, so among 1,000 samples fio takes the 1,000th and not the 999th; in double
+// arithmetic it would be the 999th. (fio on arm64 has 113 bits, and can differ in such a
+// tie by one sample.)
+func (h *Histogram) PercentileUnchecked(p float64) (nanoseconds uint64, ok bool) {
+	if h.total == 0 || h.saturated || !validPercentile(p) {
+		return 0, false
+	}
+	rank := fioRank(p, h.total)
+	var cumulative uint64
+	for group, counts := range &h.pages {
+		if counts == nil {
+			continue
+		}
+		for i, n := range counts {
+			cumulative += n
+			if n != 0 && cumulative >= rank {
+				return keyOf(group*bucketsInGroup + i), true
+			}
+		}
+	}
+	return 0, false
+}
+
+func validPercentile(p float64) bool { return p > 0 && p <= 100 }
+
+// fioRank gives the smallest count that fio takes as having reached p percent of total.
+func fioRank(p float64, total uint64) uint64 {
+	const longDoubleMantissa = 64
+	threshold := new(big.Float).SetPrec(longDoubleMantissa).SetFloat64(p)
+	threshold.Quo(threshold, big.NewFloat(100))
+	threshold.Mul(threshold, new(big.Float).SetPrec(longDoubleMantissa).SetUint64(total))
+	rank, accuracy := threshold.Uint64()
+	if accuracy == big.Below {
+		rank++
+	}
+	return rank
+}
