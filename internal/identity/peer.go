@@ -1,0 +1,124 @@
+package identity
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Role is what a certificate lets its holder be.
+type Role string
+
+const (
+	// RoleOperator conducts a run: it commands every agent.
+	RoleOperator Role = "operator"
+	// RoleClient is one agent of a run.
+	RoleClient Role = "client"
+)
+
+// Peer is one party of a run, as its certificate names it.
+type Peer struct {
+	RunUID string
+	Role   Role
+	// Target and Client are set for RoleClient only. Client counts from 0.
+	Target string
+	Client int
+}
+
+// ErrWrongPeer is in the chain of every refusal of a certificate that its CA did sign.
+var ErrWrongPeer = errors.New("wrong peer")
+
+// OperatorOf is the operator of a run.
+func OperatorOf(runUID string) Peer { return Peer{RunUID: runUID, Role: RoleOperator} }
+
+// ClientOf is one client of a run.
+func ClientOf(runUID, target string, client int) Peer {
+	return Peer{RunUID: runUID, Role: RoleClient, Target: target, Client: client}
+}
+
+// String is the peer's URI, as it stands in its certificate.
+func (p Peer) String() string { return p.uri().String() }
+
+func (p Peer) uri() *url.URL {
+	path := "/" + p.RunUID + "/" + string(p.Role)
+	if p.Role == RoleClient {
+		path += "/" + p.Target + "/" + strconv.Itoa(p.Client)
+	}
+	return &url.URL{Scheme: "storagebench", Host: "run", Path: path}
+}
+
+// component keeps slashes, escapes and look-alikes out of the names in a URI.
+var component = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
+
+func (p Peer) validate() error {
+	if !component.MatchString(p.RunUID) {
+		return fmt.Errorf("run UID %q cannot stand in a certificate: want 1 to 63 letters, digits, '-', '_' or '.'", p.RunUID)
+	}
+	switch p.Role {
+	case RoleOperator:
+		if p.Target != "" || p.Client != 0 {
+			return fmt.Errorf("an operator has no target and no client index (got %q, %d)", p.Target, p.Client)
+		}
+		return nil
+	case RoleClient:
+		if !component.MatchString(p.Target) {
+			return fmt.Errorf("target %q cannot stand in a certificate: want 1 to 63 letters, digits, '-', '_' or '.'", p.Target)
+		}
+		if p.Client < 0 {
+			return fmt.Errorf("client index %d is negative; clients count from 0", p.Client)
+		}
+		return nil
+	default:
+		return fmt.Errorf("role %q is neither %q nor %q", p.Role, RoleOperator, RoleClient)
+	}
+}
+
+// PeerRole says who is at the other end of a verified connection. It reads names only from a
+// certificate whose chain the handshake has verified.
+func PeerRole(state tls.ConnectionState) (Peer, error) {
+	if len(state.VerifiedChains) == 0 || len(state.VerifiedChains[0]) == 0 {
+		return Peer{}, fmt.Errorf("the peer showed no certificate that its run's CA signed: %w", ErrWrongPeer)
+	}
+	return peerOf(state.VerifiedChains[0][0])
+}
+
+func peerOf(certificate *x509.Certificate) (Peer, error) {
+	if len(certificate.URIs) != 1 {
+		return Peer{}, fmt.Errorf("the peer's certificate has %d URIs, want 1: %w", len(certificate.URIs), ErrWrongPeer)
+	}
+	peer, err := parsePeer(certificate.URIs[0].String())
+	if err != nil {
+		return Peer{}, fmt.Errorf("read the peer's certificate: %w: %w", err, ErrWrongPeer)
+	}
+	return peer, nil
+}
+
+// parsePeer is the inverse of Peer.String; anything that does not print back the same is refused.
+func parsePeer(text string) (Peer, error) {
+	parts := strings.Split(strings.TrimPrefix(text, "storagebench://run/"), "/")
+	var peer Peer
+	switch {
+	case len(parts) == 2:
+		peer = Peer{RunUID: parts[0], Role: Role(parts[1])}
+	case len(parts) == 4:
+		index, err := strconv.Atoi(parts[3])
+		if err != nil {
+			return Peer{}, fmt.Errorf("%q ends in no client index: %w", text, err)
+		}
+		peer = Peer{RunUID: parts[0], Role: Role(parts[1]), Target: parts[2], Client: index}
+	default:
+		return Peer{}, fmt.Errorf("%q is not the name of a part of a run", text)
+	}
+	if err := peer.validate(); err != nil {
+		return Peer{}, err
+	}
+	if peer.String() != text {
+		return Peer{}, fmt.Errorf("%q is not the name of a part of a run", text)
+	}
+	return peer, nil
+}
