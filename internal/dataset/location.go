@@ -1,0 +1,44 @@
+package dataset
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+)
+
+// baseName is the one name that the project creates in a user's directory.
+const baseName = ".storagebench"
+
+// Location names the directory of one client's data on a target.
+type Location struct {
+	BenchmarkUID string
+	// DatasetHash identifies the layout, so that runs with another layout never meet its files.
+	DatasetHash string
+	Client      int
+}
+
+// name is what may stand in a path: no slash, no leading dot, nothing that a shell or a tool's
+// job file would read as more than a name.
+var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
+
+// Validate refuses names that could lead anywhere else.
+func (l Location) Validate() error {
+	if !name.MatchString(l.BenchmarkUID) {
+		return fmt.Errorf("benchmark UID %q cannot be a directory: want 1 to 63 letters, digits, '-' or '_', the first no '-' or '_'", l.BenchmarkUID)
+	}
+	if !name.MatchString(l.DatasetHash) {
+		return fmt.Errorf("dataset hash %q cannot be a directory: want 1 to 63 letters, digits, '-' or '_', the first no '-' or '_'", l.DatasetHash)
+	}
+	if l.Client < 0 {
+		return fmt.Errorf("client index %d is negative; clients count from 0", l.Client)
+	}
+	return nil
+}
+
+// Path is the directory, relative to the target's path.
+func (l Location) Path() string {
+	return path.Join(baseName, l.BenchmarkUID, l.DatasetHash, l.clientName())
+}
+
+func (l Location) clientName() string { return "client-" + strconv.Itoa(l.Client) }

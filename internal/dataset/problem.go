@@ -1,0 +1,99 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+)
+
+// Reasons for which a directory is refused; match with errors.Is.
+var (
+	ErrMissing        = errors.New("does not exist")
+	ErrNotDirectory   = errors.New("is not a directory")
+	ErrSymlink        = errors.New("is a symbolic link")
+	ErrReadOnly       = errors.New("is on a read-only file system")
+	ErrPermission     = errors.New("permission denied")
+	ErrNotMountPoint  = errors.New("is not a mount point")
+	ErrRootFilesystem = errors.New("is on the root file system")
+	ErrChanged        = errors.New("is not the directory that the run was planned for")
+	ErrForeign        = errors.New("belongs to somebody else")
+	ErrMountInside    = errors.New("has another file system mounted inside")
+	ErrLocked         = errors.New("is in use by another run")
+	ErrNoSpace        = errors.New("has too little free space")
+)
+
+// Problem is a refusal: what, why, and what to do about it.
+type Problem struct {
+	// Reason is one of the Err values of this package.
+	Reason error
+	Path   string
+	// Detail adds to the reason; may be empty.
+	Detail string
+	Remedy string
+	// Cause is the error of the operating system, if there is one.
+	Cause error
+}
+
+// Error gives path, reason, detail, cause and remedy in one line.
+func (p *Problem) Error() string {
+	text := fmt.Sprintf("%s %s", p.Path, p.Reason)
+	if p.Detail != "" {
+		text += " (" + p.Detail + ")"
+	}
+	if p.Cause != nil {
+		text += ": " + p.Cause.Error()
+	}
+	if p.Remedy != "" {
+		text += "; " + p.Remedy
+	}
+	return text
+}
+
+// Unwrap makes errors.Is find both the reason and the cause.
+func (p *Problem) Unwrap() []error {
+	if p.Cause == nil {
+		return []error{p.Reason}
+	}
+	return []error{p.Reason, p.Cause}
+}
+
+// SpaceError says how much is missing. errors.Is(err, ErrNoSpace) holds.
+type SpaceError struct {
+	Path      string
+	NeedBytes uint64
+	FreeBytes uint64
+}
+
+// Error names need, free space and path.
+func (e *SpaceError) Error() string {
+	return fmt.Sprintf("%s %s: the run needs %d bytes (%.2f GiB), %d (%.2f GiB) are free; free some or make the dataset smaller",
+		e.Path, ErrNoSpace, e.NeedBytes, float64(e.NeedBytes)/(1<<30), e.FreeBytes, float64(e.FreeBytes)/(1<<30))
+}
+
+// Unwrap is ErrNoSpace.
+func (*SpaceError) Unwrap() error { return ErrNoSpace }
+
+// classify turns an error of the operating system into a Problem where its meaning is known.
+func classify(path, intent string, err error) error {
+	problem := &Problem{Path: path, Cause: err}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.EROFS):
+		problem.Reason, problem.Remedy = ErrReadOnly, "mount it read-write or give another directory"
+	case errors.Is(err, fs.ErrNotExist):
+		problem.Reason, problem.Remedy = ErrMissing, "create it or mount the volume there first"
+	case errors.Is(err, syscall.ENOTDIR):
+		problem.Reason, problem.Remedy = ErrNotDirectory, "give a directory"
+	case errors.Is(err, syscall.ELOOP):
+		problem.Reason, problem.Remedy = ErrSymlink, "give the directory that it leads to"
+	case errors.Is(err, fs.ErrPermission):
+		problem.Reason, problem.Remedy = ErrPermission, "let the user of the benchmark read, write and enter it"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		problem.Reason, problem.Remedy = ErrNoSpace, "free some or give another directory"
+	default:
+		return fmt.Errorf("%s %s: %w", intent, path, err)
+	}
+	return problem
+}
