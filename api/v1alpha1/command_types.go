@@ -1,0 +1,43 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// CommandProfile runs a program of the user's, in the image of the clients,
+// and measures its I/O.
+type CommandProfile struct {
+	// command is the program and its arguments. No shell reads it. The words
+	// $(DATA) and $(CLIENT) stand for the client's directory and index.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=4096
+	Command []string `json:"command"`
+
+	// setup runs before the measured command and is not measured.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=4096
+	Setup []string `json:"setup,omitempty"`
+
+	// workingDirectory inside the client's directory.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	WorkingDirectory string `json:"workingDirectory,omitempty"`
+
+	// datasetSize is the bytes that the program writes at most: free space is
+	// checked by it.
+	// +optional
+	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`
+
+	// successExitCodes are the exit codes of a run that counts. Absent: 0.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:Minimum=0
+	// +kubebuilder:validation:items:Maximum=255
+	SuccessExitCodes []int32 `json:"successExitCodes,omitempty"`
+}

@@ -1,0 +1,56 @@
+package v1alpha1
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+)
+
+// Duration is a length of time as a string: whole numbers of h, m, s and ms,
+// in that order, such as "90s", "1h30m" or "250ms". It is a string and not a
+// number so that the unit is always seen.
+//
+// +kubebuilder:validation:MinLength=2
+// +kubebuilder:validation:MaxLength=32
+// +kubebuilder:validation:Pattern=`^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$`
+type Duration string
+
+// durationPattern is the pattern of the CRD; the lengths keep the sum far
+// below what an int64 of nanoseconds holds.
+var durationPattern = regexp.MustCompile(`^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$`)
+
+// Parse gives the length of time. An empty Duration is zero; anything that the
+// API server would refuse is an error that says how to write it.
+func (d Duration) Parse() (time.Duration, error) {
+	if d == "" {
+		return 0, nil
+	}
+	if !durationPattern.MatchString(string(d)) {
+		return 0, fmt.Errorf("duration %q: write whole numbers with the units h, m, s, ms in that order, such as 1h30m or 90s", string(d))
+	}
+	length, err := time.ParseDuration(string(d))
+	if err != nil {
+		return 0, fmt.Errorf("duration %q: %w", string(d), err)
+	}
+	return length, nil
+}
+
+// DurationOf writes d in the form that the API accepts, rounded down to whole
+// milliseconds. A negative d gives "0s": no field of the API holds one.
+func DurationOf(d time.Duration) Duration {
+	if d < time.Millisecond {
+		return "0s"
+	}
+	d = d.Truncate(time.Millisecond)
+	var text string
+	for _, unit := range []struct {
+		length time.Duration
+		name   string
+	}{{time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}, {time.Millisecond, "ms"}} {
+		if count := d / unit.length; count > 0 {
+			text += fmt.Sprintf("%d%s", int64(count), unit.name)
+			d -= count * unit.length
+		}
+	}
+	return Duration(text)
+}

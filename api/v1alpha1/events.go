@@ -1,0 +1,29 @@
+package v1alpha1
+
+// Reasons of events on a BenchmarkRun or StorageBenchmark.
+const (
+	// EventRunCreated: a run was created.
+	EventRunCreated = "RunCreated"
+	// EventRunQueued: a run waits for another.
+	EventRunQueued = "RunQueued"
+	// EventClientsReady: all clients of a run are connected.
+	EventClientsReady = "ClientsReady"
+	// EventStepStarted: a step began.
+	EventStepStarted = "StepStarted"
+	// EventStepSucceeded: a step has its result.
+	EventStepSucceeded = "StepSucceeded"
+	// EventStepFailed: a step failed.
+	EventStepFailed = "StepFailed"
+	// EventClientLost: a client was lost.
+	EventClientLost = "ClientLost"
+	// EventRunComplete: a run is complete.
+	EventRunComplete = "RunComplete"
+	// EventRunFailed: a run failed.
+	EventRunFailed = "RunFailed"
+	// EventObjectiveMissed: a run missed an objective.
+	EventObjectiveMissed = "ObjectiveMissed"
+	// EventRegressed: runs became worse than earlier ones.
+	EventRegressed = "Regressed"
+	// EventDataLeft: data of a run could not be removed.
+	EventDataLeft = "DataLeft"
+)

@@ -1,0 +1,371 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Phase is one part of a run. Exactly one of the kinds is set.
+type Phase struct {
+	// name of the phase, used in results and objectives.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
+
+	// mode says whether the targets are loaded together (Parallel) or one
+	// after the other (Sequential).
+	// +optional
+	// +kubebuilder:default=Parallel
+	Mode PhaseMode `json:"mode,omitempty"`
+
+	// workload of this phase. Absent: that of the run.
+	// +optional
+	Workload *Workload `json:"workload,omitempty"`
+
+	// targetWorkloads give single targets a workload of their own.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	TargetWorkloads []TargetWorkload `json:"targetWorkloads,omitempty"`
+
+	// expect says what the phase is meant to measure, where that differs
+	// from the storage itself: ServerCache for reads out of the memory of
+	// the storage server, on which no warning is then given.
+	// +optional
+	Expect Expectation `json:"expect,omitempty"`
+
+	// prepare lays out the data.
+	// +optional
+	Prepare *PreparePhase `json:"prepare,omitempty"`
+
+	// ramp raises one dimension in steps.
+	// +optional
+	Ramp *RampPhase `json:"ramp,omitempty"`
+
+	// sweep runs a product of axes.
+	// +optional
+	Sweep *SweepPhase `json:"sweep,omitempty"`
+
+	// steady measures for a time.
+	// +optional
+	Steady *SteadyPhase `json:"steady,omitempty"`
+
+	// burstDrain runs until the burst credits are gone.
+	// +optional
+	BurstDrain *BurstDrainPhase `json:"burstDrain,omitempty"`
+
+	// cooldown idles.
+	// +optional
+	Cooldown *CooldownPhase `json:"cooldown,omitempty"`
+
+	// search finds the highest rate that meets an objective.
+	// +optional
+	Search *SearchPhase `json:"search,omitempty"`
+
+	// verify checks data by checksums.
+	// +optional
+	Verify *VerifyPhase `json:"verify,omitempty"`
+
+	// fault breaks something while the load goes on.
+	// +optional
+	Fault *FaultPhase `json:"fault,omitempty"`
+
+	// provision measures how long volumes take to be made and mounted.
+	// +optional
+	Provision *ProvisionPhase `json:"provision,omitempty"`
+}
+
+// PhaseMode says how a phase treats several targets.
+//
+// +kubebuilder:validation:Enum=Parallel;Sequential
+type PhaseMode string
+
+// The modes of a phase.
+const (
+	PhaseParallel   PhaseMode = "Parallel"
+	PhaseSequential PhaseMode = "Sequential"
+)
+
+// Expectation says what a phase is meant to measure.
+//
+// +kubebuilder:validation:Enum=ServerCache
+type Expectation string
+
+// ExpectServerCache marks a phase that reads from the server's memory.
+const ExpectServerCache Expectation = "ServerCache"
+
+// PhaseKind is the kind of a phase: the name of the one field that is set.
+//
+// +kubebuilder:validation:Enum=Prepare;Ramp;Sweep;Steady;BurstDrain;Cooldown;Search;Verify;Fault;Provision
+type PhaseKind string
+
+// The kinds of phases.
+const (
+	PhasePrepare    PhaseKind = "Prepare"
+	PhaseRamp       PhaseKind = "Ramp"
+	PhaseSweep      PhaseKind = "Sweep"
+	PhaseSteady     PhaseKind = "Steady"
+	PhaseBurstDrain PhaseKind = "BurstDrain"
+	PhaseCooldown   PhaseKind = "Cooldown"
+	PhaseSearch     PhaseKind = "Search"
+	PhaseVerify     PhaseKind = "Verify"
+	PhaseFault      PhaseKind = "Fault"
+	PhaseProvision  PhaseKind = "Provision"
+)
+
+// Kind gives the kind of the phase, or "" when none is set. Admission makes
+// sure that exactly one is.
+func (p *Phase) Kind() PhaseKind {
+	for _, kind := range []struct {
+		set  bool
+		kind PhaseKind
+	}{
+		{p.Prepare != nil, PhasePrepare},
+		{p.Ramp != nil, PhaseRamp},
+		{p.Sweep != nil, PhaseSweep},
+		{p.Steady != nil, PhaseSteady},
+		{p.BurstDrain != nil, PhaseBurstDrain},
+		{p.Cooldown != nil, PhaseCooldown},
+		{p.Search != nil, PhaseSearch},
+		{p.Verify != nil, PhaseVerify},
+		{p.Fault != nil, PhaseFault},
+		{p.Provision != nil, PhaseProvision},
+	} {
+		if kind.set {
+			return kind.kind
+		}
+	}
+	return ""
+}
+
+// TargetWorkload is the workload of one target in a phase.
+type TargetWorkload struct {
+	// target is the name of a target of the run.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	Target string `json:"target"`
+
+	// workload of that target in this phase.
+	// +required
+	Workload Workload `json:"workload"`
+}
+
+// PreparePhase lays the data set out and really writes it: reads of blocks
+// that were never written measure nothing.
+type PreparePhase struct {
+	// precondition is how often the data is overwritten after the layout,
+	// with the workload's own block size and pattern.
+	// +optional
+	// +kubebuilder:default=0
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10
+	Precondition *int32 `json:"precondition,omitempty"`
+
+	// maxDuration ends the phase as failed. Absent: the run's deadline does.
+	// +optional
+	MaxDuration *Duration `json:"maxDuration,omitempty"`
+}
+
+// SteadyPhase measures for a time and judges whether the figures were steady.
+type SteadyPhase struct {
+	// duration that is measured, after the warm-up.
+	// +required
+	Duration Duration `json:"duration"`
+
+	// warmUp is load that is not measured.
+	// +optional
+	// +kubebuilder:default="0s"
+	WarmUp Duration `json:"warmUp,omitempty"`
+}
+
+// RampDimension is what a ramp raises.
+//
+// +kubebuilder:validation:Enum=Clients;Jobs;QueueDepth;Processes;Rate
+type RampDimension string
+
+// The dimensions of a ramp.
+const (
+	RampClients    RampDimension = "Clients"
+	RampJobs       RampDimension = "Jobs"
+	RampQueueDepth RampDimension = "QueueDepth"
+	RampProcesses  RampDimension = "Processes"
+	RampRate       RampDimension = "Rate"
+)
+
+// RampPhase raises one dimension in steps and reports the knee, which needs
+// five steps.
+type RampPhase struct {
+	// dimension that is raised.
+	// +required
+	Dimension RampDimension `json:"dimension"`
+
+	// steps are the values, rising.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=1000000000000
+	Steps []int64 `json:"steps"`
+
+	// stepDuration is measured at each value.
+	// +required
+	StepDuration Duration `json:"stepDuration"`
+
+	// warmUp before each step is not measured.
+	// +optional
+	// +kubebuilder:default="0s"
+	WarmUp Duration `json:"warmUp,omitempty"`
+}
+
+// Regime says in which state of the burst credits a sweep measures.
+//
+// +kubebuilder:validation:Enum=Burst;Baseline;Any
+type Regime string
+
+// The regimes of a sweep.
+const (
+	// RegimeBurst inserts cooldowns, or is refused by the plan.
+	RegimeBurst Regime = "Burst"
+	// RegimeBaseline drains the credits first.
+	RegimeBaseline Regime = "Baseline"
+	// RegimeAny takes the credits as they are.
+	RegimeAny Regime = "Any"
+)
+
+// SweepPhase runs every combination of its axes, in a random order by the
+// run's seed, and reports matrices.
+type SweepPhase struct {
+	// axes whose product is run, at most 256 cells.
+	// +required
+	Axes SweepAxes `json:"axes"`
+
+	// regime of the burst credits.
+	// +required
+	Regime Regime `json:"regime"`
+
+	// stepDuration is measured in each cell.
+	// +required
+	StepDuration Duration `json:"stepDuration"`
+
+	// warmUp before each cell is not measured.
+	// +optional
+	// +kubebuilder:default="0s"
+	WarmUp Duration `json:"warmUp,omitempty"`
+}
+
+// SweepAxes are the values of each axis. An absent axis stays at the
+// workload's own value.
+type SweepAxes struct {
+	// clients that take part.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=1000
+	Clients []int32 `json:"clients,omitempty"`
+
+	// jobs a client.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=1024
+	Jobs []int32 `json:"jobs,omitempty"`
+
+	// queueDepth a job.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=4096
+	QueueDepth []int32 `json:"queueDepth,omitempty"`
+
+	// blockSize in bytes.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	BlockSize []resource.Quantity `json:"blockSize,omitempty"`
+
+	// readPercent of the operations.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:Minimum=0
+	// +kubebuilder:validation:items:Maximum=100
+	ReadPercent []int32 `json:"readPercent,omitempty"`
+}
+
+// BurstDrainPhase loads the target until the burst credits are gone and the
+// throughput has settled on its baseline.
+type BurstDrainPhase struct {
+	// minDuration before an end is looked for.
+	// +optional
+	// +kubebuilder:default="2m"
+	MinDuration Duration `json:"minDuration,omitempty"`
+
+	// maxDuration ends the phase; credits that last longer are no error.
+	// +required
+	MaxDuration Duration `json:"maxDuration"`
+}
+
+// CooldownPhase idles. Exactly one of duration, untilCredits and redrain.
+type CooldownPhase struct {
+	// duration to idle.
+	// +optional
+	Duration *Duration `json:"duration,omitempty"`
+
+	// untilCredits waits until the bucket should hold that much again, by the
+	// catalog or by an earlier redrain.
+	// +optional
+	UntilCredits *UntilCredits `json:"untilCredits,omitempty"`
+
+	// redrain idles, then drains to exhaustion again: the only way to measure
+	// the refill.
+	// +optional
+	Redrain *Redrain `json:"redrain,omitempty"`
+
+	// maxDuration bounds untilCredits and redrain.
+	// +optional
+	MaxDuration *Duration `json:"maxDuration,omitempty"`
+}
+
+// UntilCredits is a fill of the bucket to wait for.
+type UntilCredits struct {
+	// percent of the bucket.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	Percent int32 `json:"percent"`
+}
+
+// Redrain is a pause and a second drain.
+type Redrain struct {
+	// idle time before the drain.
+	// +required
+	Idle Duration `json:"idle"`
+}
+
+// SearchPhase finds the highest rate that meets an objective. Not built yet.
+type SearchPhase struct {
+	// objective is the name of the objective to meet.
+	// +optional
+	// +kubebuilder:validation:MaxLength=40
+	Objective string `json:"objective,omitempty"`
+}
+
+// VerifyPhase checks data by checksums. Not built yet.
+type VerifyPhase struct{}
+
+// FaultPhase breaks something while the load goes on. Not built yet.
+type FaultPhase struct{}
+
+// ProvisionPhase measures how volumes are made and mounted. Not built yet.
+type ProvisionPhase struct{}

@@ -1,0 +1,173 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// WorkloadProfile is a named workload for the benchmarks of its namespace.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,shortName=wprofile,categories=storagebench
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Engine",type=string,JSONPath=`.status.engine`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type WorkloadProfile struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the workload.
+	// +required
+	Spec WorkloadProfileSpec `json:"spec"`
+
+	// status says whether the workload can be run.
+	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
+	Status WorkloadProfileStatus `json:"status,omitzero"`
+}
+
+// WorkloadProfileList is a list of WorkloadProfiles.
+//
+// +kubebuilder:object:root=true
+type WorkloadProfileList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []WorkloadProfile `json:"items"`
+}
+
+// ClusterWorkloadProfile is a named workload for the benchmarks of every
+// namespace.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,shortName=cwprofile,categories=storagebench
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Engine",type=string,JSONPath=`.status.engine`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type ClusterWorkloadProfile struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the workload.
+	// +required
+	Spec WorkloadProfileSpec `json:"spec"`
+
+	// status says whether the workload can be run.
+	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
+	Status WorkloadProfileStatus `json:"status,omitzero"`
+}
+
+// ClusterWorkloadProfileList is a list of ClusterWorkloadProfiles.
+//
+// +kubebuilder:object:root=true
+type ClusterWorkloadProfileList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []ClusterWorkloadProfile `json:"items"`
+}
+
+// Engine is one tool and its settings. Exactly one of the fields is set.
+type Engine struct {
+	// fio generates I/O of a given shape.
+	// +optional
+	Fio *FioProfile `json:"fio,omitempty"`
+
+	// ior runs IOR under MPI.
+	// +optional
+	IOR *IORProfile `json:"ior,omitempty"`
+
+	// mdtest runs mdtest, a test of metadata, under MPI.
+	// +optional
+	Mdtest *MdtestProfile `json:"mdtest,omitempty"`
+
+	// command runs a program of the user's and measures its I/O.
+	// +optional
+	Command *CommandProfile `json:"command,omitempty"`
+}
+
+// EngineKind names an engine: the field of Engine that is set.
+//
+// +kubebuilder:validation:Enum=fio;ior;mdtest;command
+type EngineKind string
+
+// The engines.
+const (
+	EngineFio     EngineKind = "fio"
+	EngineIOR     EngineKind = "ior"
+	EngineMdtest  EngineKind = "mdtest"
+	EngineCommand EngineKind = "command"
+)
+
+// EngineKind gives the engine that is set, or "" when none is.
+func (e *Engine) EngineKind() EngineKind {
+	switch {
+	case e.Fio != nil:
+		return EngineFio
+	case e.IOR != nil:
+		return EngineIOR
+	case e.Mdtest != nil:
+		return EngineMdtest
+	case e.Command != nil:
+		return EngineCommand
+	}
+	return ""
+}
+
+// WorkloadProfileSpec is a workload: exactly one of the engines.
+type WorkloadProfileSpec struct {
+	Engine `json:",inline"`
+}
+
+// Workload is a reference to a profile or a workload written in place:
+// exactly one of profileRef and the engines.
+type Workload struct {
+	// profileRef names a profile.
+	// +optional
+	ProfileRef *ProfileRef `json:"profileRef,omitempty"`
+
+	Engine `json:",inline"`
+}
+
+// ProfileRef names a profile.
+type ProfileRef struct {
+	// kind is WorkloadProfile, of the benchmark's own namespace, or
+	// ClusterWorkloadProfile.
+	// +optional
+	// +kubebuilder:default=WorkloadProfile
+	// +kubebuilder:validation:Enum=WorkloadProfile;ClusterWorkloadProfile
+	Kind string `json:"kind,omitempty"`
+
+	// name of the profile.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// WorkloadProfileStatus says whether the workload can be run.
+type WorkloadProfileStatus struct {
+	// observedGeneration is the generation that the status speaks of; -1
+	// before the operator has seen the object.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions hold Ready.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// engine of the workload.
+	// +optional
+	Engine EngineKind `json:"engine,omitempty"`
+}

@@ -1,0 +1,440 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Operation is a kind of I/O.
+//
+// +kubebuilder:validation:Enum=Read;Write;Trim;Sync
+type Operation string
+
+// The operations.
+const (
+	OperationRead  Operation = "Read"
+	OperationWrite Operation = "Write"
+	OperationTrim  Operation = "Trim"
+	// OperationSync is an fsync or fdatasync: it has a latency and no bytes.
+	OperationSync Operation = "Sync"
+)
+
+// PhaseResult is the result of one phase.
+type PhaseResult struct {
+	// name of the phase.
+	// +required
+	// +kubebuilder:validation:MaxLength=40
+	Name string `json:"name"`
+
+	// kind of the phase.
+	// +required
+	Kind PhaseKind `json:"kind"`
+
+	// startTime of its first step.
+	// +optional
+	StartTime *metav1.MicroTime `json:"startTime,omitempty"`
+
+	// endTime of its last step.
+	// +optional
+	EndTime *metav1.MicroTime `json:"endTime,omitempty"`
+
+	// targets are the results, one a target.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Targets []TargetResult `json:"targets,omitempty"`
+}
+
+// TargetResult is the result of one target in one phase, over all its clients.
+type TargetResult struct {
+	// target is its name.
+	// +required
+	// +kubebuilder:validation:MaxLength=40
+	Target string `json:"target"`
+
+	// clients that the figures are of.
+	// +required
+	Clients int32 `json:"clients"`
+
+	// operations are the figures, one an operation that was done. For a ramp
+	// or a sweep they are absent and steps holds the figures.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	Operations []OperationResult `json:"operations,omitempty"`
+
+	// windowNanoseconds is the time in which every client was running: what
+	// bytesPerSecond and iopsMilli of a time-bound step are over. Of a
+	// work-bound step it is the time from the first start to the last end.
+	// +optional
+	WindowNanoseconds int64 `json:"windowNanoseconds,omitempty"`
+
+	// workBound says that the step ended with its work and not by time.
+	// +optional
+	WorkBound bool `json:"workBound,omitempty"`
+
+	// tailNanoseconds, of a work-bound step, is the part of the window in
+	// which some clients were already done.
+	// +optional
+	TailNanoseconds *int64 `json:"tailNanoseconds,omitempty"`
+
+	// measuredNanoseconds is the sum over clients of the time that each
+	// measured; latencies are over all of it.
+	// +optional
+	MeasuredNanoseconds int64 `json:"measuredNanoseconds,omitempty"`
+
+	// startSkewNanoseconds is the time from the first client's first I/O to
+	// the last client's.
+	// +optional
+	StartSkewNanoseconds *int64 `json:"startSkewNanoseconds,omitempty"`
+
+	// clientSpread shows how the clients differ, reads and writes together.
+	// +optional
+	ClientSpread *ClientSpread `json:"clientSpread,omitempty"`
+
+	// warnings about the figures.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Warnings []Warning `json:"warnings,omitempty"`
+
+	// steadyState is the judgement of a steady phase.
+	// +optional
+	SteadyState *SteadyStateResult `json:"steadyState,omitempty"`
+
+	// burst is what a burstDrain phase found. Not filled in yet.
+	// +optional
+	Burst *BurstResult `json:"burst,omitempty"`
+
+	// steps are the figures of a ramp's steps or a sweep's cells. Not filled
+	// in yet.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Steps []StepResult `json:"steps,omitempty"`
+
+	// knee of a ramp. Not filled in yet.
+	// +optional
+	Knee *KneeResult `json:"knee,omitempty"`
+
+	// attribution names what limited the rate. Not filled in yet.
+	// +optional
+	Attribution *Attribution `json:"attribution,omitempty"`
+}
+
+// OperationResult is the figures of one operation over all clients.
+type OperationResult struct {
+	// operation that the figures are of.
+	// +required
+	Operation Operation `json:"operation"`
+
+	// bytes moved in the whole measured time.
+	// +optional
+	Bytes int64 `json:"bytes"`
+
+	// operations completed in the whole measured time.
+	// +optional
+	Operations int64 `json:"operations"`
+
+	// bytesPerSecond in the common window. Absent where there is none.
+	// +optional
+	BytesPerSecond *int64 `json:"bytesPerSecond,omitempty"`
+
+	// iopsMilli is a thousand times the operations a second in the common
+	// window. Absent where there is none.
+	// +optional
+	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
+
+	// latency is the time from submission to completion (fio's lat).
+	// +optional
+	Latency *LatencyResult `json:"latency,omitempty"`
+
+	// completionLatency leaves the time that submitting took out (fio's clat).
+	// It is shown for comparison; it is not what a user waits for.
+	// +optional
+	CompletionLatency *LatencyResult `json:"completionLatency,omitempty"`
+}
+
+// LatencyResult is a distribution of latencies. Percentiles are computed once,
+// from the histograms of all clients added up, the way fio does; one is absent
+// where fewer than ten samples lie above it.
+type LatencyResult struct {
+	// samples in the distribution.
+	// +required
+	Samples int64 `json:"samples"`
+
+	// meanNanoseconds is the sum over the samples, divided by their number.
+	// +optional
+	MeanNanoseconds int64 `json:"meanNanoseconds"`
+
+	// minNanoseconds is the shortest.
+	// +optional
+	MinNanoseconds int64 `json:"minNanoseconds"`
+
+	// p50Nanoseconds is the median.
+	// +optional
+	P50Nanoseconds *int64 `json:"p50Nanoseconds,omitempty"`
+
+	// p95Nanoseconds is the 95th percentile.
+	// +optional
+	P95Nanoseconds *int64 `json:"p95Nanoseconds,omitempty"`
+
+	// p99Nanoseconds is the 99th percentile.
+	// +optional
+	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
+
+	// p999Nanoseconds is the 99.9th percentile.
+	// +optional
+	P999Nanoseconds *int64 `json:"p999Nanoseconds,omitempty"`
+
+	// p9999Nanoseconds is the 99.99th percentile.
+	// +optional
+	P9999Nanoseconds *int64 `json:"p9999Nanoseconds,omitempty"`
+
+	// maxNanoseconds is the longest, exactly and not from the histogram.
+	// +optional
+	MaxNanoseconds int64 `json:"maxNanoseconds"`
+}
+
+// ClientSpread is the best, median and worst client by throughput.
+type ClientSpread struct {
+	// best client.
+	// +required
+	Best ClientRate `json:"best"`
+	// median client; the lower one of an even number.
+	// +required
+	Median ClientRate `json:"median"`
+	// worst client.
+	// +required
+	Worst ClientRate `json:"worst"`
+}
+
+// ClientRate is the throughput of one client in the common window.
+type ClientRate struct {
+	// client is its index.
+	// +optional
+	Client int32 `json:"client"`
+	// bytesPerSecond of the client.
+	// +optional
+	BytesPerSecond int64 `json:"bytesPerSecond"`
+}
+
+// SteadyStateResult is the judgement of SNIA's Performance Test Specification
+// on rounds of 60 seconds, in a window of five.
+type SteadyStateResult struct {
+	// assessed is false where the step was too short for five rounds.
+	// +optional
+	Assessed bool `json:"assessed"`
+
+	// steady is the verdict. Absent where nothing was assessed.
+	// +optional
+	Steady *bool `json:"steady,omitempty"`
+
+	// excursionPermille is the greatest less the least round, in thousandths
+	// of their mean; up to 200 is steady.
+	// +optional
+	ExcursionPermille *int64 `json:"excursionPermille,omitempty"`
+
+	// slopePermille is the change of the best line over the window, in
+	// thousandths of the mean; up to 100 is steady.
+	// +optional
+	SlopePermille *int64 `json:"slopePermille,omitempty"`
+
+	// rounds that were seen.
+	// +optional
+	Rounds int32 `json:"rounds,omitempty"`
+}
+
+// BurstResult is what a burst drain found. Bounds are of the 95 % interval.
+type BurstResult struct {
+	// exhausted says whether the credits ran out.
+	// +optional
+	Exhausted bool `json:"exhausted"`
+
+	// burstBytesPerSecond is the mean of the first settled segment.
+	// +optional
+	BurstBytesPerSecond *Estimate `json:"burstBytesPerSecond,omitempty"`
+
+	// sustainedBytesPerSecond is the lower level of a segment that goes back
+	// and forth between two.
+	// +optional
+	SustainedBytesPerSecond *Estimate `json:"sustainedBytesPerSecond,omitempty"`
+
+	// peakBytesPerSecond is the upper level of such a segment.
+	// +optional
+	PeakBytesPerSecond *Estimate `json:"peakBytesPerSecond,omitempty"`
+
+	// peak5sBytesPerSecond is the extreme of five seconds.
+	// +optional
+	Peak5sBytesPerSecond *int64 `json:"peak5sBytesPerSecond,omitempty"`
+
+	// baselineBytesPerSecond is the mean of the last settled segment.
+	// +optional
+	BaselineBytesPerSecond *Estimate `json:"baselineBytesPerSecond,omitempty"`
+
+	// nanosecondsToBaseline is the start of that segment.
+	// +optional
+	NanosecondsToBaseline *Estimate `json:"nanosecondsToBaseline,omitempty"`
+
+	// refillBytesPerSecond of the bucket, and refillSource where it is from.
+	// +optional
+	RefillBytesPerSecond *Estimate `json:"refillBytesPerSecond,omitempty"`
+
+	// refillSource says where the refill is from.
+	// +optional
+	// +kubebuilder:validation:Enum=Measured;Documented;Assumed
+	RefillSource string `json:"refillSource,omitempty"`
+
+	// segments of constant throughput.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Segments []Segment `json:"segments,omitempty"`
+
+	// drops that lasted.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Drops []Drop `json:"drops,omitempty"`
+}
+
+// Estimate is a figure with its 95 % interval.
+type Estimate struct {
+	// value of the figure.
+	// +optional
+	Value int64 `json:"value"`
+	// lower end of the interval.
+	// +optional
+	Lower *int64 `json:"lower,omitempty"`
+	// upper end of the interval.
+	// +optional
+	Upper *int64 `json:"upper,omitempty"`
+}
+
+// Segment is a stretch of constant throughput.
+type Segment struct {
+	// startNanoseconds from the start of the phase.
+	// +optional
+	StartNanoseconds int64 `json:"startNanoseconds"`
+	// endNanoseconds from the start of the phase.
+	// +optional
+	EndNanoseconds int64 `json:"endNanoseconds"`
+	// meanBytesPerSecond of the stretch.
+	// +optional
+	MeanBytesPerSecond int64 `json:"meanBytesPerSecond"`
+	// spreadBytesPerSecond is the standard deviation.
+	// +optional
+	SpreadBytesPerSecond int64 `json:"spreadBytesPerSecond,omitempty"`
+}
+
+// Drop is a lasting fall of the throughput.
+type Drop struct {
+	// atNanoseconds from the start of the phase.
+	// +optional
+	AtNanoseconds int64 `json:"atNanoseconds"`
+	// beforeBytesPerSecond is the level before.
+	// +optional
+	BeforeBytesPerSecond int64 `json:"beforeBytesPerSecond"`
+	// afterBytesPerSecond is the level after.
+	// +optional
+	AfterBytesPerSecond int64 `json:"afterBytesPerSecond"`
+	// spentBytes of credit: a lower bound on the bucket where its fill at the
+	// start is not known.
+	// +optional
+	SpentBytes *int64 `json:"spentBytes,omitempty"`
+	// cause of the fall.
+	// +optional
+	// +kubebuilder:validation:Enum=Volume;Server;Instance;Client;Interference;Unknown
+	Cause string `json:"cause,omitempty"`
+	// confirmed by a documented level, a credit metric or a redrain.
+	// +optional
+	Confirmed bool `json:"confirmed,omitempty"`
+}
+
+// StepResult is the figures of one step of a ramp or one cell of a sweep. It
+// is small, since there can be 256 of them; a run with more figures than fit
+// keeps them in its ConfigMap.
+type StepResult struct {
+	// cell is its index.
+	// +required
+	Cell int32 `json:"cell"`
+	// operations are the figures, one an operation.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	Operations []StepOperation `json:"operations,omitempty"`
+	// creditPercentAtStart is the estimated fill of the bucket.
+	// +optional
+	CreditPercentAtStart *int32 `json:"creditPercentAtStart,omitempty"`
+	// creditPercentAtEnd is the estimated fill of the bucket.
+	// +optional
+	CreditPercentAtEnd *int32 `json:"creditPercentAtEnd,omitempty"`
+	// warnings are the types only.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Warnings []WarningType `json:"warnings,omitempty"`
+}
+
+// StepOperation is the figures of one operation of a step.
+type StepOperation struct {
+	// operation that the figures are of.
+	// +required
+	Operation Operation `json:"operation"`
+	// bytesPerSecond in the common window.
+	// +optional
+	BytesPerSecond int64 `json:"bytesPerSecond"`
+	// iopsMilli is a thousand times the operations a second.
+	// +optional
+	IOPSMilli int64 `json:"iopsMilli"`
+	// meanNanoseconds is the mean latency.
+	// +optional
+	MeanNanoseconds int64 `json:"meanNanoseconds,omitempty"`
+	// p99Nanoseconds is absent with fewer than ten samples above it.
+	// +optional
+	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
+}
+
+// KneeResult is where more load stops to pay.
+type KneeResult struct {
+	// found is false where the ramp ended before the knee or had under five
+	// steps.
+	// +optional
+	Found bool `json:"found"`
+	// value of the dimension at the knee.
+	// +optional
+	Value *int64 `json:"value,omitempty"`
+	// valueAt95Percent is the first with 95 % of the plateau.
+	// +optional
+	ValueAt95Percent *int64 `json:"valueAt95Percent,omitempty"`
+	// message says how sure that is.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+}
+
+// Attribution is the limits that are within 10 % of the rate.
+type Attribution struct {
+	// ambiguous says that several limits fit alike.
+	// +optional
+	Ambiguous bool `json:"ambiguous,omitempty"`
+	// limits, the likeliest first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Limits []AttributedLimit `json:"limits,omitempty"`
+}
+
+// AttributedLimit is a limit and how much of it was used.
+type AttributedLimit struct {
+	// limit by name.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Limit string `json:"limit"`
+	// percentUsed of it.
+	// +optional
+	PercentUsed int32 `json:"percentUsed,omitempty"`
+	// evidence in a sentence.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Evidence string `json:"evidence,omitempty"`
+}

@@ -1,0 +1,325 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// StorageBenchmark asks for a storage benchmark: what to run, when to run it,
+// and which figures are good enough.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,shortName=sbench,categories=storagebench
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Stage",type=string,JSONPath=`.status.stage`
+// +kubebuilder:printcolumn:name="Throughput",type=string,JSONPath=`.status.display.throughput`
+// +kubebuilder:printcolumn:name="p99",type=string,JSONPath=`.status.display.p99`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type StorageBenchmark struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object's metadata. The name has at most 40
+	// characters and is a DNS label, since the names of pods derive from it.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what is wanted.
+	// +required
+	Spec StorageBenchmarkSpec `json:"spec"`
+
+	// status is what is known: the verdict and a reference to the newest run.
+	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
+	Status StorageBenchmarkStatus `json:"status,omitzero"`
+}
+
+// StorageBenchmarkList is a list of StorageBenchmarks.
+//
+// +kubebuilder:object:root=true
+type StorageBenchmarkList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []StorageBenchmark `json:"items"`
+}
+
+// StorageBenchmarkSpec says what to run (run) and, around it, when to run it
+// and how to judge it. Only a change of run asks for a new run by itself.
+type StorageBenchmarkSpec struct {
+	// trigger says what starts a run beside a change of spec.run.
+	// +optional
+	Trigger *Trigger `json:"trigger,omitempty"`
+
+	// suspend stops new runs from being started; a live run goes on.
+	// +optional
+	Suspend *bool `json:"suspend,omitempty"`
+
+	// queue names a queue of this namespace. Runs of one queue never overlap,
+	// which keeps two benchmarks off the same storage server.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Queue string `json:"queue,omitempty"`
+
+	// historyLimit is how many complete runs are kept.
+	// +optional
+	// +kubebuilder:default=20
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=200
+	HistoryLimit *int32 `json:"historyLimit,omitempty"`
+
+	// failedHistoryLimit is how many failed runs are kept.
+	// +optional
+	// +kubebuilder:default=5
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=200
+	FailedHistoryLimit *int32 `json:"failedHistoryLimit,omitempty"`
+
+	// objectives are the figures that have to be reached. A change of them
+	// judges the stored results again and starts nothing.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Objectives []Objective `json:"objectives,omitempty"`
+
+	// regression compares each run with earlier ones.
+	// +optional
+	Regression *RegressionPolicy `json:"regression,omitempty"`
+
+	// run is all that a run freezes; its hash is the run's identity.
+	// +required
+	Run RunSpec `json:"run"`
+}
+
+// ReplacePolicy says what happens to a live run when another is asked for.
+//
+// +kubebuilder:validation:Enum=Wait;Stop
+type ReplacePolicy string
+
+// The replace policies.
+const (
+	// ReplaceWait starts the new run after the live one.
+	ReplaceWait ReplacePolicy = "Wait"
+	// ReplaceStop stops the live run first.
+	ReplaceStop ReplacePolicy = "Stop"
+)
+
+// Trigger says what starts a run. With a schedule its times do, and a change
+// of spec.run waits for the next one; without, each new hash of spec.run does.
+type Trigger struct {
+	// schedule is a cron line of five fields, such as "0 3 * * 1".
+	// +optional
+	// +kubebuilder:validation:MinLength=9
+	// +kubebuilder:validation:MaxLength=100
+	Schedule string `json:"schedule,omitempty"`
+
+	// timeZone is the IANA name of the zone of the schedule. Absent: UTC.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	TimeZone string `json:"timeZone,omitempty"`
+
+	// startingDeadline is how late a scheduled run may start; later it is
+	// skipped. Absent: any delay.
+	// +optional
+	StartingDeadline *Duration `json:"startingDeadline,omitempty"`
+
+	// replacePolicy says what happens to a live run when another is due:
+	// Wait (the default) or Stop.
+	// +optional
+	ReplacePolicy ReplacePolicy `json:"replacePolicy,omitempty"`
+
+	// manual is any text. A new value asks for one more run, so that a run
+	// can be asked for from Git.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Manual string `json:"manual,omitempty"`
+
+	// onProfileChange starts a run when a profile that spec.run refers to
+	// changes.
+	// +optional
+	OnProfileChange *bool `json:"onProfileChange,omitempty"`
+}
+
+// RegressionPolicy says what the newest run is compared with.
+type RegressionPolicy struct {
+	// against is how many earlier valid runs are compared with.
+	// +optional
+	// +kubebuilder:default=20
+	// +kubebuilder:validation:Minimum=3
+	// +kubebuilder:validation:Maximum=200
+	Against *int32 `json:"against,omitempty"`
+
+	// tolerancePercent is the change that is accepted, in percent.
+	// +optional
+	// +kubebuilder:default=5
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	TolerancePercent *int32 `json:"tolerancePercent,omitempty"`
+
+	// acceptedSince leaves runs that started before it out of the comparison:
+	// set it when a change of level is wanted.
+	// +optional
+	// +nullable
+	AcceptedSince *metav1.Time `json:"acceptedSince,omitempty"`
+}
+
+// StorageBenchmarkStatus is the verdict on the newest judged run, at most
+// 16 KiB. Conditions follow kstatus: Ready, Reconciling, Stalled, Running.
+type StorageBenchmarkStatus struct {
+	// observedGeneration is the generation that the status speaks of; -1
+	// before the operator has seen the object.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions are Ready, Reconciling, Stalled and Running.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// stage is what is going on, in a word, for people.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Stage string `json:"stage,omitempty"`
+
+	// display is the headline as text, for kubectl get.
+	// +optional
+	Display *HeadlineDisplay `json:"display,omitempty"`
+
+	// activeRun is the run that is live or waits in a queue.
+	// +optional
+	ActiveRun *RunReference `json:"activeRun,omitempty"`
+
+	// lastRun is the newest run that was judged.
+	// +optional
+	LastRun *RunReference `json:"lastRun,omitempty"`
+
+	// lastHandledRequest echoes the annotation storagebench.dev/requested-at
+	// that was handled last.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	LastHandledRequest string `json:"lastHandledRequest,omitempty"`
+
+	// lastHandledManual echoes the spec.trigger.manual that was handled last.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	LastHandledManual string `json:"lastHandledManual,omitempty"`
+
+	// lastScheduleTime is the newest time of the schedule that was handled.
+	// +optional
+	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
+
+	// nextScheduleTime is when the schedule starts a run next.
+	// +optional
+	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`
+
+	// headlines are the main figures of lastRun, one a phase, target and
+	// operation.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Headlines []Headline `json:"headlines,omitempty"`
+
+	// objectives are the verdicts on lastRun, one an objective.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Objectives []ObjectiveResult `json:"objectives,omitempty"`
+
+	// regression is the comparison of lastRun with earlier runs.
+	// +optional
+	Regression *RegressionResult `json:"regression,omitempty"`
+}
+
+// RunReference points to a BenchmarkRun of the same namespace.
+type RunReference struct {
+	// name of the BenchmarkRun.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// uid of the BenchmarkRun.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid,omitempty"`
+
+	// hash of the spec.run that it froze.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Hash string `json:"hash,omitempty"`
+}
+
+// HeadlineDisplay is the headline of the newest judged run as text. Programs
+// read headlines, which holds integers.
+type HeadlineDisplay struct {
+	// throughput with its unit, MB being 10^6 bytes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Throughput string `json:"throughput,omitempty"`
+
+	// p99 is the 99th percentile of the latency with its unit.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	P99 string `json:"p99,omitempty"`
+}
+
+// Headline is the main figures of one operation of a phase and target.
+type Headline struct {
+	// phase is its name.
+	// +required
+	// +kubebuilder:validation:MaxLength=40
+	Phase string `json:"phase"`
+
+	// target is its name.
+	// +required
+	// +kubebuilder:validation:MaxLength=40
+	Target string `json:"target"`
+
+	// operation that the figures are of.
+	// +required
+	Operation Operation `json:"operation"`
+
+	// bytesPerSecond over all clients, in the common window.
+	// +optional
+	BytesPerSecond int64 `json:"bytesPerSecond"`
+
+	// iopsMilli is a thousand times the operations a second.
+	// +optional
+	IOPSMilli int64 `json:"iopsMilli"`
+
+	// p99Nanoseconds is absent with fewer than ten samples above it.
+	// +optional
+	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
+}
+
+// RegressionVerdict is the outcome of a comparison with earlier runs.
+//
+// +kubebuilder:validation:Enum=NoChange;Regressed;Improved;Unknown
+type RegressionVerdict string
+
+// The verdicts of a comparison.
+const (
+	RegressionNoChange  RegressionVerdict = "NoChange"
+	RegressionRegressed RegressionVerdict = "Regressed"
+	RegressionImproved  RegressionVerdict = "Improved"
+	// RegressionUnknown: too few earlier valid runs to say.
+	RegressionUnknown RegressionVerdict = "Unknown"
+)
+
+// RegressionResult is a comparison with earlier runs.
+type RegressionResult struct {
+	// verdict of the comparison.
+	// +required
+	Verdict RegressionVerdict `json:"verdict"`
+
+	// comparedRuns is how many earlier runs were compared with.
+	// +optional
+	ComparedRuns int32 `json:"comparedRuns,omitempty"`
+
+	// message says which figure changed, by how much, how sure that is.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+}

@@ -1,0 +1,27 @@
+package v1alpha1
+
+import "strings"
+
+// Truncate shortens text to at most length characters, as the API server
+// counts them for maxLength, and makes it valid UTF-8. What is cut off is
+// marked. Use it on every message that quotes somebody else: one character too
+// many and the whole status update is refused.
+func Truncate(text string, length int) string {
+	const mark = "..."
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	count := 0
+	cut := 0
+	for offset := range text {
+		if count == max(0, length-len(mark)) {
+			cut = offset
+		}
+		if count == length {
+			if length < len(mark) {
+				return text[:offset]
+			}
+			return text[:cut] + mark
+		}
+		count++
+	}
+	return text
+}

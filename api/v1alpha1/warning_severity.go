@@ -1,0 +1,93 @@
+package v1alpha1
+
+import (
+	"maps"
+	"slices"
+)
+
+// severities is one row of the table at WarningType.
+type severities struct {
+	prepare, measuring, burstDrain, others Severity
+}
+
+const (
+	info          = SeverityInfo
+	warning       = SeverityWarning
+	disqualifying = SeverityDisqualifying
+)
+
+var severityTable = map[WarningType]severities{
+	WarningStartSkew:            {info, warning, warning, info},
+	WarningClockUncertain:       {info, warning, warning, info},
+	WarningClientCPUThrottled:   {info, warning, warning, info},
+	WarningClientCPUSaturated:   {info, warning, warning, info},
+	WarningDirectIONotHonoured:  {warning, disqualifying, disqualifying, warning},
+	WarningPageCacheSuspected:   {info, warning, warning, info},
+	WarningServerCacheSuspected: {info, warning, warning, info},
+	WarningFasterThanDocumented: {info, warning, warning, info},
+	WarningUnwrittenDataRead:    {disqualifying, disqualifying, disqualifying, disqualifying},
+	WarningRunTooShort:          {info, warning, warning, info},
+	WarningClientLost:           {disqualifying, disqualifying, disqualifying, disqualifying},
+	WarningClientReplaced:       {info, info, disqualifying, info},
+	WarningClientsMissing:       {warning, warning, disqualifying, warning},
+	WarningToolError:            {disqualifying, disqualifying, disqualifying, disqualifying},
+	WarningNoOperations:         {disqualifying, disqualifying, disqualifying, info},
+	WarningResultIncomplete:     {disqualifying, disqualifying, disqualifying, disqualifying},
+	WarningNotSteady:            {info, warning, info, info},
+	WarningNotAssessed:          {info, info, info, info},
+	WarningSteadyInBurst:        {info, warning, info, info},
+	WarningClientsShareNode:     {info, warning, warning, info},
+	WarningWindowsDiffer:        {info, warning, warning, info},
+	WarningCommonWindowTooShort: {info, disqualifying, disqualifying, info},
+	WarningTooFewSamples:        {info, info, info, info},
+	WarningLatencyClipped:       {info, warning, warning, info},
+	WarningSubmissionBlocks:     {info, warning, warning, info},
+	WarningDirtyPages:           {info, warning, warning, info},
+	WarningBytesUncertain:       {info, warning, warning, info},
+	WarningSamplesLost:          {info, warning, warning, info},
+	WarningSweepDrift:           {info, warning, info, info},
+	WarningIOStalled:            {info, warning, warning, info},
+	WarningNoDropSeen:           {info, info, warning, info},
+	WarningCreditsUnknown:       {info, info, warning, info},
+	WarningToolVersionsDiffer:   {warning, warning, warning, warning},
+}
+
+// Severity gives what a warning means in a phase of that kind, by the table at
+// WarningType. An unknown type is disqualifying: a warning that nobody can
+// judge must not pass as harmless.
+func (t WarningType) Severity(kind PhaseKind) Severity {
+	row, known := severityTable[t]
+	if !known {
+		return SeverityDisqualifying
+	}
+	switch kind {
+	case PhasePrepare:
+		return row.prepare
+	case PhaseSteady, PhaseRamp, PhaseSweep, PhaseSearch:
+		return row.measuring
+	case PhaseBurstDrain:
+		return row.burstDrain
+	case PhaseCooldown, PhaseVerify, PhaseFault, PhaseProvision:
+		return row.others
+	}
+	return row.measuring
+}
+
+// WarningTypes gives all types, sorted by name.
+func WarningTypes() []WarningType {
+	return slices.Sorted(maps.Keys(severityTable))
+}
+
+// NewWarning makes a warning with the severity that the table gives it.
+func NewWarning(t WarningType, kind PhaseKind, message string, clients ...int32) Warning {
+	const maxMessage, maxClients = 512, 16
+	if len(clients) > maxClients {
+		clients = clients[:maxClients]
+	}
+	return Warning{
+		Type:     t,
+		Severity: t.Severity(kind),
+		Message:  Truncate(message, maxMessage),
+		Clients:  slices.Clone(clients),
+	}
+}
