@@ -2,12 +2,9 @@ package measure
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"strconv"
 )
 
 // histogramFormat is the first byte of an encoded histogram. A new layout gets a new one.
@@ -101,38 +98,4 @@ func takeUvarint(data []byte) (uint64, []byte, error) {
 		return 0, nil, errors.New("a number is not in its shortest form")
 	}
 	return value, data[length:], nil
-}
-
-// MarshalJSON writes the bins as fio's json+ does: an object of nanoseconds to count,
-// ascending. A saturated histogram is an error.
-func (h Histogram) MarshalJSON() ([]byte, error) {
-	if h.saturated {
-		return nil, errors.New("encode histogram: a count does not fit 64 bits")
-	}
-	b := []byte{'{'}
-	for key, n := range h.Bins() {
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(b, '"')
-		b = strconv.AppendUint(b, key, 10)
-		b = append(b, '"', ':')
-		b = strconv.AppendUint(b, n, 10)
-	}
-	return append(b, '}'), nil
-}
-
-// UnmarshalJSON reads an object of nanoseconds to count. Keys that are not on fio's grid
-// and counts that are no unsigned integers are an error.
-func (h *Histogram) UnmarshalJSON(data []byte) error {
-	var bins map[uint64]uint64
-	if err := json.Unmarshal(data, &bins); err != nil {
-		return fmt.Errorf("decode histogram: %w", err)
-	}
-	decoded, err := HistogramOf(maps.All(bins))
-	if err != nil {
-		return fmt.Errorf("decode histogram: %w", err)
-	}
-	*h = decoded
-	return nil
 }

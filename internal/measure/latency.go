@@ -28,10 +28,9 @@ type Latency struct {
 // LatencyFromMean builds a Latency from what fio prints for one latency type: "bins" as a
 // histogram (empty when there are none), "N", "mean", "min" and "max".
 //
-// The sum is mean*N, rounded to an integer. fio prints the mean with six decimals, so it is
-// the true integer sum as long as N is under a million and the sum under 2^52 ns, and
-// beyond that has a relative error under 1e-9/mean + 1e-12. The sum is kept between N*min
-// and N*max.
+// The sum is mean*N, rounded to an integer and kept between N*min and N*max. It is as true
+// as the mean is: fio prints six decimals, so up to a million samples the last nanosecond
+// of the sum is right, as far as the double arithmetic of fio's running mean is.
 //
 // A mean that is not a number, negative, or outside of min and max by more than rounding
 // explains is an error, and so is min over max. N = 0 gives the empty Latency.

@@ -111,3 +111,8 @@ func (u *Uint128) UnmarshalText(text []byte) error {
 	*u = parsed
 	return nil
 }
+
+// float gives the nearest floating point number, to about 1 part in 2^52.
+func (u Uint128) float() float64 {
+	return math.Ldexp(float64(u.High), 64) + float64(u.Low)
+}

@@ -1,0 +1,149 @@
+package measure
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// MarshalJSON writes the bins as fio's json+ does: an object of nanoseconds to count,
+// ascending. A saturated histogram is an error.
+func (h Histogram) MarshalJSON() ([]byte, error) {
+	if h.saturated {
+		return nil, errors.New("encode histogram: a count does not fit 64 bits")
+	}
+	b := []byte{'{'}
+	for key, n := range h.Bins() {
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(b, '"')
+		b = strconv.AppendUint(b, key, 10)
+		b = append(b, '"', ':')
+		b = strconv.AppendUint(b, n, 10)
+	}
+	return append(b, '}'), nil
+}
+
+// UnmarshalJSON reads an object of nanoseconds to count, as in "bins" of fio's json+, in
+// any order. A key that is not on fio's grid or that comes twice, a count that is not a
+// plain unsigned integer, and counts whose sum overflows are an error, and then h is not
+// changed. As is the custom, null changes nothing.
+//
+// It reads the bytes itself, since encoding/json would take the last of two equal keys
+// without a word, and since a fio dump holds thousands of bins a second.
+func (h *Histogram) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		return nil
+	}
+	var decoded Histogram
+	scan := binScanner{data: data}
+	for {
+		key, n, more, err := scan.next()
+		if err != nil {
+			return fmt.Errorf("decode histogram: %w", err)
+		}
+		if !more {
+			break
+		}
+		index, err := indexOfKey(key)
+		if err != nil {
+			return fmt.Errorf("decode histogram: %w", err)
+		}
+		if counts := decoded.pages[index/bucketsInGroup]; counts != nil && counts[index%bucketsInGroup] != 0 {
+			return fmt.Errorf("decode histogram: bin %d ns comes twice", key)
+		}
+		if n > math.MaxUint64-decoded.total {
+			return fmt.Errorf("decode histogram: bin %d ns with count %d: the sum of all counts does not fit 64 bits", key, n)
+		}
+		decoded.addFresh(index, n)
+	}
+	*h = decoded
+	return nil
+}
+
+// binScanner reads {"digits": digits, ...}.
+type binScanner struct {
+	data   []byte
+	opened bool
+}
+
+var errNotBins = errors.New(`bins must be an object such as {"1200": 3}, of nanoseconds to count`)
+
+// next gives the next pair; more is false after the last, when nothing may follow.
+func (s *binScanner) next() (key, n uint64, more bool, err error) {
+	first := !s.opened
+	if first {
+		if !s.take('{') {
+			return 0, 0, false, errNotBins
+		}
+		s.opened = true
+	}
+	if s.take('}') {
+		if s.skipSpace(); len(s.data) != 0 {
+			return 0, 0, false, errNotBins
+		}
+		return 0, 0, false, nil
+	}
+	if !first && !s.take(',') {
+		return 0, 0, false, errNotBins
+	}
+	if !s.take('"') {
+		return 0, 0, false, errNotBins
+	}
+	if key, err = s.digits(); err != nil {
+		return 0, 0, false, err
+	}
+	if len(s.data) == 0 || s.data[0] != '"' {
+		return 0, 0, false, errNotBins
+	}
+	s.data = s.data[1:]
+	if !s.take(':') {
+		return 0, 0, false, errNotBins
+	}
+	s.skipSpace()
+	if n, err = s.digits(); err != nil {
+		return 0, 0, false, err
+	}
+	return key, n, true, nil
+}
+
+func (s *binScanner) skipSpace() {
+	for len(s.data) != 0 {
+		switch s.data[0] {
+		case ' ', '\t', '\n', '\r':
+			s.data = s.data[1:]
+		default:
+			return
+		}
+	}
+}
+
+// take skips white space and then one byte, when it is the wanted one.
+func (s *binScanner) take(wanted byte) bool {
+	s.skipSpace()
+	if len(s.data) == 0 || s.data[0] != wanted {
+		return false
+	}
+	s.data = s.data[1:]
+	return true
+}
+
+// digits reads an unsigned integer without sign, leading zero, fraction or exponent.
+func (s *binScanner) digits() (uint64, error) {
+	length := 0
+	for length < len(s.data) && s.data[length] >= '0' && s.data[length] <= '9' {
+		length++
+	}
+	text := s.data[:length]
+	s.data = s.data[length:]
+	if length == 0 || (length > 1 && text[0] == '0') {
+		return 0, errNotBins
+	}
+	value, err := strconv.ParseUint(string(text), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("the number %.30s in bins does not fit 64 bits", text)
+	}
+	return value, nil
+}

@@ -1,0 +1,169 @@
+package measure
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Rate is what was completed of one operation, and how fast.
+type Rate struct {
+	Counter
+	BytesPerSecond      float64 `json:"bytesPerSecond"`
+	OperationsPerSecond float64 `json:"operationsPerSecond"`
+}
+
+// Rates is a Rate for each operation, indexed by Operation.
+type Rates [NumOperations]Rate
+
+// BytesPerSecond is the sum over all operations.
+func (r *Rates) BytesPerSecond() float64 {
+	var sum float64
+	for i := range r {
+		sum += r[i].BytesPerSecond
+	}
+	return sum
+}
+
+// OperationsPerSecond is the sum over all operations.
+func (r *Rates) OperationsPerSecond() float64 {
+	var sum float64
+	for i := range r {
+		sum += r[i].OperationsPerSecond
+	}
+	return sum
+}
+
+// Throughput gives what all series completed in the window, edges interpolated, over the
+// length of the window. A window without a length is an error, and so is a sum that does
+// not fit 64 bits.
+func Throughput(series []*Series, window Window) (Rates, error) {
+	if !window.sound() {
+		return Rates{}, fmt.Errorf("throughput: the window from %d to %d ns has no length", window.StartNanoseconds, window.EndNanoseconds)
+	}
+	sum := &Series{}
+	for client, one := range series {
+		// Appended as steps at one instant, for the check of overflow.
+		step := Sample{Counters: one.CountersIn(window)}
+		if err := sum.Append(step); err != nil {
+			return Rates{}, fmt.Errorf("throughput: client %d: %w", client, err)
+		}
+	}
+	return ratesOf(sum.Total(), window), nil
+}
+
+func ratesOf(counters [NumOperations]Counter, window Window) Rates {
+	var rates Rates
+	seconds := window.Seconds()
+	for i, c := range counters {
+		rates[i] = Rate{
+			Counter:             c,
+			BytesPerSecond:      float64(c.Bytes) / seconds,
+			OperationsPerSecond: float64(c.Operations) / seconds,
+		}
+	}
+	return rates
+}
+
+// TimeBound is the throughput of a step in which every client runs for a time.
+type TimeBound struct {
+	// Window is when every client was running.
+	Window Window
+	Rates  Rates
+	// Share is the smallest share of its own time that a client spent in the window.
+	Share   float64
+	Verdict WindowVerdict
+	// StartSkewNanoseconds is the time from the first client's start to the last one's.
+	StartSkewNanoseconds int64
+	// Coverage is the smallest share of the window for which a client's samples are there.
+	// Under 1 samples were lost, and the rates are too low.
+	Coverage float64
+	// Clients holds each client's own rates in the window, in the order given.
+	Clients []Rates
+}
+
+// ErrNoCommonWindow tells that there was no time when every client was running.
+var ErrNoCommonWindow = errors.New("there is no time when every client was running")
+
+// MeasureTimeBound computes throughput as all bytes in the common window over the window.
+// It is not the sum of each client's own average, in which times count when some clients
+// had the storage to themselves. It wraps ErrNoCommonWindow when a client measured nothing,
+// or when the clients did not overlap.
+func MeasureTimeBound(series []*Series) (TimeBound, error) {
+	spans, err := spansOf(series)
+	if err != nil {
+		return TimeBound{}, err
+	}
+	window, ok := CommonWindow(spans)
+	if !ok {
+		return TimeBound{}, fmt.Errorf("throughput of %d clients: %w", len(series), ErrNoCommonWindow)
+	}
+	result := TimeBound{
+		Window:               window,
+		StartSkewNanoseconds: StartSkewNanoseconds(spans),
+		Coverage:             1,
+	}
+	result.Share, result.Verdict = JudgeWindow(window, spans)
+	if result.Rates, err = Throughput(series, window); err != nil {
+		return TimeBound{}, err
+	}
+	for _, one := range series {
+		result.Clients = append(result.Clients, ratesOf(one.CountersIn(window), window))
+		covered := float64(one.CoveredNanoseconds(window)) / float64(window.Nanoseconds())
+		result.Coverage = min(result.Coverage, covered)
+	}
+	return result, nil
+}
+
+// WorkBound is the throughput of a step in which every client does an amount of work.
+type WorkBound struct {
+	// Window is from the first client's start to the last one's end.
+	Window Window
+	Rates  Rates
+	// TailNanoseconds is the time between the first and the last client's end, in which
+	// not all were running, and TailShare is its share of the window, 0 to 1.
+	TailNanoseconds      int64
+	TailShare            float64
+	StartSkewNanoseconds int64
+	// Clients holds each client's own rates over its own time, in the order given.
+	Clients []Rates
+}
+
+// MeasureWorkBound computes throughput as all bytes over the time from first start to last
+// end. It wraps ErrNoCommonWindow when a client measured nothing.
+func MeasureWorkBound(series []*Series) (WorkBound, error) {
+	spans, err := spansOf(series)
+	if err != nil {
+		return WorkBound{}, err
+	}
+	window, ok := wholeWindow(spans)
+	if !ok {
+		return WorkBound{}, fmt.Errorf("throughput of %d clients: a client measured nothing: %w", len(series), ErrNoCommonWindow)
+	}
+	result := WorkBound{Window: window, StartSkewNanoseconds: StartSkewNanoseconds(spans)}
+	if result.Rates, err = Throughput(series, window); err != nil {
+		return WorkBound{}, err
+	}
+	firstEnd := slices.MinFunc(spans, func(a, b ClientSpan) int {
+		return cmp.Compare(a.EndNanoseconds, b.EndNanoseconds)
+	}).EndNanoseconds
+	result.TailNanoseconds = window.EndNanoseconds - firstEnd
+	result.TailShare = float64(result.TailNanoseconds) / float64(window.Nanoseconds())
+	for i, one := range series {
+		result.Clients = append(result.Clients, ratesOf(one.CountersIn(spans[i]), spans[i]))
+	}
+	return result, nil
+}
+
+func spansOf(series []*Series) ([]ClientSpan, error) {
+	spans := make([]ClientSpan, len(series))
+	for i, one := range series {
+		span, ok := one.Span()
+		if !ok {
+			return nil, fmt.Errorf("throughput: client %d measured nothing: %w", i, ErrNoCommonWindow)
+		}
+		spans[i] = span
+	}
+	return spans, nil
+}

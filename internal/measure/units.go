@@ -1,0 +1,141 @@
+package measure
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Decimal units are powers of 1000 and binary units powers of 1024, everywhere: MB is 10^6
+// bytes and MiB is 2^20. (DiskSpd prints MiB and calls them MB.)
+const (
+	decimalBase = 1000
+	binaryBase  = 1024
+	megabyte    = 1e6
+	mebibyte    = 1 << 20
+)
+
+// notKnown is shown for what is no number.
+const notKnown = "n/a"
+
+// Significant digits. Throughput compares well to four; a latency comes from buckets that
+// are up to 1.6 % wide, where a fourth would be noise.
+const (
+	throughputDigits = 4
+	latencyDigits    = 3
+)
+
+// FormatBytes writes a size in decimal units, to four digits: "287.5 MB".
+func FormatBytes(bytes uint64) string {
+	return scale(float64(bytes), decimalBase, throughputDigits, []string{" B", " kB", " MB", " GB", " TB", " PB", " EB"})
+}
+
+// FormatBinaryBytes writes a size in binary units, to four digits: "1.500 GiB".
+func FormatBinaryBytes(bytes uint64) string {
+	return scale(float64(bytes), binaryBase, throughputDigits, []string{" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"})
+}
+
+// FormatBytesPerSecond writes a rate in the decimal unit that suits it, to four digits:
+// "287.5 MB/s", "12.46 GB/s".
+func FormatBytesPerSecond(bytesPerSecond float64) string {
+	return scale(bytesPerSecond, decimalBase, throughputDigits, []string{" B/s", " kB/s", " MB/s", " GB/s", " TB/s"})
+}
+
+// FormatMegabytesPerSecond writes a rate in MB/s (10^6) whatever its size, for columns that
+// are compared: "12,460 MB/s", "32.00 MB/s".
+func FormatMegabytesPerSecond(bytesPerSecond float64) string {
+	return digits(bytesPerSecond/megabyte, throughputDigits) + " MB/s"
+}
+
+// FormatMebibytesPerSecond writes a rate in MiB/s (2^20) whatever its size.
+func FormatMebibytesPerSecond(bytesPerSecond float64) string {
+	return digits(bytesPerSecond/mebibyte, throughputDigits) + " MiB/s"
+}
+
+// FormatOperationsPerSecond writes a rate of operations: "1,985 IOPS", "51,200 IOPS",
+// "1.234M IOPS" from a million.
+func FormatOperationsPerSecond(operationsPerSecond float64) string {
+	const million = 1e6
+	if math.Abs(operationsPerSecond) < million-0.5 {
+		return digits(operationsPerSecond, throughputDigits) + " IOPS"
+	}
+	return scale(operationsPerSecond/million, decimalBase, throughputDigits, []string{"M IOPS", "G IOPS"})
+}
+
+// FormatLatency writes a latency to three digits: "870 ns", "12.3 us", "1.23 ms", "17.1 s".
+func FormatLatency(nanoseconds uint64) string {
+	return scale(float64(nanoseconds), decimalBase, latencyDigits, []string{" ns", " us", " ms", " s"})
+}
+
+// FormatShare writes a share of 0 to 1 in percent: "99.5 %".
+func FormatShare(share float64) string {
+	if math.IsNaN(share) || math.IsInf(share, 0) {
+		return notKnown
+	}
+	return strconv.FormatFloat(share*100, 'f', 1, 64) + " %"
+}
+
+// scale divides by base until the rounded figure is below it, and appends the unit. The
+// first unit is one that is not divided, so a figure in it is written without a fraction
+// when it is whole.
+func scale(value, base float64, significant int, units []string) string {
+	unit := 0
+	for unit < len(units)-1 && math.Abs(roundTo(value, significant)) >= base {
+		value /= base
+		unit++
+	}
+	if unit == 0 && value == math.Trunc(value) {
+		return group(strconv.FormatFloat(value, 'f', 0, 64)) + units[unit]
+	}
+	return digits(value, significant) + units[unit]
+}
+
+// roundTo rounds to a number of significant digits, but never before the decimal point.
+func roundTo(value float64, significant int) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(value, 'f', decimals(value, significant), 64), 64)
+	if err != nil {
+		return value
+	}
+	return rounded
+}
+
+// decimals is how many decimals give a figure that many significant digits.
+func decimals(value float64, significant int) int {
+	magnitude := math.Abs(value)
+	if magnitude == 0 || math.IsInf(magnitude, 0) || math.IsNaN(magnitude) {
+		return 0
+	}
+	whole := int(math.Floor(math.Log10(magnitude))) + 1
+	decimals := min(max(significant-whole, 0), significant+2)
+	// 9.9996 to four digits is 10.00, which has one digit more before the point.
+	rounded := strconv.FormatFloat(magnitude, 'f', decimals, 64)
+	if integer, _, _ := strings.Cut(rounded, "."); whole > 0 && len(integer) > whole && decimals > 0 {
+		decimals--
+	}
+	return decimals
+}
+
+// digits writes a figure with that many significant digits, all of those before the
+// decimal point, and commas between thousands.
+func digits(value float64, significant int) string {
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return notKnown
+	}
+	return group(strconv.FormatFloat(value, 'f', decimals(value, significant), 64))
+}
+
+// group puts commas between thousands.
+func group(number string) string {
+	integer, fraction, hasFraction := strings.Cut(number, ".")
+	sign := ""
+	if strings.HasPrefix(integer, "-") {
+		sign, integer = "-", integer[1:]
+	}
+	for at := len(integer) - 3; at > 0; at -= 3 {
+		integer = integer[:at] + "," + integer[at:]
+	}
+	if hasFraction {
+		return sign + integer + "." + fraction
+	}
+	return sign + integer
+}

@@ -1,0 +1,115 @@
+package measure
+
+import "math"
+
+// Limits of the share of its own measured time that a client spent in the common window.
+const (
+	// MinShareAgree is the share under which a result is marked WindowsDiffer.
+	MinShareAgree = 0.95
+	// MinShareValid is the share under which a result is not valid.
+	MinShareValid = 0.80
+)
+
+// Window is a time from one instant to a later one of the reference clock.
+type Window struct {
+	StartNanoseconds int64 `json:"startNanoseconds"`
+	EndNanoseconds   int64 `json:"endNanoseconds"`
+}
+
+// Nanoseconds is the length.
+func (w Window) Nanoseconds() int64 { return w.EndNanoseconds - w.StartNanoseconds }
+
+// Seconds is the length.
+func (w Window) Seconds() float64 { return float64(w.Nanoseconds()) / nanosecondsInSecond }
+
+const nanosecondsInSecond = 1e9
+
+// sound tells whether the window has a length and is in the range of time.
+func (w Window) sound() bool {
+	return w.StartNanoseconds < w.EndNanoseconds && w.StartNanoseconds >= -maxInstant && w.EndNanoseconds <= maxInstant
+}
+
+// ClientSpan is when one client was running and measured.
+type ClientSpan = Window
+
+// CommonWindow gives the time when every client was running. ok is false when there was
+// none, when there are no clients, and when a span has no length.
+func CommonWindow(spans []ClientSpan) (window Window, ok bool) {
+	window = Window{StartNanoseconds: math.MinInt64, EndNanoseconds: math.MaxInt64}
+	for _, span := range spans {
+		if !span.sound() {
+			return Window{}, false
+		}
+		window.StartNanoseconds = max(window.StartNanoseconds, span.StartNanoseconds)
+		window.EndNanoseconds = min(window.EndNanoseconds, span.EndNanoseconds)
+	}
+	if !window.sound() {
+		return Window{}, false
+	}
+	return window, true
+}
+
+// wholeWindow gives the time from the first start to the last end.
+func wholeWindow(spans []ClientSpan) (window Window, ok bool) {
+	for i, span := range spans {
+		if !span.sound() {
+			return Window{}, false
+		}
+		if i == 0 {
+			window = span
+		}
+		window.StartNanoseconds = min(window.StartNanoseconds, span.StartNanoseconds)
+		window.EndNanoseconds = max(window.EndNanoseconds, span.EndNanoseconds)
+	}
+	return window, len(spans) > 0
+}
+
+// WindowVerdict says how far a common window stands for what the clients did.
+type WindowVerdict int
+
+// The verdicts, from good to bad.
+const (
+	// WindowsAgree means that every client spent 95 % of its time in the window.
+	WindowsAgree WindowVerdict = iota
+	// WindowsDiffer means that a client spent less than 95 % of its time in the window.
+	WindowsDiffer
+	// WindowsInvalid means that a client spent less than 80 % of its time in the window,
+	// or that there is no window.
+	WindowsInvalid
+)
+
+// JudgeWindow gives the smallest share of its own time, 0 to 1, that any client spent in
+// the window, and what follows from it.
+func JudgeWindow(window Window, spans []ClientSpan) (share float64, verdict WindowVerdict) {
+	if !window.sound() || len(spans) == 0 {
+		return 0, WindowsInvalid
+	}
+	share = 1
+	for _, span := range spans {
+		if !span.sound() {
+			return 0, WindowsInvalid
+		}
+		inside := min(span.EndNanoseconds, window.EndNanoseconds) - max(span.StartNanoseconds, window.StartNanoseconds)
+		share = min(share, float64(max(inside, 0))/float64(span.Nanoseconds()))
+	}
+	switch {
+	case share < MinShareValid:
+		return share, WindowsInvalid
+	case share < MinShareAgree:
+		return share, WindowsDiffer
+	}
+	return share, WindowsAgree
+}
+
+// StartSkewNanoseconds is the time from the first client's start to the last one's, 0 for
+// no clients.
+func StartSkewNanoseconds(spans []ClientSpan) int64 {
+	if len(spans) == 0 {
+		return 0
+	}
+	first, last := spans[0].StartNanoseconds, spans[0].StartNanoseconds
+	for _, span := range spans[1:] {
+		first, last = min(first, span.StartNanoseconds), max(last, span.StartNanoseconds)
+	}
+	return last - first
+}
