@@ -3,68 +3,232 @@ package dataset
 import (
 	"context"
 	"errors"
-	"os"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
-var errSkeleton = errors.New("not built yet")
-
 // Dataset is one client's directory on a target, open.
-type Dataset struct{}
+type Dataset struct {
+	mount    Mount
+	location Location
+	client   *directory
+}
 
 // Create makes the directory, or opens it when it is there and the benchmark's own. The target
 // must still be the directory that was proven.
-func Create(mount Mount, location Location, owner Owner) (*Dataset, error) { return nil, errSkeleton }
-
-// Open opens the directory; errors.Is(err, ErrMissing) when there is none.
-func Open(mount Mount, location Location) (*Dataset, error) { return nil, errSkeleton }
-
-// Path is the directory's absolute path, for the tool.
-func (d *Dataset) Path() string { return "" }
-
-// Close releases the directory; its files stay.
-func (d *Dataset) Close() error { return errSkeleton }
-
-// Remove deletes the client's directory and then the parents that hold nothing but our own files.
-// A second call does nothing. It follows no link and crosses no mount.
-func (d *Dataset) Remove(ctx context.Context) error { return errSkeleton }
-
-// Sweep removes all data of one benchmark below a target's path, whichever client made it. No data
-// is no error.
-func Sweep(ctx context.Context, path, benchmarkUID string) error { return errSkeleton }
-
-// FreeBytes is what may still be written on the file system.
-func (d *Dataset) FreeBytes() (uint64, error) { return 0, errSkeleton }
-
-// CheckSpace refuses, with a *SpaceError, when fewer bytes are free.
-func (d *Dataset) CheckSpace(needBytes uint64) error { return errSkeleton }
-
-// Source says how Coverage was learnt.
-type Source string
-
-// Coverage is how much of a file holds data that somebody wrote.
-type Coverage struct {
-	ApparentBytes uint64
-	WrittenBytes  uint64
-	Source        Source
+func Create(mount Mount, location Location, owner Owner) (*Dataset, error) {
+	if err := location.Validate(); err != nil {
+		return nil, err
+	}
+	if owner.BenchmarkUID != location.BenchmarkUID {
+		return nil, fmt.Errorf("create %s: the owner has benchmark UID %q", location.Path(), owner.BenchmarkUID)
+	}
+	client, err := makeChain(mount, location, owner)
+	if err != nil {
+		return nil, err
+	}
+	return &Dataset{mount: mount, location: location, client: client}, nil
 }
 
-// Complete is true when every byte was written.
-func (c Coverage) Complete() bool { return c.WrittenBytes >= c.ApparentBytes }
+// Open opens the directory; errors.Is(err, ErrMissing) when there is none.
+func Open(mount Mount, location Location) (*Dataset, error) {
+	if err := location.Validate(); err != nil {
+		return nil, err
+	}
+	top, err := openTop(mount)
+	if err != nil {
+		return nil, err
+	}
+	defer top.close()
+	hash, err := openHash(top, location)
+	if err != nil {
+		return nil, err
+	}
+	defer hash.close()
+	client, err := hash.child(location.clientName())
+	if err != nil {
+		return nil, err
+	}
+	return &Dataset{mount: mount, location: location, client: client}, nil
+}
 
-// Written measures a file of the directory; errors.Is(err, fs.ErrNotExist) when there is none.
-func (d *Dataset) Written(file string) (Coverage, error) { return Coverage{}, errSkeleton }
+// openHash walks from the target to the directory of a layout and checks each ownership.
+func openHash(top *directory, location Location) (*directory, error) {
+	base, err := top.child(baseName)
+	if err != nil {
+		return nil, err
+	}
+	defer base.close()
+	uid, err := base.child(location.BenchmarkUID)
+	if err != nil {
+		return nil, err
+	}
+	defer uid.close()
+	if err := checkOwner(uid, location.BenchmarkUID); err != nil {
+		return nil, err
+	}
+	hash, err := uid.child(location.DatasetHash)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkOwner(hash, location.BenchmarkUID); err != nil {
+		hash.close()
+		return nil, err
+	}
+	return hash, nil
+}
 
-// DropCache asks the kernel to forget the cached pages of a file.
-func (d *Dataset) DropCache(file string) error { return errSkeleton }
+// Path is the directory's absolute path, for the tool.
+func (d *Dataset) Path() string { return d.client.path }
 
-// Lock keeps other runs of the same benchmark out of a target's path.
-type Lock struct{}
+// Close releases the directory; its files stay.
+func (d *Dataset) Close() error {
+	if err := d.client.root.Close(); err != nil {
+		return fmt.Errorf("close %s: %w", d.client.path, err)
+	}
+	return nil
+}
 
-// AcquireLock takes the lock or refuses, naming the run that holds it (ErrLocked).
-func AcquireLock(mount Mount, owner Owner) (*Lock, error) { return nil, errSkeleton }
+// Remove deletes the client's directory and then the parents that hold nothing but our own files.
+// A second call does nothing. It follows no link and crosses no mount; a directory that was
+// exchanged for another one since it was opened is left alone.
+func (d *Dataset) Remove(ctx context.Context) error {
+	top, err := openTop(d.mount)
+	if err != nil {
+		return err
+	}
+	defer top.close()
+	if err := ignoreMissing(d.removeClient(ctx, top)); err != nil {
+		return err
+	}
+	return removeParents(top, d.location.BenchmarkUID, d.location.DatasetHash)
+}
 
-// File can be handed to child processes: the lock holds until the last of them is gone too.
-func (l *Lock) File() *os.File { return nil }
+func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
+	hash, err := openHash(top, d.location)
+	if err != nil {
+		return err
+	}
+	defer hash.close()
+	client, err := hash.child(d.location.clientName())
+	if err != nil {
+		return err
+	}
+	defer client.close()
+	if client.id != d.client.id {
+		return &Problem{
+			Reason: ErrChanged, Path: client.path, Detail: "it was exchanged for another directory during the run",
+			Remedy: "look at it and remove it by hand",
+		}
+	}
+	if err := removeTree(ctx, client); err != nil {
+		return err
+	}
+	return classify(client.path, "remove", hash.root.Remove(d.location.clientName()))
+}
 
-// Release gives the lock up.
-func (l *Lock) Release() error { return errSkeleton }
+// Sweep removes all data of one benchmark below a target's path, whichever client made it. No data
+// is no error; a missing path is (ErrMissing), since nobody can say what is on it.
+func Sweep(ctx context.Context, path, benchmarkUID string) error {
+	if err := (Location{BenchmarkUID: benchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
+		return err
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return fmt.Errorf("make the path %s absolute: %w", path, err)
+	}
+	top, err := openPath(absolute)
+	if err != nil {
+		return err
+	}
+	defer top.close()
+	hashes, err := sweepBenchmark(ctx, top, benchmarkUID)
+	if err := ignoreMissing(err); err != nil {
+		return err
+	}
+	return removeParents(top, benchmarkUID, hashes...)
+}
+
+// sweepBenchmark removes every client's data and returns the layouts it found.
+func sweepBenchmark(ctx context.Context, top *directory, benchmarkUID string) ([]string, error) {
+	base, err := top.child(baseName)
+	if err != nil {
+		return nil, err
+	}
+	defer base.close()
+	uid, err := base.child(benchmarkUID)
+	if err != nil {
+		return nil, err
+	}
+	defer uid.close()
+	if err := checkOwner(uid, benchmarkUID); err != nil {
+		return nil, err
+	}
+	var hashes []string
+	err = uid.each(func(entry fs.DirEntry) (bool, error) {
+		if !name.MatchString(entry.Name()) || entry.Name() == lockFile || !entry.IsDir() {
+			return false, nil
+		}
+		hashes = append(hashes, entry.Name())
+		return false, ignoreMissing(sweepHash(ctx, uid, entry.Name(), benchmarkUID))
+	})
+	return hashes, err
+}
+
+// FreeBytes is what may still be written on the file system.
+func (d *Dataset) FreeBytes() (uint64, error) {
+	file, err := d.client.root.Open(".")
+	if err != nil {
+		return 0, classify(d.client.path, "open", err)
+	}
+	defer func() { _ = file.Close() }()
+	var space unix.Statfs_t
+	if err := unix.Fstatfs(int(file.Fd()), &space); err != nil {
+		return 0, classify(d.client.path, "read the file system of", err)
+	}
+	return space.Bavail * blockSize(space), nil
+}
+
+// CheckSpace refuses, with a *SpaceError, when fewer bytes are free.
+func (d *Dataset) CheckSpace(needBytes uint64) error {
+	free, err := d.FreeBytes()
+	if err != nil {
+		return err
+	}
+	if free < needBytes {
+		return &SpaceError{Path: d.client.path, NeedBytes: needBytes, FreeBytes: free}
+	}
+	return nil
+}
+
+// ErrBadName refuses a file name that leads out of the directory.
+var ErrBadName = errors.New("is not a name inside the dataset")
+
+// walk opens the directory that holds a file of the dataset; the caller closes it when it is not
+// the client's own.
+func (d *Dataset) walk(file string) (holder *directory, base string, err error) {
+	if !filepath.IsLocal(file) || file == "." || filepath.Clean(file) != file {
+		return nil, "", &Problem{Reason: ErrBadName, Path: file, Remedy: "name files relative to the dataset's directory"}
+	}
+	parts := strings.Split(file, "/")
+	holder = d.client
+	for _, part := range parts[:len(parts)-1] {
+		next, err := holder.child(part)
+		d.release(holder)
+		if err != nil {
+			return nil, "", err
+		}
+		holder = next
+	}
+	return holder, parts[len(parts)-1], nil
+}
+
+func (d *Dataset) release(holder *directory) {
+	if holder != d.client {
+		holder.close()
+	}
+}

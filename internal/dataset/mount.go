@@ -1,6 +1,15 @@
 package dataset
 
-import "errors"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
+)
 
 // Expectation is what the run was planned for; the zero value expects only a writable directory.
 type Expectation struct {
@@ -15,7 +24,7 @@ type Expectation struct {
 
 // Mount is a directory as it was found, and the file system it is on.
 type Mount struct {
-	// Path is absolute and without links in its last component.
+	// Path is absolute; its last component is no link.
 	Path   string `json:"path"`
 	Device uint64 `json:"device"`
 	Inode  uint64 `json:"inode"`
@@ -25,7 +34,8 @@ type Mount struct {
 	Source         string   `json:"source"`
 	MountPoint     string   `json:"mountPoint"`
 	Options        []string `json:"options"`
-	// IsMountPoint is true when Path is MountPoint; IsRoot when MountPoint is "/".
+	// IsMountPoint is true when a file system is mounted at Path; IsRoot when the file system of
+	// Path is the one mounted at "/".
 	IsMountPoint bool   `json:"isMountPoint"`
 	IsRoot       bool   `json:"isRoot"`
 	TotalBytes   uint64 `json:"totalBytes"`
@@ -35,6 +45,144 @@ type Mount struct {
 
 // ProveMount looks at a directory without changing anything and refuses, with a *Problem, what is
 // missing, not a directory, a symbolic link, not writable, or not what was expected.
+//
+// It matters because a tool creates missing directories by itself: a volume that is not mounted
+// would turn into a test of the disk beneath it.
 func ProveMount(path string, expect Expectation) (Mount, error) {
-	return Mount{}, errors.New("not built yet")
+	if path == "" {
+		return Mount{}, &Problem{Reason: ErrMissing, Path: `""`, Remedy: "give the path of a directory"}
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return Mount{}, fmt.Errorf("make the path %s absolute: %w", path, err)
+	}
+	if err := checkKind(absolute); err != nil {
+		return Mount{}, err
+	}
+	file, err := os.OpenFile(absolute, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return Mount{}, classify(absolute, "open", err)
+	}
+	defer func() { _ = file.Close() }()
+	mount, err := describe(file, absolute)
+	if err != nil {
+		return Mount{}, err
+	}
+	if err := mount.check(expect); err != nil {
+		return Mount{}, err
+	}
+	return mount, checkWritable(file, mount)
+}
+
+// checkKind refuses what is no directory, with the reason.
+func checkKind(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return classify(path, "look at", err)
+	case info.Mode()&os.ModeSymlink != 0:
+		return classify(path, "look at", unix.ELOOP)
+	case !info.IsDir():
+		return classify(path, "look at", unix.ENOTDIR)
+	}
+	return nil
+}
+
+// describe reads what the kernel knows of an open directory. The mount is found by its ID and not
+// by the longest matching path, which is wrong where one mount covers another.
+func describe(file *os.File, path string) (Mount, error) {
+	id, err := identify(file)
+	if err != nil {
+		return Mount{}, fmt.Errorf("look at %s: %w", path, err)
+	}
+	info, err := mountByID(id.mount)
+	if err != nil {
+		return Mount{}, fmt.Errorf("find the mount of %s: %w", path, err)
+	}
+	var space unix.Statfs_t
+	if err := unix.Fstatfs(int(file.Fd()), &space); err != nil {
+		return Mount{}, classify(path, "read the file system of", err)
+	}
+	where, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
+	if err != nil {
+		return Mount{}, fmt.Errorf("resolve %s: %w", path, err)
+	}
+	options := strings.Split(info.Options, ",")
+	for option := range strings.SplitSeq(info.VFSOptions, ",") {
+		if !slices.Contains(options, option) {
+			options = append(options, option)
+		}
+	}
+	return Mount{
+		Path: path, Device: id.device, Inode: id.inode,
+		FilesystemType: info.FSType, Source: info.Source, MountPoint: info.Mountpoint, Options: options,
+		IsMountPoint: where == info.Mountpoint, IsRoot: info.Mountpoint == "/",
+		TotalBytes: space.Blocks * blockSize(space), AvailableBytes: space.Bavail * blockSize(space),
+	}, nil
+}
+
+func (m Mount) check(expect Expectation) error {
+	found := fmt.Sprintf("it is on %s %s mounted at %s", m.FilesystemType, m.Source, m.MountPoint)
+	switch {
+	case expect.Device != 0 && expect.Device != m.Device, expect.Inode != 0 && expect.Inode != m.Inode:
+		return &Problem{
+			Reason: ErrChanged, Path: m.Path,
+			Detail: fmt.Sprintf("device %d inode %d then, device %d inode %d now; %s", expect.Device, expect.Inode, m.Device, m.Inode, found),
+			Remedy: "mount the volume again as it was, or start a new run",
+		}
+	case expect.MustBeMountPoint && !m.IsMountPoint:
+		return &Problem{Reason: ErrNotMountPoint, Path: m.Path, Detail: found, Remedy: "mount the volume there first"}
+	case expect.NotRootFilesystem && m.IsRoot:
+		return &Problem{Reason: ErrRootFilesystem, Path: m.Path, Detail: found, Remedy: "mount the volume there first"}
+	}
+	return nil
+}
+
+// checkWritable asks the kernel. Permission bits do not stop root, a read-only mount does.
+func checkWritable(directory *os.File, mount Mount) error {
+	err := unix.Faccessat(int(directory.Fd()), ".", unix.R_OK|unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+	if err == nil && slices.Contains(mount.Options, "ro") {
+		err = unix.EROFS
+	}
+	return classify(mount.Path, "ask for write access to", err)
+}
+
+func mountByID(id uint64) (*mountinfo.Info, error) {
+	mounts, err := mountinfo.GetMounts(func(info *mountinfo.Info) (skip, stop bool) {
+		found := uint64(info.ID) == id //nolint:gosec // the kernel's mount IDs are positive
+		return !found, found
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read /proc/self/mountinfo: %w", err)
+	}
+	if len(mounts) == 0 {
+		return nil, fmt.Errorf("mount %d is not in /proc/self/mountinfo", id)
+	}
+	return mounts[0], nil
+}
+
+// identity is what tells a directory from every other one.
+type dirID struct {
+	device, inode, mount uint64
+}
+
+// identify reads device, inode and mount of an open file (statx, Linux 5.8).
+func identify(file *os.File) (dirID, error) {
+	var stat unix.Statx_t
+	err := unix.Statx(int(file.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_MNT_ID, &stat)
+	if err != nil {
+		return dirID{}, fmt.Errorf("statx: %w", err)
+	}
+	if stat.Mask&unix.STATX_MNT_ID == 0 {
+		return dirID{}, fmt.Errorf("the kernel does not say which mount a file is on; Linux 5.8 or newer is needed")
+	}
+	return dirID{device: unix.Mkdev(stat.Dev_major, stat.Dev_minor), inode: stat.Ino, mount: stat.Mnt_id}, nil
+}
+
+// blockSize is the unit of the block counts: f_frsize, or f_bsize where a file system leaves it 0.
+func blockSize(space unix.Statfs_t) uint64 {
+	if space.Frsize > 0 {
+		return uint64(space.Frsize)
+	}
+	return uint64(max(space.Bsize, 0))
 }

@@ -1,7 +1,25 @@
 package dataset
 
-// Owner is what an ownership file says.
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const (
+	ownerFile     = "owner.json"
+	ownerMaxBytes = 64 << 10
+	schemaVersion = 1
+)
+
+// Owner is what an ownership file says. Only BenchmarkUID decides to whom a directory belongs; the
+// rest tells a person where it came from.
 type Owner struct {
+	// SchemaVersion is set when the file is written.
 	SchemaVersion int    `json:"schemaVersion"`
 	BenchmarkUID  string `json:"benchmarkUID"`
 	Benchmark     string `json:"benchmark"`
@@ -11,4 +29,65 @@ type Owner struct {
 	Run    string `json:"run"`
 	// CreatedBy is the version of storagebench.
 	CreatedBy string `json:"createdBy"`
+}
+
+func writeOwner(d *directory, owner Owner) error {
+	owner.SchemaVersion = schemaVersion
+	text, err := json.MarshalIndent(owner, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode an ownership file: %w", err)
+	}
+	path := filepath.Join(d.path, ownerFile)
+	file, err := d.root.OpenFile(ownerFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
+	if err != nil {
+		return classify(path, "create", err)
+	}
+	_, err = file.Write(append(text, '\n'))
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	return classify(path, "write", err)
+}
+
+// checkOwner refuses a directory that is not, or not provably, the benchmark's.
+func checkOwner(d *directory, benchmarkUID string) error {
+	const remedy = "move it away; it is never deleted by us"
+	owner, err := readOwner(d)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &Problem{Reason: ErrForeign, Path: d.path, Detail: "it has no " + ownerFile, Remedy: remedy}
+	case err != nil:
+		return err
+	case owner.SchemaVersion > schemaVersion:
+		return &Problem{
+			Reason: ErrForeign, Path: d.path,
+			Detail: fmt.Sprintf("its %s is of schema %d, we know %d", ownerFile, owner.SchemaVersion, schemaVersion),
+			Remedy: "use the version of storagebench that wrote it: " + owner.CreatedBy,
+		}
+	case owner.BenchmarkUID != benchmarkUID || owner.SchemaVersion < 1:
+		return &Problem{
+			Reason: ErrForeign, Path: d.path,
+			Detail: fmt.Sprintf("its %s names benchmark %q with UID %q, want UID %q", ownerFile, owner.Benchmark, owner.BenchmarkUID, benchmarkUID),
+			Remedy: remedy,
+		}
+	}
+	return nil
+}
+
+func readOwner(d *directory) (Owner, error) {
+	file, err := d.file(ownerFile, os.O_RDONLY)
+	if err != nil {
+		return Owner{}, err
+	}
+	defer func() { _ = file.Close() }()
+	path := filepath.Join(d.path, ownerFile)
+	text, err := io.ReadAll(io.LimitReader(file, ownerMaxBytes))
+	if err != nil {
+		return Owner{}, classify(path, "read", err)
+	}
+	var owner Owner
+	if err := json.Unmarshal(text, &owner); err != nil {
+		return Owner{}, &Problem{Reason: ErrForeign, Path: path, Detail: "it is no ownership file", Remedy: "move it away", Cause: err}
+	}
+	return owner, nil
 }

@@ -1,0 +1,75 @@
+package dataset
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// DropCache writes a file's dirty pages out and asks the kernel of this machine to forget its
+// cached pages. Other machines and the server keep theirs.
+func (d *Dataset) DropCache(name string) error {
+	file, err := d.open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	path := filepath.Join(d.client.path, name)
+	// Dirty pages cannot be dropped.
+	if err := unix.Fdatasync(int(file.Fd())); err != nil {
+		return classify(path, "write out", err)
+	}
+	if err := unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_DONTNEED); err != nil {
+		return classify(path, "drop the cache of", err)
+	}
+	return nil
+}
+
+// CachedBytes is how much of a file this machine holds in memory.
+func (d *Dataset) CachedBytes(name string) (uint64, error) {
+	file, err := d.open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = file.Close() }()
+	cached, err := residentBytes(file)
+	if err != nil {
+		return 0, fmt.Errorf("count the cached pages of %s: %w", filepath.Join(d.client.path, name), err)
+	}
+	return cached, nil
+}
+
+// window bounds the address space and the memory of one mincore call.
+const window = 1 << 30
+
+func residentBytes(file *os.File) (uint64, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	page := int64(os.Getpagesize())
+	var pages int64
+	for at := int64(0); at < info.Size(); at += window {
+		length := min(window, info.Size()-at)
+		mapped, err := unix.Mmap(int(file.Fd()), at, int(length), unix.PROT_READ, unix.MAP_SHARED)
+		if err != nil {
+			return 0, fmt.Errorf("mmap: %w", err)
+		}
+		vector := make([]byte, (length+page-1)/page)
+		_, _, errno := unix.Syscall(unix.SYS_MINCORE,
+			uintptr(unsafe.Pointer(&mapped[0])), uintptr(length), uintptr(unsafe.Pointer(&vector[0])))
+		if err := unix.Munmap(mapped); err != nil {
+			return 0, fmt.Errorf("munmap: %w", err)
+		}
+		if errno != 0 {
+			return 0, fmt.Errorf("mincore: %w", errno)
+		}
+		for _, flags := range vector {
+			pages += int64(flags & 1)
+		}
+	}
+	return uint64(min(pages*page, info.Size())), nil
+}

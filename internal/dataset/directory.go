@@ -1,0 +1,155 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// listBatch bounds the memory of listing a directory with millions of files.
+const listBatch = 1024
+
+// directory is an open directory that was reached without following a link. os.Root keeps every
+// name inside it; child adds what os.Root allows and we do not: links and mounts within.
+type directory struct {
+	root *os.Root
+	path string
+	id   dirID
+}
+
+// openTop opens a target's directory and checks that it is still the one that was proven.
+func openTop(mount Mount) (*directory, error) {
+	top, err := openPath(mount.Path)
+	if err != nil {
+		return nil, err
+	}
+	if top.id.device != mount.Device || top.id.inode != mount.Inode {
+		top.close()
+		return nil, &Problem{
+			Reason: ErrChanged, Path: mount.Path,
+			Detail: fmt.Sprintf("device %d inode %d when it was checked, device %d inode %d now", mount.Device, mount.Inode, top.id.device, top.id.inode),
+			Remedy: "look what was mounted or unmounted there during the run",
+		}
+	}
+	return top, nil
+}
+
+func openPath(path string) (*directory, error) {
+	if err := checkKind(path); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, classify(path, "open", err)
+	}
+	return newDirectory(root, path)
+}
+
+// newDirectory takes the root over: it is closed when its identity cannot be read.
+func newDirectory(root *os.Root, path string) (*directory, error) {
+	file, err := root.Open(".")
+	if err != nil {
+		_ = root.Close()
+		return nil, classify(path, "open", err)
+	}
+	defer func() { _ = file.Close() }()
+	id, err := identify(file)
+	if err != nil {
+		_ = root.Close()
+		return nil, fmt.Errorf("look at %s: %w", path, err)
+	}
+	return &directory{root: root, path: path, id: id}, nil
+}
+
+// child opens a directory by one name. A link, a mount, and an exchange of the directory between
+// the look and the opening are refused.
+func (d *directory) child(name string) (*directory, error) {
+	path := filepath.Join(d.path, name)
+	before, err := d.root.Lstat(name)
+	switch {
+	case err != nil:
+		return nil, classify(path, "look at", err)
+	case before.Mode()&fs.ModeSymlink != 0:
+		return nil, &Problem{Reason: ErrSymlink, Path: path, Detail: "no link is followed below a target", Remedy: "remove the link"}
+	case !before.IsDir():
+		return nil, classify(path, "look at", unix.ENOTDIR)
+	}
+	root, err := d.root.OpenRoot(name)
+	if err != nil {
+		return nil, classify(path, "open", err)
+	}
+	after, err := root.Stat(".")
+	if err != nil {
+		_ = root.Close()
+		return nil, classify(path, "look at", err)
+	}
+	child, err := newDirectory(root, path)
+	if err != nil {
+		return nil, err
+	}
+	if child.id.mount != d.id.mount {
+		child.close()
+		return nil, &Problem{Reason: ErrMountInside, Path: path, Detail: "it is a mount point", Remedy: "unmount it"}
+	}
+	if !os.SameFile(before, after) {
+		child.close()
+		return nil, &Problem{Reason: ErrChanged, Path: path, Detail: "it was exchanged while it was opened", Remedy: "keep other programs out of " + baseName}
+	}
+	return child, nil
+}
+
+// file opens a regular file by one name, for reading unless flags say otherwise.
+func (d *directory) file(name string, flags int) (*os.File, error) {
+	path := filepath.Join(d.path, name)
+	before, err := d.root.Lstat(name)
+	if err != nil {
+		return nil, fmt.Errorf("look at %s: %w", path, err)
+	}
+	if !before.Mode().IsRegular() {
+		return nil, &Problem{Reason: ErrForeign, Path: path, Detail: "it is no regular file", Remedy: "remove it"}
+	}
+	// Without O_NONBLOCK a pipe that took the file's place would hold us for ever.
+	file, err := d.root.OpenFile(name, flags|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, classify(path, "open", err)
+	}
+	after, err := file.Stat()
+	if err == nil && !os.SameFile(before, after) {
+		err = &Problem{Reason: ErrChanged, Path: path, Detail: "it was exchanged while it was opened", Remedy: "keep other programs out of " + baseName}
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// each calls visit for every entry until it says stop or fails. Entries may be removed meanwhile.
+func (d *directory) each(visit func(fs.DirEntry) (stop bool, err error)) error {
+	file, err := d.root.Open(".")
+	if err != nil {
+		return classify(d.path, "list", err)
+	}
+	defer func() { _ = file.Close() }()
+	for {
+		entries, err := file.ReadDir(listBatch)
+		for _, entry := range entries {
+			if stop, err := visit(entry); stop || err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return classify(d.path, "list", err)
+		}
+	}
+}
+
+func (d *directory) close() { _ = d.root.Close() }

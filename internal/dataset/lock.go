@@ -1,0 +1,137 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+const lockFile = "lock"
+
+// Lock keeps other runs of the same benchmark out of a target's path, for as long as a process
+// that has it open lives. It does not keep their agents out: only one run may plan to use a place.
+type Lock struct {
+	mount Mount
+	owner Owner
+	file  *os.File
+}
+
+// AcquireLock takes the lock or refuses, naming the run that holds it (ErrLocked). A file system
+// that has no locks refuses nobody.
+func AcquireLock(mount Mount, owner Owner) (*Lock, error) {
+	if err := (Location{BenchmarkUID: owner.BenchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
+		return nil, err
+	}
+	var err error
+	for range attempts {
+		var lock *Lock
+		lock, err = tryLock(mount, owner)
+		if !errors.Is(err, errLostRace) {
+			return lock, err
+		}
+	}
+	return nil, fmt.Errorf("lock %s: %w", mount.Path, err)
+}
+
+func tryLock(mount Mount, owner Owner) (*Lock, error) {
+	uid, err := tryUID(mount, owner.BenchmarkUID, owner)
+	if err != nil {
+		return nil, err
+	}
+	defer uid.close()
+	path := filepath.Join(uid.path, lockFile)
+	created, err := uid.root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
+	if err == nil {
+		_ = created.Close()
+	} else if errors.Is(err, fs.ErrNotExist) {
+		return nil, errLostRace
+	} else if !errors.Is(err, fs.ErrExist) {
+		return nil, classify(path, "create", err)
+	}
+	file, err := uid.file(lockFile, os.O_RDWR)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errLostRace
+	}
+	if err != nil {
+		return nil, err
+	}
+	lock := &Lock{mount: mount, owner: owner, file: file}
+	if err := lock.take(uid); err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return lock, nil
+}
+
+// take locks the open file and writes the holder's name into it.
+func (l *Lock) take(uid *directory) error {
+	path := filepath.Join(uid.path, lockFile)
+	err := unix.Flock(int(l.file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	switch {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return &Problem{
+			Reason: ErrLocked, Path: uid.path, Detail: l.holder(),
+			Remedy: "wait for its end, or give another directory",
+		}
+	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EOPNOTSUPP):
+		// No locks here: better an unguarded run than none.
+	case err != nil:
+		return classify(path, "lock", err)
+	}
+	// The last holder may have removed the file while we opened it; then the lock is on nothing.
+	named, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errLostRace
+	}
+	if err != nil {
+		return classify(path, "look at", err)
+	}
+	if open, err := l.file.Stat(); err != nil || !os.SameFile(named, open) {
+		return errLostRace
+	}
+	text, err := json.Marshal(l.owner)
+	if err != nil {
+		return fmt.Errorf("encode the holder of a lock: %w", err)
+	}
+	if err := l.file.Truncate(0); err != nil {
+		return classify(path, "write", err)
+	}
+	if _, err := l.file.WriteAt(append(text, '\n'), 0); err != nil {
+		return classify(path, "write", err)
+	}
+	return nil
+}
+
+// holder names the run that holds the lock; the file may be half written.
+func (l *Lock) holder() string {
+	text, err := io.ReadAll(io.LimitReader(l.file, ownerMaxBytes))
+	var owner Owner
+	if err != nil || json.Unmarshal(text, &owner) != nil || owner.Run == "" {
+		return "the run that holds it has not written its name yet"
+	}
+	return fmt.Sprintf("run %q, UID %s, of benchmark %q", owner.Run, owner.RunUID, owner.Benchmark)
+}
+
+// File can be handed to child processes (exec.Cmd.ExtraFiles): the lock then holds until the last
+// of them is gone too, also when we are killed.
+func (l *Lock) File() *os.File { return l.file }
+
+// Release gives the lock up, unless child processes still have it, and removes the directories
+// that hold nothing else.
+func (l *Lock) Release() error {
+	top, err := openTop(l.mount)
+	if err == nil {
+		err = removeParents(top, l.owner.BenchmarkUID)
+		top.close()
+	}
+	if closeErr := l.file.Close(); closeErr != nil && !errors.Is(closeErr, os.ErrClosed) {
+		err = errors.Join(err, fmt.Errorf("release the lock: %w", closeErr))
+	}
+	return err
+}

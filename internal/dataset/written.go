@@ -1,0 +1,131 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Source says how Coverage was learnt.
+type Source string
+
+const (
+	// SourceExtents is the file system's own list of data and holes (SEEK_DATA, SEEK_HOLE).
+	SourceExtents Source = "Extents"
+	// SourceBlocks is the space that the file takes. Space that is only reserved counts as written,
+	// and a file system that compresses shows less than was written.
+	SourceBlocks Source = "Blocks"
+)
+
+// Coverage is how much of a file holds data that somebody wrote. Reads of the rest never reach the
+// storage and measure nothing.
+type Coverage struct {
+	ApparentBytes uint64
+	WrittenBytes  uint64
+	// BlockBytes is the space the file takes on the file system (st_blocks).
+	BlockBytes uint64
+	Source     Source
+}
+
+// Complete is true when every byte was written.
+func (c Coverage) Complete() bool { return c.WrittenBytes >= c.ApparentBytes }
+
+// Written measures a file of the directory, by a path relative to it; errors.Is(err,
+// fs.ErrNotExist) when there is none.
+func (d *Dataset) Written(name string) (Coverage, error) {
+	file, err := d.open(name)
+	if err != nil {
+		return Coverage{}, err
+	}
+	defer func() { _ = file.Close() }()
+	coverage, err := measureCoverage(file)
+	if err != nil {
+		return Coverage{}, fmt.Errorf("measure what is written of %s: %w", filepath.Join(d.client.path, name), err)
+	}
+	return coverage, nil
+}
+
+func (d *Dataset) open(name string) (*os.File, error) {
+	holder, base, err := d.walk(name)
+	if err != nil {
+		return nil, err
+	}
+	defer d.release(holder)
+	return holder.file(base, os.O_RDONLY)
+}
+
+func measureCoverage(file *os.File) (Coverage, error) {
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &stat); err != nil {
+		return Coverage{}, fmt.Errorf("stat: %w", err)
+	}
+	coverage := Coverage{
+		ApparentBytes: uint64(max(stat.Size, 0)),
+		BlockBytes:    uint64(max(stat.Blocks, 0)) * 512, // st_blocks counts 512 bytes whatever the block size
+	}
+	known, err := listsHoles(file)
+	if err != nil {
+		return Coverage{}, err
+	}
+	data, err := dataBytes(file, stat.Size)
+	switch {
+	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EOPNOTSUPP):
+		known, data = false, coverage.ApparentBytes
+	case err != nil:
+		return Coverage{}, err
+	}
+	if known || data < coverage.ApparentBytes {
+		coverage.WrittenBytes, coverage.Source = data, SourceExtents
+		return coverage, nil
+	}
+	// Where a file system does not know its holes the kernel answers that all is data.
+	coverage.WrittenBytes, coverage.Source = min(coverage.ApparentBytes, coverage.BlockBytes), SourceBlocks
+	return coverage, nil
+}
+
+// dataBytes adds up the extents with data below size.
+func dataBytes(file *os.File, size int64) (uint64, error) {
+	fd := int(file.Fd())
+	var sum uint64
+	for at := int64(0); at < size; {
+		start, err := unix.Seek(fd, at, unix.SEEK_DATA)
+		if errors.Is(err, unix.ENXIO) { // no data after this offset
+			return sum, nil
+		}
+		if err != nil {
+			return 0, fmt.Errorf("seek the next data: %w", err)
+		}
+		end, err := unix.Seek(fd, start, unix.SEEK_HOLE)
+		if err != nil {
+			return 0, fmt.Errorf("seek the next hole: %w", err)
+		}
+		if end <= start || start < at {
+			return 0, fmt.Errorf("the file system answers that data at %d ends at %d", start, end)
+		}
+		sum += uint64(min(end, size) - min(start, size))
+		at = end
+	}
+	return sum, nil
+}
+
+// Magic numbers of file systems that x/sys does not name.
+const (
+	zfsMagic = 0x2fc12fc1
+)
+
+// listsHoles is true for file systems that are known to tell data from holes, so that "all data"
+// means what it says. NFS, FUSE and others may or may not.
+func listsHoles(file *os.File) (bool, error) {
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(int(file.Fd()), &fs); err != nil {
+		return false, fmt.Errorf("statfs: %w", err)
+	}
+	switch uint32(fs.Type) { //nolint:gosec // magic numbers are 32 bits; the field is wider on some machines
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, zfsMagic:
+		return true, nil
+	}
+	return false, nil
+}
