@@ -82,8 +82,9 @@ func fioRank(p float64, total uint64) uint64 {
 	threshold := new(big.Float).SetPrec(longDoubleMantissa).SetFloat64(p)
 	threshold.Quo(threshold, big.NewFloat(100))
 	threshold.Mul(threshold, new(big.Float).SetPrec(longDoubleMantissa).SetUint64(total))
-	rank, accuracy := threshold.Uint64()
-	if accuracy == big.Below {
+	rank, _ := threshold.Uint64()
+	// Not by the accuracy that Uint64 returns: in Go 1.26 that says Exact for fractions too.
+	if !threshold.IsInt() {
 		rank++
 	}
 	return rank

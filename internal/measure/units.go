@@ -44,12 +44,12 @@ func FormatBytesPerSecond(bytesPerSecond float64) string {
 // FormatMegabytesPerSecond writes a rate in MB/s (10^6) whatever its size, for columns that
 // are compared: "12,460 MB/s", "32.00 MB/s".
 func FormatMegabytesPerSecond(bytesPerSecond float64) string {
-	return digits(bytesPerSecond/megabyte, throughputDigits) + " MB/s"
+	return withUnit(digits(bytesPerSecond/megabyte, throughputDigits), " MB/s")
 }
 
 // FormatMebibytesPerSecond writes a rate in MiB/s (2^20) whatever its size.
 func FormatMebibytesPerSecond(bytesPerSecond float64) string {
-	return digits(bytesPerSecond/mebibyte, throughputDigits) + " MiB/s"
+	return withUnit(digits(bytesPerSecond/mebibyte, throughputDigits), " MiB/s")
 }
 
 // FormatOperationsPerSecond writes a rate of operations: "1,985 IOPS", "51,200 IOPS",
@@ -57,7 +57,7 @@ func FormatMebibytesPerSecond(bytesPerSecond float64) string {
 func FormatOperationsPerSecond(operationsPerSecond float64) string {
 	const million = 1e6
 	if math.Abs(operationsPerSecond) < million-0.5 {
-		return digits(operationsPerSecond, throughputDigits) + " IOPS"
+		return withUnit(digits(operationsPerSecond, throughputDigits), " IOPS")
 	}
 	return scale(operationsPerSecond/million, decimalBase, throughputDigits, []string{"M IOPS", "G IOPS"})
 }
@@ -87,7 +87,14 @@ func scale(value, base float64, significant int, units []string) string {
 	if unit == 0 && value == math.Trunc(value) {
 		return group(strconv.FormatFloat(value, 'f', 0, 64)) + units[unit]
 	}
-	return digits(value, significant) + units[unit]
+	return withUnit(digits(value, significant), units[unit])
+}
+
+func withUnit(text, unit string) string {
+	if text == notKnown {
+		return text
+	}
+	return text + unit
 }
 
 // roundTo rounds to a number of significant digits, but never before the decimal point.
@@ -99,20 +106,19 @@ func roundTo(value float64, significant int) float64 {
 	return rounded
 }
 
-// decimals is how many decimals give a figure that many significant digits.
+// decimals is how many decimals give a figure that many significant digits once it is
+// rounded: 9.9996 has two to four digits, as 10.00.
 func decimals(value float64, significant int) int {
-	magnitude := math.Abs(value)
-	if magnitude == 0 || math.IsInf(magnitude, 0) || math.IsNaN(magnitude) {
+	_, exponent, found := strings.Cut(strconv.FormatFloat(value, 'e', significant-1, 64), "e")
+	if !found {
+		return 0 // not a number, or infinite
+	}
+	magnitude, err := strconv.Atoi(exponent)
+	if err != nil {
 		return 0
 	}
-	whole := int(math.Floor(math.Log10(magnitude))) + 1
-	decimals := min(max(significant-whole, 0), significant+2)
-	// 9.9996 to four digits is 10.00, which has one digit more before the point.
-	rounded := strconv.FormatFloat(magnitude, 'f', decimals, 64)
-	if integer, _, _ := strings.Cut(rounded, "."); whole > 0 && len(integer) > whole && decimals > 0 {
-		decimals--
-	}
-	return decimals
+	const most = 6 // what is smaller is nothing to people
+	return min(max(significant-1-magnitude, 0), most)
 }
 
 // digits writes a figure with that many significant digits, all of those before the
