@@ -67,11 +67,12 @@ func newGrid(stepNanoseconds int64, window Window, series []*Series) (Grid, erro
 	if cells > maxGridCells {
 		return Grid{}, fmt.Errorf("sum of series: %d steps of %d ns are more than %d", cells, stepNanoseconds, maxGridCells)
 	}
-	total := &Series{}
+	totals := make([][NumOperations]Counter, len(series))
 	for client, one := range series {
-		if err := total.Append(Sample{Counters: one.Total()}); err != nil {
-			return Grid{}, fmt.Errorf("sum of series: client %d: %w", client, err)
-		}
+		totals[client] = one.Total()
+	}
+	if _, err := sumOf(totals); err != nil {
+		return Grid{}, fmt.Errorf("sum of series: %w", err)
 	}
 	return Grid{
 		Window:          window,

@@ -42,15 +42,27 @@ func Throughput(series []*Series, window Window) (Rates, error) {
 	if !window.sound() {
 		return Rates{}, fmt.Errorf("throughput: the window from %d to %d ns has no length", window.StartNanoseconds, window.EndNanoseconds)
 	}
-	sum := &Series{}
+	counters := make([][NumOperations]Counter, len(series))
 	for client, one := range series {
-		// Appended as steps at one instant, for the check of overflow.
-		step := Sample{Counters: one.CountersIn(window)}
-		if err := sum.Append(step); err != nil {
-			return Rates{}, fmt.Errorf("throughput: client %d: %w", client, err)
+		counters[client] = one.CountersIn(window)
+	}
+	sum, err := sumOf(counters)
+	if err != nil {
+		return Rates{}, fmt.Errorf("throughput: %w", err)
+	}
+	return ratesOf(sum, window), nil
+}
+
+// sumOf adds up the counters of all clients.
+func sumOf(clients [][NumOperations]Counter) ([NumOperations]Counter, error) {
+	// As steps of a series, which looks after overflow.
+	sum := &Series{}
+	for client, counters := range clients {
+		if err := sum.Append(Sample{Counters: counters}); err != nil {
+			return sum.Total(), fmt.Errorf("client %d: %w", client, err)
 		}
 	}
-	return ratesOf(sum.Total(), window), nil
+	return sum.Total(), nil
 }
 
 func ratesOf(counters [NumOperations]Counter, window Window) Rates {
@@ -130,8 +142,8 @@ type WorkBound struct {
 	Clients []Rates
 }
 
-// MeasureWorkBound computes throughput as all bytes over the time from first start to last
-// end. It wraps ErrNoCommonWindow when a client measured nothing.
+// MeasureWorkBound computes throughput as all bytes, without those of warm-ups, over the
+// time from first start to last end. It wraps ErrNoCommonWindow when a client measured nothing.
 func MeasureWorkBound(series []*Series) (WorkBound, error) {
 	spans, err := spansOf(series)
 	if err != nil {
@@ -142,17 +154,22 @@ func MeasureWorkBound(series []*Series) (WorkBound, error) {
 		return WorkBound{}, fmt.Errorf("throughput of %d clients: a client measured nothing: %w", len(series), ErrNoCommonWindow)
 	}
 	result := WorkBound{Window: window, StartSkewNanoseconds: StartSkewNanoseconds(spans)}
-	if result.Rates, err = Throughput(series, window); err != nil {
-		return WorkBound{}, err
+	counters := make([][NumOperations]Counter, len(series))
+	for client, one := range series {
+		// Its own span, since one client's warm-up can lie in the window of all.
+		counters[client] = one.CountersIn(spans[client])
+		result.Clients = append(result.Clients, ratesOf(counters[client], spans[client]))
 	}
+	sum, err := sumOf(counters)
+	if err != nil {
+		return WorkBound{}, fmt.Errorf("throughput: %w", err)
+	}
+	result.Rates = ratesOf(sum, window)
 	firstEnd := slices.MinFunc(spans, func(a, b ClientSpan) int {
 		return cmp.Compare(a.EndNanoseconds, b.EndNanoseconds)
 	}).EndNanoseconds
 	result.TailNanoseconds = window.EndNanoseconds - firstEnd
 	result.TailShare = float64(result.TailNanoseconds) / float64(window.Nanoseconds())
-	for i, one := range series {
-		result.Clients = append(result.Clients, ratesOf(one.CountersIn(spans[i]), spans[i]))
-	}
 	return result, nil
 }
 

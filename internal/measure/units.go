@@ -56,10 +56,10 @@ func FormatMebibytesPerSecond(bytesPerSecond float64) string {
 // "1.234M IOPS" from a million.
 func FormatOperationsPerSecond(operationsPerSecond float64) string {
 	const million = 1e6
-	if math.Abs(operationsPerSecond) < million-0.5 {
-		return withUnit(digits(operationsPerSecond, throughputDigits), " IOPS")
+	if math.Abs(operationsPerSecond) >= million-0.5 {
+		return withUnit(digits(operationsPerSecond/million, throughputDigits), "M IOPS")
 	}
-	return scale(operationsPerSecond/million, decimalBase, throughputDigits, []string{"M IOPS", "G IOPS"})
+	return withUnit(digits(operationsPerSecond, throughputDigits), " IOPS")
 }
 
 // FormatLatency writes a latency to three digits: "870 ns", "12.3 us", "1.23 ms", "17.1 s".
@@ -117,13 +117,16 @@ func decimals(value float64, significant int) int {
 	if err != nil {
 		return 0
 	}
-	const most = 6 // what is smaller is nothing to people
+	const most = 3 // what is smaller is nothing to people
 	return min(max(significant-1-magnitude, 0), most)
 }
 
 // digits writes a figure with that many significant digits, all of those before the
-// decimal point, and commas between thousands.
+// decimal point, and commas between thousands. Nothing at all is "0".
 func digits(value float64, significant int) string {
+	if value == 0 {
+		return "0"
+	}
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return notKnown
 	}
