@@ -120,23 +120,33 @@ func (h *Histogram) Merge(other *Histogram) {
 	if other == nil {
 		return
 	}
+	// No count is greater than the total, so none overflows when the total does not.
+	fits := other.total <= math.MaxUint64-h.total
 	for group, theirs := range &other.pages {
-		if theirs == nil {
-			continue
-		}
-		ours := h.pages[group]
-		if ours == nil {
+		switch ours := h.pages[group]; {
+		case theirs == nil:
+		case ours == nil:
 			h.pages[group] = theirs
-			continue
+		case fits:
+			sum := *ours
+			for i := range sum {
+				sum[i] += theirs[i]
+			}
+			h.pages[group] = &sum
+		default:
+			h.pages[group] = saturatingSum(ours, theirs)
 		}
-		sum := new(page)
-		for i := range sum {
-			sum[i] = saturatingAdd(ours[i], theirs[i])
-		}
-		h.pages[group] = sum
 	}
 	h.addTotal(other.total)
 	h.saturated = h.saturated || other.saturated
+}
+
+func saturatingSum(a, b *page) *page {
+	sum := new(page)
+	for i := range sum {
+		sum[i] = saturatingAdd(a[i], b[i])
+	}
+	return sum
 }
 
 // Sub gives what was counted after earlier was taken of the same, ever growing counter. A
