@@ -25,6 +25,7 @@ type BenchmarkRun struct {
 
 	// spec is what the run froze. It is immutable.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec is immutable: it records what the run did; make another run by changing the StorageBenchmark"
 	Spec BenchmarkRunSpec `json:"spec"`
 
 	// status is what happened and what came out.
@@ -45,6 +46,9 @@ type BenchmarkRunList struct {
 
 // BenchmarkRunSpec is what the run froze: the benchmark's spec.run with every
 // reference resolved, and the steps that follow from it.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.run.workload) || !has(self.run.workload.profileRef)",message="run.workload: a run holds no profileRef; put the profile's spec in its place"
+// +kubebuilder:validation:XValidation:rule="self.run.phases.all(p, (!has(p.workload) || !has(p.workload.profileRef)) && (!has(p.targetWorkloads) || p.targetWorkloads.all(w, !has(w.workload.profileRef))))",message="run.phases: a run holds no profileRef; put the profile's spec in its place"
 type BenchmarkRunSpec struct {
 	// benchmarkRef is the benchmark that asked for the run.
 	// +required
@@ -66,7 +70,8 @@ type BenchmarkRunSpec struct {
 
 	// steps of the run, in order.
 	// +required
-	// +listType=atomic
+	// +listType=map
+	// +listMapKey=id
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=1024
 	Steps []ResolvedStep `json:"steps"`

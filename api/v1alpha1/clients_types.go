@@ -25,12 +25,14 @@ type Clients struct {
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
+	// +kubebuilder:validation:XValidation:rule="self == 1",message="processesPerClient: the ranks of MPI engines are not built yet in this version; remove it. For fio raise jobs or clients.count"
 	ProcessesPerClient int32 `json:"processesPerClient,omitempty"`
 
 	// image of the clients. Absent: the operator's default for the engine.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^[:space:][:cntrl:]]+$')",message="image: the reference of a container image, without spaces"
 	Image string `json:"image,omitempty"`
 
 	// onLoss says what happens when a client is lost: RestartStep repeats the
@@ -87,11 +89,13 @@ type PodTemplate struct {
 	// labels that are added to the pods.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('storagebench.dev/'))",message="labels: those of storagebench.dev/ are set by the operator; remove them"
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// annotations that are added to the pods.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('storagebench.dev/'))",message="annotations: those of storagebench.dev/ are set by the operator; remove them"
 	Annotations map[string]string `json:"annotations,omitempty"`
 
 	// resources of the container that runs the tool.
@@ -143,11 +147,15 @@ type PodTemplate struct {
 type ClientResources struct {
 	// requests are the least that the client gets.
 	// +optional
+	// +kubebuilder:validation:MaxProperties=16
+	// +kubebuilder:validation:XValidation:rule="self.all(k, isQuantity(string(self[k])))",message="requests: a quantity such as 500m or 2Gi for each resource"
 	Requests corev1.ResourceList `json:"requests,omitempty"`
 
 	// limits are the most that the client gets. A CPU limit throttles the
 	// tool; the result says when it did.
 	// +optional
+	// +kubebuilder:validation:MaxProperties=16
+	// +kubebuilder:validation:XValidation:rule="self.all(k, isQuantity(string(self[k])))",message="limits: a quantity such as 500m or 2Gi for each resource"
 	Limits corev1.ResourceList `json:"limits,omitempty"`
 }
 

@@ -6,6 +6,8 @@ import (
 
 // CommandProfile runs a program of the user's, in the image of the clients,
 // and measures its I/O.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.datasetSize) || (isQuantity(string(self.datasetSize)) && quantity(string(self.datasetSize)).isInteger() && quantity(string(self.datasetSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.datasetSize)).compareTo(quantity('1Pi')) <= 0)",message="datasetSize: a whole number of bytes above zero, such as 8Gi",fieldPath=".datasetSize"
 type CommandProfile struct {
 	// command is the program and its arguments. No shell reads it. The words
 	// $(DATA) and $(CLIENT) stand for the client's directory and index.
@@ -26,6 +28,7 @@ type CommandProfile struct {
 	// workingDirectory inside the client's directory.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^/|(^|/)[.][.]?(/|$)|//|[[:cntrl:]]|/$')",message="workingDirectory: a relative path inside the client's directory, without '.' and '..', double or closing slashes and control characters"
 	WorkingDirectory string `json:"workingDirectory,omitempty"`
 
 	// datasetSize is the bytes that the program writes at most: free space is

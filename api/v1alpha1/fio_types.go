@@ -9,6 +9,18 @@ import (
 //
 // Without a jobFile, pattern, readPercent and blockSize are required: a
 // benchmark whose shape was guessed cannot be defended.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.jobFile) || !(has(self.pattern) || has(self.readPercent) || has(self.blockSize) || has(self.jobs) || has(self.queueDepth) || has(self.filesPerJob) || has(self.fileSharing) || has(self.direct) || has(self.ioEngine) || has(self.rateLimit) || has(self.randomDistribution) || has(self.compressibility) || has(self.refillBuffers) || has(self.fsync) || has(self.options))",message="jobFile: takes the place of every typed field but datasetSize; remove the others, or write them in the job file",fieldPath=".jobFile"
+// +kubebuilder:validation:XValidation:rule="has(self.jobFile) || has(self.pattern)",message="pattern: required where there is no jobFile; write Sequential or Random",fieldPath=".pattern",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule="has(self.jobFile) || has(self.readPercent)",message="readPercent: required where there is no jobFile; write 100 for reads only, 0 for writes only",fieldPath=".readPercent",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule="has(self.jobFile) || has(self.blockSize)",message="blockSize: required where there is no jobFile; write a size such as 4Ki or 1Mi",fieldPath=".blockSize",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule="!has(self.blockSize) || (isQuantity(string(self.blockSize)) && quantity(string(self.blockSize)).isInteger() && quantity(string(self.blockSize)).compareTo(quantity('512')) >= 0 && quantity(string(self.blockSize)).compareTo(quantity('1Gi')) <= 0)",message="blockSize: a whole number of bytes from 512 to 1Gi, such as 4Ki",fieldPath=".blockSize"
+// +kubebuilder:validation:XValidation:rule="(isQuantity(string(self.datasetSize)) && quantity(string(self.datasetSize)).isInteger() && quantity(string(self.datasetSize)).compareTo(quantity('512')) >= 0 && quantity(string(self.datasetSize)).compareTo(quantity('1Pi')) <= 0)",message="datasetSize: a whole number of bytes from 512 to 1Pi, such as 8Gi",fieldPath=".datasetSize"
+// +kubebuilder:validation:XValidation:rule="!has(self.blockSize) || (has(self.direct) && !self.direct) || !isQuantity(string(self.blockSize)) || !quantity(string(self.blockSize)).isInteger() || quantity(string(self.blockSize)).asInteger() % 512 == 0",message="blockSize: direct I/O needs a multiple of 512; change it, or set direct to false",fieldPath=".blockSize"
+// +kubebuilder:validation:XValidation:rule="!has(self.blockSize) || !isQuantity(string(self.blockSize)) || !isQuantity(string(self.datasetSize)) || !quantity(string(self.blockSize)).isInteger() || !quantity(string(self.datasetSize)).isInteger() || quantity(string(self.datasetSize)).isGreaterThan(quantity('1Pi')) || quantity(string(self.blockSize)).isGreaterThan(quantity('1Gi')) || quantity(string(self.datasetSize)).asInteger() >= quantity(string(self.blockSize)).asInteger() * (has(self.filesPerJob) ? self.filesPerJob : 1) * (has(self.jobs) && !(has(self.fileSharing) && self.fileSharing == 'Shared') ? self.jobs : 1)",message="datasetSize: too small, each file of each job must hold at least one block; raise it, or lower jobs, filesPerJob or blockSize",fieldPath=".datasetSize"
+// +kubebuilder:validation:XValidation:rule="!has(self.queueDepth) || self.queueDepth == 1 || !has(self.ioEngine) || !(self.ioEngine in ['psync', 'sync', 'mmap'])",messageExpression="'queueDepth: the ioEngine ' + self.ioEngine + ' does one operation at a time; remove queueDepth, raise jobs, or use libaio'",message="queueDepth: the ioEngine does one operation at a time; remove queueDepth, raise jobs, or use libaio",fieldPath=".queueDepth"
+// +kubebuilder:validation:XValidation:rule="!has(self.randomDistribution) || (has(self.pattern) && self.pattern == 'Random')",message="randomDistribution: only a Random pattern has one; remove it, or set pattern to Random",fieldPath=".randomDistribution"
+// +kubebuilder:validation:XValidation:rule="!has(self.fsync) || !has(self.readPercent) || self.readPercent < 100",message="fsync: nothing is written where readPercent is 100; remove fsync, or lower readPercent",fieldPath=".fsync"
 type FioProfile struct {
 	// pattern of the offsets: Sequential or Random.
 	// +optional
@@ -74,6 +86,8 @@ type FioProfile struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(random|zipf:[0-9]+([.][0-9]+)?|pareto:0?[.][0-9]+|normal:[0-9]+([.][0-9]+)?|zoned:[0-9]+/[0-9]+(:[0-9]+/[0-9]+)*)$')",message="randomDistribution: write random, zipf:1.2, pareto:0.9, normal:20 or zoned:60/10:30/20:10/70"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^zipf:0*1([.]0*)?$')",message="randomDistribution: zipf is not defined for 1; write zipf:1.1 or zipf:0.9"
 	RandomDistribution string `json:"randomDistribution,omitempty"`
 
 	// compressibility of what is written.
@@ -94,6 +108,8 @@ type FioProfile struct {
 	// code, and none that a typed field or the operator sets.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z0-9_]{1,64}$'))",message="options: names of fio's options are lower-case letters, digits and underscores"
+	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k in ['filename', 'directory', 'filename_format', 'opendir', 'include', 'exec_prerun', 'exec_postrun', 'read_iolog', 'write_iolog', 'merge_blktrace_file', 'ioengine', 'output', 'lockfile', 'aux_path', 'cgroup', 'uid', 'gid', 'nrfiles', 'numjobs', 'size', 'filesize', 'runtime', 'ramp_time', 'time_based', 'stonewall', 'wait_for', 'rw', 'readwrite', 'bs', 'blocksize', 'iodepth', 'direct', 'rwmixread', 'rwmixwrite', 'group_reporting'] || (k.startsWith('write_') && k.endsWith('_log')))",message="options: none that names a path, runs a command or loads code, and none that a typed field or the operator sets; use the typed field, or remove the option"
 	Options map[string]FioOptionValue `json:"options,omitempty"`
 
 	// jobFile is a whole fio job file in place of every other field but
@@ -106,7 +122,8 @@ type FioProfile struct {
 
 // FioOptionValue is the value of one of fio's own options, on one line.
 //
-// +kubebuilder:validation:MaxLength=1024
+// +kubebuilder:validation:MaxLength=256
+// +kubebuilder:validation:XValidation:rule="!self.contains('\\n') && !self.contains('\\r')",message="a value of fio's options is one line; remove the line break"
 type FioOptionValue string
 
 // FioPattern is the pattern of offsets.
@@ -151,6 +168,9 @@ const (
 
 // FioRateLimit bounds the load of a client, all its jobs and operations
 // together. Either or both.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="!has(self.bytesPerSecond) || (isQuantity(string(self.bytesPerSecond)) && quantity(string(self.bytesPerSecond)).isInteger() && quantity(string(self.bytesPerSecond)).compareTo(quantity('1')) >= 0 && quantity(string(self.bytesPerSecond)).compareTo(quantity('1P')) <= 0)",message="bytesPerSecond: a whole number above zero, such as 100M",fieldPath=".bytesPerSecond"
 type FioRateLimit struct {
 	// bytesPerSecond of each client.
 	// +optional
@@ -164,6 +184,8 @@ type FioRateLimit struct {
 }
 
 // Compressibility is how well what is written can be compressed.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.chunkSize) || (isQuantity(string(self.chunkSize)) && quantity(string(self.chunkSize)).isInteger() && quantity(string(self.chunkSize)).compareTo(quantity('512')) >= 0 && quantity(string(self.chunkSize)).compareTo(quantity('1Gi')) <= 0)",message="chunkSize: a whole number of bytes from 512 to 1Gi, such as 4Ki",fieldPath=".chunkSize"
 type Compressibility struct {
 	// percent of each chunk that compresses away.
 	// +required
@@ -178,6 +200,9 @@ type Compressibility struct {
 
 // FioFsync says when writes are flushed. The latency of these flushes is
 // reported as the operation Sync.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="!has(self.data) || !self.data || has(self.everyWrites)",message="data: says how everyWrites flushes; set everyWrites, or remove data",fieldPath=".data"
 type FioFsync struct {
 	// everyWrites flushes after that many writes of a job.
 	// +optional

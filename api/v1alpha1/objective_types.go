@@ -6,12 +6,14 @@ import (
 
 // Objective is one figure that has to be reached. Exactly one of throughput,
 // iops, latency, burst, baseline, refill and ratio is set.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.throughput), has(self.iops), has(self.latency), has(self.burst), has(self.baseline), has(self.refill), has(self.ratio)].filter(x, x).size() == 1",message="give exactly one figure: throughput, iops, latency, burst, baseline, refill or ratio"
 type Objective struct {
 	// name of the objective.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
 	// phase whose result is judged.
@@ -63,6 +65,8 @@ type Objective struct {
 }
 
 // CellSelector picks cells of a sweep by the values of their axes.
+//
+// +kubebuilder:validation:MinProperties=1
 type CellSelector struct {
 	// clients of the cell.
 	// +optional
@@ -82,6 +86,11 @@ type CellSelector struct {
 }
 
 // QuantityBounds are bounds of a figure; one of them or both.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="!has(self.min) || (isQuantity(string(self.min)) && quantity(string(self.min)).compareTo(quantity('0')) > 0)",message="min: above zero, such as 260M",fieldPath=".min"
+// +kubebuilder:validation:XValidation:rule="!has(self.max) || (isQuantity(string(self.max)) && quantity(string(self.max)).compareTo(quantity('0')) > 0)",message="max: above zero, such as 260M",fieldPath=".max"
+// +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || !isQuantity(string(self.min)) || !isQuantity(string(self.max)) || quantity(string(self.min)).compareTo(quantity(string(self.max))) <= 0",message="max: cannot be below min; exchange the two",fieldPath=".max"
 type QuantityBounds struct {
 	// min is the least that is accepted.
 	// +optional
@@ -101,6 +110,7 @@ type LatencyObjective struct {
 
 	// max is the most that is accepted.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
 	Max Duration `json:"max"`
 }
 

@@ -5,12 +5,14 @@ import (
 )
 
 // Phase is one part of a run. Exactly one of the kinds is set.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.prepare), has(self.ramp), has(self.sweep), has(self.steady), has(self.burstDrain), has(self.cooldown), has(self.search), has(self.verify), has(self.fault), has(self.provision)].filter(x, x).size() == 1",message="give exactly one kind of phase: prepare, ramp, sweep, steady, burstDrain, cooldown, search, verify, fault or provision"
 type Phase struct {
 	// name of the phase, used in results and objectives.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
 	// mode says whether the targets are loaded together (Parallel) or one
@@ -27,6 +29,7 @@ type Phase struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.target == a.target))",message="targetWorkloads: one entry a target; merge or remove the second"
 	TargetWorkloads []TargetWorkload `json:"targetWorkloads,omitempty"`
 
 	// expect says what the phase is meant to measure, where that differs
@@ -41,10 +44,12 @@ type Phase struct {
 
 	// ramp raises one dimension in steps.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="ramp: not built yet in this version; remove it"
 	Ramp *RampPhase `json:"ramp,omitempty"`
 
 	// sweep runs a product of axes.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="sweep: not built yet in this version; remove it"
 	Sweep *SweepPhase `json:"sweep,omitempty"`
 
 	// steady measures for a time.
@@ -53,26 +58,32 @@ type Phase struct {
 
 	// burstDrain runs until the burst credits are gone.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="burstDrain: not built yet in this version; remove it"
 	BurstDrain *BurstDrainPhase `json:"burstDrain,omitempty"`
 
 	// cooldown idles.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="cooldown: not built yet in this version; remove it"
 	Cooldown *CooldownPhase `json:"cooldown,omitempty"`
 
 	// search finds the highest rate that meets an objective.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="search: not built yet in this version; remove it"
 	Search *SearchPhase `json:"search,omitempty"`
 
 	// verify checks data by checksums.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="verify: not built yet in this version; remove it"
 	Verify *VerifyPhase `json:"verify,omitempty"`
 
 	// fault breaks something while the load goes on.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="fault: not built yet in this version; remove it"
 	Fault *FaultPhase `json:"fault,omitempty"`
 
 	// provision measures how long volumes take to be made and mounted.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="provision: not built yet in this version; remove it"
 	Provision *ProvisionPhase `json:"provision,omitempty"`
 }
 
@@ -165,6 +176,7 @@ type PreparePhase struct {
 
 	// maxDuration ends the phase as failed. Absent: the run's deadline does.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
 
@@ -172,6 +184,7 @@ type PreparePhase struct {
 type SteadyPhase struct {
 	// duration that is measured, after the warm-up.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	Duration Duration `json:"duration"`
 
 	// warmUp is load that is not measured.
@@ -199,6 +212,7 @@ const (
 type RampPhase struct {
 	// dimension that is raised.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="self != 'Rate'",message="dimension: Rate is not built yet in this version; use Clients, Jobs, QueueDepth or Processes"
 	Dimension RampDimension `json:"dimension"`
 
 	// steps are the values, rising.
@@ -208,10 +222,12 @@ type RampPhase struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:Minimum=1
 	// +kubebuilder:validation:items:Maximum=1000000000000
+	// +kubebuilder:validation:XValidation:rule="self.isSorted() && self.all(a, self.exists_one(b, b == a))",message="steps: values that rise, each once, such as [1, 2, 4, 8]"
 	Steps []int64 `json:"steps"`
 
 	// stepDuration is measured at each value.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	StepDuration Duration `json:"stepDuration"`
 
 	// warmUp before each step is not measured.
@@ -248,6 +264,7 @@ type SweepPhase struct {
 
 	// stepDuration is measured in each cell.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	StepDuration Duration `json:"stepDuration"`
 
 	// warmUp before each cell is not measured.
@@ -258,6 +275,9 @@ type SweepPhase struct {
 
 // SweepAxes are the values of each axis. An absent axis stays at the
 // workload's own value.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="(has(self.clients) ? self.clients.size() : 1) * (has(self.jobs) ? self.jobs.size() : 1) * (has(self.queueDepth) ? self.queueDepth.size() : 1) * (has(self.blockSize) ? self.blockSize.size() : 1) * (has(self.readPercent) ? self.readPercent.size() : 1) <= 256",message="axes: at most 256 cells, the product of the lengths of all axes; shorten one, or make two phases of it"
 type SweepAxes struct {
 	// clients that take part.
 	// +optional
@@ -291,6 +311,7 @@ type SweepAxes struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isInteger() && quantity(string(self)).compareTo(quantity('512')) >= 0 && quantity(string(self)).compareTo(quantity('1Gi')) <= 0",message="blockSize: a whole number of bytes from 512 to 1Gi, such as 4Ki"
 	BlockSize []resource.Quantity `json:"blockSize,omitempty"`
 
 	// readPercent of the operations.
@@ -305,6 +326,8 @@ type SweepAxes struct {
 
 // BurstDrainPhase loads the target until the burst credits are gone and the
 // throughput has settled on its baseline.
+//
+// +kubebuilder:validation:XValidation:rule="!self.minDuration.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || !self.maxDuration.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self.minDuration) <= duration(self.maxDuration)",message="maxDuration: cannot be shorter than minDuration (2m where absent); raise it or lower minDuration",fieldPath=".maxDuration"
 type BurstDrainPhase struct {
 	// minDuration before an end is looked for.
 	// +optional
@@ -313,13 +336,18 @@ type BurstDrainPhase struct {
 
 	// maxDuration ends the phase; credits that last longer are no error.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	MaxDuration Duration `json:"maxDuration"`
 }
 
 // CooldownPhase idles. Exactly one of duration, untilCredits and redrain.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.duration), has(self.untilCredits), has(self.redrain)].filter(x, x).size() == 1",message="cooldown: give exactly one of duration, untilCredits and redrain"
+// +kubebuilder:validation:XValidation:rule="!has(self.duration) || !has(self.maxDuration)",message="maxDuration: bounds untilCredits and redrain; remove it beside duration",fieldPath=".maxDuration"
 type CooldownPhase struct {
 	// duration to idle.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
 	Duration *Duration `json:"duration,omitempty"`
 
 	// untilCredits waits until the bucket should hold that much again, by the
@@ -350,6 +378,7 @@ type UntilCredits struct {
 type Redrain struct {
 	// idle time before the drain.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
 	Idle Duration `json:"idle"`
 }
 

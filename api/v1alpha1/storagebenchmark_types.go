@@ -15,6 +15,9 @@ import (
 // +kubebuilder:printcolumn:name="Throughput",type=string,JSONPath=`.status.display.throughput`
 // +kubebuilder:printcolumn:name="p99",type=string,JSONPath=`.status.display.p99`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+//
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40",message="metadata.name: at most 40 characters, since the names of pods derive from it; choose a shorter name"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name: use lower-case letters, digits and dashes only, no dots, since it becomes a label and part of the names of pods"
 type StorageBenchmark struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -45,20 +48,26 @@ type StorageBenchmarkList struct {
 
 // StorageBenchmarkSpec says what to run (run) and, around it, when to run it
 // and how to judge it. Only a change of run asks for a new run by itself.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.objectives) || self.objectives.all(o, self.run.phases.exists(p, p.name == o.phase))",message="objectives: phase must be the name of one of run.phases; correct the name"
+// +kubebuilder:validation:XValidation:rule="!has(self.objectives) || self.objectives.all(o, !has(o.target) || self.run.targets.exists(t, t.name == o.target))",message="objectives: target must be the name of one of run.targets; correct the name, or remove it to judge each target"
 type StorageBenchmarkSpec struct {
 	// trigger says what starts a run beside a change of spec.run.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="trigger: not built yet in this version; remove it"
 	Trigger *Trigger `json:"trigger,omitempty"`
 
 	// suspend stops new runs from being started; a live run goes on.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == false",message="suspend: not built yet in this version; remove it"
 	Suspend *bool `json:"suspend,omitempty"`
 
 	// queue names a queue of this namespace. Runs of one queue never overlap,
 	// which keeps two benchmarks off the same storage server.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
+	// +kubebuilder:validation:XValidation:rule="false",message="queue: not built yet in this version; remove it"
 	Queue string `json:"queue,omitempty"`
 
 	// historyLimit is how many complete runs are kept.
@@ -80,10 +89,13 @@ type StorageBenchmarkSpec struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.name == a.name))",message="objectives: names must differ; rename one"
+	// +kubebuilder:validation:XValidation:rule="self.size() == 0",message="objectives: not built yet in this version; remove them"
 	Objectives []Objective `json:"objectives,omitempty"`
 
 	// regression compares each run with earlier ones.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="regression: not built yet in this version; remove it"
 	Regression *RegressionPolicy `json:"regression,omitempty"`
 
 	// run is all that a run freezes; its hash is the run's identity.
@@ -106,11 +118,14 @@ const (
 
 // Trigger says what starts a run. With a schedule its times do, and a change
 // of spec.run waits for the next one; without, each new hash of spec.run does.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.schedule) || !(has(self.timeZone) || has(self.startingDeadline))",message="trigger: timeZone and startingDeadline are of the schedule; set schedule, or remove them"
 type Trigger struct {
 	// schedule is a cron line of five fields, such as "0 3 * * 1".
 	// +optional
 	// +kubebuilder:validation:MinLength=9
 	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ ]+( [^ ]+){4}$')",message="schedule: a cron line of five fields with single spaces between them, such as '0 3 * * 1'"
 	Schedule string `json:"schedule,omitempty"`
 
 	// timeZone is the IANA name of the zone of the schedule. Absent: UTC.
@@ -122,6 +137,7 @@ type Trigger struct {
 	// startingDeadline is how late a scheduled run may start; later it is
 	// skipped. Absent: any delay.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
 	StartingDeadline *Duration `json:"startingDeadline,omitempty"`
 
 	// replacePolicy says what happens to a live run when another is due:

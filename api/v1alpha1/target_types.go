@@ -6,12 +6,14 @@ import (
 )
 
 // Target is one storage system under test, as its volumes show it.
+//
+// +kubebuilder:validation:XValidation:rule="self.volumes.all(a, self.volumes.exists_one(b, b.name == a.name))",message="volumes: names must differ; rename one",fieldPath=".volumes"
 type Target struct {
 	// name of the target, used in results, file names and flags.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
 	// volumes that each client of the target mounts: usually one; several for
@@ -20,17 +22,20 @@ type Target struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:XValidation:rule="self.size() <= 1",message="volumes: several volumes in one target are not built yet in this version; leave one"
 	Volumes []Volume `json:"volumes"`
 
 	// path is the folder inside each volume below which the run works, always
 	// in a folder .storagebench of its own. Absent: the volume's root.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^/|(^|/)[.][.]?(/|$)|//|[[:cntrl:]]|/$')",message="path: a relative path inside the volume, without '.' and '..', double or closing slashes and control characters, such as bench/a"
 	Path string `json:"path,omitempty"`
 
 	// limits are what the storage is documented to do, by preset or one by
 	// one. Absent: discovered from the volume, where that is possible.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="limits: not built yet in this version; remove it"
 	Limits *Limits `json:"limits,omitempty"`
 
 	// dataPolicy says what happens to the data at the end of the run: Delete,
@@ -41,15 +46,18 @@ type Target struct {
 
 	// requireIdle refuses to start while something else uses the volumes.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == false",message="requireIdle: not built yet in this version; remove it"
 	RequireIdle *bool `json:"requireIdle,omitempty"`
 
 	// allowRawDeviceWrites lets the run write to a raw block device that
 	// carries no file system signature.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == false",message="allowRawDeviceWrites: not built yet in this version; remove it"
 	AllowRawDeviceWrites *bool `json:"allowRawDeviceWrites,omitempty"`
 
 	// lustre sets the striping of the run's directory on Lustre.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="lustre: not built yet in this version; remove it"
 	Lustre *LustreStriping `json:"lustre,omitempty"`
 }
 
@@ -68,12 +76,14 @@ const (
 
 // Volume is one volume of a target: a claim that exists, or a template from
 // which claims are made. Exactly one of the two.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.claimName) != has(self.claimTemplate)",message="give exactly one of claimName (a claim that exists) and claimTemplate (claims that are made)"
 type Volume struct {
 	// name of the volume within the target.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
 	// claimName is a PersistentVolumeClaim of the benchmark's namespace.
@@ -133,6 +143,10 @@ type ClaimTemplate struct {
 
 // Limits are what a storage system is documented to do. Rates of MB/s are of
 // 10^6 bytes: write 260M for 260 MB/s.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.preset) != (has(self.throughput) || has(self.iops))",message="limits: give either preset or the limits themselves (throughput, iops), not both"
+// +kubebuilder:validation:XValidation:rule="!has(self.capacity) || (isQuantity(string(self.capacity)) && quantity(string(self.capacity)).isInteger() && quantity(string(self.capacity)).compareTo(quantity('1')) >= 0 && quantity(string(self.capacity)).compareTo(quantity('1Ei')) <= 0)",message="capacity: a whole number of bytes above zero, such as 5Ti",fieldPath=".capacity"
+// +kubebuilder:validation:XValidation:rule="!has(self.serverMemory) || (isQuantity(string(self.serverMemory)) && quantity(string(self.serverMemory)).isInteger() && quantity(string(self.serverMemory)).compareTo(quantity('1')) >= 0 && quantity(string(self.serverMemory)).compareTo(quantity('1Pi')) <= 0)",message="serverMemory: a whole number of bytes above zero, such as 4Gi",fieldPath=".serverMemory"
 type Limits struct {
 	// preset names an entry of the catalog, such as aws-fsx-windows/hdd-32.
 	// +optional
@@ -160,6 +174,13 @@ type Limits struct {
 
 // RateLimits is a token bucket: a baseline, a burst above it while there are
 // credits, and the size of the bucket.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || (isQuantity(string(self.baseline)) && quantity(string(self.baseline)).isInteger() && quantity(string(self.baseline)).compareTo(quantity('1')) >= 0 && quantity(string(self.baseline)).compareTo(quantity('1E')) <= 0)",message="baseline: a whole number above zero, such as 32M",fieldPath=".baseline"
+// +kubebuilder:validation:XValidation:rule="!has(self.burst) || (isQuantity(string(self.burst)) && quantity(string(self.burst)).isInteger() && quantity(string(self.burst)).compareTo(quantity('1')) >= 0 && quantity(string(self.burst)).compareTo(quantity('1E')) <= 0)",message="burst: a whole number above zero, such as 32M",fieldPath=".burst"
+// +kubebuilder:validation:XValidation:rule="!has(self.bucket) || (isQuantity(string(self.bucket)) && quantity(string(self.bucket)).isInteger() && quantity(string(self.bucket)).compareTo(quantity('1')) >= 0 && quantity(string(self.bucket)).compareTo(quantity('1E')) <= 0)",message="bucket: a whole number above zero, such as 32M",fieldPath=".bucket"
+// +kubebuilder:validation:XValidation:rule="!has(self.refill) || (isQuantity(string(self.refill)) && quantity(string(self.refill)).isInteger() && quantity(string(self.refill)).compareTo(quantity('1')) >= 0 && quantity(string(self.refill)).compareTo(quantity('1E')) <= 0)",message="refill: a whole number above zero, such as 32M",fieldPath=".refill"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.burst) || !isQuantity(string(self.baseline)) || !isQuantity(string(self.burst)) || quantity(string(self.burst)).compareTo(quantity(string(self.baseline))) >= 0",message="burst: cannot be below the baseline; exchange the two, or remove burst where nothing bursts",fieldPath=".burst"
 type RateLimits struct {
 	// baseline a second, without credits.
 	// +optional
@@ -179,6 +200,10 @@ type RateLimits struct {
 }
 
 // LustreStriping is how files are spread over the object targets of Lustre.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="!has(self.stripeCount) || self.stripeCount != 0",message="stripeCount: 0 means the file system's default; remove it for that, or write -1 for all object targets",fieldPath=".stripeCount"
+// +kubebuilder:validation:XValidation:rule="!has(self.stripeSize) || (isQuantity(string(self.stripeSize)) && quantity(string(self.stripeSize)).isInteger() && quantity(string(self.stripeSize)).compareTo(quantity('64Ki')) >= 0 && quantity(string(self.stripeSize)).compareTo(quantity('4Gi')) < 0 && quantity(string(self.stripeSize)).asInteger() % 65536 == 0)",message="stripeSize: a multiple of 64Ki below 4Gi, such as 1Mi",fieldPath=".stripeSize"
 type LustreStriping struct {
 	// stripeCount is the number of object targets of a file; -1 is all.
 	// +optional

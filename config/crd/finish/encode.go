@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// encode writes a CRD with its innermost maps and lists on one line each:
+//
+//	jobs: {description: jobs a client., format: int32, maximum: 1024, type: integer}
+//
+// Half of a CRD in the usual form is spaces in front of such lines.
+func encode(definition map[string]any) ([]byte, error) {
+	var root yaml.Node
+	if err := root.Encode(definition); err != nil {
+		return nil, fmt.Errorf("encoding: %w", err)
+	}
+	flatten(&root)
+	finished := bytes.NewBufferString("---\n")
+	encoder := yaml.NewEncoder(finished)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	if err := encoder.Encode(&root); err != nil {
+		return nil, fmt.Errorf("encoding: %w", err)
+	}
+	return finished.Bytes(), nil
+}
+
+// maxFlowLength is the length up to which a map or list goes on one line even
+// when it holds others that do.
+const maxFlowLength = 160
+
+// flatten puts on one line every map and list that holds nothing but scalars,
+// and those around them while the line stays short. It gives the length of
+// what is on one line, or -1.
+func flatten(node *yaml.Node) int {
+	if node.Kind == yaml.ScalarNode {
+		if node.Style == yaml.LiteralStyle {
+			node.Style = 0
+		}
+		return len(node.Value)
+	}
+	length, innermost := 0, len(node.Content) > 0
+	for _, child := range node.Content {
+		inner := flatten(child)
+		innermost = innermost && child.Kind == yaml.ScalarNode
+		if inner < 0 || length < 0 {
+			length = -1
+			continue
+		}
+		length += inner + len(": ")
+	}
+	if length < 0 || (!innermost && length > maxFlowLength) {
+		return -1
+	}
+	node.Style = yaml.FlowStyle
+	return length
+}

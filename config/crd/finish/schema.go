@@ -1,0 +1,67 @@
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+// maxQuantityLength is enough for every quantity that a person writes.
+const maxQuantityLength = 32
+
+// toldElsewhere are the fields below which descriptions are removed; their own
+// stays. A path ends with one of these, lists being left out of paths.
+var toldElsewhere = []string{
+	// Kubernetes' own types.
+	"template.affinity",
+	"template.tolerations",
+	"template.topologySpreadConstraints",
+	"template.imagePullSecrets",
+	"template.resources.limits",
+	"template.resources.requests",
+	"securityContext.seLinuxOptions",
+	"claimTemplate.spec",
+	"status.conditions",
+	// Copies of run.workload.
+	"phases.workload",
+	"targetWorkloads.workload",
+}
+
+// finisher finishes the schema of one kind.
+type finisher struct {
+	// told are the ends of paths below which descriptions are removed.
+	told []string
+}
+
+func newFinisher(kind string) finisher {
+	if kind == "BenchmarkRun" {
+		// The frozen copy of a StorageBenchmark's spec.run: nobody writes it.
+		return finisher{told: append(slices.Clone(toldElsewhere), "spec.run")}
+	}
+	return finisher{told: toldElsewhere}
+}
+
+// walk finishes a schema and all below it. In a bare one the descriptions go.
+func (f finisher) walk(schema map[string]any, path []string, bare bool) {
+	if bare {
+		delete(schema, "description")
+	}
+	dotted := strings.Join(path, ".")
+	bare = bare || slices.ContainsFunc(f.told, func(end string) bool {
+		return dotted == end || strings.HasSuffix(dotted, "."+end)
+	})
+	if schema["x-kubernetes-int-or-string"] == true {
+		schema["maxLength"] = maxQuantityLength
+	}
+	if properties, ok := schema["properties"].(map[string]any); ok {
+		for name, property := range properties {
+			if child, ok := property.(map[string]any); ok {
+				f.walk(child, append(slices.Clone(path), name), bare)
+			}
+		}
+	}
+	for _, inner := range []string{"items", "additionalProperties"} {
+		if child, ok := schema[inner].(map[string]any); ok {
+			f.walk(child, path, bare)
+		}
+	}
+}

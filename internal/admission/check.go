@@ -1,0 +1,133 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+)
+
+// Problem is one thing that is wrong with an object.
+type Problem struct {
+	// Path of the field, such as spec.run.phases[0].steady.duration.
+	Path string
+	// Message says what is wrong and what to do about it.
+	Message string
+}
+
+// Check does to a new object what the API server does when kubectl creates it:
+// it refuses unknown fields, removes null fields, sets defaults and validates.
+// The object, a JSON document with whole numbers as int64, is changed in
+// place; its status is dropped. The result is what is wrong with it; an error
+// is returned only where the rules themselves cannot be read.
+func Check(ctx context.Context, object map[string]any) ([]Problem, error) {
+	kind, rules, problem, err := rulesOf(object)
+	if err != nil || problem != nil {
+		return asList(problem), err
+	}
+	delete(object, "status")
+	problems, fatal := rules.coerce(object)
+	if fatal != nil {
+		return append(problems, *fatal), nil
+	}
+	defaulting.Default(object, rules.structural)
+	delete(object, "status")
+	faults := rules.validate(ctx, kind, object, nil)
+	return append(problems, toProblems(object, faults)...), nil
+}
+
+// CheckUpdate does what the API server does to an object that replaces an
+// older version of itself. Both are complete, with their defaults.
+func CheckUpdate(ctx context.Context, object, old map[string]any) ([]Problem, error) {
+	kind, rules, problem, err := rulesOf(object)
+	if err != nil || problem != nil {
+		return asList(problem), err
+	}
+	return toProblems(object, rules.validate(ctx, kind, object, old)), nil
+}
+
+func asList(problem *Problem) []Problem {
+	if problem == nil {
+		return nil
+	}
+	return []Problem{*problem}
+}
+
+// rulesOf gives the kind of an object and its rules, or what is wrong with the
+// name of its kind.
+func rulesOf(object map[string]any) (*kind, *rules, *Problem, error) {
+	apiVersion, _ := object["apiVersion"].(string)
+	name, _ := object["kind"].(string)
+	kind, problem, err := findKind(apiVersion, name)
+	if err != nil || problem != nil {
+		return nil, nil, problem, err
+	}
+	rules, err := kind.rules()
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("compiling the rules of %s: %w", name, err)
+	}
+	return kind, rules, nil, nil
+}
+
+// coerce brings an object into the form that its rules are written for and
+// finds unknown fields on the way. The second result is set when metadata is
+// so wrong that nothing more can be said.
+func (r *rules) coerce(object map[string]any) ([]Problem, *Problem) {
+	metadata, found, unknown, err := objectmeta.GetObjectMetaWithOptions(object, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
+	if err != nil {
+		return nil, &Problem{Path: "metadata", Message: err.Error() + "; correct the type of the value"}
+	}
+	options := structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}
+	unknown = append(unknown, pruning.PruneWithOptions(object, r.structural, true, options)...)
+	defaulting.PruneNonNullableNullsWithoutDefaults(object, r.structural)
+	var problems []Problem
+	for _, path := range unknown {
+		problems = append(problems, Problem{Path: path, Message: r.unknownField(path)})
+	}
+	if found {
+		if err := objectmeta.SetObjectMeta(object, metadata); err != nil {
+			return problems, &Problem{Path: "metadata", Message: err.Error()}
+		}
+	}
+	return problems, nil
+}
+
+// validate follows the order of the API server: metadata, OpenAPI, lists, and
+// the CEL rules only where nothing before makes them meaningless.
+func (r *rules) validate(ctx context.Context, kind *kind, object, old map[string]any) field.ErrorList {
+	wrapped := &unstructured.Unstructured{Object: object}
+	faults := apivalidation.ValidateObjectMetaAccessor(wrapped, kind.namespaced && wrapped.GetNamespace() != "",
+		apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	faults = append(faults, validation.ValidateCustomResource(nil, object, r.openAPI)...)
+	faults = append(faults, listtype.ValidateListSetsAndMaps(nil, r.structural, object)...)
+	if slices.ContainsFunc(faults, blocksRules) {
+		return faults
+	}
+	var before any
+	if old != nil {
+		before = old
+	}
+	broken, _ := r.cel.Validate(ctx, nil, r.structural, object, before, celconfig.RuntimeCELCostBudget)
+	return append(faults, broken...)
+}
+
+// blocksRules says whether the API server leaves the CEL rules out after a
+// fault, because they would be evaluated on data of the wrong shape.
+func blocksRules(fault *field.Error) bool {
+	switch fault.Type { //nolint:exhaustive // every other type is no matter of shape
+	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong,
+		field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,238 @@
+package admission
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	kubeyaml "sigs.k8s.io/yaml"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Limits of a file. They are far above what people write and keep a hostile
+// file from taking memory or time.
+const (
+	maxFileBytes = 4 << 20
+	maxDocuments = 1000
+)
+
+// Object is one object of a file, with its defaults set. Exactly one of the
+// pointers is set.
+type Object struct {
+	// Line on which the object begins, from 1.
+	Line int
+
+	Benchmark      *v1alpha1.StorageBenchmark
+	Profile        *v1alpha1.WorkloadProfile
+	ClusterProfile *v1alpha1.ClusterWorkloadProfile
+}
+
+// Decode reads the StorageBenchmarks, WorkloadProfiles and
+// ClusterWorkloadProfiles of a YAML or JSON file with any number of documents.
+// All that is wrong is returned at once, as Errors; the objects are then nil.
+func Decode(data []byte) ([]Object, error) {
+	if len(data) > maxFileBytes {
+		return nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d bytes; at most %d are read: split it", len(data), maxFileBytes)}}}
+	}
+	documents := split(data)
+	if len(documents) > maxDocuments {
+		return nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d documents; at most %d are read: split it", len(documents), maxDocuments)}}}
+	}
+	// The cost of the rules is bounded by themselves; nothing here can block.
+	ctx := context.Background()
+	var objects []Object
+	var faults Errors
+	seen := make(map[string]int)
+	for _, document := range documents {
+		object, wrong, err := document.decode(ctx)
+		if err != nil {
+			return nil, err
+		}
+		faults = append(faults, wrong...)
+		if object == nil {
+			continue
+		}
+		if first, twice := seen[object.title()]; twice {
+			faults = append(faults, &Error{Line: object.Line, Object: object.title(), Problem: Problem{
+				Path: "metadata.name", Message: fmt.Sprintf("the object of line %d has the same kind and name; rename one", first)}})
+		}
+		seen[object.title()] = object.Line
+		objects = append(objects, *object)
+	}
+	if len(faults) == 0 && len(objects) == 0 {
+		faults = Errors{{Problem: Problem{Message: "there is no object in the file; write a StorageBenchmark"}}}
+	}
+	if len(faults) > 0 {
+		slices.SortStableFunc(faults, func(a, b *Error) int { return cmp.Compare(a.Line, b.Line) })
+		return nil, faults
+	}
+	return objects, nil
+}
+
+// title is kind, namespace and name of the object.
+func (o *Object) title() string {
+	switch {
+	case o.Benchmark != nil:
+		return title(v1alpha1.StorageBenchmarkKind, o.Benchmark.Namespace, o.Benchmark.Name)
+	case o.Profile != nil:
+		return title(v1alpha1.WorkloadProfileKind, o.Profile.Namespace, o.Profile.Name)
+	case o.ClusterProfile != nil:
+		return title(v1alpha1.ClusterWorkloadProfileKind, "", o.ClusterProfile.Name)
+	}
+	return ""
+}
+
+func title(kind, namespace, name string) string {
+	if namespace != "" {
+		return kind + "/" + namespace + "/" + name
+	}
+	return kind + "/" + name
+}
+
+// document is one YAML document of a file.
+type document struct {
+	text []byte
+	// before is the number of lines of the file before the document.
+	before int
+}
+
+// split cuts a file at the lines that begin a new document.
+func split(data []byte) []document {
+	var documents []document
+	current := document{}
+	number := 0
+	for line := range bytes.Lines(data) {
+		if marker, rest := cutMarker(line); marker {
+			documents = append(documents, current)
+			current = document{before: number}
+			line = rest
+		}
+		current.text = append(current.text, line...)
+		number++
+	}
+	return append(documents, current)
+}
+
+// cutMarker says whether a line begins a new document, and gives what stands
+// behind the marker on the same line.
+func cutMarker(line []byte) (bool, []byte) {
+	rest, found := bytes.CutPrefix(line, []byte("---"))
+	if !found || (len(rest) > 0 && !bytes.ContainsAny(rest[:1], " \t\r\n")) {
+		return false, nil
+	}
+	return true, rest
+}
+
+func (d document) fault(line int, message string) *Error {
+	return &Error{Line: d.before + line, Problem: Problem{Message: message}}
+}
+
+// decode gives the object of a document; nil for an empty one. The error is
+// set only where the rules cannot be read.
+func (d document) decode(ctx context.Context) (*Object, Errors, error) {
+	node, wrong := d.parse()
+	if wrong != nil {
+		return nil, Errors{wrong}, nil
+	}
+	asJSON, err := kubeyaml.YAMLToJSONStrict(d.text)
+	if err != nil {
+		return nil, Errors{d.fault(0, firstLine(err.Error()))}, nil
+	}
+	var content any
+	if err := utiljson.Unmarshal(asJSON, &content); err != nil {
+		return nil, Errors{d.fault(1, firstLine(err.Error()))}, nil
+	}
+	if content == nil {
+		return nil, nil, nil
+	}
+	fields, ok := content.(map[string]any)
+	if !ok {
+		return nil, Errors{d.fault(lineOf(node, ""), "an object was expected: apiVersion, kind, metadata and spec")}, nil
+	}
+	problems, err := Check(ctx, fields)
+	if err != nil {
+		return nil, nil, err
+	}
+	object, typed := newObject(fields)
+	if typed != nil && len(problems) == 0 {
+		problems = append(problems, *typed)
+	}
+	object.Line = d.before + lineOf(node, "")
+	if len(problems) == 0 {
+		return object, nil, nil
+	}
+	return nil, d.place(node, fields, problems), nil
+}
+
+// place gives problems their lines and the title of the object.
+func (d document) place(node *yaml.Node, fields map[string]any, problems []Problem) Errors {
+	name, _ := lookUp(fields, "metadata.name")
+	text, _ := name.(string)
+	kind, _ := fields["kind"].(string)
+	faults := make(Errors, len(problems))
+	for i, problem := range problems {
+		faults[i] = &Error{Line: d.before + lineOf(node, problem.Path), Problem: problem}
+		if text != "" && kind != "" {
+			faults[i].Object = title(kind, "", text)
+		}
+	}
+	return faults
+}
+
+// parse reads a document for the sake of its lines and makes sure that it is
+// one: the decoder that kubectl uses would leave out what follows the first.
+func (d document) parse() (*yaml.Node, *Error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(d.text))
+	first := &yaml.Node{}
+	switch err := decoder.Decode(first); {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil:
+		return nil, d.fault(0, firstLine(err.Error()))
+	}
+	second := &yaml.Node{}
+	if err := decoder.Decode(second); !errors.Is(err, io.EOF) {
+		return nil, d.fault(second.Line, "a second document begins without a line of ---; add it")
+	}
+	return first, nil
+}
+
+// newObject converts checked fields to their Go type. The problem is set when
+// that fails, or when the kind is one that nobody writes.
+func newObject(fields map[string]any) (*Object, *Problem) {
+	object := &Object{}
+	var into runtime.Object
+	switch kind, _ := fields["kind"].(string); kind {
+	case v1alpha1.StorageBenchmarkKind:
+		object.Benchmark = &v1alpha1.StorageBenchmark{}
+		into = object.Benchmark
+	case v1alpha1.WorkloadProfileKind:
+		object.Profile = &v1alpha1.WorkloadProfile{}
+		into = object.Profile
+	case v1alpha1.ClusterWorkloadProfileKind:
+		object.ClusterProfile = &v1alpha1.ClusterWorkloadProfile{}
+		into = object.ClusterProfile
+	case v1alpha1.BenchmarkRunKind:
+		return object, &Problem{Path: "kind", Message: "a BenchmarkRun is a record that storagebench makes; write a StorageBenchmark"}
+	default:
+		return object, nil
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, into); err != nil {
+		return object, &Problem{Path: "spec", Message: firstLine(err.Error()) + "; correct the value"}
+	}
+	return object, nil
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.ToValidUTF8(line, "\uFFFD")
+}

@@ -1,0 +1,46 @@
+package admission
+
+import (
+	"go.yaml.in/yaml/v3"
+)
+
+// lineOf gives the line, within its document, of the field at a path: of the
+// nearest field above it where it is not written there, as with a missing one.
+func lineOf(document *yaml.Node, path string) int {
+	if document == nil {
+		return 1
+	}
+	node := document
+	if node.Kind == yaml.DocumentNode && len(node.Content) == 1 {
+		node = node.Content[0]
+	}
+	line := node.Line
+	for _, step := range parsePath(path) {
+		if node.Kind == yaml.AliasNode {
+			node = node.Alias
+		}
+		child, at := childOf(node, step)
+		if child == nil {
+			return line
+		}
+		node, line = child, at
+	}
+	return line
+}
+
+// childOf gives the node that a step leads to and the line on which it begins,
+// which for a field is the line of its key.
+func childOf(node *yaml.Node, step pathStep) (*yaml.Node, int) {
+	switch {
+	case node.Kind == yaml.SequenceNode && step.isIndex && step.index < len(node.Content):
+		child := node.Content[step.index]
+		return child, child.Line
+	case node.Kind == yaml.MappingNode && !step.isIndex:
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			if key := node.Content[i]; key.Value == step.name {
+				return node.Content[i+1], key.Line
+			}
+		}
+	}
+	return nil, 0
+}

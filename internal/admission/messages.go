@@ -1,0 +1,173 @@
+package admission
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// maxShownValue is how much of a wrong value is quoted back.
+const maxShownValue = 60
+
+func toProblems(object map[string]any, faults field.ErrorList) []Problem {
+	problems := make([]Problem, 0, len(faults))
+	for _, fault := range faults {
+		problem := Problem{Path: fault.Field, Message: describe(object, fault)}
+		ruled := func(other *field.Error) bool { return other != fault && other.Field == fault.Field }
+		if isQuantityPattern(fault) && slices.ContainsFunc(faults, ruled) {
+			continue // a rule has said it better
+		}
+		if !slices.Contains(problems, problem) {
+			problems = append(problems, problem)
+		}
+	}
+	return problems
+}
+
+// isQuantityPattern says whether a value does not look like a quantity.
+func isQuantityPattern(fault *field.Error) bool {
+	return fault.Type == field.ErrorTypeInvalid && strings.Contains(fault.Detail, "[KMGTPE]i")
+}
+
+// describe says what is wrong with a field. The API server's own text repeats
+// the path and, for a broken rule, names the type of the value in its place.
+func describe(object map[string]any, fault *field.Error) string {
+	detail := strings.TrimPrefix(fault.Detail, fault.Field+" in body ")
+	if isQuantityPattern(fault) {
+		detail = "write a quantity such as 512, 4Ki or 8Gi"
+	}
+	switch fault.Type { //nolint:exhaustive // the others need nothing of their own
+	case field.ErrorTypeRequired:
+		if detail == "" {
+			return "required; add it"
+		}
+		return detail
+	case field.ErrorTypeNotSupported:
+		return fmt.Sprintf("%s is not known here; %s", show(fault.BadValue), strings.Replace(detail, "supported values:", "use one of", 1))
+	case field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTooShort, field.ErrorTypeTooFew:
+		return detail + "; shorten it"
+	}
+	value, found := lookUp(object, fault.Field)
+	if !found {
+		return detail
+	}
+	if shown := show(value); shown != "" {
+		return shown + ": " + detail
+	}
+	return detail
+}
+
+// show quotes a scalar, and nothing of anything larger.
+func show(value any) string {
+	switch value := value.(type) {
+	case string:
+		runes := []rune(value)
+		if len(runes) > maxShownValue {
+			return fmt.Sprintf("%q...", string(runes[:maxShownValue]))
+		}
+		return fmt.Sprintf("%q", value)
+	case bool, int64, float64:
+		return fmt.Sprint(value)
+	case nil:
+		return "null"
+	}
+	return ""
+}
+
+// lookUp finds the value at a path in a JSON document.
+func lookUp(document any, path string) (any, bool) {
+	for _, step := range parsePath(path) {
+		switch inner := document.(type) {
+		case map[string]any:
+			value, ok := inner[step.name]
+			if step.isIndex || !ok {
+				return nil, false
+			}
+			document = value
+		case []any:
+			if !step.isIndex || step.index >= len(inner) {
+				return nil, false
+			}
+			document = inner[step.index]
+		default:
+			return nil, false
+		}
+	}
+	return document, true
+}
+
+// unknownField says that a field is unknown and, where a known one looks like
+// it, which may have been meant.
+func (r *rules) unknownField(path string) string {
+	steps := parsePath(path)
+	if len(steps) == 0 {
+		return "unknown field; remove it"
+	}
+	last := steps[len(steps)-1].name
+	known := knownFields(r.structural, steps[:len(steps)-1])
+	best, distance := "", 3
+	for _, candidate := range known {
+		if d := editDistance(strings.ToLower(last), strings.ToLower(candidate)); d < distance {
+			best, distance = candidate, d
+		}
+	}
+	switch {
+	case best != "":
+		return fmt.Sprintf("unknown field; did you mean %s?", best)
+	case len(known) > 0 && len(known) <= 20:
+		return fmt.Sprintf("unknown field; remove it. Known here: %s", strings.Join(known, ", "))
+	}
+	return "unknown field; remove it"
+}
+
+// knownFields gives the names of the fields at a path, sorted.
+func knownFields(schema *structuralschema.Structural, steps []pathStep) []string {
+	for _, step := range steps {
+		if schema == nil {
+			return nil
+		}
+		if step.isIndex {
+			schema = schema.Items
+			continue
+		}
+		property, ok := schema.Properties[step.name]
+		if !ok {
+			return nil
+		}
+		schema = &property
+	}
+	if schema == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(schema.Properties))
+}
+
+// editDistance is the number of letters to add, remove or change (Levenshtein).
+// Names longer than any field of the API are far from all of them.
+func editDistance(a, b string) int {
+	const longest = 64
+	if len(a) > longest || len(b) > longest {
+		return longest
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			substitution := diagonal
+			if a[i] != b[j] {
+				substitution++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substitution, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
