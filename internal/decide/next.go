@@ -48,10 +48,16 @@ func (s Snapshot) meet(step Step, record Record, now time.Time) (Action, bool) {
 	if len(connecting) == 0 {
 		return Action{}, false
 	}
-	latest := s.Begun.Add(s.Policy.StartTimeout)
-	if s.started(connecting) {
-		// A replacement gets the whole time again, from when its step was last begun.
-		latest = latest.Add(record.Deadline.Sub(s.Begun))
+	// Each one has the whole time, a replacement too.
+	var latest time.Time
+	for _, c := range connecting {
+		begun := s.Begun
+		if c.Since.After(begun) {
+			begun = c.Since
+		}
+		if expires := begun.Add(s.Policy.StartTimeout); latest.IsZero() || expires.Before(latest) {
+			latest = expires
+		}
 	}
 	if now.Before(latest) {
 		return Action{Kind: Wait, Until: latest}, true
@@ -63,16 +69,6 @@ func (s Snapshot) meet(step Step, record Record, now time.Time) (Action, bool) {
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonStartTimeout,
 		Message: fmt.Sprintf("after %s these clients were not ready: %s",
 			s.Policy.StartTimeout, strings.Join(why, ", "))}}, true
-}
-
-// started says whether any of the clients is a replacement.
-func (s Snapshot) started(clients []Client) bool {
-	for _, c := range clients {
-		if c.Replacements > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // lose applies the policy to lost clients; false means that the run goes on without them.
@@ -106,7 +102,10 @@ func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attem
 		}
 	}
 	if live := s.live(step, attempt); len(live) > 0 {
-		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: record.Deadline.Add(s.Policy.StopGrace)}, true
+		return Action{Kind: Stop, Attempt: attempt, Clients: live}, true
+	}
+	if len(s.count(step, attempt).loading) > 0 {
+		return Action{Kind: Wait}, true
 	}
 	if !record.Start.IsZero() || s.touched(step, attempt) {
 		return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}, Clients: keys(lost)}, true
@@ -120,7 +119,7 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	counts := s.count(step, attempt)
 	switch {
 	case len(counts.failed) > 0:
-		return s.abandon(step, record, attempt, counts)
+		return s.abandon(step, attempt, counts)
 	case len(counts.absent) > 0:
 		return Action{Kind: Load, Attempt: attempt, Clients: counts.absent}
 	case len(counts.loading) > 0:
@@ -155,9 +154,9 @@ func (s Snapshot) await(record Record, attempt Attempt, running []ClientKey, now
 }
 
 // abandon ends an attempt in which a client failed: the others are stopped, their results kept.
-func (s Snapshot) abandon(step Step, record Record, attempt Attempt, counts counts) Action {
+func (s Snapshot) abandon(step Step, attempt Attempt, counts counts) Action {
 	if live := s.live(step, attempt); len(live) > 0 {
-		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: record.Deadline.Add(s.Policy.StopGrace)}
+		return Action{Kind: Stop, Attempt: attempt, Clients: live}
 	}
 	if len(counts.loading) > 0 {
 		return Action{Kind: Wait}

@@ -73,6 +73,8 @@ type Client struct {
 	// Reason and Message say why a client is not ready.
 	Reason  string
 	Message string
+	// Since is when it was begun to reach the client; the start timeout counts from it.
+	Since time.Time
 	// Replacements is how often this client was replaced.
 	Replacements int
 	// Attempts that the client knows of, by step and attempt.

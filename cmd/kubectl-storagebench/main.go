@@ -1,0 +1,12 @@
+// Command kubectl-storagebench is the command line, a plugin of kubectl.
+package main
+
+import (
+	"os"
+
+	"github.com/storagebench/storagebench/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Main(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}

@@ -1,0 +1,51 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Clock gives the instants of this machine, in nanoseconds.
+type Clock interface {
+	// Monotonic never jumps; its zero means nothing.
+	Monotonic() int64
+	// Wall counts from the Unix epoch; the tool stamps its output with it.
+	Wall() int64
+}
+
+// SystemClock reads CLOCK_MONOTONIC and CLOCK_REALTIME.
+type SystemClock struct{}
+
+// Monotonic implements Clock.
+func (SystemClock) Monotonic() int64 { return read(unix.CLOCK_MONOTONIC) }
+
+// Wall implements Clock.
+func (SystemClock) Wall() int64 { return read(unix.CLOCK_REALTIME) }
+
+func read(id int32) int64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(id, &now); err != nil {
+		// Both clocks exist on every Linux; the call cannot fail with a valid pointer.
+		panic(err)
+	}
+	return now.Nano()
+}
+
+// sleepUntil returns at an instant of the monotonic clock, or earlier when the context ends.
+func sleepUntil(ctx context.Context, clock Clock, at int64) error {
+	for {
+		left := time.Duration(at - clock.Monotonic())
+		if left <= 0 {
+			return ctx.Err()
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package agent
+
+import (
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// cpuMeter measures the CPU of one step: what the tool used, and how the cgroup held it back.
+type cpuMeter struct {
+	since int64
+	stat  measure.CPUStat
+	known bool
+}
+
+// begin takes the counters as they are; called again it forgets the earlier ones.
+func (m *cpuMeter) begin(clock Clock) {
+	m.since = clock.Monotonic()
+	m.stat, m.known = cgroupCPU()
+}
+
+// end gives the use since begin. state is that of the tool, waited for; nil where it never ran.
+func (m *cpuMeter) end(clock Clock, state *os.ProcessState) *agentapi.CPUUse {
+	use := &agentapi.CPUUse{WallNanoseconds: clock.Monotonic() - m.since, LimitMilli: cpuLimitMilli()}
+	if use.GetLimitMilli() == 0 {
+		use.LimitMilli = int64(runtime.NumCPU()) * 1000
+	}
+	if state != nil {
+		use.BusyNanoseconds = int64(state.UserTime() + state.SystemTime())
+	}
+	now, known := cgroupCPU()
+	if known && m.known {
+		use.Periods = now.Periods - min(m.stat.Periods, now.Periods)
+		use.ThrottledPeriods = now.ThrottledPeriods - min(m.stat.ThrottledPeriods, now.ThrottledPeriods)
+		use.ThrottledNanoseconds = int64(now.ThrottledNanoseconds - min(m.stat.ThrottledNanoseconds, now.ThrottledNanoseconds)) //nolint:gosec // 292 years.
+	}
+	return use
+}
+
+func cgroupCPU() (measure.CPUStat, bool) {
+	text, err := process.CgroupCPUStat()
+	if err != nil {
+		return measure.CPUStat{}, false
+	}
+	stat, err := measure.ParseCPUStat(text)
+	return stat, err == nil
+}
+
+// cpuLimitMilli is what the cgroup allows, in thousandths of a CPU; 0 without a limit.
+func cpuLimitMilli() int64 {
+	limit, limited, err := process.CgroupCPULimit()
+	if err != nil || !limited {
+		return 0
+	}
+	return int64(limit.Quota * 1000 / max(limit.Period, time.Nanosecond))
+}

@@ -1,0 +1,142 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/dataset"
+	"github.com/storagebench/storagebench/internal/version"
+)
+
+// Reasons for which a step is refused before any harm.
+const (
+	ReasonVolume      = "VolumeUnfit"
+	ReasonNoSpace     = "NoSpace"
+	ReasonReadOnly    = "ReadOnly"
+	ReasonMissing     = "DirectoryMissing"
+	ReasonNotPrepared = "NotPrepared"
+	ReasonTool        = "ToolFailed"
+)
+
+// refuse makes an answer that the conductor can read: the reason travels beside the message.
+func refuse(reason string, err error) error {
+	refusal := status.New(codes.FailedPrecondition, err.Error())
+	if detailed, detailErr := refusal.WithDetails(&errdetails.ErrorInfo{Reason: reason, Domain: "storagebench.dev"}); detailErr == nil {
+		refusal = detailed
+	}
+	return refusal.Err()
+}
+
+// volume finds a volume of the configuration; an empty name is the only one.
+func (a *Agent) volume(name string) (VolumeConfig, error) {
+	for _, volume := range a.config.Volumes {
+		if volume.Name == name || name == "" && len(a.config.Volumes) == 1 {
+			return volume, nil
+		}
+	}
+	return VolumeConfig{}, fmt.Errorf("target %s has no volume %q", a.config.Target, name)
+}
+
+// prepareDirectory proves that the volume is the one that was planned for, makes the client's own
+// directory on it, and checks that the step finds the space and the files that it needs.
+func (a *Agent) prepareDirectory(_ context.Context, request *agentapi.LoadRequest) (*dataset.Dataset, error) {
+	volume, err := a.volume(request.GetVolume())
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	mount, err := dataset.ProveMount(volume.Path, volume.Expect)
+	if err != nil {
+		return nil, refuse(reasonOf(err), err)
+	}
+	directory, err := dataset.Create(mount, a.location(), a.owner())
+	if err != nil {
+		return nil, refuse(reasonOf(err), err)
+	}
+	if err := checkFiles(directory, request.GetDataset()); err != nil {
+		return nil, errors.Join(err, directory.Close())
+	}
+	return directory, nil
+}
+
+func (a *Agent) owner() dataset.Owner {
+	return dataset.Owner{
+		BenchmarkUID: a.config.BenchmarkUID,
+		Benchmark:    a.config.Benchmark,
+		RunUID:       a.config.RunUID,
+		Run:          a.config.RunName,
+		CreatedBy:    version.Version,
+	}
+}
+
+// checkFiles refuses a step that would run out of space, or read what is not there.
+func checkFiles(directory *dataset.Dataset, wanted *agentapi.Dataset) error {
+	if wanted.GetNewBytes() > 0 {
+		have := uint64(0)
+		for _, file := range wanted.GetWrites() {
+			if coverage, err := directory.Written(file.GetName()); err == nil {
+				have += min(coverage.WrittenBytes, file.GetBytes())
+			}
+		}
+		if err := directory.CheckSpace(wanted.GetNewBytes() - min(have, wanted.GetNewBytes())); err != nil {
+			return refuse(reasonOf(err), err)
+		}
+	}
+	for _, file := range wanted.GetReads() {
+		coverage, err := directory.Written(file.GetName())
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return refuse(ReasonNotPrepared, fmt.Errorf("the step reads file %s, which no phase has laid out", file.GetName()))
+		case err != nil:
+			return refuse(ReasonVolume, err)
+		case coverage.ApparentBytes < file.GetBytes():
+			return refuse(ReasonNotPrepared, fmt.Errorf("the step reads %d bytes of file %s, which has %d",
+				file.GetBytes(), file.GetName(), coverage.ApparentBytes))
+		}
+	}
+	return nil
+}
+
+// unwritten is how many bytes in the reach of the step's reads nobody has ever written.
+func unwritten(directory *dataset.Dataset, reads []*agentapi.DataFile) uint64 {
+	var missing uint64
+	for _, file := range reads {
+		if coverage, err := directory.Written(file.GetName()); err == nil && !coverage.Complete() {
+			missing += coverage.ApparentBytes - coverage.WrittenBytes
+		}
+	}
+	return missing
+}
+
+// incomplete names a file that a laying out step should have filled and did not.
+func incomplete(directory *dataset.Dataset, writes []*agentapi.DataFile) error {
+	for _, file := range writes {
+		coverage, err := directory.Written(file.GetName())
+		if err != nil {
+			return fmt.Errorf("check the layout: %w", err)
+		}
+		if coverage.ApparentBytes < file.GetBytes() || !coverage.Complete() {
+			return fmt.Errorf("file %s holds %d written bytes of %d", file.GetName(), coverage.WrittenBytes, file.GetBytes())
+		}
+	}
+	return nil
+}
+
+// reasonOf gives a refusal of the dataset package its word.
+func reasonOf(err error) string {
+	switch {
+	case errors.Is(err, dataset.ErrNoSpace):
+		return ReasonNoSpace
+	case errors.Is(err, dataset.ErrReadOnly), errors.Is(err, dataset.ErrPermission):
+		return ReasonReadOnly
+	case errors.Is(err, dataset.ErrMissing):
+		return ReasonMissing
+	}
+	return ReasonVolume
+}

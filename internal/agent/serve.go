@@ -1,0 +1,122 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// Process is how an agent is started.
+type Process struct {
+	Config Config
+	// Ready is told the address that the agent listens at, on a line; may be nil.
+	Ready io.WriteCloser
+	// Lifeline ends when whoever started the agent is gone; may be nil.
+	Lifeline io.Reader
+	// Said gets the one line that an agent prints when it had to leave by itself.
+	Said io.Writer
+}
+
+// minKeepAlive is how often a conductor may ask whether the connection lives.
+const minKeepAlive = 5 * time.Second
+
+// Serve runs the agent until it is told to finish, is abandoned, or gets SIGTERM or SIGINT. When it
+// returns, no process of the tool is left.
+func Serve(p Process) error {
+	// A reader of our standard error that has gone away must not keep us from tidying up.
+	signal.Ignore(syscall.SIGPIPE)
+	if err := process.SetSubreaper(); err != nil {
+		return fmt.Errorf("become the parent of orphans: %w", err)
+	}
+	config, err := p.Config.Identity.ServerTLS(identity.OperatorOf(p.Config.RunUID))
+	if err != nil {
+		return fmt.Errorf("read the agent's identity: %w", err)
+	}
+	listener, err := net.Listen("tcp", p.Config.Listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	served := New(p.Config, SystemClock{})
+	server := grpc.NewServer(
+		grpc.Creds(credentials.NewTLS(config)),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minKeepAlive, PermitWithoutStream: true}))
+	served.Register(server)
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	if err := announce(p.Ready, listener.Addr()); err != nil {
+		server.Stop()
+		return err
+	}
+	err = served.live(p, failed)
+	// The answer to Finish is still on its way; a conductor that hangs up later is not waited for.
+	stopped := make(chan struct{})
+	go func() { server.GracefulStop(); close(stopped) }()
+	select {
+	case <-stopped:
+	case <-time.After(time.Second):
+		server.Stop()
+	}
+	return errors.Join(err, process.KillDescendants(context.Background(), os.Getpid()))
+}
+
+func announce(ready io.WriteCloser, address net.Addr) error {
+	if ready == nil {
+		return nil
+	}
+	_, err := fmt.Fprintln(ready, address)
+	if err = errors.Join(err, ready.Close()); err != nil {
+		return fmt.Errorf("say where the agent listens: %w", err)
+	}
+	return nil
+}
+
+// live waits for the end of the agent, whatever it is.
+func (a *Agent) live(p Process, failed <-chan error) error {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	defer signal.Stop(signals)
+	orphaned := make(chan string, 2)
+	if p.Lifeline != nil {
+		go func() {
+			_, _ = io.Copy(io.Discard, p.Lifeline)
+			orphaned <- "whoever started it is gone"
+		}()
+	}
+	go func() {
+		if a.WatchOrphaned(ctx) == nil {
+			orphaned <- fmt.Sprintf("nobody has spoken to it for %s", a.config.OrphanTimeout)
+		}
+	}()
+	var why string
+	select {
+	case <-a.Finished():
+		return nil
+	case err := <-failed:
+		why = fmt.Sprintf("its server failed: %v", err)
+	case got := <-signals:
+		why = fmt.Sprintf("it was told to end (%s)", got)
+	case why = <-orphaned:
+	}
+	select {
+	case <-a.Finished():
+		return nil
+	default:
+	}
+	_, err := fmt.Fprintln(p.Said, a.Abandon(why))
+	return err
+}

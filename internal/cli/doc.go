@@ -1,0 +1,2 @@
+// Package cli is kubectl-storagebench, one file a verb.
+package cli

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/internal/version"
+)
+
+// Streams are where a verb reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// exitError ends the program with a code, having said all there is to say.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// exit is nil for success.
+func exit(code int) error {
+	if code == 0 {
+		return nil
+	}
+	return exitError(code)
+}
+
+// Main runs the program and gives its exit code.
+func Main(arguments []string, streams Streams) int {
+	root := newRoot(streams, arguments)
+	root.SetArgs(arguments)
+	err := root.Execute()
+	var code exitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		return int(code)
+	}
+	_, _ = fmt.Fprintf(streams.Err, "error: %v\n", err)
+	return report.ExitFailed
+}
+
+func newRoot(streams Streams, arguments []string) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "kubectl-storagebench",
+		Short: "Measure storage, and say whether the number can be trusted",
+		Long: "kubectl storagebench measures storage with fio, on a cluster or on this machine,\n" +
+			"and says what is wrong with each figure.",
+		Version:       version.Version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	// kubectl shows plugins under its own name.
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl storagebench"}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.Err)
+	root.AddCommand(
+		newRun(streams, arguments),
+		newPlan(streams),
+		newReport(streams),
+		newMerge(streams),
+		newParse(streams),
+		newAgent(streams),
+	)
+	return root
+}
+
+// openInput opens a file, or standard input for "-".
+func openInput(streams Streams, name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(streams.In), nil
+	}
+	file, err := os.Open(name) //nolint:gosec // Users name files to read.
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}

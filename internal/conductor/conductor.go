@@ -1,0 +1,172 @@
+package conductor
+
+import (
+	"context"
+	"crypto/tls"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/result"
+)
+
+// Endpoint is where an agent is reached.
+type Endpoint struct {
+	Key decide.ClientKey
+	// Locate waits for the agent's host and port to be known.
+	Locate func(context.Context) (string, error)
+	// TLS proves who we are and accepts that very client only.
+	TLS *tls.Config
+}
+
+// Options are the settings of a conductor.
+type Options struct {
+	RunUID string
+	// Epoch of the leader; agents refuse a lower one than they have seen.
+	Epoch uint64
+	// LossTimeout is how long an agent that was ready may be out of reach.
+	LossTimeout time.Duration
+}
+
+// Conductor drives the agents of one run.
+type Conductor struct {
+	options Options
+	// Reference is the clock in which all instants are given and returned.
+	Reference Reference
+
+	ctx     context.Context //nolint:containedctx // The life of the connections, ended by Close.
+	cancel  context.CancelFunc
+	workers sync.WaitGroup
+	changed chan struct{}
+
+	mu      sync.Mutex
+	clients map[decide.ClientKey]*client
+	keys    []decide.ClientKey
+}
+
+// New makes a conductor without clients; Close ends it.
+func New(options Options) *Conductor {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Conductor{
+		options:   options,
+		Reference: NewReference(),
+		ctx:       ctx,
+		cancel:    cancel,
+		changed:   make(chan struct{}, 1),
+		clients:   map[decide.ClientKey]*client{},
+	}
+}
+
+// Close hangs up. The agents go on by themselves.
+func (c *Conductor) Close() {
+	c.cancel()
+	c.workers.Wait()
+}
+
+// Changed gets a value when Clients may answer otherwise than before.
+func (c *Conductor) Changed() <-chan struct{} { return c.changed }
+
+func (c *Conductor) notify() {
+	select {
+	case c.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Connect reaches out to an agent. For a key that was connected before it is a replacement.
+func (c *Conductor) Connect(endpoint Endpoint) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	replacements := 0
+	if old := c.clients[endpoint.Key]; old != nil {
+		replacements = old.replacements + 1
+		old.cancel()
+	} else {
+		c.keys = append(c.keys, endpoint.Key)
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	added := newClient(c, endpoint, cancel)
+	added.replacements = replacements
+	c.clients[endpoint.Key] = added
+	c.workers.Go(func() { added.follow(ctx) })
+	c.notify()
+}
+
+// Lose says that a client is gone, by somebody who knows (its process or pod has ended). What it
+// reported before is kept.
+func (c *Conductor) Lose(key decide.ClientKey, message string) {
+	if client := c.client(key); client != nil {
+		client.lose(message)
+	}
+}
+
+// Clients are the facts for a decision, in the order in which they were first connected.
+func (c *Conductor) Clients() []decide.Client {
+	var all []decide.Client
+	for _, client := range c.all() {
+		all = append(all, client.facts())
+	}
+	return all
+}
+
+// Descriptions are what the clients said of themselves, by client.
+func (c *Conductor) Descriptions() map[decide.ClientKey]*agentapi.DescribeResponse {
+	found := map[decide.ClientKey]*agentapi.DescribeResponse{}
+	for _, client := range c.all() {
+		if description := client.describe(); description != nil {
+			found[client.endpoint.Key] = description
+		}
+	}
+	return found
+}
+
+// Results are the parts of an attempt that the clients have reported so far.
+func (c *Conductor) Results(attempt decide.Attempt) []result.Client {
+	var all []result.Client
+	for _, client := range c.all() {
+		if part, known := client.result(attempt); known {
+			all = append(all, part)
+		}
+	}
+	return all
+}
+
+// Forget drops the records of an attempt once they are written down elsewhere.
+func (c *Conductor) Forget(attempt decide.Attempt) {
+	for _, client := range c.all() {
+		client.forget(attempt)
+	}
+}
+
+func (c *Conductor) client(key decide.ClientKey) *client {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.clients[key]
+}
+
+func (c *Conductor) all() []*client {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []*client
+	for _, key := range c.keys {
+		all = append(all, c.clients[key])
+	}
+	return all
+}
+
+// each runs a command on the given clients, in the background.
+func (c *Conductor) each(keys []decide.ClientKey, command func(context.Context, *client)) {
+	for _, client := range c.all() {
+		if !slices.Contains(keys, client.endpoint.Key) {
+			continue
+		}
+		c.workers.Go(func() {
+			ctx, cancel := context.WithTimeout(c.ctx, commandTimeout)
+			defer cancel()
+			command(ctx, client)
+			c.notify()
+		})
+	}
+}

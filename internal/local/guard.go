@@ -1,0 +1,144 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/dataset"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/process"
+	"github.com/storagebench/storagebench/internal/record"
+)
+
+// runnerEnvironment marks a process as the runner that a guard has started.
+const runnerEnvironment = "STORAGEBENCH_LOCAL_RUNNER"
+
+// The file descriptors of a runner.
+const (
+	fdJournal        = 3
+	fdRunnerLifeline = 4
+)
+
+// abandonTimeout is how long agents may take to tidy up when their runner was killed.
+const abandonTimeout = 60 * time.Second
+
+// InRunner says whether this process was started by a guard; if so it gives the journal to write
+// to and a context that ends when the guard is gone or a signal asks for the end.
+func InRunner(parent context.Context) (ctx context.Context, journal *Journal, stop func(), ok bool) {
+	if os.Getenv(runnerEnvironment) == "" {
+		return parent, nil, func() {}, false
+	}
+	_ = os.Unsetenv(runnerEnvironment)
+	syscall.CloseOnExec(fdJournal)
+	syscall.CloseOnExec(fdRunnerLifeline)
+	ctx, cancel := context.WithCancelCause(parent)
+	lifeline := os.NewFile(fdRunnerLifeline, "lifeline")
+	go func() {
+		_, _ = io.Copy(io.Discard, lifeline)
+		cancel(errors.New("the command was killed"))
+	}()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		cancel(fmt.Errorf("the command got the signal: %s", <-signals))
+	}()
+	return ctx, NewJournal(os.NewFile(fdJournal, "journal")), func() { signal.Stop(signals) }, true
+}
+
+// Guard starts this program again as the runner, waits for it, and returns its exit code. When the
+// runner is killed it waits for the agents to leave, removes what is left, and gives the run as far
+// as it got to dead, whose exit code it returns.
+func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, error) int) (int, error) {
+	if err := process.SetSubreaper(); err != nil {
+		return 0, fmt.Errorf("become the parent of orphans: %w", err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return 0, fmt.Errorf("find this program: %w", err)
+	}
+	journal, journalWriter, err := os.Pipe()
+	if err != nil {
+		return 0, fmt.Errorf("make a pipe to the runner: %w", err)
+	}
+	lifelineReader, lifeline, err := os.Pipe()
+	if err != nil {
+		return 0, fmt.Errorf("make a pipe to the runner: %w", err)
+	}
+	defer func() { _ = lifeline.Close() }()
+	runner := exec.Command(program, arguments...) //nolint:gosec // It is this program with its own arguments.
+	runner.Env = append(os.Environ(), runnerEnvironment+"=1")
+	runner.Stdin, runner.Stdout, runner.Stderr = os.Stdin, os.Stdout, os.Stderr
+	runner.ExtraFiles = []*os.File{journalWriter, lifelineReader}
+	// Signals of the terminal come to both; those to us alone are passed on.
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	if err := runner.Start(); err != nil {
+		return 0, fmt.Errorf("start the runner: %w", err)
+	}
+	go func() {
+		for got := range signals {
+			_ = runner.Process.Signal(got)
+		}
+	}()
+	_ = journalWriter.Close()
+	_ = lifelineReader.Close()
+	entry, journalErr := readJournal(journal)
+	waitErr := runner.Wait()
+	if code := runner.ProcessState.ExitCode(); entry.Printed || code >= 0 && waitErr == nil || code > 0 && entry.Run == nil {
+		return max(code, 0), nil
+	}
+	left := clean(entry)
+	return dead(epitaph(entry, runner.ProcessState.String(), left), errors.Join(journalErr, left)), nil
+}
+
+// clean waits for the agents of a dead runner, ends what does not leave, and removes their data.
+func clean(entry Entry) error {
+	deadline := time.Now().Add(abandonTimeout)
+	for time.Now().Before(deadline) {
+		below, err := process.Descendants(os.Getpid())
+		if err == nil && len(living(below)) == 0 {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
+	defer cancel()
+	problems := []error{process.KillDescendants(ctx, os.Getpid())}
+	for _, data := range entry.Data {
+		problems = append(problems, dataset.Sweep(ctx, data.Path, data.BenchmarkUID))
+	}
+	return errors.Join(problems...)
+}
+
+func living(processes []process.Process) []process.Process {
+	var found []process.Process
+	for _, p := range processes {
+		if p.State != 'Z' {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// epitaph is the record of a run whose runner is dead; nil when it had told of none.
+func epitaph(entry Entry, state string, left error) *v1alpha1.BenchmarkRun {
+	if entry.Run == nil {
+		return nil
+	}
+	var data []v1alpha1.DataLeft
+	if left != nil {
+		data = append(data, v1alpha1.DataLeft{Path: entry.Data[0].Path, Reason: left.Error()})
+	}
+	record.Fail(entry.Run, decide.Failure{Reason: v1alpha1.ReasonInternalError,
+		Message: "the process that conducted the run died (" + state + "); its results end there"}, time.Now())
+	record.Finished(entry.Run, data, time.Now())
+	return entry.Run
+}

@@ -1,0 +1,91 @@
+package local
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
+)
+
+// Options say what to run and where.
+type Options struct {
+	// Benchmark with defaults filled in, and Run, its spec.run with all references resolved.
+	Benchmark *v1alpha1.StorageBenchmark
+	Run       *v1alpha1.RunSpec
+	Plan      plan.Plan
+	// Directories are what each target loads, by target name.
+	Directories map[string]string
+	// AgentCommand is the program and arguments of an agent.
+	AgentCommand []string
+	// FioPath is the fio to run; empty is that of PATH.
+	FioPath string
+	// Journal tells the guard; nil where there is none.
+	Journal *Journal
+	// Observe is called after each change of the run's facts, and every second while it runs.
+	Observe func(Progress)
+}
+
+// Progress is a run as it stands.
+type Progress struct {
+	Run *v1alpha1.BenchmarkRun
+	// Live is what the running step does at present; nil when none runs.
+	Live *Live
+}
+
+// Live is the running step.
+type Live struct {
+	Step    plan.Step
+	Elapsed time.Duration
+	// BytesPerSecond and IOPS over all clients, of the newest whole second.
+	BytesPerSecond, IOPS float64
+	// Clients that run.
+	Clients int
+}
+
+// newRun makes the run's record.
+func newRun(options Options) (*v1alpha1.BenchmarkRun, error) {
+	var random [24]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return nil, fmt.Errorf("make the run's UID: %w", err)
+	}
+	spec, err := json.Marshal(options.Run)
+	if err != nil {
+		return nil, fmt.Errorf("encode spec.run: %w", err)
+	}
+	hash := sha256.Sum256(spec)
+	return record.New(record.Identity{
+		Name:      options.Benchmark.Name + "-" + hex.EncodeToString(random[:3]),
+		Namespace: options.Benchmark.Namespace,
+		UID:       types.UID(uuid(random[:16])),
+		Benchmark: v1alpha1.BenchmarkReference{Name: options.Benchmark.Name, UID: string(options.Benchmark.UID)},
+		Hash:      hex.EncodeToString(hash[:8]),
+		Seed:      int64(binary.BigEndian.Uint64(random[16:]) >> 2), //nolint:gosec // Two bits were shifted out.
+	}, options.Run, options.Plan), nil
+}
+
+// benchmarkUID names the benchmark's own directory on a target. There is no API server to give a
+// UID, so it follows from what makes the benchmark the same one again: its name, the target and
+// the directory. A later run finds the data that an earlier one kept or left.
+func benchmarkUID(benchmark *v1alpha1.StorageBenchmark, target, directory string) (string, error) {
+	absolute, err := filepath.Abs(directory)
+	if err != nil {
+		return "", fmt.Errorf("target %s: %w", target, err)
+	}
+	sum := sha256.Sum256([]byte("local\x00" + benchmark.Namespace + "\x00" + benchmark.Name + "\x00" + target + "\x00" + absolute))
+	return uuid(sum[:16]), nil
+}
+
+func uuid(b []byte) string {
+	text := hex.EncodeToString(b)
+	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:32]
+}

@@ -1,0 +1,49 @@
+package plan
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Profiles finds a profile by kind and name; false when there is none.
+type Profiles func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool)
+
+// Resolve returns a copy of the run in which every reference is replaced by what it refers to.
+func Resolve(run *v1alpha1.RunSpec, profiles Profiles) (*v1alpha1.RunSpec, field.ErrorList) {
+	resolved := run.DeepCopy()
+	root := field.NewPath("spec", "run")
+	r := resolver{profiles: profiles}
+	r.workload(root.Child("workload"), resolved.Workload)
+	for i := range resolved.Phases {
+		phase := &resolved.Phases[i]
+		path := root.Child("phases").Index(i)
+		r.workload(path.Child("workload"), phase.Workload)
+		for j := range phase.TargetWorkloads {
+			r.workload(path.Child("targetWorkloads").Index(j).Child("workload"), &phase.TargetWorkloads[j].Workload)
+		}
+	}
+	return resolved, r.problems
+}
+
+type resolver struct {
+	profiles Profiles
+	problems field.ErrorList
+}
+
+func (r *resolver) workload(path *field.Path, workload *v1alpha1.Workload) {
+	if workload == nil || workload.ProfileRef == nil {
+		return
+	}
+	ref := *workload.ProfileRef
+	engine, found := r.profiles(ref)
+	if !found {
+		r.problems = append(r.problems, field.NotFound(path.Child("profileRef"),
+			fmt.Sprintf("%s %s", ref.Kind, ref.Name)))
+		return
+	}
+	workload.ProfileRef = nil
+	workload.Engine = *engine.DeepCopy()
+}
