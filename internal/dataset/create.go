@@ -3,18 +3,19 @@ package dataset
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"syscall"
+	"time"
 )
 
 const (
 	// directoryMode keeps strangers out; the clients of a run share a user or a group.
 	directoryMode = 0o750
-	// attempts bounds the retries against other clients that create and remove the same parents.
-	attempts = 50
+	// attempts and retryPause bound the retries against other clients that create and remove the
+	// same parents: half a second in all.
+	attempts   = 50
+	retryPause = 10 * time.Millisecond
 	// scratchPrefix begins the names of directories that are being made or removed.
 	scratchPrefix = ".tmp-"
 )
@@ -23,21 +24,26 @@ const (
 // again from the top.
 var errLostRace = errors.New("a parent directory was removed meanwhile")
 
-// makeChain opens the directory of a location's client, creating what is missing.
-func makeChain(mount Mount, location Location, owner Owner) (*directory, error) {
-	var err error
-	for range attempts {
-		var client *directory
-		client, err = tryChain(mount, location, owner)
-		if !errors.Is(err, errLostRace) {
-			return client, err
-		}
-	}
-	return nil, fmt.Errorf("create %s below %s: %w", location.Path(), mount.Path, err)
+// isTransient is true for what another client's work can cause: try again before believing it.
+func isTransient(err error) bool {
+	return errors.Is(err, errLostRace) || errors.Is(err, errNoOwner) || errors.Is(err, errExchanged)
 }
 
-func tryChain(mount Mount, location Location, owner Owner) (*directory, error) {
-	hash, err := tryHash(mount, location.BenchmarkUID, location.DatasetHash, owner)
+// settle repeats what failed for another client's work at the same place.
+func settle(try func() error) error {
+	var err error
+	for range attempts {
+		if err = try(); !isTransient(err) {
+			return err
+		}
+		time.Sleep(retryPause)
+	}
+	return err
+}
+
+// makeClient opens the directory of a location's client, creating what is missing.
+func makeClient(mount Mount, location Location, owner Owner) (*directory, error) {
+	hash, err := makeHash(mount, location.BenchmarkUID, location.DatasetHash, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +51,8 @@ func tryChain(mount Mount, location Location, owner Owner) (*directory, error) {
 	return plainChild(hash, location.clientName())
 }
 
-func tryHash(mount Mount, benchmarkUID, datasetHash string, owner Owner) (*directory, error) {
-	uid, err := tryUID(mount, benchmarkUID, owner)
+func makeHash(mount Mount, benchmarkUID, datasetHash string, owner Owner) (*directory, error) {
+	uid, err := makeUID(mount, benchmarkUID, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +60,7 @@ func tryHash(mount Mount, benchmarkUID, datasetHash string, owner Owner) (*direc
 	return ownedChild(uid, datasetHash, owner)
 }
 
-func tryUID(mount Mount, benchmarkUID string, owner Owner) (*directory, error) {
+func makeUID(mount Mount, benchmarkUID string, owner Owner) (*directory, error) {
 	top, err := openTop(mount)
 	if err != nil {
 		return nil, err
@@ -86,43 +92,53 @@ func plainChild(parent *directory, name string) (*directory, error) {
 }
 
 // ownedChild opens a directory of the benchmark or creates it. A new one is made under another
-// name and renamed when its ownership file is in it: nobody ever sees it without.
+// name and renamed when its ownership file is in it, so that nobody sees it without.
 func ownedChild(parent *directory, name string, owner Owner) (*directory, error) {
-	child, err := parent.child(name)
-	if err == nil {
-		if err = checkOwner(child, owner.BenchmarkUID); err != nil {
-			child.close()
-			// Removed and half gone is not foreign.
-			if _, gone := parent.root.Lstat(name); errors.Is(gone, fs.ErrNotExist) {
-				return nil, errLostRace
-			}
-			return nil, err
-		}
+	child, err := openOwned(parent, name, owner.BenchmarkUID)
+	switch {
+	case err == nil:
 		return child, nil
-	}
-	if !errors.Is(err, ErrMissing) {
+	case errors.Is(err, errNoOwner):
+		// A client that is killed between removing the ownership file and the directory leaves an
+		// empty one; nothing else that lacks the file is taken over.
+		if parent.root.Remove(name) == nil {
+			return nil, errLostRace
+		}
+		return nil, err
+	case !errors.Is(err, ErrMissing):
 		return nil, err
 	}
-	scratch := scratchPrefix + owner.BenchmarkUID + "-" + rand.Text()
+	scratch := scratchName(owner.BenchmarkUID)
 	if err := makeOwned(parent, scratch, owner); err != nil {
 		return nil, err
 	}
 	err = parent.root.Rename(scratch, name)
-	switch {
-	case err == nil:
-		child, err := parent.child(name)
+	if err == nil {
+		child, err = openOwned(parent, name, owner.BenchmarkUID)
 		if errors.Is(err, ErrMissing) {
-			return nil, errLostRace
+			err = errLostRace
 		}
 		return child, err
-	case errors.Is(err, fs.ErrExist), errors.Is(err, syscall.ENOTEMPTY), errors.Is(err, fs.ErrNotExist):
-		// Another client was first, or took our scratch for litter.
-		_ = removeScratch(parent, scratch)
-		return nil, errLostRace
-	default:
-		_ = removeScratch(parent, scratch)
-		return nil, classify(filepath.Join(parent.path, name), "create", err)
 	}
+	_ = removeScratch(parent, scratch)
+	if isNotEmpty(err) || errors.Is(err, fs.ErrNotExist) {
+		// Another client was first, or took our scratch for litter.
+		return nil, errLostRace
+	}
+	return nil, classify(filepath.Join(parent.path, name), "create", err)
+}
+
+// openOwned opens a directory and checks whose it is.
+func openOwned(parent *directory, name, benchmarkUID string) (*directory, error) {
+	child, err := parent.child(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkOwner(child, benchmarkUID); err != nil {
+		child.close()
+		return nil, err
+	}
+	return child, nil
 }
 
 func makeOwned(parent *directory, name string, owner Owner) error {
@@ -149,15 +165,29 @@ func makeOwned(parent *directory, name string, owner Owner) error {
 
 // removeScratch deletes a directory that holds at most our own files.
 func removeScratch(parent *directory, name string) error {
+	child, err := parent.child(name)
+	if err == nil {
+		err = removeOwnFiles(child)
+		child.close()
+	}
+	if err != nil && !errors.Is(err, ErrNotDirectory) {
+		return ignoreMissing(err)
+	}
+	return ignoreMissing(classify(filepath.Join(parent.path, name), "remove", parent.root.Remove(name)))
+}
+
+// removeOwnFiles deletes what we put into a level beside the directories of the next.
+func removeOwnFiles(d *directory) error {
 	for _, file := range []string{ownerFile, lockFile} {
-		if err := parent.root.Remove(filepath.Join(name, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return classify(filepath.Join(parent.path, name, file), "remove", err)
+		if err := d.root.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return classify(filepath.Join(d.path, file), "remove", err)
 		}
 	}
-	if err := parent.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return classify(filepath.Join(parent.path, name), "remove", err)
-	}
 	return nil
+}
+
+func scratchName(benchmarkUID string) string {
+	return scratchPrefix + benchmarkUID + "-" + rand.Text()
 }
 
 func isScratch(name, benchmarkUID string) bool {

@@ -27,7 +27,11 @@ func Create(mount Mount, location Location, owner Owner) (*Dataset, error) {
 	if owner.BenchmarkUID != location.BenchmarkUID {
 		return nil, fmt.Errorf("create %s: the owner has benchmark UID %q", location.Path(), owner.BenchmarkUID)
 	}
-	client, err := makeChain(mount, location, owner)
+	var client *directory
+	err := settle(func() (err error) {
+		client, err = makeClient(mount, location, owner)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -44,16 +48,24 @@ func Open(mount Mount, location Location) (*Dataset, error) {
 		return nil, err
 	}
 	defer top.close()
+	var client *directory
+	err = settle(func() (err error) {
+		client, err = openClient(top, location)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Dataset{mount: mount, location: location, client: client}, nil
+}
+
+func openClient(top *directory, location Location) (*directory, error) {
 	hash, err := openHash(top, location)
 	if err != nil {
 		return nil, err
 	}
 	defer hash.close()
-	client, err := hash.child(location.clientName())
-	if err != nil {
-		return nil, err
-	}
-	return &Dataset{mount: mount, location: location, client: client}, nil
+	return hash.child(location.clientName())
 }
 
 // openHash walks from the target to the directory of a layout and checks each ownership.
@@ -63,23 +75,12 @@ func openHash(top *directory, location Location) (*directory, error) {
 		return nil, err
 	}
 	defer base.close()
-	uid, err := base.child(location.BenchmarkUID)
+	uid, err := openOwned(base, location.BenchmarkUID, location.BenchmarkUID)
 	if err != nil {
 		return nil, err
 	}
 	defer uid.close()
-	if err := checkOwner(uid, location.BenchmarkUID); err != nil {
-		return nil, err
-	}
-	hash, err := uid.child(location.DatasetHash)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkOwner(hash, location.BenchmarkUID); err != nil {
-		hash.close()
-		return nil, err
-	}
-	return hash, nil
+	return openOwned(uid, location.DatasetHash, location.BenchmarkUID)
 }
 
 // Path is the directory's absolute path, for the tool.
@@ -95,17 +96,19 @@ func (d *Dataset) Close() error {
 
 // Remove deletes the client's directory and then the parents that hold nothing but our own files.
 // A second call does nothing. It follows no link and crosses no mount; a directory that was
-// exchanged for another one since it was opened is left alone.
+// exchanged for another one since it was opened is left alone. Other clients may work beside it.
 func (d *Dataset) Remove(ctx context.Context) error {
 	top, err := openTop(d.mount)
 	if err != nil {
 		return err
 	}
 	defer top.close()
-	if err := ignoreMissing(d.removeClient(ctx, top)); err != nil {
-		return err
-	}
-	return removeParents(top, d.location.BenchmarkUID, d.location.DatasetHash)
+	return settle(func() error {
+		if err := ignoreMissing(d.removeClient(ctx, top)); err != nil {
+			return err
+		}
+		return removeParents(top, d.location.BenchmarkUID, d.location.DatasetHash)
+	})
 }
 
 func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
@@ -131,8 +134,9 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 	return classify(client.path, "remove", hash.root.Remove(d.location.clientName()))
 }
 
-// Sweep removes all data of one benchmark below a target's path, whichever client made it. No data
-// is no error; a missing path is (ErrMissing), since nobody can say what is on it.
+// Sweep removes all data of one benchmark below a target's path, whichever client made it, and what
+// killed clients left half made. It must not run beside living clients of the benchmark. No data is
+// no error; a missing path is (ErrMissing), since nobody can say what is on it.
 func Sweep(ctx context.Context, path, benchmarkUID string) error {
 	if err := (Location{BenchmarkUID: benchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
 		return err
@@ -146,11 +150,14 @@ func Sweep(ctx context.Context, path, benchmarkUID string) error {
 		return err
 	}
 	defer top.close()
-	hashes, err := sweepBenchmark(ctx, top, benchmarkUID)
-	if err := ignoreMissing(err); err != nil {
-		return err
-	}
-	return removeParents(top, benchmarkUID, hashes...)
+	return settle(func() error {
+		hashes, err := sweepBenchmark(ctx, top, benchmarkUID)
+		// Without an ownership file only an empty directory goes; removeParents says so of another.
+		if err := ignoreMissing(err); err != nil && !errors.Is(err, errNoOwner) {
+			return err
+		}
+		return removeParents(top, benchmarkUID, hashes...)
+	})
 }
 
 // sweepBenchmark removes every client's data and returns the layouts it found.
@@ -160,23 +167,28 @@ func sweepBenchmark(ctx context.Context, top *directory, benchmarkUID string) ([
 		return nil, err
 	}
 	defer base.close()
-	uid, err := base.child(benchmarkUID)
+	if err := removeLitter(base, benchmarkUID); err != nil {
+		return nil, err
+	}
+	uid, err := openOwned(base, benchmarkUID, benchmarkUID)
 	if err != nil {
 		return nil, err
 	}
 	defer uid.close()
-	if err := checkOwner(uid, benchmarkUID); err != nil {
+	if err := removeLitter(uid, benchmarkUID); err != nil {
 		return nil, err
 	}
 	var hashes []string
+	var failed error
 	err = uid.each(func(entry fs.DirEntry) (bool, error) {
-		if !name.MatchString(entry.Name()) || entry.Name() == lockFile || !entry.IsDir() {
+		if !name.MatchString(entry.Name()) || !entry.IsDir() {
 			return false, nil
 		}
 		hashes = append(hashes, entry.Name())
-		return false, ignoreMissing(sweepHash(ctx, uid, entry.Name(), benchmarkUID))
+		failed = errors.Join(failed, ignoreMissing(sweepHash(ctx, uid, entry.Name(), benchmarkUID)))
+		return false, nil
 	})
-	return hashes, err
+	return hashes, errors.Join(failed, err)
 }
 
 // FreeBytes is what may still be written on the file system.

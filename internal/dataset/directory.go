@@ -98,9 +98,20 @@ func (d *directory) child(name string) (*directory, error) {
 	}
 	if !os.SameFile(before, after) {
 		child.close()
-		return nil, &Problem{Reason: ErrChanged, Path: path, Detail: "it was exchanged while it was opened", Remedy: "keep other programs out of " + baseName}
+		return nil, exchanged(path)
 	}
 	return child, nil
+}
+
+// errExchanged is ErrChanged between a look and the opening, which can also happen when another
+// client removes and creates a directory.
+var errExchanged = fmt.Errorf("%w", ErrChanged)
+
+func exchanged(path string) error {
+	return &Problem{
+		Reason: errExchanged, Path: path, Detail: "it was exchanged while it was opened",
+		Remedy: "keep other programs out of " + baseName,
+	}
 }
 
 // file opens a regular file by one name, for reading unless flags say otherwise.
@@ -120,7 +131,7 @@ func (d *directory) file(name string, flags int) (*os.File, error) {
 	}
 	after, err := file.Stat()
 	if err == nil && !os.SameFile(before, after) {
-		err = &Problem{Reason: ErrChanged, Path: path, Detail: "it was exchanged while it was opened", Remedy: "keep other programs out of " + baseName}
+		err = exchanged(path)
 	}
 	if err != nil {
 		_ = file.Close()
@@ -144,7 +155,7 @@ func (d *directory) each(visit func(fs.DirEntry) (stop bool, err error)) error {
 			}
 		}
 		switch {
-		case errors.Is(err, io.EOF):
+		case errors.Is(err, io.EOF), errors.Is(err, fs.ErrNotExist): // the latter when it was removed meanwhile
 			return nil
 		case err != nil:
 			return classify(d.path, "list", err)

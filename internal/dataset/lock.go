@@ -28,19 +28,19 @@ func AcquireLock(mount Mount, owner Owner) (*Lock, error) {
 	if err := (Location{BenchmarkUID: owner.BenchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
 		return nil, err
 	}
-	var err error
-	for range attempts {
-		var lock *Lock
+	var lock *Lock
+	err := settle(func() (err error) {
 		lock, err = tryLock(mount, owner)
-		if !errors.Is(err, errLostRace) {
-			return lock, err
-		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("lock %s: %w", mount.Path, err)
+	return lock, nil
 }
 
 func tryLock(mount Mount, owner Owner) (*Lock, error) {
-	uid, err := tryUID(mount, owner.BenchmarkUID, owner)
+	uid, err := makeUID(mount, owner.BenchmarkUID, owner)
 	if err != nil {
 		return nil, err
 	}

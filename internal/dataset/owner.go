@@ -31,6 +31,7 @@ type Owner struct {
 	CreatedBy string `json:"createdBy"`
 }
 
+// writeOwner puts the file there whole or not at all.
 func writeOwner(d *directory, owner Owner) error {
 	owner.SchemaVersion = schemaVersion
 	text, err := json.MarshalIndent(owner, "", "  ")
@@ -38,7 +39,8 @@ func writeOwner(d *directory, owner Owner) error {
 		return fmt.Errorf("encode an ownership file: %w", err)
 	}
 	path := filepath.Join(d.path, ownerFile)
-	file, err := d.root.OpenFile(ownerFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
+	scratch := scratchName(owner.BenchmarkUID)
+	file, err := d.root.OpenFile(scratch, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
 	if err != nil {
 		return classify(path, "create", err)
 	}
@@ -46,8 +48,18 @@ func writeOwner(d *directory, owner Owner) error {
 	if closeErr := file.Close(); err == nil {
 		err = closeErr
 	}
+	if err == nil {
+		err = d.root.Rename(scratch, ownerFile)
+	}
+	if err != nil {
+		_ = d.root.Remove(scratch)
+	}
 	return classify(path, "write", err)
 }
+
+// errNoOwner is ErrForeign for want of an ownership file, which a directory lacks for an instant
+// while another client removes it.
+var errNoOwner = fmt.Errorf("%w", ErrForeign)
 
 // checkOwner refuses a directory that is not, or not provably, the benchmark's.
 func checkOwner(d *directory, benchmarkUID string) error {
@@ -55,7 +67,7 @@ func checkOwner(d *directory, benchmarkUID string) error {
 	owner, err := readOwner(d)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &Problem{Reason: ErrForeign, Path: d.path, Detail: "it has no " + ownerFile, Remedy: remedy}
+		return &Problem{Reason: errNoOwner, Path: d.path, Detail: "it has no " + ownerFile, Remedy: remedy}
 	case err != nil:
 		return err
 	case owner.SchemaVersion > schemaVersion:

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -75,58 +74,59 @@ func removeDirectory(ctx context.Context, parent *directory, name string, mode f
 	return removeTree(ctx, child)
 }
 
-// removeLevel removes an owned directory that holds nothing but our own files. It is renamed
-// before its ownership file goes, so that nobody ever sees it without.
+// removeLevel removes an owned directory that holds nothing but our own files. Its path stays valid
+// for a client that comes between: it then gets its ownership file back.
 func removeLevel(parent *directory, name, benchmarkUID string) error {
-	empty, err := holdsOnlyOurs(parent, name, benchmarkUID)
-	if err != nil || !empty {
-		return ignoreMissing(err)
-	}
-	scratch := scratchPrefix + benchmarkUID + "-" + rand.Text()
-	if err := parent.root.Rename(name, scratch); err != nil {
-		return ignoreMissing(classify(filepath.Join(parent.path, name), "remove", err))
-	}
-	empty, err = holdsOnlyOurs(parent, scratch, benchmarkUID)
-	if err == nil && !empty {
-		// A client came between; it finds its directory under the old name again.
-		return ignoreMissing(classify(filepath.Join(parent.path, name), "restore", parent.root.Rename(scratch, name)))
+	child, err := openOwned(parent, name, benchmarkUID)
+	if errors.Is(err, errNoOwner) && parent.root.Remove(name) == nil {
+		return nil // empty, left by a client that was killed at this very place
 	}
 	if err != nil {
 		return ignoreMissing(err)
-	}
-	return removeScratch(parent, scratch)
-}
-
-// holdsOnlyOurs checks the ownership and that there is nothing else. Litter of clients that died
-// while they created a directory is removed on the way.
-func holdsOnlyOurs(parent *directory, name, benchmarkUID string) (bool, error) {
-	child, err := parent.child(name)
-	if err != nil {
-		return false, err
 	}
 	defer child.close()
-	if err := checkOwner(child, benchmarkUID); err != nil {
-		return false, err
+	owner, err := readOwner(child)
+	if err != nil {
+		return ignoreMissing(err)
 	}
-	if err := removeLitter(child, benchmarkUID); err != nil {
-		return false, err
+	only, err := holdsOnlyOurs(child)
+	if err != nil || !only {
+		return err
 	}
+	// By the open directory and not by its name, which may be another's by now.
+	if err := removeOwnFiles(child); err != nil {
+		return err
+	}
+	err = parent.root.Remove(name)
+	if isNotEmpty(err) {
+		return ignoreMissing(writeOwner(child, owner))
+	}
+	return ignoreMissing(classify(child.path, "remove", err))
+}
+
+// holdsOnlyOurs is true when there is nothing else.
+func holdsOnlyOurs(d *directory) (bool, error) {
 	only := true
-	err = child.each(func(entry fs.DirEntry) (bool, error) {
+	err := d.each(func(entry fs.DirEntry) (bool, error) {
 		only = entry.Name() == ownerFile || entry.Name() == lockFile
 		return !only, nil
 	})
 	return only, err
 }
 
-// removeLitter removes what a killed client left half made or half removed.
+func isNotEmpty(err error) bool {
+	return errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist)
+}
+
+// removeLitter removes what a killed client left half made. It may not run beside living clients:
+// what looks like litter may be renamed to its place while it is removed.
 func removeLitter(d *directory, benchmarkUID string) error {
 	return d.each(func(entry fs.DirEntry) (bool, error) {
-		if !isScratch(entry.Name(), benchmarkUID) || !entry.IsDir() {
+		if !isScratch(entry.Name(), benchmarkUID) {
 			return false, nil
 		}
 		err := removeScratch(d, entry.Name())
-		if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist) {
+		if isNotEmpty(err) {
 			err = nil // it holds something that is not ours
 		}
 		return false, err
@@ -145,43 +145,39 @@ func removeParents(top *directory, benchmarkUID string, hashes ...string) error 
 		return err
 	}
 	err = top.root.Remove(baseName)
-	switch {
-	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTEMPTY), errors.Is(err, fs.ErrExist):
+	if isNotEmpty(err) {
 		return nil
 	}
-	return classify(filepath.Join(top.path, baseName), "remove", err)
+	return ignoreMissing(classify(filepath.Join(top.path, baseName), "remove", err))
 }
 
 func removeBenchmark(base *directory, benchmarkUID string, hashes []string) error {
-	uid, err := base.child(benchmarkUID)
-	if err == nil {
-		err = checkOwner(uid, benchmarkUID)
+	uid, err := openOwned(base, benchmarkUID, benchmarkUID)
+	switch {
+	case err == nil:
 		for _, hash := range hashes {
-			if err == nil {
-				err = removeLevel(uid, hash, benchmarkUID)
-			}
+			err = errors.Join(err, removeLevel(uid, hash, benchmarkUID))
 		}
 		uid.close()
+	case errors.Is(err, errNoOwner): // removeLevel knows what to do
+		err = nil
 	}
 	if err := ignoreMissing(err); err != nil {
 		return err
 	}
-	if err := removeLevel(base, benchmarkUID, benchmarkUID); err != nil {
-		return err
-	}
-	return removeLitter(base, benchmarkUID)
+	return removeLevel(base, benchmarkUID, benchmarkUID)
 }
 
 var clientName = regexp.MustCompile(`^client-(0|[1-9][0-9]*)$`)
 
 // sweepHash removes the directories of all clients of one layout.
 func sweepHash(ctx context.Context, uid *directory, hash, benchmarkUID string) error {
-	child, err := uid.child(hash)
+	child, err := openOwned(uid, hash, benchmarkUID)
 	if err != nil {
 		return err
 	}
 	defer child.close()
-	if err := checkOwner(child, benchmarkUID); err != nil {
+	if err := removeLitter(child, benchmarkUID); err != nil {
 		return err
 	}
 	return child.each(func(entry fs.DirEntry) (bool, error) {

@@ -1,0 +1,81 @@
+package dataset
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestLock(t *testing.T) {
+	path := t.TempDir()
+	mount := mustProve(t, path)
+	first, err := AcquireLock(mount, testOwner())
+	must(t, err)
+
+	second := testOwner()
+	second.Run, second.RunUID = "quick-2", "run-uid-2"
+	_, err = AcquireLock(mount, second)
+	if !errors.Is(err, ErrLocked) {
+		t.Fatalf("got %v, want %v", err, ErrLocked)
+	}
+	for _, part := range []string{`"quick-1"`, "run-uid-1", `"quick"`} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q does not name %s", err, part)
+		}
+	}
+	other := Owner{BenchmarkUID: "other", Run: "other-1"}
+	elsewhere, err := AcquireLock(mount, other)
+	must(t, err)
+	must(t, elsewhere.Release())
+
+	must(t, first.Release())
+	if exists(filepath.Join(path, ".storagebench")) {
+		t.Error("an unused lock leaves directories behind")
+	}
+	again, err := AcquireLock(mount, second)
+	must(t, err)
+	must(t, again.Release())
+}
+
+// An agent removes its data while the runner still holds the lock.
+func TestLockSurvivesTheRemovalOfTheData(t *testing.T) {
+	path := t.TempDir()
+	lock, err := AcquireLock(mustProve(t, path), testOwner())
+	must(t, err)
+	d := mustCreate(t, path, 0)
+	must(t, d.Remove(t.Context()))
+	must(t, lock.Release())
+	if exists(filepath.Join(path, ".storagebench")) {
+		t.Error("something is left")
+	}
+}
+
+// The lock must hold as long as a child has it, although the runner is gone.
+func TestLockIsInherited(t *testing.T) {
+	mount := mustProve(t, t.TempDir())
+	lock, err := AcquireLock(mount, testOwner())
+	must(t, err)
+	child := exec.CommandContext(t.Context(), "sh", "-c", "echo ready; read line")
+	child.ExtraFiles = []*os.File{lock.File()}
+	stdin, err := child.StdinPipe()
+	must(t, err)
+	stdout, err := child.StdoutPipe()
+	must(t, err)
+	must(t, child.Start())
+	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	must(t, lock.file.Close()) // as when the runner is killed
+	if _, err := AcquireLock(mount, testOwner()); !errors.Is(err, ErrLocked) {
+		t.Errorf("with a living child: %v", err)
+	}
+	must(t, stdin.Close())
+	_ = child.Wait()
+	again, err := AcquireLock(mount, testOwner())
+	must(t, err)
+	must(t, again.Release())
+}

@@ -1,0 +1,200 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestRemoveFollowsNoLink(t *testing.T) {
+	path, outside := t.TempDir(), t.TempDir()
+	mustWrite(t, filepath.Join(outside, "precious"), "outside")
+	mustWrite(t, filepath.Join(path, "theirs/precious"), "beside")
+	d := mustCreate(t, path, 0)
+	other := mustCreate(t, path, 1)
+	mustWrite(t, filepath.Join(other.Path(), "precious"), "other client")
+
+	inside := d.Path()
+	must(t, os.Symlink(outside, filepath.Join(inside, "to-outside")))
+	must(t, os.Symlink(filepath.Join(outside, "precious"), filepath.Join(inside, "to-file")))
+	must(t, os.Symlink("../client-1", filepath.Join(inside, "to-client-1")))
+	must(t, os.Symlink("../../../../theirs", filepath.Join(inside, "to-theirs")))
+	must(t, os.Symlink(".", filepath.Join(inside, "to-self")))
+	must(t, os.Link(filepath.Join(path, "theirs/precious"), filepath.Join(inside, "hard")))
+	must(t, unix.Mkfifo(filepath.Join(inside, "pipe"), 0o644))
+	mustWrite(t, filepath.Join(inside, "deep/er/still/file"), "x")
+	must(t, os.Symlink(outside, filepath.Join(inside, "deep/er/link")))
+	mustWrite(t, filepath.Join(inside, "locked/file"), "x")
+	must(t, os.Chmod(filepath.Join(inside, "locked"), 0o500)) //nolint:gosec // a program's own read-only folder
+	mustWrite(t, filepath.Join(inside, "new\nline \"and\" more"), "x")
+
+	must(t, d.Remove(t.Context()))
+	if exists(inside) {
+		t.Error("the directory is still there")
+	}
+	for _, file := range []string{
+		filepath.Join(outside, "precious"), filepath.Join(path, "theirs/precious"), filepath.Join(other.Path(), "precious"),
+	} {
+		if text, err := os.ReadFile(file); err != nil || len(text) == 0 {
+			t.Errorf("%s is gone: %v", file, err)
+		}
+	}
+}
+
+func TestRemoveManyFiles(t *testing.T) {
+	d := mustCreate(t, t.TempDir(), 0)
+	for i := range 3*listBatch + 7 {
+		must(t, os.WriteFile(filepath.Join(d.Path(), fmt.Sprint(i)), nil, 0o600))
+	}
+	must(t, d.Remove(t.Context()))
+	if exists(d.Path()) {
+		t.Error("the directory is still there")
+	}
+}
+
+func TestRemoveRefusesExchangedDirectories(t *testing.T) {
+	levels := map[string]string{
+		"client": client(0).Path(),
+		"hash":   ".storagebench/" + testUID + "/" + testHash,
+		"uid":    ".storagebench/" + testUID,
+		"base":   ".storagebench",
+	}
+	for name, level := range levels {
+		for _, kind := range []string{"link", "directory"} {
+			t.Run(name+" by a "+kind, func(t *testing.T) {
+				path, outside := t.TempDir(), t.TempDir()
+				d := mustCreate(t, path, 0)
+				// The impostor has everything below that the real one has, ownership files too.
+				swapped := filepath.Join(path, level)
+				must(t, os.CopyFS(outside, os.DirFS(swapped)))
+				victim := filepath.Join(outside, "victim")
+				rest, err := filepath.Rel(level, client(0).Path())
+				must(t, err)
+				mustWrite(t, filepath.Join(outside, rest, "victim"), "x")
+				victim = filepath.Join(outside, rest, "victim")
+				must(t, os.Rename(swapped, swapped+".real"))
+				if kind == "link" {
+					must(t, os.Symlink(outside, swapped))
+				} else {
+					must(t, os.Rename(outside, swapped))
+					victim = filepath.Join(swapped, rest, "victim")
+				}
+				err = d.Remove(t.Context())
+				if !errors.Is(err, ErrChanged) && !errors.Is(err, ErrSymlink) {
+					t.Errorf("got %v, want a refusal", err)
+				}
+				if !exists(victim) {
+					t.Error("a file of another directory was removed")
+				}
+			})
+		}
+	}
+}
+
+func TestRemoveCrossesNoMount(t *testing.T) {
+	withMounts(t, func(t *testing.T) {
+		path := t.TempDir()
+		d := mustCreate(t, path, 0)
+		mustWrite(t, filepath.Join(d.Path(), "ours"), "x")
+		// Another file system, and a part of this one, which has the same device number.
+		tmpfs, bound, theirs := filepath.Join(d.Path(), "tmpfs"), filepath.Join(d.Path(), "bound"), filepath.Join(path, "theirs")
+		mountTmpfs(t, tmpfs, 0, "")
+		mustWrite(t, filepath.Join(tmpfs, "precious"), "x")
+		mustWrite(t, filepath.Join(theirs, "precious"), "x")
+		must(t, os.Mkdir(bound, 0o755))
+		must(t, unix.Mount(theirs, bound, "", unix.MS_BIND, ""))
+
+		if err := d.Remove(t.Context()); !errors.Is(err, ErrMountInside) {
+			t.Errorf("got %v, want %v", err, ErrMountInside)
+		}
+		if !exists(filepath.Join(tmpfs, "precious")) || !exists(filepath.Join(theirs, "precious")) {
+			t.Error("a file of a mounted file system was removed")
+		}
+		if exists(filepath.Join(d.Path(), "ours")) {
+			t.Error("what is ours was left")
+		}
+		must(t, unix.Unmount(bound, 0))
+		must(t, unix.Unmount(tmpfs, 0))
+		must(t, d.Remove(t.Context()))
+		if exists(filepath.Join(path, ".storagebench")) {
+			t.Error("data is left after the mounts went")
+		}
+	})
+}
+
+func TestSweep(t *testing.T) {
+	path := t.TempDir()
+	must(t, Sweep(t.Context(), path, testUID)) // nothing there
+	if err := Sweep(t.Context(), filepath.Join(path, "missing"), testUID); !errors.Is(err, ErrMissing) {
+		t.Errorf("a missing target: %v", err)
+	}
+	mount := mustProve(t, path)
+	for index := range 3 {
+		mustWrite(t, filepath.Join(mustCreate(t, path, index).Path(), "f"), "x")
+	}
+	otherLayout := Location{BenchmarkUID: testUID, DatasetHash: "ffff", Client: 0}
+	d, err := Create(mount, otherLayout, testOwner())
+	must(t, err)
+	must(t, d.Close())
+	stranger := Location{BenchmarkUID: "other-benchmark", DatasetHash: testHash}
+	kept, err := Create(mount, stranger, Owner{BenchmarkUID: "other-benchmark"})
+	must(t, err)
+	mustWrite(t, filepath.Join(kept.Path(), "f"), "x")
+	// What a client leaves that is killed while it creates its parents.
+	mustWrite(t, filepath.Join(path, ".storagebench/.tmp-"+testUID+"-abc/owner.json"), "{")
+	mustWrite(t, filepath.Join(path, ".storagebench", testUID, ".tmp-"+testUID+"-abd/owner.json"), "{")
+
+	must(t, Sweep(t.Context(), path, testUID))
+	must(t, Sweep(t.Context(), path, testUID))
+	entries, err := os.ReadDir(filepath.Join(path, ".storagebench"))
+	if err != nil || len(entries) != 1 || entries[0].Name() != "other-benchmark" {
+		t.Errorf("left: %v, %v", entries, err)
+	}
+	if !exists(filepath.Join(kept.Path(), "f")) {
+		t.Error("another benchmark's data is gone")
+	}
+	must(t, kept.Remove(t.Context()))
+	if exists(filepath.Join(path, ".storagebench")) {
+		t.Error("the base is left")
+	}
+}
+
+func TestSweepLeavesUnknownFiles(t *testing.T) {
+	path := t.TempDir()
+	d := mustCreate(t, path, 0)
+	unknown := []string{
+		filepath.Join(path, ".storagebench", testUID, "notes.txt"),
+		filepath.Join(path, ".storagebench", testUID, testHash, "client-x", "f"),
+		filepath.Join(path, ".storagebench", testUID, testHash, "client-01", "f"),
+	}
+	for _, file := range unknown {
+		mustWrite(t, file, "x")
+	}
+	must(t, Sweep(t.Context(), path, testUID))
+	if exists(d.Path()) {
+		t.Error("the client's data is left")
+	}
+	for _, file := range unknown {
+		if !exists(file) {
+			t.Errorf("%s is gone", file)
+		}
+	}
+	if !exists(filepath.Join(path, ".storagebench", testUID, "owner.json")) {
+		t.Error("the ownership file is gone although the directory stays")
+	}
+}
+
+func TestRemoveStopsWithItsContext(t *testing.T) {
+	d := mustCreate(t, t.TempDir(), 0)
+	mustWrite(t, filepath.Join(d.Path(), "f"), "x")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := d.Remove(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

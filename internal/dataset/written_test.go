@@ -1,0 +1,138 @@
+package dataset
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+const mib = 1 << 20
+
+func TestWritten(t *testing.T) {
+	t.Run("disk", func(t *testing.T) { testWritten(t, t.TempDir()) })
+	t.Run("tmpfs", func(t *testing.T) {
+		if _, err := os.Stat("/dev/shm"); err != nil {
+			t.Skip("no /dev/shm")
+		}
+		path, err := os.MkdirTemp("/dev/shm", "storagebench-test-")
+		must(t, err)
+		t.Cleanup(func() { _ = os.RemoveAll(path) })
+		testWritten(t, path)
+	})
+}
+
+func testWritten(t *testing.T, path string) {
+	t.Helper()
+	d := mustCreate(t, path, 0)
+	t.Logf("file system %s", mustProve(t, path).FilesystemType)
+	block := make([]byte, mib)
+	for i := range block {
+		block[i] = byte(i*7 + 1)
+	}
+	tests := map[string]struct {
+		make              func(t *testing.T, file *os.File)
+		apparent, written uint64
+	}{
+		"empty": {func(*testing.T, *os.File) {}, 0, 0},
+		"full": {func(t *testing.T, file *os.File) {
+			for i := range 4 {
+				mustWriteAt(t, file, block, int64(i)*mib)
+			}
+		}, 4 * mib, 4 * mib},
+		"odd size": {func(t *testing.T, file *os.File) { mustWriteAt(t, file, block[:12345], 0) }, 12345, 12345},
+		"sparse":   {func(t *testing.T, file *os.File) { must(t, file.Truncate(64*mib)) }, 64 * mib, 0},
+		"partly written": {func(t *testing.T, file *os.File) {
+			must(t, file.Truncate(16*mib))
+			mustWriteAt(t, file, block, 2*mib)
+			mustWriteAt(t, file, block, 9*mib)
+		}, 16 * mib, 2 * mib},
+		"fallocated": {func(t *testing.T, file *os.File) {
+			must(t, unix.Fallocate(int(file.Fd()), 0, 0, 8*mib))
+		}, 8 * mib, 0},
+		"fallocated, partly written": {func(t *testing.T, file *os.File) {
+			must(t, unix.Fallocate(int(file.Fd()), 0, 0, 8*mib))
+			mustWriteAt(t, file, block, 3*mib)
+		}, 8 * mib, mib},
+		"fallocated beyond the end": {func(t *testing.T, file *os.File) {
+			must(t, unix.Fallocate(int(file.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 8*mib))
+			mustWriteAt(t, file, block, 0)
+		}, mib, mib},
+	}
+	for name, test := range tests {
+		for _, synced := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				file, err := os.Create(filepath.Join(d.Path(), "f"))
+				must(t, err)
+				test.make(t, file)
+				if synced {
+					must(t, file.Sync())
+				}
+				must(t, file.Close())
+				got, err := d.Written("f")
+				must(t, err)
+				if got.ApparentBytes != test.apparent || got.WrittenBytes != test.written {
+					t.Errorf("synced %t: got %+v, want %d of %d", synced, got, test.written, test.apparent)
+				}
+				if got.Complete() != (test.written == test.apparent) {
+					t.Errorf("complete %t with %+v", got.Complete(), got)
+				}
+			})
+		}
+	}
+}
+
+func mustWriteAt(t *testing.T, file *os.File, data []byte, offset int64) {
+	t.Helper()
+	if _, err := file.WriteAt(data, offset); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFileNamesStayInside(t *testing.T) {
+	path := t.TempDir()
+	d := mustCreate(t, path, 0)
+	mustWrite(t, filepath.Join(path, "outside"), "x")
+	mustWrite(t, filepath.Join(d.Path(), "sub/f"), "four")
+	must(t, os.Symlink(filepath.Join(path, "outside"), filepath.Join(d.Path(), "link")))
+	must(t, os.Symlink("sub", filepath.Join(d.Path(), "dirlink")))
+	must(t, unix.Mkfifo(filepath.Join(d.Path(), "pipe"), 0o644))
+
+	if got, err := d.Written("sub/f"); err != nil || got.WrittenBytes != 4 {
+		t.Errorf("sub/f: %+v, %v", got, err)
+	}
+	if _, err := d.Written("none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("none: %v", err)
+	}
+	refused := map[string]error{
+		"../client-0/sub/f": ErrBadName, "/etc/passwd": ErrBadName, "": ErrBadName, ".": ErrBadName, "sub/../sub/f": ErrBadName,
+		"link": ErrForeign, "sub": ErrForeign, "pipe": ErrForeign, "dirlink/f": ErrSymlink,
+	}
+	for name, want := range refused {
+		if _, err := d.Written(name); !errors.Is(err, want) {
+			t.Errorf("%q: got %v, want %v", name, err, want)
+		}
+		if err := d.DropCache(name); !errors.Is(err, want) {
+			t.Errorf("%q: got %v, want %v", name, err, want)
+		}
+	}
+}
+
+func TestDropCache(t *testing.T) {
+	path := t.TempDir()
+	if mustProve(t, path).FilesystemType == "tmpfs" {
+		t.Skip("a tmpfs is the cache")
+	}
+	d := mustCreate(t, path, 0)
+	must(t, os.WriteFile(filepath.Join(d.Path(), "f"), make([]byte, 3*mib+5), 0o600))
+	if cached, err := d.CachedBytes("f"); err != nil || cached != 3*mib+5 {
+		t.Fatalf("after writing: %d, %v", cached, err)
+	}
+	must(t, d.DropCache("f"))
+	if cached, err := d.CachedBytes("f"); err != nil || cached != 0 {
+		t.Errorf("after dropping: %d, %v", cached, err)
+	}
+}
