@@ -51,6 +51,14 @@ func TestMergeLate(t *testing.T) {
 			"not over the end of the warm-up", []Sample{warmUp(reads(0, at(3), 1*mb)), reads(at(3), at(4), 2*mb)},
 			[]Sample{warmUp(reads(0, at(3), 1*mb)), reads(at(3), at(4), 2*mb)},
 		},
+		{"1.5 intervals are on time", []Sample{reads(0, at(1.5), 1*mb), reads(at(1.5), at(2.5), 2*mb)},
+			[]Sample{reads(0, at(1.5), 1*mb), reads(at(1.5), at(2.5), 2*mb)}},
+		{"1.51 intervals are late", []Sample{reads(0, at(1.51), 1*mb), reads(at(1.51), at(2.5), 2*mb)},
+			[]Sample{reads(0, at(2.5), 3*mb)}},
+		{"half an interval stands for itself", []Sample{reads(0, at(1), 1*mb), reads(at(1), at(1.5), 2*mb)},
+			[]Sample{reads(0, at(1), 1*mb), reads(at(1), at(1.5), 2*mb)}},
+		{"0.49 intervals are a remainder", []Sample{reads(0, at(1), 1*mb), reads(at(1), at(1.49), 2*mb)},
+			[]Sample{reads(0, at(1.49), 3*mb)}},
 		{"one short one", []Sample{reads(0, at(0.1), mb)}, []Sample{reads(0, at(0.1), mb)}},
 	}
 	for _, test := range tests {
@@ -61,9 +69,7 @@ func TestMergeLate(t *testing.T) {
 			continue
 		}
 		for i := range got {
-			// Operations are bytes/1,000 rounded, so compare what was read and when.
-			if got[i].StartNanoseconds != test.want[i].StartNanoseconds || got[i].EndNanoseconds != test.want[i].EndNanoseconds ||
-				got[i].Counters != test.want[i].Counters || got[i].WarmUp != test.want[i].WarmUp {
+			if got[i] != test.want[i] {
 				t.Errorf("%s: sample %d is %+v, want %+v", test.name, i, got[i], test.want[i])
 			}
 		}
