@@ -1,0 +1,111 @@
+package fio
+
+import (
+	"regexp"
+	"strings"
+	"syscall"
+)
+
+// complaint is something that fio says and that decides what went wrong.
+type complaint struct {
+	pattern *regexp.Regexp
+	failure Failure
+	// certain complaints are failures whatever the exit status says: fio counts a job that
+	// was killed, or never started, as one that ended well.
+	certain bool
+}
+
+// complaints, the most telling first. The texts are those of fio 3.33 and of 2026-08.
+var complaints = []complaint{
+	{regexp.MustCompile(`got signal=(4|6|7|8|11)\b`), FailureCrashed, true},
+	{regexp.MustCompile(`got signal=[0-9]+`), FailureKilled, true},
+	{regexp.MustCompile(`pid=[0-9]+ disappeared`), FailureKilled, true},
+	{regexp.MustCompile(`appears to be stuck\. Doing forceful exit`), FailureStuck, true},
+	{regexp.MustCompile(`job startup hung`), FailureStuck, true},
+	{regexp.MustCompile(`file creation disallowed by allow_file_create=0`), FailureNoSuchFile, true},
+	{regexp.MustCompile(`does not (seem to )?support direct( IO|=1)`), FailureDirect, true},
+	{regexp.MustCompile(`first direct IO errored\. File system may not support direct`), FailureDirect, false},
+	{regexp.MustCompile(`engine \S* not loadable|failed to load engine|IO engine \S* not found`), FailureBadEngine, true},
+	{regexp.MustCompile(`Bad option <|failed parsing |option <.*> outside of|job \S+ dropped`), FailureBadOption, true},
+	{regexp.MustCompile(`is mutually exclusive|mutually exclusive|requires a runtime|size too small|blocksize is larger than`), FailureBadOption, true},
+	{regexp.MustCompile(`you need to specify (size|valid offset)=`), FailureBadOption, true},
+	{regexp.MustCompile(`No job\(s\) defined`), FailureBadOption, true},
+	{regexp.MustCompile(`io_queue_init|io_setup|func=io_queue`), FailureEngineBlocked, false},
+	{regexp.MustCompile(`failed allocating random map|realloc OOM|smalloc pool exhausted|error=Cannot allocate memory`), FailureMemory, true},
+	{regexp.MustCompile(`jobs? failed to start`), FailureOther, true},
+	{regexp.MustCompile(`end_fsync failed for file`), FailureIO, true},
+}
+
+// ofText finds what fio complained about; ok is false when nothing is known. Only certain
+// complaints count when certain is set.
+func ofText(text string, certain bool) (failure Failure, line string, ok bool) {
+	for _, known := range complaints {
+		if certain && !known.certain {
+			continue
+		}
+		for line := range strings.Lines(text) {
+			if known.pattern.MatchString(line) {
+				return known.failure, strings.TrimSpace(line), true
+			}
+		}
+	}
+	return "", "", false
+}
+
+// ofErrno tells what an errno of a job means.
+func ofErrno(errno syscall.Errno) Failure {
+	switch errno {
+	case syscall.ENOSPC:
+		return FailureNoSpace
+	case syscall.EDQUOT:
+		return FailureQuota
+	case syscall.EROFS:
+		return FailureReadOnly
+	case syscall.ENOENT:
+		return FailureNoSuchFile
+	case syscall.ENOTDIR:
+		return FailureNotADirectory
+	case syscall.EISDIR:
+		return FailureIsADirectory
+	case syscall.EACCES, syscall.EPERM:
+		return FailurePermission
+	case syscall.ENFILE, syscall.EMFILE:
+		return FailureTooManyFiles
+	case syscall.ENOMEM:
+		return FailureMemory
+	case syscall.ENOSYS:
+		return FailureEngineBlocked
+	case syscall.EIO, syscall.EREMOTEIO, syscall.ESTALE, syscall.ETIMEDOUT, syscall.ENXIO, syscall.ENODEV,
+		syscall.ENOTCONN, syscall.EHOSTDOWN, syscall.EHOSTUNREACH, syscall.ECONNRESET, syscall.EILSEQ:
+		return FailureIO
+	}
+	return FailureOther
+}
+
+// inWords says a failure in the words of somebody who has never read fio's source.
+var inWords = map[Failure]string{
+	FailureNoSpace:       "the volume is full: make it larger, or datasetSize smaller",
+	FailureQuota:         "a quota on the volume is used up: raise it, or make datasetSize smaller",
+	FailureReadOnly:      "the volume is mounted read-only, so nothing can be written",
+	FailureNoSuchFile:    "a data file is not there: run a prepare phase with the same workload first",
+	FailureNotADirectory: "a part of the path to the data is a file and not a directory",
+	FailureIsADirectory:  "where a data file should be there is a directory",
+	FailurePermission:    "the file system refused access: check the user of the pod and the rights on the volume",
+	FailureBadOption:     "fio does not accept an option of the workload",
+	FailureBadEngine:     "this fio does not have the I/O engine of the workload",
+	FailureEngineBlocked: "the kernel or the container's seccomp profile refuses the I/O engine: use libaio or psync; " +
+		"for libaio check that fs.aio-max-nr of the node covers jobs x queueDepth of all its clients",
+	FailureDirect: "the file system does not take direct I/O of this size: " +
+		"make blockSize a multiple of the sector size, or set direct to false",
+	FailureIO:            "the storage reported an error",
+	FailureTooManyFiles:  "too many open files: use fewer jobs or files, or set openfiles",
+	FailureMemory:        "not enough memory: raise the client's limit, or use fewer jobs, a smaller queueDepth or blockSize",
+	FailureKilled:        "it was killed from outside; when nobody did that, it was probably out of memory",
+	FailureCrashed:       "it died of a fault of its own",
+	FailureStuck:         "a job did not end; the storage may be hanging",
+	FailureNoOutput:      "it printed no result",
+	FailureTruncated:     "its output is incomplete",
+	FailureInvalidOutput: "its output is contradictory",
+	FailureNoIO:          "it ended without an error but did no I/O at all",
+	FailureOther:         "it failed",
+}

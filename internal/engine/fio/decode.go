@@ -1,0 +1,156 @@
+package fio
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// ErrNotFio is wrapped by Decode when the JSON is no output of fio at all.
+var ErrNotFio = errors.New("not the JSON output of fio")
+
+// ErrNoResult is wrapped by Decode when fio printed a document without anything measured.
+var ErrNoResult = errors.New("fio printed no result")
+
+var versionPattern = regexp.MustCompile(`^fio-[3-9]\.[0-9]{1,4}([-.+][0-9A-Za-z.+-]{1,80})?$`)
+
+// Decode reads one JSON object of fio. Whatever is missing, out of range, given twice or in
+// disagreement with what was computed from it is an error.
+func Decode(raw []byte) (*Document, error) {
+	root, err := parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	version := root.member("fio version")
+	if version == nil || version.kind != '"' {
+		return nil, fmt.Errorf("%w: it has no \"fio version\"", ErrNotFio)
+	}
+	if !versionPattern.MatchString(version.text) {
+		return nil, fmt.Errorf("%w: version %q; fio 3 is needed", ErrNotFio, clip(version.text))
+	}
+	document := &Document{Version: version.text, Length: len(raw)}
+	if stamp := root.member("timestamp_ms"); stamp != nil {
+		if document.TimestampMilliseconds, err = stamp.signed(); err != nil {
+			return nil, fmt.Errorf("timestamp_ms %w", err)
+		}
+		if document.TimestampMilliseconds < 0 {
+			return nil, fmt.Errorf("timestamp_ms %w", errNegative)
+		}
+	}
+	jobs := root.member("jobs")
+	if stats := root.member("client_stats"); stats != nil {
+		if jobs != nil {
+			return nil, fmt.Errorf("%w: both jobs and client_stats", ErrNotFio)
+		}
+		jobs, document.ClientServer = stats, true
+	}
+	if jobs == nil || jobs.kind != '[' {
+		return nil, fmt.Errorf("%w: it has no list of jobs", ErrNotFio)
+	}
+	for i, item := range jobs.items {
+		if document.ClientServer && isClientSum(item, len(jobs.items)) {
+			continue
+		}
+		job, racy, err := decodeJob(item)
+		if err != nil {
+			return nil, fmt.Errorf("jobs[%d] (%s): %w", i, clip(job.Name), err)
+		}
+		if racy != nil && document.Racy == nil {
+			document.Racy = fmt.Errorf("jobs[%d] (%s): %w", i, clip(job.Name), racy)
+		}
+		document.Jobs = append(document.Jobs, job)
+	}
+	if len(document.Jobs) == 0 {
+		return nil, fmt.Errorf("%w: its list of jobs is empty", ErrNoResult)
+	}
+	return document, nil
+}
+
+// isClientSum tells the entry of client/server mode that is the sum of the others.
+func isClientSum(item *value, entries int) bool {
+	name := item.member("jobname")
+	return entries > 1 && name != nil && name.text == "All clients"
+}
+
+// decoder reads members of one object and keeps the first error.
+type decoder struct {
+	object *value
+	where  string
+	err    error
+}
+
+func (d *decoder) fail(name string, err error) {
+	if err != nil && d.err == nil {
+		d.err = fmt.Errorf("%s%s %w", d.where, name, err)
+	}
+}
+
+func (d *decoder) unsigned(name string) uint64 {
+	number, err := d.object.member(name).unsigned()
+	d.fail(name, err)
+	return number
+}
+
+func (d *decoder) signed(name string) int64 {
+	number, err := d.object.member(name).signed()
+	d.fail(name, err)
+	return number
+}
+
+func (d *decoder) float(name string) float64 {
+	number, err := d.object.member(name).float()
+	if err == nil && number < 0 {
+		err = fmt.Errorf("%w: %v", errNegative, number)
+	}
+	d.fail(name, err)
+	return number
+}
+
+func decodeJob(item *value) (job Job, racy, err error) {
+	if item.kind != '{' {
+		return job, nil, errors.New("it is not an object")
+	}
+	if name := item.member("jobname"); name != nil {
+		job.Name = name.text
+	}
+	if host := item.member("hostname"); host != nil {
+		job.Host = host.text
+	}
+	d := &decoder{object: item}
+	job.Group = d.signed("groupid")
+	errno := d.unsigned("error")
+	if errno > math.MaxInt32 {
+		d.fail("error", errInteger)
+	}
+	job.Errno = int(errno & math.MaxInt32)
+	job.JobRuntimeMilliseconds = d.unsigned("job_runtime")
+	job.UserCPUPercent = d.float("usr_cpu")
+	job.SystemCPUPercent = d.float("sys_cpu")
+	if item.member("elapsed") != nil {
+		job.ElapsedSeconds = d.unsigned("elapsed")
+	}
+	if item.member("total_err") != nil {
+		job.Continued = true
+		job.TotalErrors = d.unsigned("total_err")
+	}
+	if d.err != nil {
+		return job, nil, d.err
+	}
+	if item.member("mixed") != nil && item.member("read") == nil {
+		return job, nil, errors.New("read and write are reported as one (unified_rw_reporting=mixed): run it without that option")
+	}
+	for operation, name := range directions {
+		direction, flaw, err := decodeDirection(item.member(name), measure.Operation(operation))
+		if err != nil {
+			return job, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if flaw != nil && racy == nil {
+			racy = fmt.Errorf("%s: %w", name, flaw)
+		}
+		job.Operations[operation] = direction
+	}
+	return job, racy, nil
+}

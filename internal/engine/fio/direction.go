@@ -1,0 +1,207 @@
+package fio
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// decodeDirection reads "read", "write", "trim" or "sync". racy says what disagrees in a way
+// that the dump of a running fio can.
+func decodeDirection(object *value, operation measure.Operation) (result JobOperation, racy, err error) {
+	if object == nil || object.kind != '{' {
+		if operation == measure.Sync && object == nil {
+			return result, nil, nil // fio before 3.6 has none
+		}
+		return result, nil, errMissing
+	}
+	d := &decoder{object: object}
+	result.Operations = d.unsigned("total_ios")
+	if operation == measure.Sync {
+		result.Total, racy = d.latency("lat_ns")
+		return result, racy, d.err
+	}
+	result.Bytes = d.unsigned("io_bytes")
+	result.RuntimeMilliseconds = d.signed("runtime")
+	result.ShortOperations = d.unsigned("short_ios")
+	result.DroppedOperations = d.unsigned("drop_ios")
+	var flaws [2]error
+	result.Total, flaws[0] = d.latency("lat_ns")
+	result.Completion, flaws[1] = d.latency("clat_ns")
+	submission, _ := d.latency("slat_ns")
+	result.SubmissionCount = submission.Count
+	if slat := object.member("slat_ns"); d.err == nil && submission.Count > 0 {
+		result.SubmissionMeanNanoseconds, _ = slat.member("mean").float()
+	}
+	if d.err == nil {
+		d.err = checkTotals(object, &result)
+	}
+	if d.err == nil {
+		d.err = checkRates(object, &result)
+	}
+	racy = flaws[0]
+	if racy == nil {
+		racy = flaws[1]
+	}
+	return result, racy, d.err
+}
+
+// checkTotals compares io_bytes with what fio computed from it: a digit that got lost or
+// changed shows. fio copies all figures before it prints, so they agree even while it runs.
+func checkTotals(object *value, result *JobOperation) error {
+	d := &decoder{object: object}
+	kibibytes := d.unsigned("io_kbytes")
+	perSecond := d.signed("bw_bytes")
+	perSecondKibibytes := d.signed("bw")
+	if d.err != nil {
+		return d.err
+	}
+	if kibibytes != result.Bytes>>10 {
+		return fmt.Errorf("io_kbytes is %d but io_bytes is %d", kibibytes, result.Bytes)
+	}
+	if result.RuntimeMilliseconds < 0 {
+		return nil // it was computed from the unsigned number; nobody reads it
+	}
+	// fio computes it in 64 bits that may overflow.
+	var expected int64
+	if result.RuntimeMilliseconds > 0 {
+		expected = int64(1000 * result.Bytes / uint64(result.RuntimeMilliseconds)) // #nosec G115 -- as fio prints it
+	}
+	if perSecond != expected {
+		return fmt.Errorf("bw_bytes is %d, but io_bytes %d in %d ms of runtime make %d",
+			perSecond, result.Bytes, result.RuntimeMilliseconds, expected)
+	}
+	if perSecondKibibytes != expected/1024 {
+		return fmt.Errorf("bw is %d KiB/s but bw_bytes is %d B/s", perSecondKibibytes, perSecond)
+	}
+	return nil
+}
+
+// checkRates does the same for total_ios and iops.
+func checkRates(object *value, result *JobOperation) error {
+	rate, err := object.member("iops").float()
+	if err != nil {
+		return fmt.Errorf("iops %w", err)
+	}
+	if result.RuntimeMilliseconds < 0 {
+		return nil
+	}
+	var expected float64
+	if result.RuntimeMilliseconds > 0 {
+		expected = 1000 * float64(result.Operations) / float64(result.RuntimeMilliseconds)
+	}
+	if math.Abs(rate-expected) > 2e-6+expected*1e-12 {
+		return fmt.Errorf("iops is %v, but total_ios %d in %d ms of runtime make %v",
+			rate, result.Operations, result.RuntimeMilliseconds, expected)
+	}
+	return nil
+}
+
+// latency reads one latency object.
+func (d *decoder) latency(name string) (latency measure.Latency, racy error) {
+	object := d.object.member(name)
+	if object == nil || object.kind != '{' {
+		d.fail(name, errMissing)
+		return latency, nil
+	}
+	inner := &decoder{object: object, where: name + "."}
+	count := inner.unsigned("N")
+	least := inner.unsigned("min")
+	most := inner.unsigned("max")
+	mean := inner.float("mean")
+	bins := inner.bins()
+	if inner.err != nil {
+		if d.err == nil {
+			d.err = inner.err
+		}
+		return latency, nil
+	}
+	if count == 0 && bins.Count() == 0 && (least != 0 || most != 0 || mean != 0) {
+		d.fail(name, errors.New("has N 0 but a min, max or mean"))
+		return latency, nil
+	}
+	latency, err := measure.LatencyFromMean(bins, count, mean, least, most)
+	d.fail(name, err)
+	if bins.Count() == 0 {
+		if object.member("bins") != nil && count > 0 {
+			d.fail(name, fmt.Errorf("has N %d but empty bins", count))
+		}
+		return latency, nil
+	}
+	if bins.Count() != count {
+		return latency, fmt.Errorf("%s: N is %d but the bins count %d", name, count, bins.Count())
+	}
+	return latency, checkPercentiles(name, object.member("percentile"), &bins)
+}
+
+// bins reads the histogram; it is empty when there is none.
+func (d *decoder) bins() measure.Histogram {
+	object := d.object.member("bins")
+	if object == nil {
+		return measure.Histogram{}
+	}
+	if object.kind != '{' {
+		d.fail("bins", errors.New("is not an object"))
+		return measure.Histogram{}
+	}
+	histogram, err := measure.HistogramOf(func(yield func(uint64, uint64) bool) {
+		for key, counted := range object.members {
+			nanoseconds, err := strconv.ParseUint(key, 10, 64)
+			if err != nil || strconv.FormatUint(nanoseconds, 10) != key {
+				d.fail("bins", fmt.Errorf("has a key that is no number of nanoseconds: %q", clip(key)))
+				return
+			}
+			n, err := counted.unsigned()
+			if err == nil && n == 0 {
+				err = errors.New("is 0")
+			}
+			if err != nil {
+				d.fail("bins["+key+"]", err)
+				return
+			}
+			if !yield(nanoseconds, n) {
+				return
+			}
+		}
+	})
+	d.fail("bins", err)
+	return histogram
+}
+
+// checkPercentiles compares the printed percentiles with the bins: the sample whose rank is p
+// percent of all must lie in the printed bin. Where p percent of all is a whole number, fio's
+// rounding decides between that sample and the next, and either is right.
+func checkPercentiles(name string, object *value, bins *measure.Histogram) error {
+	if object == nil {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(object.members)) {
+		printed, err := object.members[key].unsigned()
+		if err != nil {
+			return fmt.Errorf("%s.percentile[%q] %w", name, clip(key), err)
+		}
+		p, err := strconv.ParseFloat(key, 64)
+		if err != nil || !(p > 0 && p <= 100) {
+			return fmt.Errorf("%s.percentile[%q] %w", name, clip(key), errNumber)
+		}
+		var below, upTo uint64
+		for nanoseconds, n := range bins.Bins() {
+			below, upTo = upTo, upTo+n
+			if nanoseconds == printed {
+				break
+			}
+			below = upTo
+		}
+		rank := p / 100 * float64(bins.Count())
+		slack := 1e-9 + rank*1e-12
+		if float64(upTo) < math.Ceil(rank-slack) || float64(below) >= math.Ceil(rank+slack) {
+			return fmt.Errorf("%s: fio printed %d ns as percentile %s, which the bins contradict", name, printed, key)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package fio
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// Exit is how the process of fio ended.
+type Exit struct {
+	// Code is its exit code, meaningless when Signal is set.
+	Code int
+	// Signal that killed it; 0 for none.
+	Signal syscall.Signal
+}
+
+// stoppedCode is fio's exit code after SIGINT and SIGTERM (and of 128 failed jobs).
+const stoppedCode = 128
+
+// Expectation is what a complete run must have done. The zero value expects nothing.
+type Expectation struct {
+	// MeasuredMilliseconds is the runtime of a time-bound job, after a warm-up.
+	MeasuredMilliseconds int64
+	WarmUpMilliseconds   int64
+	// MaxOutstanding operations at any time.
+	MaxOutstanding uint64
+	// WrittenBytes that a job bound by work, such as that of prepare, must have written.
+	WrittenBytes uint64
+}
+
+// Result is the end of a step.
+type Result struct {
+	Outcome Outcome
+	// Failure is set when the outcome is Failed, and Message says it in words, with fio's own
+	// reason in them. Message is also set for Stopped.
+	Failure Failure
+	Message string
+	// Snapshot is what was measured. Of a failed step it is what the last readable document
+	// said, for diagnosis only; nil when there was none.
+	Snapshot *Snapshot
+	Warnings []Warning
+	// ToolMessages are fio's own words from both outputs, clipped.
+	ToolMessages string
+}
+
+// Final judges a run by all that there is: its output, how the process ended, and its
+// standard error. None alone is enough: the exit code counts failed jobs modulo 256 and
+// misses killed ones, it is 128 after a stop that lost nothing, and a run without a single
+// document can leave 0.
+//
+// The outcome is Complete or Stopped only if the last document is the final one, is
+// consistent, and no other sign contradicts it.
+func Final(output Output, exit Exit, stderr string, expected Expectation) Result {
+	result := Result{ToolMessages: joinLines(clipLines(stderr), output.Noise)}
+	j := judge{output: output, exit: exit, said: joinLines(stderr, output.Noise), expected: expected, result: &result}
+	if output.Last != nil {
+		snapshot, err := output.Last.Snapshot()
+		if err != nil {
+			j.fail(FailureInvalidOutput, err.Error())
+			return result
+		}
+		result.Snapshot = &snapshot
+	}
+	for _, check := range []func() bool{
+		j.killed, j.jobErrors, j.complaints, j.noDocument, j.notFinal, j.exitCode, j.nothingDone, j.incomplete,
+	} {
+		if check() {
+			return result
+		}
+	}
+	result.Outcome = Complete
+	if exit.Code == stoppedCode {
+		result.Outcome = Stopped
+		result.Message = "fio was stopped; what it had measured counts"
+		if expected.WarmUpMilliseconds > 0 && !result.Snapshot.measured() {
+			// fio prints what the ramp did, and would forget it at the ramp's end.
+			result.Message = "fio was stopped in its warm-up: nothing was measured"
+			result.Snapshot.Operations = [measure.NumOperations]OperationTotal{}
+		}
+	}
+	j.warn()
+	return result
+}
+
+// judge holds what is known while it is judged. Each check returns true when it decided.
+type judge struct {
+	output   Output
+	exit     Exit
+	said     string
+	expected Expectation
+	result   *Result
+}
+
+func (j *judge) fail(failure Failure, reason string) bool {
+	j.result.Outcome, j.result.Failure = Failed, failure
+	j.result.Message = "fio: " + inWords[failure]
+	if reason = strings.TrimPrefix(strings.TrimSpace(reason), "fio: "); reason != "" {
+		j.result.Message += " (" + reason + ")"
+	}
+	return true
+}
+
+func (j *judge) killed() bool {
+	if j.exit.Signal == 0 {
+		return false
+	}
+	reason := fmt.Sprintf("signal %d, %v", int(j.exit.Signal), j.exit.Signal)
+	switch j.exit.Signal {
+	case syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGABRT, syscall.SIGFPE, syscall.SIGILL, syscall.SIGSYS:
+		return j.fail(FailureCrashed, reason)
+	}
+	return j.fail(FailureKilled, reason)
+}
+
+// jobErrors looks at jobs[].error. An error on which fio went on is no failure.
+func (j *judge) jobErrors() bool {
+	if j.result.Snapshot == nil {
+		return false
+	}
+	for _, failed := range j.result.Snapshot.Errors {
+		if failed.Continued && (j.exit.Code == 0 || j.exit.Code == stoppedCode) {
+			continue
+		}
+		failure, line, known := ofText(j.said, false)
+		byErrno := ofErrno(syscall.Errno(failed.Errno))
+		if !known || byErrno != FailureOther && failed.Errno != int(syscall.EPERM) && failed.Errno != int(syscall.ENOSYS) {
+			failure, line = byErrno, firstComplaint(j.said)
+		}
+		return j.fail(failure, joinReasons(failed.String(), strings.TrimPrefix(line, "fio: ")))
+	}
+	return false
+}
+
+// complaints looks for words of fio that mean failure whatever the exit code is.
+func (j *judge) complaints() bool {
+	failure, line, ok := ofText(j.said, true)
+	return ok && j.fail(failure, line)
+}
+
+func (j *judge) noDocument() bool {
+	switch {
+	case j.output.Last != nil:
+		return false
+	case j.output.Partial:
+		return j.fail(FailureTruncated, fmt.Sprintf("it ends inside of a document after %d bytes, exit code %d", j.output.Bytes, j.exit.Code))
+	case len(j.output.Damaged) > 0:
+		return j.fail(FailureInvalidOutput, j.output.Damaged[0].String())
+	}
+	reason := fmt.Sprintf("exit code %d", j.exit.Code)
+	return j.fail(FailureNoOutput, joinReasons(firstComplaint(j.said), reason))
+}
+
+// notFinal tells a last readable document that may be a mere dump on the way.
+func (j *judge) notFinal() bool {
+	switch {
+	case j.output.Partial:
+		return j.fail(FailureTruncated, "it ends inside of a document")
+	case j.output.DamagedAfterLast:
+		last := j.output.Damaged[len(j.output.Damaged)-1]
+		return j.fail(FailureInvalidOutput, "after the last readable document there is an unreadable one, "+last.String())
+	case foreign(j.output.NoiseAfterLast):
+		return j.fail(FailureInvalidOutput, "something else follows the last document: "+clip(j.output.NoiseAfterLast))
+	case j.output.Last.Racy != nil:
+		return j.fail(FailureInvalidOutput, j.output.Last.Racy.Error())
+	}
+	return false
+}
+
+// foreign tells text that fio does not print after its result: anything but the words with
+// which it answers a second signal.
+func foreign(text string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, expectedMessages[0]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (j *judge) exitCode() bool {
+	if j.exit.Code == 0 || j.exit.Code == stoppedCode {
+		return false
+	}
+	failure, line, ok := ofText(j.said, false)
+	if !ok {
+		failure, line = FailureOther, firstComplaint(j.said)
+	}
+	return j.fail(failure, joinReasons(line, fmt.Sprintf("exit code %d", j.exit.Code)))
+}
+
+func (j *judge) nothingDone() bool {
+	if j.result.Snapshot.did() || j.exit.Code == stoppedCode {
+		return false
+	}
+	return j.fail(FailureNoIO, firstComplaint(j.said))
+}
+
+// incomplete tells a run that ended well but too early.
+func (j *judge) incomplete() bool {
+	if j.exit.Code == stoppedCode {
+		return false
+	}
+	if j.expected.MeasuredMilliseconds > 0 && !j.result.Snapshot.measured() {
+		return j.fail(FailureTruncated, "it ended in its warm-up, so nothing was measured")
+	}
+	var longest int64
+	negative := false
+	for i := range j.output.Last.Jobs {
+		for _, operation := range j.output.Last.Jobs[i].Operations {
+			longest = max(longest, operation.RuntimeMilliseconds)
+			negative = negative || operation.RuntimeMilliseconds < 0
+		}
+	}
+	// fio's runtime lacks the time before the ramp's end that a dump counted; then only the
+	// sum over the jobs is left to judge by, which is at least that of one.
+	reached := max(longest, int64(min(j.result.Snapshot.JobRuntimeMilliseconds, 1<<62))) // #nosec G115 -- bounded
+	if wanted := j.expected.MeasuredMilliseconds; wanted > 0 && reached < wanted-wanted/50-10 {
+		return j.fail(FailureTruncated, fmt.Sprintf("it ran for %d ms of %d ms", reached, wanted))
+	}
+	if written := j.result.Snapshot.Operations[measure.Write].Bytes; written < j.expected.WrittenBytes {
+		return j.fail(FailureTruncated, fmt.Sprintf("it wrote %d of %d bytes", written, j.expected.WrittenBytes))
+	}
+	if negative || longest < j.expected.MeasuredMilliseconds-j.expected.MeasuredMilliseconds/50-10 {
+		j.add(WarnRuntimeWrong, fmt.Sprintf("fio reports a runtime of %d ms; use the samples' own times", longest))
+	}
+	return false
+}

@@ -1,0 +1,110 @@
+package fio
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+func (j *judge) add(kind WarningKind, message string) {
+	j.result.Warnings = append(j.result.Warnings, Warning{Kind: kind, Message: message})
+}
+
+// warn says what a reader of a good result has to know.
+func (j *judge) warn() {
+	for _, failed := range j.result.Snapshot.Errors {
+		j.add(WarnToolErrors, failed.String())
+	}
+	for _, damage := range j.output.Damaged {
+		j.add(WarnDamagedOutput, "an unreadable part of fio's output was passed over "+damage.String())
+	}
+	for i := range j.result.Snapshot.Operations {
+		j.warnOf(measure.Operation(i), &j.result.Snapshot.Operations[i])
+	}
+	if message := unknownMessages(j.said); message != "" {
+		j.add(WarnToolMessages, message)
+	}
+}
+
+func (j *judge) warnOf(operation measure.Operation, total *OperationTotal) {
+	if !total.HasBins() {
+		j.add(WarnNoBins, fmt.Sprintf("%v: fio printed no histogram of its latency, so there are no percentiles: "+
+			"use --output-format=json+ and lat_percentiles=1", operation))
+	}
+	if total.ShortOperations > 0 {
+		j.add(WarnShortOperations, fmt.Sprintf("%v: %d operations moved fewer bytes than asked for", operation, total.ShortOperations))
+	}
+	apart := max(total.Operations, total.Total.Count) - min(total.Operations, total.Total.Count)
+	if j.expected.MaxOutstanding > 0 && apart > j.expected.MaxOutstanding+j.expected.MaxOutstanding/10 {
+		j.add(WarnCountsDisagree, fmt.Sprintf("%v: fio issued %d operations but timed %d, with at most %d outstanding",
+			operation, total.Operations, total.Total.Count, j.expected.MaxOutstanding))
+	}
+}
+
+// expectedMessages are said by every fio that is told to stop.
+var expectedMessages = []string{"fio: terminating on signal ", "fio: terminating on timeout"}
+
+// unknownMessages gives the lines that are not expected, at most three.
+func unknownMessages(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		expected := line == ""
+		for _, prefix := range expectedMessages {
+			expected = expected || strings.HasPrefix(line, prefix)
+		}
+		if !expected {
+			lines = append(lines, clip(line))
+		}
+	}
+	if len(lines) > 3 {
+		lines = append(lines[:3], fmt.Sprintf("and %d more lines", len(lines)-3))
+	}
+	return strings.Join(lines, "; ")
+}
+
+// firstComplaint gives the first line that is worth a user's time.
+func firstComplaint(text string) string {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "fio: ") && !strings.HasPrefix(line, expectedMessages[0]) {
+			return longClip(strings.TrimPrefix(line, "fio: "))
+		}
+	}
+	return ""
+}
+
+func joinReasons(reasons ...string) string {
+	var kept []string
+	for _, reason := range reasons {
+		if reason != "" {
+			kept = append(kept, reason)
+		}
+	}
+	return strings.Join(kept, "; ")
+}
+
+func joinLines(texts ...string) string {
+	var kept []string
+	for _, text := range texts {
+		if text = strings.TrimSpace(text); text != "" {
+			kept = append(kept, text)
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+func clipLines(text string) string {
+	var clipped clippedText
+	clipped.add([]byte(text))
+	return clipped.String()
+}
+
+func longClip(text string) string {
+	const longest = 300
+	if len(text) > longest {
+		return strings.ToValidUTF8(text[:longest], "?") + "..."
+	}
+	return text
+}

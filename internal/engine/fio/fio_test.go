@@ -1,0 +1,166 @@
+package fio
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// liveFio is a real fio that a test started.
+type liveFio struct {
+	command *exec.Cmd
+	stream  *Stream
+	stderr  bytes.Buffer
+	done    chan error
+	// documents is written while fio runs and may be read after wait.
+	documents []*Document
+}
+
+// startFio feeds a job to a real fio in a directory, as the agent does.
+func startFio(t *testing.T, directory, job string, arguments ...string) *liveFio {
+	t.Helper()
+	path, err := exec.LookPath("fio")
+	if err != nil {
+		t.Skip("fio is not installed")
+	}
+	if len(arguments) == 0 {
+		arguments = Arguments(time.Second)
+	}
+	live := &liveFio{command: exec.CommandContext(t.Context(), path, arguments...), stream: &Stream{}, done: make(chan error, 1)}
+	live.command.Dir = directory
+	live.command.Stdin = strings.NewReader(job)
+	live.command.Stderr = &live.stderr
+	live.command.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
+	live.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	live.command.Cancel = func() error { return syscall.Kill(-live.command.Process.Pid, syscall.SIGKILL) }
+	stdout, err := live.command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := live.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		chunk := make([]byte, 32<<10)
+		for {
+			n, err := stdout.Read(chunk)
+			_, _ = live.stream.Write(chunk[:n])
+			live.documents = append(live.documents, live.stream.Documents()...)
+			if err != nil {
+				live.done <- live.command.Wait()
+				return
+			}
+		}
+	}()
+	return live
+}
+
+// wait returns when fio has ended and gives how.
+func (l *liveFio) wait(t *testing.T) (Output, Exit) {
+	t.Helper()
+	err := <-l.done
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	return l.stream.Close(), exitOf(l.command.ProcessState)
+}
+
+func exitOf(state *os.ProcessState) Exit {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return Exit{Signal: status.Signal()}
+	}
+	return Exit{Code: state.ExitCode()}
+}
+
+// jobProcesses gives the processes that fio forked.
+func (l *liveFio) jobProcesses(t *testing.T) []int {
+	t.Helper()
+	pid := l.command.Process.Pid
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var children []int
+	for _, field := range strings.Fields(string(text)) {
+		child, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		children = append(children, child)
+	}
+	return children
+}
+
+// recording is a run of testdata/runs.
+type recording struct {
+	name   string
+	stdout []byte
+	stderr string
+	exit   Exit
+}
+
+func recordings(tb testing.TB) []recording {
+	tb.Helper()
+	paths, err := filepath.Glob("testdata/runs/*.stdout")
+	if err != nil || len(paths) == 0 {
+		tb.Fatalf("no recorded runs: %v", err)
+	}
+	var all []recording
+	for _, path := range paths {
+		all = append(all, readRecording(tb, strings.TrimSuffix(filepath.Base(path), ".stdout")))
+	}
+	return all
+}
+
+func readRecording(tb testing.TB, name string) recording {
+	tb.Helper()
+	read := func(extension string) []byte {
+		content, err := os.ReadFile(filepath.Join("testdata/runs", name+extension))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return content
+	}
+	code, err := strconv.Atoi(strings.TrimSpace(string(read(".exit"))))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	exit := Exit{Code: code}
+	if code > stoppedCode {
+		exit = Exit{Signal: syscall.Signal(code - stoppedCode)} // the shell's way to tell a signal
+	}
+	return recording{name: name, stdout: read(".stdout"), stderr: string(read(".stderr")), exit: exit}
+}
+
+// golden compares text with a file of testdata, or writes it with -update.
+func golden(t *testing.T, path, text string) {
+	t.Helper()
+	path = filepath.Join("testdata", path)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (run with -update to make it)", err)
+	}
+	if text != string(want) {
+		t.Errorf("%s differs; -update writes it anew\ngot:\n%s\nwant:\n%s", path, text, want)
+	}
+}

@@ -1,0 +1,241 @@
+package fio
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// value is a JSON value. encoding/json is not used for the objects because it takes the last
+// of two equal keys, ignores what is missing, and matches keys in any case: all three would
+// let a damaged document pass.
+type value struct {
+	kind    byte // '{' '[' '"' or 0 for a scalar
+	text    string
+	members map[string]*value
+	items   []*value
+}
+
+// parse reads one JSON object and nothing after it.
+func parse(raw []byte) (*value, error) {
+	p := parser{raw: raw}
+	p.space()
+	if p.peek() != '{' {
+		return nil, errSyntax
+	}
+	root, err := p.value(0)
+	if err != nil {
+		return nil, err
+	}
+	p.space()
+	if p.at != len(raw) {
+		return nil, fmt.Errorf("%w: something follows the object", errSyntax)
+	}
+	return root, nil
+}
+
+type parser struct {
+	raw []byte
+	at  int
+	// options marks the lists of a job's options, in which fio repeats those that it was
+	// given twice. Nothing is read from them.
+	options bool
+}
+
+func (p *parser) peek() byte {
+	if p.at < len(p.raw) {
+		return p.raw[p.at]
+	}
+	return 0
+}
+
+func (p *parser) space() {
+	for p.at < len(p.raw) {
+		switch p.raw[p.at] {
+		case ' ', '\n', '\t', '\r':
+			p.at++
+		default:
+			return
+		}
+	}
+}
+
+// take skips space and consumes c if it comes next.
+func (p *parser) take(c byte) bool {
+	p.space()
+	if p.peek() != c {
+		return false
+	}
+	p.at++
+	return true
+}
+
+func (p *parser) value(depth int) (*value, error) {
+	if depth > maxDepth {
+		return nil, errTooDeep
+	}
+	p.space()
+	switch p.peek() {
+	case '{':
+		return p.object(depth)
+	case '[':
+		return p.array(depth)
+	case '"':
+		text, err := p.string()
+		return &value{kind: '"', text: text}, err
+	}
+	start := p.at
+	for isScalar(p.peek()) {
+		p.at++
+	}
+	if p.at == start {
+		return nil, errSyntax
+	}
+	return &value{text: string(p.raw[start:p.at])}, nil
+}
+
+func (p *parser) object(depth int) (*value, error) {
+	p.at++
+	object := &value{kind: '{', members: map[string]*value{}}
+	if p.take('}') {
+		return object, nil
+	}
+	for {
+		p.space()
+		key, err := p.string()
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := object.members[key]; twice && !p.options {
+			return nil, fmt.Errorf("the key %q is given twice", clip(key))
+		}
+		if !p.take(':') {
+			return nil, errSyntax
+		}
+		inner := *p
+		inner.options = key == "global options" || key == "job options"
+		if object.members[key], err = inner.value(depth + 1); err != nil {
+			return nil, err
+		}
+		p.at = inner.at
+		if p.take('}') {
+			return object, nil
+		}
+		if !p.take(',') {
+			return nil, errSyntax
+		}
+	}
+}
+
+func (p *parser) array(depth int) (*value, error) {
+	p.at++
+	array := &value{kind: '['}
+	if p.take(']') {
+		return array, nil
+	}
+	for {
+		item, err := p.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		array.items = append(array.items, item)
+		if p.take(']') {
+			return array, nil
+		}
+		if !p.take(',') {
+			return nil, errSyntax
+		}
+	}
+}
+
+func (p *parser) string() (string, error) {
+	if p.peek() != '"' {
+		return "", errSyntax
+	}
+	start, escaped := p.at, false
+	for p.at++; p.at < len(p.raw); p.at++ {
+		switch c := p.raw[p.at]; {
+		case c == '\\':
+			escaped = true
+			p.at++
+		case c == '"':
+			p.at++
+			if !escaped {
+				return string(p.raw[start+1 : p.at-1]), nil
+			}
+			var text string
+			if json.Unmarshal(p.raw[start:p.at], &text) != nil {
+				return "", fmt.Errorf("%w: a bad escape in a string", errSyntax)
+			}
+			return text, nil
+		case c < ' ':
+			return "", errSyntax
+		}
+	}
+	return "", errSyntax
+}
+
+// The reasons for which a figure is refused.
+var (
+	errMissing  = errors.New("is missing")
+	errNegative = errors.New("is negative")
+	errNumber   = errors.New("is not a number")
+	errInteger  = errors.New("is not an integer of 64 bits")
+)
+
+// member gives a member of an object, or nil.
+func (v *value) member(name string) *value {
+	if v == nil || v.kind != '{' {
+		return nil
+	}
+	return v.members[name]
+}
+
+// signed gives an integer. fio prints unsigned counters with a sign, so one over 2^63 comes
+// out negative.
+func (v *value) signed() (int64, error) {
+	if v == nil {
+		return 0, errMissing
+	}
+	if v.kind != 0 {
+		return 0, errNumber
+	}
+	number, err := strconv.ParseInt(v.text, 10, 64)
+	if err != nil || v.text[0] == '+' {
+		return 0, fmt.Errorf("%w: %s", errInteger, clip(v.text))
+	}
+	return number, nil
+}
+
+func (v *value) unsigned() (uint64, error) {
+	number, err := v.signed()
+	if err != nil {
+		return 0, err
+	}
+	if number < 0 {
+		return 0, fmt.Errorf("%w: %d", errNegative, number)
+	}
+	return uint64(number), nil
+}
+
+func (v *value) float() (float64, error) {
+	if v == nil {
+		return 0, errMissing
+	}
+	number, err := strconv.ParseFloat(v.text, 64)
+	if v.kind != 0 || err != nil || math.IsNaN(number) || math.IsInf(number, 0) {
+		return 0, fmt.Errorf("%w: %s", errNumber, clip(v.text))
+	}
+	return number, nil
+}
+
+// clip shortens a tool's text for a message.
+func clip(text string) string {
+	const longest = 80
+	if len(text) > longest {
+		return text[:longest] + "..."
+	}
+	return text
+}

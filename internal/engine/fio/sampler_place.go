@@ -1,0 +1,115 @@
+package fio
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// placing is what a dump is good for.
+type placing int
+
+const (
+	// placeEnd: it ends a sample.
+	placeEnd placing = iota
+	// placeUnusable: its figures are those of different epochs.
+	placeUnusable
+	// placeImpossible: a total went down that can not.
+	placeImpossible
+)
+
+func pointOf(snapshot *Snapshot) *point {
+	next := &point{written: snapshot.TimestampMilliseconds, whenWritten: countsWhenWritten(snapshot.Version)}
+	next.jobRuntime = int64(min(snapshot.JobRuntimeMilliseconds, math.MaxInt64)) // #nosec G115 -- bounded
+	for i := range snapshot.Operations {
+		next.counters[i] = snapshot.Operations[i].Counter
+		next.bins[i] = snapshot.Operations[i].Total.Histogram
+		next.runtime = max(next.runtime, snapshot.Operations[i].RuntimeMilliseconds)
+	}
+	return next
+}
+
+// countsWhenWritten tells the versions that read the byte counters after the wait for the
+// jobs: 3.42 and later.
+func countsWhenWritten(version string) bool {
+	number, _, _ := strings.Cut(strings.TrimPrefix(version, "fio-"), "-")
+	parts := strings.SplitN(number, ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	major, err := strconv.Atoi(parts[0])
+	if err != nil {
+		return false
+	}
+	minor, err := strconv.Atoi(parts[1])
+	return err == nil && (major > 3 || major == 3 && minor >= 42)
+}
+
+// place finds the epoch of a dump.
+//
+// What marks the end of the ramp is not only a total that went down: with a ramp shorter than
+// the interval between dumps nothing does. fio records no latency in the ramp, so the first
+// one that is there tells.
+func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
+	last := s.held
+	if last == nil {
+		last = s.base
+	}
+	fell := last != nil && next.fellBelow(last)
+	if s.options.WarmUp > 0 && (s.live == nil || s.live.warm) {
+		if fell || snapshot.measured() {
+			return s.placeAfterRamp(next, snapshot)
+		}
+		if s.live == nil {
+			s.live = &epoch{origin: next.written - next.runtime, warm: true}
+			s.ramp = s.live
+		}
+	}
+	switch {
+	case s.live == nil:
+		s.live = &epoch{origin: next.written - next.runtime}
+	case fell:
+		return placeImpossible
+	}
+	next.epoch = s.live
+	s.live.origin = min(s.live.origin, next.written-next.runtime)
+	return placeEnd
+}
+
+// placeAfterRamp handles the dumps from the first on that shows something of the measured
+// part, until one shows nothing else.
+func (s *Sampler) placeAfterRamp(next *point, snapshot *Snapshot) placing {
+	if next.runtime <= 0 {
+		// Asked for in the ramp and written after it, with totals of neither.
+		return placeUnusable
+	}
+	measured := &epoch{origin: next.written - next.runtime}
+	if s.ramp != nil {
+		ramp := s.options.WarmUp.Milliseconds()
+		earliest := s.ramp.origin + ramp
+		if measured.origin < earliest-min(lateMilliseconds, ramp/4) {
+			// The longest runtime is that of a job which is still in its ramp.
+			return placeUnusable
+		}
+		mean := snapshot.JobRuntimeMilliseconds / uint64(s.options.Jobs) // #nosec G115 -- at least 1
+		if mean > uint64(next.runtime)+lateMilliseconds {
+			// A dump that was asked for in the ramp took its time away from the runtime.
+			measured.since = min(earliest, next.written)
+		}
+	}
+	s.live, next.epoch = measured, measured
+	return placeEnd
+}
+
+// fellBelow tells a total that went down.
+func (p *point) fellBelow(earlier *point) bool {
+	for i, counter := range p.counters {
+		if counter.Bytes < earlier.counters[i].Bytes || counter.Operations < earlier.counters[i].Operations {
+			return true
+		}
+		if _, err := p.bins[i].Sub(&earlier.bins[i]); err != nil {
+			return true
+		}
+	}
+	return false
+}

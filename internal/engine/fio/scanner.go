@@ -1,0 +1,160 @@
+package fio
+
+import "errors"
+
+// Bounds of one document. A json+ dump of one group is 34 kB.
+const (
+	maxDocumentBytes = 64 << 20
+	maxDepth         = 32
+)
+
+var (
+	errSyntax   = errors.New("not JSON")
+	errTooDeep  = errors.New("nested deeper than anything that fio prints")
+	errTooLarge = errors.New("larger than 64 MiB")
+)
+
+// scanner follows the structure of one JSON object byte by byte, so that a "{" in the noise
+// is given up at the first byte that no JSON object could have there, and does not swallow
+// the document after it. It is more lenient than parse in numbers and strings only.
+type scanner struct {
+	expect expectation
+	// open holds '{' or '[' for each level.
+	open []byte
+	// digits counts those of a \u escape that are still to come.
+	digits int
+	key    bool
+}
+
+type expectation uint8
+
+const (
+	expectValue expectation = iota
+	expectFirstValue
+	expectKey
+	expectFirstKey
+	expectColon
+	expectComma
+	insideString
+	insideEscape
+	insideUnicode
+	insideScalar
+)
+
+// next takes one byte; done tells that it closed the outermost object.
+func (s *scanner) next(c byte) (done bool, err error) {
+	switch s.expect {
+	case insideString, insideEscape, insideUnicode:
+		return false, s.inString(c)
+	case insideScalar:
+		if isScalar(c) {
+			return false, nil
+		}
+		s.expect = expectComma
+	}
+	if c == ' ' || c == '\n' || c == '\t' || c == '\r' {
+		return false, nil
+	}
+	switch s.expect {
+	case expectKey, expectFirstKey:
+		return s.atKey(c)
+	case expectColon:
+		if c != ':' {
+			return false, errSyntax
+		}
+		s.expect = expectValue
+		return false, nil
+	case expectComma:
+		return s.atComma(c)
+	}
+	return s.atValue(c)
+}
+
+func (s *scanner) inString(c byte) error {
+	switch {
+	case s.expect == insideEscape && c == 'u':
+		s.expect, s.digits = insideUnicode, 4
+	case s.expect == insideEscape:
+		s.expect = insideString
+	case s.expect == insideUnicode:
+		if s.digits--; s.digits == 0 {
+			s.expect = insideString
+		}
+	case c == '\\':
+		s.expect = insideEscape
+	case c == '"' && s.key:
+		s.expect, s.key = expectColon, false
+	case c == '"':
+		s.expect = expectComma
+	case c < ' ':
+		return errSyntax
+	}
+	return nil
+}
+
+func (s *scanner) atKey(c byte) (bool, error) {
+	switch {
+	case c == '"':
+		s.expect, s.key = insideString, true
+		return false, nil
+	case c == '}' && s.expect == expectFirstKey:
+		return s.close('{')
+	}
+	return false, errSyntax
+}
+
+func (s *scanner) atComma(c byte) (bool, error) {
+	switch c {
+	case '}':
+		return s.close('{')
+	case ']':
+		return s.close('[')
+	case ',':
+		if s.open[len(s.open)-1] == '{' {
+			s.expect = expectKey
+		} else {
+			s.expect = expectValue
+		}
+		return false, nil
+	}
+	return false, errSyntax
+}
+
+func (s *scanner) atValue(c byte) (bool, error) {
+	switch {
+	case c == '{' || c == '[':
+		if len(s.open) == maxDepth {
+			return false, errTooDeep
+		}
+		s.open = append(s.open, c)
+		s.expect = expectFirstKey
+		if c == '[' {
+			s.expect = expectFirstValue
+		}
+	case c == '"':
+		s.expect = insideString
+	case c == ']' && s.expect == expectFirstValue:
+		return s.close('[')
+	case isScalar(c):
+		s.expect = insideScalar
+	default:
+		return false, errSyntax
+	}
+	return false, nil
+}
+
+func (s *scanner) close(opener byte) (bool, error) {
+	last := len(s.open) - 1
+	if s.open[last] != opener {
+		return false, errSyntax
+	}
+	s.open = s.open[:last]
+	s.expect = expectComma
+	return last == 0, nil
+}
+
+// isScalar tells the bytes of numbers, of true, false and null, and of the nan and inf that
+// fio prints where it divided by zero.
+func isScalar(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '+' || c == '.'
+}

@@ -1,0 +1,173 @@
+package fio
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"syscall"
+
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// Snapshot is a document with all its jobs in one: totals since the start of the run, or
+// since the end of the ramp.
+type Snapshot struct {
+	Version               string
+	TimestampMilliseconds int64
+	Operations            [measure.NumOperations]OperationTotal
+	// JobRuntimeMilliseconds is the sum of the runtimes of all jobs.
+	JobRuntimeMilliseconds uint64
+	// UserCPUMilliseconds and SystemCPUMilliseconds were used by all jobs.
+	UserCPUMilliseconds   float64
+	SystemCPUMilliseconds float64
+	ElapsedSeconds        uint64
+	// Errors has an entry for each reporting group with a failed job.
+	Errors []JobError
+}
+
+// OperationTotal is what all jobs did of one operation.
+type OperationTotal struct {
+	// Counter holds the bytes that completed and the operations that fio issued.
+	measure.Counter
+	// RuntimeMilliseconds is the longest of any job; 0 for Sync. See JobOperation.
+	RuntimeMilliseconds int64
+	ShortOperations     uint64
+	DroppedOperations   uint64
+	// Total is submission to completion: the latency. Completion leaves the submission out.
+	// Sync has no Completion.
+	Total      measure.Latency
+	Completion measure.Latency
+	// SubmissionMeanNanoseconds over SubmissionCount submissions.
+	SubmissionMeanNanoseconds float64
+	SubmissionCount           uint64
+}
+
+// HasBins tells whether the histogram that percentiles are computed from is there: fio
+// prints it with --output-format=json+ and lat_percentiles=1 only.
+func (t *OperationTotal) HasBins() bool { return t.Total.Histogram.Count() > 0 || t.Total.Count == 0 }
+
+// JobError is the error of a reporting group.
+type JobError struct {
+	Job   string
+	Group int64
+	Errno int
+	// Continued tells that the jobs ran on (continue_on_error), and after how many errors.
+	Continued bool
+	Total     uint64
+}
+
+// Name is the error's symbol, such as ENOSPC.
+func (e JobError) Name() string {
+	if name := errnoName(syscall.Errno(e.Errno)); name != "" {
+		return name
+	}
+	return fmt.Sprintf("errno %d", e.Errno)
+}
+
+func (e JobError) String() string {
+	text := fmt.Sprintf("job %s: %v (%s)", e.Job, syscall.Errno(e.Errno), e.Name())
+	if e.Continued {
+		text += fmt.Sprintf(", went on after %d errors", e.Total)
+	}
+	return text
+}
+
+// Snapshot adds the jobs up. A sum that does not fit 64 bits is an error.
+func (d *Document) Snapshot() (Snapshot, error) {
+	snapshot := Snapshot{Version: d.Version, TimestampMilliseconds: d.TimestampMilliseconds}
+	for i := range d.Jobs {
+		job := &d.Jobs[i]
+		for operation := range snapshot.Operations {
+			if err := snapshot.Operations[operation].add(&job.Operations[operation]); err != nil {
+				return Snapshot{}, fmt.Errorf("add job %s: %s: %w", clip(job.Name), directions[operation], err)
+			}
+		}
+		runtime := float64(job.JobRuntimeMilliseconds)
+		snapshot.JobRuntimeMilliseconds += job.JobRuntimeMilliseconds
+		snapshot.UserCPUMilliseconds += job.UserCPUPercent * runtime / 100
+		snapshot.SystemCPUMilliseconds += job.SystemCPUPercent * runtime / 100
+		snapshot.ElapsedSeconds = max(snapshot.ElapsedSeconds, job.ElapsedSeconds)
+		if job.Errno != 0 {
+			snapshot.Errors = append(snapshot.Errors, JobError{
+				Job: strings.ToValidUTF8(clip(job.Name), "?"), Group: job.Group, Errno: job.Errno,
+				Continued: job.Continued && job.TotalErrors > 0, Total: job.TotalErrors,
+			})
+		}
+	}
+	return snapshot, nil
+}
+
+func (t *OperationTotal) add(job *JobOperation) error {
+	if job.Bytes > math.MaxUint64-t.Bytes || job.Operations > math.MaxUint64-t.Operations ||
+		job.Total.Count > math.MaxUint64-t.Total.Count {
+		return errInteger
+	}
+	t.Bytes += job.Bytes
+	t.Operations += job.Operations
+	t.RuntimeMilliseconds = max(t.RuntimeMilliseconds, job.RuntimeMilliseconds)
+	t.ShortOperations += job.ShortOperations
+	t.DroppedOperations += job.DroppedOperations
+	t.Total.Merge(&job.Total)
+	t.Completion.Merge(&job.Completion)
+	if job.SubmissionCount > 0 {
+		before, added := float64(t.SubmissionCount), float64(job.SubmissionCount)
+		t.SubmissionMeanNanoseconds = (t.SubmissionMeanNanoseconds*before + job.SubmissionMeanNanoseconds*added) / (before + added)
+		t.SubmissionCount += job.SubmissionCount
+	}
+	return nil
+}
+
+// HasBins tells whether every operation that was timed has a histogram.
+func (s *Snapshot) HasBins() bool {
+	for i := range s.Operations {
+		if !s.Operations[i].HasBins() {
+			return false
+		}
+	}
+	return true
+}
+
+// Bytes is the sum over all operations.
+func (s *Snapshot) Bytes() uint64 {
+	var sum uint64
+	for i := range s.Operations {
+		sum += s.Operations[i].Bytes
+	}
+	return sum
+}
+
+// did tells whether anything was issued or completed.
+func (s *Snapshot) did() bool {
+	for i := range s.Operations {
+		if s.Operations[i].Counter != (measure.Counter{}) {
+			return true
+		}
+	}
+	return false
+}
+
+// measured tells whether any latency was recorded, which fio leaves out during a ramp.
+func (s *Snapshot) measured() bool {
+	for i := range s.Operations {
+		if s.Operations[i].Total.Count > 0 || s.Operations[i].Completion.Count > 0 || s.Operations[i].SubmissionCount > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// errnoName gives the symbol of the errors that storage gives; "" for others.
+func errnoName(errno syscall.Errno) string {
+	return map[syscall.Errno]string{
+		syscall.EPERM: "EPERM", syscall.ENOENT: "ENOENT", syscall.EINTR: "EINTR", syscall.EIO: "EIO",
+		syscall.ENXIO: "ENXIO", syscall.EBADF: "EBADF", syscall.EAGAIN: "EAGAIN", syscall.ENOMEM: "ENOMEM",
+		syscall.EACCES: "EACCES", syscall.EBUSY: "EBUSY", syscall.EEXIST: "EEXIST", syscall.ENODEV: "ENODEV",
+		syscall.ENOTDIR: "ENOTDIR", syscall.EISDIR: "EISDIR", syscall.EINVAL: "EINVAL", syscall.ENFILE: "ENFILE",
+		syscall.EMFILE: "EMFILE", syscall.ETXTBSY: "ETXTBSY", syscall.EFBIG: "EFBIG", syscall.ENOSPC: "ENOSPC",
+		syscall.EROFS: "EROFS", syscall.EPIPE: "EPIPE", syscall.ENOSYS: "ENOSYS", syscall.ELOOP: "ELOOP",
+		syscall.EILSEQ: "EILSEQ", syscall.EREMOTEIO: "EREMOTEIO", syscall.ESTALE: "ESTALE",
+		syscall.EDQUOT: "EDQUOT", syscall.ETIMEDOUT: "ETIMEDOUT", syscall.EOPNOTSUPP: "EOPNOTSUPP",
+		syscall.ENOTCONN: "ENOTCONN", syscall.EHOSTDOWN: "EHOSTDOWN", syscall.EHOSTUNREACH: "EHOSTUNREACH",
+		syscall.ECONNRESET: "ECONNRESET", syscall.ENODATA: "ENODATA",
+	}[errno]
+}
