@@ -4,10 +4,11 @@ package measure
 const maxLateIntervals = 30
 
 // MergeLate repairs the samples of a tool whose dumps can wait, as those of fio's
-// --status-interval do for a job that is inside an I/O: the bytes of such a dump are those
-// of the instant when it was asked for, its time is that when it was at last written, and
-// the bytes of the wait are all in the next, short sample (measured: 32.6 and then
-// 2,805 MB/s, where 150 is true). So
+// --status-interval do for a job that is inside an I/O. Before fio 3.42 the bytes of such a
+// dump are those of the instant when it was asked for, its time is that when it was at last
+// written, and the bytes of the wait are all in the next, short sample (measured: 32.6 and
+// then 2,805 MB/s, where 150 is true). The fio engine puts bytes where they belong as far
+// as it can tell; this is for what it can not. So
 //
 //   - a late sample, over 1.5 intervals long, is merged with its successor, and as long as
 //     that is late too, with the one after it. Such a chain ends at 30 intervals: where

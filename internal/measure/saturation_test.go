@@ -59,15 +59,6 @@ func TestMarshalBinaryIsAppendBinary(t *testing.T) {
 	}
 }
 
-func TestAlignOperationsWithoutIntervals(t *testing.T) {
-	if aligned, err := AlignOperations(&Series{}, seriesOf(t, reads(0, 1, 5_000))); err == nil {
-		t.Errorf("operations that belong nowhere gave %d samples", aligned.Len())
-	}
-	if aligned, err := AlignOperations(&Series{}, &Series{}); err != nil || aligned.Len() != 0 {
-		t.Errorf("nothing gave %v", err)
-	}
-}
-
 func TestSubOfAWrongLatency(t *testing.T) {
 	full := Latency{}
 	full.AddNanoseconds(5, math.MaxUint64)
