@@ -3,11 +3,18 @@ package version
 
 import "runtime/debug"
 
-// Version is set by the build (make build: -ldflags -X). Without it the module's own version, or
-// the revision it was built from, stands in.
-var Version = fromBuild()
+// stamped is set by the build (make build: -ldflags -X); the linker cannot set a variable whose
+// value is computed.
+var stamped string
 
-func fromBuild() string {
+// Version is what the build was stamped with; without a stamp the module's own version or the
+// revision it was built from.
+var Version = choose(stamped)
+
+func choose(stamp string) string {
+	if stamp != "" {
+		return stamp
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
