@@ -1,86 +1,176 @@
 package process
 
 import (
-	"context"
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
+	"runtime"
+	"sync"
 	"syscall"
-	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-var errSkeleton = errors.New("not built yet")
+// Handle is a started command that leads a process group of its own.
+type Handle struct {
+	command *exec.Cmd
+	pid     int
+	exited  chan struct{}
 
-// Handle is a started command in a process group of its own.
-type Handle struct{}
+	wait    sync.Once
+	waitErr error
 
-// Start starts a command in a process group of its own that is killed when we die. Use it in place
-// of cmd.Start; the command's pipes and context work as with os/exec.
-func Start(cmd *exec.Cmd) (*Handle, error) { return nil, errSkeleton }
-
-// PID is the process and also the group.
-func (h *Handle) PID() int { return 0 }
-
-// Exited is closed when the command has ended, before anybody called Wait.
-func (h *Handle) Exited() <-chan struct{} { return nil }
-
-// Signal sends a signal to the whole group; os.ErrProcessDone when the command has been waited for.
-func (h *Handle) Signal(signal syscall.Signal) error { return errSkeleton }
-
-// Kill kills the whole group and all descendants of the command that left it.
-func (h *Handle) Kill() error { return errSkeleton }
-
-// Wait is cmd.Wait: read pipes to their end first. Every call gives the same error.
-func (h *Handle) Wait() error { return errSkeleton }
-
-// SetSubreaper makes this process inherit the orphans among its descendants.
-func SetSubreaper() error { return errSkeleton }
-
-// Reap collects orphans that ended, until the context ends. It leaves commands that were started
-// by Start, and any child that somebody is waiting for, alone.
-func Reap(ctx context.Context) {}
-
-// Process is a line of the process table.
-type Process struct {
-	PID, PPID, PGID, Session int
-	Command                  string
-	// State is the kernel's letter: R, S, D (inside an I/O), Z (ended, not waited for) ...
-	State byte
-	// StartTicks tells a process from a later one with the same PID.
-	StartTicks uint64
+	// mu is held while the command is waited for and while the group is signalled: until the wait
+	// the PID, and with it the group's number, cannot be given to anybody else.
+	mu     sync.Mutex
+	waited bool
 }
 
-// Descendants lists all processes below one, parents first.
-func Descendants(pid int) ([]Process, error) { return nil, errSkeleton }
-
-// KillDescendants kills everything below a process until nothing is left but the exceptions and
-// what is below them, or the context ends; the error then names what is left.
-func KillDescendants(ctx context.Context, pid int, except ...int) error { return errSkeleton }
-
-// Worker is a task that does I/O for a tool.
-type Worker struct {
-	PID, TID     int
-	Command      string
-	State        byte
-	OnCPU        time.Duration
-	SwitchedIn   uint64
-	StartedTicks uint64
+// Start starts a command as the leader of a process group that the kernel kills when we die: its
+// first process by the death signal, and what that has started by KillDescendants of whoever
+// inherits it. Use it in place of cmd.Start, and Handle.Wait in place of cmd.Wait; pipes and
+// contexts work as with os/exec.
+func Start(command *exec.Cmd) (*Handle, error) {
+	if command.SysProcAttr == nil {
+		command.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	command.SysProcAttr.Setpgid = true
+	command.SysProcAttr.Pgid = 0
+	command.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	h := &Handle{command: command, exited: make(chan struct{})}
+	begun := make(chan error, 1)
+	go h.attend(begun)
+	if err := <-begun; err != nil {
+		return nil, fmt.Errorf("start %s: %w", command.Path, err)
+	}
+	return h, nil
 }
 
-// Workers lists the tasks that do the I/O of a fio process.
-func Workers(pid int) ([]Worker, error) { return nil, errSkeleton }
+// attend starts the command and stays until it has ended. The kernel sends the death signal when
+// the thread ends that has forked, not the process, and Go ends idle threads; so this goroutine
+// keeps its thread to itself for as long as the command lives.
+func (h *Handle) attend(begun chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	started.Lock()
+	err := h.command.Start()
+	if err == nil {
+		h.pid = h.command.Process.Pid
+		started.pids[h.pid] = true
+	}
+	started.Unlock()
+	begun <- err
+	if err != nil {
+		return
+	}
+	for {
+		// WNOWAIT leaves the status to Wait, which may come later: its caller reads pipes first.
+		err := unix.Waitid(unix.P_PID, h.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	close(h.exited)
+}
 
-// Progress remembers when each worker of a fio process last ran.
-type Progress struct{}
+// PID is the number of the command's first process, and of its group.
+func (h *Handle) PID() int { return h.pid }
 
-// Observe takes a look at a fio process at an instant.
-func (p *Progress) Observe(pid int, now time.Duration) error { return errSkeleton }
+// Exited is closed when the command's first process has ended. Wait is still to be called.
+func (h *Handle) Exited() <-chan struct{} { return h.exited }
 
-// Stalled lists the workers that have not run since before now-age.
-func (p *Progress) Stalled(now, age time.Duration) []Worker { return nil }
+// Wait is cmd.Wait: it collects the status once pipes made by StdoutPipe were read to their end. It
+// may be called several times and gives the same error each time.
+func (h *Handle) Wait() error {
+	h.wait.Do(func() {
+		// Not under the lock yet: whoever waits must not keep others from killing.
+		<-h.exited
+		h.waitErr = h.collect()
+	})
+	return h.waitErr
+}
 
-// TreeCPU is the processor time that a process and all its descendants used, also those that ended
-// and were waited for.
-func TreeCPU(pid int) (time.Duration, error) { return 0, errSkeleton }
+func (h *Handle) collect() error {
+	// cmd.Wait collects the status and then waits for the copying of output, which children that
+	// still live can hold up. From here on the PID may be given away.
+	h.mu.Lock()
+	h.waited = true
+	h.mu.Unlock()
+	err := h.command.Wait()
+	started.Lock()
+	delete(started.pids, h.pid)
+	started.Unlock()
+	return err
+}
 
-// CgroupCPUStat is the text of our control group's cpu.stat, of version 1 or 2.
-func CgroupCPUStat() (string, error) { return "", errSkeleton }
+// Signal sends a signal to the whole group; os.ErrProcessDone when the command was waited for.
+func (h *Handle) Signal(signal syscall.Signal) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.waited {
+		return os.ErrProcessDone
+	}
+	if err := unix.Kill(-h.pid, signal); err != nil {
+		return fmt.Errorf("send %s to the group of %s (%d): %w", signal, h.command.Path, h.pid, err)
+	}
+	return nil
+}
+
+// Kill kills the command, its group, and whatever is below any of them, and returns when none is
+// left alive. It may be called again after Wait, for what the command has left in its group. What
+// has left the group and lost its parent is nobody's here: see KillDescendants.
+func (h *Handle) Kill() error {
+	for range killRounds {
+		left, err := h.members()
+		if err != nil {
+			return err
+		}
+		if len(left) == 0 {
+			return nil
+		}
+		if err := killAll(left); err != nil {
+			return fmt.Errorf("kill %s (%d): %w", h.command.Path, h.pid, err)
+		}
+		pause()
+	}
+	left, err := h.members()
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	return &LeftError{Processes: left}
+}
+
+// members lists what is alive of the group and below it.
+func (h *Handle) members() ([]Process, error) {
+	processes, err := table()
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	waited := h.waited
+	h.mu.Unlock()
+	var found []Process
+	seen := map[int]bool{}
+	add := func(p Process) {
+		if !p.ended() && !seen[p.PID] {
+			seen[p.PID] = true
+			found = append(found, p)
+		}
+	}
+	for _, p := range processes {
+		if p.PGID != h.pid {
+			continue
+		}
+		if waited && p.PID == h.pid {
+			// The number was given to another process, which the kernel does only when the group
+			// that had it is empty.
+			return nil, nil
+		}
+		add(p)
+		for _, descendant := range below(processes, p.PID) {
+			add(descendant)
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,167 @@
+package process
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/moby/sys/mountinfo"
+)
+
+// Limit is the CPU time that a control group may use in each period.
+type Limit struct {
+	Quota  time.Duration
+	Period time.Duration
+}
+
+// cgroup is where the CPU controller of a process is.
+type cgroup struct {
+	// directory is the process's own group; mount is the highest that can be seen, where looking
+	// upwards ends.
+	directory, mount string
+	unified          bool
+}
+
+// CgroupCPUStat is the text of our control group's cpu.stat: of version 2, or of version 1 where
+// the cpu controller is mounted that way.
+func CgroupCPUStat() (string, error) {
+	group, err := ownCgroup()
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(filepath.Join(group.directory, "cpu.stat"))
+	if err != nil {
+		return "", fmt.Errorf("read the CPU statistics of the control group: %w", err)
+	}
+	return string(text), nil
+}
+
+// CgroupCPULimit is the tightest CPU limit of our control group and those above it that can be
+// seen; limited is false when there is none.
+func CgroupCPULimit() (limit Limit, limited bool, err error) {
+	group, err := ownCgroup()
+	if err != nil {
+		return Limit{}, false, err
+	}
+	for directory := group.directory; ; directory = filepath.Dir(directory) {
+		here, ok, err := group.limitOf(directory)
+		if err != nil {
+			return Limit{}, false, fmt.Errorf("read the CPU limit of the control group: %w", err)
+		}
+		if ok && (!limited || float64(here.Quota)/float64(here.Period) < float64(limit.Quota)/float64(limit.Period)) {
+			limit, limited = here, true
+		}
+		if directory == group.mount || !strings.HasPrefix(directory, group.mount) {
+			return limit, limited, nil
+		}
+	}
+}
+
+// limitOf reads cpu.max ("max 100000" or "50000 100000"), or cpu.cfs_quota_us (-1 for none) and
+// cpu.cfs_period_us. A root group has neither.
+func (g cgroup) limitOf(directory string) (Limit, bool, error) {
+	var words []string
+	if g.unified {
+		text, err := os.ReadFile(filepath.Join(directory, "cpu.max"))
+		if errors.Is(err, fs.ErrNotExist) {
+			return Limit{}, false, nil
+		}
+		if err != nil {
+			return Limit{}, false, err
+		}
+		words = strings.Fields(string(text))
+	} else {
+		for _, file := range []string{"cpu.cfs_quota_us", "cpu.cfs_period_us"} {
+			text, err := os.ReadFile(filepath.Join(directory, file))
+			if errors.Is(err, fs.ErrNotExist) {
+				return Limit{}, false, nil
+			}
+			if err != nil {
+				return Limit{}, false, err
+			}
+			words = append(words, strings.TrimSpace(string(text)))
+		}
+	}
+	return parseLimit(words)
+}
+
+func parseLimit(words []string) (Limit, bool, error) {
+	if len(words) != 2 {
+		return Limit{}, false, fmt.Errorf("%q is not a quota and a period", words)
+	}
+	if words[0] == "max" || words[0] == "-1" {
+		return Limit{}, false, nil
+	}
+	quota, err := strconv.ParseInt(words[0], 10, 64)
+	if err != nil {
+		return Limit{}, false, fmt.Errorf("quota: %w", err)
+	}
+	period, err := strconv.ParseInt(words[1], 10, 64)
+	if err != nil {
+		return Limit{}, false, fmt.Errorf("period: %w", err)
+	}
+	if quota <= 0 || period <= 0 {
+		return Limit{}, false, fmt.Errorf("%q is not a quota and a period", words)
+	}
+	return Limit{Quota: time.Duration(quota) * time.Microsecond, Period: time.Duration(period) * time.Microsecond}, true, nil
+}
+
+func ownCgroup() (cgroup, error) {
+	text, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return cgroup{}, fmt.Errorf("find our control group: %w", err)
+	}
+	mounts, err := mountinfo.GetMounts(mountinfo.FSTypeFilter("cgroup", "cgroup2"))
+	if err != nil {
+		return cgroup{}, fmt.Errorf("find where control groups are mounted: %w", err)
+	}
+	return findCgroup(text, mounts)
+}
+
+// findCgroup joins /proc/self/cgroup with the mounts. A version 1 mount that carries the cpu
+// controller wins: the controller is only in one place, and the unified mount of a hybrid system
+// is not it.
+func findCgroup(membership []byte, mounts []*mountinfo.Info) (cgroup, error) {
+	var paths [2]string // version 1, version 2
+	lines := bufio.NewScanner(bytes.NewReader(membership))
+	for lines.Scan() {
+		id, rest, _ := strings.Cut(lines.Text(), ":")
+		controllers, path, found := strings.Cut(rest, ":")
+		switch {
+		case !found:
+		case id == "0" && controllers == "":
+			paths[1] = path
+		case slices.Contains(strings.Split(controllers, ","), "cpu"):
+			paths[0] = path
+		}
+	}
+	for _, mount := range mounts {
+		if paths[0] != "" && mount.FSType == "cgroup" && slices.Contains(strings.Split(mount.VFSOptions, ","), "cpu") {
+			return inMount(mount, paths[0], false), nil
+		}
+	}
+	for _, mount := range mounts {
+		if paths[1] != "" && mount.FSType == "cgroup2" {
+			return inMount(mount, paths[1], true), nil
+		}
+	}
+	return cgroup{}, errors.New("find our control group: none with the cpu controller is mounted")
+}
+
+// inMount finds a group's directory in a mount. The mount may show only a part of the tree (its
+// root), as in a container without a cgroup namespace of its own.
+func inMount(mount *mountinfo.Info, path string, unified bool) cgroup {
+	relative, err := filepath.Rel(mount.Root, path)
+	if err != nil || relative == ".." || strings.HasPrefix(relative, "../") {
+		relative = "."
+	}
+	return cgroup{directory: filepath.Join(mount.Mountpoint, relative), mount: mount.Mountpoint, unified: unified}
+}

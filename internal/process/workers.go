@@ -1,0 +1,133 @@
+package process
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Worker is a part of a tool that does I/O: a forked job, or a thread.
+type Worker struct {
+	PID, TID int
+	Command  string
+	// State is the kernel's letter; D is inside an I/O.
+	State byte
+	// OnCPU is the time it ran; Turns is how many times it was given a CPU. One of both grows with
+	// every I/O that completes, however fast.
+	OnCPU time.Duration
+	Turns uint64
+
+	startTicks uint64
+}
+
+// Workers lists the tasks that do the I/O of a fio process, by age.
+//
+// fio forks a process a job, or with thread=1 makes a thread a job. Its main thread sleeps and looks
+// after them; the first other thread of the main process is its helper, which prints the statistics
+// and always moves. A forked job counts as one worker with all its threads.
+func Workers(pid int) ([]Worker, error) {
+	processes, err := table()
+	if err != nil {
+		return nil, err
+	}
+	var workers []Worker
+	for _, p := range processes {
+		if p.PPID != pid || p.ended() {
+			continue
+		}
+		tasks, err := tasksOf(p.PID)
+		if isGone(err) || len(tasks) == 0 {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("look at the workers of process %d: %w", pid, err)
+		}
+		workers = append(workers, merge(p, tasks))
+	}
+	if len(workers) > 0 {
+		slices.SortFunc(workers, older)
+		return workers, nil
+	}
+	tasks, err := tasksOf(pid)
+	if err != nil {
+		return nil, fmt.Errorf("look at the workers of process %d: %w", pid, err)
+	}
+	tasks = slices.DeleteFunc(tasks, func(w Worker) bool { return w.TID == pid })
+	slices.SortFunc(tasks, older)
+	if len(tasks) > 0 {
+		tasks = tasks[1:]
+	}
+	return tasks, nil
+}
+
+func older(a, b Worker) int {
+	return cmp.Or(cmp.Compare(a.startTicks, b.startTicks), cmp.Compare(a.TID, b.TID))
+}
+
+// merge makes one worker of a process: it moves when any of its threads does.
+func merge(p Process, tasks []Worker) Worker {
+	whole := Worker{PID: p.PID, TID: p.PID, Command: p.Command, State: p.State, startTicks: p.StartTicks}
+	for _, task := range tasks {
+		whole.OnCPU += task.OnCPU
+		whole.Turns += task.Turns
+		if task.State == 'D' {
+			whole.State = 'D'
+		}
+	}
+	return whole
+}
+
+func tasksOf(pid int) ([]Worker, error) {
+	directory := fmt.Sprintf("/proc/%d/task", pid)
+	entries, err := os.ReadDir(directory)
+	if err != nil {
+		return nil, err
+	}
+	var tasks []Worker
+	for _, entry := range entries {
+		task, err := readTask(filepath.Join(directory, entry.Name()))
+		if isGone(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if task.State == 'Z' || task.State == 'X' {
+			continue
+		}
+		task.PID = pid
+		tasks = append(tasks, task)
+	}
+	return tasks, nil
+}
+
+func readTask(directory string) (Worker, error) {
+	stat, err := readStat(filepath.Join(directory, "stat"))
+	if err != nil {
+		return Worker{}, err
+	}
+	worker := Worker{TID: stat.PID, Command: stat.Command, State: stat.State, startTicks: stat.StartTicks}
+	text, err := os.ReadFile(filepath.Join(directory, "schedstat"))
+	if err != nil {
+		return Worker{}, err
+	}
+	// Time on a CPU, time waiting for one (both in nanoseconds), turns on one.
+	fields := strings.Fields(string(text))
+	if len(fields) != 3 {
+		return Worker{}, fmt.Errorf("read %s/schedstat: %q has not three numbers", directory, text)
+	}
+	onCPU, err := strconv.ParseInt(fields[0], 10, 64)
+	if err != nil {
+		return Worker{}, fmt.Errorf("read %s/schedstat: %w", directory, err)
+	}
+	worker.OnCPU = time.Duration(onCPU)
+	if worker.Turns, err = strconv.ParseUint(fields[2], 10, 64); err != nil {
+		return Worker{}, fmt.Errorf("read %s/schedstat: %w", directory, err)
+	}
+	return worker, nil
+}
