@@ -62,6 +62,13 @@ func (a *Agent) prepareDirectory(_ context.Context, request *agentapi.LoadReques
 	if err := checkFiles(directory, request.GetDataset()); err != nil {
 		return nil, errors.Join(err, directory.Close())
 	}
+	if request.GetFio().GetDirect() {
+		for _, file := range request.GetDataset().GetFiles() {
+			// What is in the page cache now would later look as if direct I/O had put it there. A
+			// file that is not there yet, or a file system that keeps its pages, is no obstacle.
+			_ = directory.DropCache(file.GetName())
+		}
+	}
 	return directory, nil
 }
 

@@ -24,6 +24,7 @@ func describeHost() *agentapi.Host {
 		CpuLimitMilli: cpuLimitMilli(),
 		BootId:        firstLine("/proc/sys/kernel/random/boot_id"),
 		Kernel:        firstLine("/proc/sys/kernel/osrelease"),
+		Architecture:  runtime.GOARCH,
 	}
 	if name, err := os.Hostname(); err == nil {
 		host.Name = name

@@ -60,7 +60,7 @@ func Serve(p Process) error {
 		server.Stop()
 		return err
 	}
-	err = served.live(p, failed)
+	err = served.stay(p, failed)
 	// The answer to Finish is still on its way; a conductor that hangs up later is not waited for.
 	stopped := make(chan struct{})
 	go func() { server.GracefulStop(); close(stopped) }()
@@ -83,8 +83,8 @@ func announce(ready io.WriteCloser, address net.Addr) error {
 	return nil
 }
 
-// live waits for the end of the agent, whatever it is.
-func (a *Agent) live(p Process, failed <-chan error) error {
+// stay waits for the end of the agent, whatever it is.
+func (a *Agent) stay(p Process, failed <-chan error) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	signals := make(chan os.Signal, 1)

@@ -36,6 +36,8 @@ type supervision struct {
 	// ending says why fio was told to stop; empty while it may run.
 	ending   string
 	endingAt int64
+	// overdue says that it was told to stop because its time was over.
+	overdue bool
 	// hung says why it was killed.
 	hung     string
 	stalling bool
@@ -62,6 +64,7 @@ func (r *fioRun) supervise(given order) *supervision {
 			stopped = nil
 			watch.end(context.Cause(r.step.stopped).Error())
 		case <-deadline.C:
+			watch.overdue = watch.ending == ""
 			watch.end("the step's deadline passed")
 		case <-ticker.C:
 			watch.look()
@@ -75,7 +78,7 @@ func (w *supervision) end(reason string) {
 		w.ending = reason
 		w.endingAt = w.run.step.agent.clock.Monotonic()
 	}
-	// Only fio's main process handles the signal; its jobs would die of it without a result.
+	// The main process tells its jobs, by the memory that they share.
 	if err := syscall.Kill(w.run.handle.PID(), syscall.SIGINT); err != nil {
 		w.run.stderr.note("stop fio: " + err.Error())
 	}

@@ -484,6 +484,7 @@ type Host struct {
 	MemoryBytes   uint64 `protobuf:"varint,5,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
 	// Identifies the machine, so that clients that share one can be told.
 	BootId        string `protobuf:"bytes,6,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
+	Architecture  string `protobuf:"bytes,7,opt,name=architecture,proto3" json:"architecture,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -556,6 +557,13 @@ func (x *Host) GetMemoryBytes() uint64 {
 func (x *Host) GetBootId() string {
 	if x != nil {
 		return x.BootId
+	}
+	return ""
+}
+
+func (x *Host) GetArchitecture() string {
+	if x != nil {
+		return x.Architecture
 	}
 	return ""
 }
@@ -869,7 +877,9 @@ type Dataset struct {
 	// Files that the step will read, with the bytes that must have been written in each.
 	Reads []*DataFile `protobuf:"bytes,2,rep,name=reads,proto3" json:"reads,omitempty"`
 	// Files that must hold so many written bytes at the end of the step.
-	Writes        []*DataFile `protobuf:"bytes,3,rep,name=writes,proto3" json:"writes,omitempty"`
+	Writes []*DataFile `protobuf:"bytes,3,rep,name=writes,proto3" json:"writes,omitempty"`
+	// All files that the step is known to use.
+	Files         []*DataFile `protobuf:"bytes,4,rep,name=files,proto3" json:"files,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -921,6 +931,13 @@ func (x *Dataset) GetReads() []*DataFile {
 func (x *Dataset) GetWrites() []*DataFile {
 	if x != nil {
 		return x.Writes
+	}
+	return nil
+}
+
+func (x *Dataset) GetFiles() []*DataFile {
+	if x != nil {
+		return x.Files
 	}
 	return nil
 }
@@ -981,6 +998,12 @@ type FioTool struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Job               string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	WarmUpNanoseconds int64                  `protobuf:"varint,2,opt,name=warm_up_nanoseconds,json=warmUpNanoseconds,proto3" json:"warm_up_nanoseconds,omitempty"`
+	// Measured time of a job that is bound by time; 0 for one that is bound by work.
+	DurationNanoseconds int64 `protobuf:"varint,6,opt,name=duration_nanoseconds,json=durationNanoseconds,proto3" json:"duration_nanoseconds,omitempty"`
+	// Operations that may be outstanding at once.
+	MaxOutstanding uint64 `protobuf:"varint,7,opt,name=max_outstanding,json=maxOutstanding,proto3" json:"max_outstanding,omitempty"`
+	// Bytes that a job bound by work must write.
+	WrittenBytes uint64 `protobuf:"varint,8,opt,name=written_bytes,json=writtenBytes,proto3" json:"written_bytes,omitempty"`
 	// Interval of live samples.
 	SampleIntervalNanoseconds int64 `protobuf:"varint,3,opt,name=sample_interval_nanoseconds,json=sampleIntervalNanoseconds,proto3" json:"sample_interval_nanoseconds,omitempty"`
 	// Jobs in the file after numjobs; only used to say how many of them stall.
@@ -1030,6 +1053,27 @@ func (x *FioTool) GetJob() string {
 func (x *FioTool) GetWarmUpNanoseconds() int64 {
 	if x != nil {
 		return x.WarmUpNanoseconds
+	}
+	return 0
+}
+
+func (x *FioTool) GetDurationNanoseconds() int64 {
+	if x != nil {
+		return x.DurationNanoseconds
+	}
+	return 0
+}
+
+func (x *FioTool) GetMaxOutstanding() uint64 {
+	if x != nil {
+		return x.MaxOutstanding
+	}
+	return 0
+}
+
+func (x *FioTool) GetWrittenBytes() uint64 {
+	if x != nil {
+		return x.WrittenBytes
 	}
 	return 0
 }
@@ -2305,14 +2349,15 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\vtotal_bytes\x18\a \x01(\x04R\n" +
 	"totalBytes\x12'\n" +
 	"\x0favailable_bytes\x18\b \x01(\x04R\x0eavailableBytes\x12\x18\n" +
-	"\aproblem\x18\t \x01(\tR\aproblem\"\xaa\x01\n" +
+	"\aproblem\x18\t \x01(\tR\aproblem\"\xce\x01\n" +
 	"\x04Host\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06kernel\x18\x02 \x01(\tR\x06kernel\x12\x12\n" +
 	"\x04cpus\x18\x03 \x01(\x05R\x04cpus\x12&\n" +
 	"\x0fcpu_limit_milli\x18\x04 \x01(\x03R\rcpuLimitMilli\x12!\n" +
 	"\fmemory_bytes\x18\x05 \x01(\x04R\vmemoryBytes\x12\x17\n" +
-	"\aboot_id\x18\x06 \x01(\tR\x06bootId\"\x0e\n" +
+	"\aboot_id\x18\x06 \x01(\tR\x06bootId\x12\"\n" +
+	"\farchitecture\x18\a \x01(\tR\farchitecture\"\x0e\n" +
 	"\fClockRequest\"o\n" +
 	"\rClockResponse\x123\n" +
 	"\x15monotonic_nanoseconds\x18\x01 \x01(\x03R\x14monotonicNanoseconds\x12)\n" +
@@ -2332,17 +2377,21 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\x03fio\x18\n" +
 	" \x01(\v2$.storagebench.agent.v1alpha1.FioToolH\x00R\x03fio\x12:\n" +
 	"\x19stall_timeout_nanoseconds\x18\x14 \x01(\x03R\x17stallTimeoutNanosecondsB\x06\n" +
-	"\x04tool\"\xa2\x01\n" +
+	"\x04tool\"\xdf\x01\n" +
 	"\aDataset\x12\x1b\n" +
 	"\tnew_bytes\x18\x01 \x01(\x04R\bnewBytes\x12;\n" +
 	"\x05reads\x18\x02 \x03(\v2%.storagebench.agent.v1alpha1.DataFileR\x05reads\x12=\n" +
-	"\x06writes\x18\x03 \x03(\v2%.storagebench.agent.v1alpha1.DataFileR\x06writes\"4\n" +
+	"\x06writes\x18\x03 \x03(\v2%.storagebench.agent.v1alpha1.DataFileR\x06writes\x12;\n" +
+	"\x05files\x18\x04 \x03(\v2%.storagebench.agent.v1alpha1.DataFileR\x05files\"4\n" +
 	"\bDataFile\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\"\xb7\x01\n" +
+	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\"\xb8\x02\n" +
 	"\aFioTool\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12.\n" +
-	"\x13warm_up_nanoseconds\x18\x02 \x01(\x03R\x11warmUpNanoseconds\x12>\n" +
+	"\x13warm_up_nanoseconds\x18\x02 \x01(\x03R\x11warmUpNanoseconds\x121\n" +
+	"\x14duration_nanoseconds\x18\x06 \x01(\x03R\x13durationNanoseconds\x12'\n" +
+	"\x0fmax_outstanding\x18\a \x01(\x04R\x0emaxOutstanding\x12#\n" +
+	"\rwritten_bytes\x18\b \x01(\x04R\fwrittenBytes\x12>\n" +
 	"\x1bsample_interval_nanoseconds\x18\x03 \x01(\x03R\x19sampleIntervalNanoseconds\x12\x12\n" +
 	"\x04jobs\x18\x04 \x01(\x05R\x04jobs\x12\x16\n" +
 	"\x06direct\x18\x05 \x01(\bR\x06direct\"O\n" +
@@ -2519,42 +2568,43 @@ var file_internal_agentapi_agent_proto_depIdxs = []int32{
 	14, // 8: storagebench.agent.v1alpha1.LoadRequest.fio:type_name -> storagebench.agent.v1alpha1.FioTool
 	13, // 9: storagebench.agent.v1alpha1.Dataset.reads:type_name -> storagebench.agent.v1alpha1.DataFile
 	13, // 10: storagebench.agent.v1alpha1.Dataset.writes:type_name -> storagebench.agent.v1alpha1.DataFile
-	10, // 11: storagebench.agent.v1alpha1.LoadResponse.status:type_name -> storagebench.agent.v1alpha1.StepStatus
-	9,  // 12: storagebench.agent.v1alpha1.StartRequest.step:type_name -> storagebench.agent.v1alpha1.StepKey
-	10, // 13: storagebench.agent.v1alpha1.StartResponse.status:type_name -> storagebench.agent.v1alpha1.StepStatus
-	9,  // 14: storagebench.agent.v1alpha1.StopRequest.step:type_name -> storagebench.agent.v1alpha1.StepKey
-	10, // 15: storagebench.agent.v1alpha1.StopResponse.steps:type_name -> storagebench.agent.v1alpha1.StepStatus
-	9,  // 16: storagebench.agent.v1alpha1.Record.step:type_name -> storagebench.agent.v1alpha1.StepKey
-	22, // 17: storagebench.agent.v1alpha1.Record.started:type_name -> storagebench.agent.v1alpha1.Started
-	23, // 18: storagebench.agent.v1alpha1.Record.sample:type_name -> storagebench.agent.v1alpha1.Sample
-	25, // 19: storagebench.agent.v1alpha1.Record.latency_minute:type_name -> storagebench.agent.v1alpha1.LatencyMinute
-	27, // 20: storagebench.agent.v1alpha1.Record.notice:type_name -> storagebench.agent.v1alpha1.Notice
-	28, // 21: storagebench.agent.v1alpha1.Record.ended:type_name -> storagebench.agent.v1alpha1.Ended
-	24, // 22: storagebench.agent.v1alpha1.Sample.counts:type_name -> storagebench.agent.v1alpha1.OperationCount
-	26, // 23: storagebench.agent.v1alpha1.LatencyMinute.histograms:type_name -> storagebench.agent.v1alpha1.OperationHistogram
-	1,  // 24: storagebench.agent.v1alpha1.Ended.outcome:type_name -> storagebench.agent.v1alpha1.Outcome
-	29, // 25: storagebench.agent.v1alpha1.Ended.operations:type_name -> storagebench.agent.v1alpha1.OperationResult
-	30, // 26: storagebench.agent.v1alpha1.Ended.cpu:type_name -> storagebench.agent.v1alpha1.CPUUse
-	27, // 27: storagebench.agent.v1alpha1.Ended.notices:type_name -> storagebench.agent.v1alpha1.Notice
-	2,  // 28: storagebench.agent.v1alpha1.Agent.Describe:input_type -> storagebench.agent.v1alpha1.DescribeRequest
-	7,  // 29: storagebench.agent.v1alpha1.Agent.Clock:input_type -> storagebench.agent.v1alpha1.ClockRequest
-	11, // 30: storagebench.agent.v1alpha1.Agent.Load:input_type -> storagebench.agent.v1alpha1.LoadRequest
-	16, // 31: storagebench.agent.v1alpha1.Agent.Start:input_type -> storagebench.agent.v1alpha1.StartRequest
-	18, // 32: storagebench.agent.v1alpha1.Agent.Stop:input_type -> storagebench.agent.v1alpha1.StopRequest
-	20, // 33: storagebench.agent.v1alpha1.Agent.Watch:input_type -> storagebench.agent.v1alpha1.WatchRequest
-	31, // 34: storagebench.agent.v1alpha1.Agent.Finish:input_type -> storagebench.agent.v1alpha1.FinishRequest
-	3,  // 35: storagebench.agent.v1alpha1.Agent.Describe:output_type -> storagebench.agent.v1alpha1.DescribeResponse
-	8,  // 36: storagebench.agent.v1alpha1.Agent.Clock:output_type -> storagebench.agent.v1alpha1.ClockResponse
-	15, // 37: storagebench.agent.v1alpha1.Agent.Load:output_type -> storagebench.agent.v1alpha1.LoadResponse
-	17, // 38: storagebench.agent.v1alpha1.Agent.Start:output_type -> storagebench.agent.v1alpha1.StartResponse
-	19, // 39: storagebench.agent.v1alpha1.Agent.Stop:output_type -> storagebench.agent.v1alpha1.StopResponse
-	21, // 40: storagebench.agent.v1alpha1.Agent.Watch:output_type -> storagebench.agent.v1alpha1.Record
-	32, // 41: storagebench.agent.v1alpha1.Agent.Finish:output_type -> storagebench.agent.v1alpha1.FinishResponse
-	35, // [35:42] is the sub-list for method output_type
-	28, // [28:35] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	13, // 11: storagebench.agent.v1alpha1.Dataset.files:type_name -> storagebench.agent.v1alpha1.DataFile
+	10, // 12: storagebench.agent.v1alpha1.LoadResponse.status:type_name -> storagebench.agent.v1alpha1.StepStatus
+	9,  // 13: storagebench.agent.v1alpha1.StartRequest.step:type_name -> storagebench.agent.v1alpha1.StepKey
+	10, // 14: storagebench.agent.v1alpha1.StartResponse.status:type_name -> storagebench.agent.v1alpha1.StepStatus
+	9,  // 15: storagebench.agent.v1alpha1.StopRequest.step:type_name -> storagebench.agent.v1alpha1.StepKey
+	10, // 16: storagebench.agent.v1alpha1.StopResponse.steps:type_name -> storagebench.agent.v1alpha1.StepStatus
+	9,  // 17: storagebench.agent.v1alpha1.Record.step:type_name -> storagebench.agent.v1alpha1.StepKey
+	22, // 18: storagebench.agent.v1alpha1.Record.started:type_name -> storagebench.agent.v1alpha1.Started
+	23, // 19: storagebench.agent.v1alpha1.Record.sample:type_name -> storagebench.agent.v1alpha1.Sample
+	25, // 20: storagebench.agent.v1alpha1.Record.latency_minute:type_name -> storagebench.agent.v1alpha1.LatencyMinute
+	27, // 21: storagebench.agent.v1alpha1.Record.notice:type_name -> storagebench.agent.v1alpha1.Notice
+	28, // 22: storagebench.agent.v1alpha1.Record.ended:type_name -> storagebench.agent.v1alpha1.Ended
+	24, // 23: storagebench.agent.v1alpha1.Sample.counts:type_name -> storagebench.agent.v1alpha1.OperationCount
+	26, // 24: storagebench.agent.v1alpha1.LatencyMinute.histograms:type_name -> storagebench.agent.v1alpha1.OperationHistogram
+	1,  // 25: storagebench.agent.v1alpha1.Ended.outcome:type_name -> storagebench.agent.v1alpha1.Outcome
+	29, // 26: storagebench.agent.v1alpha1.Ended.operations:type_name -> storagebench.agent.v1alpha1.OperationResult
+	30, // 27: storagebench.agent.v1alpha1.Ended.cpu:type_name -> storagebench.agent.v1alpha1.CPUUse
+	27, // 28: storagebench.agent.v1alpha1.Ended.notices:type_name -> storagebench.agent.v1alpha1.Notice
+	2,  // 29: storagebench.agent.v1alpha1.Agent.Describe:input_type -> storagebench.agent.v1alpha1.DescribeRequest
+	7,  // 30: storagebench.agent.v1alpha1.Agent.Clock:input_type -> storagebench.agent.v1alpha1.ClockRequest
+	11, // 31: storagebench.agent.v1alpha1.Agent.Load:input_type -> storagebench.agent.v1alpha1.LoadRequest
+	16, // 32: storagebench.agent.v1alpha1.Agent.Start:input_type -> storagebench.agent.v1alpha1.StartRequest
+	18, // 33: storagebench.agent.v1alpha1.Agent.Stop:input_type -> storagebench.agent.v1alpha1.StopRequest
+	20, // 34: storagebench.agent.v1alpha1.Agent.Watch:input_type -> storagebench.agent.v1alpha1.WatchRequest
+	31, // 35: storagebench.agent.v1alpha1.Agent.Finish:input_type -> storagebench.agent.v1alpha1.FinishRequest
+	3,  // 36: storagebench.agent.v1alpha1.Agent.Describe:output_type -> storagebench.agent.v1alpha1.DescribeResponse
+	8,  // 37: storagebench.agent.v1alpha1.Agent.Clock:output_type -> storagebench.agent.v1alpha1.ClockResponse
+	15, // 38: storagebench.agent.v1alpha1.Agent.Load:output_type -> storagebench.agent.v1alpha1.LoadResponse
+	17, // 39: storagebench.agent.v1alpha1.Agent.Start:output_type -> storagebench.agent.v1alpha1.StartResponse
+	19, // 40: storagebench.agent.v1alpha1.Agent.Stop:output_type -> storagebench.agent.v1alpha1.StopResponse
+	21, // 41: storagebench.agent.v1alpha1.Agent.Watch:output_type -> storagebench.agent.v1alpha1.Record
+	32, // 42: storagebench.agent.v1alpha1.Agent.Finish:output_type -> storagebench.agent.v1alpha1.FinishResponse
+	36, // [36:43] is the sub-list for method output_type
+	29, // [29:36] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_internal_agentapi_agent_proto_init() }

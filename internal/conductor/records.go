@@ -111,7 +111,9 @@ func (c *client) result(attempt decide.Attempt) (result.Client, bool) {
 // end adds what a client reported at its end.
 func (c *client) end(to *result.Client, ended *agentapi.Ended) {
 	to.Ended = true
-	to.Stopped = ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED
+	if to.Stopped = ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED; to.Stopped {
+		to.StopMessage = ended.GetMessage()
+	}
 	to.IOStart, to.IOEnd = c.instant(ended.GetIoStartNanoseconds()), c.instant(ended.GetIoEndNanoseconds())
 	to.ToolVersion, to.ToolMessages = ended.GetToolVersion(), ended.GetToolMessages()
 	to.UnwrittenBytes = ended.GetUnwrittenBytes()

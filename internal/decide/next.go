@@ -15,6 +15,12 @@ func Next(s Snapshot, now time.Time) Action {
 		return s.windUp(step, begun, now)
 	case !s.FinishSent.IsZero():
 		return s.finish(now)
+	case s.Policy.ActiveDeadline > 0 && !now.Before(s.Begun.Add(s.Policy.ActiveDeadline)):
+		return Action{Kind: Fail, Failure: &Failure{Reason: ReasonDeadline,
+			Message: fmt.Sprintf("the run was still going %s after its start, which is its activeDeadline", s.Policy.ActiveDeadline)}}
+	}
+	if action, hangs := s.overdue(*step, begun, now); hangs {
+		return action
 	}
 	if action, pending := s.meet(*step, begun, now); pending {
 		return action
@@ -102,7 +108,7 @@ func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attem
 		}
 	}
 	if live := s.live(step, attempt); len(live) > 0 {
-		return Action{Kind: Stop, Attempt: attempt, Clients: live}, true
+		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}, true
 	}
 	if len(s.count(step, attempt).loading) > 0 {
 		return Action{Kind: Wait}, true
@@ -119,7 +125,7 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	counts := s.count(step, attempt)
 	switch {
 	case len(counts.failed) > 0:
-		return s.abandon(step, attempt, counts)
+		return s.abandon(step, record, attempt, counts)
 	case len(counts.absent) > 0:
 		return Action{Kind: Load, Attempt: attempt, Clients: counts.absent}
 	case len(counts.loading) > 0:
@@ -129,7 +135,7 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	case len(counts.running) == 0:
 		return Action{Kind: RecordResult, Attempt: attempt}
 	}
-	return s.await(record, attempt, counts.running, now)
+	return Action{Kind: Wait, Until: s.latestEnd(record)}
 }
 
 // start sets the common instant once; an intent that is recorded is sent again as it is.
@@ -142,21 +148,29 @@ func (s Snapshot) start(step Step, record Record, attempt Attempt, loaded []Clie
 	return Action{Kind: Start, Attempt: attempt, Clients: loaded, Start: begin, Deadline: deadline}
 }
 
-// await watches the deadline, which the agents keep by themselves.
-func (s Snapshot) await(record Record, attempt Attempt, running []ClientKey, now time.Time) Action {
-	last := record.Deadline.Add(s.Policy.StopGrace)
-	if now.Before(last) {
-		return Action{Kind: Wait, Until: last}
+// overdue gives up on a step whose agents should have ended it by themselves long ago.
+func (s Snapshot) overdue(step Step, record Record, now time.Time) (Action, bool) {
+	live := s.live(step, Attempt{Step: step.ID, Number: record.Attempt})
+	if last := s.latestEnd(record); last.IsZero() || now.Before(last) || len(live) == 0 {
+		return Action{}, false
 	}
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonUnresponsive,
 		Message: fmt.Sprintf("step %s: client %s is still running %s after the step's deadline",
-			attempt.Step, running[0], s.Policy.StopGrace)}}
+			step.ID, live[0], s.Policy.StopGrace)}}, true
+}
+
+// latestEnd is when the last agent must have ended a step; zero while it is not started.
+func (s Snapshot) latestEnd(record Record) time.Time {
+	if record.Deadline.IsZero() {
+		return time.Time{}
+	}
+	return record.Deadline.Add(s.Policy.StopGrace)
 }
 
 // abandon ends an attempt in which a client failed: the others are stopped, their results kept.
-func (s Snapshot) abandon(step Step, attempt Attempt, counts counts) Action {
+func (s Snapshot) abandon(step Step, record Record, attempt Attempt, counts counts) Action {
 	if live := s.live(step, attempt); len(live) > 0 {
-		return Action{Kind: Stop, Attempt: attempt, Clients: live}
+		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}
 	}
 	if len(counts.loading) > 0 {
 		return Action{Kind: Wait}
@@ -170,9 +184,9 @@ func (s Snapshot) abandon(step Step, attempt Attempt, counts counts) Action {
 func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 	if step != nil && s.FinishSent.IsZero() {
 		attempt := Attempt{Step: step.ID, Number: record.Attempt}
-		overdue := !record.Deadline.IsZero() && !now.Before(record.Deadline.Add(s.Policy.StopGrace))
+		overdue := !now.Before(s.EndingSince.Add(s.Policy.StopGrace))
 		if live := s.live(*step, attempt); len(live) > 0 && !overdue {
-			return Action{Kind: Stop, Attempt: attempt, Clients: live}
+			return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.EndingSince.Add(s.Policy.StopGrace)}
 		}
 		if s.touched(*step, attempt) {
 			return Action{Kind: RecordResult, Attempt: attempt}

@@ -183,7 +183,7 @@ func (w *world) apply(action decide.Action) bool {
 			w.revive(key)
 		}
 	case decide.Fail:
-		w.snapshot.Failure = action.Failure
+		w.snapshot.Failure, w.snapshot.EndingSince = action.Failure, w.now
 		return true
 	case decide.Finish:
 		w.snapshot.FinishSent = w.now
@@ -241,9 +241,12 @@ func (w *world) start(action decide.Action, key decide.ClientKey, delay time.Dur
 }
 
 func (w *world) stop(attempt decide.Attempt, key decide.ClientKey) {
+	if w.deaf[key.String()] {
+		return
+	}
 	w.after(300*time.Millisecond, "", func(w *world) {
 		client := w.client(key)
-		if part, known := client.Attempts[attempt]; known && part.Failed == nil && !w.deaf[key.String()] {
+		if part, known := client.Attempts[attempt]; known && part.Failed == nil {
 			client.Attempts[attempt] = decide.ClientStep{Progress: decide.Ended}
 		}
 	})
@@ -293,14 +296,14 @@ var sequences = map[string]func() *world{
 	"cancelled": func() *world {
 		w := newWorld(1, 2, steps()...)
 		w.after(25*time.Second, "interrupted", func(w *world) {
-			w.snapshot.Cancel = &decide.Failure{Reason: "Stopped", Message: "interrupted"}
+			w.snapshot.Cancel, w.snapshot.EndingSince = &decide.Failure{Reason: "Stopped", Message: "interrupted"}, w.now
 		})
 		return w
 	},
 	"cancelled-before-ready": func() *world {
 		w := newWorld(1, 2, steps()...)
 		w.after(time.Second, "interrupted", func(w *world) {
-			w.snapshot.Cancel = &decide.Failure{Reason: "Stopped", Message: "interrupted"}
+			w.snapshot.Cancel, w.snapshot.EndingSince = &decide.Failure{Reason: "Stopped", Message: "interrupted"}, w.now
 		})
 		return w
 	},
@@ -336,6 +339,20 @@ var sequences = map[string]func() *world{
 		w := newWorld(1, 1, steps()...)
 		w.snapshot.Policy.OnLoss = decide.ContinueDegraded
 		w.after(30*time.Second, "a/0 dies", w.lose(key(0)))
+		return w
+	},
+	"active-deadline": func() *world {
+		w := newWorld(1, 2, steps()...)
+		w.snapshot.Policy.ActiveDeadline = 25 * time.Second
+		w.after(25*time.Second, "the deadline", func(*world) {})
+		return w
+	},
+	"lost-and-another-hangs": func() *world {
+		w := newWorld(1, 3, steps()...)
+		w.snapshot.Policy.ActiveDeadline = 3 * time.Minute
+		w.deaf["a/2"] = true
+		w.after(10*time.Second, "a/1 dies", w.lose(key(1)))
+		w.after(3*time.Minute, "the deadline", func(*world) {})
 		return w
 	},
 	"agent-never-ends": func() *world {
@@ -405,7 +422,7 @@ func TestStartIsSentAgainUnchanged(t *testing.T) {
 		w.clients[i].Attempts[attempt] = decide.ClientStep{Progress: progress}
 		w.snapshot.Clients = append(w.snapshot.Clients, *w.clients[i])
 	}
-	got := decide.Next(w.snapshot, w.now.Add(time.Hour))
+	got := decide.Next(w.snapshot, w.now.Add(30*time.Second))
 	want := decide.Action{Kind: decide.Start, Attempt: attempt, Clients: []decide.ClientKey{key(1)},
 		Start: begin, Deadline: begin.Add(time.Minute)}
 	if diff := cmp.Diff(want, got); diff != "" {

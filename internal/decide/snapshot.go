@@ -21,6 +21,8 @@ type Snapshot struct {
 	Cancel *Failure
 	// Failure is the first thing that ended the run, once it was recorded.
 	Failure *Failure
+	// EndingSince is when Failure or Cancel was first known; zero while there is neither.
+	EndingSince time.Time
 	// FinishSent is when the agents were first told to finish; zero before.
 	FinishSent time.Time
 }
@@ -149,6 +151,8 @@ type Policy struct {
 	MaxRestarts int
 	// StartTimeout bounds the time in which all agents must be ready.
 	StartTimeout time.Duration
+	// ActiveDeadline bounds the whole run; 0 does not.
+	ActiveDeadline time.Duration
 	// StartLead is how far ahead the common start instant is set: longer than a command takes.
 	StartLead time.Duration
 	// StopGrace is how long an agent may take past a deadline, what is in flight included.
@@ -162,4 +166,5 @@ const (
 	ReasonStartTimeout = "StartTimeout"
 	ReasonClientLost   = "ClientLost"
 	ReasonUnresponsive = "ClientUnresponsive"
+	ReasonDeadline     = "DeadlineExceeded"
 )

@@ -24,6 +24,9 @@ func (r *runner) apply(action decide.Action, snapshot decide.Snapshot) (settled 
 	case decide.Load:
 		return true, r.load(action)
 	case decide.Start:
+		if len(r.run.Status.Environments) == 0 {
+			r.run.Status.Environments = r.conductor.Environments()
+		}
 		record.Intent(r.run, action)
 		r.conductor.Start(action.Attempt, action.Clients, action.Start, action.Deadline)
 		return true, nil

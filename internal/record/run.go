@@ -85,6 +85,9 @@ func Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (decide.Snaps
 		return decide.Snapshot{}, fmt.Errorf("spec.run.startTimeout: %w", err)
 	}
 	snapshot.Policy.StartTimeout = timeout
+	if snapshot.Policy.ActiveDeadline, err = run.Spec.Run.ActiveDeadline.Parse(); err != nil {
+		return decide.Snapshot{}, fmt.Errorf("spec.run.activeDeadline: %w", err)
+	}
 	snapshot.Policy.OnLoss = decide.LossPolicy(run.Spec.Run.Clients.OnLoss)
 	if restarts := run.Spec.Run.Clients.MaxRestarts; restarts != nil {
 		snapshot.Policy.MaxRestarts = int(*restarts)
@@ -92,6 +95,7 @@ func Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (decide.Snaps
 	snapshot.Begun = timeOf(run.Status.StartTime)
 	if failed := condition(run, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
 		snapshot.Failure = &decide.Failure{Reason: failed.Reason, Message: failed.Message}
+		snapshot.EndingSince = failed.LastTransitionTime.Time
 	}
 	if removing := condition(run, v1alpha1.ConditionDataRemoved); removing != nil {
 		snapshot.FinishSent = removing.LastTransitionTime.Time

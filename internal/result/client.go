@@ -21,8 +21,9 @@ type Client struct {
 	Operations [measure.NumOperations]Operation
 	// Ended says that the client reported an end; a lost client has none.
 	Ended bool
-	// Stopped says that it was ended before its time, with a result.
-	Stopped bool
+	// Stopped says that it was ended before its time, with a result, and StopMessage why.
+	Stopped     bool
+	StopMessage string
 	// Failure is why the client has no result; empty when it has one.
 	Failure, FailureMessage string
 	// ToolVersion is the tool's own.

@@ -58,6 +58,8 @@ func (b *builder) judgeClients() {
 			b.warn(v1alpha1.WarningClientLost, index, "client %d: %s", client.Index, client.FailureMessage)
 		case client.Failure != "":
 			b.warn(v1alpha1.WarningToolError, index, "client %d: %s: %s", client.Index, client.Failure, client.FailureMessage)
+		case client.Stopped:
+			b.warn(v1alpha1.WarningResultIncomplete, index, "client %d was stopped before its time: %s", client.Index, client.StopMessage)
 		}
 		if !client.Ended || client.Failure != "" {
 			continue

@@ -1,0 +1,56 @@
+package agent
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Files name what an agent is started with.
+type Files struct {
+	// Config is a file with the configuration; required.
+	Config string
+	// Ready is a file to which the agent's address is written; may be empty.
+	Ready string
+	// Lifeline is a file whose end tells the agent to leave; may be empty.
+	Lifeline string
+}
+
+// Open reads the configuration and opens the rest. Files named /dev/fd/N are inherited descriptors;
+// they are opened anew and the originals closed, so that the tool inherits none of them.
+func (f Files) Open(said io.Writer) (Process, error) {
+	config, err := os.Open(f.Config)
+	if err != nil {
+		return Process{}, fmt.Errorf("open the agent's configuration (--config): %w", err)
+	}
+	defer func() { _ = config.Close() }()
+	p := Process{Said: said}
+	if p.Config, err = ReadConfig(config); err != nil {
+		return Process{}, err
+	}
+	if f.Ready != "" {
+		ready, err := os.OpenFile(f.Ready, os.O_WRONLY, 0)
+		if err != nil {
+			return Process{}, fmt.Errorf("open --ready: %w", err)
+		}
+		p.Ready = ready
+	}
+	if f.Lifeline != "" {
+		lifeline, err := os.Open(f.Lifeline)
+		if err != nil {
+			return Process{}, fmt.Errorf("open --lifeline: %w", err)
+		}
+		p.Lifeline = lifeline
+	}
+	for _, name := range []string{f.Config, f.Ready, f.Lifeline} {
+		if number, found := strings.CutPrefix(name, "/dev/fd/"); found {
+			if descriptor, err := strconv.Atoi(number); err == nil {
+				_ = syscall.Close(descriptor)
+			}
+		}
+	}
+	return p, nil
+}

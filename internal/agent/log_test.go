@@ -1,0 +1,147 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+	"pgregory.net/rapid"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// anyRecord draws a record of any kind.
+func anyRecord(t *rapid.T) *agentapi.Record {
+	record := &agentapi.Record{Step: &agentapi.StepKey{
+		Id:      rapid.SampledFrom([]string{"00-layout", "01-write", "02-read"}).Draw(t, "step"),
+		Attempt: rapid.Uint32Range(1, 3).Draw(t, "attempt"),
+	}}
+	switch rapid.IntRange(0, 3).Draw(t, "kind") {
+	case 0:
+		record.Entry = &agentapi.Record_Notice{Notice: &agentapi.Notice{
+			Warning: "IOStalled", Message: rapid.StringN(0, 200, 400).Draw(t, "message")}}
+	case 1:
+		record.Entry = &agentapi.Record_Started{Started: &agentapi.Started{
+			ReleasedNanoseconds: rapid.Int64().Draw(t, "released")}}
+	default:
+		sample := &agentapi.Sample{
+			StartNanoseconds: rapid.Int64Range(-1<<60, 1<<60).Draw(t, "start"),
+			EndNanoseconds:   rapid.Int64Range(-1<<60, 1<<60).Draw(t, "end"),
+			WarmUp:           rapid.Bool().Draw(t, "warm-up"),
+		}
+		for operation := range rapid.Uint32Range(0, measure.NumOperations).Draw(t, "operations") {
+			sample.Counts = append(sample.Counts, &agentapi.OperationCount{Operation: operation,
+				Bytes: rapid.Uint64().Draw(t, "bytes"), Operations: rapid.Uint64().Draw(t, "operations")})
+		}
+		record.Entry = &agentapi.Record_Sample{Sample: sample}
+	}
+	return record
+}
+
+// TestLogReplays writes any records and reads them again from any sequence number.
+func TestLogReplays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var log Log
+		var want []*agentapi.Record
+		for i := range rapid.IntRange(1, 3000).Draw(t, "records") {
+			record := anyRecord(t)
+			if err := log.Append(record); err != nil {
+				t.Fatal(err)
+			}
+			record.Sequence = uint64(i) + 1
+			want = append(want, record)
+		}
+		since := rapid.Uint64Range(0, uint64(len(want))).Draw(t, "since")
+		var got []*agentapi.Record
+		for at := since; ; {
+			records, err := log.Since(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(records) == 0 {
+				break
+			}
+			got = append(got, records...)
+			at = records[len(records)-1].GetSequence()
+		}
+		if diff := cmp.Diff(want[since:], got, protocmp.Transform()); len(want[since:]) != len(got) || diff != "" && len(got) > 0 {
+			t.Fatalf("replay from %d differs (-want +got):\n%s", since, diff)
+		}
+	})
+}
+
+func TestLogWait(t *testing.T) {
+	var log Log
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := log.Wait(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("an empty log gave %v", err)
+	}
+	woken := make(chan error, 1)
+	go func() { woken <- log.Wait(t.Context(), 0) }()
+	time.Sleep(10 * time.Millisecond)
+	if err := log.Append(&agentapi.Record{Entry: &agentapi.Record_Started{Started: &agentapi.Started{}}}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-woken:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("a reader was not woken")
+	}
+}
+
+// TestLogBudget fills a log with a whole day of a mixed load: one sample a second and one latency
+// record a minute, with large counts and a wide histogram.
+func TestLogBudget(t *testing.T) {
+	const budget = 8 << 20
+	var log Log
+	start := int64(987_654_321_000_000)
+	step := &agentapi.StepKey{Id: "03-baseline", Attempt: 1}
+	for second := range int64(24 * 3600) {
+		sample := &agentapi.Sample{
+			StartNanoseconds: start + second*1_000_123_000, EndNanoseconds: start + (second+1)*1_000_123_000,
+			Counts: []*agentapi.OperationCount{
+				{Operation: 0, Bytes: 12_460_000_000 + uint64(second), Operations: 1_200_000 + uint64(second)},
+				{Operation: 1, Bytes: 3_560_000_000 + uint64(second), Operations: 870_000 + uint64(second)},
+			},
+		}
+		if err := log.Append(&agentapi.Record{Step: step, Entry: &agentapi.Record_Sample{Sample: sample}}); err != nil {
+			t.Fatal(err)
+		}
+		if second%60 == 59 {
+			appendMinute(t, &log, step, start+second*1_000_123_000)
+		}
+	}
+	size := log.SizeBytes()
+	t.Logf("24 h of two operations take %.2f MiB, %.1f bytes a sample and operation with all else", float64(size)/(1<<20), float64(size)/24/3600/2)
+	if size > budget {
+		t.Errorf("24 h take %d bytes, more than %d", size, budget)
+	}
+}
+
+// appendMinute adds latencies over three decades, as a loaded store gives them.
+func appendMinute(t *testing.T, log *Log, step *agentapi.StepKey, end int64) {
+	t.Helper()
+	record := &agentapi.LatencyMinute{StartNanoseconds: end - int64(time.Minute), EndNanoseconds: end}
+	for operation := range uint32(2) {
+		var histogram measure.Histogram
+		for nanoseconds := uint64(20_000); nanoseconds < 20_000_000; nanoseconds += nanoseconds / 60 {
+			histogram.AddNanoseconds(nanoseconds, 70_000_000/nanoseconds)
+		}
+		encoded, err := histogram.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		record.Histograms = append(record.Histograms, &agentapi.OperationHistogram{Operation: operation, Histogram: encoded})
+	}
+	if err := log.Append(&agentapi.Record{Step: step, Entry: &agentapi.Record_LatencyMinute{LatencyMinute: record}}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/storagebench/storagebench/internal/engine/fio"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/report"
+)
+
+// mergeDocument is many fio results as one.
+type mergeDocument struct {
+	SchemaVersion int `json:"schemaVersion"`
+	// LatencyType is lat (submission to completion) or clat (without the submission): whichever all
+	// files have a histogram of. The two are never mixed.
+	LatencyType string          `json:"latencyType"`
+	Files       int             `json:"files"`
+	Read        mergedOperation `json:"read"`
+	Write       mergedOperation `json:"write"`
+	Trim        mergedOperation `json:"trim"`
+	Sync        mergedOperation `json:"sync"`
+	Warnings    []string        `json:"warnings"`
+}
+
+type mergedOperation struct {
+	Bytes      uint64         `json:"bytes"`
+	Operations uint64         `json:"operations"`
+	Latency    *mergedLatency `json:"latency"`
+}
+
+// mergedLatency has null for a percentile with fewer than ten samples above it.
+type mergedLatency struct {
+	Samples          uint64  `json:"samples"`
+	MeanNanoseconds  uint64  `json:"meanNanoseconds"`
+	MinNanoseconds   uint64  `json:"minNanoseconds"`
+	P50Nanoseconds   *uint64 `json:"p50Nanoseconds"`
+	P95Nanoseconds   *uint64 `json:"p95Nanoseconds"`
+	P99Nanoseconds   *uint64 `json:"p99Nanoseconds"`
+	P999Nanoseconds  *uint64 `json:"p999Nanoseconds"`
+	P9999Nanoseconds *uint64 `json:"p9999Nanoseconds"`
+	MaxNanoseconds   uint64  `json:"maxNanoseconds"`
+}
+
+func newMerge(streams Streams) *cobra.Command {
+	var output string
+	command := &cobra.Command{
+		Use:   "merge FIO.json ...",
+		Short: "Merge the results of many fio clients into one, exactly",
+		Long: "Add up the histograms of fio's json+ results and compute the percentiles once, from the sum.\n" +
+			"Percentiles of single clients cannot be averaged. A percentile with fewer than ten samples\n" +
+			"above it is null.",
+		Example: "  kubectl storagebench merge client-*.json -o json",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, names []string) error {
+			if output != "json" {
+				return fmt.Errorf("--output %q is not known: merge gives json", output)
+			}
+			var results []fioResult
+			for _, name := range names {
+				result, err := readFio(streams, name)
+				if err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+				results = append(results, result)
+			}
+			document, err := mergeFio(results)
+			if err != nil {
+				return err
+			}
+			encoder := json.NewEncoder(streams.Out)
+			encoder.SetIndent("", "  ")
+			return encoder.Encode(document)
+		},
+	}
+	command.Flags().StringVarP(&output, "output", "o", "json", "json")
+	return command
+}
+
+// fioResult is what one file holds.
+type fioResult struct {
+	name string
+	fio.Result
+}
+
+// readFio reads fio's output, and refuses one that is no result, with fio's own reason.
+func readFio(streams Streams, name string) (fioResult, error) {
+	file, err := openInput(streams, name)
+	if err != nil {
+		return fioResult{}, err
+	}
+	defer func() { _ = file.Close() }()
+	output, err := fio.ReadOutput(file)
+	if err != nil {
+		return fioResult{}, err
+	}
+	judged := fio.Final(output, fio.Exit{}, "", fio.Expectation{})
+	if judged.Outcome == fio.Failed || judged.Snapshot == nil {
+		return fioResult{}, fmt.Errorf("it is no result: %s: %s", judged.Failure, judged.Message)
+	}
+	return fioResult{name: name, Result: judged}, nil
+}
+
+func mergeFio(results []fioResult) (mergeDocument, error) {
+	document := mergeDocument{SchemaVersion: report.SchemaVersion, Files: len(results), Warnings: []string{}}
+	total, completion := true, true
+	for _, result := range results {
+		total = total && result.Snapshot.HasBins()
+		completion = completion && hasCompletionBins(result.Snapshot)
+		for _, warning := range result.Warnings {
+			if warning.Kind != fio.WarnNoBins {
+				document.Warnings = append(document.Warnings, fmt.Sprintf("%s: %s: %s", result.name, warning.Kind, warning.Message))
+			}
+		}
+	}
+	switch {
+	case total:
+		document.LatencyType = "lat"
+	case completion:
+		document.LatencyType = "clat"
+	default:
+		return mergeDocument{}, errors.New("the files have no histogram of the same latency: run fio with --output-format=json+ and lat_percentiles=1")
+	}
+	for _, operation := range measure.Operations {
+		merged, err := mergeOperation(results, operation, total)
+		if err != nil {
+			return mergeDocument{}, fmt.Errorf("merge %s: %w", operation, err)
+		}
+		*document.operation(operation) = merged
+	}
+	return document, nil
+}
+
+func (d *mergeDocument) operation(operation measure.Operation) *mergedOperation {
+	switch operation {
+	case measure.Read:
+		return &d.Read
+	case measure.Write:
+		return &d.Write
+	case measure.Trim:
+		return &d.Trim
+	case measure.Sync:
+	}
+	return &d.Sync
+}
+
+func hasCompletionBins(snapshot *fio.Snapshot) bool {
+	for i := range snapshot.Operations {
+		latency := &snapshot.Operations[i].Completion
+		if latency.Count > 0 && latency.Histogram.Count() == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func mergeOperation(results []fioResult, operation measure.Operation, total bool) (mergedOperation, error) {
+	var merged mergedOperation
+	var sum measure.Latency
+	for _, result := range results {
+		one := &result.Snapshot.Operations[operation]
+		merged.Bytes += one.Bytes
+		merged.Operations += one.Operations
+		latency := &one.Total
+		if !total && operation != measure.Sync {
+			latency = &one.Completion
+		}
+		sum.Merge(latency)
+	}
+	if sum.Count == 0 {
+		return merged, nil
+	}
+	summary := sum.Summary()
+	merged.Latency = &mergedLatency{
+		Samples: summary.Count, MeanNanoseconds: summary.MeanNanoseconds, MinNanoseconds: summary.MinNanoseconds,
+		P50Nanoseconds: summary.P50Nanoseconds, P95Nanoseconds: summary.P95Nanoseconds, P99Nanoseconds: summary.P99Nanoseconds,
+		P999Nanoseconds: summary.P999Nanoseconds, P9999Nanoseconds: summary.P9999Nanoseconds, MaxNanoseconds: summary.MaxNanoseconds,
+	}
+	return merged, nil
+}

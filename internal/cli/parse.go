@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/storagebench/storagebench/internal/engine/fio"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/report"
+)
+
+// parseDocument is a tool's output in the project's own words.
+type parseDocument struct {
+	SchemaVersion int    `json:"schemaVersion"`
+	Tool          string `json:"tool"`
+	Version       string `json:"version"`
+	// Complete is false when the tool was stopped before its time.
+	Complete    bool              `json:"complete"`
+	Warnings    []string          `json:"warnings"`
+	Repetitions []parseRepetition `json:"repetitions"`
+	Summary     []parseSummary    `json:"summary"`
+}
+
+type parseRepetition struct {
+	Operation           string         `json:"operation"`
+	BytesPerSecond      int64          `json:"bytesPerSecond"`
+	IOPSMilli           int64          `json:"iopsMilli"`
+	Bytes               uint64         `json:"bytes"`
+	Operations          uint64         `json:"operations"`
+	RuntimeMilliseconds int64          `json:"runtimeMilliseconds"`
+	Latency             *mergedLatency `json:"latency"`
+}
+
+type parseSummary struct {
+	Operation          string `json:"operation"`
+	MeanBytesPerSecond int64  `json:"meanBytesPerSecond"`
+	MinBytesPerSecond  int64  `json:"minBytesPerSecond"`
+	MaxBytesPerSecond  int64  `json:"maxBytesPerSecond"`
+	Repetitions        int    `json:"repetitions"`
+}
+
+func newParse(streams Streams) *cobra.Command {
+	var output string
+	command := &cobra.Command{
+		Use:       "parse fio FILE",
+		Short:     "Read a tool's output, and refuse one that is no result",
+		Example:   "  fio --output-format=json+ job.fio | kubectl storagebench parse fio -",
+		Args:      cobra.ExactArgs(2),
+		ValidArgs: []string{"fio"},
+		RunE: func(_ *cobra.Command, arguments []string) error {
+			if output != "json" {
+				return fmt.Errorf("--output %q is not known: parse gives json", output)
+			}
+			if arguments[0] != "fio" {
+				return fmt.Errorf("the output of %q cannot be parsed in this version: only that of fio", arguments[0])
+			}
+			result, err := readFio(streams, arguments[1])
+			if err != nil {
+				return fmt.Errorf("%s: %w", arguments[1], err)
+			}
+			encoder := json.NewEncoder(streams.Out)
+			encoder.SetIndent("", "  ")
+			return encoder.Encode(parseFio(result))
+		},
+	}
+	command.Flags().StringVarP(&output, "output", "o", "json", "json")
+	return command
+}
+
+// parseFio has one repetition for each operation that fio did: it repeats nothing by itself.
+func parseFio(result fioResult) parseDocument {
+	document := parseDocument{
+		SchemaVersion: report.SchemaVersion,
+		Tool:          "fio",
+		Version:       result.Snapshot.Version,
+		Complete:      result.Outcome == fio.Complete && !result.Interrupted,
+		Warnings:      []string{},
+		Repetitions:   []parseRepetition{},
+		Summary:       []parseSummary{},
+	}
+	for _, warning := range result.Warnings {
+		document.Warnings = append(document.Warnings, fmt.Sprintf("%s: %s", warning.Kind, warning.Message))
+	}
+	total := result.Snapshot.HasBins()
+	for _, operation := range measure.Operations {
+		one := &result.Snapshot.Operations[operation]
+		merged, err := mergeOperation([]fioResult{result}, operation, total)
+		if err != nil || merged.Operations == 0 && merged.Latency == nil {
+			continue
+		}
+		repetition := parseRepetition{
+			Operation: operation.String(), Bytes: one.Bytes, Operations: one.Operations,
+			RuntimeMilliseconds: one.RuntimeMilliseconds, Latency: merged.Latency,
+		}
+		if one.RuntimeMilliseconds > 0 {
+			seconds := float64(one.RuntimeMilliseconds) / 1000
+			repetition.BytesPerSecond = int64(float64(one.Bytes)/seconds + 0.5)
+			repetition.IOPSMilli = int64(float64(one.Operations)/seconds*1000 + 0.5)
+		}
+		document.Repetitions = append(document.Repetitions, repetition)
+		document.Summary = append(document.Summary, parseSummary{
+			Operation: operation.String(), MeanBytesPerSecond: repetition.BytesPerSecond,
+			MinBytesPerSecond: repetition.BytesPerSecond, MaxBytesPerSecond: repetition.BytesPerSecond, Repetitions: 1,
+		})
+	}
+	return document
+}

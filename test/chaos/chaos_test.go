@@ -1,0 +1,247 @@
+package chaos
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/report"
+)
+
+var (
+	kills = flag.Int("kills", 50, "how many runs are killed")
+	seed  = flag.Uint64("seed", 0, "seed of the moments and victims; 0 takes another each time")
+)
+
+const benchmark = `apiVersion: storagebench.dev/v1alpha1
+kind: StorageBenchmark
+metadata: {name: chaos}
+spec:
+  run:
+    targets: [{name: data, volumes: [{name: data, claimName: data}]}]
+    clients: {count: 2, spread: Any}
+    workload: {fio: {pattern: Random, readPercent: 50, blockSize: 4Ki, jobs: 2, queueDepth: 4, datasetSize: 8Mi}}
+    phases:
+    - {name: layout, prepare: {}}
+    - {name: mixed, steady: {duration: 2s}}
+`
+
+// usualLength is about how long an undisturbed run takes.
+const usualLength = 4500 * time.Millisecond
+
+// TestKillAnything runs the real program, with real fio, and kills one part of each run.
+func TestKillAnything(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes")
+	}
+	program := build(t)
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("seed %d", *seed)
+	random := rand.New(rand.NewPCG(*seed, 1))
+	outcomes := map[string]int{}
+	for i := range *kills {
+		victim := victims[random.IntN(len(victims))]
+		delay := time.Duration(random.Int64N(int64(usualLength)))
+		t.Run(fmt.Sprintf("%02d-%s-after-%s", i, victim.name, delay.Round(time.Millisecond)), func(t *testing.T) {
+			outcomes[runAndKill(t, program, victim, delay, random)]++
+		})
+	}
+	t.Logf("outcomes: %v", outcomes)
+}
+
+func build(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "kubectl-storagebench")
+	output, err := exec.Command("go", "build", "-o", program, "../../cmd/kubectl-storagebench").CombinedOutput()
+	if err != nil {
+		t.Fatalf("build: %v\n%s", err, output)
+	}
+	return program
+}
+
+// victim is a part of a run, found among its processes.
+type victim struct {
+	name  string
+	match func(process, []process) bool
+}
+
+var victims = []victim{
+	{"guard", func(p process, _ []process) bool { return p.pid == p.session }},
+	{"runner", func(p process, _ []process) bool { return p.ppid == p.session && p.is("run") }},
+	{"agent", func(p process, _ []process) bool { return p.is("agent") }},
+	{"fio", func(p process, all []process) bool { return p.command == "fio" && !isChildOfFio(p, all) }},
+	{"fio-job", func(p process, all []process) bool { return p.command == "fio" && isChildOfFio(p, all) }},
+}
+
+func isChildOfFio(p process, all []process) bool {
+	for _, parent := range all {
+		if parent.pid == p.ppid {
+			return parent.command == "fio"
+		}
+	}
+	return false
+}
+
+// runAndKill gives a word for how it ended.
+func runAndKill(t *testing.T, program string, victim victim, delay time.Duration, random *rand.Rand) string {
+	t.Helper()
+	directory := t.TempDir()
+	spec := filepath.Join(t.TempDir(), "bench.yaml")
+	if err := os.WriteFile(spec, []byte(benchmark), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr := create(t, "stdout"), create(t, "stderr")
+	command := exec.Command(program, "run", "--local", "-f", spec, "--target", "data="+directory, "-o", "json")
+	command.Stdout, command.Stderr = stdout, stderr
+	// A session of its own: whatever is left of the run is found by it.
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	session := command.Process.Pid
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	time.Sleep(delay)
+	killed := kill(t, session, victim, random)
+	var err error
+	select {
+	case err = <-ended:
+	case <-time.After(time.Minute):
+		t.Fatalf("the run has not ended a minute after a %s was killed\n%s", victim.name, read(t, stderr))
+	}
+	nothingRuns(t, session)
+	nothingIsLeft(t, directory)
+	return judge(t, victim, killed, err, stdout, stderr)
+}
+
+func create(t *testing.T, name string) *os.File {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = file.Close() })
+	return file
+}
+
+func read(t *testing.T, file *os.File) string {
+	t.Helper()
+	text, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// kill says whether there was such a process at that moment.
+func kill(t *testing.T, session int, victim victim, random *rand.Rand) bool {
+	t.Helper()
+	all := processes(t, session)
+	var found []process
+	for _, p := range all {
+		if victim.match(p, all) {
+			found = append(found, p)
+		}
+	}
+	if len(found) == 0 {
+		return false
+	}
+	err := syscall.Kill(found[random.IntN(len(found))].pid, syscall.SIGKILL)
+	if err != nil && !errors.Is(err, syscall.ESRCH) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+func nothingRuns(t *testing.T, session int) {
+	t.Helper()
+	var left []process
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if left = processes(t, session); len(left) == 0 {
+			return
+		}
+	}
+	t.Errorf("these processes are left: %v", left)
+	for _, p := range left {
+		_ = syscall.Kill(p.pid, syscall.SIGKILL)
+	}
+}
+
+func nothingIsLeft(t *testing.T, directory string) {
+	t.Helper()
+	entries, err := os.ReadDir(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) == 0 {
+		return
+	}
+	var names []string
+	_ = filepath.WalkDir(directory, func(path string, _ os.DirEntry, _ error) error {
+		names = append(names, path)
+		return nil
+	})
+	t.Errorf("these files are left:\n%s", strings.Join(names, "\n"))
+}
+
+// judge reads the result, which must say what happened.
+func judge(t *testing.T, victim victim, killed bool, err error, stdout, stderr *os.File) string {
+	t.Helper()
+	text := read(t, stdout)
+	if text == "" {
+		var exit *exec.ExitError
+		if victim.name == "guard" && killed && errors.As(err, &exit) && !strings.Contains(read(t, stderr), "clients a target") {
+			// It died before it had begun anything.
+			return "nothing begun"
+		}
+		t.Errorf("there is no result; the run ended with %v and said:\n%s", err, read(t, stderr))
+		return "no result"
+	}
+	document, readErr := report.Read(strings.NewReader(text))
+	if readErr != nil {
+		t.Errorf("the result cannot be read: %v\n%s", readErr, text)
+		return "bad result"
+	}
+	code := report.ExitCode(document)
+	if victim.name != "guard" && exitCode(err) != code {
+		t.Errorf("exit code %d, but the result says %d", exitCode(err), code)
+	}
+	conditions, _ := json.Marshal(document.Conditions)
+	switch {
+	case code == report.ExitFailed:
+		if document.Message == "" {
+			t.Errorf("the result does not say why it failed: %s", conditions)
+		}
+		t.Logf("failed: %s", document.Message)
+		return "failed"
+	case killed && victim.name == "agent" && len(document.LostClients) == 0:
+		// It was killed when it had nothing left to do.
+		return "complete, killed at the end"
+	case len(document.LostClients) > 0:
+		t.Logf("complete with a replacement: %v", document.LostClients[0].Reason)
+		return "complete, replaced"
+	case code != report.ExitMet:
+		t.Logf("not valid: %s", conditions)
+		return "not valid"
+	}
+	return "complete"
+}
+
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	return 0
+}
