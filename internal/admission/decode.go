@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -145,11 +147,11 @@ func (d document) decode(ctx context.Context) (*Object, Errors, error) {
 	}
 	asJSON, err := kubeyaml.YAMLToJSONStrict(d.text)
 	if err != nil {
-		return nil, Errors{d.fault(0, firstLine(err.Error()))}, nil
+		return nil, Errors{d.unreadable(err)}, nil
 	}
 	var content any
 	if err := utiljson.Unmarshal(asJSON, &content); err != nil {
-		return nil, Errors{d.fault(1, firstLine(err.Error()))}, nil
+		return nil, Errors{d.unreadable(err)}, nil
 	}
 	if content == nil {
 		return nil, nil, nil
@@ -161,6 +163,9 @@ func (d document) decode(ctx context.Context) (*Object, Errors, error) {
 	problems, err := Check(ctx, fields)
 	if err != nil {
 		return nil, nil, err
+	}
+	if name, _ := lookUp(fields, "metadata.name"); len(problems) == 0 && (name == nil || name == "") {
+		problems = append(problems, Problem{Path: "metadata.name", Message: "required in a file; generateName makes no name here"})
 	}
 	object, typed := newObject(fields)
 	if typed != nil && len(problems) == 0 {
@@ -197,7 +202,7 @@ func (d document) parse() (*yaml.Node, *Error) {
 	case errors.Is(err, io.EOF):
 		return nil, nil
 	case err != nil:
-		return nil, d.fault(0, firstLine(err.Error()))
+		return nil, d.unreadable(err)
 	}
 	second := &yaml.Node{}
 	if err := decoder.Decode(second); !errors.Is(err, io.EOF) {
@@ -230,6 +235,23 @@ func newObject(fields map[string]any) (*Object, *Problem) {
 		return object, &Problem{Path: "spec", Message: firstLine(err.Error()) + "; correct the value"}
 	}
 	return object, nil
+}
+
+// positioned finds where a YAML error says what is wrong and on which line of
+// the document.
+var positioned = regexp.MustCompile(`line ([0-9]+): (.*)`)
+
+// unreadable is the fault of a document that is no YAML.
+func (d document) unreadable(err error) *Error {
+	match := positioned.FindStringSubmatch(err.Error())
+	if match == nil {
+		return d.fault(1, "no YAML can be read from here: "+firstLine(err.Error()))
+	}
+	line, convErr := strconv.Atoi(match[1])
+	if convErr != nil {
+		line = 1
+	}
+	return d.fault(line, "no YAML can be read from here: "+strings.ToValidUTF8(match[2], "\uFFFD"))
 }
 
 func firstLine(text string) string {

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,7 +17,7 @@ const maxShownValue = 60
 func toProblems(object map[string]any, faults field.ErrorList) []Problem {
 	problems := make([]Problem, 0, len(faults))
 	for _, fault := range faults {
-		problem := Problem{Path: fault.Field, Message: describe(object, fault)}
+		problem := place(object, fault)
 		ruled := func(other *field.Error) bool { return other != fault && other.Field == fault.Field }
 		if isQuantityPattern(fault) && slices.ContainsFunc(faults, ruled) {
 			continue // a rule has said it better
@@ -42,23 +43,57 @@ func describe(object map[string]any, fault *field.Error) string {
 	}
 	switch fault.Type { //nolint:exhaustive // the others need nothing of their own
 	case field.ErrorTypeRequired:
-		if detail == "" {
+		if detail == "name or generateName is required" {
 			return "required; add it"
 		}
-		return detail
+		return cmp.Or(detail, "required; add it")
 	case field.ErrorTypeNotSupported:
 		return fmt.Sprintf("%s is not known here; %s", show(fault.BadValue), strings.Replace(detail, "supported values:", "use one of", 1))
 	case field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTooShort, field.ErrorTypeTooFew:
 		return detail + "; shorten it"
+	case field.ErrorTypeDuplicate:
+		return "is there twice; change or remove one"
+	case field.ErrorTypeTypeInvalid:
+		return describeType(object, fault, detail)
+	}
+	if strings.HasPrefix(detail, "should have at least 1 ") {
+		return "is empty; add to it, or remove it where it is optional"
 	}
 	value, found := lookUp(object, fault.Field)
-	if !found {
-		return detail
-	}
-	if shown := show(value); shown != "" {
+	if shown := show(value); found && shown != "" {
 		return shown + ": " + detail
 	}
 	return detail
+}
+
+// describeType explains a value of the wrong type. People meet it most with
+// words that YAML takes for something else, such as yes or 10.
+func describeType(object map[string]any, fault *field.Error, detail string) string {
+	value, _ := lookUp(object, fault.Field)
+	shown := show(value)
+	if shown != "" {
+		shown += ": "
+	}
+	if strings.Contains(detail, "must be of type string:") && shown != "" {
+		return shown + "YAML reads this as no text; put it in quotes"
+	}
+	return shown + detail
+}
+
+// place gives the path and the message of a fault. A rule about the whole
+// object has no path of its own; its message then begins with one. Elsewhere
+// the message of a rule need not repeat the field that the path ends with.
+func place(object map[string]any, fault *field.Error) Problem {
+	bare := *fault
+	path := fault.Field
+	if path == "<nil>" || path == "" {
+		path, bare.Detail, _ = strings.Cut(fault.Detail, ": ")
+		bare.Field = path
+	}
+	if steps := parsePath(path); len(steps) > 0 {
+		bare.Detail = strings.TrimPrefix(bare.Detail, steps[len(steps)-1].name+": ")
+	}
+	return Problem{Path: path, Message: describe(object, &bare)}
 }
 
 // show quotes a scalar, and nothing of anything larger.

@@ -1,0 +1,167 @@
+// Package admissiontest holds the cases by which the rules of the API are
+// tested. They are data in a package of their own because two tests use them:
+// that of package admission, which needs no API server, and that in
+// test/integration, which asks a real one and compares the verdicts.
+package admissiontest
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+// Case is an object to be judged.
+type Case struct {
+	// Name of the case, unique in its list.
+	Name string
+	// Object as a JSON document, without defaults.
+	Object map[string]any
+	// UnknownField says that the API server refuses the case while decoding,
+	// with words of its own and before it looks at any rule.
+	UnknownField bool
+}
+
+type file struct {
+	Bases    map[string]map[string]any `json:"bases"`
+	Accepted []caseSource              `json:"accepted"`
+	Refused  []caseSource              `json:"refused"`
+}
+
+type caseSource struct {
+	Name         string         `json:"name"`
+	Base         string         `json:"base"`
+	Set          map[string]any `json:"set"`
+	UnknownField bool           `json:"unknownField"`
+}
+
+//go:embed cases.yaml
+var source []byte
+
+// Accepted gives the cases that have to be accepted.
+func Accepted() ([]Case, error) {
+	cases, err := load()
+	return cases.accepted, err
+}
+
+// Refused gives the cases that have to be refused.
+func Refused() ([]Case, error) {
+	cases, err := load()
+	return cases.refused, err
+}
+
+type lists struct{ accepted, refused []Case }
+
+func load() (lists, error) {
+	asJSON, err := yaml.YAMLToJSONStrict(source)
+	if err != nil {
+		return lists{}, fmt.Errorf("reading cases.yaml: %w", err)
+	}
+	var content file
+	if err := utiljson.Unmarshal(asJSON, &content); err != nil {
+		return lists{}, fmt.Errorf("decoding cases.yaml: %w", err)
+	}
+	accepted, err := content.build(content.Accepted)
+	if err != nil {
+		return lists{}, err
+	}
+	refused, err := content.build(content.Refused)
+	if err != nil {
+		return lists{}, err
+	}
+	return lists{accepted: accepted, refused: refused}, nil
+}
+
+// build makes each case from its base and what it sets.
+func (f *file) build(sources []caseSource) ([]Case, error) {
+	var cases []Case
+	for _, source := range sources {
+		base, ok := f.Bases[cmpOr(source.Base, "benchmark")]
+		if !ok {
+			return nil, fmt.Errorf("case %q: no base %q", source.Name, source.Base)
+		}
+		if slices.ContainsFunc(cases, func(c Case) bool { return c.Name == source.Name }) {
+			return nil, fmt.Errorf("case %q: twice", source.Name)
+		}
+		object := normalise(runtime.DeepCopyJSON(normalise(base).(map[string]any))).(map[string]any)
+		for path, value := range source.Set {
+			if err := set(object, path, normalise(value)); err != nil {
+				return nil, fmt.Errorf("case %q: %w", source.Name, err)
+			}
+		}
+		cases = append(cases, Case{Name: source.Name, Object: object, UnknownField: source.UnknownField})
+	}
+	return cases, nil
+}
+
+func cmpOr(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// normalise makes whole numbers int64, as the API server decodes them, and
+// expands strings such as "a*70", which is 70 times the letter a.
+func normalise(value any) any {
+	switch value := value.(type) {
+	case float64:
+		if whole := int64(value); float64(whole) == value {
+			return whole
+		}
+	case string:
+		if letter, times, ok := strings.Cut(value, "*"); ok && len(letter) == 1 {
+			if count, err := strconv.Atoi(times); err == nil {
+				return strings.Repeat(letter, count)
+			}
+		}
+	case []any:
+		for i := range value {
+			value[i] = normalise(value[i])
+		}
+	case map[string]any:
+		for key := range value {
+			value[key] = normalise(value[key])
+		}
+	}
+	return value
+}
+
+// set puts a value at a path such as spec.run.phases[1].steady. The value
+// "REMOVE" removes what is there.
+func set(object map[string]any, path string, value any) error {
+	var parent any = object
+	steps := strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
+	for i, step := range steps {
+		last := i == len(steps)-1
+		switch container := parent.(type) {
+		case map[string]any:
+			switch {
+			case last && value == "REMOVE":
+				delete(container, step)
+			case last:
+				container[step] = value
+			case container[step] == nil:
+				container[step] = map[string]any{}
+			}
+			parent = container[step]
+		case []any:
+			index, err := strconv.Atoi(step)
+			if err != nil || index >= len(container) {
+				return fmt.Errorf("path %s: no index %s", path, step)
+			}
+			if last {
+				container[index] = value
+			}
+			parent = container[index]
+		default:
+			return fmt.Errorf("path %s: nothing at %s", path, step)
+		}
+	}
+	return nil
+}

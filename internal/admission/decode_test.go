@@ -1,0 +1,166 @@
+package admission_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/admission"
+)
+
+const goodFile = `# a comment first
+---
+apiVersion: storagebench.dev/v1alpha1
+kind: StorageBenchmark
+metadata: {name: quick}
+spec:
+  run:
+    targets:
+    - name: disk
+      volumes: [{name: data, claimName: scratch}]
+    workload: {profileRef: {name: mine}}
+    phases:
+    - {name: layout, prepare: {}}
+    - name: measure
+      steady: {duration: 1m}
+--- # the profile
+apiVersion: storagebench.dev/v1alpha1
+kind: WorkloadProfile
+metadata: {name: mine}
+spec:
+  fio: {pattern: Random, readPercent: 70, blockSize: 4Ki, datasetSize: 64Mi}
+---
+---
+apiVersion: storagebench.dev/v1alpha1
+kind: ClusterWorkloadProfile
+metadata: {name: mine}
+spec:
+  fio: {pattern: Sequential, readPercent: 0, blockSize: 1Mi, datasetSize: 64Mi}
+`
+
+func TestDecodeSetsDefaultsAndTypes(t *testing.T) {
+	objects, err := admission.Decode([]byte(goodFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(objects) != 3 {
+		t.Fatalf("%d objects, want 3", len(objects))
+	}
+	benchmark, profile, cluster := objects[0].Benchmark, objects[1].Profile, objects[2].ClusterProfile
+	if benchmark == nil || profile == nil || cluster == nil {
+		t.Fatalf("kinds differ: %+v", objects)
+	}
+	if objects[0].Line != 3 || objects[1].Line != 17 || objects[2].Line != 24 {
+		t.Errorf("lines %d, %d, %d, want 3, 17, 24", objects[0].Line, objects[1].Line, objects[2].Line)
+	}
+	if got := benchmark.Spec.Run.Clients.Count; got != 1 {
+		t.Errorf("clients.count is %d, want the default 1", got)
+	}
+	if got, err := benchmark.Spec.Run.Phases[1].Steady.Duration.Parse(); err != nil || got != time.Minute {
+		t.Errorf("duration is %v, %v", got, err)
+	}
+	if got := profile.Spec.Fio.BlockSize.Value(); got != 4096 {
+		t.Errorf("blockSize is %d, want 4096", got)
+	}
+}
+
+func TestDecodeReportsEverythingWithItsLine(t *testing.T) {
+	file := strings.NewReplacer(
+		"steady: {duration: 1m}", "steady: {duration: 1 minute}",
+		"claimName: scratch}]", "claimName: scratch}]\n      pathh: x",
+		"blockSize: 4Ki", "blockSize: 4000",
+	).Replace(goodFile)
+	_, err := admission.Decode([]byte(file))
+	var all admission.Errors
+	if !errors.As(err, &all) {
+		t.Fatalf("no admission.Errors: %v", err)
+	}
+	compareGolden(t, "errors.golden", all.Error()+"\n")
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for name, test := range map[string]struct{ file, want string }{
+		"nothing":              {"", "no object in the file"},
+		"only comments":        {"# nothing\n---\n# at all\n", "no object in the file"},
+		"another kind":         {"apiVersion: v1\nkind: Pod\n", `line 2: kind: "Pod" is not one of storagebench's kinds`},
+		"another version":      {"apiVersion: storagebench.dev/v1\nkind: WorkloadProfile\n", `line 1: apiVersion: "storagebench.dev/v1": write storagebench.dev/v1alpha1`},
+		"no kind":              {"a: b\n", `kind: "" is not one of`},
+		"kind of a number":     {"apiVersion: storagebench.dev/v1alpha1\nkind: 7\n", `kind: "" is not one of`},
+		"a run":                {"apiVersion: storagebench.dev/v1alpha1\nkind: BenchmarkRun\nmetadata: {name: x}\n", "spec: required"},
+		"a list":               {"- a\n- b\n", "line 1: an object was expected"},
+		"a text":               {"hello\n", "line 1: an object was expected"},
+		"no YAML":              {"a: [b\n", "no YAML can be read from here"},
+		"a tab":                {"a:\n\tb: c\n", "no YAML can be read from here"},
+		"a key twice":          {"apiVersion: x\nkind: y\nkind: z\n", `line 3: no YAML can be read from here: key "kind" already set`},
+		"documents joined":     {"a: b\n...\nc: d\n", "a second document begins without a line of ---"},
+		"metadata of a text":   {"apiVersion: storagebench.dev/v1alpha1\nkind: WorkloadProfile\nmetadata: x\n", "metadata:"},
+		"name of a number":     {"apiVersion: storagebench.dev/v1alpha1\nkind: WorkloadProfile\nmetadata: {name: 7}\n", "metadata:"},
+		"no name":              {"apiVersion: storagebench.dev/v1alpha1\nkind: WorkloadProfile\nspec: {fio: {datasetSize: 1Gi, jobFile: \"[a]\"}}\n", "metadata.name: required; add it"},
+		"one name twice":       {goodFile + "---\n" + goodFile, "the object of line 3 has the same kind and name"},
+		"too large":            {strings.Repeat("#\n", 3<<20), "at most 4194304 are read"},
+		"too many documents":   {strings.Repeat("---\n", 1001), "at most 1000 are read"},
+		"aliases that explode": {billionLaughs, "no YAML can be read from here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects, err := admission.Decode([]byte(test.file))
+			if err == nil || objects != nil {
+				t.Fatalf("accepted: %+v", objects)
+			}
+			if !strings.Contains(err.Error(), test.want) {
+				t.Errorf("the error does not say %q:\n%v", test.want, err)
+			}
+		})
+	}
+}
+
+// Each line is nine times the one before.
+const billionLaughs = `a: &a [x,x,x,x,x,x,x,x,x]
+b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]
+c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]
+d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]
+e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]
+f: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]
+g: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f]
+h: &h [*g,*g,*g,*g,*g,*g,*g,*g,*g]
+`
+
+// Every file that we hand out is accepted.
+func TestSamples(t *testing.T) {
+	files, err := filepath.Glob("../../config/samples/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no samples: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := admission.Decode(data); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Whatever the file, Decode gives objects or says why not.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(goodFile))
+	f.Add([]byte(billionLaughs))
+	f.Add([]byte("apiVersion: storagebench.dev/v1alpha1\nkind: WorkloadProfile\nmetadata: {name: x, labels: 3}\nspec: null\n"))
+	f.Add([]byte("{\"apiVersion\": \"storagebench.dev/v1alpha1\", \"kind\": \"StorageBenchmark\", \"spec\": {\"run\": {\"phases\": [[]]}}}"))
+	f.Add([]byte("a: &a\n  <<: *a\n"))
+	f.Add([]byte("? [a]\n: b\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		objects, err := admission.Decode(data)
+		if (err == nil) != (len(objects) > 0) {
+			t.Errorf("%d objects and the error %v", len(objects), err)
+		}
+		if err != nil && strings.TrimSpace(err.Error()) == "" {
+			t.Error("an error that says nothing")
+		}
+	})
+}
