@@ -125,11 +125,7 @@ func mergeFio(results []fioResult) (mergeDocument, error) {
 		return mergeDocument{}, errors.New("the files have no histogram of the same latency: run fio with --output-format=json+ and lat_percentiles=1")
 	}
 	for _, operation := range measure.Operations {
-		merged, err := mergeOperation(results, operation, total)
-		if err != nil {
-			return mergeDocument{}, fmt.Errorf("merge %s: %w", operation, err)
-		}
-		*document.operation(operation) = merged
+		*document.operation(operation) = mergeOperation(results, operation, total)
 	}
 	return document, nil
 }
@@ -157,7 +153,7 @@ func hasCompletionBins(snapshot *fio.Snapshot) bool {
 	return true
 }
 
-func mergeOperation(results []fioResult, operation measure.Operation, total bool) (mergedOperation, error) {
+func mergeOperation(results []fioResult, operation measure.Operation, total bool) mergedOperation {
 	var merged mergedOperation
 	var sum measure.Latency
 	for _, result := range results {
@@ -171,7 +167,7 @@ func mergeOperation(results []fioResult, operation measure.Operation, total bool
 		sum.Merge(latency)
 	}
 	if sum.Count == 0 {
-		return merged, nil
+		return merged
 	}
 	summary := sum.Summary()
 	merged.Latency = &mergedLatency{
@@ -179,5 +175,5 @@ func mergeOperation(results []fioResult, operation measure.Operation, total bool
 		P50Nanoseconds: summary.P50Nanoseconds, P95Nanoseconds: summary.P95Nanoseconds, P99Nanoseconds: summary.P99Nanoseconds,
 		P999Nanoseconds: summary.P999Nanoseconds, P9999Nanoseconds: summary.P9999Nanoseconds, MaxNanoseconds: summary.MaxNanoseconds,
 	}
-	return merged, nil
+	return merged
 }

@@ -75,7 +75,7 @@ func parseFio(result fioResult) parseDocument {
 		SchemaVersion: report.SchemaVersion,
 		Tool:          "fio",
 		Version:       result.Snapshot.Version,
-		Complete:      result.Outcome == fio.Complete && !result.Interrupted,
+		Complete:      result.Outcome == fio.Complete,
 		Warnings:      []string{},
 		Repetitions:   []parseRepetition{},
 		Summary:       []parseSummary{},
@@ -86,8 +86,8 @@ func parseFio(result fioResult) parseDocument {
 	total := result.Snapshot.HasBins()
 	for _, operation := range measure.Operations {
 		one := &result.Snapshot.Operations[operation]
-		merged, err := mergeOperation([]fioResult{result}, operation, total)
-		if err != nil || merged.Operations == 0 && merged.Latency == nil {
+		merged := mergeOperation([]fioResult{result}, operation, total)
+		if merged.Operations == 0 && merged.Latency == nil {
 			continue
 		}
 		repetition := parseRepetition{

@@ -15,10 +15,7 @@ func (b *builder) operations() {
 		var submission float64
 		for i := range b.usable {
 			one := &b.usable[i].Operations[operation]
-			if err := sum.add(one); err != nil {
-				b.warn(v1alpha1.WarningResultIncomplete, nil, "%s: %s", operation, err)
-				return
-			}
+			sum.add(one)
 			submission += float64(one.SubmissionMeanNanoseconds) * float64(one.Operations)
 		}
 		if sum.Operations == 0 {
@@ -32,13 +29,11 @@ func (b *builder) operations() {
 	}
 }
 
-func (o *Operation) add(other *Operation) error {
+func (o *Operation) add(other *Operation) {
 	o.Bytes += other.Bytes
 	o.Operations += other.Operations
-	if err := o.Latency.Merge(&other.Latency); err != nil {
-		return err
-	}
-	return o.Completion.Merge(&other.Completion)
+	o.Latency.Merge(&other.Latency)
+	o.Completion.Merge(&other.Completion)
 }
 
 func (b *builder) addOperation(operation measure.Operation, sum *Operation) {
