@@ -1,0 +1,62 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+const (
+	// startTimeout is generous: tests of other packages may use all cores.
+	startTimeout = 2 * time.Minute
+	stopTimeout  = 30 * time.Second
+)
+
+// ControlPlane is a running etcd and kube-apiserver with our kinds installed.
+type ControlPlane struct {
+	// Config connects as an administrator.
+	Config *rest.Config
+
+	environment *envtest.Environment
+}
+
+// Start builds what is missing, starts both programs and installs the
+// CustomResourceDefinitions. Stop has to be called.
+func Start(ctx context.Context, progress io.Writer) (*ControlPlane, error) {
+	binaries, err := Build(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
+	root, err := repositoryRoot()
+	if err != nil {
+		return nil, err
+	}
+	environment := &envtest.Environment{
+		CRDDirectoryPaths:        []string{root + "/config/crd/bases"},
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: startTimeout,
+		ControlPlaneStopTimeout:  stopTimeout,
+		// Only what is built here, whatever the environment says.
+		UseExistingCluster: new(bool),
+	}
+	environment.ControlPlane.Etcd = &envtest.Etcd{Path: binaries.Etcd}
+	environment.ControlPlane.GetAPIServer().Path = binaries.APIServer
+	config, err := environment.Start()
+	if err != nil {
+		_ = environment.Stop()
+		return nil, fmt.Errorf("starting etcd and kube-apiserver: %w", err)
+	}
+	return &ControlPlane{Config: config, environment: environment}, nil
+}
+
+// Stop ends both programs and removes their data.
+func (c *ControlPlane) Stop() error {
+	if err := c.environment.Stop(); err != nil {
+		return fmt.Errorf("stopping etcd and kube-apiserver: %w", err)
+	}
+	return nil
+}

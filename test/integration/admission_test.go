@@ -1,0 +1,211 @@
+package integration
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/internal/admission"
+	"github.com/storagebench/storagebench/internal/admission/admissiontest"
+)
+
+// create asks the API server to take an object, as kubectl does, without
+// keeping it. The object becomes what would have been stored.
+func create(t *testing.T, object map[string]any) (*unstructured.Unstructured, error) {
+	t.Helper()
+	wrapped := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}
+	err := cluster.Create(t.Context(), wrapped, client.DryRunAll, client.FieldValidation("Strict"))
+	return wrapped, err
+}
+
+func TestAcceptedAlikeWithoutAnAPIServer(t *testing.T) {
+	needsCluster(t)
+	cases, err := admissiontest.Accepted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			stored, err := create(t, c.Object)
+			if err != nil {
+				t.Fatalf("the API server refuses it: %v", err)
+			}
+			problems, err := admission.Check(t.Context(), c.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(problems) > 0 {
+				t.Fatalf("refused without an API server: %v", problems)
+			}
+			if diff := cmp.Diff(stored.Object["spec"], c.Object["spec"]); diff != "" {
+				t.Errorf("defaults differ (-API server +without):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRefusedAlikeWithoutAnAPIServer(t *testing.T) {
+	needsCluster(t)
+	cases, err := admissiontest.Refused()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			_, err := create(t, c.Object)
+			if err == nil {
+				t.Fatal("the API server accepts it")
+			}
+			problems, checkErr := admission.Check(t.Context(), c.Object)
+			if checkErr != nil {
+				t.Fatal(checkErr)
+			}
+			if len(problems) == 0 {
+				t.Fatal("accepted without an API server")
+			}
+			lines := words(t, err)
+			fmt.Fprintf(&text, "== %s\n%s\n", c.Name, strings.Join(lines, "\n"))
+			if c.UnknownField {
+				return
+			}
+			comparePaths(t, err, problems)
+		})
+	}
+	compareGolden(t, "refused.golden", text.String())
+}
+
+// comparePaths makes sure that both name the same fields.
+func comparePaths(t *testing.T, err error, problems []admission.Problem) {
+	t.Helper()
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		t.Fatalf("no status with details: %v", err)
+	}
+	var theirs, ours []string
+	for _, cause := range status.Status().Details.Causes {
+		path := cause.Field
+		if strings.Contains(cause.Message, "some validation rules were not checked") {
+			continue // says only that there may be more
+		}
+		if path == "<nil>" {
+			path = "metadata.name" // the only rules about whole objects are on it
+		}
+		theirs = append(theirs, path)
+	}
+	for _, problem := range problems {
+		ours = append(ours, problem.Path)
+	}
+	slices.Sort(theirs)
+	slices.Sort(ours)
+	if diff := cmp.Diff(slices.Compact(theirs), slices.Compact(ours)); diff != "" {
+		t.Errorf("fields differ (-API server +without):\n%s\n%v", diff, err)
+	}
+}
+
+// words are the lines of a refusal, sorted, since the API server gives them in
+// any order.
+func words(t *testing.T, err error) []string {
+	t.Helper()
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		t.Fatalf("no answer of the API server: %v", err)
+	}
+	details := status.Status().Details
+	if details == nil || len(details.Causes) == 0 {
+		return []string{status.Status().Message}
+	}
+	var lines []string
+	for _, cause := range details.Causes {
+		if !strings.Contains(cause.Message, "some validation rules were not checked") {
+			lines = append(lines, cause.Field+": "+cause.Message)
+		}
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines)
+}
+
+func compareGolden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-want +got; go test -update writes it):\n%s", path, diff)
+	}
+}
+
+// Every file that we hand out is taken by the API server, and is the same
+// object as without one.
+func TestSamples(t *testing.T) {
+	needsCluster(t)
+	files, err := filepath.Glob("../../config/samples/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no samples: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects, err := admission.Decode(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, object := range objects {
+				var written any = object.Benchmark
+				switch {
+				case object.Profile != nil:
+					written = object.Profile
+				case object.ClusterProfile != nil:
+					written = object.ClusterProfile
+				}
+				fields := asMap(t, written)
+				delete(fields, "status")
+				wrapped := &unstructured.Unstructured{Object: fields}
+				if wrapped.GetKind() != "ClusterWorkloadProfile" && wrapped.GetNamespace() == "" {
+					wrapped.SetNamespace("default")
+				}
+				stored, err := create(t, fields)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(stored.Object["spec"], fields["spec"]); diff != "" {
+					t.Errorf("spec differs (-API server +without):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func asMap(t *testing.T, object any) map[string]any {
+	t.Helper()
+	asJSON, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrapped := &unstructured.Unstructured{}
+	if err := wrapped.UnmarshalJSON(asJSON); err != nil {
+		t.Fatal(err)
+	}
+	return wrapped.Object
+}

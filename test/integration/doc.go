@@ -1,0 +1,7 @@
+// Package integration tests what only a real API server can answer: whether it
+// takes our CustomResourceDefinitions, which specs it refuses and with what
+// words, which defaults it sets, and that a run's spec cannot be changed.
+//
+// It starts etcd and kube-apiserver once (package test/controlplane). With
+// go test -short it does nothing.
+package integration
