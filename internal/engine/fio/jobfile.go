@@ -1,0 +1,209 @@
+package fio
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Bounds of a user's job file.
+const (
+	maxJobFileBytes = 64 << 10
+	maxLineBytes    = 2 << 10
+	maxSections     = 256
+)
+
+// setting is one option of a section, as it will be written.
+type setting struct {
+	name  string
+	value string
+	place place
+}
+
+// section is a job of a user's file with all that holds for it: what the [global] sections
+// before it say, and on top what it says itself.
+type section struct {
+	name     string
+	line     int
+	settings []setting
+}
+
+// sectionName is what a section may be called. fio itself takes any name that begins with
+// "global" for a global section.
+var sectionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 _.:+-]{0,63}$`)
+
+// parseJobFile reads a user's job file. It accepts less than fio does, and nothing that fio
+// would read in another way: no includes, no "$" of any kind, no option twice in a section,
+// no quotes. Every option is on the list of allowed ones. All problems are given, joined.
+func parseJobFile(text string) ([]section, error) {
+	if len(text) > maxJobFileBytes {
+		return nil, fmt.Errorf("the job file is %d bytes long, at most %d are allowed", len(text), maxJobFileBytes)
+	}
+	p := jobFileParser{}
+	number := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		number++
+		if err := p.line(line, number); err != nil {
+			p.problems = append(p.problems, err)
+			if len(p.problems) == 20 {
+				p.problems = append(p.problems, errors.New("and perhaps more"))
+				break
+			}
+		}
+	}
+	p.finish()
+	if len(p.sections) == 0 && len(p.problems) == 0 {
+		p.problems = append(p.problems, errors.New("the job file has no job: give a section such as [load] with its options"))
+	}
+	if len(p.problems) > 0 {
+		return nil, errors.Join(p.problems...)
+	}
+	return p.sections, nil
+}
+
+type jobFileParser struct {
+	global   []setting
+	live     *section
+	isGlobal bool
+	sections []section
+	problems []error
+}
+
+func (p *jobFileParser) line(line string, number int) error {
+	if len(line) > maxLineBytes {
+		return fmt.Errorf("line %d is longer than %d bytes", number, maxLineBytes)
+	}
+	line = strings.TrimSuffix(line, "\r")
+	for _, c := range []byte(line) {
+		if c != '\t' && (c < ' ' || c > '~') {
+			return fmt.Errorf("line %d has a character that is not plain ASCII: %q", number, c)
+		}
+	}
+	// As fio does: a comment begins at the first ";" or "#", wherever it is.
+	if cut := strings.IndexAny(line, ";#"); cut >= 0 {
+		line = line[:cut]
+	}
+	line = strings.Trim(line, " \t")
+	switch {
+	case line == "":
+		return nil
+	case line[0] == '[':
+		return p.header(line, number)
+	case strings.HasPrefix(line, "include"):
+		return fmt.Errorf("line %d: include is refused: it reads another file. Write its options here", number)
+	case p.live == nil:
+		return fmt.Errorf("line %d: option %q stands before the first [section]", number, clip(line))
+	}
+	return p.option(line, number)
+}
+
+func (p *jobFileParser) header(line string, number int) error {
+	p.finish()
+	// Even when the name is bad the options below belong to it.
+	p.live = &section{name: "?", line: number}
+	name := strings.TrimSuffix(line[1:], "]")
+	if line[len(line)-1] != ']' || !sectionName.MatchString(name) {
+		return fmt.Errorf("line %d: %q is no section: write [NAME] with letters, digits, spaces and _.:+- in the name", number, clip(line))
+	}
+	p.live.name = name
+	if p.isGlobal = name == "global"; p.isGlobal {
+		return nil
+	}
+	if strings.HasPrefix(name, "global") {
+		return fmt.Errorf("line %d: fio takes [%s] for a global section: call it [global], or start its name in another way", number, name)
+	}
+	if len(p.sections) == maxSections {
+		return fmt.Errorf("line %d: more than %d sections: use numjobs", number, maxSections)
+	}
+	return nil
+}
+
+func (p *jobFileParser) option(line string, number int) error {
+	name, value, hasValue := strings.Cut(line, "=")
+	name, value = strings.TrimRight(name, " \t"), strings.TrimLeft(value, " \t")
+	if hasValue && value == "" {
+		return fmt.Errorf("line %d: option %s has an empty value", number, clip(name))
+	}
+	where := place{section: p.live.name, line: number}
+	canonical, written, err := checkOption(name, value, where, false)
+	if err != nil {
+		return err
+	}
+	if allowedOptions[canonical].dropped {
+		return nil
+	}
+	for _, earlier := range p.live.settings {
+		if earlier.name == canonical {
+			return fmt.Errorf("option %s%s is given in line %d already: fio would take one of the two", name, where, earlier.place.line)
+		}
+	}
+	p.live.settings = append(p.live.settings, setting{name: canonical, value: written, place: where})
+	return nil
+}
+
+// finish takes the section that ends.
+func (p *jobFileParser) finish() {
+	switch {
+	case p.live == nil:
+		return
+	case p.isGlobal:
+		p.global = overlaid(p.global, p.live.settings)
+	default:
+		p.live.settings = overlaid(p.global, p.live.settings)
+		p.sections = append(p.sections, *p.live)
+	}
+	p.live, p.isGlobal = nil, false
+}
+
+// exclusive are options of which the last one given stands for all.
+var exclusive = [][]string{
+	{"bs", "bsrange", "bssplit"},
+	{"direct", "buffered"},
+	{"rwmixread", "rwmixwrite"},
+	{"rate", "rate_iops"},
+}
+
+// overlaid gives the settings of below with those of above on top. An option displaces the
+// others of its exclusive group: what fio does with two of them depends on its version.
+func overlaid(below, above []setting) []setting {
+	var result []setting
+	for _, old := range below {
+		displaced := slices.ContainsFunc(above, func(now setting) bool {
+			return now.name == old.name || slices.ContainsFunc(exclusive, func(group []string) bool {
+				return slices.Contains(group, now.name) && slices.Contains(group, old.name)
+			})
+		})
+		if !displaced {
+			result = append(result, old)
+		}
+	}
+	return append(result, above...)
+}
+
+// get gives a setting's value; ok is false when the section does not have it.
+func (s *section) get(name string) (value string, ok bool) {
+	for _, one := range s.settings {
+		if one.name == name {
+			return one.value, true
+		}
+	}
+	return "", false
+}
+
+// checkExclusive tells two options of one section that contradict each other.
+func (s *section) checkExclusive() error {
+	for _, group := range exclusive {
+		var found []string
+		for _, name := range group {
+			if _, ok := s.get(name); ok {
+				found = append(found, name)
+			}
+		}
+		if len(found) > 1 {
+			return fmt.Errorf("section [%s] (line %d) sets both %s: keep one", s.name, s.line, strings.Join(found, " and "))
+		}
+	}
+	return nil
+}

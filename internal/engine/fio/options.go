@@ -1,0 +1,179 @@
+package fio
+
+// option is one that users may set.
+type option struct {
+	rule valueRule
+	// field is the typed field of the profile that sets it: there is one way to say a thing.
+	// In a job file it is allowed.
+	field string
+	// engines have it; none means all.
+	engines []string
+	// dropped options are accepted in a job file and not written: what they ask for is what
+	// is done anyway.
+	dropped bool
+}
+
+// aliases are other names of fio for options of the list.
+var aliases = map[string]string{
+	"readwrite": "rw", "blocksize": "bs", "blocksize_range": "bsrange", "blockalign": "ba",
+	"blocksize_unaligned": "bs_unaligned", "iodepth_batch_submit": "iodepth_batch",
+	"iodepth_batch_complete": "iodepth_batch_complete_min", "nr_files": "nrfiles", "mem": "iomem",
+	"mem_align": "iomem_align", "ratecycle": "rate_cycle", "timeout": "runtime",
+	"wait_for_previous": "stonewall", "ratemin": "rate_min", "io_limit": "io_size", "ss": "steadystate",
+	"ss_dur": "steadystate_duration", "ss_ramp": "steadystate_ramp_time", "steadystate_ramp": "steadystate_ramp_time",
+	"file_size": "filesize",
+}
+
+const (
+	percentRemedy = "write a percentage from 0 to 100, or up to three with commas between"
+	depthMost     = 4096
+	countMost     = 1_000_000_000
+)
+
+// ioEngines are the engines that do I/O on files of the working directory, or none at all.
+// Whether they keep more than one operation outstanding is the value.
+var ioEngines = map[string]bool{
+	"libaio": true, "io_uring": true, "posixaio": true, "null": true,
+	"psync": false, "sync": false, "vsync": false, "pvsync": false, "pvsync2": false, "mmap": false, "splice": false,
+}
+
+// allowedOptions is the whole list of what users may set. An option that is not here is
+// refused: refusedOptions only says why in better words.
+var allowedOptions = map[string]option{
+	// What the typed fields set.
+	"rw": {field: "pattern and readPercent", rule: matching(
+		`(?:read|write|trim|randread|randwrite|randtrim|rw|readwrite|randrw|trimwrite|randtrimwrite)(?::[0-9]{1,9}[kKmMgG]?)?`,
+		"write one of read, write, trim, randread, randwrite, randtrim, rw, readwrite, randrw, trimwrite, randtrimwrite")},
+	"rwmixread":                  {field: "readPercent", rule: integer(0, 100)},
+	"rwmixwrite":                 {field: "readPercent", rule: integer(0, 100)},
+	"bs":                         {field: "blockSize", rule: sizes},
+	"bsrange":                    {field: "blockSize", rule: ranges},
+	"bssplit":                    {field: "blockSize", rule: matching(`[0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?(?:[:,][0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?){0,60}`, "write sizes with percentages, such as 4k/60:64k/40")},
+	"numjobs":                    {field: "jobs", rule: integer(1, 1024)},
+	"iodepth":                    {field: "queueDepth", rule: integer(1, depthMost)},
+	"size":                       {field: "datasetSize", rule: size},
+	"filesize":                   {field: "datasetSize and filesPerJob", rule: size},
+	"nrfiles":                    {field: "filesPerJob", rule: integer(1, 10_000)},
+	"direct":                     {field: "direct", rule: bool01},
+	"buffered":                   {field: "direct", rule: bool01},
+	"ioengine":                   {field: "ioEngine", rule: oneOf("libaio", "io_uring", "posixaio", "psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "null")},
+	"rate":                       {field: "rateLimit.bytesPerSecond", rule: sizes},
+	"rate_iops":                  {field: "rateLimit.iops", rule: matching(`[0-9]{1,10}(?:,[0-9]{0,10}){0,2}`, "write operations per second, or up to three numbers with commas between")},
+	"random_distribution":        {field: "randomDistribution", rule: distribution},
+	"buffer_compress_percentage": {field: "compressibility.percent", rule: integer(0, 100)},
+	"buffer_compress_chunk":      {field: "compressibility.chunkSize", rule: size},
+	"refill_buffers":             {field: "refillBuffers", rule: flag01},
+	"fsync":                      {field: "fsync.everyWrites", rule: integer(0, countMost)},
+	"fdatasync":                  {field: "fsync.everyWrites with fsync.data", rule: integer(0, countMost)},
+	"end_fsync":                  {field: "fsync.atEnd", rule: bool01},
+
+	// Offsets and blocks.
+	"ba":                {rule: sizes},
+	"bs_unaligned":      {rule: flag01},
+	"bs_is_seq_rand":    {rule: bool01},
+	"norandommap":       {rule: flag01},
+	"softrandommap":     {rule: bool01},
+	"randrepeat":        {rule: bool01},
+	"allrandrepeat":     {rule: bool01},
+	"random_generator":  {rule: oneOf("tausworthe", "lfsr", "tausworthe64")},
+	"percentage_random": {rule: matching(`(?:100|[0-9]{1,2})(?:,(?:100|[0-9]{1,2})){0,2}`, percentRemedy)},
+	"rw_sequencer":      {rule: oneOf("sequential", "identical")},
+	"zonemode":          {rule: oneOf("none", "strided")},
+	"zonesize":          {rule: size},
+	"zonerange":         {rule: size},
+	"zoneskip":          {rule: size},
+
+	// Files and caches.
+	"openfiles":         {rule: integer(1, 100_000)},
+	"file_service_type": {rule: matching(`(?:random|roundrobin|sequential|zipf|pareto|normal|gauss)(?::[0-9]{1,3}(?:\.[0-9]{1,6})?){0,2}`, "write one of random, roundrobin, sequential, zipf, pareto, normal")},
+	"fadvise_hint":      {rule: oneOf("0", "1", "none", "sequential", "random", "noreuse")},
+	"invalidate":        {rule: bool01},
+	"sync":              {rule: oneOf("0", "1", "none", "sync", "dsync")},
+	"sync_file_range":   {rule: matching(`(?:wait_before|write|wait_after)(?:,(?:wait_before|write|wait_after)){0,2}:[0-9]{1,9}`, "write such as write:8")},
+	"write_barrier":     {rule: integer(0, countMost)},
+	"fsync_on_close":    {rule: bool01},
+	"write_hint":        {rule: oneOf("none", "short", "medium", "long", "extreme")},
+
+	// Queues and submission.
+	"iodepth_batch":              {rule: integer(0, depthMost)},
+	"iodepth_batch_complete_min": {rule: integer(0, depthMost)},
+	"iodepth_batch_complete_max": {rule: integer(0, depthMost)},
+	"iodepth_low":                {rule: integer(0, depthMost)},
+	"serialize_overlap":          {rule: bool01},
+	"io_submit_mode":             {rule: oneOf("inline", "offload")},
+	"hipri":                      {rule: flag01, engines: []string{"io_uring", "pvsync2"}},
+	"hipri_percentage":           {rule: integer(0, 100), engines: []string{"pvsync2"}},
+	"fixedbufs":                  {rule: flag01, engines: []string{"io_uring"}},
+	"registerfiles":              {rule: flag01, engines: []string{"io_uring"}},
+	"sqthread_poll":              {rule: flag01, engines: []string{"io_uring"}},
+	"sqthread_poll_cpu":          {rule: integer(0, 4095), engines: []string{"io_uring"}},
+	"nonvectored":                {rule: flag01, engines: []string{"io_uring"}},
+	"uncached":                   {rule: flag01, engines: []string{"io_uring", "pvsync2"}},
+	"force_async":                {rule: integer(0, countMost), engines: []string{"io_uring"}},
+	"userspace_reap":             {rule: flag01, engines: []string{"libaio"}},
+	"cmdprio_percentage":         {rule: integer(0, 100), engines: []string{"io_uring", "libaio"}},
+	"cmdprio_class":              {rule: integer(0, 3), engines: []string{"io_uring", "libaio"}},
+	"cmdprio":                    {rule: integer(0, 7), engines: []string{"io_uring", "libaio"}},
+	"thp":                        {rule: flag01, engines: []string{"mmap"}},
+
+	// Pace.
+	"thinktime":             {rule: thinkTime},
+	"thinktime_spin":        {rule: thinkTime},
+	"thinktime_iotime":      {rule: thinkTime},
+	"thinktime_blocks":      {rule: integer(1, countMost)},
+	"thinktime_blocks_type": {rule: oneOf("complete", "issue")},
+	"rate_process":          {rule: oneOf("linear", "poisson")},
+	"rate_cycle":            {rule: integer(1, 3_600_000)},
+	"rate_ignore_thinktime": {rule: bool01},
+	"max_latency":           {rule: thinkTime},
+	"flow":                  {rule: integer(0, 1000)},
+	"flow_id":               {rule: integer(0, countMost)},
+	"flow_sleep":            {rule: integer(0, countMost)},
+
+	// Content of what is written.
+	"zero_buffers":                  {rule: flag01},
+	"scramble_buffers":              {rule: bool01},
+	"buffer_pattern":                {rule: matching(`0x[0-9a-fA-F]{1,512}|[0-9]{1,10}`, "write a number, such as 0xdeadbeef: texts and files are not allowed")},
+	"dedupe_percentage":             {rule: integer(0, 100)},
+	"dedupe_mode":                   {rule: oneOf("repeat", "working_set")},
+	"dedupe_working_set_percentage": {rule: integer(0, 100)},
+	"dedupe_global":                 {rule: bool01},
+
+	// Processes and memory.
+	"thread":              {rule: flag01},
+	"new_group":           {rule: flag01},
+	"nice":                {rule: integer(-20, 19)},
+	"prio":                {rule: integer(0, 7)},
+	"prioclass":           {rule: integer(0, 3)},
+	"cpus_allowed":        {rule: matching(`[0-9]{1,4}(?:[-,:][0-9]{1,4}){0,100}`, "write a list of CPUs, such as 0-3,8")},
+	"cpus_allowed_policy": {rule: oneOf("shared", "split")},
+	"numa_cpu_nodes":      {rule: matching(`all|[0-9]{1,4}(?:[-,][0-9]{1,4}){0,100}`, "write a list of nodes, such as 0-1")},
+	"numa_mem_policy":     {rule: matching(`(?:default|prefer|bind|interleave|local)(?::[0-9]{1,4}(?:[-,][0-9]{1,4}){0,100})?`, "write such as bind:0")},
+	"iomem":               {rule: oneOf("malloc", "shm", "mmap")},
+	"iomem_align":         {rule: size},
+	"clocksource":         {rule: oneOf("gettimeofday", "clock_gettime", "cpu")},
+	"continue_on_error":   {rule: oneOf("none", "read", "write", "io", "all", "0", "1")},
+	"error_dump":          {rule: bool01},
+
+	// What is done anyway.
+	"group_reporting":  {dropped: true, rule: onlyOn},
+	"time_based":       {dropped: true, rule: onlyOn},
+	"lat_percentiles":  {dropped: true, rule: onlyOn},
+	"clat_percentiles": {dropped: true, rule: onlyOn},
+	"fallocate":        {dropped: true, rule: oneOf("none")},
+	"description":      {dropped: true, rule: func(string) (string, error) { return "", nil }},
+}
+
+func onlyOn(value string) (string, error) {
+	if value == "" || value == "1" {
+		return "1", nil
+	}
+	return "", errFixed
+}
+
+var thinkTime = matching(`[0-9]{1,12}(?:us|ms|s)?`, "write a time in microseconds, or with us, ms or s")
+
+var distribution = matching(`random|`+
+	`(?:zipf|pareto|normal):[0-9]{1,6}(?:\.[0-9]{1,9})?(?::[0-9]{1,6}(?:\.[0-9]{1,9})?)?|`+
+	`(?:zoned|zoned_abs):[0-9]{1,3}(?:\.[0-9]{1,3})?/[0-9]{1,18}[kKmMgGtT]?(?:[:,][0-9]{1,3}(?:\.[0-9]{1,3})?/[0-9]{1,18}[kKmMgGtT]?){0,60}`,
+	"write random, zipf:THETA, pareto:H, normal:DEVIATION or zoned:ACCESS/SIZE:ACCESS/SIZE with percentages")

@@ -1,0 +1,88 @@
+package fio
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Purpose is what a job is for.
+type Purpose int
+
+// The purposes.
+const (
+	// Measure runs the load for a time, on files that exist.
+	Measure Purpose = iota + 1
+	// Prepare writes every byte of every file, once and in order, and flushes it.
+	Prepare
+	// Precondition overwrites the whole dataset with the load's own block size and pattern.
+	Precondition
+)
+
+// Parameters are what a step adds to a profile.
+type Parameters struct {
+	Purpose Purpose
+	// Duration that is measured, after WarmUp. Only for Measure.
+	Duration time.Duration
+	WarmUp   time.Duration
+	// Jobs, QueueDepth, BlockSizeBytes and ReadPercent take the place of the profile's own, for
+	// a step of a ramp or a cell of a sweep; 0 or nil leaves them. Not for a job file.
+	Jobs           int32
+	QueueDepth     int32
+	BlockSizeBytes int64
+	ReadPercent    *int32
+	// LayoutJobs is for how many jobs the files are laid out, when that is not the profile's
+	// number: the largest of a ramp. With files of their own, fewer jobs then work on fewer
+	// of the files.
+	LayoutJobs int32
+	// Passes of Precondition; 0 counts as 1.
+	Passes int32
+	// Seed of the step and index of the client make the random numbers of each client its own.
+	Seed        uint64
+	ClientIndex int
+}
+
+// overrides tells whether the profile's own figures are replaced.
+func (p *Parameters) overrides() bool {
+	return p.Jobs != 0 || p.QueueDepth != 0 || p.BlockSizeBytes != 0 || p.ReadPercent != nil || p.LayoutJobs != 0
+}
+
+// apply gives the profile with the replacements.
+func (p *Parameters) apply(profile *v1alpha1.FioProfile) (*v1alpha1.FioProfile, error) {
+	if !p.overrides() {
+		return profile, nil
+	}
+	if profile.JobFile != "" {
+		return nil, fmt.Errorf("a job file has its own jobs, depth, block size and mix: use the typed fields in a ramp or sweep")
+	}
+	applied := *profile
+	if p.Jobs != 0 {
+		applied.Jobs = &p.Jobs
+	}
+	if p.QueueDepth != 0 {
+		applied.QueueDepth = &p.QueueDepth
+	}
+	if p.BlockSizeBytes != 0 {
+		applied.BlockSize = resource.NewQuantity(p.BlockSizeBytes, resource.BinarySI)
+	}
+	if p.ReadPercent != nil {
+		applied.ReadPercent = p.ReadPercent
+	}
+	return &applied, nil
+}
+
+// seed mixes the step's seed, the client and the purpose to a number that fio takes: positive,
+// since 0 would give all jobs the same sequence. It is splitmix64, by Sebastiano Vigna.
+func (p *Parameters) seed() uint64 {
+	mixed := p.Seed
+	for _, more := range []uint64{uint64(p.ClientIndex), uint64(p.Purpose)} { // #nosec G115 -- any bits are a seed
+		mixed += more*0xbf58476d1ce4e5b9 + 0x9e3779b97f4a7c15
+		mixed = (mixed ^ mixed>>30) * 0xbf58476d1ce4e5b9
+		mixed = (mixed ^ mixed>>27) * 0x94d049bb133111eb
+		mixed ^= mixed >> 31
+	}
+	return mixed>>2 | 1
+}

@@ -1,0 +1,110 @@
+package fio
+
+import (
+	"fmt"
+	"math/bits"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// limit is a rate of a client: in bytes or in operations a second, for reads and for writes.
+type limit struct {
+	option        string
+	reads, writes uint64
+}
+
+// rates reads rateLimit. fio knows no limit over both directions, and not both kinds at once:
+// with one block size the tighter of the two is what both together mean, and reads and writes
+// get their shares by readPercent.
+func (r *typedReader) rates() *limit {
+	given := r.profile.RateLimit
+	if given == nil {
+		return nil
+	}
+	path := r.path.Child("rateLimit")
+	var chosen limit
+	var total uint64
+	name := "iops"
+	if given.IOPS != nil {
+		if *given.IOPS < 1 || *given.IOPS > countMost {
+			r.problems = append(r.problems, field.Invalid(path.Child("iops"), *given.IOPS, fmt.Sprintf("must be from 1 to %d", countMost)))
+			return nil
+		}
+		chosen.option, total = "rate_iops", uint64(*given.IOPS)
+	}
+	if given.BytesPerSecond != nil {
+		value, ok := given.BytesPerSecond.AsInt64()
+		if !ok || value < 1 {
+			r.problems = append(r.problems, field.Invalid(path.Child("bytesPerSecond"), given.BytesPerSecond.String(), "must be a whole number, more than 0"))
+			return nil
+		}
+		high, byOperations := bits.Mul64(total, r.section.blockBytes)
+		if given.IOPS == nil || high == 0 && uint64(value) < byOperations {
+			chosen.option, total, name = "rate", uint64(value), "bytesPerSecond"
+		}
+	}
+	if chosen.option == "" {
+		r.problems = append(r.problems, field.Required(path, "set bytesPerSecond or iops"))
+		return nil
+	}
+	high, low := bits.Mul64(total, uint64(r.readPercent)) // #nosec G115 -- 0 to 100
+	chosen.reads, _ = bits.Div64(high, low, 100)
+	chosen.writes = total - chosen.reads
+	jobs := uint64(max(r.section.jobs, 1)) // #nosec G115 -- at least 1
+	if r.section.reads && chosen.reads < jobs || r.section.writes && chosen.writes < jobs {
+		r.problems = append(r.problems, field.Invalid(path.Child(name), total, fmt.Sprintf(
+			"is too small: %d jobs with readPercent %d need at least 1 a second each, reads and writes apart", jobs, r.readPercent)))
+	}
+	return &chosen
+}
+
+// share gives what job number gets of a total over all jobs: the shares add up exactly.
+func share(total uint64, jobs, number int) uint64 {
+	count, index := uint64(jobs), uint64(number) // #nosec G115 -- not negative
+	each := total / count
+	if index < total%count {
+		each++
+	}
+	return each
+}
+
+// setting writes the limit of one job: reads, then writes.
+func (l *limit) setting(s *loadSection, number int) setting {
+	reads, writes := share(l.reads, s.jobs, number), share(l.writes, s.jobs, number)
+	text := strconv.FormatUint(writes, 10)
+	switch {
+	case s.reads && s.writes:
+		text = fmt.Sprintf("%d,%d", reads, writes)
+	case s.reads:
+		text = strconv.FormatUint(reads, 10)
+	}
+	return setting{name: l.option, value: text}
+}
+
+// split gives the sections of the load: one for all jobs, or one for each where a rate does
+// not divide by the number of jobs.
+func (r *typedReader) split(rates *limit) []loadSection {
+	whole := r.section
+	if rates == nil {
+		return []loadSection{whole}
+	}
+	jobs := uint64(whole.jobs) // #nosec G115 -- at least 1
+	if (!whole.reads || rates.reads%jobs == 0) && (!whole.writes || rates.writes%jobs == 0) {
+		whole.settings = append(whole.settings, rates.setting(&whole, 0))
+		return []loadSection{whole}
+	}
+	sections := make([]loadSection, whole.jobs)
+	for number := range sections {
+		one := whole
+		one.name = fmt.Sprintf("job.%d", number)
+		one.settings = append(append([]setting(nil), whole.settings...), rates.setting(&whole, number))
+		one.jobs, one.firstJob, one.layoutJobs = 1, number, 1
+		sections[number] = one
+	}
+	if !whole.shared {
+		// Files that are laid out for more jobs than there are belong to the last section.
+		sections[whole.jobs-1].layoutJobs += whole.layoutJobs - whole.jobs
+	}
+	return sections
+}

@@ -1,0 +1,108 @@
+package fio
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// errFixed is given for a setting that storagebench depends on.
+var errFixed = errors.New("this is always on: leave the line out")
+
+const (
+	whyFiles   = "it names a file or directory. Files are storagebench's own, below the target's path: say with size, nrfiles and numjobs how many and how large they are. Sections do not share files"
+	whyCommand = "it runs a command"
+	whyPhase   = "the phase says how long: set duration and warmUp of the phase"
+	whyLatency = "storagebench measures latency and sets it"
+	whySteps   = "it orders jobs one after the other, but a phase runs its jobs at the same time: use a phase for each"
+	whyEnds    = "it ends the load before the phase does"
+	whySame    = "it changes which bytes are touched, and then the layout no longer fits: use datasetSize, or size in a job file"
+	whyVerify  = "checking of data is a phase of its own, which is not built yet"
+	whyPlace   = "it changes the user, group or control group of fio, which are those of the pod"
+	whyTrace   = "it reads or writes a file of traces or logs"
+	whySpill   = "it writes more than the dataset"
+	whyErrors  = "it hides errors"
+	whyOurs    = "storagebench sets it"
+)
+
+// refusedOptions say why an option is not allowed, for those that people know.
+var refusedOptions = map[string]string{
+	"filename": whyFiles, "directory": whyFiles, "filename_format": whyFiles, "opendir": whyFiles,
+	"lockfile": whyFiles, "unique_filename": whyFiles, "fill_device": whySpill, "file_append": whySpill,
+	"unlink": whyOurs + ": data is removed by dataPolicy", "unlink_each_loop": whyOurs, "create_only": whyOurs,
+	"create_on_open": whyOurs, "create_serialize": whyOurs, "create_fsync": whyOurs, "allow_file_create": whyOurs,
+	"allow_mounted_write": "it would overwrite a mounted device", "pre_read": "it reads the files into the cache first", "overwrite": whyOurs,
+	"exec_prerun": whyCommand, "exec_postrun": whyCommand, "ioscheduler": "it changes the node's devices",
+	"profile": "it replaces the whole job", "include": "it reads another file",
+	"runtime": whyPhase, "ramp_time": whyPhase, "ramp_size": whyPhase, "loops": whyPhase, "startdelay": whyPhase,
+	"steadystate": whyEnds, "steadystate_duration": whyEnds, "steadystate_ramp_time": whyEnds, "ss_interval": whyEnds,
+	"number_ios": whyEnds, "io_size": whyEnds, "exitall": whyEnds, "exit_what": whyEnds, "rate_min": whyEnds, "rate_iops_min": whyEnds,
+	"exitall_on_error": whyOurs,
+	"stonewall":        whySteps, "wait_for": whySteps,
+	"offset": whySame, "offset_increment": whySame, "offset_align": whySame,
+	"verify": whyVerify, "do_verify": whyVerify, "verify_only": whyVerify, "verify_interval": whyVerify, "verify_pattern": whyVerify,
+	"verify_fatal": whyVerify, "verify_dump": whyVerify, "verify_async": whyVerify, "verify_backlog": whyVerify, "verify_offset": whyVerify,
+	"verify_state_load": whyTrace, "verify_state_save": whyTrace, "experimental_verify": whyVerify,
+	"uid": whyPlace, "gid": whyPlace, "cgroup": whyPlace, "cgroup_weight": whyPlace, "cgroup_nodelete": whyPlace,
+	"write_bw_log": whyTrace, "write_lat_log": whyTrace, "write_iops_log": whyTrace, "write_hist_log": whyTrace,
+	"write_iolog": whyTrace, "read_iolog": whyTrace, "merge_blktrace_file": whyTrace, "replay_redirect": whyTrace, "per_job_logs": whyTrace,
+	"ignore_error": whyErrors, "gtod_reduce": whyLatency, "disable_lat": whyLatency, "disable_clat": whyLatency,
+	"disable_slat": whyLatency, "slat_percentiles": whyLatency, "percentile_list": whyLatency, "stats": whyLatency,
+	"unified_rw_reporting": "reads and writes are always reported apart",
+	"kb_base":              "it changes what the sizes mean", "unit_base": "it changes what the figures mean",
+	"randseed": whyOurs + " from the seed of the run", "name": "the section's name is the job's name",
+	"latency_target": whyEnds + " or changes its depth", "latency_window": whyEnds, "latency_percentile": whyEnds, "latency_run": whyEnds,
+}
+
+// place is where an option stands, for messages.
+type place struct {
+	section string
+	line    int
+}
+
+func (p place) String() string {
+	if p.line == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (section [%s], line %d)", p.section, p.line)
+}
+
+// checkOption gives the option's own name and the form of its value that is written. typed
+// tells the options map of a profile from a job file.
+func checkOption(name, value string, where place, typed bool) (canonical, written string, err error) {
+	canonical = name
+	if own, ok := aliases[name]; ok {
+		canonical = own
+	}
+	allowed, ok := allowedOptions[canonical]
+	if !ok {
+		why, known := refusedOptions[canonical]
+		if !known {
+			why = "it is not on the list of options that are known to be safe"
+		}
+		return "", "", fmt.Errorf("option %s%s is refused: %s", clip(name), where, why)
+	}
+	if typed && allowed.field != "" {
+		return "", "", fmt.Errorf("option %s is refused: set %s of the profile", name, allowed.field)
+	}
+	if i := strings.IndexFunc(value, func(r rune) bool { return r < ' ' || r > '~' }); i >= 0 {
+		return "", "", fmt.Errorf("option %s%s: its value has a character that is not plain ASCII", name, where)
+	}
+	if written, err = allowed.rule(value); err != nil {
+		return "", "", fmt.Errorf("option %s=%s%s is refused: %w", name, clip(value), where, err)
+	}
+	return canonical, written, nil
+}
+
+// checkEngineOption tells an option that the section's engine does not have.
+func checkEngineOption(name, engine string, where place) error {
+	for _, has := range allowedOptions[name].engines {
+		if has == engine {
+			return nil
+		}
+	}
+	if engines := allowedOptions[name].engines; len(engines) > 0 {
+		return fmt.Errorf("option %s%s is refused: the engine %s does not have it, only %s", name, where, engine, strings.Join(engines, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,298 @@
+package fio
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Bounds of the durations that a step may have; a run lasts 7 days at most.
+const (
+	minDuration = time.Second
+	maxDuration = 8 * 24 * time.Hour
+)
+
+// ErrNothingToPrepare is given for a load without files, such as that of the null engine.
+var ErrNothingToPrepare = errors.New("the workload touches no files, so there is nothing to prepare")
+
+// Validate tells everything that is wrong with a profile, by field, with the remedy.
+func Validate(path *field.Path, profile *v1alpha1.FioProfile) field.ErrorList {
+	_, problems := read(path, profile, &Parameters{})
+	return problems
+}
+
+// read turns a profile into a load.
+func read(path *field.Path, profile *v1alpha1.FioProfile, parameters *Parameters) (load, field.ErrorList) {
+	if profile == nil {
+		return load{}, field.ErrorList{field.Required(path, "give a fio profile")}
+	}
+	applied, err := parameters.apply(profile)
+	if err != nil {
+		return load{}, field.ErrorList{field.Invalid(path.Child("jobFile"), "", err.Error())}
+	}
+	if applied.JobFile == "" {
+		if applied.RateLimit != nil && (parameters.Purpose == Prepare || parameters.Purpose == Precondition) {
+			// A layout is not throttled.
+			unlimited := *applied
+			unlimited.RateLimit = nil
+			applied = &unlimited
+		}
+		layoutJobs := parameters.LayoutJobs
+		if layoutJobs == 0 {
+			layoutJobs = 1
+			if profile.Jobs != nil {
+				layoutJobs = *profile.Jobs
+			}
+		}
+		return typedLoad(path, applied, int(layoutJobs), !parameters.overrides())
+	}
+	problems := alone(path, applied)
+	dataset, ok := applied.DatasetSize.AsInt64()
+	if !ok || dataset <= 0 {
+		problems = append(problems, field.Invalid(path.Child("datasetSize"), applied.DatasetSize.String(), "must be a whole number of bytes, more than 0"))
+	}
+	if len(problems) > 0 {
+		return load{}, problems
+	}
+	result, err := jobFileLoad(applied.JobFile, uint64(dataset))
+	for _, one := range flatten(err) {
+		problems = append(problems, field.Invalid(path.Child("jobFile"), field.OmitValueType{}, one.Error()))
+	}
+	return result, problems
+}
+
+// flatten gives the single errors of joined ones.
+func flatten(err error) []error {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only the outermost join
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, one := range joined.Unwrap() {
+		all = append(all, flatten(one)...)
+	}
+	return all
+}
+
+// alone tells the typed fields that stand beside a job file.
+func alone(path *field.Path, p *v1alpha1.FioProfile) field.ErrorList {
+	var problems field.ErrorList
+	for _, other := range []struct {
+		name string
+		set  bool
+	}{
+		{"pattern", p.Pattern != ""}, {"readPercent", p.ReadPercent != nil}, {"blockSize", p.BlockSize != nil},
+		{"jobs", p.Jobs != nil}, {"queueDepth", p.QueueDepth != nil}, {"filesPerJob", p.FilesPerJob != nil},
+		{"fileSharing", p.FileSharing != ""}, {"direct", p.Direct != nil}, {"ioEngine", p.IOEngine != ""},
+		{"rateLimit", p.RateLimit != nil}, {"randomDistribution", p.RandomDistribution != ""},
+		{"compressibility", p.Compressibility != nil}, {"refillBuffers", p.RefillBuffers != nil},
+		{"fsync", p.Fsync != nil}, {"options", len(p.Options) > 0},
+	} {
+		if other.set {
+			problems = append(problems, field.Forbidden(path.Child(other.name), "a jobFile takes the place of all other fields but datasetSize: set it in the job file"))
+		}
+	}
+	return problems
+}
+
+// Render writes the job file of a step. It is deterministic, and holds no path: the working
+// directory of fio is where all files are.
+func Render(profile *v1alpha1.FioProfile, parameters Parameters) (jobFile string, err error) {
+	what, problems := read(field.NewPath("fio"), profile, &parameters)
+	if len(problems) > 0 {
+		return "", fmt.Errorf("render a job for fio: %w", problems.ToAggregate())
+	}
+	var w writer
+	w.section("global")
+	w.set("group_reporting", "1")
+	w.set("lat_percentiles", "1")
+	w.set("clat_percentiles", "1")
+	w.set("fallocate", "none")
+	w.set("randseed", strconv.FormatUint(parameters.seed(), 10))
+	w.set("exitall_on_error", "1")
+	switch parameters.Purpose {
+	case Measure:
+		err = w.measure(&what, &parameters)
+	case Prepare, Precondition:
+		err = w.layout(&what, &parameters)
+	default:
+		err = fmt.Errorf("purpose %d is none of Measure, Prepare and Precondition", parameters.Purpose)
+	}
+	if err != nil {
+		return "", fmt.Errorf("render a job for fio: %w", err)
+	}
+	return w.text.String(), nil
+}
+
+// writer writes a job file.
+type writer struct {
+	text strings.Builder
+}
+
+func (w *writer) section(name string) { fmt.Fprintf(&w.text, "[%s]\n", name) }
+
+func (w *writer) set(name, value string) { fmt.Fprintf(&w.text, "%s=%s\n", name, value) }
+
+func (w *writer) count(name string, value uint64) { w.set(name, strconv.FormatUint(value, 10)) }
+
+func (w *writer) measure(what *load, parameters *Parameters) error {
+	if parameters.Duration < minDuration || parameters.Duration > maxDuration {
+		return fmt.Errorf("duration %v: must be from %v to %v", parameters.Duration, minDuration, maxDuration)
+	}
+	if parameters.WarmUp < 0 || parameters.WarmUp > maxDuration {
+		return fmt.Errorf("warmUp %v: must be from 0 to %v", parameters.WarmUp, maxDuration)
+	}
+	if parameters.WarmUp >= parameters.Duration && what.limited() {
+		// rate_ddir of fio's io_u.c compares the time since the start of the ramp with runtime.
+		return fmt.Errorf("warmUp %v is not shorter than duration %v: a load with a rate limit would end in its warm-up",
+			parameters.WarmUp, parameters.Duration)
+	}
+	w.set("time_based", "1")
+	w.set("runtime", milliseconds(parameters.Duration))
+	if parameters.WarmUp > 0 {
+		w.set("ramp_time", milliseconds(parameters.WarmUp))
+	}
+	for i := range what.sections {
+		s := &what.sections[i]
+		w.files(s, s.jobs)
+		if s.reads && !s.diskless() {
+			// What is not there can not be read; fio would write it first.
+			w.set("allow_file_create", "0")
+		}
+		for _, one := range s.settings {
+			w.set(one.name, one.value)
+		}
+	}
+	return nil
+}
+
+// milliseconds writes a time for fio, rounded up.
+func milliseconds(d time.Duration) string {
+	return strconv.FormatInt(int64((d+time.Millisecond-1)/time.Millisecond), 10) + "ms"
+}
+
+// limited tells a load whose pace is bounded.
+func (l *load) limited() bool {
+	return slices.ContainsFunc(l.sections, func(s loadSection) bool {
+		return slices.ContainsFunc(s.settings, func(one setting) bool { return one.name == "rate" || one.name == "rate_iops" })
+	})
+}
+
+// files begins a section and says which files it works on.
+func (w *writer) files(s *loadSection, jobs int) {
+	named := *s
+	named.jobs = jobs
+	w.section(s.name)
+	w.set("filename_format", named.fileFormat())
+	size := s.fileBytes
+	if s.part > 0 {
+		size = s.part
+	}
+	count := uint64(s.files) // #nosec G115 -- at least 1
+	w.count("size", size*count)
+	w.count("nrfiles", count)
+	w.count("numjobs", uint64(jobs)) // #nosec G115 -- at least 1
+	switch {
+	case s.part > 0 && s.jobs > 1:
+		w.count("offset_increment", s.part)
+	case s.part > 0 && s.firstJob > 0:
+		w.count("offset", s.part*uint64(s.firstJob)) // #nosec G115 -- not negative
+	}
+}
+
+// contentSettings decide what is in the files, and where the load runs; a layout has them too.
+var contentSettings = []string{
+	"buffer_compress_percentage", "buffer_compress_chunk", "refill_buffers", "zero_buffers", "scramble_buffers",
+	"buffer_pattern", "dedupe_percentage", "dedupe_mode", "dedupe_working_set_percentage", "dedupe_global",
+	"openfiles", "thread", "cpus_allowed", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy", "iomem",
+}
+
+// blockSettings decide the size of operations; a precondition has them too.
+var blockSettings = []string{"bs", "bsrange", "bssplit", "ba", "bs_unaligned"}
+
+// layoutDepth is the queue depth with which files are laid out.
+const layoutDepth = 16
+
+// layout writes the sections that write all files.
+func (w *writer) layout(what *load, parameters *Parameters) error {
+	if parameters.Duration != 0 || parameters.WarmUp != 0 {
+		return errors.New("a layout ends when all is written: it has no duration and no warmUp")
+	}
+	w.set("end_fsync", "1")
+	written := false
+	for i := range what.sections {
+		s := what.sections[i]
+		if s.diskless() {
+			continue
+		}
+		written = true
+		s.part = 0
+		w.files(&s, s.fileSets())
+		engine := s.engine
+		if !ioEngines[engine] {
+			engine = "psync" // mmap and splice can not make files
+		}
+		w.set("ioengine", engine)
+		w.set("direct", zeroOne(s.direct))
+		copied := contentSettings
+		if parameters.Purpose == Precondition {
+			w.set("rw", s.overwrite())
+			w.count("loops", uint64(max(parameters.Passes, 1))) // #nosec G115 -- at least 1
+			copied = slices.Concat(contentSettings, blockSettings)
+		} else {
+			w.set("rw", "write")
+			w.count("bs", s.layoutBlock())
+			if s.files > 1 {
+				w.set("file_service_type", "sequential")
+			}
+		}
+		if ioEngines[engine] {
+			w.count("iodepth", layoutDepth)
+		}
+		for _, one := range s.settings {
+			if slices.Contains(copied, one.name) {
+				w.set(one.name, one.value)
+			}
+		}
+	}
+	if !written {
+		return ErrNothingToPrepare
+	}
+	return nil
+}
+
+// overwrite gives the direction that writes all of a section's files in its own pattern.
+func (s *loadSection) overwrite() string {
+	for _, one := range s.settings {
+		if one.name == "rw" && strings.HasPrefix(one.value, "rand") {
+			return "randwrite"
+		}
+	}
+	return "write"
+}
+
+// layoutBlock gives the largest block up to 1 MiB that divides a file: fio does not write what
+// is left over after the last whole block.
+func (s *loadSection) layoutBlock() uint64 {
+	const largest = 1 << 20
+	step := uint64(1)
+	if s.fileBytes%sectorBytes == 0 {
+		step = sectorBytes
+	}
+	for block := min(largest, s.fileBytes) / step * step; block > step; block -= step {
+		if s.fileBytes%block == 0 {
+			return block
+		}
+	}
+	return step
+}

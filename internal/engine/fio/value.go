@@ -1,0 +1,134 @@
+package fio
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// valueRule checks the value of an option and gives the form in which it is written. The forms
+// hold only characters that mean nothing to fio's parser, to a shell or to bc: no quotes, no
+// "$", no path separators.
+type valueRule func(value string) (written string, err error)
+
+// flag is an option that may stand alone.
+func flag01(value string) (string, error) {
+	switch value {
+	case "":
+		return "1", nil
+	case "0", "1":
+		return value, nil
+	}
+	return "", errors.New("write 0 or 1")
+}
+
+func bool01(value string) (string, error) {
+	if value != "0" && value != "1" {
+		return "", errors.New("write 0 or 1")
+	}
+	return value, nil
+}
+
+func integer(least, most int64) valueRule {
+	return func(value string) (string, error) {
+		number, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || number < least || number > most || value[0] == '+' {
+			return "", fmt.Errorf("write a whole number from %d to %d", least, most)
+		}
+		return strconv.FormatInt(number, 10), nil
+	}
+}
+
+func oneOf(words ...string) valueRule {
+	return func(value string) (string, error) {
+		if !slices.Contains(words, value) {
+			return "", fmt.Errorf("write one of %s", strings.Join(words, ", "))
+		}
+		return value, nil
+	}
+}
+
+func matching(pattern, remedy string) valueRule {
+	compiled := regexp.MustCompile(`^(?:` + pattern + `)$`)
+	return func(value string) (string, error) {
+		if len(value) > 512 || !compiled.MatchString(value) {
+			return "", errors.New(remedy)
+		}
+		return value, nil
+	}
+}
+
+// size is a number of bytes in fio's way of writing, written anew as a plain number.
+func size(value string) (string, error) {
+	bytes, err := parseSize(value)
+	if err != nil {
+		return "", err
+	}
+	return strconv.FormatUint(bytes, 10), nil
+}
+
+// sizes are up to three sizes, for reads, writes and trims.
+func sizes(value string) (string, error) {
+	parts := strings.Split(value, ",")
+	if len(parts) > 3 {
+		return "", errors.New("write at most three sizes, for reads, writes and trims")
+	}
+	for i, part := range parts {
+		written, err := size(part)
+		if err != nil {
+			return "", err
+		}
+		parts[i] = written
+	}
+	return strings.Join(parts, ","), nil
+}
+
+// ranges are up to three ranges of sizes, LEAST-MOST.
+func ranges(value string) (string, error) {
+	parts := strings.Split(value, ",")
+	if len(parts) > 3 {
+		return "", errors.New("write at most three ranges, for reads, writes and trims")
+	}
+	for i, part := range parts {
+		least, most, found := strings.Cut(part, "-")
+		low, errLow := parseSize(least)
+		high, errHigh := parseSize(most)
+		if err := errors.Join(errLow, errHigh); !found || err != nil || low > high {
+			return "", errors.New("write a range of sizes such as 4k-64k")
+		}
+		parts[i] = fmt.Sprintf("%d-%d", low, high)
+	}
+	return strings.Join(parts, ","), nil
+}
+
+var sizePattern = regexp.MustCompile(`^([0-9]{1,18})([kmgtp]?)(i?)(b?)$`)
+
+// parseSize reads a size as fio does: k, m, g, t and p are powers of 1024. fio takes "KiB" for
+// 1000 bytes and "KB" for 1024 (kb_base=1024, for old job files); nobody means that, so the
+// form with iB is refused.
+func parseSize(value string) (uint64, error) {
+	parts := sizePattern.FindStringSubmatch(strings.ToLower(value))
+	if parts == nil || parts[3] != "" && parts[2] == "" || parts[4] != "" && parts[2] == "" {
+		return 0, errors.New("write a size in bytes, or with k, m, g or t for powers of 1024, such as 4k")
+	}
+	if parts[3] != "" && parts[4] != "" {
+		return 0, fmt.Errorf("fio takes %s for a power of 1000: write %s%s for a power of 1024, or plain bytes", value, parts[1], parts[2])
+	}
+	number, err := strconv.ParseUint(parts[1], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read the size %s: %w", value, err)
+	}
+	power := strings.Index(" kmgtp", parts[2])
+	if parts[2] == "" {
+		power = 0
+	}
+	high, bytes := bits.Mul64(number, 1<<(10*power))
+	if high != 0 || bytes > 1<<62 {
+		return 0, fmt.Errorf("the size %s is too large", value)
+	}
+	return bytes, nil
+}
