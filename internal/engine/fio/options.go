@@ -48,7 +48,7 @@ var allowedOptions = map[string]option{
 	"rwmixwrite":                 {field: "readPercent", rule: integer(0, 100)},
 	"bs":                         {field: "blockSize", rule: sizes},
 	"bsrange":                    {field: "blockSize", rule: ranges},
-	"bssplit":                    {field: "blockSize", rule: matching(`[0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?(?:[:,][0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?){0,60}`, "write sizes with percentages, such as 4k/60:64k/40")},
+	"bssplit":                    {field: "blockSize", rule: matching(`[0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?(?:[:,][0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?)*`, "write sizes with percentages, such as 4k/60:64k/40")},
 	"numjobs":                    {field: "jobs", rule: integer(1, 1024)},
 	"iodepth":                    {field: "queueDepth", rule: integer(1, depthMost)},
 	"size":                       {field: "datasetSize", rule: size},
@@ -145,10 +145,10 @@ var allowedOptions = map[string]option{
 	"nice":                {rule: integer(-20, 19)},
 	"prio":                {rule: integer(0, 7)},
 	"prioclass":           {rule: integer(0, 3)},
-	"cpus_allowed":        {rule: matching(`[0-9]{1,4}(?:[-,:][0-9]{1,4}){0,100}`, "write a list of CPUs, such as 0-3,8")},
+	"cpus_allowed":        {rule: matching(`[0-9]{1,4}(?:[-,:][0-9]{1,4})*`, "write a list of CPUs, such as 0-3,8")},
 	"cpus_allowed_policy": {rule: oneOf("shared", "split")},
-	"numa_cpu_nodes":      {rule: matching(`all|[0-9]{1,4}(?:[-,][0-9]{1,4}){0,100}`, "write a list of nodes, such as 0-1")},
-	"numa_mem_policy":     {rule: matching(`(?:default|prefer|bind|interleave|local)(?::[0-9]{1,4}(?:[-,][0-9]{1,4}){0,100})?`, "write such as bind:0")},
+	"numa_cpu_nodes":      {rule: matching(`all|[0-9]{1,4}(?:[-,][0-9]{1,4})*`, "write a list of nodes, such as 0-1")},
+	"numa_mem_policy":     {rule: matching(`(?:default|prefer|bind|interleave|local)(?::[0-9]{1,4}(?:[-,][0-9]{1,4})*)?`, "write such as bind:0")},
 	"iomem":               {rule: oneOf("malloc", "shm", "mmap")},
 	"iomem_align":         {rule: size},
 	"clocksource":         {rule: oneOf("gettimeofday", "clock_gettime", "cpu")},
@@ -175,5 +175,5 @@ var thinkTime = matching(`[0-9]{1,12}(?:us|ms|s)?`, "write a time in microsecond
 
 var distribution = matching(`random|`+
 	`(?:zipf|pareto|normal):[0-9]{1,6}(?:\.[0-9]{1,9})?(?::[0-9]{1,6}(?:\.[0-9]{1,9})?)?|`+
-	`(?:zoned|zoned_abs):[0-9]{1,3}(?:\.[0-9]{1,3})?/[0-9]{1,18}[kKmMgGtT]?(?:[:,][0-9]{1,3}(?:\.[0-9]{1,3})?/[0-9]{1,18}[kKmMgGtT]?){0,60}`,
+	`(?:zoned|zoned_abs):[0-9]{1,3}(?:\.[0-9]{1,3})?/[0-9]{1,18}[kKmMgGtT]?(?:[:,][0-9]{1,3}(?:\.[0-9]{1,3})?/[0-9]{1,18}[kKmMgGtT]?)*`,
 	"write random, zipf:THETA, pareto:H, normal:DEVIATION or zoned:ACCESS/SIZE:ACCESS/SIZE with percentages")

@@ -1,0 +1,322 @@
+package fio
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// edit changes a profile that is valid.
+type edit func(*v1alpha1.FioProfile)
+
+// profileWith is 4 KiB random reads with one job on 8 MiB, changed.
+func profileWith(edits ...edit) *v1alpha1.FioProfile {
+	profile := &v1alpha1.FioProfile{
+		Pattern: v1alpha1.FioRandom, ReadPercent: new(int32(100)),
+		BlockSize: new(resource.MustParse("4Ki")), DatasetSize: resource.MustParse("8Mi"),
+	}
+	for _, change := range edits {
+		change(profile)
+	}
+	return profile
+}
+
+func withJobs(n int32) edit        { return func(p *v1alpha1.FioProfile) { p.Jobs = &n } }
+func withDepth(n int32) edit       { return func(p *v1alpha1.FioProfile) { p.QueueDepth = &n } }
+func withFiles(n int32) edit       { return func(p *v1alpha1.FioProfile) { p.FilesPerJob = &n } }
+func withReadPercent(n int32) edit { return func(p *v1alpha1.FioProfile) { p.ReadPercent = &n } }
+func withDirect(on bool) edit      { return func(p *v1alpha1.FioProfile) { p.Direct = &on } }
+func withBlock(text string) edit {
+	return func(p *v1alpha1.FioProfile) { p.BlockSize = new(resource.MustParse(text)) }
+}
+func withDataset(text string) edit {
+	return func(p *v1alpha1.FioProfile) { p.DatasetSize = resource.MustParse(text) }
+}
+func withEngine(engine v1alpha1.FioIOEngine) edit {
+	return func(p *v1alpha1.FioProfile) { p.IOEngine = engine }
+}
+func withRate(bytes string, iops int64) edit {
+	return func(p *v1alpha1.FioProfile) {
+		p.RateLimit = &v1alpha1.FioRateLimit{}
+		if bytes != "" {
+			p.RateLimit.BytesPerSecond = new(resource.MustParse(bytes))
+		}
+		if iops != 0 {
+			p.RateLimit.IOPS = &iops
+		}
+	}
+}
+func withOption(name, value string) edit {
+	return func(p *v1alpha1.FioProfile) {
+		if p.Options == nil {
+			p.Options = map[string]v1alpha1.FioOptionValue{}
+		}
+		p.Options[name] = v1alpha1.FioOptionValue(value)
+	}
+}
+func withJobFile(text, dataset string) edit {
+	return func(p *v1alpha1.FioProfile) {
+		*p = v1alpha1.FioProfile{JobFile: text, DatasetSize: resource.MustParse(dataset)}
+	}
+}
+func sequential(p *v1alpha1.FioProfile) { p.Pattern = v1alpha1.FioSequential }
+func shared(p *v1alpha1.FioProfile)     { p.FileSharing = v1alpha1.FilesShared }
+
+const userJobFile = `; from a colleague
+[global]
+ioengine = libaio   # async
+direct=1
+group_reporting
+time_based
+bs=64k
+size=1m
+buffer_compress_percentage=50
+
+[OLTP reads]
+rw=randread
+iodepth=8
+numjobs=2
+random_distribution=zipf:1.2
+
+[log writer]
+rw=write
+bs=4k
+fsync=1
+nrfiles=4
+size=512k
+buffered=1
+ioengine=psync
+`
+
+func TestRenderGolden(t *testing.T) {
+	measure := Parameters{Purpose: Measure, Duration: 90 * time.Second, WarmUp: 1500 * time.Millisecond, Seed: 7, ClientIndex: 2}
+	prepare := Parameters{Purpose: Prepare, Seed: 7, ClientIndex: 2}
+	precondition := Parameters{Purpose: Precondition, Passes: 2}
+	compressible := func(p *v1alpha1.FioProfile) {
+		p.Compressibility = &v1alpha1.Compressibility{Percent: 60, ChunkSize: new(resource.MustParse("8Ki"))}
+		p.RefillBuffers = new(true)
+	}
+	flushed := func(p *v1alpha1.FioProfile) {
+		p.Fsync = &v1alpha1.FioFsync{EveryWrites: new(int32(8)), Data: new(true), AtEnd: new(true)}
+	}
+	zipf := func(p *v1alpha1.FioProfile) { p.RandomDistribution = "zipf:1.2" }
+	for _, test := range []struct {
+		name       string
+		profile    *v1alpha1.FioProfile
+		parameters Parameters
+	}{
+		{"random-read", profileWith(), measure},
+		{"random-read-prepare", profileWith(), prepare},
+		{"random-write", profileWith(withReadPercent(0)), measure},
+		{"random-mixed", profileWith(withReadPercent(70)), measure},
+		{"sequential-read", profileWith(sequential), measure},
+		{"sequential-write", profileWith(sequential, withReadPercent(0)), measure},
+		{"sequential-mixed", profileWith(sequential, withReadPercent(1)), measure},
+		{"block-size", profileWith(withBlock("1Mi"), withDataset("1000Mi")), prepare},
+		{"odd-block-size", profileWith(withBlock("1536"), withDataset("1536k"), withDirect(false)), prepare},
+		{"jobs-depth-files", profileWith(withJobs(4), withDepth(32), withFiles(2)), measure},
+		{"jobs-depth-files-prepare", profileWith(withJobs(4), withDepth(32), withFiles(2)), prepare},
+		{"shared-random", profileWith(shared, withJobs(4), withFiles(2)), measure},
+		{"shared-sequential", profileWith(shared, sequential, withJobs(4), withFiles(2)), measure},
+		{"shared-prepare", profileWith(shared, sequential, withJobs(4), withFiles(2)), prepare},
+		{"buffered", profileWith(withDirect(false)), measure},
+		{"engine-psync", profileWith(withEngine(v1alpha1.FioPsync)), measure},
+		{"engine-io-uring", profileWith(withEngine(v1alpha1.FioIOUring), withDepth(4), withOption("hipri", "")), measure},
+		{"engine-mmap", profileWith(withEngine(v1alpha1.FioMmap)), measure},
+		{"engine-mmap-prepare", profileWith(withEngine(v1alpha1.FioMmap)), prepare},
+		{"engine-null", profileWith(withEngine(v1alpha1.FioNull)), measure},
+		{"rate-bytes", profileWith(withRate("10M", 0), withJobs(4)), measure},
+		{"rate-iops-mixed", profileWith(withRate("", 1000), withReadPercent(70)), measure},
+		{"rate-both-iops-tighter", profileWith(withRate("10Mi", 100)), measure},
+		{"rate-both-bytes-tighter", profileWith(withRate("1Mi", 100000)), measure},
+		{"rate-remainder", profileWith(withRate("", 10), withJobs(4), withReadPercent(60)), measure},
+		{"rate-remainder-shared-sequential", profileWith(withRate("", 10), withJobs(4), sequential, shared), measure},
+		{"rate-prepare", profileWith(withRate("", 10), withJobs(4)), prepare},
+		{"distribution", profileWith(zipf), measure},
+		{"compressibility", profileWith(compressible, withReadPercent(0)), measure},
+		{"compressibility-prepare", profileWith(compressible), prepare},
+		{"fsync", profileWith(flushed, withReadPercent(0)), measure},
+		{"options", profileWith(withOption("norandommap", ""), withOption("iodepth_batch", "4"), withOption("group_reporting", "1"),
+			withOption("cpus_allowed", "0-1")), measure},
+		{"sweep-cell", profileWith(withJobs(4)), Parameters{Purpose: Measure, Duration: time.Second, Jobs: 2, QueueDepth: 9,
+			BlockSizeBytes: 65536, ReadPercent: new(int32(0))}},
+		{"ramp-layout", profileWith(), Parameters{Purpose: Prepare, LayoutJobs: 8}},
+		{"precondition", profileWith(withRate("", 10)), precondition},
+		{"job-file", profileWith(withJobFile(userJobFile, "2560Ki")), measure},
+		{"job-file-prepare", profileWith(withJobFile(userJobFile, "2560Ki")), prepare},
+		{"job-file-precondition", profileWith(withJobFile(userJobFile, "2560Ki")), precondition},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			text, err := Render(test.profile, test.parameters)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, "render/"+test.name+".fio", text)
+			if strings.Contains(text, "/") && !strings.Contains(test.name, "distribution") {
+				t.Error("there is a path separator in it")
+			}
+			again, err := Render(test.profile, test.parameters)
+			if err != nil || again != text {
+				t.Error("a second rendering differs")
+			}
+		})
+	}
+}
+
+func TestRenderRefuses(t *testing.T) {
+	measure := Parameters{Purpose: Measure, Duration: 10 * time.Second}
+	for _, test := range []struct {
+		name       string
+		profile    *v1alpha1.FioProfile
+		parameters Parameters
+		want       string
+	}{
+		{"no purpose", profileWith(), Parameters{Duration: time.Second}, "none of Measure"},
+		{"no duration", profileWith(), Parameters{Purpose: Measure}, "duration 0s"},
+		{"prepare with duration", profileWith(), Parameters{Purpose: Prepare, Duration: time.Second}, "has no duration"},
+		{"nothing to prepare", profileWith(withEngine(v1alpha1.FioNull)), Parameters{Purpose: Prepare}, "nothing to prepare"},
+		{"rate in a long warm-up", profileWith(withRate("", 100)), Parameters{Purpose: Measure, Duration: time.Second, WarmUp: time.Second}, "would end in its warm-up"},
+		{"more jobs than files", profileWith(withJobs(2)), Parameters{Purpose: Measure, Duration: time.Second, Jobs: 4}, "only 2 jobs have files"},
+		{"sweep of a job file", profileWith(withJobFile(userJobFile, "2560Ki")), Parameters{Purpose: Measure, Duration: time.Second, Jobs: 4}, "use the typed fields"},
+		{"no profile", nil, measure, "give a fio profile"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Render(test.profile, test.parameters)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestSeedsDiffer(t *testing.T) {
+	seen := map[uint64]Parameters{}
+	for _, purpose := range []Purpose{Measure, Prepare} {
+		for client := range 100 {
+			for step := range uint64(20) {
+				parameters := Parameters{Purpose: purpose, Seed: step, ClientIndex: client}
+				seed := parameters.seed()
+				if other, twice := seen[seed]; twice || seed == 0 || seed >= 1<<62 {
+					t.Fatalf("seed %d of %+v, also of %+v", seed, parameters, other)
+				}
+				seen[seed] = parameters
+			}
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		profile *v1alpha1.FioProfile
+		field   string
+		want    string
+	}{
+		{"no pattern", profileWith(func(p *v1alpha1.FioProfile) { p.Pattern = "" }), "fio.pattern", "set Sequential or Random"},
+		{"pattern", profileWith(func(p *v1alpha1.FioProfile) { p.Pattern = "Zigzag" }), "fio.pattern", "Zigzag"},
+		{"no mix", profileWith(func(p *v1alpha1.FioProfile) { p.ReadPercent = nil }), "fio.readPercent", "set 100 for reads"},
+		{"mix", profileWith(withReadPercent(101)), "fio.readPercent", "from 0 to 100"},
+		{"no block", profileWith(func(p *v1alpha1.FioProfile) { p.BlockSize = nil }), "fio.blockSize", "such as 4Ki"},
+		{"block of no bytes", profileWith(withBlock("0")), "fio.blockSize", "more than 0"},
+		{"block of half bytes", profileWith(withBlock("1500m")), "fio.blockSize", "whole number"},
+		{"unaligned block", profileWith(withBlock("1000"), withDataset("8000")), "fio.blockSize", "multiple of 512"},
+		{"jobs", profileWith(withJobs(0)), "fio.jobs", "from 1 to 1024"},
+		{"depth", profileWith(withDepth(5000)), "fio.queueDepth", "from 1 to 4096"},
+		{"depth of psync", profileWith(withDepth(2), withEngine(v1alpha1.FioPsync)), "fio.queueDepth", "one operation at a time"},
+		{"files", profileWith(withFiles(10_001)), "fio.filesPerJob", "from 1 to 10000"},
+		{"many files", profileWith(withFiles(10_000), withJobs(100), withDataset("8Ti")), "fio.filesPerJob", "at most 100000"},
+		{"sharing", profileWith(func(p *v1alpha1.FioProfile) { p.FileSharing = "Some" }), "fio.fileSharing", "Some"},
+		{"engine", profileWith(withEngine("exec")), "fio.ioEngine", "exec"},
+		{"external engine", profileWith(withEngine("external:/tmp/x.so")), "fio.ioEngine", "external"},
+		{"direct mmap", profileWith(withEngine(v1alpha1.FioMmap), withDirect(true)), "fio.direct", "page cache"},
+		{"dataset", profileWith(withDataset("0")), "fio.datasetSize", "more than 0"},
+		{"small dataset", profileWith(withDataset("4Ki"), withJobs(2)), "fio.datasetSize", "8192 at least"},
+		{"uneven dataset", profileWith(withDataset("8Mi"), withJobs(3)), "fio.datasetSize", "use 8380416 or 8392704"},
+		{"shared parts", profileWith(withDataset("8Ki"), withJobs(3), shared, sequential), "fio.datasetSize", "needs a part"},
+		{"empty rate", profileWith(withRate("", 0)), "fio.rateLimit", "set bytesPerSecond or iops"},
+		{"small rate", profileWith(withRate("", 3), withJobs(4)), "fio.rateLimit.iops", "at least 1 a second each"},
+		{"small share", profileWith(withRate("", 50), withReadPercent(1)), "fio.rateLimit.iops", "too small"},
+		{"fractional rate", profileWith(withRate("500m", 0)), "fio.rateLimit.bytesPerSecond", "whole number"},
+		{"distribution", profileWith(func(p *v1alpha1.FioProfile) { p.RandomDistribution = "zipf:1.2\nexec_prerun=id" }), "fio.randomDistribution", "zipf:THETA"},
+		{"sequential distribution", profileWith(sequential, func(p *v1alpha1.FioProfile) { p.RandomDistribution = "zipf:1.2" }), "fio.randomDistribution", "only for"},
+		{"compressibility", profileWith(func(p *v1alpha1.FioProfile) { p.Compressibility = &v1alpha1.Compressibility{Percent: 101} }), "fio.compressibility.percent", "from 0 to 100"},
+		{"chunk", profileWith(func(p *v1alpha1.FioProfile) {
+			p.Compressibility = &v1alpha1.Compressibility{ChunkSize: new(resource.MustParse("1"))}
+		}), "fio.compressibility.chunkSize", "from 512"},
+		{"fdatasync of nothing", profileWith(func(p *v1alpha1.FioProfile) { p.Fsync = &v1alpha1.FioFsync{Data: new(true)} }), "fio.fsync.everyWrites", "data needs it"},
+		{"typed option", profileWith(withOption("bs", "4k")), "fio.options[bs]", "set blockSize"},
+		{"alias of a typed option", profileWith(withOption("readwrite", "read")), "fio.options[readwrite]", "set pattern and readPercent"},
+		{"command", profileWith(withOption("exec_prerun", "id")), "fio.options[exec_prerun]", "runs a command"},
+		{"path", profileWith(withOption("filename", "x")), "fio.options[filename]", "names a file"},
+		{"runtime", profileWith(withOption("runtime", "5")), "fio.options[runtime]", "set duration and warmUp"},
+		{"unknown", profileWith(withOption("frobnicate", "5")), "fio.options[frobnicate]", "not on the list"},
+		{"pattern of a file", profileWith(withOption("buffer_pattern", "'/etc/passwd'")), "fio.options[buffer_pattern]", "files are not allowed"},
+		{"second line", profileWith(withOption("nice", "1\nexec_prerun=id")), "fio.options[nice]", "plain ASCII"},
+		{"name with a line", profileWith(withOption("nice=1\nexec_prerun", "id")), "fio.options", "not on the list"},
+		{"option of another engine", profileWith(withOption("sqthread_poll", "1")), "fio.options[sqthread_poll]", "only io_uring"},
+		{"job file and field", profileWith(withJobFile(userJobFile, "2560Ki"), withJobs(1)), "fio.jobs", "takes the place"},
+		{"job file and dataset", profileWith(withJobFile(userJobFile, "1Gi")), "fio.jobFile", "set datasetSize to 2621440"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			problems := Validate(field.NewPath("fio"), test.profile)
+			for _, problem := range problems {
+				if strings.HasPrefix(problem.Field, test.field) && strings.Contains(problem.Error(), test.want) {
+					return
+				}
+			}
+			t.Errorf("%v, want one of field %s with %q", problems, test.field, test.want)
+		})
+	}
+	if problems := Validate(nil, profileWith()); len(problems) > 0 {
+		t.Errorf("a good profile: %v", problems)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	traits, err := Describe(profileWith(withJobFile(userJobFile, "2560Ki")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !traits.Reads || !traits.Writes || traits.Trims || !traits.Syncs || !traits.Buffered || traits.NoStorage ||
+		!traits.UsesLibaio || traits.UsesIOUring || traits.SyncsAtEnd {
+		t.Errorf("%+v", traits)
+	}
+	if traits.Jobs != 3 || traits.MaxOutstanding != 17 || traits.DatasetBytes != 2560<<10 || traits.BlockBytes != 0 {
+		t.Errorf("%+v", traits)
+	}
+	if got := traits.FileSizes["data.1.0.3"]; got != 128<<10 || len(traits.FileSizes) != 6 {
+		t.Errorf("files %v", traits.FileSizes)
+	}
+	traits, err = Describe(profileWith(withEngine(v1alpha1.FioNull), withJobs(2), withDepth(4)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !traits.NoStorage || traits.Buffered || len(traits.FileSizes) != 0 || traits.MaxOutstanding != 8 || traits.BlockBytes != 4096 {
+		t.Errorf("%+v", traits)
+	}
+}
+
+// The files must be the same for every way in which a profile is rendered.
+func TestDescribeOfSplitSections(t *testing.T) {
+	whole, err := Describe(profileWith(withJobs(4), withFiles(2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	split, err := Describe(profileWith(withJobs(4), withFiles(2), withRate("", 10)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(split.FileSizes) != 8 || split.DatasetBytes != whole.DatasetBytes || split.Jobs != 4 || split.MaxOutstanding != 4 {
+		t.Errorf("%+v, want as %+v", split, whole)
+	}
+	for name, bytes := range whole.FileSizes {
+		if split.FileSizes[name] != bytes {
+			t.Errorf("%s: %d bytes, want %d", name, split.FileSizes[name], bytes)
+		}
+	}
+}
