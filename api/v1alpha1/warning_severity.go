@@ -50,6 +50,7 @@ var severityTable = map[WarningType]severities{
 	WarningNoDropSeen:           {info, info, warning, info},
 	WarningCreditsUnknown:       {info, info, warning, info},
 	WarningToolVersionsDiffer:   {warning, warning, warning, warning},
+	WarningToolMessages:         {info, info, info, info},
 }
 
 // Severity gives what a warning means in a phase of that kind, by the table at

@@ -79,6 +79,7 @@ type Warning struct {
 //	NoDropSeen                I        I         W        I     the throughput never fell
 //	CreditsUnknown            I        I         W        I     the fill of the bucket at the start is not known
 //	ToolVersionsDiffer        W        W         W        W     the clients run different versions of the tool
+//	ToolMessages              I        I         I        I     the tool said something that is not understood here
 //
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=40
@@ -120,4 +121,5 @@ const (
 	WarningNoDropSeen           WarningType = "NoDropSeen"
 	WarningCreditsUnknown       WarningType = "CreditsUnknown"
 	WarningToolVersionsDiffer   WarningType = "ToolVersionsDiffer"
+	WarningToolMessages         WarningType = "ToolMessages"
 )
