@@ -51,7 +51,7 @@ func (r *fioRun) supervise(given order) *supervision {
 	defer ticker.Stop()
 	deadline := time.NewTimer(time.Duration(given.deadline - r.step.agent.clock.Monotonic()))
 	defer deadline.Stop()
-	stopped := r.step.stopped.Done()
+	stopped, exited := r.step.stopped.Done(), r.exited
 	if given.deadline == 0 {
 		// It ended before it was started; only its output is left to read.
 		deadline.Stop()
@@ -60,6 +60,10 @@ func (r *fioRun) supervise(given order) *supervision {
 		select {
 		case <-r.output:
 			return watch
+		case <-exited:
+			// Jobs that outlive their parent have nobody left to report to; some wait for it for ever.
+			exited = nil
+			r.kill()
 		case <-stopped:
 			stopped = nil
 			watch.end(context.Cause(r.step.stopped).Error())

@@ -18,8 +18,8 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 )
 
-// agentProcess is one agent that runs as a child of ours.
-type agentProcess struct {
+// Agent is an agent that runs as a child of ours.
+type Agent struct {
 	command *exec.Cmd
 	// lifeline is held open as long as the agent shall live.
 	lifeline *os.File
@@ -32,7 +32,6 @@ const (
 	fdConfig   = 3
 	fdReady    = 4
 	fdLifeline = 5
-	fdLock     = 6
 )
 
 // AgentFlags are the flags by which an agent finds those descriptors.
@@ -41,9 +40,9 @@ func AgentFlags() []string {
 	return []string{"--config=" + fd(fdConfig), "--ready=" + fd(fdReady), "--lifeline=" + fd(fdLifeline)}
 }
 
-// spawn starts an agent and hands it its configuration. lock keeps the target's directory ours for
-// as long as any agent lives, even when we do not.
-func spawn(command []string, config agent.Config, lock *os.File) (*agentProcess, error) {
+// StartAgent starts an agent and hands it its configuration. lock keeps the target's directory ours
+// for as long as any agent lives, even when we do not; nil keeps nothing.
+func StartAgent(command []string, config agent.Config, lock *os.File) (*Agent, error) {
 	var parent, child [3]*os.File
 	defer func() {
 		for _, file := range child {
@@ -60,13 +59,16 @@ func spawn(command []string, config agent.Config, lock *os.File) (*agentProcess,
 			parent[i], child[i] = read, write
 		}
 	}
-	spawned := &agentProcess{
+	spawned := &Agent{
 		command:  exec.Command(command[0], append(command[1:], AgentFlags()...)...), //nolint:gosec // It is this program.
 		lifeline: parent[fdLifeline-fdConfig],
 		ready:    parent[fdReady-fdConfig],
 		exited:   make(chan struct{}),
 	}
-	spawned.command.ExtraFiles = append(child[:], lock)
+	spawned.command.ExtraFiles = child[:]
+	if lock != nil {
+		spawned.command.ExtraFiles = append(spawned.command.ExtraFiles, lock)
+	}
 	spawned.command.Stderr = os.Stderr
 	// A group of its own: Ctrl-C is the runner's to handle, and what it decides reaches the agent.
 	spawned.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -81,8 +83,14 @@ func spawn(command []string, config agent.Config, lock *os.File) (*agentProcess,
 	return spawned, nil
 }
 
-// follow reports the end of the agent's process, once.
-func (p *agentProcess) follow(ended func(message string)) {
+// Leave lets the agent go: it stops its load, removes its data and exits.
+func (p *Agent) Leave() { _ = p.lifeline.Close() }
+
+// Exited is closed when the agent's process has ended, once it is followed.
+func (p *Agent) Exited() <-chan struct{} { return p.exited }
+
+// Follow reports the end of the agent's process, once.
+func (p *Agent) Follow(ended func(message string)) {
 	go func() {
 		err := p.command.Wait()
 		_ = p.lifeline.Close()
@@ -96,7 +104,7 @@ func (p *agentProcess) follow(ended func(message string)) {
 }
 
 // locate waits for the agent to say where it listens.
-func (p *agentProcess) locate(ctx context.Context) (string, error) {
+func (p *Agent) locate(ctx context.Context) (string, error) {
 	stop := context.AfterFunc(ctx, func() { _ = p.ready.SetReadDeadline(time.Now()) })
 	defer stop()
 	defer func() { _ = p.ready.Close() }()
@@ -107,8 +115,8 @@ func (p *agentProcess) locate(ctx context.Context) (string, error) {
 	return line[:len(line)-1], nil
 }
 
-// endpoint is how the conductor reaches the agent.
-func (p *agentProcess) endpoint(key decide.ClientKey, runUID string, authority *identity.Authority) (conductor.Endpoint, error) {
+// Endpoint is how the conductor reaches the agent.
+func (p *Agent) Endpoint(key decide.ClientKey, runUID string, authority *identity.Authority) (conductor.Endpoint, error) {
 	operator, err := authority.Operator()
 	if err != nil {
 		return conductor.Endpoint{}, err

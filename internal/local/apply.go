@@ -103,7 +103,7 @@ func (r *runner) add(key decide.ClientKey) error {
 	if err != nil {
 		return fmt.Errorf("make the identity of client %s: %w", key, err)
 	}
-	spawned, err := spawn(r.options.AgentCommand, agent.Config{
+	spawned, err := StartAgent(r.options.AgentCommand, agent.Config{
 		RunUID:       string(r.run.UID),
 		RunName:      r.run.Name,
 		Target:       key.Target,
@@ -123,12 +123,12 @@ func (r *runner) add(key decide.ClientKey) error {
 		return fmt.Errorf("client %s: %w", key, err)
 	}
 	r.agents[key] = spawned
-	endpoint, err := spawned.endpoint(key, string(r.run.UID), r.authority)
+	endpoint, err := spawned.Endpoint(key, string(r.run.UID), r.authority)
 	if err != nil {
 		return fmt.Errorf("client %s: %w", key, err)
 	}
 	r.conductor.Connect(endpoint)
-	spawned.follow(func(message string) {
+	spawned.Follow(func(message string) {
 		r.killOrphans()
 		r.conductor.Lose(key, message)
 	})

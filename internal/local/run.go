@@ -39,7 +39,7 @@ type runner struct {
 
 	// mu keeps an agent from being taken for an orphan while it is being started.
 	mu     sync.Mutex
-	agents map[decide.ClientKey]*agentProcess
+	agents map[decide.ClientKey]*Agent
 }
 
 // target is a directory that is loaded.
@@ -61,7 +61,7 @@ func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{options: options, run: run, targets: map[string]*target{}, agents: map[decide.ClientKey]*agentProcess{}}
+	r := &runner{options: options, run: run, targets: map[string]*target{}, agents: map[decide.ClientKey]*Agent{}}
 	defer r.release()
 	if err := r.prove(); err != nil {
 		return nil, err
@@ -218,12 +218,12 @@ func (r *runner) killOrphans() {
 func (r *runner) clear() error {
 	r.conductor.Close()
 	for _, agent := range r.agents {
-		_ = agent.lifeline.Close()
+		agent.Leave()
 	}
 	patience := time.After(leaveTimeout)
 	for _, agent := range r.agents {
 		select {
-		case <-agent.exited:
+		case <-agent.Exited():
 		case <-patience:
 		}
 	}

@@ -120,6 +120,7 @@ func runAndKill(t *testing.T, program string, victim victim, delay time.Duration
 	case <-time.After(time.Minute):
 		t.Fatalf("the run has not ended a minute after a %s was killed\n%s", victim.name, read(t, stderr))
 	}
+	t.Logf("killed a %s: %v", victim.name, killed)
 	nothingRuns(t, session)
 	nothingIsLeft(t, directory)
 	return judge(t, victim, killed, err, stdout, stderr)
