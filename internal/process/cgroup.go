@@ -51,15 +51,19 @@ func CgroupCPULimit() (limit Limit, limited bool, err error) {
 	if err != nil {
 		return Limit{}, false, err
 	}
-	for directory := group.directory; ; directory = filepath.Dir(directory) {
-		here, ok, err := group.limitOf(directory)
+	return group.limit()
+}
+
+func (g cgroup) limit() (limit Limit, limited bool, err error) {
+	for directory := g.directory; ; directory = filepath.Dir(directory) {
+		here, ok, err := g.limitOf(directory)
 		if err != nil {
 			return Limit{}, false, fmt.Errorf("read the CPU limit of the control group: %w", err)
 		}
 		if ok && (!limited || float64(here.Quota)/float64(here.Period) < float64(limit.Quota)/float64(limit.Period)) {
 			limit, limited = here, true
 		}
-		if directory == group.mount || !strings.HasPrefix(directory, group.mount) {
+		if directory == g.mount || !strings.HasPrefix(directory, g.mount) {
 			return limit, limited, nil
 		}
 	}

@@ -1,22 +1,33 @@
 package process
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
+// cookieName is in the environment of a command and of all that it starts, so that they are known
+// wherever they go: fio's jobs make sessions of their own and lose their parent when it is killed.
+const cookieName = "STORAGEBENCH_PROCESS="
+
 // Handle is a started command that leads a process group of its own.
 type Handle struct {
 	command *exec.Cmd
+	cookie  string
 	pid     int
-	exited  chan struct{}
+	// startTicks tells the command from a later process with its number.
+	startTicks uint64
+	exited     chan struct{}
 
 	wait    sync.Once
 	waitErr error
@@ -27,9 +38,9 @@ type Handle struct {
 	waited bool
 }
 
-// Start starts a command as the leader of a process group that the kernel kills when we die: its
-// first process by the death signal, and what that has started by KillDescendants of whoever
-// inherits it. Use it in place of cmd.Start, and Handle.Wait in place of cmd.Wait; pipes and
+// Start starts a command as the leader of a process group. The command is killed by the kernel when
+// we die; what it started is killed when the command has ended, or by KillDescendants of whoever
+// inherits it. Use Start in place of cmd.Start, and Handle.Wait in place of cmd.Wait; pipes and
 // contexts work as with os/exec.
 func Start(command *exec.Cmd) (*Handle, error) {
 	if command.SysProcAttr == nil {
@@ -38,7 +49,8 @@ func Start(command *exec.Cmd) (*Handle, error) {
 	command.SysProcAttr.Setpgid = true
 	command.SysProcAttr.Pgid = 0
 	command.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	h := &Handle{command: command, exited: make(chan struct{})}
+	h := &Handle{command: command, cookie: cookieName + rand.Text(), exited: make(chan struct{})}
+	command.Env = append(command.Environ(), h.cookie)
 	begun := make(chan error, 1)
 	go h.attend(begun)
 	if err := <-begun; err != nil {
@@ -58,6 +70,10 @@ func (h *Handle) attend(begun chan<- error) {
 	if err == nil {
 		h.pid = h.command.Process.Pid
 		started.pids[h.pid] = true
+		// It may have ended, but cannot be gone before it was waited for.
+		if stat, statErr := readStat(fmt.Sprintf("/proc/%d/stat", h.pid)); statErr == nil {
+			h.startTicks = stat.StartTicks
+		}
 	}
 	started.Unlock()
 	begun <- err
@@ -71,13 +87,17 @@ func (h *Handle) attend(begun chan<- error) {
 			break
 		}
 	}
+	// Orphans hold our pipes open and write to files that others may think free. What cannot be
+	// killed now is inside an I/O; Kill, which the user of a Handle calls too, tells of it.
+	_ = h.Kill()
 	close(h.exited)
 }
 
 // PID is the number of the command's first process, and of its group.
 func (h *Handle) PID() int { return h.pid }
 
-// Exited is closed when the command's first process has ended. Wait is still to be called.
+// Exited is closed when the command's first process has ended and what it left was killed. Wait is
+// still to be called.
 func (h *Handle) Exited() <-chan struct{} { return h.exited }
 
 // Wait is cmd.Wait: it collects the status once pipes made by StdoutPipe were read to their end. It
@@ -117,9 +137,8 @@ func (h *Handle) Signal(signal syscall.Signal) error {
 	return nil
 }
 
-// Kill kills the command, its group, and whatever is below any of them, and returns when none is
-// left alive. It may be called again after Wait, for what the command has left in its group. What
-// has left the group and lost its parent is nobody's here: see KillDescendants.
+// Kill kills the command, its group, and whatever it has started, and returns when none is left
+// alive, or after a second with a *LeftError. It may be called again, also after Wait.
 func (h *Handle) Kill() error {
 	for range killRounds {
 		left, err := h.members()
@@ -141,36 +160,40 @@ func (h *Handle) Kill() error {
 	return &LeftError{Processes: left}
 }
 
-// members lists what is alive of the group and below it.
+// members lists what is alive of the command: its group, what is below that, and what carries its
+// cookie.
 func (h *Handle) members() ([]Process, error) {
 	processes, err := table()
 	if err != nil {
 		return nil, err
 	}
-	h.mu.Lock()
-	waited := h.waited
-	h.mu.Unlock()
-	var found []Process
-	seen := map[int]bool{}
-	add := func(p Process) {
-		if !p.ended() && !seen[p.PID] {
-			seen[p.PID] = true
-			found = append(found, p)
-		}
-	}
+	found := map[int]Process{}
 	for _, p := range processes {
-		if p.PGID != h.pid {
+		if !h.owns(p) {
 			continue
 		}
-		if waited && p.PID == h.pid {
-			// The number was given to another process, which the kernel does only when the group
-			// that had it is empty.
-			return nil, nil
-		}
-		add(p)
+		found[p.PID] = p
 		for _, descendant := range below(processes, p.PID) {
-			add(descendant)
+			found[descendant.PID] = descendant
 		}
 	}
-	return found, nil
+	alive := slices.Collect(maps.Values(found))
+	return slices.DeleteFunc(alive, Process.ended), nil
+}
+
+// owns is true for the processes of the group and those with the cookie. The kernel gives the
+// number of a group to another process only when the group is empty; then its leader is younger.
+func (h *Handle) owns(p Process) bool {
+	if p.StartTicks < h.startTicks {
+		return false
+	}
+	if p.PGID == h.pid && (p.PID != h.pid || p.StartTicks == h.startTicks) {
+		leader, err := readStat(fmt.Sprintf("/proc/%d/stat", h.pid))
+		if err != nil || leader.StartTicks == h.startTicks {
+			return true
+		}
+	}
+	// Processes of other users cannot be read, and are not ours.
+	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
+	return err == nil && slices.Contains(strings.Split(string(environment), "\x00"), h.cookie)
 }

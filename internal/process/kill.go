@@ -14,6 +14,8 @@ import (
 const (
 	killRounds = 200
 	killPause  = 5 * time.Millisecond
+	// collectPatience is how many rounds an ended child is left to whoever may wait for it.
+	collectPatience = 20
 )
 
 func pause() { time.Sleep(killPause) }
@@ -47,7 +49,7 @@ func SetSubreaper() error {
 // A process may fork while it is being killed, so it looks again until a look finds nothing; in a
 // process that is not a subreaper an orphan can slip away to somebody else.
 func KillDescendants(ctx context.Context, pid int, except ...int) error {
-	for {
+	for patience := collectPatience; ; {
 		processes, err := table()
 		if err != nil {
 			return err
@@ -62,15 +64,21 @@ func KillDescendants(ctx context.Context, pid int, except ...int) error {
 				ended = append(ended, p.PID)
 			}
 		}
-		started.collect(ended)
-		if len(alive) == 0 {
+		switch {
+		case len(alive) > 0:
+			if err := killAll(alive); err != nil {
+				return err
+			}
+			if ctx.Err() != nil {
+				return &LeftError{Processes: alive}
+			}
+		case len(ended) == 0:
 			return nil
-		}
-		if err := killAll(alive); err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return &LeftError{Processes: alive}
+		case patience == 0:
+			started.collect(ended)
+			return nil
+		default:
+			patience-- // somebody may be waiting for them, and needs their status
 		}
 		pause()
 	}

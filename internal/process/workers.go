@@ -2,7 +2,9 @@ package process
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,21 +115,53 @@ func readTask(directory string) (Worker, error) {
 	}
 	worker := Worker{TID: stat.PID, Command: stat.Command, State: stat.State, startTicks: stat.StartTicks}
 	text, err := os.ReadFile(filepath.Join(directory, "schedstat"))
+	if err == nil {
+		worker.OnCPU, worker.Turns, err = parseSchedstat(string(text))
+	} else if errors.Is(err, fs.ErrNotExist) {
+		// A kernel without scheduler statistics; or the task is gone, which the next read shows.
+		worker.OnCPU = stat.CPU
+		if text, err = os.ReadFile(filepath.Join(directory, "status")); err == nil {
+			worker.Turns, err = parseSwitches(string(text))
+		}
+	}
 	if err != nil {
-		return Worker{}, err
-	}
-	// Time on a CPU, time waiting for one (both in nanoseconds), turns on one.
-	fields := strings.Fields(string(text))
-	if len(fields) != 3 {
-		return Worker{}, fmt.Errorf("read %s/schedstat: %q has not three numbers", directory, text)
-	}
-	onCPU, err := strconv.ParseInt(fields[0], 10, 64)
-	if err != nil {
-		return Worker{}, fmt.Errorf("read %s/schedstat: %w", directory, err)
-	}
-	worker.OnCPU = time.Duration(onCPU)
-	if worker.Turns, err = strconv.ParseUint(fields[2], 10, 64); err != nil {
-		return Worker{}, fmt.Errorf("read %s/schedstat: %w", directory, err)
+		return Worker{}, fmt.Errorf("read the scheduling of %s: %w", directory, err)
 	}
 	return worker, nil
+}
+
+// parseSchedstat reads time on a CPU, time waiting for one (both in nanoseconds), turns on one.
+func parseSchedstat(text string) (onCPU time.Duration, turns uint64, err error) {
+	fields := strings.Fields(text)
+	if len(fields) != 3 {
+		return 0, 0, fmt.Errorf("%q has not three numbers", text)
+	}
+	nanoseconds, err := strconv.ParseInt(fields[0], 10, 64)
+	if err != nil {
+		return 0, 0, err
+	}
+	turns, err = strconv.ParseUint(fields[2], 10, 64)
+	return time.Duration(nanoseconds), turns, err
+}
+
+// parseSwitches adds up both kinds of context switches in /proc/<pid>/status.
+func parseSwitches(text string) (uint64, error) {
+	var sum uint64
+	found := false
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(line, ":")
+		if key != "voluntary_ctxt_switches" && key != "nonvoluntary_ctxt_switches" {
+			continue
+		}
+		count, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", key, err)
+		}
+		sum += count
+		found = true
+	}
+	if !found {
+		return 0, errors.New("no context switches are counted")
+	}
+	return sum, nil
 }

@@ -1,0 +1,220 @@
+package process
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The test binary plays the processes that a test needs to lose or to look after: what it does
+// concerns a whole process (its threads, its orphans, its death).
+const role = "STORAGEBENCH_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(role) {
+	case "":
+		os.Exit(m.Run())
+	case "parent":
+		play(parentRole())
+	case "reaper":
+		play(reaperRole())
+	case "threads":
+		play(threadsRole())
+	}
+}
+
+func play(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// actor makes a command that plays a role.
+func actor(t *testing.T, name string) *exec.Cmd {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "/proc/self/exe")
+	command.Env = append(os.Environ(), role+"="+name)
+	command.Stderr = os.Stderr
+	return command
+}
+
+// parentRole starts a command, tells its PID and waits to be killed.
+func parentRole() error {
+	h, err := Start(exec.CommandContext(context.Background(), "sleep", "1000"))
+	if err != nil {
+		return err
+	}
+	fmt.Println(h.PID())
+	return h.Wait()
+}
+
+// threadsRole ends the threads from which commands were started; the commands must live on.
+func threadsRole() error {
+	var handles []*Handle
+	for range 20 {
+		begun := make(chan *Handle)
+		go func() {
+			runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+			h, err := Start(exec.CommandContext(context.Background(), "sleep", "1000"))
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
+			begun <- h
+		}()
+		handles = append(handles, <-begun)
+	}
+	time.Sleep(300 * time.Millisecond)
+	for _, h := range handles {
+		select {
+		case <-h.Exited():
+			return fmt.Errorf("command %d died with a thread: %w", h.PID(), h.Wait())
+		default:
+		}
+		if err := h.Kill(); err != nil {
+			return err
+		}
+		if err := h.Wait(); err == nil {
+			return errors.New("a killed command ended well")
+		}
+	}
+	return nil
+}
+
+// reaperRole makes orphans while others run commands in every way that Go knows.
+func reaperRole() error {
+	if err := SetSubreaper(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go Reap(ctx)
+	var wait sync.WaitGroup
+	failures := make(chan error, 1000)
+	for range 4 {
+		wait.Go(func() {
+			for i := range 60 {
+				// Forks twice and leaves the session: nobody's child but ours.
+				if err := exec.CommandContext(ctx, "sh", "-c", "(setsid sh -c 'sleep 0.05; exit 3' &) ; exit 0").Run(); err != nil {
+					failures <- fmt.Errorf("a command that makes an orphan: %w", err)
+				}
+				h, err := Start(exec.CommandContext(ctx, "sh", "-c", "exit "+strconv.Itoa(i%7)))
+				if err != nil {
+					failures <- err
+					continue
+				}
+				if i%3 == 0 {
+					time.Sleep(20 * time.Millisecond) // waited for late
+				}
+				err = h.Wait()
+				var exit *exec.ExitError
+				if got := 0; err != nil && !errors.As(err, &exit) || exit != nil && exit.ExitCode() != i%7 || exit == nil && i%7 != got {
+					failures <- fmt.Errorf("exit %d came as %w", i%7, err)
+				}
+			}
+		})
+	}
+	// One that is waited for much later than an orphan would be collected.
+	late, err := Start(exec.CommandContext(ctx, "sh", "-c", "exit 5"))
+	if err != nil {
+		return err
+	}
+	wait.Wait()
+	time.Sleep(reapInterval + 2*reapAge + 500*time.Millisecond)
+	var exit *exec.ExitError
+	if err := late.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 5 {
+		return fmt.Errorf("the late one: %w", err)
+	}
+	close(failures)
+	for err := range failures {
+		return err
+	}
+	left, err := Descendants(os.Getpid())
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return &LeftError{Processes: left}
+	}
+	return nil
+}
+
+func TestCommandsDieWithUs(t *testing.T) {
+	parent := actor(t, "parent")
+	stdout, err := parent.StdoutPipe()
+	must(t, err)
+	must(t, parent.Start())
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	must(t, err)
+	child, err := strconv.Atoi(strings.TrimSpace(line))
+	must(t, err)
+	if !alive(child) {
+		t.Fatal("the command does not run")
+	}
+	must(t, parent.Process.Kill())
+	_ = parent.Wait()
+	eventually(t, "the command outlives its parent", func() bool { return !alive(child) })
+}
+
+func TestCommandsOutliveTheThreadThatStartedThem(t *testing.T) {
+	must(t, actor(t, "threads").Run())
+}
+
+func TestReapStealsNoStatus(t *testing.T) {
+	must(t, actor(t, "reaper").Run())
+}
+
+func alive(pid int) bool {
+	stat, err := readStat(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !stat.ended()
+}
+
+func eventually(t *testing.T, otherwise string, condition func() bool) {
+	t.Helper()
+	for range 1000 {
+		if condition() {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatal(otherwise)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustStart(t *testing.T, name string, arguments ...string) *Handle {
+	t.Helper()
+	h, err := Start(exec.CommandContext(t.Context(), name, arguments...))
+	must(t, err)
+	t.Cleanup(func() {
+		_ = h.Kill()
+		_ = h.Wait()
+	})
+	return h
+}
+
+func signalled(err error) syscall.Signal {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			return status.Signal()
+		}
+	}
+	return 0
+}

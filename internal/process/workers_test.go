@@ -1,0 +1,163 @@
+package process
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// startFio runs a fio whose jobs write slowly, beside the statistics dumps that the agent asks for.
+func startFio(t *testing.T, extra ...string) *Handle {
+	t.Helper()
+	if _, err := exec.LookPath("fio"); err != nil {
+		t.Fatalf("these tests need fio: %v", err)
+	}
+	arguments := append([]string{
+		"--name=job", "--directory=" + t.TempDir(), "--ioengine=psync", "--rw=write", "--bs=4k", "--size=1m", "--rate=400k",
+		"--time_based", "--runtime=60", "--group_reporting", "--output-format=json+", "--output=/dev/null",
+		"--status-interval=200ms", "--eta=never",
+	}, extra...)
+	return mustStart(t, "fio", arguments...)
+}
+
+func awaitWorkers(t *testing.T, pid, want int) []Worker {
+	t.Helper()
+	var workers []Worker
+	eventually(t, "the jobs do not start", func() bool {
+		workers, _ = Workers(pid)
+		return len(workers) == want && (want == 0 || workers[0].Turns > 10)
+	})
+	time.Sleep(300 * time.Millisecond) // until fio's helper runs too
+	workers, err := Workers(pid)
+	must(t, err)
+	if len(workers) != want {
+		t.Fatalf("%d workers, want %d: %+v", len(workers), want, workers)
+	}
+	return workers
+}
+
+func TestWorkersOfFio(t *testing.T) {
+	for name, thread := range map[string]string{"forked jobs": "--thread=0", "threads": "--thread=1"} {
+		t.Run(name, func(t *testing.T) {
+			h := startFio(t, thread, "--numjobs=3")
+			before := awaitWorkers(t, h.PID(), 3)
+			for _, worker := range before {
+				if worker.TID == h.PID() || worker.Command != "fio" {
+					t.Errorf("no worker: %+v", worker)
+				}
+				if forked := worker.PID != h.PID(); forked != (thread == "--thread=0") {
+					t.Errorf("worker %+v with %s", worker, thread)
+				}
+			}
+			var progress Progress
+			must(t, progress.Observe(h.PID(), 0))
+			time.Sleep(300 * time.Millisecond)
+			must(t, progress.Observe(h.PID(), time.Second))
+			if stalled := progress.Stalled(time.Second, time.Second); len(stalled) != 0 || !progress.Any() {
+				t.Errorf("moving workers count as stalled: %+v", stalled)
+			}
+		})
+	}
+}
+
+// A job that is inside an I/O that does not come back (a pipe that nobody feeds) stands still,
+// although fio goes on to print statistics and its other job to write.
+func TestProgressSeesAStuckWorker(t *testing.T) {
+	for name, thread := range map[string]string{"forked job": "--thread=0", "thread": "--thread=1"} {
+		t.Run(name, func(t *testing.T) {
+			pipe := filepath.Join(t.TempDir(), "pipe")
+			must(t, unix.Mkfifo(pipe, 0o600))
+			feeder, err := os.OpenFile(pipe, os.O_RDWR, 0) //nolint:gosec // our own pipe
+			must(t, err)
+			defer func() { _ = feeder.Close() }()
+			h := startFio(t, thread, "--numjobs=1", "--name=stuck", "--numjobs=1", "--ioengine=psync", "--rw=read", "--bs=4k",
+				"--size=1m", "--filename="+pipe, "--rate=0", "--time_based", "--runtime=60")
+			_, err = feeder.Write(make([]byte, 16<<10))
+			must(t, err)
+			awaitWorkers(t, h.PID(), 2)
+			var progress Progress
+			must(t, progress.Observe(h.PID(), 0))
+			for second := 1; second <= 3; second++ {
+				time.Sleep(200 * time.Millisecond)
+				must(t, progress.Observe(h.PID(), time.Duration(second)*time.Second))
+			}
+			stalled := progress.Stalled(3*time.Second, 3*time.Second)
+			if len(stalled) != 1 || progress.Oldest(3*time.Second) != 3*time.Second {
+				t.Fatalf("stalled: %+v, oldest %s", stalled, progress.Oldest(3*time.Second))
+			}
+			// Fed again it moves again.
+			_, err = feeder.Write(make([]byte, 8<<10))
+			must(t, err)
+			time.Sleep(100 * time.Millisecond)
+			must(t, progress.Observe(h.PID(), 4*time.Second))
+			if stalled := progress.Stalled(4*time.Second, time.Second); len(stalled) != 0 {
+				t.Errorf("it moves and counts as stalled: %+v", stalled)
+			}
+		})
+	}
+}
+
+// fio's forked jobs are in sessions of their own: neither a signal to the group nor the tree leads
+// to them once fio itself is dead.
+func TestJobsDieWithTheirFio(t *testing.T) {
+	h := startFio(t, "--thread=0", "--numjobs=2")
+	workers := awaitWorkers(t, h.PID(), 2)
+	must(t, syscall.Kill(h.PID(), syscall.SIGKILL))
+	<-h.Exited()
+	for _, worker := range workers {
+		if alive(worker.TID) {
+			t.Errorf("job %d lives", worker.TID)
+		}
+	}
+	if signalled(h.Wait()) != syscall.SIGKILL {
+		t.Errorf("got %v", h.Wait())
+	}
+	if _, err := Workers(h.PID()); err == nil {
+		t.Error("a process that is gone has workers")
+	}
+}
+
+func TestProgressForgets(t *testing.T) {
+	var progress Progress
+	if progress.Any() || progress.Oldest(time.Hour) != 0 || progress.Stalled(time.Hour, 0) != nil {
+		t.Error("the zero value knows something")
+	}
+	first, second := Worker{TID: 7, Turns: 5, startTicks: 1}, Worker{TID: 7, Turns: 5, startTicks: 2}
+	progress.observe([]Worker{first}, 0)
+	progress.observe([]Worker{second}, time.Minute)
+	if stalled := progress.Stalled(time.Minute, time.Second); len(stalled) != 0 {
+		t.Error("a new task with an old number counts as the old one")
+	}
+	progress.observe([]Worker{{TID: 7, Turns: 5, OnCPU: 1, startTicks: 2}}, 2*time.Minute)
+	if progress.Oldest(2*time.Minute) != 0 {
+		t.Error("time on a CPU does not count as progress")
+	}
+	progress.observe(nil, 3*time.Minute)
+	if progress.Any() {
+		t.Error("workers that are gone are remembered")
+	}
+}
+
+func TestSchedulingTexts(t *testing.T) {
+	if onCPU, turns, err := parseSchedstat("123 456 7\n"); err != nil || onCPU != 123 || turns != 7 {
+		t.Errorf("got %d, %d, %v", onCPU, turns, err)
+	}
+	if turns, err := parseSwitches("Name:\tfio\nvoluntary_ctxt_switches:\t20\nnonvoluntary_ctxt_switches:\t3\n"); err != nil || turns != 23 {
+		t.Errorf("got %d, %v", turns, err)
+	}
+	for _, text := range []string{"", "1 2", "a b c", "1 2 -3"} {
+		if _, _, err := parseSchedstat(text); err == nil {
+			t.Errorf("%q was read", text)
+		}
+	}
+	for _, text := range []string{"", "Name: x\n", "voluntary_ctxt_switches: x\n"} {
+		if _, err := parseSwitches(text); err == nil {
+			t.Errorf("%q was read", text)
+		}
+	}
+}
