@@ -71,7 +71,7 @@ func DescribeStep(profile *v1alpha1.FioProfile, parameters Parameters) (Traits, 
 		traits.UsesIOUring = traits.UsesIOUring || s.engine == "io_uring"
 		for job := range s.fileSets() {
 			for number := range s.files {
-				traits.FileSizes[s.file(s.firstJob+job, number)] = s.fileBytes
+				traits.FileSizes[s.file(job, number)] = s.fileBytes
 			}
 		}
 	}

@@ -24,6 +24,8 @@ type Expectation struct {
 	// MeasuredMilliseconds is the runtime of a time-bound job, after a warm-up.
 	MeasuredMilliseconds int64
 	WarmUpMilliseconds   int64
+	// Jobs of a time-bound run, after numjobs. Each must have run for the whole time.
+	Jobs int
 	// MaxOutstanding operations at any time.
 	MaxOutstanding uint64
 	// WrittenBytes that a job bound by work, such as that of prepare, must have written.
@@ -219,6 +221,9 @@ func (j *judge) incomplete() bool {
 	if wanted := j.expected.MeasuredMilliseconds; wanted > 0 && reached < wanted-wanted/50-10 {
 		return j.fail(FailureTruncated, fmt.Sprintf("it ran for %d ms of %d ms", reached, wanted))
 	}
+	if ran, wanted := j.result.Snapshot.JobRuntimeMilliseconds, j.jobsRuntime(); ran < wanted {
+		return j.fail(FailureTruncated, fmt.Sprintf("its %d jobs ran for %d ms in all, not for %d ms: at least one ended early", j.expected.Jobs, ran, wanted))
+	}
 	if written := j.result.Snapshot.Operations[measure.Write].Bytes; written < j.expected.WrittenBytes {
 		return j.fail(FailureTruncated, fmt.Sprintf("it wrote %d of %d bytes", written, j.expected.WrittenBytes))
 	}
@@ -226,4 +231,13 @@ func (j *judge) incomplete() bool {
 		j.add(WarnRuntimeWrong, fmt.Sprintf("fio reports a runtime of %d ms; use the samples' own times", longest))
 	}
 	return false
+}
+
+// jobsRuntime is the least sum of all jobs' runtimes in a complete run.
+func (j *judge) jobsRuntime() uint64 {
+	if j.expected.Jobs < 1 || j.expected.MeasuredMilliseconds < 1 {
+		return 0
+	}
+	each := uint64(j.expected.MeasuredMilliseconds)
+	return uint64(j.expected.Jobs) * (each - min(each, each/50+10))
 }

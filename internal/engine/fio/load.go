@@ -54,8 +54,12 @@ func (s *loadSection) outstanding() uint64 {
 	return uint64(s.jobs) * uint64(depth) // #nosec G115 -- both are at least 1
 }
 
-// file gives the name of a file.
-func (s *loadSection) file(job, number int) string {
+// file gives the name of a file of one of the section's sets, counted from 0.
+func (s *loadSection) file(set, number int) string {
+	job := s.firstJob + set
+	if s.shared {
+		job = 0
+	}
 	return s.prefix + "." + strconv.Itoa(job) + "." + strconv.Itoa(number)
 }
 

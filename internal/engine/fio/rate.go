@@ -3,6 +3,7 @@ package fio
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -82,23 +83,29 @@ func (l *limit) setting(s *loadSection, number int) setting {
 	return setting{name: l.option, value: text}
 }
 
-// split gives the sections of the load: one for all jobs, or one for each where a rate does
-// not divide by the number of jobs.
+// split gives the sections of the load: one for all jobs, or one for each job where
+//
+//   - a rate does not divide by the number of jobs, or
+//   - jobs share files: of the jobs of one section fio gives a file to the first only, the
+//     others have none and silently do nothing (add_file in filesetup.c).
 func (r *typedReader) split(rates *limit) []loadSection {
 	whole := r.section
-	if rates == nil {
-		return []loadSection{whole}
-	}
 	jobs := uint64(whole.jobs) // #nosec G115 -- at least 1
-	if (!whole.reads || rates.reads%jobs == 0) && (!whole.writes || rates.writes%jobs == 0) {
-		whole.settings = append(whole.settings, rates.setting(&whole, 0))
+	even := rates == nil || (!whole.reads || rates.reads%jobs == 0) && (!whole.writes || rates.writes%jobs == 0)
+	if even && (!whole.shared || whole.jobs == 1) {
+		if rates != nil {
+			whole.settings = append(whole.settings, rates.setting(&whole, 0))
+		}
 		return []loadSection{whole}
 	}
 	sections := make([]loadSection, whole.jobs)
 	for number := range sections {
 		one := whole
 		one.name = fmt.Sprintf("job.%d", number)
-		one.settings = append(append([]setting(nil), whole.settings...), rates.setting(&whole, number))
+		one.settings = slices.Clone(whole.settings)
+		if rates != nil {
+			one.settings = append(one.settings, rates.setting(&whole, number))
+		}
 		one.jobs, one.firstJob, one.layoutJobs = 1, number, 1
 		sections[number] = one
 	}

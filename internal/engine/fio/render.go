@@ -202,10 +202,7 @@ func (w *writer) files(s *loadSection, jobs int) {
 	w.count("size", size*count)
 	w.count("nrfiles", count)
 	w.count("numjobs", uint64(jobs)) // #nosec G115 -- at least 1
-	switch {
-	case s.part > 0 && s.jobs > 1:
-		w.count("offset_increment", s.part)
-	case s.part > 0 && s.firstJob > 0:
+	if s.part > 0 {
 		w.count("offset", s.part*uint64(s.firstJob)) // #nosec G115 -- not negative
 	}
 }
@@ -234,6 +231,9 @@ func (w *writer) layout(what *load, parameters *Parameters) error {
 		s := what.sections[i]
 		if s.diskless() {
 			continue
+		}
+		if s.shared && i > 0 {
+			continue // the same files as the first section's
 		}
 		written = true
 		s.part = 0

@@ -314,6 +314,13 @@ func TestDescribeOfSplitSections(t *testing.T) {
 	if len(split.FileSizes) != 8 || split.DatasetBytes != whole.DatasetBytes || split.Jobs != 4 || split.MaxOutstanding != 4 {
 		t.Errorf("%+v, want as %+v", split, whole)
 	}
+	together, err := Describe(profileWith(withJobs(4), withFiles(2), shared))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(together.FileSizes) != 2 || together.DatasetBytes != whole.DatasetBytes || together.Jobs != 4 {
+		t.Errorf("shared: %+v", together)
+	}
 	for name, bytes := range whole.FileSizes {
 		if split.FileSizes[name] != bytes {
 			t.Errorf("%s: %d bytes, want %d", name, split.FileSizes[name], bytes)
