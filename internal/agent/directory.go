@@ -60,7 +60,9 @@ func (a *Agent) prepareDirectory(_ context.Context, request *agentapi.LoadReques
 		return nil, refuse(reasonOf(err), err)
 	}
 	if err := checkFiles(directory, request.GetDataset()); err != nil {
-		return nil, errors.Join(err, directory.Close())
+		// The refusal is what the conductor reads; a directory that cannot be closed adds nothing.
+		_ = directory.Close()
+		return nil, err
 	}
 	if request.GetFio().GetDirect() {
 		for _, file := range request.GetDataset().GetFiles() {

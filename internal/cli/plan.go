@@ -57,13 +57,13 @@ func newPlan(streams Streams) *cobra.Command {
 
 // planDocument is the plan as JSON.
 type planDocument struct {
-	SchemaVersion    int            `json:"schemaVersion"`
-	Benchmark        string         `json:"benchmark"`
-	ClientsPerTarget int            `json:"clientsPerTarget"`
-	DurationSeconds  float64        `json:"durationSeconds"`
-	Steps            []planStep     `json:"steps"`
-	Targets          []planTarget   `json:"targets"`
-	Warnings         []string       `json:"warnings,omitempty"`
+	SchemaVersion    int          `json:"schemaVersion"`
+	Benchmark        string       `json:"benchmark"`
+	ClientsPerTarget int          `json:"clientsPerTarget"`
+	DurationSeconds  float64      `json:"durationSeconds"`
+	Steps            []planStep   `json:"steps"`
+	Targets          []planTarget `json:"targets"`
+	Warnings         []string     `json:"warnings,omitempty"`
 }
 
 type planStep struct {

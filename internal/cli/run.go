@@ -68,8 +68,10 @@ func run(ctx context.Context, streams Streams, arguments []string, options runOp
 	}
 	code, err := local.Guard(arguments, func(dead *v1alpha1.BenchmarkRun, left error) int {
 		if dead == nil {
-			_, _ = fmt.Fprintln(streams.Err, "error: the process that conducted the run died before it began")
-			return report.ExitFailed
+			if dead = stillborn(streams, options.file); dead == nil {
+				_, _ = fmt.Fprintln(streams.Err, "error: the process that conducted the run died before it began")
+				return report.ExitFailed
+			}
 		}
 		if left != nil {
 			_, _ = fmt.Fprintf(streams.Err, "error: %v\n", left)
@@ -83,6 +85,16 @@ func run(ctx context.Context, streams Streams, arguments []string, options runOp
 		return err
 	}
 	return exit(code)
+}
+
+// stillborn is the record of a run that never began, of what its file says; nil where that cannot be
+// read.
+func stillborn(streams Streams, file string) *v1alpha1.BenchmarkRun {
+	read, err := load(streams, file)
+	if err != nil {
+		return nil
+	}
+	return local.Stillborn(local.Options{Benchmark: read.benchmark, Run: read.resolved, Plan: read.plan})
 }
 
 // runLocal is the runner's side.

@@ -88,6 +88,11 @@ func (c *Conductor) Stop(attempt decide.Attempt, keys []decide.ClientKey, reason
 // Finish tells clients to tidy up and leave. done gets each one's answer.
 func (c *Conductor) Finish(keys []decide.ClientKey, removeData bool, done func(decide.ClientKey, *agentapi.FinishResponse)) {
 	c.each(keys, func(ctx context.Context, client *client) {
+		if client.describe() == nil {
+			// It was never reached, so it has done nothing; whoever started it ends it.
+			client.lose("never reached")
+			return
+		}
 		answer, err := client.api.Finish(ctx, &agentapi.FinishRequest{Epoch: c.options.Epoch, RemoveData: removeData})
 		if err != nil {
 			client.lose("no answer to Finish: " + status.Convert(err).Message())

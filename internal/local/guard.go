@@ -128,6 +128,15 @@ func living(processes []process.Process) []process.Process {
 	return found
 }
 
+// Stillborn is the record of a run whose runner died before it had begun; nil where none can be made.
+func Stillborn(options Options) *v1alpha1.BenchmarkRun {
+	run, err := newRun(options)
+	if err != nil {
+		return nil
+	}
+	return epitaph(Entry{Run: run}, "before the run began", nil)
+}
+
 // epitaph is the record of a run whose runner is dead; nil when it had told of none.
 func epitaph(entry Entry, state string, left error) *v1alpha1.BenchmarkRun {
 	if entry.Run == nil {

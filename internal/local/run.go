@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -104,6 +105,9 @@ func (r *runner) prove() error {
 		if err != nil {
 			return err
 		}
+		if err := r.checkSpace(spec.Name, mount); err != nil {
+			return fmt.Errorf("target %s: %w", spec.Name, err)
+		}
 		added := &target{name: spec.Name, uid: uid, mount: mount, keep: spec.DataPolicy == v1alpha1.DataRetain}
 		r.targets[spec.Name] = added
 		added.lock, err = dataset.AcquireLock(mount, dataset.Owner{
@@ -118,6 +122,20 @@ func (r *runner) prove() error {
 		}
 	}
 	return nil
+}
+
+// checkSpace refuses a run that could not lay its data down: each agent checks for itself too, but
+// cannot know of the others. Data of an earlier run may be there to be used again; then only the
+// agents can tell.
+func (r *runner) checkSpace(name string, mount dataset.Mount) error {
+	var need uint64
+	for _, step := range r.options.Plan.Steps {
+		need += step.NewBytes[name] * uint64(r.options.Plan.ClientsPerTarget) //nolint:gosec // The API allows far fewer clients.
+	}
+	if _, err := os.Lstat(filepath.Join(mount.Path, v1alpha1.DataDirectory)); err == nil || need <= mount.AvailableBytes {
+		return nil
+	}
+	return &dataset.SpaceError{Path: mount.Path, NeedBytes: need, FreeBytes: mount.AvailableBytes}
 }
 
 // data is what the end of the run has to remove.

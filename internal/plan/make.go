@@ -15,7 +15,7 @@ import (
 // Make plans a resolved run. All problems are returned together, each with its field; the plan is
 // of use only when there are none.
 func Make(run *v1alpha1.RunSpec) (Plan, field.ErrorList) {
-	m := maker{run: run, root: field.NewPath("spec", "run"), laidOut: map[string]map[string]uint64{}}
+	m := maker{run: run, root: field.NewPath("spec", "run"), laidOut: map[string]map[string]uint64{}, broken: map[string]bool{}}
 	m.plan.ClientsPerTarget = max(1, int(run.Clients.Count))
 	m.refuseUnbuilt()
 	for i := range run.Phases {
@@ -33,6 +33,8 @@ type maker struct {
 	problems field.ErrorList
 	// laidOut is the bytes that phases so far have written in each file, by target and file.
 	laidOut map[string]map[string]uint64
+	// broken targets have a phase that cannot be planned, so that nothing is known of their layout.
+	broken map[string]bool
 }
 
 func (m *maker) phase(index int, phase *v1alpha1.Phase) {
@@ -62,6 +64,7 @@ func (m *maker) step(path *field.Path, index int, phase *v1alpha1.Phase, id stri
 	for _, target := range targets {
 		engine := m.workload(path, phase, target)
 		if engine == nil {
+			m.broken[target] = true
 			return
 		}
 		step.Workloads[target] = engine
@@ -155,9 +158,18 @@ func (m *maker) layout(path *field.Path, target string, step *Step, engine *v1al
 		laidOut = map[string]uint64{}
 		m.laidOut[target] = laidOut
 	}
+	if step.Purpose == Prepare && traits.NoStorage {
+		m.problems = append(m.problems, field.Invalid(path, step.Phase, fio.ErrNothingToPrepare.Error()+": remove the phase"))
+		return false
+	}
+	for _, caution := range traits.Cautions {
+		if caution = "phase " + step.Phase + ": " + caution; !slices.Contains(m.plan.Warnings, caution) {
+			m.plan.Warnings = append(m.plan.Warnings, caution)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(traits.FileSizes)) {
 		size := traits.FileSizes[name]
-		if step.Purpose == Measure && traits.Reads && laidOut[name] < size {
+		if step.Purpose == Measure && traits.Reads && laidOut[name] < size && !m.broken[target] {
 			m.problems = append(m.problems, field.Invalid(path, step.Phase, fmt.Sprintf(
 				"it reads %d bytes of each client's file %s on target %s, of which earlier phases lay out %d: "+
 					"reads of bytes that nobody wrote measure nothing. Put a phase with `prepare: {}` and the same "+
