@@ -90,12 +90,14 @@ type PodTemplate struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('storagebench.dev/'))",message="labels: those of storagebench.dev/ are set by the operator; remove them"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() <= 317 && self[k].size() <= 63)",message="labels: keys have at most 317 characters, values at most 63; shorten them"
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// annotations that are added to the pods.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('storagebench.dev/'))",message="annotations: those of storagebench.dev/ are set by the operator; remove them"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() <= 317 && self[k].size() <= 4096)",message="annotations: keys have at most 317 characters, values at most 4096; shorten them"
 	Annotations map[string]string `json:"annotations,omitempty"`
 
 	// resources of the container that runs the tool.
@@ -105,6 +107,7 @@ type PodTemplate struct {
 	// nodeSelector that the nodes have to match.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() <= 317 && self[k].size() <= 63)",message="nodeSelector: keys have at most 317 characters, values at most 63; shorten them"
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
 	// affinity of the pods, beside what spread adds.

@@ -130,3 +130,75 @@ func walk(schema *apiextensionsv1.JSONSchemaProps, path string, visit func(strin
 		walk(schema.AdditionalProperties.Schema, path+"{}", visit)
 	}
 }
+
+// kubernetesOwn are the paths below which the types are not ours to bound.
+var kubernetesOwn = []string{
+	".template.affinity", ".template.tolerations", ".template.topologySpreadConstraints", ".template.imagePullSecrets",
+	".seLinuxOptions", ".claimTemplate.spec", ".status.conditions",
+}
+
+// boundedByRule are values of maps of plain strings, which a rule of the map
+// bounds; OpenAPI could only with a type of their own.
+var boundedByRule = []string{".template.labels{}", ".template.annotations{}", ".template.nodeSelector{}"}
+
+// Nothing of ours is unbounded, and there are no floats.
+func TestEverythingIsBounded(t *testing.T) {
+	for kind, definition := range load(t) {
+		for _, version := range definition.Spec.Versions {
+			walk(version.Schema.OpenAPIV3Schema, "", func(path string, schema *apiextensionsv1.JSONSchemaProps) {
+				own := func(foreign string) bool { return strings.Contains(path, foreign) }
+				if slices.ContainsFunc(kubernetesOwn, own) || path == ".apiVersion" || path == ".kind" {
+					return
+				}
+				if slices.ContainsFunc(boundedByRule, func(end string) bool { return strings.HasSuffix(path, end) }) {
+					return
+				}
+				if wrong := unbounded(schema); wrong != "" {
+					t.Errorf("%s%s: %s", kind, path, wrong)
+				}
+			})
+		}
+	}
+}
+
+func unbounded(schema *apiextensionsv1.JSONSchemaProps) string {
+	switch {
+	case schema.Type == "number":
+		return "a float; use an integer with the unit in the name"
+	case schema.Type == "array" && schema.MaxItems == nil:
+		return "a list without maxItems"
+	case schema.Type == "array" && schema.XListType == nil:
+		return "a list without a list type"
+	case schema.AdditionalProperties != nil && schema.MaxProperties == nil:
+		return "a map without maxProperties"
+	case schema.XIntOrString && schema.MaxLength == nil:
+		return "a quantity without maxLength"
+	case schema.Type == "string" && schema.MaxLength == nil && schema.Enum == nil && schema.Format != "date-time":
+		return "a string without maxLength or enum"
+	}
+	return ""
+}
+
+// Whoever runs kubectl explain finds each field that a person writes explained.
+func TestFieldsAreExplained(t *testing.T) {
+	for kind, definition := range load(t) {
+		if kind == "BenchmarkRun" {
+			continue // nobody writes one
+		}
+		spec := definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+		walk(&spec, "", func(path string, schema *apiextensionsv1.JSONSchemaProps) {
+			own := func(foreign string) bool {
+				below, found := strings.CutPrefix(path[max(0, strings.Index(path, foreign)):], foreign)
+				return found && below != ""
+			}
+			elsewhere := strings.Contains(path, "[].workload.") || strings.Contains(path, ".resources.")
+			element := strings.HasSuffix(path, "[]") || strings.HasSuffix(path, "{}")
+			if element || elsewhere || slices.ContainsFunc(kubernetesOwn, own) {
+				return
+			}
+			if schema.Description == "" {
+				t.Errorf("%s.spec%s: no description", kind, path)
+			}
+		})
+	}
+}
