@@ -31,7 +31,8 @@ type Worker struct {
 //
 // fio forks a process a job, or with thread=1 makes a thread a job. Its main thread sleeps and looks
 // after them; the first other thread of the main process is its helper, which prints the statistics
-// and always moves. A forked job counts as one worker with all its threads.
+// and always moves. A forked job counts as one worker with all its threads. One fio can have both
+// kinds of jobs.
 func Workers(pid int) ([]Worker, error) {
 	processes, err := table()
 	if err != nil {
@@ -51,20 +52,15 @@ func Workers(pid int) ([]Worker, error) {
 		}
 		workers = append(workers, merge(p, tasks))
 	}
-	if len(workers) > 0 {
-		slices.SortFunc(workers, older)
-		return workers, nil
-	}
 	tasks, err := tasksOf(pid)
 	if err != nil {
 		return nil, fmt.Errorf("look at the workers of process %d: %w", pid, err)
 	}
 	tasks = slices.DeleteFunc(tasks, func(w Worker) bool { return w.TID == pid })
 	slices.SortFunc(tasks, older)
-	if len(tasks) > 0 {
-		tasks = tasks[1:]
-	}
-	return tasks, nil
+	workers = append(workers, tasks[min(1, len(tasks)):]...)
+	slices.SortFunc(workers, older)
+	return workers, nil
 }
 
 func older(a, b Worker) int {

@@ -1,14 +1,11 @@
 package process
 
 import (
-	"os"
+	"net"
 	"os/exec"
-	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // startFio runs a fio whose jobs write slowly, beside the statistics dumps that the agent asks for.
@@ -65,19 +62,24 @@ func TestWorkersOfFio(t *testing.T) {
 	}
 }
 
-// A job that is inside an I/O that does not come back (a pipe that nobody feeds) stands still,
-// although fio goes on to print statistics and its other job to write.
+// A job that is inside an I/O that does not come back (it reads from a connection that nobody feeds)
+// stands still, although fio goes on to print statistics and its other job to write.
 func TestProgressSeesAStuckWorker(t *testing.T) {
-	for name, thread := range map[string]string{"forked job": "--thread=0", "thread": "--thread=1"} {
+	for name, thread := range map[string][2]string{
+		"forked job": {"--thread=0", "--thread=0"}, "thread": {"--thread=1", "--thread=1"}, "both": {"--thread=0", "--thread=1"},
+	} {
 		t.Run(name, func(t *testing.T) {
-			pipe := filepath.Join(t.TempDir(), "pipe")
-			must(t, unix.Mkfifo(pipe, 0o600))
-			feeder, err := os.OpenFile(pipe, os.O_RDWR, 0) //nolint:gosec // our own pipe
-			must(t, err)
+			port := freePort(t)
+			h := startFio(t, thread[0], "--name=stuck", thread[1], "--rate=0", "--ioengine=net", "--protocol=tcp", "--listen", "--port="+itoa(port),
+				"--rw=read", "--bs=4k", "--size=1g", "--time_based", "--runtime=60")
+			var feeder net.Conn
+			eventually(t, "fio does not listen", func() (connected bool) {
+				var err error
+				feeder, err = new(net.Dialer).DialContext(t.Context(), "tcp", "127.0.0.1:"+itoa(port))
+				return err == nil
+			})
 			defer func() { _ = feeder.Close() }()
-			h := startFio(t, thread, "--numjobs=1", "--name=stuck", "--numjobs=1", "--ioengine=psync", "--rw=read", "--bs=4k",
-				"--size=1m", "--filename="+pipe, "--rate=0", "--time_based", "--runtime=60")
-			_, err = feeder.Write(make([]byte, 16<<10))
+			_, err := feeder.Write(make([]byte, 256<<10))
 			must(t, err)
 			awaitWorkers(t, h.PID(), 2)
 			var progress Progress
@@ -100,6 +102,18 @@ func TestProgressSeesAStuckWorker(t *testing.T) {
 			}
 		})
 	}
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	defer func() { _ = listener.Close() }()
+	address, ok := listener.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatalf("%s is no TCP address", listener.Addr())
+	}
+	return address.Port
 }
 
 // fio's forked jobs are in sessions of their own: neither a signal to the group nor the tree leads
