@@ -89,6 +89,7 @@ func (c *client) result(attempt decide.Attempt) (result.Client, bool) {
 		ClockUncertainty: time.Duration(c.offset.UncertaintyNanoseconds),
 		Machine:          c.description.GetHost().GetBootId(),
 		MemoryBytes:      c.description.GetHost().GetMemoryBytes(),
+		MachineCPUMilli:  int64(c.description.GetHost().GetCpus()) * 1000,
 	}
 	for _, sample := range p.samples {
 		translated.Samples = append(translated.Samples, c.sample(sample))

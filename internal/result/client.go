@@ -3,6 +3,7 @@ package result
 import (
 	"time"
 
+	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
@@ -28,7 +29,8 @@ type Client struct {
 	Failure, FailureMessage string
 	// ToolVersion is the tool's own.
 	ToolVersion string
-	// ToolMessages is what the tool complained of.
+	// ToolMessages is all that the tool said, for whoever looks for a cause; what matters of it is
+	// in Failure and Notices.
 	ToolMessages string
 	// Notices were given by the agent as the step went on.
 	Notices []Notice
@@ -37,9 +39,11 @@ type Client struct {
 	UnwrittenBytes uint64
 	// ClockUncertainty is how far the client's instants may be off.
 	ClockUncertainty time.Duration
-	// Machine tells clients that share one; MemoryBytes is its memory.
-	Machine     string
-	MemoryBytes uint64
+	// Machine tells clients that share one, empty where it is not known; MemoryBytes is its memory
+	// and MachineCPUMilli its CPUs in thousandths, 0 where they are not known.
+	Machine         string
+	MemoryBytes     uint64
+	MachineCPUMilli int64
 }
 
 // Operation is one operation's totals on one client.
@@ -51,16 +55,24 @@ type Operation struct {
 	SubmissionMeanNanoseconds int64
 }
 
-// Notice is a warning that was seen where the tool ran.
+// Notice is a warning that was seen where the tool ran. Its name is the agent's word and is checked.
 type Notice struct {
 	Warning string
+	Message string
+}
+
+// Remark is a warning about one client that only the history of the run gives, such as its loss.
+type Remark struct {
+	Warning v1alpha1.WarningType
+	Client  int
 	Message string
 }
 
 // CPU is what the tool's processes used in the step, and what the cgroup let them.
 type CPU struct {
 	Busy, Wall time.Duration
-	// LimitMilli is the cgroup's or the machine's, in thousandths of a CPU.
+	// LimitMilli is the cgroup's, or the machine's where the cgroup has none, in thousandths of a
+	// CPU.
 	LimitMilli                int64
 	Periods, ThrottledPeriods uint64
 	Throttled                 time.Duration

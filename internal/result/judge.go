@@ -1,6 +1,9 @@
 package result
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,93 +13,115 @@ import (
 
 // Thresholds of the warnings.
 const (
-	// Clients whose first I/O is further apart than the larger of the two warn StartSkew. The
-	// throughput is not touched by it: it counts the common window only.
-	maxStartSkew      = 500 * time.Millisecond
-	maxStartSkewShare = 0.02
 	// maxClockUncertainty is how badly a clock may be known.
 	maxClockUncertainty = 50 * time.Millisecond
-	// maxThrottledShare of the cgroup's periods.
-	maxThrottledShare = 0.05
 	// maxSubmissionShare of the whole latency.
 	maxSubmissionShare = 0.10
-	// minCoverage of the measured time by samples.
-	minCoverage = 0.98
 	// maxByteDifference between samples and the tool's own total.
 	maxByteDifference = 0.05
-
-	maxWarnings      = 32
-	maxMessageLength = 1024
 )
 
 // judgeLatency warns of what a distribution cannot say.
 func (b *builder) judgeLatency(operation measure.Operation, lat *measure.Latency, submissionNanoseconds float64) {
 	summary := lat.Summary()
 	if len(summary.TooFewSamples) > 0 {
-		b.warn(v1alpha1.WarningTooFewSamples, nil, "%s: %d samples are too few for %s",
-			operation, summary.Count, strings.Join(summary.TooFewSamples, ", "))
+		b.warnings.add(v1alpha1.WarningTooFewSamples, nil, "%s: %s are too few for %s", operation,
+			plural(int(min(summary.Count, 1<<31)), "sample"), percentiles(summary.TooFewSamples)) //nolint:gosec // Just bounded.
+	}
+	if summary.Count > 0 && lat.Histogram.Count() == 0 {
+		b.warnings.add(v1alpha1.WarningTooFewSamples, nil, "%s: the tool gave no histogram, so there are no percentiles", operation)
 	}
 	if summary.CountInLastBucket > 0 {
-		b.warn(v1alpha1.WarningLatencyClipped, nil, "%s: %d operations took 17 s or longer; only the maximum says how long",
-			operation, summary.CountInLastBucket)
+		b.warnings.add(v1alpha1.WarningLatencyClipped, nil, "%s: %s took 17 s or longer; only the maximum says how long",
+			operation, plural(int(min(summary.CountInLastBucket, 1<<31)), "operation")) //nolint:gosec // Just bounded.
 	}
 	if mean := float64(summary.MeanNanoseconds); mean > 0 && submissionNanoseconds > maxSubmissionShare*mean {
-		b.warn(v1alpha1.WarningSubmissionBlocks, nil, "%s: submitting takes %s of the latency: the queue is not as deep as asked for",
-			operation, measure.FormatShare(submissionNanoseconds/mean))
+		b.warnings.add(v1alpha1.WarningSubmissionBlocks, nil,
+			"%s: submitting takes %s of the latency: the queue is not as deep as asked for",
+			operation, measure.FormatShare(min(submissionNanoseconds/mean, 1)))
 	}
+}
+
+// percentiles writes names such as p999 as people do: p99.9.
+func percentiles(names []string) string {
+	var written []string
+	for _, name := range names {
+		if len(name) > len("p99") {
+			name = name[:len("p99")] + "." + name[len("p99"):]
+		}
+		written = append(written, name)
+	}
+	return strings.Join(written, ", ")
 }
 
 // judgeTool warns of what the clients noticed, and of how the load was made.
 func (b *builder) judgeTool() {
-	versions := map[string]bool{}
-	for _, client := range b.usable {
-		index := []int32{int32(client.Index)} //nolint:gosec // The API allows far fewer clients.
-		for _, notice := range client.Notices {
-			b.warn(v1alpha1.WarningType(notice.Warning), index, "client %d: %s", client.Index, notice.Message)
-		}
+	versions := map[string]int{}
+	var clock, unwritten worst
+	for i := range b.usable {
+		client := &b.usable[i]
 		if client.ClockUncertainty > maxClockUncertainty {
-			b.warn(v1alpha1.WarningClockUncertain, index, "the clock of client %d is known to %s only",
-				client.Index, client.ClockUncertainty.Round(time.Millisecond))
+			clock.add(client.Index, float64(client.ClockUncertainty))
 		}
-		if client.UnwrittenBytes > 0 && b.traits.Reads {
-			b.warn(v1alpha1.WarningUnwrittenDataRead, index,
-				"client %d: %s in the reach of its reads were never written, and are read without touching the storage",
-				client.Index, measure.FormatBytes(client.UnwrittenBytes))
+		if client.UnwrittenBytes > 0 {
+			unwritten.add(client.Index, float64(client.UnwrittenBytes))
 		}
-		versions[client.ToolVersion] = true
+		versions[client.ToolVersion]++
+	}
+	if len(clock.clients) > 0 {
+		b.warnings.add(v1alpha1.WarningClockUncertain, clock.clients, "the clock of client %d is known to %s only%s",
+			clock.client, time.Duration(clock.figure).Round(time.Millisecond), clock.others())
+	}
+	if len(unwritten.clients) > 0 {
+		b.warnings.add(v1alpha1.WarningUnwrittenDataRead, unwritten.clients,
+			"%s in the reach of client %d's reads were never written, and are read without touching the storage%s",
+			measure.FormatBytes(uint64(unwritten.figure)), unwritten.client, unwritten.others())
 	}
 	if len(versions) > 1 {
-		b.warn(v1alpha1.WarningToolVersionsDiffer, nil, "the clients run %d versions of the tool", len(versions))
+		b.warnings.add(v1alpha1.WarningToolVersionsDiffer, nil, "the clients run different versions of the tool: %s", versionList(versions))
 	}
-	if b.traitsErr == nil && b.traits.Buffered && b.traits.Writes && !b.traits.SyncsAtEnd {
-		b.warn(v1alpha1.WarningDirtyPages, nil,
+	if b.measured && b.traits.Buffered && b.traits.Writes && !b.traits.SyncsAtEnd && !b.traits.Syncs {
+		b.warnings.add(v1alpha1.WarningDirtyPages, nil,
 			"writes go to the page cache and are not flushed in the measured time: set direct, or fsync.atEnd")
 	}
 	b.judgeBytes()
 }
 
-// judgeBytes compares the live samples with the tool's own total.
-func (b *builder) judgeBytes() {
-	for i, client := range b.usable {
-		var sampled, total float64
-		measured := b.measuredCounters(i)
-		for _, operation := range measure.Operations {
-			sampled += float64(measured[operation].Bytes)
-			total += float64(client.Operations[operation].Bytes)
+func versionList(versions map[string]int) string {
+	var list []string
+	for _, version := range slices.Sorted(maps.Keys(versions)) {
+		name := version
+		if name == "" {
+			name = "an unknown one"
 		}
-		if total > 0 && (sampled < total*(1-maxByteDifference) || sampled > total*(1+maxByteDifference)) {
-			b.warn(v1alpha1.WarningBytesUncertain, []int32{int32(client.Index)}, //nolint:gosec // As above.
-				"client %d: its samples add up to %s, the tool's own total is %s", client.Index,
-				measure.FormatBytes(uint64(sampled)), measure.FormatBytes(uint64(total)))
-		}
+		list = append(list, fmt.Sprintf("%s on %d", name, versions[version]))
 	}
+	return strings.Join(list, ", ")
 }
 
-// measuredCounters is what the samples of a client hold, without the warm-up.
-func (b *builder) measuredCounters(i int) [measure.NumOperations]measure.Counter {
-	span, ok := b.series[i].Span()
-	if !ok {
-		return [measure.NumOperations]measure.Counter{}
+// judgeBytes compares the live samples with the tool's own total.
+func (b *builder) judgeBytes() {
+	var apart worst
+	var message string
+	for i := range b.usable {
+		client := &b.usable[i]
+		var sampled, total uint64
+		span, _ := b.series[i].Span()
+		for operation, counter := range b.series[i].CountersIn(span) {
+			sampled = sum(sampled, counter.Bytes)
+			total = sum(total, client.Operations[operation].Bytes)
+		}
+		low, high := float64(min(sampled, total)), float64(max(sampled, total))
+		if high == 0 || low >= high*(1-maxByteDifference) {
+			continue
+		}
+		apart.add(client.Index, 1-low/high)
+		if apart.client == client.Index {
+			message = fmt.Sprintf("the samples of client %d add up to %s, the tool's own total is %s", client.Index,
+				measure.FormatBytes(sampled), measure.FormatBytes(total))
+		}
 	}
-	return b.series[i].CountersIn(span)
+	if len(apart.clients) > 0 {
+		b.warnings.add(v1alpha1.WarningBytesUncertain, apart.clients, "%s%s", message, apart.others())
+	}
 }

@@ -1,73 +1,166 @@
 package result
 
 import (
-	"cmp"
-	"slices"
+	"strconv"
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
+// maxThrottledShare of the cgroup's periods.
+const maxThrottledShare = 0.05
+
 // machine is the clients that ran on one.
 type machine struct {
-	clients     []int32
+	clients     []int
 	memoryBytes uint64
 	busy, wall  time.Duration
-	limitMilli  int64
+	cpuMilli    int64
+}
+
+// machines finds the clients that share one. A client that does not say where it runs is taken to
+// be alone: nothing is claimed that is not known.
+func (b *builder) machines() []*machine {
+	known := map[string]*machine{}
+	var all []*machine
+	for i := range b.usable {
+		client := &b.usable[i]
+		name := client.Machine
+		if name == "" {
+			name = "client " + strconv.Itoa(client.Index)
+		}
+		m := known[name]
+		if m == nil {
+			m = &machine{}
+			known[name] = m
+			all = append(all, m)
+		}
+		m.clients = append(m.clients, client.Index)
+		m.memoryBytes = max(m.memoryBytes, client.MemoryBytes)
+		m.busy += client.CPU.Busy
+		m.wall = max(m.wall, client.CPU.Wall)
+		m.cpuMilli = max(m.cpuMilli, client.MachineCPUMilli)
+	}
+	return all
 }
 
 // judgeMachines warns of what the clients' own machines did to the figures.
 func (b *builder) judgeMachines() {
-	machines := map[string]*machine{}
-	var names []string
-	for _, client := range b.usable {
-		m := machines[client.Machine]
-		if m == nil {
-			m = &machine{}
-			machines[client.Machine] = m
-			names = append(names, client.Machine)
+	all := b.machines()
+	b.judgeSharing(all)
+	b.judgeThrottling()
+	b.judgeSaturation(all)
+	b.judgePageCache(all)
+}
+
+func (b *builder) judgeSharing(machines []*machine) {
+	var sharing []int
+	shared, most := 0, 0
+	for _, m := range machines {
+		if len(m.clients) > 1 {
+			sharing = append(sharing, m.clients...)
+			shared++
+			most = max(most, len(m.clients))
 		}
-		m.clients = append(m.clients, int32(client.Index)) //nolint:gosec // The API allows far fewer clients.
-		m.memoryBytes = client.MemoryBytes
-		m.busy += client.CPU.Busy
-		m.wall = max(m.wall, client.CPU.Wall)
-		m.limitMilli = max(m.limitMilli, client.CPU.LimitMilli)
-		b.judgeThrottling(client)
 	}
-	for _, name := range names {
-		b.judgeMachine(machines[name])
+	switch {
+	case shared == 1:
+		b.warnings.add(v1alpha1.WarningClientsShareNode, sharing, "%d clients ran on one machine and shared its CPU, memory and network", most)
+	case shared > 1:
+		b.warnings.add(v1alpha1.WarningClientsShareNode, sharing,
+			"%d clients ran on %d machines, up to %d on one, and shared their CPU, memory and network", len(sharing), shared, most)
 	}
 }
 
-func (b *builder) judgeThrottling(client Client) {
-	if client.CPU.Periods == 0 {
+func (b *builder) judgeThrottling() {
+	var throttled worst
+	var longest time.Duration
+	for i := range b.usable {
+		client := &b.usable[i]
+		if client.CPU.Periods == 0 {
+			continue
+		}
+		share := float64(client.CPU.ThrottledPeriods) / float64(client.CPU.Periods)
+		if share <= maxThrottledShare {
+			continue
+		}
+		throttled.add(client.Index, min(share, 1))
+		if throttled.client == client.Index {
+			longest = client.CPU.Throttled
+		}
+	}
+	if len(throttled.clients) > 0 {
+		b.warnings.add(v1alpha1.WarningClientCPUThrottled, throttled.clients,
+			"client %d was held back by its CPU limit in %s of the periods, for %s in all: raise the limit%s",
+			throttled.client, measure.FormatShare(throttled.figure), longest.Round(time.Millisecond), throttled.others())
+	}
+}
+
+// judgeSaturation compares each client with its own limit, and all clients of a machine with the
+// machine. A job is one thread: more than one CPU it cannot use, however many there are.
+func (b *builder) judgeSaturation(machines []*machine) {
+	var own worst
+	for i := range b.usable {
+		cpu := b.usable[i].CPU
+		allowed := cpu.LimitMilli
+		if b.measured && b.traits.Jobs > 0 {
+			allowed = min(allowed, int64(b.traits.Jobs)*1000)
+		}
+		if share, saturated := saturation(cpu.Busy, cpu.Wall, allowed); saturated {
+			own.add(b.usable[i].Index, share)
+		}
+	}
+	if len(own.clients) > 0 {
+		b.warnings.add(v1alpha1.WarningClientCPUSaturated, own.clients,
+			"the tool of client %d used %s of the CPU that its jobs can use: it, and not the storage, may be the limit%s",
+			own.client, measure.FormatShare(own.figure), own.others())
 		return
 	}
-	if share := float64(client.CPU.ThrottledPeriods) / float64(client.CPU.Periods); share > maxThrottledShare {
-		b.warn(v1alpha1.WarningClientCPUThrottled, []int32{int32(client.Index)}, //nolint:gosec // As above.
-			"client %d was held back by its CPU limit in %s of the time, %s in all: raise the limit",
-			client.Index, measure.FormatShare(share), client.CPU.Throttled.Round(time.Millisecond))
+	var together worst
+	var clients []int
+	for i, m := range machines {
+		if share, saturated := saturation(m.busy, m.wall, m.cpuMilli); saturated {
+			together.add(i, share)
+			clients = append(clients, m.clients...)
+		}
+	}
+	if len(clients) > 0 {
+		busiest := machines[together.client].clients
+		b.warnings.add(v1alpha1.WarningClientCPUSaturated, clients,
+			"the tools of %s together used %s of their machine's CPU: they, and not the storage, may be the limit",
+			clientNames(busiest), measure.FormatShare(together.figure))
 	}
 }
 
-func (b *builder) judgeMachine(m *machine) {
-	slices.SortFunc(m.clients, cmp.Compare[int32])
-	listed := m.clients[:min(len(m.clients), 16)]
-	if len(m.clients) > 1 {
-		b.warn(v1alpha1.WarningClientsShareNode, listed,
-			"%d clients ran on one machine and shared its CPU, memory and network", len(m.clients))
+func saturation(busy, wall time.Duration, cpuMilli int64) (share float64, saturated bool) {
+	allowed := float64(wall) * float64(cpuMilli) / 1000
+	if !(allowed > 0) {
+		return 0, false
 	}
-	if allowed := float64(m.wall) * float64(m.limitMilli) / 1000; allowed > 0 {
-		if share := float64(m.busy) / allowed; share >= measure.SaturatedShare {
-			b.warn(v1alpha1.WarningClientCPUSaturated, listed,
-				"the tool used %s of the CPU: it, and not the storage, may be the limit", measure.FormatShare(share))
+	share = float64(busy) / allowed
+	return share, share >= measure.SaturatedShare
+}
+
+func (b *builder) judgePageCache(machines []*machine) {
+	if !b.measured || !b.traits.Reads || !b.traits.Buffered {
+		return
+	}
+	var clients []int
+	var dataset, memory uint64
+	for _, m := range machines {
+		bytes := b.traits.DatasetBytes * uint64(len(m.clients))
+		if m.memoryBytes == 0 || bytes >= m.memoryBytes {
+			continue
 		}
+		if len(clients) == 0 {
+			dataset, memory = bytes, m.memoryBytes
+		}
+		clients = append(clients, m.clients...)
 	}
-	dataset := b.traits.DatasetBytes * uint64(len(m.clients))
-	if b.traitsErr == nil && b.traits.Reads && b.traits.Buffered && m.memoryBytes > 0 && dataset < m.memoryBytes {
-		b.warn(v1alpha1.WarningPageCacheSuspected, listed,
-			"the reads are not direct and the data (%s) fits in the machine's memory (%s)",
-			measure.FormatBytes(dataset), measure.FormatBytes(m.memoryBytes))
+	if len(clients) > 0 {
+		b.warnings.add(v1alpha1.WarningPageCacheSuspected, clients,
+			"the reads are not direct and the data on a client's machine (%s) fits in its memory (%s): set direct, or a larger datasetSize",
+			measure.FormatBytes(dataset), measure.FormatBytes(memory))
 	}
 }

@@ -8,47 +8,50 @@ import (
 )
 
 // operations adds the figures of each operation that was done: totals and latency from the tool's
-// own end result, rates from the common window.
+// own end result, rates from throughput.
 func (b *builder) operations() {
 	for _, operation := range measure.Operations {
-		var sum Operation
+		var total Operation
 		var submission float64
 		for i := range b.usable {
 			one := &b.usable[i].Operations[operation]
-			sum.add(one)
+			total.add(one)
 			submission += float64(one.SubmissionMeanNanoseconds) * float64(one.Operations)
 		}
-		if sum.Operations == 0 {
+		if total.Operations == 0 {
 			continue
 		}
-		b.addOperation(operation, &sum)
-		b.judgeLatency(operation, &sum.Latency, submission/float64(sum.Operations))
+		b.addOperation(operation, &total)
+		b.judgeLatency(operation, &total.Latency, submission/float64(total.Operations))
 	}
 	if len(b.usable) > 0 && len(b.result.Operations) == 0 {
-		b.warn(v1alpha1.WarningNoOperations, nil, "not one operation was completed in the measured time")
+		b.warnings.add(v1alpha1.WarningNoOperations, nil, "not one operation was completed in the measured time")
 	}
 }
 
 func (o *Operation) add(other *Operation) {
-	o.Bytes += other.Bytes
-	o.Operations += other.Operations
+	o.Bytes = sum(o.Bytes, other.Bytes)
+	o.Operations = sum(o.Operations, other.Operations)
 	o.Latency.Merge(&other.Latency)
 	o.Completion.Merge(&other.Completion)
 }
 
-func (b *builder) addOperation(operation measure.Operation, sum *Operation) {
+func (b *builder) addOperation(operation measure.Operation, total *Operation) {
 	added := v1alpha1.OperationResult{
 		Operation:         v1alpha1.Operation(operation.String()),
-		Bytes:             clamp(sum.Bytes),
-		Operations:        clamp(sum.Operations),
-		Latency:           latency(&sum.Latency),
-		CompletionLatency: latency(&sum.Completion),
+		Bytes:             clamp(total.Bytes),
+		Operations:        clamp(total.Operations),
+		Latency:           latency(&total.Latency),
+		CompletionLatency: latency(&total.Completion),
 	}
-	// fio counts no bytes for a sync and does not put it into its live samples either.
-	if b.result.WindowNanoseconds > 0 && operation != measure.Sync {
-		bytesPerSecond := int64(math.Round(b.rates[operation].BytesPerSecond))
-		iopsMilli := int64(math.Round(b.rates[operation].OperationsPerSecond * 1000))
-		added.BytesPerSecond, added.IOPSMilli = &bytesPerSecond, &iopsMilli
+	if b.result.WindowNanoseconds > 0 {
+		iopsMilli := rounded(b.rates[operation].OperationsPerSecond * 1000)
+		added.IOPSMilli = &iopsMilli
+		// A sync moves no bytes of its own: 0 B/s would be a figure, and a wrong one.
+		if operation != measure.Sync {
+			bytesPerSecond := rounded(b.rates[operation].BytesPerSecond)
+			added.BytesPerSecond = &bytesPerSecond
+		}
 	}
 	b.result.Operations = append(b.result.Operations, added)
 }

@@ -1,0 +1,150 @@
+package result
+
+import (
+	"errors"
+	"math"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+const (
+	// Clients whose first I/O is further apart than the larger of the two warn StartSkew. The
+	// throughput is not touched by it: it counts the common window only.
+	maxStartSkew      = 500 * time.Millisecond
+	maxStartSkewShare = 0.02
+	// minCoverage of the common window by samples.
+	minCoverage = 0.98
+)
+
+// throughput measures the series, by time or by work.
+func (b *builder) throughput() {
+	if len(b.usable) == 0 {
+		return
+	}
+	for _, one := range b.series {
+		if span, ok := one.Span(); ok {
+			b.result.MeasuredNanoseconds += span.Nanoseconds()
+		}
+	}
+	var err error
+	if b.step.WorkBound() {
+		err = b.workBound()
+	} else {
+		err = b.timeBound()
+	}
+	switch {
+	case errors.Is(err, measure.ErrNoCommonWindow):
+		b.warnings.add(v1alpha1.WarningCommonWindowTooShort, nil, "there was no time at which all %s ran",
+			plural(len(b.usable), "client"))
+	case err != nil:
+		b.warnings.add(v1alpha1.WarningResultIncomplete, nil, "%s", err)
+	}
+}
+
+func (b *builder) timeBound() error {
+	measured, err := measure.MeasureTimeBound(b.series)
+	if err != nil {
+		return err
+	}
+	b.rates = measured.Rates
+	b.result.WindowNanoseconds = measured.Window.Nanoseconds()
+	b.skew(measured.StartSkewNanoseconds)
+	b.spread(measured.Clients)
+	switch measured.Verdict {
+	case measure.WindowsAgree:
+	case measure.WindowsDiffer:
+		b.warnings.add(v1alpha1.WarningWindowsDiffer, nil, "of one client's measured time only %s is common to all",
+			measure.FormatShare(measured.Share))
+	case measure.WindowsInvalid:
+		b.warnings.add(v1alpha1.WarningCommonWindowTooShort, nil, "of one client's measured time only %s is common to all",
+			measure.FormatShare(measured.Share))
+	}
+	if measured.Coverage < minCoverage {
+		b.warnings.add(v1alpha1.WarningSamplesLost, nil,
+			"samples of one client cover only %s of the common time: the throughput is too low by what is missing",
+			measure.FormatShare(measured.Coverage))
+	}
+	b.syncRate()
+	return nil
+}
+
+// syncRate is for tools that tell of syncs at their end only: then each client's are taken as even
+// over its own measured time.
+func (b *builder) syncRate() {
+	rate := &b.rates[measure.Sync]
+	if rate.Operations > 0 {
+		return
+	}
+	for i := range b.usable {
+		if span, ok := b.series[i].Span(); ok {
+			rate.OperationsPerSecond += float64(b.usable[i].Operations[measure.Sync].Operations) / span.Seconds()
+		}
+	}
+}
+
+// workBound is all that the tools say they have done over the time from first start to last end;
+// samples only give the times.
+func (b *builder) workBound() error {
+	measured, err := measure.MeasureWorkBound(b.series)
+	if err != nil {
+		return err
+	}
+	seconds := measured.Window.Seconds()
+	for _, operation := range measure.Operations {
+		rate := &b.rates[operation]
+		for i := range b.usable {
+			rate.Bytes = sum(rate.Bytes, b.usable[i].Operations[operation].Bytes)
+			rate.Operations = sum(rate.Operations, b.usable[i].Operations[operation].Operations)
+		}
+		rate.BytesPerSecond = float64(rate.Bytes) / seconds
+		rate.OperationsPerSecond = float64(rate.Operations) / seconds
+	}
+	b.result.WindowNanoseconds = measured.Window.Nanoseconds()
+	b.result.TailNanoseconds = &measured.TailNanoseconds
+	b.skew(measured.StartSkewNanoseconds)
+	b.spread(measured.Clients)
+	return nil
+}
+
+func (b *builder) skew(nanoseconds int64) {
+	b.result.StartSkewNanoseconds = &nanoseconds
+	allowed := max(int64(maxStartSkew), int64(maxStartSkewShare*float64(b.result.WindowNanoseconds)))
+	if nanoseconds > allowed {
+		b.warnings.add(v1alpha1.WarningStartSkew, nil, "the clients' first I/O was up to %s apart",
+			time.Duration(nanoseconds).Round(time.Millisecond))
+	}
+}
+
+func (b *builder) spread(rates []measure.Rates) {
+	values := make([]float64, len(rates))
+	for i := range rates {
+		values[i] = rates[i].BytesPerSecond()
+	}
+	spread, ok := measure.SpreadOf(values)
+	if !ok {
+		return
+	}
+	b.result.ClientSpread = &v1alpha1.ClientSpread{
+		Best:   b.clientRate(spread.Best),
+		Median: b.clientRate(spread.Median),
+		Worst:  b.clientRate(spread.Worst),
+	}
+}
+
+func (b *builder) clientRate(value measure.ClientValue) v1alpha1.ClientRate {
+	return v1alpha1.ClientRate{
+		Client:         int32(b.usable[value.Client].Index), //nolint:gosec // The API allows far fewer clients.
+		BytesPerSecond: rounded(value.Value),
+	}
+}
+
+// rounded fits a figure into the API's integers.
+func rounded(value float64) int64 {
+	value = math.Round(value)
+	if !(value < math.MaxInt64) {
+		return math.MaxInt64
+	}
+	return int64(value)
+}

@@ -1,0 +1,193 @@
+package result
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Bounds of the API.
+const (
+	maxWarnings      = 32
+	maxMessageLength = 512
+	maxClientsListed = 16
+)
+
+const (
+	// maxStatements of one warning are told word for word.
+	maxStatements = 3
+	// maxClientsNamed in one statement.
+	maxClientsNamed = 4
+)
+
+// warnings collects what is wrong, one entry a type however many clients have it: a thousand
+// clients with one complaint must not hide another one.
+type warnings struct {
+	types []v1alpha1.WarningType
+	// statements by type, in the order in which they were first made.
+	statements map[v1alpha1.WarningType][]statement
+}
+
+// statement is one text and the clients that it is about; none for all or none in particular.
+type statement struct {
+	text    string
+	clients []int
+	// told says that the text itself tells which clients it is about.
+	told bool
+}
+
+// add makes a statement about the target, or about clients where the text says which they are.
+func (w *warnings) add(kind v1alpha1.WarningType, clients []int, format string, arguments ...any) {
+	w.state(kind, statement{text: fmt.Sprintf(format, arguments...), clients: clients, told: true})
+}
+
+// addClient makes a statement about one client; the same text about others is told together.
+func (w *warnings) addClient(kind v1alpha1.WarningType, client int, format string, arguments ...any) {
+	w.state(kind, statement{text: fmt.Sprintf(format, arguments...), clients: []int{client}})
+}
+
+func (w *warnings) state(kind v1alpha1.WarningType, made statement) {
+	if w.statements == nil {
+		w.statements = map[v1alpha1.WarningType][]statement{}
+	}
+	known, found := w.statements[kind]
+	if !found {
+		w.types = append(w.types, kind)
+	}
+	for i := range known {
+		if known[i].text == made.text && known[i].told == made.told {
+			known[i].clients = append(known[i].clients, made.clients...)
+			return
+		}
+	}
+	w.statements[kind] = append(known, made)
+}
+
+var severityOrder = []v1alpha1.Severity{v1alpha1.SeverityDisqualifying, v1alpha1.SeverityWarning, v1alpha1.SeverityInfo}
+
+// list gives the warnings of a phase of that kind, the worst first and then in the order in which
+// they came up. What is over the API's limit is of the least severity.
+func (w *warnings) list(phase v1alpha1.PhaseKind) []v1alpha1.Warning {
+	types := slices.Clone(w.types)
+	slices.SortStableFunc(types, func(a, b v1alpha1.WarningType) int {
+		return cmp.Compare(slices.Index(severityOrder, a.Severity(phase)), slices.Index(severityOrder, b.Severity(phase)))
+	})
+	var all []v1alpha1.Warning
+	for _, kind := range types[:min(len(types), maxWarnings)] {
+		all = append(all, w.warning(kind, phase))
+	}
+	return all
+}
+
+func (w *warnings) warning(kind v1alpha1.WarningType, phase v1alpha1.PhaseKind) v1alpha1.Warning {
+	clients := map[int]bool{}
+	for _, made := range w.statements[kind] {
+		for _, client := range made.clients {
+			clients[client] = true
+		}
+	}
+	listed := slices.Sorted(maps.Keys(clients))
+	made := v1alpha1.Warning{Type: kind, Severity: kind.Severity(phase), Message: message(w.statements[kind])}
+	for _, client := range listed[:min(len(listed), maxClientsListed)] {
+		made.Clients = append(made.Clients, int32(client)) //nolint:gosec // The API allows far fewer clients.
+	}
+	return made
+}
+
+// message joins the first statements and says how many there are beside them.
+func message(statements []statement) string {
+	var told []string
+	for _, made := range statements[:min(len(statements), maxStatements)] {
+		told = append(told, made.String())
+	}
+	rest := ""
+	if more := statements[len(told):]; len(more) > 0 {
+		clients := map[int]bool{}
+		for _, made := range more {
+			for _, client := range made.clients {
+				clients[client] = true
+			}
+		}
+		rest = fmt.Sprintf("; and %d more", len(more))
+		if len(clients) > 0 {
+			rest = "; and other words of " + plural(len(clients), "more client")
+		}
+	}
+	// Each gets its part of the space, so that a long one does not hide the others.
+	space := maxMessageLength - len(rest) - 2*(len(told)-1)
+	for i := range told {
+		told[i] = v1alpha1.Truncate(told[i], space/(len(told)-i))
+		space -= len([]rune(told[i]))
+	}
+	return strings.Join(told, "; ") + rest
+}
+
+func (s statement) String() string {
+	if s.told || len(s.clients) == 0 {
+		return s.text
+	}
+	return clientNames(s.clients) + ": " + s.text
+}
+
+// clientNames is how clients are named in a sentence: "client 3", "clients 0, 1, 2, 3 and 8 more".
+func clientNames(clients []int) string {
+	clients = slices.Compact(slices.Sorted(slices.Values(clients)))
+	if len(clients) == 1 {
+		return "client " + strconv.Itoa(clients[0])
+	}
+	var names []string
+	for _, client := range clients[:min(len(clients), maxClientsNamed)] {
+		names = append(names, strconv.Itoa(client))
+	}
+	text := "clients " + strings.Join(names, ", ")
+	if more := len(clients) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+func plural(count int, what string) string {
+	if count == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", count, what)
+}
+
+var warningName = regexp.MustCompile(`^[A-Z][A-Za-z]{0,39}$`)
+
+// warningType checks a name that an agent gave. A newer agent may know types that we do not: those
+// disqualify. What is no name at all is told as an error of the tool, which does so too.
+func warningType(name string) (kind v1alpha1.WarningType, prefix string) {
+	if warningName.MatchString(name) {
+		return v1alpha1.WarningType(name), ""
+	}
+	return v1alpha1.WarningToolError, fmt.Sprintf("the agent warned of %q: ", v1alpha1.Truncate(name, 40))
+}
+
+// worst finds, of the clients that have something, the one that has it most.
+type worst struct {
+	clients []int
+	client  int
+	figure  float64
+}
+
+func (w *worst) add(client int, figure float64) {
+	if len(w.clients) == 0 || figure > w.figure {
+		w.client, w.figure = client, figure
+	}
+	w.clients = append(w.clients, client)
+}
+
+// others says for how many clients it is true beside the worst.
+func (w *worst) others() string {
+	if len(w.clients) < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (the worst of %d clients)", len(w.clients))
+}
