@@ -85,10 +85,11 @@ func (b *bench) connect() error {
 }
 
 func (b *bench) close() {
-	b.agent.Leave()
+	b.conductor.Finish([]decide.ClientKey{client}, true, func(decide.ClientKey, *agentapi.FinishResponse) {})
 	select {
 	case <-b.agent.Exited():
 	case <-time.After(time.Minute):
+		b.agent.Leave()
 	}
 	b.conductor.Close()
 	_ = os.RemoveAll(b.directory)

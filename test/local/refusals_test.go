@@ -1,0 +1,177 @@
+package local
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/report"
+)
+
+const jobFile = `apiVersion: storagebench.dev/v1alpha1
+kind: StorageBenchmark
+metadata: {name: job-file}
+spec:
+  run:
+    targets: [{name: data, volumes: [{name: data, claimName: data}]}]
+    clients: {count: 1, spread: Any}
+    workload:
+      fio:
+        datasetSize: 8Mi
+        jobFile: |
+          [global]
+          size=8m
+          [job]
+          rw=write
+          OPTION
+    phases:
+    - {name: write, steady: {duration: 1s}}
+`
+
+// TestRefusedBeforeAnyHarm gives bad input of every kind: the error names the cause, and neither
+// the directory nor anything else is touched.
+func TestRefusedBeforeAnyHarm(t *testing.T) {
+	harm := filepath.Join(t.TempDir(), "harm")
+	missing := filepath.Join(t.TempDir(), "missing")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	job := func(option string) string {
+		name := filepath.Join(t.TempDir(), "job.yaml")
+		if err := os.WriteFile(name, []byte(strings.Replace(jobFile, "OPTION", option, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	for name, test := range map[string]struct {
+		file, directory string
+		want            []string
+	}{
+		"missing directory": {file: write(t), directory: missing, want: []string{missing, "does not exist"}},
+		"file":              {file: write(t), directory: file, want: []string{file, "is not a directory"}},
+		"exec_prerun": {file: job("exec_prerun=touch " + harm),
+			want: []string{"jobFile", "exec_prerun", "[job]", "runs a command"}},
+		"exec_postrun in options": {file: write(t, "datasetSize: 8Mi", `datasetSize: 8Mi, options: {exec_postrun: "touch x"}`),
+			want: []string{"options"}},
+		"foreign filename":  {file: job("filename=" + harm), want: []string{"jobFile", "filename", "[job]"}},
+		"foreign directory": {file: job("directory=/etc"), want: []string{"jobFile", "directory", "[job]"}},
+		"filename_format up": {file: job("filename_format=../../$jobnum"),
+			want: []string{"jobFile", "filename_format"}},
+		"include":      {file: job("include /etc/passwd"), want: []string{"jobFile", "include"}},
+		"log to file":  {file: job("write_bw_log=" + harm), want: []string{"jobFile", "write_bw_log"}},
+		"load code":    {file: job("ioengine=external:/tmp/x.so"), want: []string{"jobFile", "ioengine"}},
+		"bad option":   {file: write(t, "datasetSize: 8Mi", `datasetSize: 8Mi, options: {nonsense: "1"}`), want: []string{"nonsense"}},
+		"bad value":    {file: write(t, "datasetSize: 8Mi", `datasetSize: 8Mi, options: {iodepth_batch: "many"}`), want: []string{"iodepth_batch"}},
+		"bad YAML":     {file: write(t, "spec:", "spec: ["), want: []string{"line"}},
+		"unknown":      {file: write(t, "datasetSize", "datasetsize"), want: []string{"datasetsize", "datasetSize"}},
+		"not built":    {file: write(t, "steady: {duration: 2s, warmUp: 1s}", "burstDrain: {maxDuration: 1h}"), want: []string{"burstDrain", "not built yet"}},
+		"other engine": {file: write(t, "fio: {pattern: Random, readPercent: 50, blockSize: 4Ki, jobs: 1, queueDepth: 4, datasetSize: 8Mi}", "command: {argv: [\"true\"]}"), want: []string{"not built yet"}},
+		"read of nothing": {file: write(t, "    - {name: layout, prepare: {}}\n", ""),
+			want: []string{"mixed", "prepare"}},
+		"too large": {file: write(t, "8Mi", "800Ti"), want: []string{"free"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			directory := test.directory
+			if directory == "" {
+				directory = t.TempDir()
+			}
+			got := call(t, "run", "--local", "-f", test.file, "--target", "data="+directory)
+			if got.code != report.ExitFailed {
+				t.Errorf("exit code %d", got.code)
+			}
+			if !strings.HasPrefix(lastLines(got.stderr), "error: ") {
+				t.Errorf("there is no error: %q", got.stderr)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(got.stderr, want) {
+					t.Errorf("the error does not say %q: %s", want, got.stderr)
+				}
+			}
+			if test.directory == "" {
+				empty(t, directory)
+			}
+			if _, err := os.Lstat(harm); !os.IsNotExist(err) {
+				t.Error("harm was done")
+			}
+		})
+	}
+}
+
+// lastLines is standard error from the error on.
+func lastLines(text string) string {
+	if at := strings.Index(text, "error: "); at >= 0 {
+		return text[at:]
+	}
+	return text
+}
+
+// tmpfs mounts a small file system; tests that need it are for root.
+func tmpfs(t *testing.T, options string, flags uintptr) string {
+	t.Helper()
+	directory := t.TempDir()
+	if err := syscall.Mount("tmpfs", directory, "tmpfs", flags, options); err != nil {
+		t.Skip("mounting a tmpfs needs root: ", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(directory, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return directory
+}
+
+func TestReadOnlyDirectory(t *testing.T) {
+	directory := tmpfs(t, "", syscall.MS_RDONLY)
+	got := call(t, "run", "--local", "-f", write(t), "--target", "data="+directory)
+	if got.code != report.ExitFailed || !strings.Contains(got.stderr, directory) || !strings.Contains(got.stderr, "read-only") {
+		t.Errorf("exit code %d, said %q", got.code, got.stderr)
+	}
+}
+
+func TestFullDiskBeforehand(t *testing.T) {
+	directory := tmpfs(t, "size=12m", 0)
+	got := call(t, "run", "--local", "-f", write(t), "--target", "data="+directory)
+	if got.code != report.ExitFailed || !strings.Contains(got.stderr, "16777216 bytes") || !strings.Contains(got.stderr, "free") {
+		t.Errorf("exit code %d, said %q", got.code, got.stderr)
+	}
+	empty(t, directory)
+}
+
+// TestFullDiskMeanwhile fills the file system after the check, before fio writes.
+func TestFullDiskMeanwhile(t *testing.T) {
+	directory := tmpfs(t, "size=400m", 0)
+	run := start(t, "run", "--local", "-f", write(t, "8Mi", "150Mi"), "--target", "data="+directory, "-o", "json")
+	filler := filepath.Join(directory, "filler")
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if files, _ := filepath.Glob(filepath.Join(directory, ".storagebench", "*", "*", "client-*")); len(files) > 0 {
+			break
+		}
+	}
+	if err := os.WriteFile(filler, make([]byte, 350<<20), 0o600); err != nil && !strings.Contains(err.Error(), "no space") {
+		t.Fatal(err)
+	}
+	got := run.wait(t)
+	document := got.document(t)
+	if got.code != report.ExitFailed || !strings.Contains(document.Message, "full") && !strings.Contains(document.Message, "free space") {
+		t.Errorf("exit code %d, said %q", got.code, document.Message)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	empty(t, directory)
+}
+
+// TestNoFio says what is missing.
+func TestNoFio(t *testing.T) {
+	directory := t.TempDir()
+	got := call(t, "run", "--local", "-f", write(t), "--target", "data="+directory, "--fio", "/nonexistent/fio", "-o", "json")
+	document := got.document(t)
+	if got.code != report.ExitFailed || !strings.Contains(document.Message, "fio") || !strings.Contains(document.Message, "install") {
+		t.Errorf("exit code %d, said %q", got.code, document.Message)
+	}
+	empty(t, directory)
+}
