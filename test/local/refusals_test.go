@@ -69,10 +69,10 @@ func TestRefusedBeforeAnyHarm(t *testing.T) {
 		"bad YAML":     {file: write(t, "spec:", "spec: ["), want: []string{"line"}},
 		"unknown":      {file: write(t, "datasetSize", "datasetsize"), want: []string{"datasetsize", "datasetSize"}},
 		"not built":    {file: write(t, "steady: {duration: 2s, warmUp: 1s}", "burstDrain: {maxDuration: 1h}"), want: []string{"burstDrain", "not built yet"}},
-		"other engine": {file: write(t, "fio: {pattern: Random, readPercent: 50, blockSize: 4Ki, jobs: 1, queueDepth: 4, datasetSize: 8Mi}", "command: {argv: [\"true\"]}"), want: []string{"not built yet"}},
+		"other engine": {file: write(t, "fio: {pattern: Random, readPercent: 50, blockSize: 4Ki, jobs: 1, queueDepth: 4, datasetSize: 8Mi}", "command: {command: [\"true\"]}"), want: []string{"not built yet"}},
 		"read of nothing": {file: write(t, "    - {name: layout, prepare: {}}\n", ""),
 			want: []string{"mixed", "prepare"}},
-		"too large": {file: write(t, "8Mi", "800Ti"), want: []string{"free"}},
+		"too large": {file: write(t, "8Mi", "500Ti"), want: []string{"free space"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory := test.directory
