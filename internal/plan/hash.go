@@ -4,22 +4,29 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// datasetHash is a short name for the files and the content that the prepare phases lay out.
+// datasetHash is a short name for the files and the content that the prepare phases lay out. Two
+// layouts share it only when whoever reads one may as well read the other.
 func (m *maker) datasetHash() string {
-	type content struct {
-		Files    map[string]map[string]uint64
-		Contents []any
+	var all struct {
+		Files  map[string]map[string]uint64
+		Layers []layer
 	}
-	all := content{Files: m.laidOut}
+	all.Files = map[string]map[string]uint64{}
+	for target, data := range m.datasets {
+		if len(data.laidOut) > 0 {
+			all.Files[target] = data.laidOut
+		}
+	}
 	for _, step := range m.plan.Steps {
 		if step.Purpose != Prepare {
 			continue
 		}
 		for _, target := range step.Targets {
-			profile := step.Workloads[target].Fio
-			all.Contents = append(all.Contents, target, profile.Compressibility, profile.RefillBuffers, profile.JobFile)
+			all.Layers = append(all.Layers, layerOf(target, step.Workloads[target].Fio))
 		}
 	}
 	// Maps are encoded in the order of their keys, so equal layouts give equal bytes; the types
@@ -30,4 +37,32 @@ func (m *maker) datasetHash() string {
 	}
 	sum := sha256.Sum256(encoded)
 	return hex.EncodeToString(sum[:6])
+}
+
+// layer is what decides the bytes that one prepare phase writes on one target, beside the files.
+// How fast they are read or written later is no part of it.
+type layer struct {
+	Target          string
+	CompressPercent *int32
+	ChunkBytes      int64
+	RefillBuffers   bool
+	Options         map[string]v1alpha1.FioOptionValue
+	JobFile         string
+}
+
+func layerOf(target string, profile *v1alpha1.FioProfile) layer {
+	l := layer{
+		Target:        target,
+		RefillBuffers: profile.RefillBuffers != nil && *profile.RefillBuffers,
+		Options:       profile.Options,
+		JobFile:       profile.JobFile,
+	}
+	if c := profile.Compressibility; c != nil {
+		l.CompressPercent = &c.Percent
+		if c.ChunkSize != nil {
+			// As a number: 4Ki and 4096 are the same.
+			l.ChunkBytes = c.ChunkSize.Value()
+		}
+	}
+	return l
 }

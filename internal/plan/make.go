@@ -2,8 +2,8 @@ package plan
 
 import (
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -12,15 +12,32 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
+const (
+	// measuredSlack is how long a measured step may take beyond its own time: the tool has to
+	// start, and what is in flight at the end has to come back. Load itself ends by the tool's own
+	// clock.
+	measuredSlack = time.Minute
+	// defaultDeadline is the API's, for a specification without its defaults.
+	defaultDeadline = 48 * time.Hour
+	// maxIDLength is the API's limit for the ID of a step.
+	maxIDLength = 63
+)
+
 // Make plans a resolved run. All problems are returned together, each with its field; the plan is
 // of use only when there are none.
 func Make(run *v1alpha1.RunSpec) (Plan, field.ErrorList) {
-	m := maker{run: run, root: field.NewPath("spec", "run"), laidOut: map[string]map[string]uint64{}, broken: map[string]bool{}}
+	m := maker{run: run, root: field.NewPath("spec", "run"), datasets: map[string]*dataset{}}
 	m.plan.ClientsPerTarget = max(1, int(run.Clients.Count))
+	m.deadline = m.duration(m.root.Child("activeDeadline"), run.ActiveDeadline)
+	if m.deadline <= 0 {
+		m.deadline = defaultDeadline
+	}
+	m.refuseAmbiguous()
 	m.refuseUnbuilt()
 	for i := range run.Phases {
 		m.phase(i, &run.Phases[i])
 	}
+	m.refuseTooLong()
 	m.plan.DatasetHash = m.datasetHash()
 	return m.plan, m.problems
 }
@@ -29,28 +46,27 @@ func Make(run *v1alpha1.RunSpec) (Plan, field.ErrorList) {
 type maker struct {
 	run      *v1alpha1.RunSpec
 	root     *field.Path
+	deadline time.Duration
 	plan     Plan
 	problems field.ErrorList
-	// laidOut is the bytes that phases so far have written in each file, by target and file.
-	laidOut map[string]map[string]uint64
-	// broken targets have a phase that cannot be planned, so that nothing is known of their layout.
-	broken map[string]bool
+	datasets map[string]*dataset
 }
 
 func (m *maker) phase(index int, phase *v1alpha1.Phase) {
 	path := m.root.Child("phases").Index(index)
-	if phase.Mode == v1alpha1.PhaseSequential {
-		for _, target := range targetNames(m.run) {
-			m.step(path, index, phase, fmt.Sprintf("%02d-%s-%s", index, phase.Name, target), []string{target})
-		}
+	targets := targetNames(m.run)
+	if phase.Mode != v1alpha1.PhaseSequential || len(targets) < 2 {
+		m.step(path, index, phase, fmt.Sprintf("%02d-%s", index, phase.Name), targets)
 		return
 	}
-	m.step(path, index, phase, fmt.Sprintf("%02d-%s", index, phase.Name), targetNames(m.run))
+	for i, target := range targets {
+		m.step(path, index, phase, fmt.Sprintf("%02d-%02d-%s-%s", index, i, phase.Name, target), []string{target})
+	}
 }
 
 func (m *maker) step(path *field.Path, index int, phase *v1alpha1.Phase, id string, targets []string) {
 	step := Step{
-		ID:         id,
+		ID:         strings.TrimRight(id[:min(len(id), maxIDLength)], "-"),
 		Phase:      phase.Name,
 		PhaseIndex: index,
 		Kind:       phase.Kind(),
@@ -58,46 +74,56 @@ func (m *maker) step(path *field.Path, index int, phase *v1alpha1.Phase, id stri
 		Workloads:  map[string]*v1alpha1.Engine{},
 		NewBytes:   map[string]uint64{},
 	}
-	if !m.times(path, phase, &step) {
+	sound := m.times(path, phase, &step)
+	if step.Purpose == "" {
 		return
 	}
 	for _, target := range targets {
-		engine := m.workload(path, phase, target)
-		if engine == nil {
-			m.broken[target] = true
-			return
+		engine, enginePath := m.workload(path, phase, target)
+		if !sound || engine == nil || !m.renders(path, enginePath, &step, engine.Fio) {
+			// Whatever this phase would have laid out, its lack is not a second mistake.
+			m.dataset(target).unknown = m.dataset(target).unknown || step.Purpose == Prepare
+			sound = false
+			continue
 		}
 		step.Workloads[target] = engine
-		if !m.layout(path, target, &step, engine) {
-			return
-		}
+		sound = m.layout(path, enginePath, target, &step, engine.Fio)
 	}
-	m.plan.Steps = append(m.plan.Steps, step)
+	if sound {
+		m.plan.Steps = append(m.plan.Steps, step)
+	}
 }
 
-// times sets how long the step takes; false when its kind cannot be planned.
+// times sets how long the step takes; false when its kind or its times cannot be planned.
 func (m *maker) times(path *field.Path, phase *v1alpha1.Phase, step *Step) bool {
+	before := len(m.problems)
 	switch step.Kind { //nolint:exhaustive // Kinds that are not built are refused by refuseUnbuilt.
 	case v1alpha1.PhasePrepare:
 		step.Purpose = Prepare
-		step.Limit = m.duration(m.root.Child("activeDeadline"), m.run.ActiveDeadline)
+		step.Limit = m.deadline
 		if phase.Prepare.MaxDuration != nil {
 			step.Limit = m.duration(path.Child("prepare", "maxDuration"), *phase.Prepare.MaxDuration)
+			m.atLeastSecond(before, path.Child("prepare", "maxDuration"), *phase.Prepare.MaxDuration, step.Limit)
 		}
 	case v1alpha1.PhaseSteady:
 		step.Purpose = Measure
-		step.Duration = m.duration(path.Child("steady", "duration"), phase.Steady.Duration)
 		step.WarmUp = m.duration(path.Child("steady", "warmUp"), phase.Steady.WarmUp)
+		step.Duration = m.duration(path.Child("steady", "duration"), phase.Steady.Duration)
+		m.atLeastSecond(before, path.Child("steady", "duration"), phase.Steady.Duration, step.Duration)
 		step.Limit = step.WarmUp + step.Duration + measuredSlack
-		if step.Duration < time.Second {
-			m.problems = append(m.problems, field.Invalid(path.Child("steady", "duration"),
-				string(phase.Steady.Duration), "a measurement takes at least 1s"))
-			return false
-		}
 	default:
 		return false
 	}
-	return true
+	step.Limit = min(step.Limit, m.deadline)
+	return len(m.problems) == before
+}
+
+// atLeastSecond refuses what is shorter, unless it was refused already.
+func (m *maker) atLeastSecond(before int, path *field.Path, text v1alpha1.Duration, length time.Duration) {
+	if len(m.problems) == before && length < time.Second {
+		m.problems = append(m.problems, field.Invalid(path, string(text),
+			"at least 1s: shorter steps measure nothing; write a longer time such as 60s"))
+	}
 }
 
 func (m *maker) duration(path *field.Path, text v1alpha1.Duration) time.Duration {
@@ -109,8 +135,8 @@ func (m *maker) duration(path *field.Path, text v1alpha1.Duration) time.Duration
 }
 
 // workload is what a target does in a phase: the phase's own for that target, the phase's, or the
-// run's.
-func (m *maker) workload(path *field.Path, phase *v1alpha1.Phase, target string) *v1alpha1.Engine {
+// run's. It is nil when there is none that can be run.
+func (m *maker) workload(path *field.Path, phase *v1alpha1.Phase, target string) (*v1alpha1.Engine, *field.Path) {
 	chosen, chosenPath := m.run.Workload, m.root.Child("workload")
 	if phase.Workload != nil {
 		chosen, chosenPath = phase.Workload, path.Child("workload")
@@ -123,22 +149,40 @@ func (m *maker) workload(path *field.Path, phase *v1alpha1.Phase, target string)
 	}
 	switch {
 	case chosen == nil:
-		m.problems = append(m.problems, field.Required(path.Child("workload"),
-			"neither the phase nor spec.run has a workload: give one of them"))
-		return nil
+		m.addOnce(field.Required(path.Child("workload"), "neither the phase nor spec.run has a workload: give one of them"))
+		return nil, nil
+	case chosen.ProfileRef != nil:
+		m.addOnce(field.Forbidden(chosenPath.Child("profileRef"), "a run holds no profileRef; put the profile's spec in its place"))
+		return nil, nil
+	case chosen.EngineKind() == "":
+		m.addOnce(field.Required(chosenPath, "there is no engine in it: give fio"))
+		return nil, nil
 	case chosen.Fio == nil:
-		m.problems = append(m.problems, notBuilt(chosenPath, "the engine "+string(chosen.EngineKind()), "use fio"))
-		return nil
+		m.addOnce(notBuilt(chosenPath.Child(string(chosen.EngineKind())), "the engine "+string(chosen.EngineKind()), "use fio"))
+		return nil, nil
 	}
 	if problems := fio.Validate(chosenPath.Child("fio"), chosen.Fio); len(problems) > 0 {
-		m.addOnce(problems)
-		return nil
+		m.addOnce(problems...)
+		return nil, nil
 	}
-	return &chosen.Engine
+	return &chosen.Engine, chosenPath
+}
+
+// renders proves that the tool's input can be made, so that no run fails for it hours later.
+func (m *maker) renders(path, enginePath *field.Path, step *Step, profile *v1alpha1.FioProfile) bool {
+	parameters := fio.Parameters{Purpose: fio.Measure, Duration: step.Duration, WarmUp: step.WarmUp}
+	if step.Purpose == Prepare {
+		parameters = fio.Parameters{Purpose: fio.Prepare}
+	}
+	if _, err := fio.Render(profile, parameters); err != nil {
+		m.addOnce(field.Invalid(path, step.Phase, fmt.Sprintf("%s with %s: change the phase or the workload", err, enginePath.Child("fio"))))
+		return false
+	}
+	return true
 }
 
 // addOnce keeps a problem of a shared workload from being told for each phase that uses it.
-func (m *maker) addOnce(problems field.ErrorList) {
+func (m *maker) addOnce(problems ...*field.Error) {
 	for _, problem := range problems {
 		if !slices.ContainsFunc(m.problems, func(known *field.Error) bool { return known.Error() == problem.Error() }) {
 			m.problems = append(m.problems, problem)
@@ -146,42 +190,22 @@ func (m *maker) addOnce(problems field.ErrorList) {
 	}
 }
 
-// layout follows what lies in the files of a target, so that no phase reads what nobody wrote.
-func (m *maker) layout(path *field.Path, target string, step *Step, engine *v1alpha1.Engine) bool {
-	traits, err := fio.Describe(engine.Fio)
-	if err != nil {
-		m.addOnce(field.ErrorList{field.Invalid(path, step.Phase, err.Error())})
-		return false
+// refuseTooLong finds a plan that cannot be done in the time that the run has.
+func (m *maker) refuseTooLong() {
+	var least time.Duration
+	for _, step := range m.plan.Steps {
+		least += step.WarmUp + step.Duration
 	}
-	laidOut := m.laidOut[target]
-	if laidOut == nil {
-		laidOut = map[string]uint64{}
-		m.laidOut[target] = laidOut
+	if least >= m.deadline {
+		m.problems = append(m.problems, field.Invalid(m.root.Child("activeDeadline"), string(v1alpha1.DurationOf(m.deadline)),
+			fmt.Sprintf("the measured phases alone take %s: raise it (to at most 168h), or shorten them", v1alpha1.DurationOf(least))))
 	}
-	if step.Purpose == Prepare && traits.NoStorage {
-		m.problems = append(m.problems, field.Invalid(path, step.Phase, fio.ErrNothingToPrepare.Error()+": remove the phase"))
-		return false
+}
+
+func targetNames(run *v1alpha1.RunSpec) []string {
+	var names []string
+	for _, target := range run.Targets {
+		names = append(names, target.Name)
 	}
-	for _, caution := range traits.Cautions {
-		if caution = "phase " + step.Phase + ": " + caution; !slices.Contains(m.plan.Warnings, caution) {
-			m.plan.Warnings = append(m.plan.Warnings, caution)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(traits.FileSizes)) {
-		size := traits.FileSizes[name]
-		if step.Purpose == Measure && traits.Reads && laidOut[name] < size && !m.broken[target] {
-			m.problems = append(m.problems, field.Invalid(path, step.Phase, fmt.Sprintf(
-				"it reads %d bytes of each client's file %s on target %s, of which earlier phases lay out %d: "+
-					"reads of bytes that nobody wrote measure nothing. Put a phase with `prepare: {}` and the same "+
-					"workload before it", size, name, target, laidOut[name])))
-			return false
-		}
-		if size > laidOut[name] {
-			step.NewBytes[target] += size - laidOut[name]
-		}
-		if step.Purpose == Prepare {
-			laidOut[name] = max(laidOut[name], size)
-		}
-	}
-	return true
+	return names
 }

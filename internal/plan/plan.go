@@ -29,7 +29,8 @@ const (
 
 // Step is one thing that the clients do together.
 type Step struct {
-	// ID is unique in the run and sorts in running order, such as 01-write.
+	// ID is unique in the run and sorts in running order, such as 01-write; 01-00-write-a and
+	// 01-01-write-b where targets take turns.
 	ID string
 	// Phase and PhaseIndex say which phase of the specification it is of.
 	Phase      string
@@ -44,23 +45,10 @@ type Step struct {
 	Duration, WarmUp time.Duration
 	// Limit is the time after which the load is ended whatever happened.
 	Limit time.Duration
-	// WriteBytes and NewBytes are what each client of a target will write at least and how much
-	// free space it takes for that; both by target.
+	// NewBytes is the free space that each client of a target takes in it at most, beyond what the
+	// steps before it may have taken; by target.
 	NewBytes map[string]uint64
 }
 
 // WorkBound says that the step ends when its work is done and not at a time.
 func (s Step) WorkBound() bool { return s.Duration == 0 }
-
-// Target is a name of the specification with its volume.
-func targetNames(run *v1alpha1.RunSpec) []string {
-	var names []string
-	for _, target := range run.Targets {
-		names = append(names, target.Name)
-	}
-	return names
-}
-
-// measuredSlack is how long a measured step may take beyond its own time: the tool has to start,
-// and what is in flight at the end has to come back. Load itself ends by the tool's own clock.
-const measuredSlack = time.Minute

@@ -38,10 +38,14 @@ func (r *resolver) workload(path *field.Path, workload *v1alpha1.Workload) {
 		return
 	}
 	ref := *workload.ProfileRef
+	if ref.Kind == "" {
+		ref.Kind = v1alpha1.WorkloadProfileKind
+	}
 	engine, found := r.profiles(ref)
 	if !found {
-		r.problems = append(r.problems, field.NotFound(path.Child("profileRef"),
-			fmt.Sprintf("%s %s", ref.Kind, ref.Name)))
+		missing := field.NotFound(path.Child("profileRef"), fmt.Sprintf("%s %s", ref.Kind, ref.Name))
+		missing.Detail = "correct kind and name, add the profile, or write its spec in place of the reference"
+		r.problems = append(r.problems, missing)
 		return
 	}
 	workload.ProfileRef = nil

@@ -1,10 +1,44 @@
 package plan
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
+
+// refuseAmbiguous names what would leave a result without an owner, or a wish without an effect.
+// Admission says it first.
+func (m *maker) refuseAmbiguous() {
+	targets, phases := map[string]bool{}, map[string]bool{}
+	for i, target := range m.run.Targets {
+		if targets[target.Name] {
+			m.problems = append(m.problems, field.Duplicate(m.root.Child("targets").Index(i).Child("name"), target.Name))
+		}
+		targets[target.Name] = true
+	}
+	for i := range m.run.Phases {
+		phase := &m.run.Phases[i]
+		path := m.root.Child("phases").Index(i)
+		if phases[phase.Name] {
+			m.problems = append(m.problems, field.Duplicate(path.Child("name"), phase.Name))
+		}
+		phases[phase.Name] = true
+		for j, own := range phase.TargetWorkloads {
+			if !targets[own.Target] {
+				m.problems = append(m.problems, field.Invalid(path.Child("targetWorkloads").Index(j).Child("target"), own.Target,
+					"must be the name of one of spec.run.targets; correct the name"))
+			}
+		}
+	}
+	if len(targets) == 0 {
+		m.problems = append(m.problems, field.Required(m.root.Child("targets"), "give at least one target"))
+	}
+	if len(phases) == 0 {
+		m.problems = append(m.problems, field.Required(m.root.Child("phases"), "give at least one phase, such as prepare"))
+	}
+}
 
 // refuseUnbuilt names everything of the API that this version would otherwise ignore. Admission
 // says most of it first; a plan must not depend on that.
@@ -22,7 +56,7 @@ func (m *maker) refuseUnbuilt() {
 			m.problems = append(m.problems, field.Required(path, "a phase is exactly one of prepare, steady"))
 		case v1alpha1.PhaseRamp, v1alpha1.PhaseSweep, v1alpha1.PhaseBurstDrain, v1alpha1.PhaseCooldown,
 			v1alpha1.PhaseSearch, v1alpha1.PhaseVerify, v1alpha1.PhaseFault, v1alpha1.PhaseProvision:
-			m.refuse(path, "the phase kind "+string(kind), "use prepare and steady")
+			m.refuse(path.Child(strings.ToLower(string(kind[:1]))+string(kind[1:])), "the phase kind "+string(kind), "use prepare and steady")
 		}
 	}
 	for i := range m.run.Targets {
@@ -31,12 +65,21 @@ func (m *maker) refuseUnbuilt() {
 		if len(target.Volumes) > 1 {
 			m.refuse(path.Child("volumes"), "several volumes in one target", "give one")
 		}
+		if target.Limits != nil {
+			m.refuse(path.Child("limits"), "limits", "leave it out")
+		}
+		if target.AllowRawDeviceWrites != nil && *target.AllowRawDeviceWrites {
+			m.refuse(path.Child("allowRawDeviceWrites"), "writing to raw devices", "leave it out")
+		}
 		if target.RequireIdle != nil && *target.RequireIdle {
 			m.refuse(path.Child("requireIdle"), "requireIdle", "leave it out")
 		}
 		if target.Lustre != nil {
 			m.refuse(path.Child("lustre"), "striping", "set it on the directory by hand and leave this out")
 		}
+	}
+	if m.run.Clients.ProcessesPerClient > 1 {
+		m.refuse(m.root.Child("clients", "processesPerClient"), "more than one process a client", "raise jobs or clients.count")
 	}
 }
 

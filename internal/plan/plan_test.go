@@ -1,0 +1,191 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const jobFile = "[global]\nioengine=libaio\ndirect=1\n[reader]\nrw=randread\nbs=4k\nsize=16m\n[writer]\nrw=write\nbs=64k\nsize=16m\n"
+
+var plans = map[string]*builders.BenchmarkBuilder{
+	"quickstart": builders.Benchmark("b").Target("data").Clients(4).
+		Prepare("layout").
+		Steady("write", "10s").WarmUp("2s").
+		Steady("read", "10s").WarmUp("2s").With(builders.Fio().Reads()),
+	"two-targets-parallel": builders.Benchmark("b").Target("a").Target("b").Clients(2).
+		Prepare("layout").Steady("write", "1m"),
+	"two-targets-sequential": builders.Benchmark("b").Target("b").Target("a").
+		Prepare("layout").Steady("write", "1m").Sequential().Steady("again", "1m"),
+	"target-workloads": builders.Benchmark("b").Target("a").Target("b").
+		Prepare("layout").For("b", builders.Fio().Dataset("128Mi")).
+		Steady("mix", "1m").With(builders.Fio().ReadPercent(50)).For("b", builders.Fio().Dataset("128Mi").Reads()),
+	"write-without-layout": builders.Benchmark("b").Target("a").Steady("write", "1m").Steady("again", "1m").
+		Steady("more", "1m").With(builders.Fio().Dataset("128Mi")),
+	"job-file": builders.Benchmark("b").Target("a").Workload(builders.JobFile(jobFile, "32Mi")).
+		Prepare("layout").Steady("mix", "1m"),
+	"nothing-on-disk": builders.Benchmark("b").Target("a").Workload(builders.Fio().Null()).Steady("overhead", "5s"),
+	"cautions": builders.Benchmark("b").Target("a").Workload(builders.Fio().Mutate(func(p *v1alpha1.FioProfile) {
+		buffered := false
+		p.Direct = &buffered
+	})).Prepare("layout").Steady("write", "1m").Steady("again", "1m"),
+	"bounded-layout": builders.Benchmark("b").Target("a").ActiveDeadline("2h").
+		Phase(v1alpha1.Phase{Name: "layout", Prepare: &v1alpha1.PreparePhase{MaxDuration: duration("30m")}}).
+		Phase(v1alpha1.Phase{Name: "more", Prepare: &v1alpha1.PreparePhase{MaxDuration: duration("3h")}}),
+}
+
+func duration(text v1alpha1.Duration) *v1alpha1.Duration { return &text }
+
+// TestPlans shows whole plans, without the workloads, which the specification shows already.
+func TestPlans(t *testing.T) {
+	for name, benchmark := range plans {
+		t.Run(name, func(t *testing.T) {
+			made, problems := plan.Make(benchmark.Run())
+			if len(problems) > 0 {
+				t.Fatal(problems.ToAggregate())
+			}
+			for i := range made.Steps {
+				step := &made.Steps[i]
+				if len(step.ID) > 63 {
+					t.Errorf("ID %s is too long for the API", step.ID)
+				}
+				for _, target := range step.Targets {
+					if step.Workloads[target] == nil || step.Workloads[target].Fio == nil {
+						t.Errorf("step %s has no workload for target %s", step.ID, target)
+					}
+				}
+				step.Workloads = nil
+			}
+			golden(t, name, made)
+		})
+	}
+}
+
+func golden(t *testing.T, name string, got any) {
+	t.Helper()
+	encoded, err := json.MarshalIndent(got, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded = append(encoded, '\n')
+	path := filepath.Join("testdata", name+".golden.json")
+	if *update {
+		if err := os.WriteFile(path, encoded, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(encoded)); diff != "" {
+		t.Errorf("plan differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestTargetWorkloads(t *testing.T) {
+	made, problems := plan.Make(plans["target-workloads"].Run())
+	if len(problems) > 0 {
+		t.Fatal(problems.ToAggregate())
+	}
+	mix := made.Steps[1].Workloads
+	if *mix["a"].Fio.ReadPercent != 50 || *mix["b"].Fio.ReadPercent != 100 {
+		t.Errorf("a reads %d %%, b %d %%", *mix["a"].Fio.ReadPercent, *mix["b"].Fio.ReadPercent)
+	}
+}
+
+// TestLongNames are cut in IDs, which stay apart.
+func TestLongNames(t *testing.T) {
+	long := strings.Repeat("x", 40)
+	made, problems := plan.Make(builders.Benchmark("b").Target(long).Target(long[:39]+"y").Steady(long, "1m").Sequential().Run())
+	if len(problems) > 0 {
+		t.Fatal(problems.ToAggregate())
+	}
+	if first, second := made.Steps[0].ID, made.Steps[1].ID; len(first) > 63 || len(second) > 63 || first >= second {
+		t.Errorf("IDs %s and %s", first, second)
+	}
+}
+
+// TestDefaults are those of the API where a specification has not been through it.
+func TestDefaults(t *testing.T) {
+	run := builders.Benchmark("b").Target("a").Prepare("layout").ActiveDeadline("").Clients(0).Run()
+	made, problems := plan.Make(run)
+	if len(problems) > 0 {
+		t.Fatal(problems.ToAggregate())
+	}
+	if made.ClientsPerTarget != 1 || made.Steps[0].Limit != 48*time.Hour {
+		t.Errorf("%d clients, limit %s", made.ClientsPerTarget, made.Steps[0].Limit)
+	}
+}
+
+func TestDatasetHash(t *testing.T) {
+	hash := func(benchmark *builders.BenchmarkBuilder) string {
+		t.Helper()
+		made, problems := plan.Make(benchmark.Run())
+		if len(problems) > 0 {
+			t.Fatal(problems.ToAggregate())
+		}
+		return made.DatasetHash
+	}
+	one := func() *builders.BenchmarkBuilder { return builders.Benchmark("b").Target("a").Prepare("layout") }
+	base := hash(one())
+	// Changing this makes every layout that was kept useless: it is frozen here.
+	if want := "b4aa2f070096"; base != want {
+		t.Errorf("the hash of a layout is %s, it was %s", base, want)
+	}
+	for name, same := range map[string]*builders.BenchmarkBuilder{
+		"another name":             builders.Benchmark("other").Target("a").Prepare("first"),
+		"phases after it":          one().Steady("write", "1m").Steady("read", "1m").With(builders.Fio().Reads()),
+		"clients":                  one().Clients(7),
+		"reads of it":              one().Workload(builders.Fio().Reads()),
+		"another way to write 64M": one().Workload(builders.Fio().Dataset("67108864")),
+	} {
+		if got := hash(same); got != base {
+			t.Errorf("%s: the hash changed to %s", name, got)
+		}
+	}
+	seen := map[string]string{base: "the layout itself"}
+	for name, other := range map[string]*builders.BenchmarkBuilder{
+		"no layout":       builders.Benchmark("b").Target("a").Steady("write", "1m"),
+		"target":          builders.Benchmark("b").Target("b").Prepare("layout"),
+		"more targets":    builders.Benchmark("b").Target("a").Target("b").Prepare("layout"),
+		"size":            one().Workload(builders.Fio().Dataset("128Mi")),
+		"files":           one().Workload(builders.Fio().Jobs(2)),
+		"compressibility": one().Workload(builders.Fio().Compressible(50)),
+		"refilled": one().Workload(builders.Fio().Mutate(func(p *v1alpha1.FioProfile) {
+			yes := true
+			p.RefillBuffers = &yes
+		})),
+		"content by option": one().Workload(builders.Fio().Mutate(func(p *v1alpha1.FioProfile) {
+			p.Options = map[string]v1alpha1.FioOptionValue{"dedupe_percentage": "50"}
+		})),
+		"job file": one().Workload(builders.JobFile(jobFile, "32Mi")),
+	} {
+		got := hash(other)
+		if with, twice := seen[got]; twice {
+			t.Errorf("%s and %s share the hash %s", name, with, got)
+		}
+		seen[got] = name
+	}
+	chunk := func(size string) string {
+		return hash(one().Workload(builders.Fio().Compressible(50).Mutate(func(p *v1alpha1.FioProfile) {
+			quantity := builders.Fio().BlockSize(size).Obj().BlockSize
+			p.Compressibility.ChunkSize = quantity
+		})))
+	}
+	if chunk("4Ki") != chunk("4096") {
+		t.Error("4Ki and 4096 are two layouts")
+	}
+}

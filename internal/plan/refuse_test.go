@@ -1,0 +1,221 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// refusals are specifications that cannot be run: the field that is named, and words of the remedy.
+var refusals = map[string]struct {
+	benchmark *builders.BenchmarkBuilder
+	field     string
+	remedy    string
+}{
+	"read without layout": {builders.Benchmark("b").Target("a").Steady("read", "1m").With(builders.Fio().Reads()),
+		"spec.run.phases[0]", "Put a phase with `prepare: {}`"},
+	"mix without layout": {builders.Benchmark("b").Target("a").Steady("mix", "1m").With(builders.Fio().ReadPercent(1)),
+		"spec.run.phases[0]", "of which earlier phases lay out 0"},
+	"layout after the read": {builders.Benchmark("b").Target("a").Steady("read", "1m").With(builders.Fio().Reads()).Prepare("layout"),
+		"spec.run.phases[0]", "before it"},
+	"layout smaller than what is read": {builders.Benchmark("b").Target("a").Prepare("layout").
+		Steady("read", "1m").With(builders.Fio().Reads().Dataset("128Mi")),
+		"spec.run.phases[1]", "reads 134217728 bytes of each client's file data.0.0 on target a, of which earlier phases lay out 67108864"},
+	"layout in other files": {builders.Benchmark("b").Target("a").Prepare("layout").
+		Steady("read", "1m").With(builders.Fio().Reads().Jobs(2)),
+		"spec.run.phases[1]", "file data.1.0"},
+	"layout of another target": {builders.Benchmark("b").Target("a").Target("b").
+		Prepare("layout").For("b", builders.Fio().Dataset("1Mi")).
+		Steady("read", "1m").With(builders.Fio().Reads()),
+		"spec.run.phases[1]", "on target b"},
+	"written for a time is not laid out": {builders.Benchmark("b").Target("a").Steady("write", "1h").
+		Steady("read", "1m").With(builders.Fio().Reads()),
+		"spec.run.phases[1]", "of which earlier phases lay out 0"},
+	"nothing to lay out": {builders.Benchmark("b").Target("a").Workload(builders.Fio().Null()).Prepare("layout"),
+		"spec.run.phases[0]", "touches no files"},
+	"rate limit ends in the warm-up": {builders.Benchmark("b").Target("a").Workload(limited()).Steady("write", "10s").WarmUp("10s"),
+		"spec.run.phases[0]", "warmUp 10s is not shorter than duration 10s"},
+	"no workload": {builders.Benchmark("b").Target("a").Workload(nil).Steady("write", "1m"),
+		"spec.run.phases[0].workload", "give one of them"},
+	"empty workload": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Phases[0].Workload = &v1alpha1.Workload{}
+	}), "spec.run.phases[0].workload", "give fio"},
+	"unresolved profile": {builders.Benchmark("b").Target("a").Steady("write", "1m").WithProfile("WorkloadProfile", "p"),
+		"spec.run.phases[0].workload.profileRef", "put the profile's spec in its place"},
+	"bad workload": {builders.Benchmark("b").Target("a").Steady("write", "1m").Workload(builders.Fio().Jobs(5000)),
+		"spec.run.workload.fio.jobs", "must be from 1 to 1024"},
+	"bad workload of a target": {builders.Benchmark("b").Target("a").Steady("write", "1m").For("a", builders.Fio().BlockSize("1000")),
+		"spec.run.phases[0].targetWorkloads[0].workload.fio.blockSize", "multiple of 512"},
+	"path in a job file": {builders.Benchmark("b").Target("a").Steady("write", "1m").
+		Workload(builders.JobFile("[x]\nrw=write\nsize=1m\nfilename=/etc/passwd\n", "1Mi")),
+		"spec.run.workload.fio.jobFile", "filename"},
+	"command in a job file": {builders.Benchmark("b").Target("a").Steady("write", "1m").
+		Workload(builders.JobFile("[x]\nrw=write\nsize=1m\nexec_prerun=rm -rf /\n", "1Mi")),
+		"spec.run.workload.fio.jobFile", "exec_prerun"},
+	"ior": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Workload = &v1alpha1.Workload{Engine: v1alpha1.Engine{IOR: &v1alpha1.IORProfile{}}}
+	}), "spec.run.workload.ior", "use fio"},
+	"too short": {builders.Benchmark("b").Target("a").Steady("write", "999ms"),
+		"spec.run.phases[0].steady.duration", "at least 1s"},
+	"layout too short": {builders.Benchmark("b").Target("a").Phase(v1alpha1.Phase{Name: "layout",
+		Prepare: &v1alpha1.PreparePhase{MaxDuration: duration("500ms")}}),
+		"spec.run.phases[0].prepare.maxDuration", "at least 1s"},
+	"duration without unit": {builders.Benchmark("b").Target("a").Steady("write", "60"),
+		"spec.run.phases[0].steady.duration", "such as 1h30m or 90s"},
+	"warm-up without unit": {builders.Benchmark("b").Target("a").Steady("write", "1m").WarmUp("x"),
+		"spec.run.phases[0].steady.warmUp", "such as 1h30m or 90s"},
+	"deadline without unit": {builders.Benchmark("b").Target("a").Steady("write", "1m").ActiveDeadline("2 days"),
+		"spec.run.activeDeadline", "such as 1h30m or 90s"},
+	"longer than the run may be": {builders.Benchmark("b").Target("a").Steady("one", "30m").WarmUp("1m").Steady("two", "30m").ActiveDeadline("1h"),
+		"spec.run.activeDeadline", "take 1h1m: raise it"},
+	"no target": {builders.Benchmark("b").Steady("write", "1m"), "spec.run.targets", "give at least one target"},
+	"no phase":  {builders.Benchmark("b").Target("a"), "spec.run.phases", "give at least one phase"},
+	"two targets of one name": {builders.Benchmark("b").Target("a").Target("a").Steady("write", "1m"),
+		"spec.run.targets[1].name", "Duplicate"},
+	"two phases of one name": {builders.Benchmark("b").Target("a").Steady("write", "1m").Steady("write", "1m"),
+		"spec.run.phases[1].name", "Duplicate"},
+	"workload of nobody": {builders.Benchmark("b").Target("a").Steady("write", "1m").For("z", builders.Fio()),
+		"spec.run.phases[0].targetWorkloads[0].target", "correct the name"},
+	"phase of no kind": {builders.Benchmark("b").Target("a").Phase(v1alpha1.Phase{Name: "what"}),
+		"spec.run.phases[0]", "exactly one of prepare, steady"},
+	"precondition": {builders.Benchmark("b").Target("a").Phase(v1alpha1.Phase{Name: "layout",
+		Prepare: &v1alpha1.PreparePhase{Precondition: number(2)}}),
+		"spec.run.phases[0].prepare.precondition", "leave it out"},
+	"several volumes": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Targets[0].Volumes = append(r.Targets[0].Volumes, v1alpha1.Volume{Name: "two", ClaimName: "two"})
+	}), "spec.run.targets[0].volumes", "give one"},
+	"limits": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Targets[0].Limits = &v1alpha1.Limits{Preset: "x"}
+	}), "spec.run.targets[0].limits", "leave it out"},
+	"idle": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Targets[0].RequireIdle = yes()
+	}), "spec.run.targets[0].requireIdle", "leave it out"},
+	"raw devices": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Targets[0].AllowRawDeviceWrites = yes()
+	}), "spec.run.targets[0].allowRawDeviceWrites", "leave it out"},
+	"striping": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Targets[0].Lustre = &v1alpha1.LustreStriping{}
+	}), "spec.run.targets[0].lustre", "set it on the directory by hand"},
+	"ranks": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Clients.ProcessesPerClient = 8
+	}), "spec.run.clients.processesPerClient", "raise jobs"},
+}
+
+func yes() *bool {
+	value := true
+	return &value
+}
+
+func number(value int32) *int32 { return &value }
+
+func limited() *builders.FioBuilder {
+	return builders.Fio().Mutate(func(p *v1alpha1.FioProfile) {
+		rate := resource.MustParse("10M")
+		p.RateLimit = &v1alpha1.FioRateLimit{BytesPerSecond: &rate}
+	})
+}
+
+// TestRefusals have one problem each: nothing is told twice, and no mistake is blamed for another.
+func TestRefusals(t *testing.T) {
+	for name, test := range refusals {
+		t.Run(name, func(t *testing.T) {
+			_, problems := plan.Make(test.benchmark.Run())
+			if len(problems) != 1 {
+				t.Fatalf("%d problems: %v", len(problems), problems)
+			}
+			if got := problems[0]; got.Field != test.field || !strings.Contains(got.Error(), test.remedy) {
+				t.Errorf("want %s and %q, got: %v", test.field, test.remedy, got)
+			}
+		})
+	}
+}
+
+// TestUnbuiltPhases are refused by name.
+func TestUnbuiltPhases(t *testing.T) {
+	for kind, phase := range map[string]v1alpha1.Phase{
+		"ramp":       {Ramp: &v1alpha1.RampPhase{}},
+		"sweep":      {Sweep: &v1alpha1.SweepPhase{}},
+		"burstDrain": {BurstDrain: &v1alpha1.BurstDrainPhase{}},
+		"cooldown":   {Cooldown: &v1alpha1.CooldownPhase{}},
+		"search":     {Search: &v1alpha1.SearchPhase{}},
+		"verify":     {Verify: &v1alpha1.VerifyPhase{}},
+		"fault":      {Fault: &v1alpha1.FaultPhase{}},
+		"provision":  {Provision: &v1alpha1.ProvisionPhase{}},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			phase.Name = "p"
+			_, problems := plan.Make(builders.Benchmark("b").Target("a").Workload(nil).Phase(phase).Run())
+			if len(problems) != 1 || problems[0].Field != "spec.run.phases[0]."+kind || problems[0].Type != field.ErrorTypeForbidden ||
+				!strings.Contains(problems[0].Detail, "not built yet in this version: use prepare and steady") {
+				t.Errorf("problems: %v", problems)
+			}
+		})
+	}
+}
+
+// TestAllAtOnce tells independent mistakes together, and a shared one once.
+func TestAllAtOnce(t *testing.T) {
+	_, problems := plan.Make(builders.Benchmark("b").Target("a").Target("a2").Workload(builders.Fio().Jobs(0).BlockSize("1000")).
+		Prepare("layout").Steady("write", "1").Steady("read", "1m").With(builders.Fio().Reads()).Run())
+	var fields []string
+	for _, problem := range problems {
+		fields = append(fields, problem.Field)
+	}
+	want := "spec.run.workload.fio.blockSize spec.run.workload.fio.jobs spec.run.phases[1].steady.duration"
+	if got := strings.Join(fields, " "); got != want {
+		t.Errorf("got  %s\nwant %s\n%v", got, want, problems)
+	}
+}
+
+func TestResolve(t *testing.T) {
+	benchmark := builders.Benchmark("b").Target("a").Workload(nil).
+		Prepare("layout").WithProfile("WorkloadProfile", "p").
+		Steady("one", "1m").WithProfile("ClusterWorkloadProfile", "p").
+		Steady("two", "1m").WithProfile("", "p").
+		Steady("three", "1m").With(builders.Fio().Jobs(3)).For("a", builders.Fio()).
+		Mutate(func(r *v1alpha1.RunSpec) {
+			r.Phases[3].TargetWorkloads[0].Workload = v1alpha1.Workload{ProfileRef: &v1alpha1.ProfileRef{Kind: "ClusterWorkloadProfile", Name: "p"}}
+		})
+	run := benchmark.Run()
+	profiles := map[string]v1alpha1.Engine{
+		"WorkloadProfile p":        builders.Fio().Jobs(1).Engine(),
+		"ClusterWorkloadProfile p": builders.Fio().Jobs(2).Engine(),
+	}
+	find := func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
+		engine, found := profiles[ref.Kind+" "+ref.Name]
+		return engine, found
+	}
+	resolved, problems := plan.Resolve(run, find)
+	if len(problems) > 0 {
+		t.Fatal(problems.ToAggregate())
+	}
+	for i, want := range []int32{1, 2, 1, 3} {
+		if workload := resolved.Phases[i].Workload; workload.ProfileRef != nil || *workload.Fio.Jobs != want {
+			t.Errorf("phase %d: %v", i, workload)
+		}
+	}
+	if own := resolved.Phases[3].TargetWorkloads[0].Workload; own.ProfileRef != nil || *own.Fio.Jobs != 2 {
+		t.Errorf("target workload: %v", own)
+	}
+	if run.Phases[0].Workload.ProfileRef == nil {
+		t.Error("the run that was given was changed")
+	}
+	*resolved.Phases[0].Workload.Fio.Jobs = 99
+	if *profiles["WorkloadProfile p"].Fio.Jobs != 1 {
+		t.Error("the profile is shared with the run: a change of one changes the other")
+	}
+
+	delete(profiles, "ClusterWorkloadProfile p")
+	_, problems = plan.Resolve(run, find)
+	if len(problems) != 2 || problems[0].Field != "spec.run.phases[1].workload.profileRef" ||
+		problems[1].Field != "spec.run.phases[3].targetWorkloads[0].workload.profileRef" ||
+		!strings.Contains(problems[0].Error(), "ClusterWorkloadProfile p") || !strings.Contains(problems[0].Error(), "add the profile") {
+		t.Errorf("missing profiles: %v", problems)
+	}
+}
