@@ -34,6 +34,5 @@
 // So the bytes of a late dump belong to an earlier instant than its timestamp: first I/O +
 // runtime. When ramp_time ends each job sets its totals to zero, but not those of its sync
 // latency; during the ramp no latency is recorded at all. A dump that is asked for before and
-// written after a job's reset leaves that job's runtime too small for the rest of the run,
-// even negative: runtime is never used without a check.
+// written after a job's reset has the bytes and runtime of neither part.
 package fio

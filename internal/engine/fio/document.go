@@ -49,8 +49,7 @@ type JobOperation struct {
 	// Counter holds io_bytes and total_ios. fio counts total_ios when it issues an operation
 	// and bytes when it completes, so the two can be a queue apart.
 	measure.Counter
-	// RuntimeMilliseconds is the longest of the group's jobs. It can be negative: a flaw of
-	// fio, see the package's documentation.
+	// RuntimeMilliseconds is the longest of the group's jobs.
 	RuntimeMilliseconds int64
 	ShortOperations     uint64
 	DroppedOperations   uint64

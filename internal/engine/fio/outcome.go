@@ -103,6 +103,4 @@ const (
 	WarnNoBins WarningKind = "NoBins"
 	// WarnShortOperations: the storage did less of an operation than it was asked for.
 	WarnShortOperations WarningKind = "ShortOperations"
-	// WarnRuntimeWrong: fio's own runtime is wrong (see the package's documentation).
-	WarnRuntimeWrong WarningKind = "RuntimeWrong"
 )

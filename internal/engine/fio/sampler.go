@@ -63,17 +63,7 @@ type epoch struct {
 	// origin is when its first job began: the least timestamp - runtime of any dump, since a
 	// late dump gives a later instant, never an earlier one.
 	origin int64
-	// since, when set, is used in place of origin for the start, because fio's runtime is
-	// known to be wrong.
-	since int64
-	warm  bool
-}
-
-func (e *epoch) start() int64 {
-	if e.since != 0 {
-		return e.since
-	}
-	return e.origin
+	warm   bool
 }
 
 // point is a dump. Times are milliseconds of the wall clock of fio's machine.
@@ -155,7 +145,7 @@ func (s *Sampler) FirstIO() (nanoseconds int64, ok bool) {
 		return 0, false
 	}
 	// No dump fell into the ramp.
-	return s.clock(s.live.start() - s.options.WarmUp.Milliseconds()), true
+	return s.clock(s.live.origin - s.options.WarmUp.Milliseconds()), true
 }
 
 // MeasuredSince estimates when the measured part began: the first I/O, or the end of the
@@ -164,7 +154,7 @@ func (s *Sampler) MeasuredSince() (nanoseconds int64, ok bool) {
 	if s.live == nil || s.live.warm {
 		return 0, false
 	}
-	return s.clock(s.live.start()), true
+	return s.clock(s.live.origin), true
 }
 
 func (s *Sampler) clock(milliseconds int64) int64 { return s.options.ToClock(milliseconds * 1e6) }
@@ -178,11 +168,11 @@ func (s *Sampler) release(last bool) []Delta {
 	}
 	start := s.end
 	if s.base == nil {
-		start = max(held.epoch.start(), s.end)
+		start = max(held.epoch.origin, s.end)
 	}
 	end := held.counted(s.base, s.options.Jobs)
 	if s.live != held.epoch {
-		end = min(end, s.live.start())
+		end = min(end, s.live.origin)
 	}
 	s.held = nil
 	if end <= start {

@@ -58,7 +58,7 @@ func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 	fell := last != nil && next.fellBelow(last)
 	if s.options.WarmUp > 0 && (s.live == nil || s.live.warm) {
 		if fell || snapshot.measured() {
-			return s.placeAfterRamp(next, snapshot)
+			return s.placeAfterRamp(next)
 		}
 		if s.live == nil {
 			s.live = &epoch{origin: next.written - next.runtime, warm: true}
@@ -78,7 +78,7 @@ func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 
 // placeAfterRamp handles the dumps from the first on that shows something of the measured
 // part, until one shows nothing else.
-func (s *Sampler) placeAfterRamp(next *point, snapshot *Snapshot) placing {
+func (s *Sampler) placeAfterRamp(next *point) placing {
 	if next.runtime <= 0 {
 		// Asked for in the ramp and written after it, with totals of neither.
 		return placeUnusable
@@ -90,11 +90,6 @@ func (s *Sampler) placeAfterRamp(next *point, snapshot *Snapshot) placing {
 		if measured.origin < earliest-min(lateMilliseconds, ramp/4) {
 			// The longest runtime is that of a job which is still in its ramp.
 			return placeUnusable
-		}
-		mean := snapshot.JobRuntimeMilliseconds / uint64(s.options.Jobs) // #nosec G115 -- at least 1
-		if mean > uint64(next.runtime)+lateMilliseconds {
-			// A dump that was asked for in the ramp took its time away from the runtime.
-			measured.since = min(earliest, next.written)
 		}
 	}
 	s.live, next.epoch = measured, measured

@@ -14,9 +14,9 @@ var (
 	errTooLarge = errors.New("larger than 64 MiB")
 )
 
-// scanner follows the structure of one JSON object byte by byte, so that a "{" in the noise
-// is given up at the first byte that no JSON object could have there, and does not swallow
-// the document after it. It is more lenient than parse in numbers and strings only.
+// scanner follows the structure of one JSON object byte by byte, so that the end of a document
+// is known when it is there, and a damaged one is given up at the first byte that no JSON
+// object could have there. It is more lenient than parse in numbers and strings only.
 type scanner struct {
 	expect expectation
 	// open holds '{' or '[' for each level.

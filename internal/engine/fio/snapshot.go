@@ -29,7 +29,7 @@ type Snapshot struct {
 type OperationTotal struct {
 	// Counter holds the bytes that completed and the operations that fio issued.
 	measure.Counter
-	// RuntimeMilliseconds is the longest of any job; 0 for Sync. See JobOperation.
+	// RuntimeMilliseconds is the longest of any job; 0 for Sync.
 	RuntimeMilliseconds int64
 	ShortOperations     uint64
 	DroppedOperations   uint64

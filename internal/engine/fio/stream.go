@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// maxDamages bounds how many unreadable parts are told apart.
+// maxDamages bounds how many unreadable documents are told apart.
 const maxDamages = 16
 
-// Damage is a part of the output that began like a document and is none.
+// Damage is a document that can not be read.
 type Damage struct {
 	// Offset of its first byte in the output.
 	Offset int64
@@ -23,8 +23,8 @@ type Output struct {
 	// Documents is the number of documents, Last the last of them, nil when there was none.
 	Documents int
 	Last      *Document
-	// Damaged are the first parts that began like a document and are none; DamagedAfterLast
-	// tells that one of all of them came after Last, so that Last may not be the final one.
+	// Damaged are the first documents that can not be read; DamagedAfterLast tells that one
+	// of all of them came after Last, so that Last is not the final one.
 	Damaged          []Damage
 	DamagedAfterLast bool
 	// Partial tells that the output ended inside of a document.
@@ -39,33 +39,31 @@ type Output struct {
 
 // Stream takes fio's standard output as it comes and gives each document as soon as its last
 // byte is there. It is an io.Writer that never fails. Memory is bounded by the largest
-// document, at most 64 MiB. The zero value is ready to use.
+// document, at most 64 MiB, and each byte is looked at once. The zero value is ready to use.
+//
+// A document of fio begins with "{" and the key "fio version", and nothing else does: within a
+// document these bytes can not occur, since quotes in strings are escaped. So wherever they
+// are, a document begins there, and what was read before it was cut off.
 type Stream struct {
 	output    Output
 	found     []*Document
 	noise     clippedText
 	afterLast clippedText
 
-	// candidate holds the bytes of what may become a document, from offset start on.
-	candidate []byte
-	start     int64
-	live      bool
-	scan      scanner
-	// again ends the part of the output that was read before: there only a "{" at the start
-	// of a line can begin a document, as fio writes it. That bounds the work.
-	again     int64
-	lineStart bool
-	begun     bool
+	// pending holds the bytes of a document that is not complete, with start as its offset, or
+	// those that may become the head of one.
+	pending []byte
+	start   int64
+	live    bool
+	scan    scanner
+	head    headMatcher
 }
 
 // Write takes the next bytes of the output.
 func (s *Stream) Write(p []byte) (int, error) {
-	if !s.begun {
-		s.begun, s.lineStart = true, true
+	for _, c := range p {
+		s.next(c)
 	}
-	at := s.output.Bytes
-	s.output.Bytes += int64(len(p))
-	s.feed(p, at)
 	return len(p), nil
 }
 
@@ -80,10 +78,10 @@ func (s *Stream) Documents() []*Document {
 func (s *Stream) Close() Output {
 	if s.live {
 		s.output.Partial = true
-		s.damaged(s.start, errors.New("the output ends inside of it"))
-		s.text(s.candidate)
-		s.drop()
+		s.damaged(errors.New("the output ends inside of it"))
 	}
+	s.live = false
+	s.flush(0)
 	output := s.output
 	output.Noise = s.noise.String()
 	output.NoiseAfterLast = s.afterLast.String()
@@ -99,72 +97,50 @@ func ReadOutput(r io.Reader) (Output, error) {
 	return stream.Close(), nil
 }
 
-// feed takes bytes that stand at an offset of the output. The bytes of a candidate that
-// failed are taken again before the rest. That nests no deeper than a document may.
-func (s *Stream) feed(p []byte, at int64) {
-	for len(p) > 0 {
-		if !s.live {
-			skipped := s.skip(p, at)
-			p, at = p[skipped:], at+int64(skipped)
-			continue
-		}
-		used, done, err := s.follow(p)
-		s.candidate = append(s.candidate, p[:used]...)
-		p, at = p[used:], at+int64(used)
-		switch {
-		case done:
-			s.complete()
-		case err != nil:
-			// All but its "{" is looked at again.
-			s.damaged(s.start, err)
-			failed, start := s.candidate, s.start
-			s.candidate = nil
-			s.drop()
-			s.text(failed[:1])
-			s.lineStart = false
-			s.again = max(s.again, start+int64(len(failed)))
-			s.feed(failed[1:], start+1)
-		case int64(len(s.candidate)) > maxDocumentBytes:
-			s.damaged(s.start, errTooLarge)
-			s.drop()
-			s.lineStart = false
-		}
+func (s *Stream) next(c byte) {
+	s.output.Bytes++
+	s.pending = append(s.pending, c)
+	switch matched := s.head.next(c); {
+	case matched > 0:
+		s.begin(matched)
+	case s.live:
+		s.follow(c)
+	case s.head.length != len(s.pending):
+		s.drop()
 	}
 }
 
-// skip takes noise up to the next "{" that may begin a document.
-func (s *Stream) skip(p []byte, at int64) int {
-	for i, c := range p {
-		if c == '{' && (s.lineStart || at+int64(i) >= s.again) {
-			s.text(p[:i])
-			s.live, s.start = true, at+int64(i)
-			return i
-		}
-		s.lineStart = c == '\n'
+// begin starts a document at its head, which was just completed.
+func (s *Stream) begin(head int) {
+	if s.live {
+		s.damaged(errors.New("another document begins inside of it"))
 	}
-	s.text(p)
-	return len(p)
+	s.flush(head)
+	s.live, s.start = true, s.output.Bytes-int64(head)
+	s.scan = scanner{open: s.scan.open[:0]}
+	for _, c := range s.pending {
+		_, _ = s.scan.next(c) // a head has no error
+	}
 }
 
-func (s *Stream) follow(p []byte) (used int, done bool, err error) {
-	for i, c := range p {
-		done, err = s.scan.next(c)
-		if err != nil {
-			// The byte that can not be there is not part of the candidate.
-			return i, false, err
-		}
-		if done {
-			return i + 1, true, nil
-		}
+func (s *Stream) follow(c byte) {
+	done, err := s.scan.next(c)
+	switch {
+	case done:
+		s.complete()
+	case err != nil:
+		s.damaged(err)
+		s.drop()
+	case len(s.pending) > maxDocumentBytes:
+		s.damaged(errTooLarge)
+		s.drop()
 	}
-	return len(p), false, nil
 }
 
 func (s *Stream) complete() {
-	document, err := Decode(s.candidate)
+	document, err := Decode(s.pending)
 	if err != nil {
-		s.damaged(s.start, err)
-		s.text(s.candidate)
+		s.damaged(err)
 		s.drop()
 		return
 	}
@@ -174,25 +150,65 @@ func (s *Stream) complete() {
 	s.output.DamagedAfterLast = false
 	s.afterLast = clippedText{}
 	s.found = append(s.found, document)
-	s.drop()
+	s.live = false
+	s.pending = s.pending[:0]
 }
 
+// drop gives what is pending to the noise, but for what may be the head of a document.
 func (s *Stream) drop() {
-	s.live, s.scan, s.lineStart = false, scanner{open: s.scan.open[:0]}, false
-	if cap(s.candidate) > 1<<20 {
-		s.candidate = nil
-	}
-	s.candidate = s.candidate[:0]
+	s.live = false
+	s.flush(s.head.length)
 }
 
-func (s *Stream) damaged(at int64, err error) {
+// flush gives all but the last bytes that are pending to the noise.
+func (s *Stream) flush(kept int) {
+	given := len(s.pending) - kept
+	s.noise.add(s.pending[:given])
+	s.afterLast.add(s.pending[:given])
+	rest := s.pending[given:]
+	if cap(s.pending) > 1<<20 {
+		s.pending = nil
+	}
+	s.pending = append(s.pending[:0], rest...)
+}
+
+func (s *Stream) damaged(err error) {
 	s.output.DamagedAfterLast = true
 	if len(s.output.Damaged) < maxDamages {
-		s.output.Damaged = append(s.output.Damaged, Damage{Offset: at, Err: err})
+		s.output.Damaged = append(s.output.Damaged, Damage{Offset: s.start, Err: err})
 	}
 }
 
-func (s *Stream) text(p []byte) {
-	s.noise.add(p)
-	s.afterLast.add(p)
+// headKey is the first key of every document of fio.
+const headKey = `"fio version"`
+
+// maxHeadSpace bounds the space between the "{" and the key; fio writes "\n  ".
+const maxHeadSpace = 64
+
+// headMatcher finds the beginning of documents.
+type headMatcher struct {
+	// length of what is matched so far: 0 for nothing, then "{", space and a part of the key.
+	length int
+	inKey  int
+}
+
+// next takes a byte and gives the length of the head that it completes, else 0.
+func (h *headMatcher) next(c byte) int {
+	space := c == ' ' || c == '\n' || c == '\t' || c == '\r'
+	switch {
+	case h.length > 0 && c == headKey[h.inKey]:
+		h.length++
+		if h.inKey++; h.inKey == len(headKey) {
+			matched := h.length
+			h.length, h.inKey = 0, 0
+			return matched
+		}
+	case h.length > 0 && h.inKey == 0 && space && h.length < maxHeadSpace:
+		h.length++
+	case c == '{':
+		h.length, h.inKey = 1, 0
+	default:
+		h.length, h.inKey = 0, 0
+	}
+	return 0
 }

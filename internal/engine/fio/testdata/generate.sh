@@ -24,6 +24,12 @@ record() {
             sleep "$after"
             case $signal in
             CHILD) kill -KILL $(pgrep -P $pid | tail -1) ;;
+            STUCK)
+                child=$(pgrep -P $pid | tail -1)
+                kill -STOP $child
+                sleep 3.5
+                kill -CONT $child
+                ;;
             ALL) kill -KILL $(pgrep -P $pid) $pid ;;
             *) kill -$signal $pid ;;
             esac
@@ -147,6 +153,27 @@ $timed" | record verify-null 0 - "$work/data"
 printf '[global]\n%s\n%s\nrw=read\nallow_file_create=0\nnumjobs=256\n[job]\n' "$common" "$small" |
     record all-256-fail 0 - "$work/data"
 
+job "$small
+rw=write
+numjobs=256" | record all-256-fail-errno 0 - "$work/readonly"
+
+# A job that is stopped is to fio a job inside a long I/O.
+limited="$small
+rw=write
+rate=10m
+time_based"
+job "$limited
+numjobs=4
+runtime=7" | record late-dump 2.5 STUCK "$work/data" --status-interval=1
+job "$limited
+numjobs=1
+runtime=4
+ramp_time=3" | record late-reset-one 1.7 STUCK "$work/data" --status-interval=1
+job "$limited
+numjobs=3
+runtime=4
+ramp_time=3" | record late-reset-three 1.7 STUCK "$work/data" --status-interval=1
+
 endless="ioengine=null
 size=64m
 bs=4k
@@ -163,6 +190,22 @@ job "$endless" | sed s/runtime=60/runtime=3/ | record child-killed 1.5 CHILD "$w
 job "$endless
 startdelay=30" | record sigint-before-io 1 INT "$work/data" --status-interval=1
 : | record no-job 0 - "$work/data"
+
+# fio's own client and server mode: two clients and their sum.
+(
+    cd "$work/data" || exit 1
+    fio --server=127.0.0.1,18765 > /dev/null 2>&1 &
+    one=$!
+    fio --server=127.0.0.1,18766 > /dev/null 2>&1 &
+    two=$!
+    sleep 1
+    printf '[global]\nioengine=null\nsize=64m\nrw=randrw\nrate_iops=100\ntime_based\nruntime=2\ngroup_reporting\nlat_percentiles=1\n[job]\n' > "$here/client-server.job"
+    fio --output-format=json+ --eta=never --client=127.0.0.1,18765 "$here/client-server.job" \
+        --client=127.0.0.1,18766 "$here/client-server.job" > "$here/client-server.stdout" 2> "$here/client-server.stderr"
+    echo $? > "$here/client-server.exit"
+    kill $one $two
+    wait
+) 2> /dev/null
 
 # A dump that was cut off while it was written.
 head -c 70000 "$here/mixed-four-jobs.stdout" > "$here/truncated.stdout"

@@ -1,0 +1,168 @@
+package fio
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	document, err := Decode(lastDocument(t, "sync-writes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if document.Version != "fio-3.33" || document.TimestampMilliseconds < 1_700_000_000_000 || document.ClientServer || document.Racy != nil {
+		t.Errorf("%+v", document)
+	}
+	if len(document.Jobs) != 1 || document.Jobs[0].Name != "job" || document.Jobs[0].Errno != 0 {
+		t.Fatalf("%+v", document.Jobs)
+	}
+	writes, syncs := &document.Jobs[0].Operations[measure.Write], &document.Jobs[0].Operations[measure.Sync]
+	if writes.Bytes != writes.Operations*65536 || writes.Total.Count != writes.Operations || writes.Completion.Count != writes.Operations {
+		t.Errorf("%+v", writes)
+	}
+	if writes.Total.Histogram.Count() != writes.Total.Count || writes.Total.MeanNanoseconds() == 0 {
+		t.Errorf("%+v", writes.Total)
+	}
+	if syncs.Operations == 0 || syncs.Bytes != 0 || syncs.Total.Histogram.Count() != syncs.Operations {
+		t.Errorf("%+v", syncs)
+	}
+}
+
+func TestDecodeClientServer(t *testing.T) {
+	t.Parallel()
+	document, err := Decode(lastDocument(t, "client-server"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !document.ClientServer || len(document.Jobs) != 2 || document.Jobs[0].Host != "127.0.0.1" {
+		t.Fatalf("%d jobs, %+v", len(document.Jobs), document)
+	}
+	snapshot, err := document.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 100 reads and 100 writes a second, for 2 s, from 2 clients: the entry "All clients" is
+	// not a third.
+	if got := snapshot.Operations[measure.Read].Operations; got < 390 || got > 410 {
+		t.Errorf("%d reads, want 400", got)
+	}
+	if _, err := NewSampler(SamplerOptions{}).Add(document); !errors.Is(err, ErrNoTimestamp) {
+		t.Errorf("sampled: %v", err)
+	}
+}
+
+func lastDocument(t *testing.T, name string) []byte {
+	t.Helper()
+	output := readRecording(t, name).stdout
+	at := bytes.LastIndex(output, []byte("{\n  \"fio version\""))
+	if at < 0 {
+		t.Fatalf("%s has no document", name)
+	}
+	return bytes.TrimSpace(output[at:])
+}
+
+// One change to a real document, each of which would be a wrong figure or none at all.
+func TestDecodeRefuses(t *testing.T) {
+	t.Parallel()
+	original := string(lastDocument(t, "write"))
+	for _, test := range []struct{ name, old, now, want string }{
+		{"no version", `"fio version"`, `"version"`, "no \"fio version\""},
+		{"old version", `"fio-3.33"`, `"fio-2.2.10"`, "fio 3 is needed"},
+		{"another tool", `"fio-3.33"`, `"ior"`, "not the JSON output of fio"},
+		{"no jobs", `"jobs" :`, `"works" :`, "no list of jobs"},
+		{"jobs twice", `"jobs" :`, `"jobs" : [], "jobs" :`, "given twice"},
+		{"jobs and clients", `"jobs" :`, `"client_stats" : [], "jobs" :`, "both jobs and client_stats"},
+		{"no error", `"error" :`, `"Error" :`, "error is missing"},
+		{"no write", `"write" : {`, `"wrote" : {`, "write: is missing"},
+		{"no bytes", `"io_bytes" : 4194304`, `"io_byte" : 4194304`, "io_bytes is missing"},
+		{"negative bytes", `"io_bytes" : 4194304`, `"io_bytes" : -4194304`, "is negative"},
+		{"fraction of bytes", `"io_bytes" : 4194304`, `"io_bytes" : 4194304.5`, "not an integer"},
+		{"bytes as text", `"io_bytes" : 4194304`, `"io_bytes" : "4194304"`, "is not a number"},
+		{"bytes as null", `"io_bytes" : 4194304`, `"io_bytes" : null`, "not an integer"},
+		{"bytes of 20 digits", `"io_bytes" : 4194304`, `"io_bytes" : 41943044194304419430`, "not an integer"},
+		{"bytes twice", `"io_bytes" : 4194304`, `"io_bytes" : 4194304, "io_bytes" : 4194304`, "given twice"},
+		{"one byte more", `"io_bytes" : 4194304`, `"io_bytes" : 4195328`, "io_kbytes is"},
+		{"fewer bytes in both", "\"io_bytes\" : 4194304,\n        \"io_kbytes\" : 4096", "\"io_bytes\" : 4193280,\n        \"io_kbytes\" : 4095", "bw_bytes is"},
+		{"operations", `"total_ios" : 64`, `"total_ios" : 65`, "iops is"},
+		{"count", `"N" : 64`, `"N" : 0`, "N is 0 but the bins count"},
+		{"minimum as NaN", `"min" : `, `"min" : nan, "old" : `, "not an integer"},
+		{"mean as NaN", `"mean" : `, `"mean" : -nan, "old" : `, "is not a number"},
+		{"infinite mean", `"mean" : `, `"mean" : inf, "old" : `, "is not a number"},
+		{"no job object", `"jobs" : [`, `"jobs" : [ 1,`, "not an object"},
+		{"empty jobs", `"jobs" : [`, `"jobs" : [], "old" : [`, "list of jobs is empty"},
+	} {
+		changed := strings.Replace(original, test.old, test.now, 1)
+		if changed == original {
+			t.Errorf("%s: nothing to change", test.name)
+			continue
+		}
+		if _, err := Decode([]byte(changed)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+// Histograms that are not what they say.
+func TestDecodeRefusesBins(t *testing.T) {
+	t.Parallel()
+	original := string(lastDocument(t, "write"))
+	bins := strings.Index(original, `"bins" : {`) + len(`"bins" : {`)
+	for _, test := range []struct{ name, inserted, want string }{
+		{"not on the grid", `"1001" : 1,`, "not on fio's latency grid"},
+		{"no number", `"x" : 1,`, "no number of nanoseconds"},
+		{"leading zero", `"00" : 1,`, "no number of nanoseconds"},
+		{"negative count", `"1" : -1,`, "is negative"},
+		{"count of 0", `"1" : 0,`, "is 0"},
+		{"twice", `"1" : 1, "1" : 1,`, "given twice"},
+	} {
+		if _, err := Decode([]byte(original[:bins] + test.inserted + original[bins:])); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", test.name, err, test.want)
+		}
+	}
+	document, err := Decode([]byte(original[:bins] + `"1" : 5,` + original[bins:]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if document.Racy == nil || !strings.Contains(document.Racy.Error(), "but the bins count") {
+		t.Errorf("five more in the bins than N: %v", document.Racy)
+	}
+}
+
+func TestDecodeChecksPercentiles(t *testing.T) {
+	t.Parallel()
+	original := string(lastDocument(t, "write"))
+	at := strings.Index(original, `"50.000000" : `) + len(`"50.000000" : `)
+	document, err := Decode([]byte(original[:at] + "17112760320" + original[at+strings.IndexAny(original[at:], ",\n"):]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if document.Racy == nil || !strings.Contains(document.Racy.Error(), "percentile 50.000000") {
+		t.Errorf("a changed percentile: %v", document.Racy)
+	}
+}
+
+func TestDecodeTakesRepeatedOptions(t *testing.T) {
+	t.Parallel()
+	// fio repeats an option that the job file gave twice.
+	document, err := Decode(lastDocument(t, "enospc"))
+	if err != nil || document.Jobs[0].Errno != 28 {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestDecodeOfHostileNesting(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000),
+		`{"a":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + "}",
+	} {
+		if _, err := Decode([]byte(text)); !errors.Is(err, errTooDeep) {
+			t.Errorf("%v", err)
+		}
+	}
+}

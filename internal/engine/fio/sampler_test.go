@@ -1,0 +1,225 @@
+package fio
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// recorded feeds a recorded run to a sampler, as if it had just been read.
+func recorded(t *testing.T, name string, options SamplerOptions) (*liveFio, []Delta) {
+	t.Helper()
+	live := &liveFio{stream: &Stream{}}
+	_, _ = live.stream.Write(readRecording(t, name).stdout)
+	live.documents = live.stream.Documents()
+	deltas := sampled(t, live, options)
+	checkSamples(t, live, deltas)
+	return live, deltas
+}
+
+// Four jobs of 10 MiB/s, one stopped for 3.5 s: the bytes of the dump that waited belong to
+// when it was asked for. By its timestamp it would be 7 MB/s, and the next 5,000.
+func TestSamplesOfARecordedLateDump(t *testing.T) {
+	t.Parallel()
+	_, deltas := recorded(t, "late-dump", SamplerOptions{Jobs: 4})
+	late := 0
+	for i := range deltas {
+		sample := &deltas[i].Sample
+		if deltas[i].LateMilliseconds > 1000 {
+			late++
+		}
+		if rate := rateOf(sample); seconds(sample) > 0.3 && (rate < 2.9*ratePerJob || rate > 4.5*ratePerJob) {
+			t.Errorf("sample %d: %.1f MB/s", i, rate/1e6)
+		}
+		byOperations := float64(sample.Counters[measure.Write].Operations) * 65536 / seconds(sample)
+		if seconds(sample) > 0.3 && (byOperations < 2.8*ratePerJob || byOperations > 4.8*ratePerJob) {
+			t.Errorf("sample %d: %.1f MB/s by operations", i, byOperations/1e6)
+		}
+	}
+	if late != 1 {
+		t.Errorf("%d late dumps, want 1", late)
+	}
+}
+
+func TestSamplesOfRecordedRamps(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name      string
+		warmUp    time.Duration
+		jobs      int
+		warm      int
+		operation measure.Operation
+		truth     float64
+	}{
+		{"ramp", 2 * time.Second, 2, 1, measure.Read, 2 * ratePerJob},
+		{"ramp-queue", 2 * time.Second, 1, 1, measure.Write, 500 * 4096},
+		{"late-reset-one", 3 * time.Second, 1, 1, measure.Write, 0},
+		{"late-reset-three", 3 * time.Second, 3, 1, measure.Write, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, deltas := recorded(t, test.name, SamplerOptions{Jobs: test.jobs, WarmUp: test.warmUp})
+			warm := 0
+			for i := range deltas {
+				sample := &deltas[i].Sample
+				if sample.WarmUp {
+					warm++
+				}
+				rate := float64(sample.Counters[test.operation].Bytes) / seconds(sample)
+				if test.truth > 0 && seconds(sample) > 0.3 && math.Abs(rate-test.truth) > test.truth*0.05+4*65536 {
+					t.Errorf("sample %d: %.2f MB/s, want %.2f", i, rate/1e6, test.truth/1e6)
+				}
+			}
+			if warm < test.warm {
+				t.Errorf("%d warm-up samples, want %d", warm, test.warm)
+			}
+			// A sampler that is not told of the ramp must not take the reset for anything else.
+			sampler := NewSampler(SamplerOptions{Jobs: test.jobs})
+			var stream Stream
+			_, _ = stream.Write(readRecording(t, test.name).stdout)
+			resets := 0
+			for _, document := range stream.Documents() {
+				if _, err := sampler.Add(document); errors.Is(err, measure.ErrCounterReset) {
+					resets++
+				} else if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if resets != 1 {
+				t.Errorf("%d resets were noticed, want 1", resets)
+			}
+		})
+	}
+}
+
+// dump makes a document of one job that writes blocks of 1,000 bytes.
+func dump(version string, written, runtime int64, bytes, operations uint64) *Document {
+	document := &Document{Version: version, TimestampMilliseconds: written, Jobs: make([]Job, 1)}
+	job := &document.Jobs[0]
+	job.JobRuntimeMilliseconds = uint64(runtime)
+	job.Operations[measure.Write] = JobOperation{
+		Counter: measure.Counter{Bytes: bytes, Operations: operations}, RuntimeMilliseconds: runtime,
+	}
+	job.Operations[measure.Write].Total.AddNanoseconds(1000, operations)
+	return document
+}
+
+func TestSampleEndsWhenBytesWereCounted(t *testing.T) {
+	t.Parallel()
+	for version, wantEnd := range map[string]int64{"fio-3.33": 12_000, "fio-3.41-12-gabc": 12_000, "fio-3.42": 15_000, "fio-4.0": 15_000} {
+		sampler := NewSampler(SamplerOptions{})
+		var deltas []Delta
+		for _, document := range []*Document{
+			dump(version, 11_000, 1000, 1_000_000, 1000),
+			dump(version, 15_000, 2000, 2_000_000, 5000), // 3 s late
+			dump(version, 16_000, 6000, 6_000_000, 6000),
+		} {
+			some, err := sampler.Add(document)
+			if err != nil {
+				t.Fatal(err)
+			}
+			deltas = append(deltas, some...)
+		}
+		deltas = append(deltas, sampler.Close()...)
+		if len(deltas) != 3 || deltas[1].Sample.EndNanoseconds != wantEnd*1e6 {
+			t.Errorf("%s: %+v, want an end at %d ms", version, deltas, wantEnd)
+		}
+		if first, ok := sampler.FirstIO(); !ok || first != 10_000e6 {
+			t.Errorf("%s: first I/O at %d", version, first)
+		}
+	}
+}
+
+func TestSamplerSharesOperationsOutByTime(t *testing.T) {
+	t.Parallel()
+	sampler := NewSampler(SamplerOptions{ToClock: func(wall int64) int64 { return wall - 1e9 }})
+	var samples []measure.Sample
+	for _, document := range []*Document{
+		dump("fio-3.33", 11_000, 1000, 1_000_000, 1000),
+		dump("fio-3.33", 15_000, 2000, 2_000_000, 5000),
+		dump("fio-3.33", 16_000, 6000, 6_000_000, 6000),
+	} {
+		some, _ := sampler.Add(document)
+		for _, delta := range some {
+			samples = append(samples, delta.Sample)
+		}
+	}
+	for _, delta := range sampler.Close() {
+		samples = append(samples, delta.Sample)
+	}
+	for i, want := range []struct{ start, end, operations int64 }{{9000, 10_000, 1000}, {10_000, 11_000, 1000}, {11_000, 15_000, 4000}} {
+		got := samples[i]
+		if got.StartNanoseconds != want.start*1e6 || got.EndNanoseconds != want.end*1e6 ||
+			got.Counters[measure.Write].Operations != uint64(want.operations) || got.Counters[measure.Write].Bytes != uint64(want.operations)*1000 {
+			t.Errorf("sample %d: %+v, want %+v", i, got, want)
+		}
+	}
+}
+
+// A total that went down without a ramp is told, and sampling goes on.
+func TestSamplerTellsAReset(t *testing.T) {
+	t.Parallel()
+	sampler := NewSampler(SamplerOptions{})
+	var deltas []Delta
+	resets := 0
+	for _, document := range []*Document{
+		dump("fio-3.33", 1000, 1000, 10_000, 10), dump("fio-3.33", 2000, 2000, 20_000, 20),
+		dump("fio-3.33", 3000, 500, 5000, 5), dump("fio-3.33", 4000, 1500, 15_000, 15),
+	} {
+		some, err := sampler.Add(document)
+		deltas = append(deltas, some...)
+		if err != nil {
+			if !errors.Is(err, measure.ErrCounterReset) {
+				t.Fatal(err)
+			}
+			resets++
+		}
+	}
+	deltas = append(deltas, sampler.Close()...)
+	var bytes uint64
+	for _, delta := range deltas {
+		bytes += delta.Sample.Counters[measure.Write].Bytes
+	}
+	if resets != 1 || len(deltas) != 3 || bytes != 30_000 {
+		t.Errorf("%d resets, %d samples, %d bytes: %+v", resets, len(deltas), bytes, deltas)
+	}
+	if _, err := sampler.Add(dump("fio-3.33", 100, 100, 1, 1)); err == nil {
+		t.Error("a clock that went back was not told")
+	}
+}
+
+// A job is still in its ramp while another is not: such a dump is of neither part.
+func TestSamplerSkipsDumpsOfTwoParts(t *testing.T) {
+	t.Parallel()
+	ramp := func(written, runtime int64, bytes uint64) *Document {
+		document := dump("fio-3.33", written, runtime, bytes, bytes/1000)
+		document.Jobs[0].Operations[measure.Write].Total = measure.Latency{}
+		return document
+	}
+	sampler := NewSampler(SamplerOptions{WarmUp: 2 * time.Second, Jobs: 2})
+	var deltas []Delta
+	for _, document := range []*Document{
+		ramp(1000, 1000, 100_000),
+		dump("fio-3.33", 2100, 2100, 110_000, 110), // one job in its ramp since 0, one reset at 2,000
+		dump("fio-3.33", 3000, 1000, 100_000, 100),
+		dump("fio-3.33", 4000, 2000, 200_000, 200),
+	} {
+		some, err := sampler.Add(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deltas = append(deltas, some...)
+	}
+	deltas = append(deltas, sampler.Close()...)
+	if len(deltas) != 3 || !deltas[0].Sample.WarmUp || deltas[1].Sample.WarmUp ||
+		deltas[1].Sample.StartNanoseconds != 2000e6 || deltas[1].Sample.EndNanoseconds != 3000e6 ||
+		deltas[1].Sample.Counters[measure.Write].Bytes != 100_000 {
+		t.Errorf("%+v", deltas)
+	}
+	if since, ok := sampler.MeasuredSince(); !ok || since != 2000e6 {
+		t.Errorf("measured since %d", since)
+	}
+}
