@@ -59,7 +59,7 @@ func residentBytes(file *os.File) (uint64, error) {
 			return 0, fmt.Errorf("mmap: %w", err)
 		}
 		vector := make([]byte, (length+page-1)/page)
-		_, _, errno := unix.Syscall(unix.SYS_MINCORE,
+		_, _, errno := unix.Syscall(unix.SYS_MINCORE, //nolint:gosec // there is no wrapper; both slices live across the call
 			uintptr(unsafe.Pointer(&mapped[0])), uintptr(length), uintptr(unsafe.Pointer(&vector[0])))
 		if err := unix.Munmap(mapped); err != nil {
 			return 0, fmt.Errorf("munmap: %w", err)
@@ -71,5 +71,5 @@ func residentBytes(file *os.File) (uint64, error) {
 			pages += int64(flags & 1)
 		}
 	}
-	return uint64(min(pages*page, info.Size())), nil
+	return uint64(max(0, min(pages*page, info.Size()))), nil
 }

@@ -117,41 +117,52 @@ func TestCreateRefusesForeign(t *testing.T) {
 		want    error
 	}{
 		"no ownership file": {func(t *testing.T, path string) {
+			t.Helper()
 			mustWrite(t, filepath.Join(path, base, "x"), "")
 		}, ErrForeign},
 		"other benchmark": {func(t *testing.T, path string) {
+			t.Helper()
 			mustWrite(t, filepath.Join(path, base, "owner.json"), `{"schemaVersion":1,"benchmarkUID":"other"}`)
 		}, ErrForeign},
 		"newer schema": {func(t *testing.T, path string) {
+			t.Helper()
 			mustWrite(t, filepath.Join(path, base, "owner.json"), `{"schemaVersion":2,"benchmarkUID":"`+testUID+`"}`)
 		}, ErrForeign},
 		"no JSON": {func(t *testing.T, path string) {
+			t.Helper()
 			mustWrite(t, filepath.Join(path, base, "owner.json"), `{"schemaVersion":1,`)
 		}, ErrForeign},
 		"ownership file is a link": {func(t *testing.T, path string) {
+			t.Helper()
 			mustWrite(t, filepath.Join(path, "owner.json"), `{"schemaVersion":1,"benchmarkUID":"`+testUID+`"}`)
 			must(t, os.MkdirAll(filepath.Join(path, base), 0o755))
 			must(t, os.Symlink("../../owner.json", filepath.Join(path, base, "owner.json")))
 		}, ErrForeign},
 		"ownership file is a pipe": {func(t *testing.T, path string) {
+			t.Helper()
 			must(t, os.MkdirAll(filepath.Join(path, base), 0o755))
 			must(t, unix.Mkfifo(filepath.Join(path, base, "owner.json"), 0o644))
 		}, ErrForeign},
 		"base is a link inside": {func(t *testing.T, path string) {
+			t.Helper()
 			must(t, os.MkdirAll(filepath.Join(path, "elsewhere"), 0o755))
 			must(t, os.Symlink("elsewhere", filepath.Join(path, ".storagebench")))
 		}, ErrSymlink},
 		"base is a link outside": {func(t *testing.T, path string) {
+			t.Helper()
 			must(t, os.Symlink(t.TempDir(), filepath.Join(path, ".storagebench")))
 		}, ErrSymlink},
 		"base is a file": {func(t *testing.T, path string) {
+			t.Helper()
 			mustWrite(t, filepath.Join(path, ".storagebench"), "")
 		}, ErrNotDirectory},
 		"client is a link": {func(t *testing.T, path string) {
+			t.Helper()
 			mustCreate(t, path, 1)
 			must(t, os.Symlink("client-1", filepath.Join(path, client(0).Path())))
 		}, ErrSymlink},
 		"hash is foreign": {func(t *testing.T, path string) {
+			t.Helper()
 			mustCreate(t, path, 1)
 			must(t, os.Remove(filepath.Join(path, base, testHash, "owner.json")))
 		}, ErrForeign},
@@ -241,7 +252,7 @@ func TestConcurrentClients(t *testing.T) {
 }
 
 func TestSpace(t *testing.T) {
-	withMounts(t, func(t *testing.T) {
+	withMounts(t, func() {
 		path := filepath.Join(t.TempDir(), "small")
 		mountTmpfs(t, path, 0, "size=1m")
 		d := mustCreate(t, path, 0)

@@ -64,7 +64,7 @@ func TestProveMountPermission(t *testing.T) {
 		t.Skip("permission bits do not stop root")
 	}
 	directory := t.TempDir()
-	if err := os.Chmod(directory, 0o500); err != nil { //nolint:gosec // unwritable is the point
+	if err := os.Chmod(directory, 0o500); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ProveMount(directory, Expectation{}); !errors.Is(err, ErrPermission) {
@@ -73,7 +73,7 @@ func TestProveMountPermission(t *testing.T) {
 }
 
 func TestProveMountDescribes(t *testing.T) {
-	withMounts(t, func(t *testing.T) {
+	withMounts(t, func() {
 		outer := filepath.Join(t.TempDir(), "volume with space")
 		mountTmpfs(t, outer, unix.MS_NOATIME, "size=8m")
 		mount, err := ProveMount(outer, Expectation{MustBeMountPoint: true, NotRootFilesystem: true})
@@ -112,7 +112,7 @@ func TestProveMountDescribes(t *testing.T) {
 }
 
 func TestProveMountReadOnly(t *testing.T) {
-	withMounts(t, func(t *testing.T) {
+	withMounts(t, func() {
 		readOnly := filepath.Join(t.TempDir(), "ro")
 		mountTmpfs(t, readOnly, unix.MS_RDONLY, "")
 		_, err := ProveMount(readOnly, Expectation{})

@@ -14,13 +14,13 @@ const inNamespace = "STORAGEBENCH_TEST_IN_NAMESPACE"
 
 // withMounts runs a test again in a mount namespace of its own, where it may mount what it likes:
 // as root directly, as another user by a user namespace.
-func withMounts(t *testing.T, body func(t *testing.T)) {
+func withMounts(t *testing.T, body func()) {
 	t.Helper()
 	if os.Getenv(inNamespace) != "" {
 		if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 			t.Fatalf("make the mounts private: %v", err)
 		}
-		body(t)
+		body()
 		return
 	}
 	command := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")

@@ -30,7 +30,7 @@ func TestRemoveFollowsNoLink(t *testing.T) {
 	mustWrite(t, filepath.Join(inside, "deep/er/still/file"), "x")
 	must(t, os.Symlink(outside, filepath.Join(inside, "deep/er/link")))
 	mustWrite(t, filepath.Join(inside, "locked/file"), "x")
-	must(t, os.Chmod(filepath.Join(inside, "locked"), 0o500)) //nolint:gosec // a program's own read-only folder
+	must(t, os.Chmod(filepath.Join(inside, "locked"), 0o500))
 	mustWrite(t, filepath.Join(inside, "new\nline \"and\" more"), "x")
 
 	must(t, d.Remove(t.Context()))
@@ -72,11 +72,10 @@ func TestRemoveRefusesExchangedDirectories(t *testing.T) {
 				// The impostor has everything below that the real one has, ownership files too.
 				swapped := filepath.Join(path, level)
 				must(t, os.CopyFS(outside, os.DirFS(swapped)))
-				victim := filepath.Join(outside, "victim")
 				rest, err := filepath.Rel(level, client(0).Path())
 				must(t, err)
 				mustWrite(t, filepath.Join(outside, rest, "victim"), "x")
-				victim = filepath.Join(outside, rest, "victim")
+				victim := filepath.Join(outside, rest, "victim")
 				must(t, os.Rename(swapped, swapped+".real"))
 				if kind == "link" {
 					must(t, os.Symlink(outside, swapped))
@@ -97,7 +96,7 @@ func TestRemoveRefusesExchangedDirectories(t *testing.T) {
 }
 
 func TestRemoveCrossesNoMount(t *testing.T) {
-	withMounts(t, func(t *testing.T) {
+	withMounts(t, func() {
 		path := t.TempDir()
 		d := mustCreate(t, path, 0)
 		mustWrite(t, filepath.Join(d.Path(), "ours"), "x")

@@ -105,7 +105,7 @@ func dataBytes(file *os.File, size int64) (uint64, error) {
 		if end <= start || start < at {
 			return 0, fmt.Errorf("the file system answers that data at %d ends at %d", start, end)
 		}
-		sum += uint64(min(end, size) - min(start, size))
+		sum += uint64(max(0, min(end, size)-min(start, size)))
 		at = end
 	}
 	return sum, nil

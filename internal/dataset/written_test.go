@@ -39,25 +39,36 @@ func testWritten(t *testing.T, path string) {
 	}{
 		"empty": {func(*testing.T, *os.File) {}, 0, 0},
 		"full": {func(t *testing.T, file *os.File) {
+			t.Helper()
 			for i := range 4 {
 				mustWriteAt(t, file, block, int64(i)*mib)
 			}
 		}, 4 * mib, 4 * mib},
-		"odd size": {func(t *testing.T, file *os.File) { mustWriteAt(t, file, block[:12345], 0) }, 12345, 12345},
-		"sparse":   {func(t *testing.T, file *os.File) { must(t, file.Truncate(64*mib)) }, 64 * mib, 0},
+		"odd size": {func(t *testing.T, file *os.File) {
+			t.Helper()
+			mustWriteAt(t, file, block[:12345], 0)
+		}, 12345, 12345},
+		"sparse": {func(t *testing.T, file *os.File) {
+			t.Helper()
+			must(t, file.Truncate(64*mib))
+		}, 64 * mib, 0},
 		"partly written": {func(t *testing.T, file *os.File) {
+			t.Helper()
 			must(t, file.Truncate(16*mib))
 			mustWriteAt(t, file, block, 2*mib)
 			mustWriteAt(t, file, block, 9*mib)
 		}, 16 * mib, 2 * mib},
 		"fallocated": {func(t *testing.T, file *os.File) {
+			t.Helper()
 			must(t, unix.Fallocate(int(file.Fd()), 0, 0, 8*mib))
 		}, 8 * mib, 0},
 		"fallocated, partly written": {func(t *testing.T, file *os.File) {
+			t.Helper()
 			must(t, unix.Fallocate(int(file.Fd()), 0, 0, 8*mib))
 			mustWriteAt(t, file, block, 3*mib)
 		}, 8 * mib, mib},
 		"fallocated beyond the end": {func(t *testing.T, file *os.File) {
+			t.Helper()
 			must(t, unix.Fallocate(int(file.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 8*mib))
 			mustWriteAt(t, file, block, 0)
 		}, mib, mib},

@@ -60,41 +60,23 @@ func clientOf(t *testing.T, authority *Authority, target string, index int) Bund
 	return bundle(t, made, err)
 }
 
-// handshake connects the two over TCP and passes one byte each way, since in TLS 1.3 a client
-// learns of its refusal only when it reads.
-func handshake(t *testing.T, server, client *tls.Config) (atServer, atClient error, peer Peer) {
+// meeting is how a handshake went at both ends, and whom the server met.
+type meeting struct {
+	atServer, atClient error
+	peer               Peer
+}
+
+// meet connects the two over TCP and passes one byte, since in TLS 1.3 a client learns of its
+// refusal only when it reads.
+func meet(t *testing.T, server, client *tls.Config) meeting {
 	t.Helper()
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", server)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }()
-	type outcome struct {
-		peer Peer
-		err  error
-	}
-	served := make(chan outcome, 1)
-	go func() {
-		connection, err := listener.Accept()
-		if err != nil {
-			served <- outcome{err: err}
-			return
-		}
-		defer func() { _ = connection.Close() }()
-		secure, ok := connection.(*tls.Conn)
-		if !ok {
-			served <- outcome{err: fmt.Errorf("%T is no TLS connection", connection)}
-			return
-		}
-		var result outcome
-		if result.err = secure.Handshake(); result.err == nil {
-			result.peer, result.err = PeerRole(secure.ConnectionState())
-		}
-		if result.err == nil {
-			_, result.err = secure.Write([]byte("!"))
-		}
-		served <- result
-	}()
+	served := make(chan meeting, 1)
+	go func() { served <- serve(listener) }()
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
 	connection, err := tls.DialWithDialer(dialer, "tcp", listener.Addr().String(), client)
 	if err == nil {
@@ -102,8 +84,29 @@ func handshake(t *testing.T, server, client *tls.Config) (atServer, atClient err
 		_, err = io.ReadFull(connection, make([]byte, 1))
 		_ = connection.Close()
 	}
-	result := <-served
-	return result.err, err, result.peer
+	met := <-served
+	met.atClient = err
+	return met
+}
+
+func serve(listener net.Listener) meeting {
+	connection, err := listener.Accept()
+	if err != nil {
+		return meeting{atServer: err}
+	}
+	defer func() { _ = connection.Close() }()
+	secure, ok := connection.(*tls.Conn)
+	if !ok {
+		return meeting{atServer: fmt.Errorf("%T is no TLS connection", connection)}
+	}
+	if err := secure.Handshake(); err != nil {
+		return meeting{atServer: err}
+	}
+	peer, err := PeerRole(secure.ConnectionState())
+	if err == nil {
+		_, err = secure.Write([]byte("!"))
+	}
+	return meeting{atServer: err, peer: peer}
 }
 
 func TestHandshake(t *testing.T) {
@@ -158,18 +161,18 @@ func TestHandshake(t *testing.T) {
 			if test.gullible {
 				client.RootCAs = pool(t, test.server.CAPEM)
 			}
-			atServer, atClient, peer := handshake(t, server, client)
+			met := meet(t, server, client)
 			if test.fine {
-				if want, _ := test.client.Peer(); atServer != nil || atClient != nil || peer != want {
-					t.Fatalf("server: %v, client: %v, peer %s, want %s", atServer, atClient, peer, want)
+				if want, _ := test.client.Peer(); met != (meeting{peer: want}) {
+					t.Fatalf("got %+v, want %s", met, want)
 				}
 				return
 			}
-			if atServer == nil || atClient == nil {
-				t.Fatalf("accepted: server %v, client %v", atServer, atClient)
+			if met.atServer == nil || met.atClient == nil {
+				t.Fatalf("accepted: %+v", met)
 			}
-			if both := atServer.Error() + atClient.Error(); !strings.Contains(both, test.reason) {
-				t.Errorf("server: %v, client: %v, want %q", atServer, atClient, test.reason)
+			if both := met.atServer.Error() + met.atClient.Error(); !strings.Contains(both, test.reason) {
+				t.Errorf("got %+v, want %q", met, test.reason)
 			}
 		})
 	}
@@ -183,15 +186,15 @@ func TestHandshakeWithoutCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	bare := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool(t, agent.CAPEM), ServerName: agentName}
-	if atServer, atClient, _ := handshake(t, server, bare); atServer == nil || atClient == nil {
-		t.Errorf("no certificate: server %v, client %v", atServer, atClient)
+	if met := meet(t, server, bare); met.atServer == nil || met.atClient == nil {
+		t.Errorf("no certificate: %+v", met)
 	}
 	client, err := operatorOf(t, run).ClientTLS(ClientOf(testRun, "share", 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	client.MinVersion, client.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
-	if atServer, _, _ := handshake(t, server, client); atServer == nil {
+	if met := meet(t, server, client); met.atServer == nil {
 		t.Error("TLS 1.2 was accepted")
 	}
 }
