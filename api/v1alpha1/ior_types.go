@@ -6,9 +6,9 @@ import (
 
 // IORProfile is a workload for IOR under MPI, on all clients of a target.
 //
-// +kubebuilder:validation:XValidation:rule="(isQuantity(string(self.transferSize)) && quantity(string(self.transferSize)).isInteger() && quantity(string(self.transferSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.transferSize)).compareTo(quantity('1Gi')) <= 0)",message="transferSize: a whole number of bytes from 1 to 1Gi, such as 1Mi",fieldPath=".transferSize"
-// +kubebuilder:validation:XValidation:rule="(isQuantity(string(self.blockSize)) && quantity(string(self.blockSize)).isInteger() && quantity(string(self.blockSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.blockSize)).compareTo(quantity('1Pi')) <= 0)",message="blockSize: a whole number of bytes from 1 to 1Pi, such as 12000Mi",fieldPath=".blockSize"
-// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self.transferSize)) || !isQuantity(string(self.blockSize)) || !quantity(string(self.transferSize)).isInteger() || !quantity(string(self.blockSize)).isInteger() || quantity(string(self.transferSize)).compareTo(quantity('0')) <= 0 || quantity(string(self.blockSize)).asInteger() % quantity(string(self.transferSize)).asInteger() == 0",message="blockSize: must be a multiple of transferSize; IOR refuses anything else",fieldPath=".blockSize"
+// +kubebuilder:validation:XValidation:rule="(isQuantity(string(self.transferSize)) && double(int(quantity(string(self.transferSize)).asApproximateFloat())) == quantity(string(self.transferSize)).asApproximateFloat() && quantity(string(self.transferSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.transferSize)).compareTo(quantity('1Gi')) <= 0)",message="transferSize: a whole number of bytes from 1 to 1Gi, such as 1Mi",fieldPath=".transferSize"
+// +kubebuilder:validation:XValidation:rule="(isQuantity(string(self.blockSize)) && double(int(quantity(string(self.blockSize)).asApproximateFloat())) == quantity(string(self.blockSize)).asApproximateFloat() && quantity(string(self.blockSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.blockSize)).compareTo(quantity('1Pi')) <= 0)",message="blockSize: a whole number of bytes from 1 to 1Pi, such as 12000Mi",fieldPath=".blockSize"
+// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self.transferSize)) || !isQuantity(string(self.blockSize)) || !double(int(quantity(string(self.transferSize)).asApproximateFloat())) == quantity(string(self.transferSize)).asApproximateFloat() || !double(int(quantity(string(self.blockSize)).asApproximateFloat())) == quantity(string(self.blockSize)).asApproximateFloat() || quantity(string(self.transferSize)).compareTo(quantity('0')) <= 0 || quantity(string(self.blockSize)).asInteger() % quantity(string(self.transferSize)).asInteger() == 0",message="blockSize: must be a multiple of transferSize; IOR refuses anything else",fieldPath=".blockSize"
 type IORProfile struct {
 	// api is IOR's interface to the storage.
 	// +optional
@@ -85,7 +85,7 @@ type IORProfile struct {
 
 // MdtestProfile is a workload for mdtest, a test of metadata, under MPI.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.fileSize) || (isQuantity(string(self.fileSize)) && quantity(string(self.fileSize)).isInteger() && quantity(string(self.fileSize)).compareTo(quantity('0')) >= 0 && quantity(string(self.fileSize)).compareTo(quantity('1Ti')) <= 0)",message="fileSize: a whole number of bytes up to 1Ti, such as 4Ki",fieldPath=".fileSize"
+// +kubebuilder:validation:XValidation:rule="!has(self.fileSize) || (isQuantity(string(self.fileSize)) && double(int(quantity(string(self.fileSize)).asApproximateFloat())) == quantity(string(self.fileSize)).asApproximateFloat() && quantity(string(self.fileSize)).compareTo(quantity('0')) >= 0 && quantity(string(self.fileSize)).compareTo(quantity('1Ti')) <= 0)",message="fileSize: a whole number of bytes up to 1Ti, such as 4Ki",fieldPath=".fileSize"
 type MdtestProfile struct {
 	// filesPerProcess is the number of files of each rank.
 	// +required
