@@ -1,0 +1,107 @@
+# Everything a contributor or a CI system runs. `make` alone lists it.
+
+# A recipe that pipes fails when any part of the pipe does.
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+VERSION_PACKAGE := github.com/storagebench/storagebench/internal/version
+LDFLAGS := -s -w -X $(VERSION_PACKAGE).stamped=$(VERSION)
+PROGRAMS := operator agent kubectl-storagebench
+
+# What `make demo` loads; it is made if it is missing and left empty.
+DEMO_DIR ?= bin/demo
+# How long `make fuzz` spends on each target.
+FUZZ_TIME ?= 30s
+# Packages to test, and flags for `go test`.
+PACKAGES ?= ./...
+TEST_FLAGS ?= -timeout 30m
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Building
+
+.PHONY: build
+build: $(PROGRAMS:%=bin/%) ## Build operator, agent and kubectl-storagebench into bin/
+
+# The go command knows better than make what is up to date.
+.PHONY: $(PROGRAMS:%=bin/%)
+$(PROGRAMS:%=bin/%): bin/%:
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
+
+.PHONY: generate
+generate: ## Make deepcopy code, CRDs, the protocol's code and the API reference again
+	hack/ensure-packages protobuf-compiler
+	"$$(hack/tool controller-gen)" object paths=./api/...
+	"$$(hack/tool controller-gen)" crd paths=./api/... output:crd:artifacts:config=config/crd/bases
+	go run ./config/crd/finish config/crd/bases
+	hack/generate-protocol
+	hack/generate-api-reference
+
+##@ Checking
+
+.PHONY: verify
+verify: lint generate ## The gate: lint, generate, and nothing may differ from what is committed
+	go mod tidy -diff
+	git diff --exit-code
+	@test -z "$$(git ls-files --others --exclude-standard)" || { git ls-files --others --exclude-standard; echo 'These files are not committed.'; exit 1; }
+
+.PHONY: lint
+lint: ## Check the rules of .golangci.yml
+	"$$(hack/tool golangci-lint)" config verify
+	"$$(hack/tool golangci-lint)" run ./...
+
+.PHONY: fix
+fix: ## Correct what the linter can correct by itself
+	"$$(hack/tool golangci-lint)" run --fix ./...
+
+.PHONY: test
+test: packages build control-plane ## Run all tests, with real fio and a real API server
+	hack/test $(TEST_FLAGS) $(PACKAGES)
+
+.PHONY: unit
+unit: packages ## Run the tests without the API server and the killing of processes
+	hack/test -short $(TEST_FLAGS) ./api/... ./internal/... ./config/...
+
+.PHONY: race
+race: packages ## Run the unit tests with the race detector (needs a C compiler)
+	hack/ensure-packages gcc
+	CGO_ENABLED=1 hack/test -race -short $(TEST_FLAGS) ./internal/...
+
+.PHONY: fuzz
+fuzz: ## Fuzz each parser for FUZZ_TIME (30s); what is found stays in testdata
+	hack/fuzz $(FUZZ_TIME)
+
+.PHONY: bench-overhead
+bench-overhead: packages build ## Measure what the agent costs against bare fio
+	go build -o bin/overhead ./test/overhead
+	bin/overhead -program bin/kubectl-storagebench
+
+##@ Trying out
+
+.PHONY: demo
+demo: packages build ## Run four clients of real fio on a local directory (DEMO_DIR) and print the result
+	mkdir -p $(DEMO_DIR)
+	bin/kubectl-storagebench run --local -f config/samples/quickstart.yaml --target data=$(DEMO_DIR)
+
+##@ Parts of the above
+
+.PHONY: packages
+packages: ## Install the programs that the tests need (fio), where apt-get may
+	@hack/ensure-packages fio
+
+.PHONY: control-plane
+control-plane: ## Build etcd and kube-apiserver from their modules, once (several minutes)
+	go run ./test/controlplane/cmd/build
+
+.PHONY: tools
+tools: ## Build all development tools, once
+	@hack/tool --list | while read -r name _; do hack/tool "$$name"; done
+
+.PHONY: clean
+clean: ## Remove what was built here (not the caches of tools and control plane)
+	rm -rf bin
