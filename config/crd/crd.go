@@ -2,14 +2,12 @@
 // cluster. It exists so that the command line can check a file by exactly the
 // rules that the API server would apply, without one.
 //
-// The files are generated from the markers in api/v1alpha1: controller-gen
-// writes them, and the program in finish makes them small enough to apply.
+// The files are generated from the markers in api/v1alpha1 (make generate):
+// controller-gen writes them, and the program in finish makes them small enough
+// to apply.
 package crd
 
 import "embed"
-
-//go:generate go tool -modfile=../../hack/tools/go.mod controller-gen crd paths=../../api/... output:crd:artifacts:config=bases
-//go:generate go run ./finish bases
 
 // Bases are the files, in the folder bases, one a kind.
 //
