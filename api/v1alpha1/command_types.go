@@ -7,7 +7,7 @@ import (
 // CommandProfile runs a program of the user's, in the image of the clients,
 // and measures its I/O.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.datasetSize) || (isQuantity(string(self.datasetSize)) && (double(int(quantity(string(self.datasetSize)).asApproximateFloat())) == quantity(string(self.datasetSize)).asApproximateFloat()) && quantity(string(self.datasetSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.datasetSize)).compareTo(quantity('1Pi')) <= 0)",message="datasetSize: a whole number of bytes above zero, such as 8Gi",fieldPath=".datasetSize"
+// +kubebuilder:validation:XValidation:rule="!has(self.datasetSize) || (isQuantity(string(self.datasetSize)) && (double(int(quantity(string(self.datasetSize)).asApproximateFloat() + 0.5)) - quantity(string(self.datasetSize)).asApproximateFloat() < 0.3 && quantity(string(self.datasetSize)).asApproximateFloat() - double(int(quantity(string(self.datasetSize)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self.datasetSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.datasetSize)).compareTo(quantity('1Pi')) <= 0)",message="datasetSize: a whole number of bytes above zero, such as 8Gi",fieldPath=".datasetSize"
 type CommandProfile struct {
 	// command is the program and its arguments. No shell reads it. The words
 	// $(DATA) and $(CLIENT) stand for the client's directory and index.
