@@ -25,7 +25,7 @@ func (r *runner) apply(action decide.Action, snapshot decide.Snapshot) (settled 
 		return true, r.load(action)
 	case decide.Start:
 		if len(r.run.Status.Environments) == 0 {
-			r.run.Status.Environments = r.conductor.Environments()
+			record.Environments(r.run, r.conductor.Environments())
 		}
 		record.Intent(r.run, action)
 		r.conductor.Start(action.Attempt, action.Clients, action.Start, action.Deadline)

@@ -181,7 +181,9 @@ func (r *runner) loop(ctx context.Context) error {
 			r.cancelled = &decide.Failure{Reason: v1alpha1.ReasonStopped, Message: context.Cause(ctx).Error()}
 			record.Fail(r.run, *r.cancelled, r.now())
 		}
-		snapshot, err := record.Snapshot(r.run, r.conductor.Clients())
+		clients := r.conductor.Clients()
+		record.Losses(r.run, clients, r.now())
+		snapshot, err := record.Snapshot(r.run, clients)
 		if err != nil {
 			return err
 		}

@@ -2,9 +2,8 @@ package record
 
 import (
 	"fmt"
+	"slices"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
@@ -12,56 +11,123 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// Result notes what came out of a step: figures and warnings of each of its targets.
+// Result notes what came out of a step: figures and warnings of each of its targets. A step in which
+// no client measured anything has no result where something failed: the run's failure says why.
 func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, clients []result.Client, now time.Time) {
+	parts := make([]part, len(planned.Targets))
+	var problems []string
+	for i, target := range planned.Targets {
+		parts[i] = partOf(run, planned, target, clients)
+		problems = append(problems, parts[i].problems...)
+	}
 	fact := step(run, attempt)
 	fact.EndTime = micro(now)
 	fact.State = v1alpha1.StepSucceeded
-	for _, client := range clients {
-		if client.Failure != "" || client.Stopped {
-			fact.State = v1alpha1.StepFailed
+	if len(problems) > 0 {
+		fact.State = v1alpha1.StepFailed
+		fact.Message = v1alpha1.Truncate(problems[0], maxStepMessage)
+		if more := len(problems) - 1; more > 0 {
+			tail := fmt.Sprintf("; and %d more", more)
+			fact.Message = v1alpha1.Truncate(problems[0], maxStepMessage-len(tail)) + tail
 		}
 	}
 	run.Status.Stage = v1alpha1.StageCollecting
 	start, end := extent(clients)
-	if start.IsZero() {
-		// No client did any I/O: there is nothing to make a result of.
-		fact.State = v1alpha1.StepFailed
+	if start.IsZero() && len(problems) > 0 {
 		return
 	}
 	phase := phaseResult(run, planned)
-	if phase.StartTime == nil {
+	if !start.IsZero() && (phase.StartTime == nil || start.Before(phase.StartTime.Time)) {
 		phase.StartTime = micro(start)
 	}
-	phase.EndTime = micro(end)
-	for _, target := range planned.Targets {
-		var own []result.Client
-		for _, client := range clients {
-			if client.Target == target {
-				own = append(own, client)
-			}
-		}
-		made := result.Target(planned, target, own)
-		notePast(run, planned, target, &made)
+	if phase.EndTime == nil || end.After(phase.EndTime.Time) {
+		phase.EndTime = micro(end)
+	}
+	for i, target := range planned.Targets {
+		made := result.Target(planned, target, parts[i].clients, parts[i].remarks...)
+		// A result that is recorded again, by somebody who did not live to know that it was, takes
+		// the place of the first.
+		phase.Targets = slices.DeleteFunc(phase.Targets, func(t v1alpha1.TargetResult) bool { return t.Target == target })
 		phase.Targets = append(phase.Targets, made)
 	}
+	run.Status.Display = result.Headline(run.Status.Phases)
+	fit(run)
 }
 
-// notePast adds the warnings that only the run's history gives.
-func notePast(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, made *v1alpha1.TargetResult) {
-	for _, lost := range run.Status.LostClients {
-		if lost.Target != target || lost.Step != planned.ID {
+// part is one target's part in a step.
+type part struct {
+	clients  []result.Client
+	remarks  []result.Remark
+	problems []string
+}
+
+// partOf sorts out what the clients of a target, those that should be there and are not included,
+// mean for the step.
+func partOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, clients []result.Client) part {
+	var p part
+	goOn := run.Spec.Run.Clients.OnLoss == v1alpha1.OnLossContinueDegraded
+	there := map[int]bool{}
+	for _, client := range clients {
+		if client.Target != target {
 			continue
 		}
-		kind, what := v1alpha1.WarningClientsMissing, "went on without it"
-		if lost.Replaced {
-			kind, what = v1alpha1.WarningClientReplaced, "the step was repeated with a replacement"
+		there[client.Index] = true
+		loss := lossOf(run, decide.ClientKey{Target: target, Index: client.Index})
+		if goOn && loss != nil && !client.Ended {
+			p.missing(client.Index, loss.Reason)
+			continue
 		}
-		made.Warnings = append(made.Warnings, v1alpha1.Warning{
-			Type: kind, Severity: kind.Severity(planned.Kind), Clients: []int32{lost.Client},
-			Message: v1alpha1.Truncate(fmt.Sprintf("client %d was lost (%s); %s", lost.Client, lost.Reason, what), maxMessageLength),
-		})
+		p.clients = append(p.clients, client)
+		if problem := problemOf(client); problem != "" {
+			p.problems = append(p.problems, fmt.Sprintf("client %s/%d: %s", target, client.Index, problem))
+		}
 	}
+	for index := range expected(run, planned) {
+		if there[index] {
+			continue
+		}
+		if loss := lossOf(run, decide.ClientKey{Target: target, Index: index}); goOn && loss != nil {
+			p.missing(index, loss.Reason)
+			continue
+		}
+		p.problems = append(p.problems, fmt.Sprintf("client %s/%d took no part", target, index))
+		p.remarks = append(p.remarks, result.Remark{Warning: v1alpha1.WarningResultIncomplete, Client: index, Message: "took no part"})
+	}
+	for _, lost := range run.Status.LostClients {
+		if lost.Target == target && lost.Step == planned.ID && lost.Replaced {
+			p.remarks = append(p.remarks, result.Remark{Warning: v1alpha1.WarningClientReplaced, Client: int(lost.Client),
+				Message: "was lost (" + lost.Reason + "); the step was repeated with a replacement"})
+		}
+	}
+	return p
+}
+
+func (p *part) missing(index int, reason string) {
+	p.remarks = append(p.remarks, result.Remark{Warning: v1alpha1.WarningClientsMissing, Client: index,
+		Message: "was lost (" + reason + "); the run went on without it, as onLoss asks"})
+}
+
+// expected is how many clients of each target take part in a step.
+func expected(run *v1alpha1.BenchmarkRun, planned plan.Step) int {
+	for _, step := range run.Spec.Steps {
+		if step.ID == planned.ID {
+			return int(step.Clients)
+		}
+	}
+	return 0
+}
+
+// problemOf is why a client's part is no success; empty when it is one.
+func problemOf(client result.Client) string {
+	switch {
+	case client.Failure != "":
+		return client.Failure + ": " + client.FailureMessage
+	case !client.Ended:
+		return "reported no end"
+	case client.Stopped:
+		return "stopped before its time: " + client.StopMessage
+	}
+	return ""
 }
 
 // extent is from the first to the last measured I/O of all clients; zero where there was none.
@@ -88,25 +154,4 @@ func phaseResult(run *v1alpha1.BenchmarkRun, planned plan.Step) *v1alpha1.PhaseR
 	}
 	run.Status.Phases = append(run.Status.Phases, v1alpha1.PhaseResult{Name: planned.Phase, Kind: planned.Kind})
 	return &run.Status.Phases[len(run.Status.Phases)-1]
-}
-
-// judge sets Valid by the worst warning.
-func judge(run *v1alpha1.BenchmarkRun, now time.Time) {
-	set(run, v1alpha1.ConditionObjectivesMet, metav1.ConditionTrue, v1alpha1.ReasonNoObjectives, "", now)
-	if len(run.Status.Phases) == 0 {
-		set(run, v1alpha1.ConditionValid, metav1.ConditionUnknown, v1alpha1.ReasonNoResult, "no phase has a result", now)
-		return
-	}
-	for _, phase := range run.Status.Phases {
-		for _, target := range phase.Targets {
-			for _, warning := range target.Warnings {
-				if warning.Severity == v1alpha1.SeverityDisqualifying {
-					set(run, v1alpha1.ConditionValid, metav1.ConditionFalse, string(warning.Type),
-						fmt.Sprintf("phase %s, target %s: %s", phase.Name, target.Target, warning.Message), now)
-					return
-				}
-			}
-		}
-	}
-	set(run, v1alpha1.ConditionValid, metav1.ConditionTrue, v1alpha1.ReasonNoDisqualifyingWarning, "", now)
 }

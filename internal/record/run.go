@@ -73,6 +73,9 @@ func Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (decide.Snaps
 		snapshot.Records[step.ID] = decide.Record{Attempt: 1}
 	}
 	for _, fact := range run.Status.Steps {
+		if snapshot.Records[fact.ID].Attempt > int(fact.Attempt) {
+			continue
+		}
 		snapshot.Records[fact.ID] = decide.Record{
 			Attempt:  int(fact.Attempt),
 			Start:    timeOf(fact.StartTime),
@@ -88,14 +91,16 @@ func Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (decide.Snaps
 	if snapshot.Policy.ActiveDeadline, err = run.Spec.Run.ActiveDeadline.Parse(); err != nil {
 		return decide.Snapshot{}, fmt.Errorf("spec.run.activeDeadline: %w", err)
 	}
-	snapshot.Policy.OnLoss = decide.LossPolicy(run.Spec.Run.Clients.OnLoss)
+	if policy := run.Spec.Run.Clients.OnLoss; policy != "" {
+		snapshot.Policy.OnLoss = decide.LossPolicy(policy)
+	}
 	if restarts := run.Spec.Run.Clients.MaxRestarts; restarts != nil {
 		snapshot.Policy.MaxRestarts = int(*restarts)
 	}
 	snapshot.Begun = timeOf(run.Status.StartTime)
-	if failed := condition(run, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
-		snapshot.Failure = &decide.Failure{Reason: failed.Reason, Message: failed.Message}
-		snapshot.EndingSince = failed.LastTransitionTime.Time
+	if why := failed(run); why != nil {
+		snapshot.Failure = &decide.Failure{Reason: why.Reason, Message: why.Message}
+		snapshot.EndingSince = why.LastTransitionTime.Time
 	}
 	if removing := condition(run, v1alpha1.ConditionDataRemoved); removing != nil {
 		snapshot.FinishSent = removing.LastTransitionTime.Time

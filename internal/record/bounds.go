@@ -1,0 +1,144 @@
+package record
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Bounds of the API.
+const (
+	// maxConditionMessage is far below what a condition can hold: it is read on a terminal.
+	maxConditionMessage = 1024
+	maxReason           = 512
+	maxStepMessage      = 512
+	maxPath             = 1024
+	maxEnvironments     = 16
+	maxLostClients      = 64
+	maxDataLeft         = 32
+	maxSteps            = 1024
+	// maxStatusBytes of JSON.
+	maxStatusBytes = 64 << 10
+)
+
+// bound cuts what clients say of themselves to what the API takes.
+func bound(e *v1alpha1.Environment) {
+	e.Target = v1alpha1.Truncate(e.Target, 40)
+	e.AgentVersion = v1alpha1.Truncate(e.AgentVersion, 128)
+	e.ToolVersion = v1alpha1.Truncate(e.ToolVersion, 128)
+	e.Kernel = v1alpha1.Truncate(e.Kernel, 128)
+	e.Architecture = v1alpha1.Truncate(e.Architecture, 32)
+	if e.Engine != v1alpha1.EngineFio {
+		// The only one that is built; the API refuses words that it does not know.
+		e.Engine = ""
+	}
+	e.Volumes = slices.Clone(e.Volumes[:min(len(e.Volumes), 16)])
+	for i := range e.Volumes {
+		volume := &e.Volumes[i]
+		volume.Name = v1alpha1.Truncate(volume.Name, 40)
+		volume.FileSystem = v1alpha1.Truncate(volume.FileSystem, 64)
+		volume.Source = v1alpha1.Truncate(volume.Source, 512)
+		volume.Options = v1alpha1.Truncate(volume.Options, 1024)
+	}
+}
+
+// fit makes a status that has grown too large smaller: what is told at length first, what is good to
+// know next. Figures, and the type of what disqualifies them, always stay; so a run with very many
+// targets and phases can still be over.
+func fit(run *v1alpha1.BenchmarkRun) {
+	status := &run.Status
+	if over := len(status.Steps) - maxSteps; over > 0 {
+		dropTried(status, over)
+	}
+	for _, less := range []func(*v1alpha1.BenchmarkRunStatus){
+		shortenMessages(160), shortenVolumes, dropInfo, dropCompletionLatency, shortenMessages(60), dropTriedMessages,
+	} {
+		if size(status) <= maxStatusBytes {
+			return
+		}
+		less(status)
+	}
+}
+
+func size(status *v1alpha1.BenchmarkRunStatus) int {
+	encoded, err := json.Marshal(status)
+	if err != nil {
+		return 0
+	}
+	return len(encoded)
+}
+
+// dropTried forgets the oldest attempts that others took the place of.
+func dropTried(status *v1alpha1.BenchmarkRunStatus, count int) {
+	newest := map[string]int32{}
+	for _, fact := range status.Steps {
+		newest[fact.ID] = max(newest[fact.ID], fact.Attempt)
+	}
+	status.Steps = slices.DeleteFunc(status.Steps, func(fact v1alpha1.StepStatus) bool {
+		if count == 0 || fact.Attempt == newest[fact.ID] {
+			return false
+		}
+		count--
+		return true
+	})
+}
+
+func dropTriedMessages(status *v1alpha1.BenchmarkRunStatus) {
+	for i := range status.Steps {
+		if fact := &status.Steps[i]; fact.State == v1alpha1.StepFailed {
+			fact.Message = v1alpha1.Truncate(fact.Message, 60)
+		}
+	}
+	dropTried(status, len(status.Steps))
+}
+
+func eachTarget(status *v1alpha1.BenchmarkRunStatus, do func(*v1alpha1.TargetResult)) {
+	for i := range status.Phases {
+		for j := range status.Phases[i].Targets {
+			do(&status.Phases[i].Targets[j])
+		}
+	}
+}
+
+func shortenMessages(length int) func(*v1alpha1.BenchmarkRunStatus) {
+	return func(status *v1alpha1.BenchmarkRunStatus) {
+		eachTarget(status, func(target *v1alpha1.TargetResult) {
+			for i := range target.Warnings {
+				warning := &target.Warnings[i]
+				warning.Message = v1alpha1.Truncate(warning.Message, length)
+				warning.Clients = warning.Clients[:min(len(warning.Clients), 4)]
+			}
+		})
+		for i := range status.LostClients {
+			status.LostClients[i].Reason = v1alpha1.Truncate(status.LostClients[i].Reason, length)
+		}
+		for i := range status.DataLeft {
+			status.DataLeft[i].Reason = v1alpha1.Truncate(status.DataLeft[i].Reason, length)
+		}
+	}
+}
+
+func shortenVolumes(status *v1alpha1.BenchmarkRunStatus) {
+	for i := range status.Environments {
+		for j := range status.Environments[i].Volumes {
+			volume := &status.Environments[i].Volumes[j]
+			volume.Options = ""
+			volume.Source = v1alpha1.Truncate(volume.Source, 64)
+		}
+	}
+}
+
+func dropInfo(status *v1alpha1.BenchmarkRunStatus) {
+	eachTarget(status, func(target *v1alpha1.TargetResult) {
+		target.Warnings = slices.DeleteFunc(target.Warnings, func(w v1alpha1.Warning) bool { return w.Severity == v1alpha1.SeverityInfo })
+	})
+}
+
+func dropCompletionLatency(status *v1alpha1.BenchmarkRunStatus) {
+	eachTarget(status, func(target *v1alpha1.TargetResult) {
+		for i := range target.Operations {
+			target.Operations[i].CompletionLatency = nil
+		}
+	})
+}

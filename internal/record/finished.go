@@ -1,0 +1,115 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+)
+
+// Finished notes what became of the data, and judges the run.
+func Finished(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Time) {
+	run.Status.EndTime = micro(now)
+	removed(run, left, now)
+	if step := unfinished(run); step != "" && failed(run) == nil {
+		Fail(run, decide.Failure{Reason: v1alpha1.ReasonInternalError,
+			Message: "the run ended before step " + step + " had a result"}, now)
+	}
+	judge(run, now)
+	if why := failed(run); why != nil {
+		run.Status.Stage = v1alpha1.StageFailed
+		set(run, v1alpha1.ConditionComplete, metav1.ConditionFalse, why.Reason, "", now)
+	} else {
+		run.Status.Stage = v1alpha1.StageComplete
+		set(run, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonAllPhasesDone, "", now)
+		set(run, v1alpha1.ConditionFailed, metav1.ConditionFalse, v1alpha1.ReasonAllPhasesDone, "", now)
+	}
+	fit(run)
+}
+
+// unfinished is the first step without a result; empty when all have one.
+func unfinished(run *v1alpha1.BenchmarkRun) string {
+	for _, planned := range run.Spec.Steps {
+		if !slices.ContainsFunc(run.Status.Steps, func(fact v1alpha1.StepStatus) bool {
+			return fact.ID == planned.ID && fact.EndTime != nil
+		}) {
+			return planned.ID
+		}
+	}
+	return ""
+}
+
+// removed notes what became of the data.
+func removed(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Time) {
+	run.Status.DataLeft = nil
+	for _, one := range left[:min(len(left), maxDataLeft)] {
+		one.Path = v1alpha1.Truncate(one.Path, maxPath)
+		one.Reason = v1alpha1.Truncate(one.Reason, maxReason)
+		run.Status.DataLeft = append(run.Status.DataLeft, one)
+	}
+	var kept []string
+	for _, target := range run.Spec.Run.Targets {
+		if target.DataPolicy == v1alpha1.DataRetain {
+			kept = append(kept, target.Name)
+		}
+	}
+	switch {
+	case len(left) > 0:
+		set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionFalse, v1alpha1.ReasonRemovalFailed,
+			fmt.Sprintf("%s left, the first: %s: %s", directories(len(left)), left[0].Path, left[0].Reason), now)
+	case len(kept) > 0 && len(kept) == len(run.Spec.Run.Targets):
+		set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue, v1alpha1.ReasonRetained, "", now)
+	case len(kept) > 0:
+		set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue, v1alpha1.ReasonRemoved,
+			"kept, as dataPolicy asks, on: "+strings.Join(kept, ", "), now)
+	default:
+		set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue, v1alpha1.ReasonRemoved, "", now)
+	}
+}
+
+func directories(count int) string {
+	if count == 1 {
+		return "1 directory is"
+	}
+	return fmt.Sprintf("%d directories are", count)
+}
+
+// judge sets Valid by the first warning that disqualifies, and ObjectivesMet: there are none yet.
+func judge(run *v1alpha1.BenchmarkRun, now time.Time) {
+	set(run, v1alpha1.ConditionObjectivesMet, metav1.ConditionTrue, v1alpha1.ReasonNoObjectives, "", now)
+	if len(run.Status.Phases) == 0 {
+		set(run, v1alpha1.ConditionValid, metav1.ConditionUnknown, v1alpha1.ReasonNoResult, "no phase has a result", now)
+		return
+	}
+	for _, phase := range run.Status.Phases {
+		for _, target := range phase.Targets {
+			for _, warning := range target.Warnings {
+				if warning.Severity == v1alpha1.SeverityDisqualifying {
+					set(run, v1alpha1.ConditionValid, metav1.ConditionFalse, string(warning.Type),
+						fmt.Sprintf("phase %s, target %s: %s", phase.Name, target.Target, warning.Message), now)
+					return
+				}
+			}
+		}
+	}
+	for _, fact := range run.Status.Steps {
+		// A step without a result has no warnings either; it cannot count as good for that.
+		if fact.State == v1alpha1.StepFailed && !triedAgain(run, fact) && failed(run) == nil {
+			set(run, v1alpha1.ConditionValid, metav1.ConditionFalse, string(v1alpha1.WarningResultIncomplete),
+				fmt.Sprintf("step %s: %s", fact.ID, fact.Message), now)
+			return
+		}
+	}
+	set(run, v1alpha1.ConditionValid, metav1.ConditionTrue, v1alpha1.ReasonNoDisqualifyingWarning, "", now)
+}
+
+func triedAgain(run *v1alpha1.BenchmarkRun, fact v1alpha1.StepStatus) bool {
+	return slices.ContainsFunc(run.Status.Steps, func(other v1alpha1.StepStatus) bool {
+		return other.ID == fact.ID && other.Attempt > fact.Attempt
+	})
+}

@@ -1,0 +1,67 @@
+package record
+
+import (
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+)
+
+// Losses notes every client that is lost and was not noted yet. Clients that go while the run tidies
+// up have done all that they were for.
+func Losses(run *v1alpha1.BenchmarkRun, clients []decide.Client, now time.Time) {
+	if condition(run, v1alpha1.ConditionDataRemoved) != nil {
+		return
+	}
+	for _, client := range clients {
+		if client.Connection == decide.Lost {
+			Lost(run, client, false, now)
+		}
+	}
+}
+
+// Lost notes the loss of a client, once, and whether a replacement takes its place.
+func Lost(run *v1alpha1.BenchmarkRun, client decide.Client, replaced bool, now time.Time) {
+	known := 0
+	for i := range run.Status.LostClients {
+		lost := &run.Status.LostClients[i]
+		if lost.Target != client.Key.Target || int(lost.Client) != client.Key.Index {
+			continue
+		}
+		// The first loss is of the first client of that index, the second of its replacement.
+		if known++; known > client.Replacements {
+			lost.Replaced = lost.Replaced || replaced
+			return
+		}
+	}
+	if len(run.Status.LostClients) == maxLostClients {
+		return
+	}
+	lost := v1alpha1.LostClient{
+		Target:   client.Key.Target,
+		Client:   int32(client.Key.Index), //nolint:gosec // The API allows far fewer clients.
+		Time:     micro(now),
+		Reason:   v1alpha1.Truncate(client.Message, maxReason),
+		Replaced: replaced,
+	}
+	for _, fact := range run.Status.Steps {
+		if fact.EndTime == nil {
+			lost.Step = fact.ID
+		}
+	}
+	run.Status.LostClients = append(run.Status.LostClients, lost)
+}
+
+// lossOf is the newest loss of a client that nobody replaced; nil when it is there.
+func lossOf(run *v1alpha1.BenchmarkRun, key decide.ClientKey) *v1alpha1.LostClient {
+	var newest *v1alpha1.LostClient
+	for i := range run.Status.LostClients {
+		if lost := &run.Status.LostClients[i]; lost.Target == key.Target && int(lost.Client) == key.Index {
+			newest = lost
+		}
+	}
+	if newest == nil || newest.Replaced {
+		return nil
+	}
+	return newest
+}
