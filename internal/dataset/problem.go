@@ -35,13 +35,15 @@ type Problem struct {
 	Cause error
 }
 
-// Error gives path, reason, detail, cause and remedy in one line.
+// Error gives path, reason, detail and remedy in one line, and the cause where the reason does not
+// say the same already.
 func (p *Problem) Error() string {
 	text := fmt.Sprintf("%s %s", p.Path, p.Reason)
 	if p.Detail != "" {
 		text += " (" + p.Detail + ")"
 	}
-	if p.Cause != nil {
+	var number syscall.Errno
+	if p.Cause != nil && !errors.As(p.Cause, &number) {
 		text += ": " + p.Cause.Error()
 	}
 	if p.Remedy != "" {
