@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +53,7 @@ func newMerge(streams Streams) *cobra.Command {
 		Short: "Merge the results of many fio clients into one, exactly",
 		Long: "Add up the histograms of fio's json+ results and compute the percentiles once, from the sum.\n" +
 			"Percentiles of single clients cannot be averaged. A percentile with fewer than ten samples\n" +
-			"above it is null.",
+			"above it is null. Only the files are seen, not fio's exit code: check that too.",
 		Example: "  kubectl storagebench merge client-*.json -o json",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, names []string) error {
@@ -84,6 +85,8 @@ func newMerge(streams Streams) *cobra.Command {
 type fioResult struct {
 	name string
 	fio.Result
+	// interrupted: fio said that a signal ended it before its time. What it had measured counts.
+	interrupted bool
 }
 
 // readFio reads fio's output, and refuses one that is no result, with fio's own reason.
@@ -101,7 +104,12 @@ func readFio(streams Streams, name string) (fioResult, error) {
 	if judged.Outcome == fio.Failed || judged.Snapshot == nil {
 		return fioResult{}, fmt.Errorf("it is no result: %s: %s", judged.Failure, judged.Message)
 	}
-	return fioResult{name: name, Result: judged}, nil
+	interrupted := strings.Contains(output.Noise, "fio: terminating on signal ")
+	if interrupted {
+		judged.Warnings = append(judged.Warnings, fio.Warning{Kind: fio.WarnToolMessages,
+			Message: "fio was stopped by a signal before its time"})
+	}
+	return fioResult{name: name, Result: judged, interrupted: interrupted}, nil
 }
 
 func mergeFio(results []fioResult) (mergeDocument, error) {

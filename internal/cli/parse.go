@@ -46,6 +46,9 @@ func newParse(streams Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:       "parse fio FILE",
 		Short:     "Read a tool's output, and refuse one that is no result",
+		Long: "Read a tool's output and show it in the project's own words. One that is no result (an error, a\n" +
+			"cut-off document, nothing at all) ends with exit code 1 and the tool's own reason. Only the file\n" +
+			"is seen, not the tool's exit code: check that too.",
 		Example:   "  fio --output-format=json+ job.fio | kubectl storagebench parse fio -",
 		Args:      cobra.ExactArgs(2),
 		ValidArgs: []string{"fio"},
@@ -75,7 +78,7 @@ func parseFio(result fioResult) parseDocument {
 		SchemaVersion: report.SchemaVersion,
 		Tool:          "fio",
 		Version:       result.Snapshot.Version,
-		Complete:      result.Outcome == fio.Complete,
+		Complete:      result.Outcome == fio.Complete && !result.interrupted,
 		Warnings:      []string{},
 		Repetitions:   []parseRepetition{},
 		Summary:       []parseSummary{},
