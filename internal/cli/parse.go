@@ -44,8 +44,8 @@ type parseSummary struct {
 func newParse(streams Streams) *cobra.Command {
 	var output string
 	command := &cobra.Command{
-		Use:       "parse fio FILE",
-		Short:     "Read a tool's output, and refuse one that is no result",
+		Use:   "parse fio FILE",
+		Short: "Read a tool's output, and refuse one that is no result",
 		Long: "Read a tool's output and show it in the project's own words. One that is no result (an error, a\n" +
 			"cut-off document, nothing at all) ends with exit code 1 and the tool's own reason. Only the file\n" +
 			"is seen, not the tool's exit code: check that too.",
