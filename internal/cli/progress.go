@@ -99,7 +99,8 @@ func (p *progress) running(live local.Live) string {
 	if !live.Step.WorkBound() {
 		text += fmt.Sprintf(" of %s", live.Step.WarmUp+live.Step.Duration)
 	}
-	if live.Clients > 0 {
+	// The first sample comes two seconds after the start; until then nothing is known.
+	if live.Clients > 0 && live.IOPS > 0 {
 		text += fmt.Sprintf(", %s, %s, %d clients", measure.FormatBytesPerSecond(live.BytesPerSecond),
 			measure.FormatOperationsPerSecond(live.IOPS), live.Clients)
 	}
