@@ -64,16 +64,24 @@ func TestProveMountRefusesBeforeAnyHarm(t *testing.T) {
 }
 
 func TestProveMountPermission(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("permission bits do not stop root")
-	}
-	directory := t.TempDir()
-	if err := os.Chmod(directory, 0o500); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ProveMount(directory, Expectation{}); !errors.Is(err, ErrPermission) {
-		t.Fatalf("got %v, want %v", err, ErrPermission)
-	}
+	withoutRoot(t, func() {
+		directory := t.TempDir()
+		must(t, os.Chmod(directory, 0o500))
+		if _, err := ProveMount(directory, Expectation{}); !errors.Is(err, ErrPermission) {
+			t.Errorf("got %v, want %v", err, ErrPermission)
+		}
+	})
+}
+
+// Somebody else's .storagebench, in a directory that we may write to.
+func TestCreateWithoutPermission(t *testing.T) {
+	withoutRoot(t, func() {
+		path := t.TempDir()
+		must(t, os.Mkdir(filepath.Join(path, ".storagebench"), 0o500))
+		if _, err := Create(mustProve(t, path), client(0), testOwner()); !errors.Is(err, ErrPermission) {
+			t.Errorf("got %v, want %v", err, ErrPermission)
+		}
+	})
 }
 
 func TestProveMountDescribes(t *testing.T) {

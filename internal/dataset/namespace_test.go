@@ -10,34 +10,54 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const inNamespace = "STORAGEBENCH_TEST_IN_NAMESPACE"
+const again = "STORAGEBENCH_TEST_AGAIN"
 
 // withMounts runs a test again in a mount namespace of its own, where it may mount what it likes:
 // as root directly, as another user by a user namespace.
 func withMounts(t *testing.T, body func()) {
 	t.Helper()
-	if os.Getenv(inNamespace) != "" {
+	attributes := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
+	if os.Getuid() != 0 {
+		attributes.Cloneflags |= unix.CLONE_NEWUSER
+		attributes.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
+		attributes.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
+	}
+	runAgain(t, attributes, func() {
 		if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 			t.Fatalf("make the mounts private: %v", err)
 		}
 		body()
+	})
+}
+
+// withoutRoot runs a test again as a user whom permission bits stop.
+func withoutRoot(t *testing.T, body func()) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		body()
+		return
+	}
+	runAgain(t, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}, body)
+}
+
+// runAgain runs one test in another process of this test program, in which body is what it does.
+func runAgain(t *testing.T, attributes *syscall.SysProcAttr, body func()) {
+	t.Helper()
+	if os.Getenv(again) == t.Name() {
+		body()
 		return
 	}
 	command := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
-	command.Env = append(os.Environ(), inNamespace+"=1")
-	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS, Pdeathsig: unix.SIGKILL}
-	if os.Getuid() != 0 {
-		command.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
-		command.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
-		command.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
-	}
+	command.Env = append(os.Environ(), again+"="+t.Name())
+	command.Dir = "/"
+	command.SysProcAttr = attributes
 	output, err := command.CombinedOutput()
 	if err != nil && command.ProcessState == nil {
-		t.Skipf("this machine gives no mount namespace: %v", err)
+		t.Skipf("this machine does not allow it: %v", err)
 	}
 	t.Logf("%s", output)
 	if err != nil {
-		t.Fatalf("in the mount namespace: %v", err)
+		t.Fatalf("in another process: %v", err)
 	}
 }
 
