@@ -121,10 +121,13 @@ func shortenMessages(length int) func(*v1alpha1.BenchmarkRunStatus) {
 
 func shortenVolumes(status *v1alpha1.BenchmarkRunStatus) {
 	for i := range status.Environments {
-		for j := range status.Environments[i].Volumes {
-			volume := &status.Environments[i].Volumes[j]
+		e := &status.Environments[i]
+		e.Volumes = e.Volumes[:min(len(e.Volumes), 4)]
+		for j := range e.Volumes {
+			volume := &e.Volumes[j]
 			volume.Options = ""
 			volume.Source = v1alpha1.Truncate(volume.Source, 64)
+			volume.FileSystem = v1alpha1.Truncate(volume.FileSystem, 32)
 		}
 	}
 }

@@ -71,6 +71,7 @@ func Environments(run *v1alpha1.BenchmarkRun, found []v1alpha1.Environment) {
 			}
 		}
 	}
+	fit(run)
 }
 
 // step finds or adds the facts of an attempt. The pointer is good until the next call.

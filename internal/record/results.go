@@ -11,15 +11,18 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// Result notes what came out of a step: figures and warnings of each of its targets. A step in which
-// no client measured anything has no result where something failed: the run's failure says why.
+// Result notes what came out of a step: figures and warnings of each of its targets. In a run that
+// has failed a step in which no client measured anything has no result: the failure says why.
 func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, clients []result.Client, now time.Time) {
 	parts := make([]part, len(planned.Targets))
-	var problems []string
+	var problems, stopped []string
 	for i, target := range planned.Targets {
 		parts[i] = partOf(run, planned, target, clients)
 		problems = append(problems, parts[i].problems...)
+		stopped = append(stopped, parts[i].stopped...)
 	}
+	// Where one fails the others are stopped: what failed is the cause.
+	problems = append(problems, stopped...)
 	fact := step(run, attempt)
 	fact.EndTime = micro(now)
 	fact.State = v1alpha1.StepSucceeded
@@ -33,7 +36,7 @@ func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	}
 	run.Status.Stage = v1alpha1.StageCollecting
 	start, end := extent(clients)
-	if start.IsZero() && len(problems) > 0 {
+	if start.IsZero() && failed(run) != nil {
 		return
 	}
 	phase := phaseResult(run, planned)
@@ -56,9 +59,10 @@ func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 
 // part is one target's part in a step.
 type part struct {
-	clients  []result.Client
-	remarks  []result.Remark
-	problems []string
+	clients []result.Client
+	remarks []result.Remark
+	// problems and stopped are, in words, clients that failed and that were ended before their time.
+	problems, stopped []string
 }
 
 // partOf sorts out what the clients of a target, those that should be there and are not included,
@@ -78,8 +82,14 @@ func partOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, client
 			continue
 		}
 		p.clients = append(p.clients, client)
-		if problem := problemOf(client); problem != "" {
-			p.problems = append(p.problems, fmt.Sprintf("client %s/%d: %s", target, client.Index, problem))
+		name := fmt.Sprintf("client %s/%d", target, client.Index)
+		switch {
+		case client.Failure != "":
+			p.problems = append(p.problems, name+": "+client.Failure+": "+client.FailureMessage)
+		case !client.Ended:
+			p.problems = append(p.problems, name+" reported no end")
+		case client.Stopped:
+			p.stopped = append(p.stopped, name+" was stopped before its time: "+client.StopMessage)
 		}
 	}
 	for index := range expected(run, planned) {
@@ -115,19 +125,6 @@ func expected(run *v1alpha1.BenchmarkRun, planned plan.Step) int {
 		}
 	}
 	return 0
-}
-
-// problemOf is why a client's part is no success; empty when it is one.
-func problemOf(client result.Client) string {
-	switch {
-	case client.Failure != "":
-		return client.Failure + ": " + client.FailureMessage
-	case !client.Ended:
-		return "reported no end"
-	case client.Stopped:
-		return "stopped before its time: " + client.StopMessage
-	}
-	return ""
 }
 
 // extent is from the first to the last measured I/O of all clients; zero where there was none.

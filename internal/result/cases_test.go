@@ -107,7 +107,7 @@ var targetCases = map[string]func() targetCase{
 	"no-samples": func() targetCase {
 		return targetCase{benchmark: writing(), clients: objects(writer(0),
 			builders.Client("data", 1).Total(measure.Write, hundred, 10*ms), builders.Client("data", 2)),
-			warnings: []v1alpha1.WarningType{v1alpha1.WarningResultIncomplete, v1alpha1.WarningNoOperations}}
+			warnings: []v1alpha1.WarningType{v1alpha1.WarningNoOperations, v1alpha1.WarningResultIncomplete}}
 	},
 	"nothing-done": func() targetCase {
 		return targetCase{benchmark: writing(), clients: objects(builders.Client("data", 0).Does(10, measure.Write, measure.Counter{}, ms)),

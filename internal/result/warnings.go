@@ -71,13 +71,21 @@ func (w *warnings) state(kind v1alpha1.WarningType, made statement) {
 
 var severityOrder = []v1alpha1.Severity{v1alpha1.SeverityDisqualifying, v1alpha1.SeverityWarning, v1alpha1.SeverityInfo}
 
-// list gives the warnings of a phase of that kind, the worst first and then in the order in which
-// they came up. What is over the API's limit is of the least severity.
+// rank orders warnings: the worst first, and of those what caused others before what followed from
+// it. Where a client fails the others are stopped.
+func rank(kind v1alpha1.WarningType, phase v1alpha1.PhaseKind) int {
+	rank := 2 * slices.Index(severityOrder, kind.Severity(phase))
+	if kind == v1alpha1.WarningResultIncomplete || kind == v1alpha1.WarningCommonWindowTooShort {
+		rank++
+	}
+	return rank
+}
+
+// list gives the warnings of a phase of that kind by their rank, and then in the order in which they
+// came up. What is over the API's limit is of the least severity.
 func (w *warnings) list(phase v1alpha1.PhaseKind) []v1alpha1.Warning {
 	types := slices.Clone(w.types)
-	slices.SortStableFunc(types, func(a, b v1alpha1.WarningType) int {
-		return cmp.Compare(slices.Index(severityOrder, a.Severity(phase)), slices.Index(severityOrder, b.Severity(phase)))
-	})
+	slices.SortStableFunc(types, func(a, b v1alpha1.WarningType) int { return cmp.Compare(rank(a, phase), rank(b, phase)) })
 	var all []v1alpha1.Warning
 	for _, kind := range types[:min(len(types), maxWarnings)] {
 		all = append(all, w.warning(kind, phase))

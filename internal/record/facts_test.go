@@ -1,0 +1,375 @@
+package record_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/internal/record/recordtest"
+	"github.com/storagebench/storagebench/internal/result"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// begun is a run that has begun, and its plan.
+func begun(t *testing.T, benchmark *builders.BenchmarkBuilder) (*v1alpha1.BenchmarkRun, plan.Plan) {
+	t.Helper()
+	spec := benchmark.Run()
+	planned, problems := plan.Make(spec)
+	if len(problems) > 0 {
+		t.Fatal(problems.ToAggregate())
+	}
+	run := record.New(record.Identity{Name: "b-1", Namespace: "default", UID: "0-1",
+		Benchmark: v1alpha1.BenchmarkReference{Name: "b"}, Hash: "abc", Seed: 7}, spec, planned)
+	record.Begin(run, builders.Start)
+	return run, planned
+}
+
+func check(t *testing.T, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	var checker recordtest.Checker
+	checker.Check(t, run)
+}
+
+func writer(index int) *builders.ClientBuilder {
+	return builders.Client("a", index).Does(10, measure.Write, builders.Counter(2000, 65536), 4*time.Millisecond)
+}
+
+func first(step plan.Step) decide.Attempt { return decide.Attempt{Step: step.ID, Number: 1} }
+
+func TestNew(t *testing.T) {
+	run, planned := begun(t, usual().Clients(3).Steady("more", "90s").WarmUp("1500ms"))
+	check(t, run)
+	if len(run.Spec.Steps) != 4 {
+		t.Fatalf("steps %v", run.Spec.Steps)
+	}
+	layout, more := run.Spec.Steps[0], run.Spec.Steps[3]
+	if layout.Duration != nil || layout.MaxDuration != "48h" || layout.Clients != 3 || layout.Kind != v1alpha1.PhasePrepare {
+		t.Errorf("layout is %+v", layout)
+	}
+	if *more.Duration != "1m30s" || more.WarmUp != "1s500ms" || more.MaxDuration != "2m31s500ms" {
+		t.Errorf("more is %+v", more)
+	}
+	planned.Steps[0].Workloads["a"].Fio.QueueDepth = nil
+	if run.Spec.Run.Workload.Fio.QueueDepth == nil {
+		t.Error("the record shares its specification with the plan")
+	}
+}
+
+func TestSnapshotRefusesWhatAdmissionWould(t *testing.T) {
+	for name, spoil := range map[string]func(*v1alpha1.BenchmarkRun){
+		"step 00-layout":          func(r *v1alpha1.BenchmarkRun) { r.Spec.Steps[0].MaxDuration = "soon" },
+		"spec.run.startTimeout":   func(r *v1alpha1.BenchmarkRun) { r.Spec.Run.StartTimeout = "1" },
+		"spec.run.activeDeadline": func(r *v1alpha1.BenchmarkRun) { r.Spec.Run.ActiveDeadline = "-1h" },
+	} {
+		run, _ := begun(t, usual())
+		spoil(run)
+		if _, err := record.Snapshot(run, nil); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestSnapshotDefaults are used where a specification has not been through the API server.
+func TestSnapshotDefaults(t *testing.T) {
+	run, _ := begun(t, usual())
+	run.Spec.Run.Clients.OnLoss, run.Spec.Run.Clients.MaxRestarts = "", nil
+	snapshot, err := record.Snapshot(run, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if snapshot.Policy.OnLoss != decide.RestartStep || snapshot.Policy.MaxRestarts != 2 || snapshot.Policy.StopGrace <= 0 || snapshot.Policy.FinishTimeout <= 0 {
+		t.Errorf("policy %+v", snapshot.Policy)
+	}
+	if !snapshot.Begun.Equal(builders.Start) || snapshot.Failure != nil || !snapshot.FinishSent.IsZero() {
+		t.Errorf("snapshot %+v", snapshot)
+	}
+}
+
+// TestIntentStays is an intent that is recorded again by somebody who does not know that it was.
+func TestIntentStays(t *testing.T) {
+	run, planned := begun(t, usual())
+	action := decide.Action{Attempt: first(planned.Steps[0]), Start: builders.Start.Add(time.Second + 1500*time.Nanosecond), Deadline: builders.Start.Add(time.Minute)}
+	record.Intent(run, action)
+	action.Start, action.Deadline = action.Start.Add(time.Hour), action.Deadline.Add(time.Hour)
+	record.Intent(run, action)
+	snapshot, err := record.Snapshot(run, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := snapshot.Records["00-layout"]
+	if !got.Start.Equal(builders.Start.Add(time.Second+time.Microsecond)) || !got.Deadline.Equal(builders.Start.Add(time.Minute)) || got.Done || got.Attempt != 1 {
+		t.Errorf("record %+v", got)
+	}
+	check(t, run)
+}
+
+// TestSnapshotTakesTheNewestAttempt in whatever order the attempts are listed.
+func TestSnapshotTakesTheNewestAttempt(t *testing.T) {
+	run, planned := begun(t, usual())
+	attempt := first(planned.Steps[0])
+	record.Intent(run, decide.Action{Attempt: attempt, Start: builders.Start, Deadline: builders.Start.Add(time.Minute)})
+	attempt.Number = 2
+	record.Retry(run, decide.Action{Attempt: attempt}, builders.Start.Add(time.Second))
+	slices.Reverse(run.Status.Steps)
+	snapshot, err := record.Snapshot(run, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := snapshot.Records["00-layout"]; got.Attempt != 2 || got.Done || !got.Start.IsZero() {
+		t.Errorf("record %+v", got)
+	}
+}
+
+func TestFirstFailureStays(t *testing.T) {
+	run, _ := begun(t, usual())
+	var checker recordtest.Checker
+	record.Fail(run, decide.Failure{Reason: "NoSpace", Message: "step 00-layout: client a/1: the volume is full"}, builders.Start.Add(1700*time.Millisecond))
+	checker.Check(t, run)
+	record.Fail(run, decide.Failure{Reason: v1alpha1.ReasonStopped, Message: "interrupted"}, builders.Start.Add(time.Minute))
+	checker.Check(t, run)
+	record.Finished(run, nil, builders.Start.Add(2*time.Minute))
+	checker.Check(t, run)
+	failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)
+	if failed.Reason != v1alpha1.ReasonNotEnoughSpace || failed.Message != "step 00-layout: client a/1: the volume is full (NoSpace)" ||
+		!failed.LastTransitionTime.Equal(&metav1.Time{Time: builders.Start.Add(time.Second)}) {
+		t.Errorf("Failed is %+v", failed)
+	}
+	if complete := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionComplete); complete.Reason != v1alpha1.ReasonNotEnoughSpace {
+		t.Errorf("Complete is %+v", complete)
+	}
+}
+
+// TestHostileFailures come from an agent that makes no sense.
+func TestHostileFailures(t *testing.T) {
+	for _, reason := range []string{"", "no space", "X\n", strings.Repeat("x", 5000), "99", "Unheard"} {
+		run, _ := begun(t, usual())
+		record.Fail(run, decide.Failure{Reason: reason, Message: strings.Repeat("\u00e9\xff", 5000)}, builders.Start)
+		check(t, run)
+		if failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed); failed.Reason != v1alpha1.ReasonStepFailed {
+			t.Errorf("%q became %s", reason, failed.Reason)
+		}
+		if reason == "Unheard" && !strings.HasSuffix(run.Status.Message, "... (Unheard)") {
+			t.Errorf("the word is not told: %s", run.Status.Message)
+		}
+	}
+}
+
+func lostClient(index, replacements int, message string) decide.Client {
+	return decide.Client{Key: decide.ClientKey{Target: "a", Index: index}, Connection: decide.Lost, Message: message, Replacements: replacements}
+}
+
+func TestLossesAreNotedOnce(t *testing.T) {
+	run, planned := begun(t, usual())
+	record.Intent(run, decide.Action{Attempt: first(planned.Steps[0]), Start: builders.Start, Deadline: builders.Start.Add(time.Minute)})
+	clients := []decide.Client{lostClient(1, 0, "killed"), {Key: decide.ClientKey{Target: "a"}, Connection: decide.Ready}}
+	record.Losses(run, clients, builders.Start)
+	record.Losses(run, clients, builders.Start.Add(time.Second))
+	record.Lost(run, clients[0], true, builders.Start.Add(time.Second))
+	// Whoever replaces it dies in between and sees the old client once more.
+	record.Losses(run, clients, builders.Start.Add(2*time.Second))
+	if got := run.Status.LostClients; len(got) != 1 || !got[0].Replaced || got[0].Step != "00-layout" || got[0].Reason != "killed" || !got[0].Time.Time.Equal(builders.Start) {
+		t.Fatalf("after one loss: %+v", got)
+	}
+	record.Losses(run, []decide.Client{lostClient(1, 1, "killed again")}, builders.Start.Add(3*time.Second))
+	if got := run.Status.LostClients; len(got) != 2 || got[1].Replaced || got[1].Reason != "killed again" {
+		t.Fatalf("after the loss of the replacement: %+v", got)
+	}
+	record.Finishing(run, builders.Start.Add(4*time.Second))
+	record.Losses(run, []decide.Client{lostClient(0, 0, "it left")}, builders.Start.Add(5*time.Second))
+	if got := run.Status.LostClients; len(got) != 2 {
+		t.Errorf("a client that left while the run tidied up is lost: %+v", got)
+	}
+	check(t, run)
+}
+
+// TestResultTwice records one result again, as somebody does who was killed before the first was
+// written down for certain.
+func TestResultTwice(t *testing.T) {
+	run, planned := begun(t, usual())
+	step := planned.Steps[0]
+	clients := []result.Client{writer(0).Obj(), writer(1).Obj()}
+	record.Result(run, step, first(step), clients, builders.Start.Add(12*time.Second))
+	once, err := json.Marshal(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record.Result(run, step, first(step), clients, builders.Start.Add(12*time.Second))
+	twice, err := json.Marshal(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(once) != string(twice) {
+		t.Errorf("first  %s\nsecond %s", once, twice)
+	}
+	check(t, run)
+}
+
+// TestPhaseTimes of a phase whose targets take turns are from the first step's to the last one's.
+func TestPhaseTimes(t *testing.T) {
+	run, planned := begun(t, builders.Benchmark("b").Target("a").Target("b").Steady("write", "10s").Sequential())
+	for i, step := range planned.Steps {
+		client := builders.Client(step.Targets[0], 0).Later(time.Duration(i)*time.Minute).Does(10, measure.Write, builders.Counter(2000, 65536), time.Millisecond)
+		record.Result(run, step, first(step), []result.Client{client.Obj()}, builders.Start.Add(time.Hour))
+	}
+	phase := run.Status.Phases[0]
+	if len(phase.Targets) != 2 || !phase.StartTime.Time.Equal(builders.Start) || !phase.EndTime.Time.Equal(builders.Start.Add(70*time.Second)) {
+		t.Errorf("phase from %s to %s with %d targets", phase.StartTime, phase.EndTime, len(phase.Targets))
+	}
+	check(t, run)
+}
+
+// TestEndWithoutAllSteps is no completion.
+func TestEndWithoutAllSteps(t *testing.T) {
+	run, planned := begun(t, usual())
+	record.Result(run, planned.Steps[0], first(planned.Steps[0]), []result.Client{writer(0).Obj(), writer(1).Obj()}, builders.Start)
+	record.Finished(run, nil, builders.Start)
+	failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)
+	if failed.Status != metav1.ConditionTrue || failed.Reason != v1alpha1.ReasonInternalError || !strings.Contains(failed.Message, "01-write") {
+		t.Errorf("Failed is %+v", failed)
+	}
+	check(t, run)
+}
+
+// TestMissingClientDisqualifies: a client that should be there is not even heard of.
+func TestMissingClientDisqualifies(t *testing.T) {
+	run, planned := begun(t, usual())
+	for _, step := range planned.Steps {
+		record.Result(run, step, first(step), []result.Client{writer(0).Obj()}, builders.Start)
+	}
+	record.Finished(run, nil, builders.Start)
+	valid := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionValid)
+	if valid.Status != metav1.ConditionFalse || valid.Reason != string(v1alpha1.WarningResultIncomplete) || !strings.Contains(valid.Message, "client 1: took no part") {
+		t.Errorf("Valid is %+v", valid)
+	}
+	if state := run.Status.Steps[0]; state.State != v1alpha1.StepFailed || state.Message != "client a/1 took no part" {
+		t.Errorf("step %+v", state)
+	}
+	check(t, run)
+}
+
+func TestDataRemoved(t *testing.T) {
+	many := slices.Repeat([]v1alpha1.DataLeft{{Target: "a", Path: "/mnt/" + strings.Repeat("x", 5000), Reason: strings.Repeat("y", 5000)}}, 100)
+	for name, test := range map[string]struct {
+		benchmark *builders.BenchmarkBuilder
+		left      []v1alpha1.DataLeft
+		status    metav1.ConditionStatus
+		reason    string
+		message   string
+	}{
+		"deleted":  {usual(), nil, metav1.ConditionTrue, v1alpha1.ReasonRemoved, ""},
+		"retained": {usual().Retain(), nil, metav1.ConditionTrue, v1alpha1.ReasonRetained, ""},
+		"some of each": {builders.Benchmark("b").Target("a").Target("b").Retain().Prepare("layout"), nil,
+			metav1.ConditionTrue, v1alpha1.ReasonRemoved, "kept, as dataPolicy asks, on: b"},
+		"one left": {usual(), []v1alpha1.DataLeft{{Target: "a", Path: "/mnt/a", Reason: "permission denied"}},
+			metav1.ConditionFalse, v1alpha1.ReasonRemovalFailed, "1 directory is left, the first: /mnt/a: permission denied"},
+		"many left": {usual(), many, metav1.ConditionFalse, v1alpha1.ReasonRemovalFailed, "100 directories are left"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run, _ := begun(t, test.benchmark)
+			record.Fail(run, decide.Failure{Reason: v1alpha1.ReasonStopped, Message: "interrupted"}, builders.Start)
+			record.Finishing(run, builders.Start)
+			record.Finished(run, test.left, builders.Start)
+			got := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved)
+			if got.Status != test.status || got.Reason != test.reason || !strings.HasPrefix(got.Message, test.message) {
+				t.Errorf("DataRemoved is %+v", got)
+			}
+			check(t, run)
+		})
+	}
+}
+
+// TestEnvironments of a thousand clients that are all different keep to the API's bounds, and the
+// number of clients stays right.
+func TestEnvironments(t *testing.T) {
+	run, _ := begun(t, usual())
+	var found []v1alpha1.Environment
+	for i := range 1000 {
+		long := fmt.Sprintf("%d%s", i, strings.Repeat("\u00e9", 5000))
+		found = append(found, v1alpha1.Environment{Target: "a", Clients: 1, AgentVersion: long, Engine: "made up", ToolVersion: long,
+			Kernel: long, Architecture: long, Volumes: slices.Repeat([]v1alpha1.MountedVolume{{Name: long, FileSystem: long, Source: long, Options: long}}, 20)})
+	}
+	record.Environments(run, found)
+	var clients int32
+	for _, one := range run.Status.Environments {
+		clients += one.Clients
+	}
+	if clients != 1000 {
+		t.Errorf("%d clients", clients)
+	}
+	record.Fail(run, decide.Failure{Reason: v1alpha1.ReasonStopped, Message: "interrupted"}, builders.Start)
+	record.Finished(run, nil, builders.Start)
+	check(t, run)
+}
+
+// TestThousandClients have all that can go wrong, in every phase of a long run with as many losses:
+// the status stays within 64 KiB and within the API's bounds, and what disqualifies stays in it.
+func TestThousandClients(t *testing.T) {
+	benchmark := builders.Benchmark("b").Target("a").Clients(1000).OnLoss(v1alpha1.OnLossContinueDegraded, 0)
+	for i := range 12 {
+		benchmark.Steady(fmt.Sprintf("phase-%d", i), "10s")
+	}
+	run, planned := begun(t, benchmark)
+	long := func(i int) string { return fmt.Sprintf("%d %s", i, strings.Repeat("\u00e9\xff ", 2000)) }
+	var losses []decide.Client
+	var clients []result.Client
+	for i := range 1000 {
+		client := writer(i).Notice("IOStalled", long(i)).Notice("ToolMessages", long(i)).Notice("DirectIONotHonoured", long(i)).
+			Notice("SamplesLost", long(i)).Notice("TooFewSamples", long(i)).Notice("BytesUncertain", long(i))
+		switch i % 5 {
+		case 1:
+			client.Failed("NoSpace", long(i))
+		case 2:
+			client.Lost(long(i))
+			losses = append(losses, lostClient(i, 0, long(i)))
+		case 3:
+			client.Stopped(long(i))
+		}
+		clients = append(clients, client.Obj())
+	}
+	record.Losses(run, losses, builders.Start)
+	for _, step := range planned.Steps {
+		record.Intent(run, decide.Action{Attempt: first(step), Start: builders.Start, Deadline: builders.Start.Add(time.Minute)})
+		record.Result(run, step, first(step), clients, builders.Start)
+	}
+	record.Finished(run, nil, builders.Start)
+	check(t, run)
+	for _, phase := range run.Status.Phases {
+		for _, kind := range []v1alpha1.WarningType{v1alpha1.WarningDirectIONotHonoured, v1alpha1.WarningToolError, v1alpha1.WarningResultIncomplete} {
+			if !slices.ContainsFunc(phase.Targets[0].Warnings, func(w v1alpha1.Warning) bool { return w.Type == kind && w.Message != "" }) {
+				t.Errorf("phase %s has lost %s", phase.Name, kind)
+			}
+		}
+	}
+	if len(run.Status.LostClients) != 64 {
+		t.Errorf("%d lost clients", len(run.Status.LostClients))
+	}
+}
+
+// TestManyAttempts forgets the oldest ones that were tried again, and never where a step stands.
+func TestManyAttempts(t *testing.T) {
+	run, planned := begun(t, usual())
+	attempt := first(planned.Steps[0])
+	for range 1500 {
+		attempt.Number++
+		record.Retry(run, decide.Action{Attempt: attempt}, builders.Start)
+	}
+	snapshot, err := record.Snapshot(run, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := snapshot.Records["00-layout"]; got.Attempt != 1501 || got.Done {
+		t.Errorf("record %+v", got)
+	}
+	check(t, run)
+}

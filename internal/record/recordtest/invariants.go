@@ -1,0 +1,191 @@
+// Package recordtest checks what must hold of every BenchmarkRun at any time, for the tests of all
+// that write one.
+package recordtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/admission"
+)
+
+const (
+	maxMessage     = 1024
+	maxStatusBytes = 64 << 10
+)
+
+var (
+	reasonPattern = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
+
+	types = []string{v1alpha1.ConditionComplete, v1alpha1.ConditionFailed, v1alpha1.ConditionValid,
+		v1alpha1.ConditionObjectivesMet, v1alpha1.ConditionDataRemoved}
+
+	failures = []string{v1alpha1.ReasonStartTimeout, v1alpha1.ReasonDeadlineExceeded, v1alpha1.ReasonStepFailed,
+		v1alpha1.ReasonToolFailed, v1alpha1.ReasonInvalidWorkload, v1alpha1.ReasonMountNotFound, v1alpha1.ReasonNotEnoughSpace,
+		v1alpha1.ReasonClientLost, v1alpha1.ReasonPreempted, v1alpha1.ReasonStopped, v1alpha1.ReasonInternalError}
+
+	stages = []string{v1alpha1.StagePending, v1alpha1.StageQueued, v1alpha1.StageDeploying, v1alpha1.StageMeeting,
+		v1alpha1.StageRunning, v1alpha1.StageCollecting, v1alpha1.StageFinishing, v1alpha1.StageComplete, v1alpha1.StageFailed}
+)
+
+// Checker checks one run again and again as it goes: some things must never be taken back.
+type Checker struct {
+	failed *metav1.Condition
+	ended  bool
+	// seen is what was held against the API's rules last.
+	seen []byte
+}
+
+// Check checks the run as it is now.
+func (c *Checker) Check(t testing.TB, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	status := &run.Status
+	is := func(kind string, value metav1.ConditionStatus) bool {
+		return meta.IsStatusConditionPresentAndEqual(status.Conditions, kind, value)
+	}
+	if is(v1alpha1.ConditionComplete, metav1.ConditionTrue) && is(v1alpha1.ConditionFailed, metav1.ConditionTrue) {
+		t.Error("the run is both Complete and Failed")
+	}
+	if !slices.Contains(stages, status.Stage) {
+		t.Errorf("stage %q is not documented", status.Stage)
+	}
+	seen := map[string]bool{}
+	for _, condition := range status.Conditions {
+		checkCondition(t, condition)
+		if seen[condition.Type] {
+			t.Errorf("condition %s is there twice", condition.Type)
+		}
+		seen[condition.Type] = true
+	}
+	c.checkFailure(t, run)
+	if c.ended = c.ended || status.EndTime != nil; c.ended {
+		checkEnd(t, run)
+	}
+	c.checkObject(t, run)
+}
+
+func checkCondition(t testing.TB, condition metav1.Condition) {
+	t.Helper()
+	switch {
+	case !slices.Contains(types, condition.Type):
+		t.Errorf("condition %s is not documented", condition.Type)
+	case !reasonPattern.MatchString(condition.Reason):
+		t.Errorf("condition %s has the reason %q, which the API refuses", condition.Type, condition.Reason)
+	case condition.LastTransitionTime.IsZero():
+		t.Errorf("condition %s has no time", condition.Type)
+	case len([]rune(condition.Message)) > maxMessage:
+		t.Errorf("condition %s has a message of %d characters", condition.Type, len([]rune(condition.Message)))
+	}
+}
+
+// checkFailure sees to it that the first failure stays.
+func (c *Checker) checkFailure(t testing.TB, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)
+	if failed == nil || failed.Status != metav1.ConditionTrue {
+		if c.failed != nil {
+			t.Errorf("the failure %s was taken back", c.failed.Reason)
+		}
+		return
+	}
+	if !slices.Contains(failures, failed.Reason) {
+		t.Errorf("the failure %s is not documented", failed.Reason)
+	}
+	if failed.Message == "" {
+		t.Errorf("the failure %s says nothing", failed.Reason)
+	}
+	if c.failed != nil && (c.failed.Reason != failed.Reason || c.failed.Message != failed.Message || !c.failed.LastTransitionTime.Equal(&failed.LastTransitionTime)) {
+		t.Errorf("the failure was %v and became %v", c.failed, failed)
+	}
+	c.failed = failed.DeepCopy()
+}
+
+// checkEnd is for a run that is over: all is said.
+func checkEnd(t testing.TB, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	for _, kind := range types {
+		condition := meta.FindStatusCondition(run.Status.Conditions, kind)
+		if condition == nil {
+			t.Errorf("the run is over without the condition %s", kind)
+			continue
+		}
+		if condition.Reason == v1alpha1.ReasonInProgress {
+			t.Errorf("the run is over, and %s is still in progress", kind)
+		}
+	}
+	complete := meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete)
+	if failed := meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionFailed); complete == failed {
+		t.Errorf("the run is over: Complete is %t and Failed is %t", complete, failed)
+	}
+	if wanted := map[bool]string{true: v1alpha1.StageComplete, false: v1alpha1.StageFailed}[complete]; run.Status.Stage != wanted {
+		t.Errorf("the run is over in stage %s, not %s", run.Status.Stage, wanted)
+	}
+	if run.Status.EndTime == nil {
+		t.Error("the end of the run was taken back")
+	}
+	if complete {
+		for _, phase := range run.Spec.Run.Phases {
+			if !slices.ContainsFunc(run.Status.Phases, func(r v1alpha1.PhaseResult) bool { return r.Name == phase.Name }) {
+				t.Errorf("the run is complete without a result of phase %s", phase.Name)
+			}
+		}
+	}
+	checkValid(t, run)
+}
+
+// checkValid sees to it that Valid follows from the warnings.
+func checkValid(t testing.TB, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	disqualified := false
+	for _, phase := range run.Status.Phases {
+		for _, target := range phase.Targets {
+			disqualified = disqualified || slices.ContainsFunc(target.Warnings, func(w v1alpha1.Warning) bool {
+				return w.Severity == v1alpha1.SeverityDisqualifying
+			})
+		}
+	}
+	if valid := meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionValid); valid && disqualified {
+		t.Error("the run is Valid and has a warning that disqualifies it")
+	}
+}
+
+// checkObject holds the run against the API's own rules and against the size of its status.
+func (c *Checker) checkObject(t testing.TB, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	encoded, err := json.Marshal(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := json.Marshal(run.Status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(status) > maxStatusBytes {
+		t.Errorf("the status has %d bytes", len(status))
+	}
+	if bytes.Equal(encoded, c.seen) {
+		return
+	}
+	c.seen = encoded
+	var object, before map[string]any
+	for _, into := range []*map[string]any{&object, &before} {
+		if err := utiljson.Unmarshal(encoded, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	problems, err := admission.CheckUpdate(t.Context(), object, before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range problems {
+		t.Errorf("the API refuses %s: %s", problem.Path, problem.Message)
+	}
+}

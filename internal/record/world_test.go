@@ -1,0 +1,355 @@
+package record_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/internal/record/recordtest"
+	"github.com/storagebench/storagebench/internal/result"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// world simulates a whole run. Its facts are kept three times: in a BenchmarkRun that stays in
+// memory, in one that is written down and read back between every two decisions, and by hand in the
+// snapshot that a decision is made on. All three must always lead to the same decision.
+type world struct {
+	now  time.Time
+	plan plan.Plan
+	// memory stays; stored is JSON of its like.
+	memory *v1alpha1.BenchmarkRun
+	stored []byte
+	facts  decide.Snapshot
+
+	clients []*decide.Client
+	events  []event
+	log     []string
+	checker recordtest.Checker
+
+	// refuse and fail are clients that refuse to load, or whose tool fails; deaf ones never end a
+	// step, silent ones never get ready, idle ones do nothing.
+	refuse, fail, deaf, silent, idle map[string]bool
+	// early are the parts in an attempt that ended before their time.
+	early map[string]bool
+	left  []v1alpha1.DataLeft
+}
+
+type event struct {
+	at   time.Time
+	name string
+	do   func()
+}
+
+const lead = 500 * time.Millisecond
+
+func newWorld(t *testing.T, benchmark *builders.BenchmarkBuilder) *world {
+	t.Helper()
+	run := benchmark.Run()
+	planned, problems := plan.Make(run)
+	if len(problems) > 0 {
+		t.Fatal(problems.ToAggregate())
+	}
+	none := func() map[string]bool { return map[string]bool{} }
+	w := &world{now: builders.Start, plan: planned, refuse: none(), fail: none(), deaf: none(), silent: none(), early: none(), idle: none()}
+	w.memory = record.New(record.Identity{Name: "b-1", Namespace: "default", UID: "0-1",
+		Benchmark: v1alpha1.BenchmarkReference{Name: "b", UID: "0-0"}, Hash: "abc", Seed: 7}, run, planned)
+	w.store(t, w.memory)
+	w.both(t, func(r *v1alpha1.BenchmarkRun) { record.Begin(r, w.now) })
+	restarts := 2
+	if given := run.Clients.MaxRestarts; given != nil {
+		restarts = int(*given)
+	}
+	timeout, _ := run.StartTimeout.Parse()
+	deadline, _ := run.ActiveDeadline.Parse()
+	w.facts = decide.Snapshot{
+		Begun: w.now, Records: map[string]decide.Record{},
+		Policy: decide.Policy{OnLoss: decide.LossPolicy(run.Clients.OnLoss), MaxRestarts: restarts, StartTimeout: timeout,
+			ActiveDeadline: deadline, StartLead: lead, StopGrace: 2 * time.Minute, FinishTimeout: 10 * time.Minute},
+	}
+	for _, step := range planned.Steps {
+		w.facts.Steps = append(w.facts.Steps, decide.Step{ID: step.ID, Targets: step.Targets,
+			ClientsPerTarget: planned.ClientsPerTarget, Limit: step.Limit})
+		w.facts.Records[step.ID] = decide.Record{Attempt: 1}
+	}
+	for _, target := range run.Targets {
+		for index := range planned.ClientsPerTarget {
+			w.clients = append(w.clients, w.fresh(decide.ClientKey{Target: target.Name, Index: index}, 0))
+		}
+	}
+	return w
+}
+
+// both does the same to the run in memory and to the stored one.
+func (w *world) both(t *testing.T, do func(*v1alpha1.BenchmarkRun)) {
+	t.Helper()
+	do(w.memory)
+	stored := w.read(t)
+	do(stored)
+	w.store(t, stored)
+}
+
+func (w *world) store(t *testing.T, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	var err error
+	if w.stored, err = json.Marshal(run); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) read(t *testing.T) *v1alpha1.BenchmarkRun {
+	t.Helper()
+	var run v1alpha1.BenchmarkRun
+	if err := json.Unmarshal(w.stored, &run); err != nil {
+		t.Fatal(err)
+	}
+	return &run
+}
+
+// fresh is a client that becomes ready after a while.
+func (w *world) fresh(key decide.ClientKey, replacements int) *decide.Client {
+	client := &decide.Client{Key: key, Connection: decide.Connecting, Message: "starting", Since: w.now,
+		Replacements: replacements, Attempts: map[decide.Attempt]decide.ClientStep{}}
+	w.after(2*time.Second, "", func() {
+		if client.Connection == decide.Connecting && !w.silent[key.String()] {
+			client.Connection, client.Message = decide.Ready, ""
+		}
+	})
+	return client
+}
+
+func (w *world) after(delay time.Duration, name string, do func()) {
+	w.events = append(w.events, event{at: w.now.Add(delay), name: name, do: do})
+}
+
+func (w *world) client(key decide.ClientKey) *decide.Client {
+	return w.clients[slices.IndexFunc(w.clients, func(c *decide.Client) bool { return c.Key == key })]
+}
+
+func (w *world) note(format string, arguments ...any) {
+	w.log = append(w.log, fmt.Sprintf("%9.3fs  ", w.now.Sub(builders.Start).Seconds())+fmt.Sprintf(format, arguments...))
+}
+
+// run decides, acts and lets time pass until nothing is left to do.
+func (w *world) run(t *testing.T) {
+	t.Helper()
+	for range 500 {
+		var seen []decide.Client
+		for _, client := range w.clients {
+			seen = append(seen, *client)
+		}
+		w.both(t, func(r *v1alpha1.BenchmarkRun) { record.Losses(r, seen, w.now) })
+		action := w.decide(t, seen)
+		if action.Kind == decide.Done {
+			w.both(t, func(r *v1alpha1.BenchmarkRun) { record.Finished(r, w.left, w.now) })
+			w.checker.Check(t, w.read(t))
+			w.note("%s", action)
+			return
+		}
+		if action.Kind != decide.Wait {
+			w.note("%s", action)
+		}
+		changed := w.apply(t, action)
+		w.checker.Check(t, w.read(t))
+		if !changed {
+			w.pass(t, action.Until)
+		}
+	}
+	t.Fatalf("no end after 500 decisions:\n%s", strings.Join(w.log, "\n"))
+}
+
+// decide asks on all three records of the facts.
+func (w *world) decide(t *testing.T, seen []decide.Client) decide.Action {
+	t.Helper()
+	w.facts.Clients = seen
+	action := decide.Next(w.facts, w.now)
+	for name, run := range map[string]*v1alpha1.BenchmarkRun{"memory": w.memory, "stored": w.read(t)} {
+		snapshot, err := record.Snapshot(run, seen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(action, decide.Next(snapshot, w.now)); diff != "" {
+			t.Fatalf("at %s the facts of the run in %s lead elsewhere (-by hand +recorded):\n%s", w.now.Sub(builders.Start), name, diff)
+		}
+	}
+	return action
+}
+
+// pass moves the time on to the next event, or to the time that the action named.
+func (w *world) pass(t *testing.T, until time.Time) {
+	t.Helper()
+	next := -1
+	for i, e := range w.events {
+		if next < 0 || e.at.Before(w.events[next].at) {
+			next = i
+		}
+	}
+	if next < 0 || !until.IsZero() && until.After(w.now) && until.Before(w.events[next].at) {
+		if until.IsZero() || !until.After(w.now) {
+			t.Fatalf("nothing will ever happen:\n%s", strings.Join(w.log, "\n"))
+		}
+		w.now = until
+		return
+	}
+	e := w.events[next]
+	w.events = slices.Delete(w.events, next, next+1)
+	if e.at.After(w.now) {
+		w.now = e.at
+	}
+	if e.name != "" {
+		w.note("# %s", e.name)
+	}
+	e.do()
+}
+
+// second is what becomes of an instant in a condition.
+func second(at time.Time) time.Time { return at.Truncate(time.Second) }
+
+// apply does what a runner does; true when facts changed at once.
+func (w *world) apply(t *testing.T, action decide.Action) bool {
+	t.Helper()
+	switch action.Kind {
+	case decide.Wait, decide.Done:
+	case decide.Load:
+		for i, key := range action.Clients {
+			w.load(action.Attempt, key, time.Duration(i+1)*10*time.Millisecond)
+		}
+	case decide.Start:
+		w.facts.Records[action.Attempt.Step] = decide.Record{Attempt: action.Attempt.Number, Start: action.Start, Deadline: action.Deadline}
+		w.both(t, func(r *v1alpha1.BenchmarkRun) {
+			record.Environments(r, []v1alpha1.Environment{{Target: "a", Clients: 2, Engine: "fio", ToolVersion: "fio-3.33"}})
+			record.Intent(r, action)
+		})
+		for i, key := range action.Clients {
+			w.start(action, key, time.Duration(i)*5*time.Millisecond)
+		}
+	case decide.Stop:
+		for _, key := range action.Clients {
+			w.stop(action.Attempt, key)
+		}
+	case decide.RecordResult:
+		fact := w.facts.Records[action.Attempt.Step]
+		fact.Done = true
+		w.facts.Records[action.Attempt.Step] = fact
+		step := w.plan.Steps[slices.IndexFunc(w.plan.Steps, func(s plan.Step) bool { return s.ID == action.Attempt.Step })]
+		reported := w.reported(step, action.Attempt)
+		w.both(t, func(r *v1alpha1.BenchmarkRun) { record.Result(r, step, action.Attempt, reported, w.now) })
+		return true
+	case decide.Retry:
+		w.facts.Records[action.Attempt.Step] = decide.Record{Attempt: action.Attempt.Number}
+		w.both(t, func(r *v1alpha1.BenchmarkRun) { record.Retry(r, action, w.now) })
+		return true
+	case decide.Replace:
+		for _, key := range action.Clients {
+			lost := *w.client(key)
+			w.both(t, func(r *v1alpha1.BenchmarkRun) { record.Lost(r, lost, true, w.now) })
+			w.clients[slices.Index(w.clients, w.client(key))] = w.fresh(key, lost.Replacements+1)
+		}
+	case decide.Fail:
+		w.facts.Failure, w.facts.EndingSince = action.Failure, second(w.now)
+		w.both(t, func(r *v1alpha1.BenchmarkRun) { record.Fail(r, *action.Failure, w.now) })
+		return true
+	case decide.Finish:
+		w.facts.FinishSent = second(w.now)
+		w.both(t, func(r *v1alpha1.BenchmarkRun) { record.Finishing(r, w.now) })
+		for i, key := range action.Clients {
+			w.after(time.Duration(i+1)*100*time.Millisecond, "", func() { w.client(key).Connection = decide.Finished })
+		}
+	}
+	return false
+}
+
+func (w *world) load(attempt decide.Attempt, key decide.ClientKey, delay time.Duration) {
+	client := w.client(key)
+	client.Attempts[attempt] = decide.ClientStep{Progress: decide.Loading}
+	w.after(delay, "", func() {
+		part := decide.ClientStep{Progress: decide.Loaded}
+		if w.refuse[key.String()] {
+			part = decide.ClientStep{Progress: decide.Refused, Failed: &decide.Failure{Reason: "NoSpace", Message: "too little free space"}}
+		}
+		client.Attempts[attempt] = part
+	})
+}
+
+func (w *world) start(action decide.Action, key decide.ClientKey, delay time.Duration) {
+	client := w.client(key)
+	client.Attempts[action.Attempt] = decide.ClientStep{Progress: decide.Running}
+	length := min(action.Deadline.Sub(action.Start)-time.Second, 10*time.Second)
+	var failure *decide.Failure
+	if w.fail[key.String()] {
+		length, failure = 3*time.Second, &decide.Failure{Reason: "IOError", Message: "fio: the storage reported an error"}
+	}
+	w.after(action.Start.Sub(w.now)+length+delay, "", func() {
+		if client.Attempts[action.Attempt].Progress == decide.Running && client.Connection == decide.Ready && !w.deaf[key.String()] {
+			client.Attempts[action.Attempt] = decide.ClientStep{Progress: decide.Ended, Failed: failure}
+		}
+	})
+}
+
+func (w *world) stop(attempt decide.Attempt, key decide.ClientKey) {
+	client := w.client(key)
+	if w.deaf[key.String()] {
+		return
+	}
+	w.after(300*time.Millisecond, "", func() {
+		if part := client.Attempts[attempt]; part.Failed == nil && part.Progress != decide.Ended && client.Connection == decide.Ready {
+			w.early[partName(attempt, key)] = true
+			client.Attempts[attempt] = decide.ClientStep{Progress: decide.Ended}
+		}
+	})
+}
+
+func partName(attempt decide.Attempt, key decide.ClientKey) string {
+	return attempt.String() + " " + key.String()
+}
+
+// lose is a client whose process dies.
+func (w *world) lose(target string, index int) func() {
+	return func() {
+		client := w.client(decide.ClientKey{Target: target, Index: index})
+		client.Connection, client.Message = decide.Lost, "its process ended: signal: killed"
+	}
+}
+
+// reported is what the clients that know of an attempt would have told of it.
+func (w *world) reported(step plan.Step, attempt decide.Attempt) []result.Client {
+	var all []result.Client
+	for _, client := range w.clients {
+		part, known := client.Attempts[attempt]
+		if !known {
+			continue
+		}
+		name := client.Key.String()
+		report := builders.Client(client.Key.Target, client.Key.Index)
+		if !w.idle[name] && !w.facts.Records[step.ID].Start.IsZero() {
+			seconds := 10
+			if w.early[partName(attempt, client.Key)] {
+				seconds = 4
+			}
+			report.Does(seconds, measure.Write, builders.Counter(2000, 65536), 4*time.Millisecond)
+		}
+		switch {
+		case part.Failed != nil && part.Progress == decide.Refused:
+			report.Refused(part.Failed.Reason, part.Failed.Message)
+		case part.Failed != nil:
+			report.Failed(part.Failed.Reason, part.Failed.Message)
+		case client.Connection == decide.Lost && part.Progress != decide.Ended:
+			report.Lost(client.Message).Mutate(func(c *result.Client) { c.IOStart, c.IOEnd = time.Time{}, time.Time{} })
+		case part.Progress != decide.Ended:
+			report.Mutate(func(c *result.Client) { c.Ended, c.IOStart, c.IOEnd = false, time.Time{}, time.Time{} })
+		case w.early[partName(attempt, client.Key)]:
+			report.Stopped("told to")
+		}
+		all = append(all, report.Obj())
+	}
+	return all
+}
