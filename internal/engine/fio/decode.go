@@ -80,6 +80,8 @@ type decoder struct {
 	object *value
 	where  string
 	err    error
+	// binned and unbinned tell latencies with percentiles, with and without bins.
+	binned, unbinned bool
 }
 
 func (d *decoder) fail(name string, err error) {
@@ -152,5 +154,23 @@ func decodeJob(item *value) (job Job, racy, err error) {
 		}
 		job.Operations[operation] = direction
 	}
-	return job, racy, nil
+	return job, racy, checkBinned(&job)
+}
+
+// checkBinned tells a histogram that is missing: fio prints one for every direction, or none.
+func checkBinned(job *Job) error {
+	missing := func(latency *measure.Latency) bool { return latency.Count > 0 && latency.Histogram.Count() == 0 }
+	var total, completion bool
+	for i := range job.Operations[:measure.Sync] {
+		total = total || job.Operations[i].Total.Histogram.Count() > 0
+		completion = completion || job.Operations[i].Completion.Histogram.Count() > 0
+	}
+	for i := range job.Operations {
+		operation := &job.Operations[i]
+		expected := total || completion && measure.Operation(i) == measure.Sync
+		if expected && missing(&operation.Total) || completion && missing(&operation.Completion) {
+			return fmt.Errorf("%s: the bins of a latency are missing, which others have", directions[i])
+		}
+	}
+	return nil
 }

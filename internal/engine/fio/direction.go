@@ -44,11 +44,16 @@ func decodeDirection(object *value, operation measure.Operation) (result JobOper
 	if d.err == nil {
 		d.err = checkRates(object, &result)
 	}
-	racy = flaws[0]
-	if racy == nil {
-		racy = flaws[1]
+	if d.binned && d.unbinned {
+		// json+ gives bins with all percentiles, json with none.
+		d.fail("bins", errMissing)
 	}
-	return result, racy, d.err
+	for _, racy := range append(flaws[:], checkWork(&result)) {
+		if racy != nil {
+			return result, racy, d.err
+		}
+	}
+	return result, nil, d.err
 }
 
 // checkTotals compares io_bytes with what fio computed from it: a digit that got lost or
@@ -75,6 +80,17 @@ func checkTotals(object *value, result *JobOperation) error {
 	}
 	if perSecondKibibytes != expected/1024 {
 		return fmt.Errorf("bw is %d KiB/s but bw_bytes is %d B/s", perSecondKibibytes, perSecond)
+	}
+	return nil
+}
+
+// checkWork tells what was done in no time, and operations that were timed but moved nothing.
+func checkWork(result *JobOperation) error {
+	switch {
+	case result.Bytes > 0 && result.RuntimeMilliseconds == 0:
+		return fmt.Errorf("io_bytes is %d but runtime is 0", result.Bytes)
+	case result.Bytes == 0 && result.Total.Count > 0:
+		return fmt.Errorf("lat_ns.N is %d but io_bytes is 0", result.Total.Count)
 	}
 	return nil
 }
@@ -122,15 +138,53 @@ func (d *decoder) latency(name string) (latency measure.Latency, racy error) {
 	latency, err := measure.LatencyFromMean(bins, count, mean, least, most)
 	d.fail(name, err)
 	if bins.Count() == 0 {
+		d.unbinned = d.unbinned || object.member("percentile") != nil
 		if object.member("bins") != nil && count > 0 {
 			d.fail(name, fmt.Errorf("has N %d but empty bins", count))
 		}
 		return latency, nil
 	}
+	d.binned = true
 	if bins.Count() != count {
 		return latency, fmt.Errorf("%s: N is %d but the bins count %d", name, count, bins.Count())
 	}
+	if err := checkBins(name, &latency, mean); err != nil {
+		return latency, err
+	}
 	return latency, checkPercentiles(name, object.member("percentile"), &bins)
+}
+
+// checkBins compares min, max and mean with the bins: the extremes lie in the outermost bins,
+// and the mean is not further from that of the bins' midpoints than a bin is wide.
+func checkBins(name string, latency *measure.Latency, mean float64) error {
+	var extremes measure.Histogram
+	extremes.AddNanoseconds(latency.MinNanoseconds, 1)
+	extremes.AddNanoseconds(latency.MaxNanoseconds, 1)
+	wantFirst, wantLast, _ := outermost(&extremes)
+	first, last, sum := outermost(&latency.Histogram)
+	if first != wantFirst || last != wantLast {
+		return fmt.Errorf("%s: min %d and max %d ns are not in the outermost bins, %d and %d ns",
+			name, latency.MinNanoseconds, latency.MaxNanoseconds, first, last)
+	}
+	ofBins := sum / float64(latency.Count)
+	slack := ofBins/128 + 1
+	if mean < ofBins-slack || mean > ofBins+slack && last < measure.LastBucketNanoseconds {
+		return fmt.Errorf("%s: mean is %v ns, but the bins make about %.0f", name, mean, ofBins)
+	}
+	return nil
+}
+
+// outermost gives the first and last bin that is not empty, and the sum over all bins.
+func outermost(bins *measure.Histogram) (first, last uint64, sum float64) {
+	seen := false
+	for nanoseconds, n := range bins.Bins() {
+		if !seen {
+			first, seen = nanoseconds, true
+		}
+		last = nanoseconds
+		sum += float64(nanoseconds) * float64(n)
+	}
+	return first, last, sum
 }
 
 // bins reads the histogram; it is empty when there is none.

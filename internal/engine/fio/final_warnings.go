@@ -35,6 +35,9 @@ func (j *judge) warnOf(operation measure.Operation, total *OperationTotal) {
 	if total.ShortOperations > 0 {
 		j.add(WarnShortOperations, fmt.Sprintf("%v: %d operations moved fewer bytes than asked for", operation, total.ShortOperations))
 	}
+	if total.Operations > 0 && total.Total.Count == 0 && total.Bytes == 0 {
+		j.add(WarnCountsDisagree, fmt.Sprintf("%v: fio issued %d operations, of which none completed", operation, total.Operations))
+	}
 	apart := max(total.Operations, total.Total.Count) - min(total.Operations, total.Total.Count)
 	if j.expected.MaxOutstanding > 0 && apart > j.expected.MaxOutstanding+j.expected.MaxOutstanding/10 {
 		j.add(WarnCountsDisagree, fmt.Sprintf("%v: fio issued %d operations but timed %d, with at most %d outstanding",

@@ -45,9 +45,13 @@ type independentLatency struct {
 	Bins map[string]uint64 `json:"bins"`
 }
 
+// notNumbers are what C prints for a division by zero; such a field is not read.
+var notNumbers = regexp.MustCompile(`([:,\[]\s*)-?(?:nan|inf)\b`)
+
 // checkIndependently proves a result from the bytes of its document alone.
 func checkIndependently(raw []byte, snapshot *Snapshot) error {
 	var document independent
+	raw = notNumbers.ReplaceAll(raw, []byte("$1 0 "))
 	if err := json.Unmarshal(raw, &document); err != nil {
 		return fmt.Errorf("encoding/json does not read it: %w", err)
 	}
@@ -98,55 +102,139 @@ func checkIndependently(raw []byte, snapshot *Snapshot) error {
 	return nil
 }
 
-// FuzzDecode mutates real outputs. Whatever is around, in and instead of the JSON: a Complete
-// result is proven by an independent reading of its document, nothing unread follows that
-// document, and how the output was cut into pieces changes nothing.
+// proven judges an output and fails the test on a success that the bytes do not prove.
+func proven(t *testing.T, stdout []byte) Result {
+	t.Helper()
+	output, err := ReadOutput(bytes.NewReader(stdout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := Final(output, Exit{}, "", Expectation{})
+	switch result.Outcome {
+	case Failed:
+		if result.Failure == "" || result.Message == "" {
+			t.Fatalf("failed without a reason: %+v", result)
+		}
+		return result
+	case Complete:
+	default:
+		t.Fatalf("outcome %v of exit code 0", result.Outcome)
+	}
+	last := output.Last
+	end := last.Offset + int64(last.Length)
+	if err := checkIndependently(stdout[last.Offset:end], result.Snapshot); err != nil {
+		t.Fatalf("wrong success: %v\n%s", err, stdout[last.Offset:end])
+	}
+	for line := range strings.Lines(string(stdout[end:])) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "fio: terminating on signal ") {
+			t.Fatalf("a success although %q follows", line)
+		}
+	}
+	return result
+}
+
+// FuzzDecode reads anything. Whatever is around, in and instead of the JSON: a Complete result
+// is proven by an independent reading of its document, nothing unread follows that document,
+// and how the output was cut into pieces changes nothing.
 func FuzzDecode(f *testing.F) {
 	// Small ones: a fuzzer is as slow as its inputs are long.
 	for _, name := range []string{"write", "unified", "all-256-fail-errno", "bad-value"} {
 		f.Add(readRecording(f, name).stdout, 100)
 	}
-	write := readRecording(f, "write").stdout
-	small := compact(f, write)
+	small := compact(f, readRecording(f, "write").stdout)
 	f.Add(small, 3)
 	f.Add(append(append([]byte("fio: noise {\"\n"), small...), small...), 40)
 	f.Add(append(append([]byte{}, small...), "\nfio: terminating on signal 2\n"...), 1)
 	f.Add(append(small[:len(small)/2:len(small)/2], small...), 7)
 	f.Fuzz(func(t *testing.T, stdout []byte, piece int) {
-		output, err := ReadOutput(bytes.NewReader(stdout))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if piece > 0 && piece < len(stdout) {
-			var stream Stream
-			_, _ = stream.Write(stdout[:piece])
-			_, _ = stream.Write(stdout[piece:])
-			if got, want := fmt.Sprint(stream.Close()), fmt.Sprint(output); stripPointer(got) != stripPointer(want) {
-				t.Fatalf("in two pieces: %s\nwhole: %s", got, want)
-			}
-		}
-		result := Final(output, Exit{}, "", Expectation{})
-		switch result.Outcome {
-		case Failed:
-			if result.Failure == "" || result.Message == "" {
-				t.Fatalf("failed without a reason: %+v", result)
-			}
+		proven(t, stdout)
+		if piece <= 0 || piece >= len(stdout) {
 			return
-		case Complete:
-		default:
-			t.Fatalf("outcome %v of exit code 0", result.Outcome)
 		}
-		last := output.Last
-		raw := stdout[last.Offset : last.Offset+int64(last.Length)]
-		if err := checkIndependently(raw, result.Snapshot); err != nil {
-			t.Fatalf("wrong success: %v\n%s", err, raw)
-		}
-		for line := range strings.Lines(string(stdout[last.Offset+int64(last.Length):])) {
-			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "fio: terminating on signal ") {
-				t.Fatalf("a success although %q follows", line)
-			}
+		whole, _ := ReadOutput(bytes.NewReader(stdout))
+		var stream Stream
+		_, _ = stream.Write(stdout[:piece])
+		_, _ = stream.Write(stdout[piece:])
+		if got, want := fmt.Sprint(stream.Close()), fmt.Sprint(whole); stripPointer(got) != stripPointer(want) {
+			t.Fatalf("in two pieces: %s\nwhole: %s", got, want)
 		}
 	})
+}
+
+// damageBases are a dump of a running fio, and then its result: what must not be taken for
+// each other.
+func damageBases(tb testing.TB) []byte {
+	tb.Helper()
+	output := readRecording(tb, "sync-writes").stdout
+	first := bytes.Index(output, []byte("\n}\n")) + 3
+	last := bytes.LastIndex(output, []byte("\n{\n")) + 1
+	return append(compact(tb, output[:first]), compact(tb, output[last:])...)
+}
+
+// FuzzDamage cuts into a real output of a dump and a result, and puts something in.
+func FuzzDamage(f *testing.F) {
+	base := damageBases(f)
+	original := resultText(proven(&testing.T{}, base))
+	for at := 0; at < len(base); at += 500 {
+		f.Add(uint(at), uint8(1), []byte{})
+		f.Add(uint(at), uint8(0), []byte("\nfio: pid=1, err=5\n"))
+		f.Add(uint(at), uint8(5), []byte("99999"))
+	}
+	f.Fuzz(func(t *testing.T, at uint, cut uint8, inserted []byte) {
+		at %= uint(len(base))
+		end := min(at+uint(cut), uint(len(base)))
+		damaged := append(append(append([]byte{}, base[:at]...), inserted...), base[end:]...)
+		if result := proven(t, damaged); result.Outcome == Complete && resultText(result) != original {
+			// Figures that are not the original's must at least be possible: proven has shown it.
+			t.Logf("another result: %s", resultText(result))
+		}
+	})
+}
+
+func resultText(result Result) string {
+	if result.Snapshot == nil {
+		return ""
+	}
+	var text strings.Builder
+	for i := range result.Snapshot.Operations {
+		total := &result.Snapshot.Operations[i]
+		summary := total.Total.Summary()
+		fmt.Fprintln(&text, total.Counter, summary.Count, summary.MeanNanoseconds, summary.MinNanoseconds, summary.MaxNanoseconds)
+		for key, n := range total.Total.Histogram.Bins() {
+			fmt.Fprint(&text, key, "=", n, " ")
+		}
+	}
+	return text.String()
+}
+
+// Every byte of a result is lost, doubled and changed, one at a time: the result is then
+// refused, or still the same one.
+func TestEveryByteOfAResult(t *testing.T) {
+	t.Parallel()
+	base := compact(t, readRecording(t, "write").stdout)
+	original := resultText(proven(t, base))
+	step := 1
+	if testing.Short() {
+		step = 11
+	}
+	others := 0
+	for at := 0; at < len(base)-1; at += step {
+		for _, replacement := range []string{"", "0", "7", "\"", "}", ",", string(base[at]) + string(base[at])} {
+			if replacement == string(base[at]) {
+				continue
+			}
+			damaged := append(append(append([]byte{}, base[:at]...), replacement...), base[at+1:]...)
+			if got := proven(t, damaged); got.Outcome == Complete && len(got.Warnings) == 0 && resultText(got) != original {
+				others++
+				t.Logf("%q at %q becomes %q", base[max(at-30, 0):at+1], base[at:at+1], replacement)
+			}
+		}
+	}
+	// What no second figure of the document contradicts: the low digits of a mean, or of a
+	// latency inside its bin.
+	if others > 30 {
+		t.Errorf("%d changes of one byte gave another result", others)
+	}
 }
 
 // stripPointer leaves the address of the last document out.
@@ -156,7 +244,7 @@ var pointer = regexp.MustCompile(`0x[0-9a-f]+`)
 
 // compact writes the last document of an output without the parts that are not read, so that a
 // fuzzer's changes hit what matters.
-func compact(f *testing.F, output []byte) []byte {
+func compact(f testing.TB, output []byte) []byte {
 	f.Helper()
 	var document map[string]any
 	if err := json.Unmarshal(bytes.TrimSpace(output), &document); err != nil {

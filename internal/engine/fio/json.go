@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 )
 
@@ -90,11 +91,16 @@ func (p *parser) value(depth int) (*value, error) {
 	for isScalar(p.peek()) {
 		p.at++
 	}
-	if p.at == start {
-		return nil, errSyntax
+	text := p.raw[start:p.at]
+	if !scalarPattern.Match(text) {
+		return nil, fmt.Errorf("%w: %q", errSyntax, clip(string(text)))
 	}
-	return &value{text: string(p.raw[start:p.at])}, nil
+	return &value{text: string(text)}, nil
 }
+
+// scalarPattern are JSON's numbers and words, and what C prints for a division by zero, which
+// is refused only where it is read.
+var scalarPattern = regexp.MustCompile(`^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null|-?nan|-?inf)$`)
 
 func (p *parser) object(depth int) (*value, error) {
 	p.at++
@@ -203,7 +209,7 @@ func (v *value) signed() (int64, error) {
 		return 0, errNumber
 	}
 	number, err := strconv.ParseInt(v.text, 10, 64)
-	if err != nil || v.text[0] == '+' {
+	if err != nil {
 		return 0, fmt.Errorf("%w: %s", errInteger, clip(v.text))
 	}
 	return number, nil
