@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // The test binary plays the processes that a test needs to lose or to look after: what it does
@@ -30,6 +32,8 @@ func TestMain(m *testing.M) {
 		play(reaperRole())
 	case "threads":
 		play(threadsRole())
+	case "init":
+		play(initRole())
 	}
 }
 
@@ -148,6 +152,60 @@ func reaperRole() error {
 		return &LeftError{Processes: left}
 	}
 	return nil
+}
+
+// initRole is process 1 of a PID namespace, as the agent is in a pod: every orphan is its own.
+func initRole() error {
+	if os.Getpid() != 1 {
+		return fmt.Errorf("we are process %d", os.Getpid())
+	}
+	if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make the mounts private: %w", err)
+	}
+	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for range 10 {
+		script := "(setsid sh -c 'trap \"\" TERM; sleep 1000 & sleep 1000' &) ; exit 0"
+		if err := exec.CommandContext(ctx, "sh", "-c", script).Run(); err != nil {
+			return fmt.Errorf("make orphans: %w", err)
+		}
+	}
+	before, err := Descendants(1)
+	if err != nil {
+		return err
+	}
+	if len(before) < 10 {
+		return fmt.Errorf("%d orphans, want 10 or more", len(before))
+	}
+	if err := KillDescendants(ctx, 1); err != nil {
+		return err
+	}
+	processes, err := table()
+	if err != nil {
+		return err
+	}
+	if len(processes) != 1 {
+		return &LeftError{Processes: processes}
+	}
+	return nil
+}
+
+func TestProcessOneLeavesNobodyBehind(t *testing.T) {
+	first := actor(t, "init")
+	first.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	if os.Getuid() != 0 {
+		first.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
+		first.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
+		first.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
+	}
+	err := first.Run()
+	if first.ProcessState == nil {
+		t.Skipf("this machine gives no PID namespace: %v", err)
+	}
+	must(t, err)
 }
 
 func TestCommandsDieWithUs(t *testing.T) {
