@@ -244,11 +244,11 @@ var pointer = regexp.MustCompile(`0x[0-9a-f]+`)
 
 // compact writes the last document of an output without the parts that are not read, so that a
 // fuzzer's changes hit what matters.
-func compact(f testing.TB, output []byte) []byte {
-	f.Helper()
+func compact(tb testing.TB, output []byte) []byte {
+	tb.Helper()
 	var document map[string]any
 	if err := json.Unmarshal(bytes.TrimSpace(output), &document); err != nil {
-		f.Fatal(err)
+		tb.Fatal(err)
 	}
 	delete(document, "disk_util")
 	delete(document, "global options")
@@ -263,7 +263,7 @@ func compact(f testing.TB, output []byte) []byte {
 	}
 	rest, err := json.Marshal(document)
 	if err != nil {
-		f.Fatal(err)
+		tb.Fatal(err)
 	}
 	return fmt.Appendf(nil, "{\"fio version\" : %q,%s\n", version, rest[1:])
 }

@@ -61,7 +61,7 @@ func read(path *field.Path, profile *v1alpha1.FioProfile, parameters *Parameters
 	if len(problems) > 0 {
 		return load{}, problems
 	}
-	result, err := jobFileLoad(applied.JobFile, uint64(dataset))
+	result, err := jobFileLoad(applied.JobFile, uint64(dataset)) // #nosec G115 -- more than 0
 	for _, one := range flatten(err) {
 		problems = append(problems, field.Invalid(path.Child("jobFile"), field.OmitValueType{}, one.Error()))
 	}
@@ -73,7 +73,7 @@ func flatten(err error) []error {
 	if err == nil {
 		return nil
 	}
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only the outermost join
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return []error{err}
 	}

@@ -108,6 +108,7 @@ func (s *Sampler) Add(document *Document) ([]Delta, error) {
 	}
 	before := s.live
 	switch s.place(next, &snapshot) {
+	case placeEnd:
 	case placeUnusable:
 		return nil, nil
 	case placeImpossible:

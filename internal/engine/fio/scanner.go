@@ -43,10 +43,10 @@ const (
 
 // next takes one byte; done tells that it closed the outermost object.
 func (s *scanner) next(c byte) (done bool, err error) {
-	switch s.expect {
-	case insideString, insideEscape, insideUnicode:
+	if s.expect == insideString || s.expect == insideEscape || s.expect == insideUnicode {
 		return false, s.inString(c)
-	case insideScalar:
+	}
+	if s.expect == insideScalar {
 		if isScalar(c) {
 			return false, nil
 		}
@@ -66,8 +66,9 @@ func (s *scanner) next(c byte) (done bool, err error) {
 		return false, nil
 	case expectComma:
 		return s.atComma(c)
+	default:
+		return s.atValue(c)
 	}
-	return s.atValue(c)
 }
 
 func (s *scanner) inString(c byte) error {
