@@ -33,6 +33,41 @@ func read(id int32) int64 {
 	return now.Nano()
 }
 
+// wallOffset is how far the wall clock is ahead of the monotonic one at present. Both are read in a
+// row; of a few readings the one that was interrupted least counts.
+func wallOffset(clock Clock) int64 {
+	const readings = 3
+	var offset, shortest int64
+	for i := range readings {
+		before := clock.Monotonic()
+		wall := clock.Wall()
+		took := clock.Monotonic() - before
+		if i == 0 || took < shortest {
+			shortest, offset = took, wall-before-took/2
+		}
+	}
+	return offset
+}
+
+// evenWall is a wall clock that was read once and goes on evenly, whatever is done to the real one.
+// The tool stamps its dumps with the real one; a jump between two dumps would otherwise put one of
+// them, and with it all samples of the step, hours away.
+type evenWall struct {
+	clock  Clock
+	offset int64
+}
+
+func newEvenWall(clock Clock) evenWall { return evenWall{clock: clock, offset: wallOffset(clock)} }
+
+// milliseconds translates a stamp that the tool has just made, in milliseconds of the real wall clock.
+func (e evenWall) milliseconds(stamp int64) int64 {
+	jumped := time.Duration(wallOffset(e.clock) - e.offset)
+	return stamp - jumped.Round(time.Millisecond).Milliseconds()
+}
+
+// monotonic translates an instant of the even clock.
+func (e evenWall) monotonic(evenNanoseconds int64) int64 { return evenNanoseconds - e.offset }
+
 // sleepUntil returns at an instant of the monotonic clock, or earlier when the context ends.
 func sleepUntil(ctx context.Context, clock Clock, at int64) error {
 	for {

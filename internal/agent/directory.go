@@ -1,12 +1,10 @@
 package agent
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -25,13 +23,9 @@ const (
 	ReasonTool        = "ToolFailed"
 )
 
-// refuse makes an answer that the conductor can read: the reason travels beside the message.
+// refuse makes the answer to a Load that cannot be.
 func refuse(reason string, err error) error {
-	refusal := status.New(codes.FailedPrecondition, err.Error())
-	if detailed, detailErr := refusal.WithDetails(&errdetails.ErrorInfo{Reason: reason, Domain: "storagebench.dev"}); detailErr == nil {
-		refusal = detailed
-	}
-	return refusal.Err()
+	return withReason(status.New(codes.FailedPrecondition, err.Error()), reason)
 }
 
 // volume finds a volume of the configuration; an empty name is the only one.
@@ -44,34 +38,41 @@ func (a *Agent) volume(name string) (VolumeConfig, error) {
 	return VolumeConfig{}, fmt.Errorf("target %s has no volume %q", a.config.Target, name)
 }
 
+// workingDirectory is the client's own directory, and the mount that it was proven to be on.
+type workingDirectory struct {
+	mount   dataset.Mount
+	dataset *dataset.Dataset
+}
+
 // prepareDirectory proves that the volume is the one that was planned for, makes the client's own
 // directory on it, and checks that the step finds the space and the files that it needs.
-func (a *Agent) prepareDirectory(_ context.Context, request *agentapi.LoadRequest) (*dataset.Dataset, error) {
-	volume, err := a.volume(request.GetVolume())
+func (s *step) prepareDirectory() (workingDirectory, error) {
+	volume, err := s.agent.volume(s.request.GetVolume())
 	if err != nil {
-		return nil, status.Error(codes.InvalidArgument, err.Error())
+		return workingDirectory{}, status.Error(codes.InvalidArgument, err.Error())
 	}
 	mount, err := dataset.ProveMount(volume.Path, volume.Expect)
 	if err != nil {
-		return nil, refuse(reasonOf(err), err)
+		return workingDirectory{}, refuse(reasonOf(err), err)
 	}
-	directory, err := dataset.Create(mount, a.location(), a.owner())
+	directory, err := dataset.Create(mount, s.agent.location(), s.agent.owner())
 	if err != nil {
-		return nil, refuse(reasonOf(err), err)
+		return workingDirectory{}, refuse(reasonOf(err), err)
 	}
-	if err := checkFiles(directory, request.GetDataset()); err != nil {
+	if err := checkFiles(directory, s.request.GetDataset()); err != nil {
 		// The refusal is what the conductor reads; a directory that cannot be closed adds nothing.
 		_ = directory.Close()
-		return nil, err
+		return workingDirectory{}, err
 	}
-	if request.GetFio().GetDirect() {
-		for _, file := range request.GetDataset().GetFiles() {
+	s.unwritten = unwritten(directory, s.request.GetDataset().GetReads())
+	if s.request.GetFio().GetDirect() {
+		for _, file := range s.request.GetDataset().GetFiles() {
 			// What is in the page cache now would later look as if direct I/O had put it there. A
 			// file that is not there yet, or a file system that keeps its pages, is no obstacle.
 			_ = directory.DropCache(file.GetName())
 		}
 	}
-	return directory, nil
+	return workingDirectory{mount: mount, dataset: directory}, nil
 }
 
 func (a *Agent) owner() dataset.Owner {

@@ -2,8 +2,7 @@ package agent
 
 import (
 	"io"
-	"os"
-	"syscall"
+	"sync/atomic"
 	"time"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
@@ -19,6 +18,9 @@ type feed struct {
 	step    *step
 	stream  fio.Stream
 	sampler *fio.Sampler
+	wall    evenWall
+	// documents were read so far.
+	documents atomic.Int64
 
 	histograms  [measure.NumOperations]measure.Histogram
 	minuteStart int64
@@ -27,14 +29,12 @@ type feed struct {
 }
 
 func newFeed(s *step) *feed {
-	clock := s.agent.clock
 	tool := s.request.GetFio()
-	return &feed{step: s, sampler: fio.NewSampler(fio.SamplerOptions{
-		WarmUp: time.Duration(tool.GetWarmUpNanoseconds()),
-		Jobs:   int(tool.GetJobs()),
-		// Read together each time, so that a wall clock that was set in between moves one
-		// sample and not all.
-		ToClock: func(wall int64) int64 { return wall - clock.Wall() + clock.Monotonic() },
+	wall := newEvenWall(s.agent.clock)
+	return &feed{step: s, wall: wall, sampler: fio.NewSampler(fio.SamplerOptions{
+		WarmUp:  time.Duration(tool.GetWarmUpNanoseconds()),
+		Jobs:    int(tool.GetJobs()),
+		ToClock: wall.monotonic,
 	})}
 }
 
@@ -45,6 +45,10 @@ func (f *feed) read(output io.Reader) {
 		n, err := output.Read(buffer)
 		_, _ = f.stream.Write(buffer[:n])
 		for _, document := range f.stream.Documents() {
+			f.documents.Add(1)
+			if document.TimestampMilliseconds != 0 {
+				document.TimestampMilliseconds = f.wall.milliseconds(document.TimestampMilliseconds)
+			}
 			deltas, err := f.sampler.Add(document)
 			if err != nil {
 				f.problem(err.Error())
@@ -121,95 +125,4 @@ func (f *feed) flush() {
 	}
 	f.histograms = [measure.NumOperations]measure.Histogram{}
 	f.minuteStart = f.ioEnd
-}
-
-// result judges the run by all that is known of it. The output must have been read to its end and
-// the process waited for.
-func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision) *agentapi.Ended {
-	tool := f.step.request.GetFio()
-	judged := fio.Final(f.stream.Close(), exitOf(state), stderr, fio.Expectation{
-		MeasuredMilliseconds: time.Duration(tool.GetDurationNanoseconds()).Milliseconds(),
-		MaxOutstanding:       tool.GetMaxOutstanding(),
-		WrittenBytes:         tool.GetWrittenBytes(),
-	})
-	ended := &agentapi.Ended{
-		Outcome:      outcomes[judged.Outcome],
-		Reason:       string(judged.Failure),
-		Message:      judged.Message,
-		ExitCode:     int64(state.ExitCode()),
-		ToolMessages: judged.ToolMessages,
-	}
-	if watch.hung != "" {
-		ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, "Hung"
-		ended.Message = "fio was killed: " + watch.hung
-	} else if watch.ending != "" && judged.Outcome == fio.Stopped {
-		ended.Reason, ended.Message = "Stopped", watch.ending
-		if watch.overdue && tool.GetDurationNanoseconds() == 0 {
-			// Half a layout is no layout.
-			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, "DeadlineExceeded"
-		}
-	}
-	for _, warning := range judged.Warnings {
-		ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: warningTypes[warning.Kind], Message: warning.Message})
-	}
-	for _, problem := range f.problems {
-		ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: "SamplesLost", Message: problem})
-	}
-	if start, ok := f.sampler.MeasuredSince(); ok {
-		ended.IoStartNanoseconds, ended.IoEndNanoseconds = start, max(f.ioEnd, start)
-	}
-	if judged.Snapshot != nil {
-		ended.ToolVersion = judged.Snapshot.Version
-		f.totals(ended, judged.Snapshot)
-	}
-	return ended
-}
-
-// totals adds what was done of each operation: bytes and operations that completed.
-func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
-	for operation := range snapshot.Operations {
-		total := &snapshot.Operations[operation]
-		if total.Total.Count == 0 && total.Bytes == 0 {
-			continue
-		}
-		result := &agentapi.OperationResult{
-			Operation:                 uint32(operation), //nolint:gosec // Of four.
-			Bytes:                     total.Bytes,
-			Operations:                total.Total.Count,
-			SubmissionMeanNanoseconds: int64(total.SubmissionMeanNanoseconds),
-		}
-		var err error
-		if result.Latency, err = total.Total.MarshalBinary(); err == nil {
-			result.CompletionLatency, err = total.Completion.MarshalBinary()
-		}
-		if err != nil {
-			ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, "InvalidOutput", err.Error()
-			return
-		}
-		ended.Operations = append(ended.Operations, result)
-	}
-}
-
-var outcomes = map[fio.Outcome]agentapi.Outcome{
-	fio.Complete: agentapi.Outcome_OUTCOME_COMPLETE,
-	fio.Stopped:  agentapi.Outcome_OUTCOME_STOPPED,
-	fio.Failed:   agentapi.Outcome_OUTCOME_FAILED,
-}
-
-// warningTypes are the API's words for the engine's warnings.
-var warningTypes = map[fio.WarningKind]string{
-	fio.WarnToolErrors:      "ToolError",
-	fio.WarnToolMessages:    "ToolMessages",
-	fio.WarnDamagedOutput:   "SamplesLost",
-	fio.WarnCountsDisagree:  "BytesUncertain",
-	fio.WarnNoBins:          "TooFewSamples",
-	fio.WarnShortOperations: "ToolError",
-	fio.WarnRuntimeWrong:    "ToolMessages",
-}
-
-func exitOf(state *os.ProcessState) fio.Exit {
-	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return fio.Exit{Signal: status.Signal()}
-	}
-	return fio.Exit{Code: state.ExitCode()}
 }

@@ -9,9 +9,6 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// removeTimeout bounds the removal of one client's files.
-const removeTimeout = 5 * time.Minute
-
 // finish stops what is live, waits until it is gone, removes the data if asked, and lets the
 // process exit. Later calls get the first one's outcome.
 func (a *Agent) finish(removeData bool, reason string) finishOutcome {
@@ -20,15 +17,34 @@ func (a *Agent) finish(removeData bool, reason string) finishOutcome {
 		a.finishing = true
 		live := a.live
 		a.mu.Unlock()
-		if live != nil {
-			live.stop(reason)
-			<-live.ended
+		if live != nil && !a.end(live, reason) {
+			a.outcome = finishOutcome{problem: fmt.Sprintf(
+				"step %s does not end, so its files were not touched: its file system does not answer", stepName(live.key))}
+		} else {
+			a.outcome = a.tidy(removeData)
 		}
-		a.outcome = a.tidy(removeData)
 		close(a.finished)
 	})
 	<-a.finished
 	return a.outcome
+}
+
+// end stops a step, by force when it takes long, and says whether it has ended.
+func (a *Agent) end(live *step, reason string) bool {
+	live.stop(reason)
+	select {
+	case <-live.ended:
+		return true
+	case <-time.After(a.patient.finish):
+	}
+	live.abandon()
+	select {
+	case <-live.ended:
+		return true
+	case <-time.After(4 * a.patient.gone):
+		// More than the waits for output, process and descendants take together.
+		return false
+	}
 }
 
 // tidy removes this client's data from every volume.
@@ -50,19 +66,31 @@ func (a *Agent) tidy(removeData bool) finishOutcome {
 
 // removeFrom removes this client's directory from a volume; none there is no error.
 func (a *Agent) removeFrom(volume VolumeConfig) error {
+	ctx, cancel := context.WithTimeout(context.Background(), a.patient.remove)
+	defer cancel()
+	removed := make(chan error, 1)
+	go func() { removed <- remove(ctx, volume, a.location()) }()
+	select {
+	case err := <-removed:
+		return err
+	case <-time.After(a.patient.remove + a.patient.gone):
+		// The context was not looked at: one call into the file system has not come back.
+		return fmt.Errorf("remove the data below %s: the file system did not answer within %s", volume.Path, a.patient.remove)
+	}
+}
+
+func remove(ctx context.Context, volume VolumeConfig, location dataset.Location) error {
 	mount, err := dataset.ProveMount(volume.Path, volume.Expect)
 	if err != nil {
 		return err
 	}
-	directory, err := dataset.Open(mount, a.location())
+	directory, err := dataset.Open(mount, location)
 	if errors.Is(err, dataset.ErrMissing) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)
-	defer cancel()
 	return errors.Join(directory.Remove(ctx), directory.Close())
 }
 
@@ -74,39 +102,8 @@ func (a *Agent) location() dataset.Location {
 	}
 }
 
-// Abandon ends the agent when nobody is there to tell it so: its data goes unless it was to be
-// kept. It returns what to say about it.
-func (a *Agent) Abandon(reason string) string {
-	outcome := a.finish(!a.config.KeepData, reason)
-	said := fmt.Sprintf("agent %s/%d of run %s: %s", a.config.Target, a.config.Client, a.config.RunName, reason)
-	switch {
-	case outcome.problem != "":
-		return said + "; its load is stopped, but data is left: " + outcome.problem
-	case outcome.removed:
-		return said + "; its load is stopped and its data removed"
-	}
-	return said + "; its load is stopped and its data kept"
-}
-
-// WatchOrphaned returns when nobody has spoken to the agent for the orphan timeout, counted from
-// the later of the last contact and the live step's deadline; or when the context ends.
-func (a *Agent) WatchOrphaned(ctx context.Context) error {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	for {
-		a.mu.Lock()
-		since := a.lastContact
-		if a.live != nil {
-			since = max(since, a.live.deadline())
-		}
-		a.mu.Unlock()
-		if time.Duration(a.clock.Monotonic()-since) > a.config.OrphanTimeout {
-			return nil
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+// finishOutcome is what became of the data.
+type finishOutcome struct {
+	removed bool
+	problem string
 }

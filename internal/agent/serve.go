@@ -30,14 +30,24 @@ type Process struct {
 	Said io.Writer
 }
 
-// minKeepAlive is how often a conductor may ask whether the connection lives.
-const minKeepAlive = 5 * time.Second
+const (
+	// minKeepAlive is how often a conductor may ask whether the connection lives.
+	minKeepAlive = 5 * time.Second
+	// keepAlive is after how much silence the agent asks, and how long it waits for an answer: an
+	// open connection keeps it from counting as abandoned, so it must be a living one.
+	keepAlive = 20 * time.Second
+	// leaveTimeout bounds the end of what a tool may have left below us.
+	leaveTimeout = 10 * time.Second
+)
 
 // Serve runs the agent until it is told to finish, is abandoned, or gets SIGTERM or SIGINT. When it
 // returns, no process of the tool is left.
 func Serve(p Process) error {
 	// A reader of our standard error that has gone away must not keep us from tidying up.
 	signal.Ignore(syscall.SIGPIPE)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer signal.Stop(signals)
 	if err := process.SetSubreaper(); err != nil {
 		return fmt.Errorf("become the parent of orphans: %w", err)
 	}
@@ -52,6 +62,7 @@ func Serve(p Process) error {
 	served := New(p.Config, SystemClock{})
 	server := grpc.NewServer(
 		grpc.Creds(credentials.NewTLS(config)),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepAlive, Timeout: keepAlive}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minKeepAlive, PermitWithoutStream: true}))
 	served.Register(server)
 	failed := make(chan error, 1)
@@ -60,7 +71,10 @@ func Serve(p Process) error {
 		server.Stop()
 		return err
 	}
-	err = served.stay(p, failed)
+	reaping, stopReaping := context.WithCancel(context.Background())
+	defer stopReaping()
+	go process.Reap(reaping)
+	err = served.stay(p, failed, signals)
 	// The answer to Finish is still on its way; a conductor that hangs up later is not waited for.
 	stopped := make(chan struct{})
 	go func() { server.GracefulStop(); close(stopped) }()
@@ -69,7 +83,9 @@ func Serve(p Process) error {
 	case <-time.After(time.Second):
 		server.Stop()
 	}
-	return errors.Join(err, process.KillDescendants(context.Background(), os.Getpid()))
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+	defer cancel()
+	return errors.Join(err, process.KillDescendants(ctx, os.Getpid()))
 }
 
 func announce(ready io.WriteCloser, address net.Addr) error {
@@ -84,12 +100,9 @@ func announce(ready io.WriteCloser, address net.Addr) error {
 }
 
 // stay waits for the end of the agent, whatever it is.
-func (a *Agent) stay(p Process, failed <-chan error) error {
+func (a *Agent) stay(p Process, failed <-chan error, signals <-chan os.Signal) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	defer signal.Stop(signals)
 	orphaned := make(chan string, 2)
 	if p.Lifeline != nil {
 		go func() {

@@ -2,8 +2,10 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"sync"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -12,22 +14,26 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// Protocol counts incompatible changes of the service.
-const Protocol = 1
-
 // Agent serves one client of one run.
 type Agent struct {
 	agentapi.UnimplementedAgentServer
 
-	config Config
-	clock  Clock
-	log    *Log
+	config  Config
+	clock   Clock
+	log     *Log
+	patient patience
+	looks   looks
+	tool    knownTool
 
-	// mu guards what follows. No tool is waited for while it is held.
-	mu          sync.Mutex
-	epoch       uint64
+	// mu guards what follows. No tool and no file is waited for while it is held.
+	mu    sync.Mutex
+	epoch uint64
+	// leading ends when a leader of a higher epoch has spoken.
+	leading     context.Context //nolint:containedctx // It is the reign of a leader, not of a call.
+	depose      context.CancelCauseFunc
 	steps       map[string]*step
 	live        *step
+	watchers    int
 	lastContact int64
 	finishing   bool
 
@@ -36,22 +42,22 @@ type Agent struct {
 	outcome    finishOutcome
 }
 
-// finishOutcome is what became of the data.
-type finishOutcome struct {
-	removed bool
-	problem string
-}
+// errDeposed ends what is done for a leader that another one has followed.
+var errDeposed = errors.New("a newer leader has taken over this run")
 
 // New makes an agent that has not been reached yet.
 func New(config Config, clock Clock) *Agent {
-	return &Agent{
+	a := &Agent{
 		config:      config,
 		clock:       clock,
 		log:         &Log{},
+		patient:     usualPatience,
 		steps:       map[string]*step{},
 		lastContact: clock.Monotonic(),
 		finished:    make(chan struct{}),
 	}
+	a.leading, a.depose = context.WithCancelCause(context.Background())
+	return a
 }
 
 // Register adds the agent to a gRPC server.
@@ -63,34 +69,53 @@ func (a *Agent) Finished() <-chan struct{} { return a.finished }
 // admit lets a command through unless a newer leader has spoken. Callers hold mu.
 func (a *Agent) admit(epoch uint64) error {
 	if epoch < a.epoch {
-		return status.Errorf(codes.FailedPrecondition,
-			"epoch %d is over: a leader of epoch %d has taken over this run", epoch, a.epoch)
+		return superseded(epoch, a.epoch)
+	}
+	if epoch > a.epoch {
+		a.depose(errDeposed)
+		a.leading, a.depose = context.WithCancelCause(context.Background())
 	}
 	a.epoch = epoch
 	a.lastContact = a.clock.Monotonic()
 	return nil
 }
 
+func superseded(epoch, now uint64) error {
+	return withReason(status.Newf(codes.FailedPrecondition,
+		"epoch %d is over: a leader of epoch %d has taken over this run", epoch, now), agentapi.ReasonSuperseded)
+}
+
+// withReason makes an answer that the conductor can read: the reason travels beside the message.
+func withReason(refusal *status.Status, reason string) error {
+	if detailed, err := refusal.WithDetails(&errdetails.ErrorInfo{Reason: reason, Domain: agentapi.Domain}); err == nil {
+		refusal = detailed
+	}
+	return refusal.Err()
+}
+
 // Describe implements agentapi.AgentServer.
 func (a *Agent) Describe(ctx context.Context, request *agentapi.DescribeRequest) (*agentapi.DescribeResponse, error) {
 	a.mu.Lock()
 	err := a.admit(request.GetEpoch())
-	steps := a.statuses()
 	a.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
+	tools, volumes := []*agentapi.Tool{a.describeFio(ctx)}, a.describeVolumes(ctx)
+	// The steps come last, together with the record that tells of their states.
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	return &agentapi.DescribeResponse{
 		RunUid:       a.config.RunUID,
 		Target:       a.config.Target,
 		Client:       int32(a.config.Client), //nolint:gosec // The API allows far fewer clients.
 		AgentVersion: version.Version,
-		Protocol:     Protocol,
-		Tools:        []*agentapi.Tool{a.describeFio(ctx)},
-		Volumes:      a.describeVolumes(),
+		Protocol:     agentapi.Protocol,
+		Tools:        tools,
+		Volumes:      volumes,
 		Host:         describeHost(),
 		LastSequence: a.log.Last(),
-		Steps:        steps,
+		Steps:        a.statuses(),
 	}, nil
 }
 
@@ -102,62 +127,6 @@ func (a *Agent) Clock(context.Context, *agentapi.ClockRequest) (*agentapi.ClockR
 	}, nil
 }
 
-// Load implements agentapi.AgentServer. It returns when the tool is spawned and waits, or with the
-// reason why the step cannot run; then nothing was written but the run's own directory.
-func (a *Agent) Load(ctx context.Context, request *agentapi.LoadRequest) (*agentapi.LoadResponse, error) {
-	loading, err := a.claim(request)
-	if err != nil {
-		return nil, err
-	}
-	if loading == nil {
-		return &agentapi.LoadResponse{Status: a.status(request.GetStep())}, nil
-	}
-	if err := loading.load(ctx); err != nil {
-		a.mu.Lock()
-		delete(a.steps, stepName(request.GetStep()))
-		a.live = nil
-		a.mu.Unlock()
-		return nil, err
-	}
-	go func() {
-		loading.run()
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.live = nil
-		a.lastContact = a.clock.Monotonic()
-	}()
-	return &agentapi.LoadResponse{Status: loading.status()}, nil
-}
-
-// claim makes room for a step. It returns no step when this very attempt is known already.
-func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := a.admit(request.GetEpoch()); err != nil {
-		return nil, err
-	}
-	if request.GetStep().GetId() == "" || request.GetFio() == nil {
-		return nil, status.Error(codes.InvalidArgument, "the step has no ID or no tool")
-	}
-	if a.finishing {
-		return nil, status.Error(codes.FailedPrecondition, "the agent is finishing")
-	}
-	name := stepName(request.GetStep())
-	if known := a.steps[name]; known != nil {
-		if !known.same(request) {
-			return nil, status.Errorf(codes.InvalidArgument, "step %s was loaded with another content", name)
-		}
-		return nil, nil
-	}
-	if a.live != nil {
-		return nil, status.Errorf(codes.FailedPrecondition, "step %s is still live", stepName(a.live.key))
-	}
-	loading := newStep(a, request)
-	a.steps[name] = loading
-	a.live = loading
-	return loading, nil
-}
-
 // Start implements agentapi.AgentServer.
 func (a *Agent) Start(_ context.Context, request *agentapi.StartRequest) (*agentapi.StartResponse, error) {
 	a.mu.Lock()
@@ -165,9 +134,13 @@ func (a *Agent) Start(_ context.Context, request *agentapi.StartRequest) (*agent
 	if err := a.admit(request.GetEpoch()); err != nil {
 		return nil, err
 	}
-	known := a.steps[stepName(request.GetStep())]
+	name := stepName(request.GetStep())
+	known := a.steps[name]
 	if known == nil {
-		return nil, status.Errorf(codes.NotFound, "step %s is not loaded", stepName(request.GetStep()))
+		return nil, status.Errorf(codes.NotFound, "step %s is not loaded", name)
+	}
+	if !known.isLoaded() {
+		return nil, status.Errorf(codes.Unavailable, "step %s is still being loaded", name)
 	}
 	if request.GetDeadlineNanoseconds() <= request.GetAtNanoseconds() {
 		return nil, status.Error(codes.InvalidArgument, "the deadline is not after the start")
@@ -189,38 +162,6 @@ func (a *Agent) Stop(_ context.Context, request *agentapi.StopRequest) (*agentap
 	return &agentapi.StopResponse{Steps: a.statuses()}, nil
 }
 
-// Watch implements agentapi.AgentServer.
-func (a *Agent) Watch(request *agentapi.WatchRequest, stream grpc.ServerStreamingServer[agentapi.Record]) error {
-	a.mu.Lock()
-	err := a.admit(request.GetEpoch())
-	a.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	for since := request.GetSince(); ; {
-		if err := a.log.Wait(stream.Context(), since); err != nil {
-			return status.FromContextError(err).Err()
-		}
-		records, err := a.log.Since(since)
-		if err != nil {
-			return status.Error(codes.DataLoss, err.Error())
-		}
-		for _, record := range records {
-			if err := stream.Send(record); err != nil {
-				return err
-			}
-			since = record.GetSequence()
-		}
-		a.mu.Lock()
-		a.lastContact = a.clock.Monotonic()
-		superseded := request.GetEpoch() < a.epoch
-		a.mu.Unlock()
-		if superseded {
-			return status.Error(codes.FailedPrecondition, "a newer leader has taken over this run")
-		}
-	}
-}
-
 // Finish implements agentapi.AgentServer.
 func (a *Agent) Finish(_ context.Context, request *agentapi.FinishRequest) (*agentapi.FinishResponse, error) {
 	a.mu.Lock()
@@ -233,17 +174,13 @@ func (a *Agent) Finish(_ context.Context, request *agentapi.FinishRequest) (*age
 	return &agentapi.FinishResponse{DataRemoved: outcome.removed, Problem: outcome.problem}, nil
 }
 
-// status and statuses say how far steps are. Callers of statuses hold mu.
-func (a *Agent) status(key *agentapi.StepKey) *agentapi.StepStatus {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.steps[stepName(key)].status()
-}
-
+// statuses say how far steps are; one that is still being loaded is nothing yet. Callers hold mu.
 func (a *Agent) statuses() []*agentapi.StepStatus {
 	var all []*agentapi.StepStatus
 	for _, s := range a.steps {
-		all = append(all, s.status())
+		if s.isLoaded() {
+			all = append(all, s.status())
+		}
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -21,17 +22,25 @@ type order struct {
 //	loading -> loaded -> running -> ended
 //
 // It becomes running when its order is taken, some time before the instant, so that a repeated
-// Start is a no-op.
+// Start is a no-op. A step that is refused while it is loaded is forgotten.
 type step struct {
 	agent   *Agent
 	key     *agentapi.StepKey
 	request *agentapi.LoadRequest
 	tool    *fioRun
+	// unwritten is how many bytes in the reach of its reads nobody had written when it was loaded.
+	unwritten uint64
 
+	// loaded is closed when the loading has ended; refusal, set before, says that it failed.
+	loaded  chan struct{}
+	refusal error
 	orders  chan order
-	stopped context.Context
-	cancel  context.CancelCauseFunc
-	ended   chan struct{}
+	// stopped asks for the end of the load, abandoned for the end of the tool at once.
+	stopped   context.Context //nolint:containedctx // It carries the reason of the stop.
+	cancel    context.CancelCauseFunc
+	abandoned chan struct{}
+	abandon   func()
+	ended     chan struct{}
 
 	mu    sync.Mutex
 	state agentapi.StepState
@@ -40,15 +49,19 @@ type step struct {
 
 func newStep(a *Agent, request *agentapi.LoadRequest) *step {
 	stopped, cancel := context.WithCancelCause(context.Background())
+	abandoned := make(chan struct{})
 	return &step{
-		agent:   a,
-		key:     request.GetStep(),
-		request: request,
-		orders:  make(chan order, 1),
-		stopped: stopped,
-		cancel:  cancel,
-		ended:   make(chan struct{}),
-		state:   agentapi.StepState_STEP_STATE_LOADED,
+		agent:     a,
+		key:       request.GetStep(),
+		request:   request,
+		loaded:    make(chan struct{}),
+		orders:    make(chan order, 1),
+		stopped:   stopped,
+		cancel:    cancel,
+		abandoned: abandoned,
+		abandon:   sync.OnceFunc(func() { close(abandoned) }),
+		ended:     make(chan struct{}),
+		state:     agentapi.StepState_STEP_STATE_LOADED,
 	}
 }
 
@@ -67,19 +80,24 @@ func (s *step) same(request *agentapi.LoadRequest) bool {
 	return proto.Equal(s.request, again)
 }
 
-// load makes all checks and spawns the tool. An error means that nothing runs.
-func (s *step) load(ctx context.Context) error {
-	working, err := s.agent.prepareDirectory(ctx, s.request)
+// isLoaded says whether the step is past its loading.
+func (s *step) isLoaded() bool {
+	select {
+	case <-s.loaded:
+		return true
+	default:
+		return false
+	}
+}
+
+// load makes all checks and spawns the tool. An error means that nothing runs and nothing is open.
+func (s *step) load() error {
+	working, err := s.prepareDirectory()
 	if err != nil {
-		close(s.ended)
 		return err
 	}
 	s.tool, err = spawnFio(s, working)
-	if err != nil {
-		close(s.ended)
-		return err
-	}
-	return nil
+	return err
 }
 
 // start takes the first order; later ones are ignored.
@@ -103,6 +121,12 @@ func (s *step) status() *agentapi.StepStatus {
 	return &agentapi.StepStatus{Step: s.key, State: s.state}
 }
 
+func (s *step) setState(state agentapi.StepState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state = state
+}
+
 // deadline is 0 until the step has its order.
 func (s *step) deadline() int64 {
 	s.mu.Lock()
@@ -110,21 +134,17 @@ func (s *step) deadline() int64 {
 	return s.order.deadline
 }
 
-// run waits for the order, carries it out, and ends with the step's Ended record in the log.
-func (s *step) run() {
-	result := s.carryOut()
-	s.write(&agentapi.Record{Entry: &agentapi.Record_Ended{Ended: result}})
-	s.mu.Lock()
-	s.state = agentapi.StepState_STEP_STATE_ENDED
-	s.mu.Unlock()
-	close(s.ended)
-}
-
+// carryOut waits for the order and carries it out.
 func (s *step) carryOut() *agentapi.Ended {
 	select {
 	case given := <-s.orders:
-		if err := sleepUntil(s.stopped, s.agent.clock, given.at); err != nil {
+		switch err := sleepUntil(s.stopped, s.agent.clock, given.at); {
+		case err != nil:
 			return s.tool.discard(context.Cause(s.stopped).Error())
+		case s.agent.clock.Monotonic() >= given.deadline:
+			ended := s.tool.discard("its deadline had passed when the order came")
+			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, "DeadlineExceeded"
+			return ended
 		}
 		return s.tool.release(given)
 	case <-s.stopped.Done():
@@ -134,12 +154,30 @@ func (s *step) carryOut() *agentapi.Ended {
 	}
 }
 
-// write adds a record of this step to the log. The log refuses nothing that the agent makes
-// itself, so an error is a mistake in the program and is said in the log's own words.
+// write adds a record of this step to the log.
 func (s *step) write(record *agentapi.Record) {
 	record.Step = s.key
+	purify(record)
 	if err := s.agent.log.Append(record); err != nil {
+		// The log takes all that can be encoded, and purify has mended what cannot.
 		panic(err)
+	}
+}
+
+// purify mends what a tool may say and a protobuf string may not hold.
+func purify(record *agentapi.Record) {
+	mend := func(text *string) { *text = strings.ToValidUTF8(*text, "\uFFFD") }
+	notices := record.GetEnded().GetNotices()
+	if notice := record.GetNotice(); notice != nil {
+		notices = append(notices, notice)
+	}
+	for _, notice := range notices {
+		mend(&notice.Message)
+	}
+	if ended := record.GetEnded(); ended != nil {
+		for _, text := range []*string{&ended.Message, &ended.ToolMessages, &ended.ToolVersion} {
+			mend(text)
+		}
 	}
 }
 

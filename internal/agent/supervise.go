@@ -13,13 +13,11 @@ import (
 const (
 	// lookInterval is how often the tool's workers are looked at.
 	lookInterval = time.Second
-	// stallNotice is the age of an outstanding I/O at which it is worth a word.
-	stallNotice = 5 * time.Second
-	// defaultStallTimeout is the age at which the tool counts as hung. Network file systems come
-	// back after minutes.
-	defaultStallTimeout = 10 * time.Minute
-	// stopGrace is how long a tool that was told to stop may take without any I/O completing.
-	stopGrace = 30 * time.Second
+	// earlyStop is how soon after its release fio counts as not having measured anything worth
+	// waiting for, and earlyPatience how long it is waited for all the same. A fio that gets its
+	// SIGINT while it starts may deadlock in its handler (seen with 3.33).
+	earlyStop     = 2 * time.Second
+	earlyPatience = 3 * time.Second
 	// maxStallNotices bounds the log of a store that stalls all the time.
 	maxStallNotices = 100
 )
@@ -31,27 +29,35 @@ const (
 type supervision struct {
 	run      *fioRun
 	given    order
+	begun    int64
 	progress process.Progress
 
 	// ending says why fio was told to stop; empty while it may run.
 	ending   string
 	endingAt int64
+	// early says that it was told so soon that nothing was lost when it was killed.
+	early bool
 	// overdue says that it was told to stop because its time was over.
 	overdue bool
 	// hung says why it was killed.
-	hung     string
+	hung string
+	// gone fires when what was killed should have ended; remains says that it has not.
+	gone    <-chan time.Time
+	remains bool
+
 	stalling bool
 	notices  int
 }
 
-// supervise returns when fio's output has ended, having stopped or killed it where it had to.
+// supervise returns when fio's output has ended, having stopped or killed it where it had to, or
+// when what was killed does not go.
 func (r *fioRun) supervise(given order) *supervision {
-	watch := &supervision{run: r, given: given}
+	watch := &supervision{run: r, given: given, begun: r.step.agent.clock.Monotonic()}
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
 	deadline := time.NewTimer(time.Duration(given.deadline - r.step.agent.clock.Monotonic()))
 	defer deadline.Stop()
-	stopped, exited := r.step.stopped.Done(), r.exited
+	stopped, abandoned, exited := r.step.stopped.Done(), r.step.abandoned, r.exited
 	if given.deadline == 0 {
 		// It ended before it was started; only its output is left to read.
 		deadline.Stop()
@@ -63,25 +69,42 @@ func (r *fioRun) supervise(given order) *supervision {
 		case <-exited:
 			// Jobs that outlive their parent have nobody left to report to; some wait for it for ever.
 			exited = nil
-			r.kill()
+			watch.clear()
 		case <-stopped:
 			stopped = nil
 			watch.end(context.Cause(r.step.stopped).Error())
 		case <-deadline.C:
 			watch.overdue = watch.ending == ""
 			watch.end("the step's deadline passed")
+		case <-abandoned:
+			abandoned = nil
+			watch.kill("the agent could not wait for it any longer")
+		case <-watch.gone:
+			watch.giveUp()
+			return watch
 		case <-ticker.C:
 			watch.look()
 		}
 	}
 }
 
+// giveUp ends the waiting, but not for an output that we only had no time to read.
+func (w *supervision) giveUp() {
+	select {
+	case <-w.run.output:
+	case <-time.After(time.Second):
+		w.remains = true
+	}
+}
+
 // end tells fio to stop and to print what it has.
 func (w *supervision) end(reason string) {
-	if w.ending == "" {
-		w.ending = reason
-		w.endingAt = w.run.step.agent.clock.Monotonic()
+	if w.ending != "" {
+		// The words with which fio answers a signal may fall into the result that it is printing.
+		return
 	}
+	w.ending = reason
+	w.endingAt = w.run.step.agent.clock.Monotonic()
 	// The main process tells its jobs, by the memory that they share.
 	if err := syscall.Kill(w.run.handle.PID(), syscall.SIGINT); err != nil {
 		w.run.stderr.note("stop fio: " + err.Error())
@@ -91,17 +114,24 @@ func (w *supervision) end(reason string) {
 // look checks on the workers and acts on those that do not move.
 func (w *supervision) look() {
 	now := time.Duration(w.run.step.agent.clock.Monotonic())
+	if w.endedEarly(now) {
+		w.early = true
+		w.clear()
+		return
+	}
 	if err := w.progress.Observe(w.run.handle.PID(), now); err != nil {
 		// It is just ending; its output says the rest.
 		return
 	}
-	stalled := w.progress.Stalled(now, stallNotice)
+	patient := w.run.step.agent.patient
+	stalled := w.progress.Stalled(now, patient.stalled)
 	if len(stalled) > 0 && !w.stalling && w.notices < maxStallNotices {
 		w.notices++
-		w.run.step.notice("IOStalled", "%d of fio's jobs have completed no I/O for %s", len(stalled), stallNotice)
+		w.run.step.notice("IOStalled", "%d of fio's jobs have completed no I/O for %s", len(stalled), patient.stalled)
 	}
 	w.stalling = len(stalled) > 0
-	if limit := w.stallTimeout(); len(w.progress.Stalled(now, limit)) > 0 {
+	limit := w.stallTimeout()
+	if len(w.progress.Stalled(now, limit)) > 0 {
 		w.kill(fmt.Sprintf("no I/O completed on a job for %s", limit))
 	}
 	if w.ending == "" {
@@ -109,33 +139,53 @@ func (w *supervision) look() {
 	}
 	waited := now - time.Duration(w.endingAt)
 	switch {
-	case waited > stopGrace && (len(w.progress.Stalled(now, stopGrace)) > 0 || !w.progress.Any()):
-		w.kill(fmt.Sprintf("it was told to stop (%s) and completed no I/O for %s", w.ending, stopGrace))
-	case waited > w.stallTimeout():
+	case waited > patient.stop && (len(w.progress.Stalled(now, patient.stop)) > 0 || !w.progress.Any()):
+		w.kill(fmt.Sprintf("it was told to stop (%s) and completed no I/O for %s", w.ending, patient.stop))
+	case waited > max(limit, patient.stop):
 		w.kill(fmt.Sprintf("it was told to stop (%s) and went on for %s", w.ending, waited.Round(time.Second)))
 	}
+}
+
+// endedEarly is true for a fio that was told to stop before it had printed anything, and does not.
+func (w *supervision) endedEarly(now time.Duration) bool {
+	return w.ending != "" && !w.early && now-time.Duration(w.endingAt) > earlyPatience &&
+		time.Duration(w.endingAt-w.begun) < earlyStop && w.run.feed.documents.Load() == 0
 }
 
 func (w *supervision) stallTimeout() time.Duration {
 	if given := w.run.step.request.GetStallTimeoutNanoseconds(); given > 0 {
 		return time.Duration(given)
 	}
-	return defaultStallTimeout
+	return w.run.step.agent.patient.hung
 }
 
 func (w *supervision) kill(reason string) {
 	if w.hung == "" {
 		w.hung = reason
 	}
+	w.clear()
+}
+
+// clear kills what there is of fio, and does not wait for it for ever.
+func (w *supervision) clear() {
 	w.run.kill()
+	if w.gone == nil {
+		w.gone = w.run.gone()
+	}
 }
 
 // conclude stays with fio until it is gone and makes its result.
 func (r *fioRun) conclude(given order) *agentapi.Ended {
 	watch := r.supervise(given)
-	r.reap()
-	ended := r.feed.result(r.command.ProcessState, r.stderr.String(), watch)
-	ended.Cpu = r.cpu.end(r.step.agent.clock, r.command.ProcessState)
-	r.inspect(ended)
+	state := r.reap(watch.remains)
+	if state == nil {
+		if watch.hung == "" {
+			watch.hung = "it did not end"
+		}
+		watch.hung += fmt.Sprintf("; process %d is still there, inside an I/O that does not come back", r.handle.PID())
+	}
+	ended := r.feed.result(state, r.stderr.String(), watch)
+	ended.Cpu = r.cpu.end(r.step.agent.clock, state)
+	r.inspect(ended, watch)
 	return ended
 }

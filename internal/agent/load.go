@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"context"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+)
+
+// Load implements agentapi.AgentServer. It returns when the tool is spawned and waits, or with the
+// reason why the step cannot run; then nothing was written but the run's own directory. A caller
+// that hangs up does not end the loading: who asks again gets the same answer.
+func (a *Agent) Load(ctx context.Context, request *agentapi.LoadRequest) (*agentapi.LoadResponse, error) {
+	known, err := a.claim(request)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-known.loaded:
+	case <-ctx.Done():
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
+	if known.refusal != nil {
+		return nil, known.refusal
+	}
+	return &agentapi.LoadResponse{Status: known.status()}, nil
+}
+
+// claim finds the step, or makes room for it and begins to load it.
+func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.admit(request.GetEpoch()); err != nil {
+		return nil, err
+	}
+	if request.GetStep().GetId() == "" || request.GetFio() == nil {
+		return nil, status.Error(codes.InvalidArgument, "the step has no ID or no tool")
+	}
+	if a.finishing {
+		return nil, status.Error(codes.FailedPrecondition, "the agent is finishing")
+	}
+	name := stepName(request.GetStep())
+	if known := a.steps[name]; known != nil {
+		if !known.same(request) {
+			return nil, status.Errorf(codes.InvalidArgument, "step %s was loaded with another content", name)
+		}
+		return known, nil
+	}
+	if a.live != nil {
+		return nil, status.Errorf(codes.FailedPrecondition, "step %s is still live", stepName(a.live.key))
+	}
+	claimed := newStep(a, request)
+	a.steps[name] = claimed
+	a.live = claimed
+	go a.carry(claimed)
+	return claimed, nil
+}
+
+// carry takes a step from its loading to its end.
+func (a *Agent) carry(s *step) {
+	defer close(s.ended)
+	if refusal := s.load(); refusal != nil {
+		a.mu.Lock()
+		delete(a.steps, stepName(s.key))
+		a.live = nil
+		a.mu.Unlock()
+		s.refusal = refusal
+		close(s.loaded)
+		return
+	}
+	close(s.loaded)
+	result := s.carryOut()
+	// Whoever reads of the end may load the next step at once, and finds this one to have ended.
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s.write(&agentapi.Record{Entry: &agentapi.Record_Ended{Ended: result}})
+	s.setState(agentapi.StepState_STEP_STATE_ENDED)
+	a.live = nil
+	a.lastContact = a.clock.Monotonic()
+}

@@ -1,0 +1,68 @@
+package agent
+
+import (
+	"context"
+	"sync"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/dataset"
+)
+
+// looks are the looks at volumes that have not come back yet. One at a file system that does not
+// answer may never; whoever asks again joins it, so that there is one at most for each volume.
+type looks struct {
+	mu      sync.Mutex
+	pending map[string]*look
+}
+
+// look is one look at one volume; volume is set when done is closed.
+type look struct {
+	done   chan struct{}
+	volume *agentapi.Volume
+}
+
+// at looks at a volume, until the context ends.
+func (l *looks) at(ctx context.Context, configured VolumeConfig) *agentapi.Volume {
+	joined := l.join(configured)
+	select {
+	case <-joined.done:
+		return joined.volume
+	case <-ctx.Done():
+		return &agentapi.Volume{Name: configured.Name, Path: configured.Path,
+			Problem: "its file system does not answer; look whether its server is up"}
+	}
+}
+
+func (l *looks) join(configured VolumeConfig) *look {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if pending := l.pending[configured.Name]; pending != nil {
+		return pending
+	}
+	begun := &look{done: make(chan struct{})}
+	if l.pending == nil {
+		l.pending = map[string]*look{}
+	}
+	l.pending[configured.Name] = begun
+	go func() {
+		begun.volume = describeVolume(configured)
+		l.mu.Lock()
+		delete(l.pending, configured.Name)
+		l.mu.Unlock()
+		close(begun.done)
+	}()
+	return begun
+}
+
+// describeVolume looks at a volume, with its problem where it cannot be used.
+func describeVolume(configured VolumeConfig) *agentapi.Volume {
+	volume := &agentapi.Volume{Name: configured.Name, Path: configured.Path}
+	mount, err := dataset.ProveMount(configured.Path, configured.Expect)
+	if err != nil {
+		volume.Problem = err.Error()
+		return volume
+	}
+	volume.FilesystemType, volume.Source, volume.Options = mount.FilesystemType, mount.Source, mount.Options
+	volume.Device, volume.TotalBytes, volume.AvailableBytes = mount.Device, mount.TotalBytes, mount.AvailableBytes
+	return volume
+}

@@ -1,0 +1,129 @@
+package agent
+
+import (
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/engine/fio"
+)
+
+// Reasons of steps that ended otherwise than by the tool itself; the tool's own are fio.Failure.
+const (
+	reasonStopped    = "Stopped"
+	reasonHung       = "Hung"
+	reasonDeadline   = "DeadlineExceeded"
+	reasonIncomplete = "LayoutIncomplete"
+)
+
+// result judges the run by all that is known of it. The output must have been read to its end and
+// the process waited for; state is nil where it never ended.
+func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision) *agentapi.Ended {
+	tool := f.step.request.GetFio()
+	exit := exitOf(state)
+	judged := fio.Final(f.stream.Close(), exit, stderr, fio.Expectation{
+		MeasuredMilliseconds: time.Duration(tool.GetDurationNanoseconds()).Milliseconds(),
+		WarmUpMilliseconds:   time.Duration(tool.GetWarmUpNanoseconds()).Milliseconds(),
+		MaxOutstanding:       tool.GetMaxOutstanding(),
+		WrittenBytes:         tool.GetWrittenBytes(),
+	})
+	ended := &agentapi.Ended{
+		Outcome:      outcomes[judged.Outcome],
+		Reason:       string(judged.Failure),
+		Message:      judged.Message,
+		ExitCode:     int64(exit.Code),
+		ToolMessages: judged.ToolMessages,
+	}
+	watch.amend(ended, judged.Outcome, exit)
+	for _, warning := range judged.Warnings {
+		ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: warningTypes[warning.Kind], Message: warning.Message})
+	}
+	for _, problem := range f.problems {
+		ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: "SamplesLost", Message: problem})
+	}
+	if start, ok := f.sampler.MeasuredSince(); ok {
+		ended.IoStartNanoseconds, ended.IoEndNanoseconds = start, max(f.ioEnd, start)
+	}
+	if judged.Snapshot != nil {
+		ended.ToolVersion = judged.Snapshot.Version
+		f.totals(ended, judged.Snapshot)
+	}
+	return ended
+}
+
+// amend says what the tool cannot know of its own end.
+func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.Exit) {
+	switch {
+	case w.hung != "":
+		ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, reasonHung
+		ended.Message = "fio was killed: " + w.hung
+		return
+	case w.ending == "":
+		return
+	case judged == fio.Stopped:
+		ended.Reason, ended.Message = reasonStopped, w.ending
+	case w.early || exit.Signal == syscall.SIGINT:
+		// It was still reading its job, or starting, and could not print anything.
+		ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_STOPPED, reasonStopped
+		ended.Message = w.ending + "; fio had measured nothing yet"
+	default:
+		return
+	}
+	if w.overdue && w.run.step.request.GetFio().GetDurationNanoseconds() == 0 {
+		// Half a layout is no layout.
+		ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, reasonDeadline
+	}
+}
+
+// totals adds what was done of each operation: bytes and operations that completed.
+func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
+	for operation := range snapshot.Operations {
+		total := &snapshot.Operations[operation]
+		if total.Total.Count == 0 && total.Bytes == 0 {
+			continue
+		}
+		result := &agentapi.OperationResult{
+			Operation:                 uint32(operation), //nolint:gosec // Of four.
+			Bytes:                     total.Bytes,
+			Operations:                total.Total.Count,
+			SubmissionMeanNanoseconds: int64(total.SubmissionMeanNanoseconds),
+		}
+		var err error
+		if result.Latency, err = total.Total.MarshalBinary(); err == nil {
+			result.CompletionLatency, err = total.Completion.MarshalBinary()
+		}
+		if err != nil {
+			ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, "InvalidOutput", err.Error()
+			return
+		}
+		ended.Operations = append(ended.Operations, result)
+	}
+}
+
+var outcomes = map[fio.Outcome]agentapi.Outcome{
+	fio.Complete: agentapi.Outcome_OUTCOME_COMPLETE,
+	fio.Stopped:  agentapi.Outcome_OUTCOME_STOPPED,
+	fio.Failed:   agentapi.Outcome_OUTCOME_FAILED,
+}
+
+// warningTypes are the API's words for the engine's warnings.
+var warningTypes = map[fio.WarningKind]string{
+	fio.WarnToolErrors:      "ToolError",
+	fio.WarnToolMessages:    "ToolMessages",
+	fio.WarnDamagedOutput:   "SamplesLost",
+	fio.WarnCountsDisagree:  "BytesUncertain",
+	fio.WarnNoBins:          "TooFewSamples",
+	fio.WarnShortOperations: "ToolError",
+}
+
+// exitOf takes a tool that never ended for a killed one.
+func exitOf(state *os.ProcessState) fio.Exit {
+	if state == nil {
+		return fio.Exit{Code: -1, Signal: syscall.SIGKILL}
+	}
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return fio.Exit{Code: -1, Signal: status.Signal()}
+	}
+	return fio.Exit{Code: state.ExitCode()}
+}

@@ -1,0 +1,91 @@
+package agent
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+)
+
+// Watch implements agentapi.AgentServer. It ends when the agent leaves, and with an error when a
+// newer leader has spoken.
+func (a *Agent) Watch(request *agentapi.WatchRequest, stream grpc.ServerStreamingServer[agentapi.Record]) error {
+	ctx, done, err := a.attend(stream.Context(), request)
+	if err != nil {
+		return err
+	}
+	defer done()
+	for since := request.GetSince(); ; {
+		if err := a.log.Wait(ctx, since); err != nil {
+			return a.whyEnded(ctx, request.GetEpoch())
+		}
+		records, err := a.log.Since(since)
+		if err != nil {
+			return status.Error(codes.DataLoss, err.Error())
+		}
+		for _, record := range records {
+			if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errFinished) {
+				return a.whyEnded(ctx, request.GetEpoch())
+			}
+			if err := stream.Send(record); err != nil {
+				return err
+			}
+			since = record.GetSequence()
+		}
+	}
+}
+
+// errFinished ends a Watch once all records were sent.
+var errFinished = errors.New("the agent is leaving")
+
+// attend begins a Watch. Its context ends with the stream, with its leader's reign, and with the
+// agent; done is to be called at its end.
+func (a *Agent) attend(stream context.Context, request *agentapi.WatchRequest) (context.Context, func(), error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.admit(request.GetEpoch()); err != nil {
+		return nil, nil, err
+	}
+	if last := a.log.Last(); request.GetSince() > last {
+		return nil, nil, status.Errorf(codes.OutOfRange,
+			"records after %d are asked for, and the log ends at %d: it is not the log that was read before", request.GetSince(), last)
+	}
+	a.watchers++
+	ctx, cancel := context.WithCancelCause(stream)
+	leading := a.leading
+	stopDeposed := context.AfterFunc(leading, func() { cancel(context.Cause(leading)) })
+	gone := make(chan struct{})
+	go func() {
+		select {
+		case <-a.finished:
+			cancel(errFinished)
+		case <-gone:
+		}
+	}()
+	return ctx, func() {
+		stopDeposed()
+		close(gone)
+		cancel(nil)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.watchers--
+		a.lastContact = a.clock.Monotonic()
+	}, nil
+}
+
+func (a *Agent) whyEnded(ctx context.Context, epoch uint64) error {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errFinished):
+		return nil
+	case errors.Is(cause, errDeposed):
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return superseded(epoch, a.epoch)
+	default:
+		return status.FromContextError(ctx.Err()).Err()
+	}
+}
