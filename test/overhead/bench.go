@@ -110,7 +110,7 @@ func (b *bench) measure(ctx context.Context) (verdict, err error) {
 			return nil, err
 		}
 		ratios, controls = append(ratios, ratio), append(controls, control)
-		noise, cost := medianInterval(controls), medianInterval(ratios)
+		noise, cost := ratioInterval(controls), ratioInterval(ratios)
 		if pair%10 == 0 {
 			fmt.Printf("  %3d pairs: agent/bare %s; bare/bare %s\n", pair, cost, noise)
 		}
@@ -119,7 +119,7 @@ func (b *bench) measure(ctx context.Context) (verdict, err error) {
 		}
 		return b.judge(cost, noise), nil
 	}
-	noise, cost := medianInterval(controls), medianInterval(ratios)
+	noise, cost := ratioInterval(controls), ratioInterval(ratios)
 	fmt.Printf("  inconclusive: agent/bare %s; bare/bare %s\n", cost, noise)
 	return fmt.Errorf("inconclusive: after %d pairs the control is known to +-%.2f %% only, not +-%.1f %%",
 		len(controls), noise.halfWidth()*100, wantedHalfWidth*100), nil

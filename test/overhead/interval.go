@@ -6,43 +6,57 @@ import (
 	"slices"
 )
 
-// interval is a median with its 95 % confidence interval.
+// trim is the share of the values that is left out at each end: a run that another tenant of the
+// machine disturbed says nothing about the agent.
+const trim = 0.2
+
+// interval is a typical ratio with its 95 % confidence interval.
 type interval struct {
-	median, lower, upper float64
+	center, lower, upper float64
 	n                    int
 }
 
-// halfWidth is the larger distance from the median to an end.
-func (i interval) halfWidth() float64 { return max(i.median-i.lower, i.upper-i.median) }
+// halfWidth is the larger distance from the center to an end.
+func (i interval) halfWidth() float64 { return max(i.center-i.lower, i.upper-i.center) }
 
 func (i interval) String() string {
-	return fmt.Sprintf("%.4f (95 %% interval %.4f to %.4f, %d pairs)", i.median, i.lower, i.upper, i.n)
+	return fmt.Sprintf("%.4f (95 %% interval %.4f to %.4f, %d pairs)", i.center, i.lower, i.upper, i.n)
 }
 
-// medianInterval takes the interval from the order statistics, which supposes nothing about how the
-// noise is distributed: the ends are the k-th smallest and largest values, k the greatest with
-// P(Binomial(n, 1/2) < k) <= 2.5 %.
-func medianInterval(values []float64) interval {
-	sorted := slices.Clone(values)
-	slices.Sort(sorted)
-	n := len(sorted)
-	if n == 0 {
-		return interval{median: math.NaN(), lower: math.Inf(-1), upper: math.Inf(1)}
+// ratioInterval is the 20 % trimmed mean of the logarithms of ratios, with the interval of Tukey and
+// McLaughlin (1963), which is the one-sample case of Yuen's: the standard error from the winsorized
+// variance, Student's t with as many degrees of freedom as values are kept, less one. Logarithms
+// make a ratio and its inverse weigh the same.
+func ratioInterval(ratios []float64) interval {
+	n := len(ratios)
+	cut := int(trim * float64(n))
+	kept := n - 2*cut
+	if kept < 4 {
+		return interval{center: math.NaN(), lower: math.Inf(-1), upper: math.Inf(1), n: n}
 	}
-	middle := (sorted[(n-1)/2] + sorted[n/2]) / 2
-	// Sum up the binomial distribution from its left end, in logarithms.
-	k, cumulative := 0, 0.0
-	logTerm := -float64(n) * math.Ln2
-	for i := 0; i < n/2; i++ {
-		cumulative += math.Exp(logTerm)
-		if cumulative > 0.025 {
-			break
-		}
-		k = i + 1
-		logTerm += math.Log(float64(n-i)) - math.Log(float64(i+1))
+	logs := make([]float64, n)
+	for i, ratio := range ratios {
+		logs[i] = math.Log(ratio)
 	}
-	if k == 0 {
-		return interval{median: middle, lower: math.Inf(-1), upper: math.Inf(1), n: n}
+	slices.Sort(logs)
+	mean := 0.0
+	for _, value := range logs[cut : n-cut] {
+		mean += value / float64(kept)
 	}
-	return interval{median: middle, lower: sorted[k-1], upper: sorted[n-k], n: n}
+	winsorizedMean := mean*float64(kept)/float64(n) + (logs[cut]+logs[n-1-cut])*float64(cut)/float64(n)
+	variance := 0.0
+	for _, value := range logs {
+		value = min(max(value, logs[cut]), logs[n-1-cut])
+		variance += (value - winsorizedMean) * (value - winsorizedMean) / float64(n-1)
+	}
+	half := student975(float64(kept-1)) * math.Sqrt(variance/float64(n)) / (1 - 2*float64(cut)/float64(n))
+	return interval{center: math.Exp(mean), lower: math.Exp(mean - half), upper: math.Exp(mean + half), n: n}
+}
+
+// student975 is the 97.5 % quantile of Student's t, by the expansion of Abramowitz and Stegun
+// 26.7.5, which is right to three digits from four degrees of freedom on.
+func student975(degrees float64) float64 {
+	const z = 1.959963984540054
+	z3, z5 := z*z*z, z*z*z*z*z
+	return z + (z3+z)/(4*degrees) + (5*z5+16*z3+3*z)/(96*degrees*degrees)
 }

@@ -6,42 +6,52 @@ import (
 	"testing"
 )
 
-// The ranks are those of the tables of the sign test (n = 10: 2nd, 20: 6th, 100: 40th).
-func TestMedianIntervalRanks(t *testing.T) {
-	for n, rank := range map[int]int{6: 1, 10: 2, 20: 6, 50: 18, 100: 40} {
-		values := make([]float64, n)
-		for i := range values {
-			values[i] = float64(i + 1)
-		}
-		got := medianInterval(values)
-		if got.lower != float64(rank) || got.upper != float64(n+1-rank) {
-			t.Errorf("n=%d: from %v to %v, want from %d to %d", n, got.lower, got.upper, rank, n+1-rank)
+// The quantiles are those of the tables.
+func TestStudent(t *testing.T) {
+	for degrees, want := range map[float64]float64{4: 2.776, 10: 2.228, 30: 2.042, 120: 1.980, 1e9: 1.960} {
+		if got := student975(degrees); math.Abs(got-want) > 0.006 {
+			t.Errorf("%v degrees of freedom: %.4f, want %.3f", degrees, got, want)
 		}
 	}
-	if got := medianInterval([]float64{1, 2, 3}); !math.IsInf(got.lower, -1) {
+}
+
+func TestRatioIntervalByHand(t *testing.T) {
+	// Ten values: two are cut at each end, six are kept, and their logarithms are 3 to 8.
+	var ratios []float64
+	for i := 1; i <= 10; i++ {
+		ratios = append(ratios, math.Exp(float64(i)))
+	}
+	ratios[9] = math.Exp(1e2) // an outlier changes nothing
+	got := ratioInterval(ratios)
+	// Winsorized: 3 3 3 4 5 6 7 8 8 8, variance 4.5; 5 degrees of freedom.
+	half := student975(5) * math.Sqrt(4.5/10) / 0.6
+	if math.Abs(math.Log(got.center)-5.5) > 1e-12 || math.Abs(math.Log(got.upper)-5.5-half) > 1e-9 {
+		t.Errorf("center e^%.4f, upper e^%.4f, want e^5.5 and e^%.4f", math.Log(got.center), math.Log(got.upper), 5.5+half)
+	}
+	if got := ratioInterval(ratios[:3]); !math.IsInf(got.lower, -1) {
 		t.Errorf("three values gave %v: they allow no such interval", got)
 	}
 }
 
-// TestMedianIntervalCovers draws from a skewed distribution with outliers.
-func TestMedianIntervalCovers(t *testing.T) {
+// TestRatioIntervalCovers draws ratios of which every tenth was disturbed grossly.
+func TestRatioIntervalCovers(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	covered := 0
 	const trials = 4000
 	for range trials {
-		values := make([]float64, 61)
-		for i := range values {
-			values[i] = random.ExpFloat64()
+		ratios := make([]float64, 60)
+		for i := range ratios {
+			deviation := 0.03 * random.NormFloat64()
 			if random.IntN(10) == 0 {
-				values[i] *= 20
+				deviation *= 15
 			}
+			ratios[i] = 0.995 * math.Exp(deviation)
 		}
-		// P(X < m) = 0.9 (1-e^-m) + 0.1 (1-e^(-m/20)) = 1/2.
-		if got := medianInterval(values); got.lower <= 0.80116 && 0.80116 <= got.upper {
+		if got := ratioInterval(ratios); got.lower <= 0.995 && 0.995 <= got.upper {
 			covered++
 		}
 	}
-	if share := float64(covered) / trials; share < 0.94 || share > 0.985 {
-		t.Errorf("the interval covered the median in %.3f of the trials", share)
+	if share := float64(covered) / trials; share < 0.93 || share > 0.98 {
+		t.Errorf("the interval covered the truth in %.3f of the trials", share)
 	}
 }
