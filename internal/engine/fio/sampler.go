@@ -171,7 +171,7 @@ func (s *Sampler) release(last bool) []Delta {
 	if s.base == nil {
 		start = max(held.epoch.origin, s.end)
 	}
-	end := held.counted(s.base, s.options.Jobs)
+	end := held.counted(s.base, s.options.Jobs, last)
 	if s.live != held.epoch {
 		end = min(end, s.live.origin)
 	}
@@ -206,9 +206,10 @@ func (s *Sampler) release(last bool) []Delta {
 	return []Delta{delta}
 }
 
-// counted gives the instant at which a dump's bytes were counted.
-func (p *point) counted(base *point, jobs int) int64 {
-	if p.whenWritten || p.runtime <= 0 {
+// counted gives the instant at which a dump's bytes were counted. The last document is no
+// dump: its bytes are those at the end of the runtime.
+func (p *point) counted(base *point, jobs int, last bool) int64 {
+	if p.whenWritten && !last || p.runtime <= 0 {
 		return p.written
 	}
 	asked := min(p.epoch.origin+p.runtime, p.written)
