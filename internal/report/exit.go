@@ -29,7 +29,8 @@ func ExitCode(d Document) int {
 		return ExitFailed
 	case !is(v1alpha1.ConditionValid, metav1.ConditionTrue):
 		return ExitInvalid
-	case is(v1alpha1.ConditionObjectivesMet, metav1.ConditionFalse), is(v1alpha1.ConditionObjectivesMet, metav1.ConditionUnknown):
+	case !is(v1alpha1.ConditionObjectivesMet, metav1.ConditionTrue):
+		// A figure that is absent cannot have met an objective.
 		return ExitMissed
 	}
 	return ExitMet

@@ -55,13 +55,20 @@ func JSON(w io.Writer, document Document) error {
 // Read reads what JSON wrote.
 func Read(r io.Reader) (Document, error) {
 	const limit = 64 << 20
-	text, err := io.ReadAll(io.LimitReader(r, limit))
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
 		return Document{}, fmt.Errorf("read a report: %w", err)
 	}
+	if len(text) > limit {
+		return Document{}, fmt.Errorf("it is no result of `run -o json`: it has more than %d bytes", limit)
+	}
 	var document Document
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&document); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&document); err != nil {
 		return Document{}, fmt.Errorf("it is no result of `run -o json`: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return Document{}, errors.New("it is no result of `run -o json`: something follows the result; give one result a file")
 	}
 	if document.SchemaVersion != SchemaVersion {
 		return Document{}, fmt.Errorf("it is no result of `run -o json`: schemaVersion is %d, not %d", document.SchemaVersion, SchemaVersion)

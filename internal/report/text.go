@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,56 +13,49 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// absent stands where there is no figure.
-const absent = "-"
-
-// Text writes a run for people: the verdict first, then the figures, then what is wrong with them.
+// Text writes a run for people: the verdict and what disqualifies first, then the figures, then what
+// else there is to know about them. It is made for 100 columns; a table with long names takes more.
 func Text(w io.Writer, document Document) error {
-	var b strings.Builder
-	headline(&b, document)
-	environment(&b, document)
-	phases(&b, document)
-	warnings(&b, document)
-	losses(&b, document)
-	if _, err := io.WriteString(w, b.String()); err != nil {
+	p := &page{}
+	p.headline(document)
+	p.disqualified(document)
+	p.environment(document)
+	p.phases(document)
+	p.warnings(document)
+	p.losses(document)
+	if _, err := io.WriteString(w, p.String()); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil
 }
 
-func headline(b *strings.Builder, d Document) {
-	fmt.Fprintf(b, "%s  %s\n", d.Benchmark, verdict(d))
-	if failed := condition(d, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
-		fmt.Fprintf(b, "  %s: %s\n", failed.Reason, failed.Message)
+func (p *page) headline(d Document) {
+	p.WriteString(printable(d.Benchmark+"  "+verdict(d)) + "\n")
+	if failed := condition(d, v1alpha1.ConditionFailed); isTrue(failed) {
+		p.line("  ", failed.Reason+": "+failed.Message)
 	}
-	if valid := condition(d, v1alpha1.ConditionValid); valid != nil && valid.Status == metav1.ConditionFalse {
-		fmt.Fprintf(b, "  not valid, %s: %s\n", valid.Reason, valid.Message)
-	}
-	fmt.Fprintf(b, "  run %s", d.Run)
+	text := "run " + d.Run
 	if d.StartTime != nil {
-		fmt.Fprintf(b, ", %s", d.StartTime.UTC().Format("2006-01-02 15:04:05 UTC"))
+		text += ", " + d.StartTime.UTC().Format("2006-01-02 15:04:05 UTC")
 		if d.EndTime != nil {
-			fmt.Fprintf(b, ", took %s", d.EndTime.Sub(d.StartTime.Time).Round(100*time.Millisecond))
+			text += ", took " + d.EndTime.Sub(d.StartTime.Time).Round(100*time.Millisecond).String()
 		}
 	}
-	b.WriteString("\n")
+	p.line("  ", text)
 }
 
 // verdict is a few words that say how far the run can be believed.
 func verdict(d Document) string {
-	complete := condition(d, v1alpha1.ConditionComplete)
-	failed := condition(d, v1alpha1.ConditionFailed)
-	valid := condition(d, v1alpha1.ConditionValid)
 	var words []string
 	switch {
-	case failed != nil && failed.Status == metav1.ConditionTrue:
+	case isTrue(condition(d, v1alpha1.ConditionFailed)):
 		words = append(words, "FAILED")
-	case complete != nil && complete.Status == metav1.ConditionTrue:
+	case isTrue(condition(d, v1alpha1.ConditionComplete)):
 		words = append(words, "complete")
 	default:
 		words = append(words, "not finished: "+cmp.Or(d.Stage, "unknown"))
 	}
-	if valid != nil {
+	if valid := condition(d, v1alpha1.ConditionValid); valid != nil {
 		switch valid.Status {
 		case metav1.ConditionTrue:
 			words = append(words, "valid")
@@ -74,130 +65,163 @@ func verdict(d Document) string {
 			words = append(words, "no result")
 		}
 	}
+	if objectives := condition(d, v1alpha1.ConditionObjectivesMet); objectives != nil && objectives.Status == metav1.ConditionFalse {
+		words = append(words, "OBJECTIVES MISSED")
+	}
 	return strings.Join(words, ", ")
 }
 
-func environment(b *strings.Builder, d Document) {
+// disqualified says why the figures are not to be used, before anybody has seen them.
+func (p *page) disqualified(d Document) {
+	remarks := remarksOf(d, v1alpha1.SeverityDisqualifying)
+	if valid := condition(d, v1alpha1.ConditionValid); len(remarks) == 0 && valid != nil && valid.Status == metav1.ConditionFalse {
+		remarks = []string{valid.Reason + ": " + valid.Message}
+	}
+	p.list("The figures do not measure what was asked for:", remarks)
+}
+
+func (p *page) environment(d Document) {
+	if len(d.Environments) > 0 {
+		p.line("", "")
+	}
 	for _, e := range d.Environments {
-		fmt.Fprintf(b, "  target %s: %s, %s", e.Target, plural(int(e.Clients), "client"), cmp.Or(e.ToolVersion, string(e.Engine)))
+		words := []string{plural(int(e.Clients), "client")}
+		if tool := cmp.Or(e.ToolVersion, string(e.Engine)); tool != "" {
+			words = append(words, tool)
+		}
 		for _, volume := range e.Volumes {
-			fmt.Fprintf(b, ", %s on %s (%s free)", cmp.Or(volume.FileSystem, "unknown file system"),
-				cmp.Or(volume.Source, "an unknown device"), measure.FormatBytes(uint64(max(volume.FreeBytes, 0))))
+			words = append(words, fmt.Sprintf("%s on %s (%s free)", cmp.Or(volume.FileSystem, "an unknown file system"),
+				cmp.Or(volume.Source, "an unknown device"), measure.FormatBytes(uint64(max(volume.FreeBytes, 0))))) //nolint:gosec // Not negative.
 		}
-		fmt.Fprintf(b, ", Linux %s, %d CPUs\n", e.Kernel, (e.CPUMilli+999)/1000)
+		if e.Kernel != "" {
+			words = append(words, "Linux "+e.Kernel)
+		}
+		if e.CPUMilli > 0 {
+			words = append(words, cpus(e.CPUMilli))
+		}
+		p.line("  ", "target "+e.Target+": "+strings.Join(words, ", "))
 	}
 }
 
-func phases(b *strings.Builder, d Document) {
-	if len(d.Phases) == 0 {
-		b.WriteString("\n  no phase has a result\n")
-		return
+func cpus(milli int64) string {
+	if milli%1000 == 0 {
+		return plural(int(milli/1000), "CPU")
 	}
-	b.WriteString("\n")
-	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight|tabwriter.TabIndent)
-	fmt.Fprintln(table, "PHASE\tTARGET\tCLIENTS\tOPERATION\tTHROUGHPUT\tIOPS\tMEAN\tP50\tP95\tP99\tP99.9\tMAX\t")
-	for _, phase := range d.Phases {
-		for _, target := range phase.Targets {
-			for _, operation := range target.Operations {
-				fmt.Fprintln(table, strings.Join(append([]string{
-					phase.Name, target.Target, fmt.Sprint(target.Clients), string(operation.Operation),
-				}, figures(operation)...), "\t")+"\t")
+	return fmt.Sprintf("%.1f CPUs", float64(milli)/1000)
+}
+
+func (p *page) warnings(d Document) {
+	before := p.Len()
+	p.list("The figures stand, but may mean something else than they seem to:", remarksOf(d, v1alpha1.SeverityWarning))
+	p.list("Good to know:", remarksOf(d, v1alpha1.SeverityInfo))
+	if p.Len() == before && len(d.Phases) > 0 && len(remarksOf(d, v1alpha1.SeverityDisqualifying)) == 0 {
+		p.line("", "")
+		p.line("  ", "no warnings")
+	}
+}
+
+func (p *page) losses(d Document) {
+	var lost []string
+	for _, one := range d.LostClients {
+		when, what := "between steps", "not replaced"
+		if one.Step != "" {
+			when = "in step " + one.Step
+		}
+		if one.Replaced {
+			what = "replaced"
+		}
+		lost = append(lost, fmt.Sprintf("client %s/%d, %s, %s: %s", one.Target, one.Client, when, what, one.Reason))
+	}
+	p.list("Lost clients:", lost)
+	var left []string
+	for _, one := range d.DataLeft {
+		left = append(left, one.Path+": "+one.Reason)
+	}
+	p.list("Data that could not be removed:", left)
+}
+
+// remarksOf are the warnings of one severity, each once with all the phases that have it.
+func remarksOf(d Document, severity v1alpha1.Severity) []string {
+	type remark struct {
+		text  string
+		where []string
+	}
+	var all []*remark
+	worse := map[string]bool{}
+	if severity == v1alpha1.SeverityInfo {
+		worse = textsOf(d, v1alpha1.SeverityWarning)
+	}
+	add := func(where string, warning v1alpha1.Warning) {
+		text := textOf(warning)
+		if severityOf(warning) != severity || worse[text] {
+			return
+		}
+		for _, known := range all {
+			if known.text == text {
+				known.where = append(known.where, where)
+				return
 			}
 		}
+		all = append(all, &remark{text: text, where: []string{where}})
 	}
-	_ = table.Flush()
-	b.WriteString("\n  MB is 10^6 bytes. Throughput and IOPS: what was completed while every client ran, over that time;\n" +
-		"  of prepare: everything, from the first start to the last end. Latency: submission to completion, of\n" +
-		"  all clients' operations together; \"-\" is a percentile with fewer than ten samples above it.\n")
-	for _, phase := range d.Phases {
-		for _, target := range phase.Targets {
-			spread(b, phase, target)
-		}
-	}
-}
-
-func figures(o v1alpha1.OperationResult) []string {
-	row := []string{absent, absent, absent, absent, absent, absent, absent, absent}
-	if o.BytesPerSecond != nil {
-		row[0] = measure.FormatBytesPerSecond(float64(*o.BytesPerSecond))
-	}
-	if o.IOPSMilli != nil {
-		row[1] = strings.TrimSuffix(measure.FormatOperationsPerSecond(float64(*o.IOPSMilli)/1000), " IOPS")
-	}
-	if l := o.Latency; l != nil {
-		row[2] = measure.FormatLatency(uint64(max(l.MeanNanoseconds, 0)))
-		for i, percentile := range []*int64{l.P50Nanoseconds, l.P95Nanoseconds, l.P99Nanoseconds, l.P999Nanoseconds} {
-			if percentile != nil {
-				row[3+i] = measure.FormatLatency(uint64(max(*percentile, 0)))
-			}
-		}
-		row[7] = measure.FormatLatency(uint64(max(l.MaxNanoseconds, 0)))
-	}
-	return row
-}
-
-func spread(b *strings.Builder, phase v1alpha1.PhaseResult, target v1alpha1.TargetResult) {
-	fmt.Fprintf(b, "  %s, %s: ", phase.Name, target.Target)
-	if target.WindowNanoseconds > 0 {
-		fmt.Fprintf(b, "over %s", time.Duration(target.WindowNanoseconds).Round(10*time.Millisecond))
-	} else {
-		b.WriteString("no time in which all clients ran")
-	}
-	if target.StartSkewNanoseconds != nil && target.Clients > 1 {
-		fmt.Fprintf(b, "; clients began within %s", time.Duration(*target.StartSkewNanoseconds).Round(time.Millisecond))
-	}
-	if target.ClientSpread != nil && target.Clients > 1 {
-		fmt.Fprintf(b, "; best client %s, worst %s",
-			measure.FormatBytesPerSecond(float64(target.ClientSpread.Best.BytesPerSecond)),
-			measure.FormatBytesPerSecond(float64(target.ClientSpread.Worst.BytesPerSecond)))
-	}
-	b.WriteString("\n")
-}
-
-// shown is a warning with where it is from.
-type shown struct {
-	v1alpha1.Warning
-	where string
-}
-
-var severityOrder = []v1alpha1.Severity{v1alpha1.SeverityDisqualifying, v1alpha1.SeverityWarning, v1alpha1.SeverityInfo}
-
-func warnings(b *strings.Builder, d Document) {
-	var all []shown
 	for _, warning := range d.Warnings {
-		all = append(all, shown{warning, "run"})
+		add("run", warning)
 	}
+	for _, phase := range d.Phases {
+		for _, target := range phase.Targets {
+			where := phase.Name
+			if manyTargets(d) {
+				where += "/" + target.Target
+			}
+			for _, warning := range target.Warnings {
+				add(where, warning)
+			}
+		}
+	}
+	var texts []string
+	for _, one := range all {
+		texts = append(texts, strings.Join(one.where, ", ")+": "+one.text)
+	}
+	return texts
+}
+
+func textOf(warning v1alpha1.Warning) string { return string(warning.Type) + ": " + warning.Message }
+
+// textsOf are all that is said with one severity: what is told of one phase as a warning is not told
+// again as harmless in another.
+func textsOf(d Document, severity v1alpha1.Severity) map[string]bool {
+	texts := map[string]bool{}
 	for _, phase := range d.Phases {
 		for _, target := range phase.Targets {
 			for _, warning := range target.Warnings {
-				all = append(all, shown{warning, phase.Name + ", " + target.Target})
+				if severityOf(warning) == severity {
+					texts[textOf(warning)] = true
+				}
 			}
 		}
 	}
-	if len(all) == 0 {
-		b.WriteString("\n  no warnings\n")
-		return
-	}
-	slices.SortStableFunc(all, func(x, y shown) int {
-		return slices.Index(severityOrder, x.Severity) - slices.Index(severityOrder, y.Severity)
-	})
-	b.WriteString("\n")
-	for _, w := range all {
-		fmt.Fprintf(b, "  %-13s %s: %s: %s\n", w.Severity, w.where, w.Type, w.Message)
-	}
+	return texts
 }
 
-func losses(b *strings.Builder, d Document) {
-	for _, lost := range d.LostClients {
-		what := "not replaced"
-		if lost.Replaced {
-			what = "replaced"
+// severityOf takes a severity that is not known for the worst.
+func severityOf(warning v1alpha1.Warning) v1alpha1.Severity {
+	switch warning.Severity {
+	case v1alpha1.SeverityInfo, v1alpha1.SeverityWarning:
+		return warning.Severity
+	case v1alpha1.SeverityDisqualifying:
+	}
+	return v1alpha1.SeverityDisqualifying
+}
+
+// manyTargets says whether a target has to be named.
+func manyTargets(d Document) bool {
+	names := map[string]bool{}
+	for _, phase := range d.Phases {
+		for _, target := range phase.Targets {
+			names[target.Target] = true
 		}
-		fmt.Fprintf(b, "  lost client %s/%d in %s (%s): %s\n", lost.Target, lost.Client, cmp.Or(lost.Step, "no step"), what, lost.Reason)
 	}
-	for _, left := range d.DataLeft {
-		fmt.Fprintf(b, "  data is left at %s: %s\n", left.Path, left.Reason)
-	}
+	return len(names) > 1
 }
 
 func condition(d Document, kind string) *metav1.Condition {
@@ -208,6 +232,8 @@ func condition(d Document, kind string) *metav1.Condition {
 	}
 	return nil
 }
+
+func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
 
 func plural(count int, what string) string {
 	if count == 1 {

@@ -29,7 +29,7 @@ func Target(step plan.Step, target string, clients []Client, remarks ...Remark) 
 	b.operations()
 	b.judgeTool()
 	b.judgeMachines()
-	if step.Kind == v1alpha1.PhaseSteady {
+	if step.Kind == v1alpha1.PhaseSteady && len(b.usable) > 0 {
 		b.result.SteadyState = &v1alpha1.SteadyStateResult{}
 		b.warnings.add(v1alpha1.WarningNotAssessed, nil, "this version does not judge whether the rate was steady")
 	}

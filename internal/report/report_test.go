@@ -1,0 +1,436 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/internal/result"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// play carries a benchmark out on paper: clients gives what was reported of each step, nil ends the
+// run before it.
+func play(t *testing.T, benchmark *builders.BenchmarkBuilder, clients func(plan.Step) []result.Client,
+	more ...func(*v1alpha1.BenchmarkRun)) report.Document {
+	t.Helper()
+	spec := benchmark.Run()
+	planned, problems := plan.Make(spec)
+	if len(problems) > 0 {
+		t.Fatal(problems.ToAggregate())
+	}
+	run := record.New(record.Identity{Name: "usual-3f2a91", Namespace: "default", UID: "0-1",
+		Benchmark: v1alpha1.BenchmarkReference{Name: "usual", UID: "0-0"}, Hash: "abc", Seed: 7}, spec, planned)
+	record.Begin(run, builders.Start)
+	var found []v1alpha1.Environment
+	for _, target := range spec.Targets {
+		found = append(found, v1alpha1.Environment{Target: target.Name, Clients: spec.Clients.Count, Engine: "fio", ToolVersion: "fio-3.33",
+			Kernel: "6.18.5", Architecture: "amd64", CPUMilli: 2000, MemoryBytes: 8 << 30,
+			Volumes: []v1alpha1.MountedVolume{{Name: "data", FileSystem: "ext4", Source: "/dev/sda1", FreeBytes: 120 << 30}}})
+	}
+	record.Environments(run, found)
+	at := builders.Start
+	for _, step := range planned.Steps {
+		at = at.Add(10 * time.Second)
+		reported := clients(step)
+		if reported == nil {
+			break
+		}
+		attempt := decide.Attempt{Step: step.ID, Number: 1}
+		record.Intent(run, decide.Action{Attempt: attempt, Start: at, Deadline: at.Add(time.Minute)})
+		record.Result(run, step, attempt, reported, at.Add(10*time.Second))
+	}
+	for _, change := range more {
+		change(run)
+	}
+	return report.NewDocument(run, "v0.1.0")
+}
+
+func finished(left ...v1alpha1.DataLeft) func(*v1alpha1.BenchmarkRun) {
+	return func(run *v1alpha1.BenchmarkRun) {
+		record.Finishing(run, builders.Start.Add(43*time.Second))
+		record.Finished(run, left, builders.Start.Add(43700*time.Millisecond))
+	}
+}
+
+func fails(reason, message string) func(*v1alpha1.BenchmarkRun) {
+	return func(run *v1alpha1.BenchmarkRun) {
+		record.Fail(run, decide.Failure{Reason: reason, Message: message}, builders.Start.Add(21*time.Second))
+	}
+}
+
+func usual() *builders.BenchmarkBuilder {
+	return builders.Benchmark("usual").Target("data").Clients(4).Prepare("layout").Steady("write", "10s").
+		Steady("read", "10s").With(builders.Fio().Reads())
+}
+
+func client(step plan.Step, target string, index int) *builders.ClientBuilder {
+	operation := measure.Write
+	if step.Phase == "read" {
+		operation = measure.Read
+	}
+	each := builders.Counter(uint64(1500+10*index), 65536) // #nosec G115 -- positive
+	return builders.Client(target, index).On("one").Later(time.Duration(index)*3*time.Millisecond).
+		Does(10, operation, each, time.Duration(4+index)*time.Millisecond)
+}
+
+// four is what four clients report that do well on one machine.
+func four(step plan.Step) []result.Client {
+	var all []result.Client
+	for _, target := range step.Targets {
+		for i := range 4 {
+			all = append(all, client(step, target, i).Obj())
+		}
+	}
+	return all
+}
+
+var documents = map[string]func(*testing.T) report.Document{
+	"good": func(t *testing.T) report.Document {
+		return play(t, usual(), func(step plan.Step) []result.Client {
+			all := four(step)
+			for i := range all {
+				all[i].Machine = ""
+			}
+			return all
+		}, finished())
+	},
+	"shared-machine": func(t *testing.T) report.Document { return play(t, usual(), four, finished()) },
+	"two-targets": func(t *testing.T) report.Document {
+		return play(t, builders.Benchmark("usual").Target("none").Target("lz4").Clients(4).Prepare("layout").Steady("write", "10s"), four, finished())
+	},
+	"long-names": func(t *testing.T) report.Document {
+		return play(t, builders.Benchmark("usual").Target("fsx-for-windows-share").Target("fsx-for-lustre-scratch").Clients(4).
+			Prepare("lay-out-all-of-the-data").Steady("write-for-a-long-time", "10s"), four, finished())
+	},
+	"fsync": func(t *testing.T) report.Document {
+		return play(t, builders.Benchmark("usual").Target("data").Workload(builders.Fio().Buffered().FsyncEvery(1)).Steady("commit", "10s"),
+			func(step plan.Step) []result.Client {
+				return []result.Client{builders.Client("data", 0).Does(10, measure.Write, builders.Counter(400, 4096), 40*time.Microsecond).
+					Total(measure.Sync, measure.Counter{Operations: 4000}, 2300*time.Microsecond).Obj()}
+			}, finished())
+	},
+	"failed-at-once": func(t *testing.T) report.Document {
+		return play(t, usual(), func(plan.Step) []result.Client { return nil },
+			fails("DirectoryMissing", "client data/1 cannot take part: volume data at /mnt/data: the directory does not exist; create it, or correct --target"), finished())
+	},
+	"failed-in-a-step": func(t *testing.T) report.Document {
+		return play(t, usual(), func(step plan.Step) []result.Client {
+			switch step.Phase {
+			case "layout":
+				return four(step)
+			case "write":
+				all := four(step)
+				for i := range all[1:] {
+					all[i+1] = builders.Client("data", i+1).On("one").Does(3, measure.Write, builders.Counter(1500, 65536), 4*time.Millisecond).
+						Stopped("client data/0 failed").Obj()
+				}
+				all[0].Failure, all[0].FailureMessage = "NoSpace", "fio: the volume is full (job data: No space left on device (ENOSPC))"
+				return all
+			}
+			return nil
+		}, fails("NoSpace", "step 01-write: client data/0: fio: the volume is full (job data: No space left on device (ENOSPC))"), finished())
+	},
+	"not-valid": func(t *testing.T) report.Document {
+		return play(t, usual(), func(step plan.Step) []result.Client {
+			all := four(step)
+			if step.Phase == "read" {
+				all[2].UnwrittenBytes = 16 << 20
+				all[1].Notices = append(all[1].Notices, result.Notice{Warning: "DirectIONotHonoured",
+					Message: "direct I/O was asked for, and 67108864 of the files' 67108864 bytes are in the page cache"})
+			}
+			return all
+		}, finished())
+	},
+	"interrupted": func(t *testing.T) report.Document {
+		return play(t, usual(), func(step plan.Step) []result.Client {
+			all := four(step)
+			if step.Phase == "read" {
+				for i := range all {
+					all[i].Stopped, all[i].StopMessage = true, "the command got the signal: interrupt"
+				}
+			}
+			return all
+		}, fails(v1alpha1.ReasonStopped, "the command got the signal: interrupt"), finished())
+	},
+	"lost-and-replaced": func(t *testing.T) report.Document {
+		return play(t, usual(), func(step plan.Step) []result.Client { return four(step) }, func(run *v1alpha1.BenchmarkRun) {
+			run.Status.LostClients = append(run.Status.LostClients,
+				v1alpha1.LostClient{Target: "data", Client: 1, Step: "01-write", Replaced: true, Reason: "its process ended: signal: killed"},
+				v1alpha1.LostClient{Target: "data", Client: 3, Reason: "out of reach for 30s"})
+		}, finished())
+	},
+	"all-lost": func(t *testing.T) report.Document {
+		return play(t, usual(), func(step plan.Step) []result.Client {
+			if step.Phase == "layout" {
+				return four(step)
+			}
+			var all []result.Client
+			for i := range 4 {
+				all = append(all, client(step, "data", i).Lost("its process ended: signal: killed").Obj())
+			}
+			return all
+		}, fails(v1alpha1.ReasonClientLost, "client data/0 was lost: its process ended: signal: killed"), finished())
+	},
+	"data-left": func(t *testing.T) report.Document {
+		return play(t, usual(), four, finished(v1alpha1.DataLeft{Target: "data", Path: "/mnt/data/.storagebench/0c9a1f6e", Reason: "unlinkat data.0.0: read-only file system"}))
+	},
+	"unfinished": func(t *testing.T) report.Document {
+		return play(t, usual(), func(step plan.Step) []result.Client {
+			if step.Phase == "layout" {
+				return four(step)
+			}
+			return nil
+		})
+	},
+	"hostile": func(t *testing.T) report.Document {
+		return play(t, usual(), func(step plan.Step) []result.Client {
+			all := four(step)
+			all[0].Notices = append(all[0].Notices, result.Notice{Warning: "ToolMessages", Message: "\x1b[2J\x1b]0;owned\a red\r\nnew line \u202e backwards " + strings.Repeat("x", 300)})
+			return all
+		}, func(run *v1alpha1.BenchmarkRun) {
+			run.Status.Environments[0].ToolVersion = "fio-3.33\x1b[31m\nverdict: all well"
+		}, finished())
+	},
+	"objective-missed": func(t *testing.T) report.Document {
+		return play(t, usual(), four, finished(), func(run *v1alpha1.BenchmarkRun) {
+			set(run, v1alpha1.ConditionObjectivesMet, metav1.ConditionFalse)
+		})
+	},
+}
+
+func set(run *v1alpha1.BenchmarkRun, kind string, status metav1.ConditionStatus) {
+	for i := range run.Status.Conditions {
+		if run.Status.Conditions[i].Type == kind {
+			run.Status.Conditions[i].Status = status
+		}
+	}
+}
+
+func text(t *testing.T, document report.Document) string {
+	t.Helper()
+	var b strings.Builder
+	if err := report.Text(&b, document); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestText(t *testing.T) {
+	for name, build := range documents {
+		t.Run(name, func(t *testing.T) {
+			got := text(t, build(t))
+			for line := range strings.Lines(got) {
+				if length := utf8.RuneCountInString(strings.TrimRight(line, "\n")); length > 120 && !strings.Contains(line, "xxxx") {
+					t.Errorf("a line has %d columns: %s", length, line)
+				}
+				if strings.HasSuffix(line, " \n") {
+					t.Errorf("a line ends with a space: %q", line)
+				}
+			}
+			path := filepath.Join("testdata", name+".golden.txt")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("text differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDisqualifiedFirst: nobody sees a figure before knowing that it is none.
+func TestDisqualifiedFirst(t *testing.T) {
+	for name, warning := range map[string]string{"not-valid": "UnwrittenDataRead", "interrupted": "ResultIncomplete", "failed-in-a-step": "ToolError"} {
+		got := text(t, documents[name](t))
+		at, table := strings.Index(got, warning), strings.Index(got, "THROUGHPUT")
+		if at < 0 || table < 0 || at > table {
+			t.Errorf("%s: %s is at %d, the table at %d", name, warning, at, table)
+		}
+		if strings.Count(got, warning) != 1 {
+			t.Errorf("%s: %s is told %d times", name, warning, strings.Count(got, warning))
+		}
+	}
+}
+
+// TestNothingForTheTerminalToObey: whatever a tool says, the report has no control characters.
+func TestNothingForTheTerminalToObey(t *testing.T) {
+	got := text(t, documents["hostile"](t))
+	if at := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && r < ' ' || r == 0x7f || r == 0x202e }); at >= 0 {
+		t.Errorf("there is a control character: %q", got[at:min(at+20, len(got))])
+	}
+	if strings.Contains(got, "\nverdict") {
+		t.Error("a tool made a line of its own")
+	}
+}
+
+func TestJSONRoundTrip(t *testing.T) {
+	for name, build := range documents {
+		t.Run(name, func(t *testing.T) {
+			document := build(t)
+			var first, second bytes.Buffer
+			if err := report.JSON(&first, document); err != nil {
+				t.Fatal(err)
+			}
+			written := first.String()
+			read, err := report.Read(&first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equalTimes := cmp.Comparer(func(a, b metav1.Time) bool { return a.Equal(&b) })
+			equalMicroTimes := cmp.Comparer(func(a, b metav1.MicroTime) bool { return a.Equal(&b) })
+			if diff := cmp.Diff(document, read, equalTimes, equalMicroTimes); diff != "" {
+				t.Errorf("what was read differs (-written +read):\n%s", diff)
+			}
+			if err := report.JSON(&second, read); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(written, second.String()); diff != "" {
+				t.Errorf("the second time it is written differently:\n%s", diff)
+			}
+			if text(t, document) != text(t, read) || report.ExitCode(document) != report.ExitCode(read) {
+				t.Error("text or exit code changed")
+			}
+		})
+	}
+}
+
+// TestContract checks the names that others build on: the BenchmarkRun's status, with the names.
+func TestContract(t *testing.T) {
+	var b bytes.Buffer
+	if err := report.JSON(&b, documents["good"](t)); err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	for field, want := range map[string]any{"schemaVersion": 1.0, "benchmark": "usual", "run": "usual-3f2a91", "storagebenchVersion": "v0.1.0", "stage": "Complete"} {
+		if got[field] != want {
+			t.Errorf("%s is %v, not %v", field, got[field], want)
+		}
+	}
+	for _, field := range []string{"conditions", "phases", "steps", "environments", "startTime", "endTime", "spec"} {
+		if got[field] == nil {
+			t.Errorf("%s is missing", field)
+		}
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	var b bytes.Buffer
+	if err := report.JSON(&b, documents["good"](t)); err != nil {
+		t.Fatal(err)
+	}
+	good := b.String()
+	for name, test := range map[string]struct{ text, want string }{
+		"nothing":         {"", "EOF"},
+		"no JSON":         {"PHASE  TARGET", "invalid character"},
+		"null":            {"null", "schemaVersion is 0"},
+		"a list":          {"[]", "cannot unmarshal array"},
+		"cut off":         {good[:len(good)/2], "unexpected EOF"},
+		"two results":     {good + good, "something follows"},
+		"text after it":   {good + "done", "something follows"},
+		"another version": {strings.Replace(good, `"schemaVersion": 1`, `"schemaVersion": 2`, 1), "schemaVersion is 2, not 1"},
+		"fio's own":       {`{"fio version": "fio-3.33", "jobs": []}`, "schemaVersion is 0"},
+		"merged":          {`{"schemaVersion": 1, "latencyType": "lat"}`, "names no run"},
+		"wrong type":      {strings.Replace(good, `"stage": "Complete"`, `"stage": 5`, 1), "cannot unmarshal number"},
+		"fraction":        {strings.Replace(good, `"clients": 4`, `"clients": 4.5`, 1), "cannot unmarshal number 4.5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := report.Read(strings.NewReader(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("want %q, got %v", test.want, err)
+			}
+		})
+	}
+	if _, err := report.Read(strings.NewReader(strings.Replace(good, `"schemaVersion": 1`, `"schemaVersion": 1, "fromTheFuture": {}`, 1))); err != nil {
+		t.Errorf("a field that is not known: %v", err)
+	}
+	if _, err := report.Read(endless{}); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("an endless file: %v", err)
+	}
+}
+
+// endless is a file of spaces.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = ' '
+	}
+	return len(b), nil
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestWriteErrors(t *testing.T) {
+	document := documents["good"](t)
+	if err := report.Text(full{}, document); err == nil {
+		t.Error("Text took no notice of a full disk")
+	}
+	if err := report.JSON(full{}, document); err == nil {
+		t.Error("JSON took no notice of a full disk")
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	const yes, no, unknown = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
+	for name, test := range map[string]struct {
+		complete, valid, met metav1.ConditionStatus
+		want                 int
+	}{
+		"all well":                        {yes, yes, yes, report.ExitMet},
+		"objective missed":                {yes, yes, no, report.ExitMissed},
+		"figure for an objective absent":  {yes, yes, unknown, report.ExitMissed},
+		"objectives not judged":           {yes, yes, "", report.ExitMissed},
+		"not valid":                       {yes, no, yes, report.ExitInvalid},
+		"not valid and an objective lost": {yes, no, no, report.ExitInvalid},
+		"validity not known":              {yes, unknown, yes, report.ExitInvalid},
+		"failed":                          {no, yes, yes, report.ExitFailed},
+		"failed and not valid":            {no, no, no, report.ExitFailed},
+		"nothing known":                   {"", "", "", report.ExitFailed},
+	} {
+		var document report.Document
+		for kind, status := range map[string]metav1.ConditionStatus{v1alpha1.ConditionComplete: test.complete,
+			v1alpha1.ConditionValid: test.valid, v1alpha1.ConditionObjectivesMet: test.met} {
+			if status != "" {
+				document.Conditions = append(document.Conditions, metav1.Condition{Type: kind, Status: status})
+			}
+		}
+		if got := report.ExitCode(document); got != test.want {
+			t.Errorf("%s: %d, want %d", name, got, test.want)
+		}
+	}
+	for name, want := range map[string]int{"good": 0, "shared-machine": 0, "failed-at-once": 1, "failed-in-a-step": 1, "interrupted": 1,
+		"unfinished": 1, "objective-missed": 2, "not-valid": 3, "data-left": 0} {
+		if got := report.ExitCode(documents[name](t)); got != want {
+			t.Errorf("%s: %d, want %d", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+const (
+	// absent stands where there is no figure.
+	absent = "-"
+	// longestNames is how wide the names of phase and target together may be to stand in columns;
+	// longer ones get a line of their own above their figures.
+	longestNames = 22
+)
+
+// figureColumns are those to the right of the names.
+var figureColumns = []string{"OPERATION", "THROUGHPUT", "IOPS", "MEAN", "P50", "P95", "P99", "P99.9", "MAX"}
+
+// row is the figures of one operation, or of a target without any.
+type row struct {
+	names   []string
+	figures []string
+}
+
+func (p *page) phases(d Document) {
+	p.WriteString("\n")
+	if len(d.Phases) == 0 {
+		p.line("  ", "no phase has a result")
+		return
+	}
+	names := []string{"PHASE"}
+	if manyTargets(d) {
+		names = append(names, "TARGET")
+	}
+	rows := rowsOf(d, len(names))
+	if namesWidth(rows) > longestNames {
+		p.tableWithHeadings(rows)
+	} else {
+		p.table(names, rows)
+	}
+	p.WriteString("\n")
+	for _, phase := range d.Phases {
+		for _, target := range phase.Targets {
+			p.line("  ", detail(phase, target, manyTargets(d)))
+		}
+	}
+	p.WriteString("\n")
+	p.line("  ", "MB is 10^6 bytes. Throughput and IOPS are what was completed while every client ran, over that time; "+
+		"of prepare, all of it from the first start to the last end. Latency is from submission to completion, over "+
+		"the operations of all clients together."+absence(rows))
+}
+
+// absence explains dashes where there are any.
+func absence(rows []row) string {
+	if slices.ContainsFunc(rows, func(r row) bool { return slices.Contains(r.figures, absent) }) {
+		return ` "-" is no figure: a percentile takes ten samples above it, and a sync moves no bytes.`
+	}
+	return ""
+}
+
+func rowsOf(d Document, names int) []row {
+	var rows []row
+	for _, phase := range d.Phases {
+		for _, target := range phase.Targets {
+			named := []string{printable(phase.Name), printable(target.Target)}[:names]
+			for _, operation := range target.Operations {
+				rows = append(rows, row{names: named, figures: figures(operation)})
+			}
+			if len(target.Operations) == 0 {
+				rows = append(rows, row{names: named, figures: slices.Repeat([]string{absent}, len(figureColumns))})
+			}
+		}
+	}
+	return rows
+}
+
+func namesWidth(rows []row) int {
+	widest := 0
+	for _, r := range rows {
+		sum := 0
+		for _, name := range r.names {
+			sum += utf8.RuneCountInString(name) + 2
+		}
+		widest = max(widest, sum-2)
+	}
+	return widest
+}
+
+// table writes all in columns: names and operation to the left, figures to the right.
+func (p *page) table(names []string, rows []row) {
+	lines := [][]string{slices.Concat(names, figureColumns)}
+	for _, r := range rows {
+		lines = append(lines, slices.Concat(r.names, r.figures))
+	}
+	p.columns("  ", lines, len(names)+1)
+}
+
+// tableWithHeadings writes the names above their rows.
+func (p *page) tableWithHeadings(rows []row) {
+	lines := [][]string{figureColumns}
+	for _, r := range rows {
+		lines = append(lines, r.figures)
+	}
+	var aligned page
+	aligned.columns("    ", lines, 1)
+	written := slices.Collect(strings.Lines(aligned.String()))
+	p.WriteString(written[0])
+	for i, r := range rows {
+		if i == 0 || !slices.Equal(r.names, rows[i-1].names) {
+			p.WriteString("  " + strings.Join(r.names, ", ") + "\n")
+		}
+		p.WriteString(written[i+1])
+	}
+}
+
+// columns aligns lines; the first left columns begin at one place, the others end at one.
+func (p *page) columns(indent string, lines [][]string, left int) {
+	widths := make([]int, len(lines[0]))
+	for _, line := range lines {
+		for i, cell := range line {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, line := range lines {
+		var b strings.Builder
+		b.WriteString(indent)
+		for i, cell := range line {
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			fill := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i < left {
+				b.WriteString(cell + fill)
+			} else {
+				b.WriteString(fill + cell)
+			}
+		}
+		p.WriteString(strings.TrimRight(b.String(), " ") + "\n")
+	}
+}
+
+func figures(o v1alpha1.OperationResult) []string {
+	cells := slices.Repeat([]string{absent}, len(figureColumns))
+	cells[0] = printable(string(o.Operation))
+	if o.BytesPerSecond != nil {
+		cells[1] = measure.FormatBytesPerSecond(float64(*o.BytesPerSecond))
+	}
+	if o.IOPSMilli != nil {
+		cells[2] = strings.TrimSuffix(measure.FormatOperationsPerSecond(float64(*o.IOPSMilli)/1000), " IOPS")
+	}
+	if l := o.Latency; l != nil {
+		for i, nanoseconds := range []*int64{&l.MeanNanoseconds, l.P50Nanoseconds, l.P95Nanoseconds, l.P99Nanoseconds, l.P999Nanoseconds, &l.MaxNanoseconds} {
+			if nanoseconds != nil {
+				cells[3+i] = measure.FormatLatency(uint64(max(*nanoseconds, 0))) //nolint:gosec // Not negative.
+			}
+		}
+	}
+	return cells
+}
+
+// detail is a sentence on how the figures of a target came about.
+func detail(phase v1alpha1.PhaseResult, target v1alpha1.TargetResult, named bool) string {
+	where := phase.Name
+	if named {
+		where += "/" + target.Target
+	}
+	if target.Clients == 0 {
+		return where + ": no client has a result"
+	}
+	parts := []string{plural(int(target.Clients), "client")}
+	if target.WindowNanoseconds > 0 {
+		parts[0] += " over " + time.Duration(target.WindowNanoseconds).Round(10*time.Millisecond).String()
+	} else {
+		parts = append(parts, "no time in which all of them ran")
+	}
+	if target.TailNanoseconds != nil && target.Clients > 1 {
+		parts = append(parts, "the last "+time.Duration(*target.TailNanoseconds).Round(10*time.Millisecond).String()+" with some of them done")
+	}
+	if target.StartSkewNanoseconds != nil && *target.StartSkewNanoseconds >= int64(time.Millisecond) {
+		parts = append(parts, "begun within "+time.Duration(*target.StartSkewNanoseconds).Round(time.Millisecond).String())
+	}
+	if spread := target.ClientSpread; spread != nil && target.Clients > 1 {
+		parts = append(parts, fmt.Sprintf("best client %s, worst %s", measure.FormatBytesPerSecond(float64(spread.Best.BytesPerSecond)),
+			measure.FormatBytesPerSecond(float64(spread.Worst.BytesPerSecond))))
+	}
+	return where + ": " + strings.Join(parts, "; ")
+}
