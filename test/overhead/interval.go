@@ -57,6 +57,9 @@ func ratioInterval(ratios []float64) interval {
 // 26.7.5, which is right to three digits from four degrees of freedom on.
 func student975(degrees float64) float64 {
 	const z = 1.959963984540054
-	z3, z5 := z*z*z, z*z*z*z*z
-	return z + (z3+z)/(4*degrees) + (5*z5+16*z3+3*z)/(96*degrees*degrees)
+	const z3, z5, z7, z9 = z * z * z, z3 * z * z, z5 * z * z, z7 * z * z
+	return z + (z3+z)/(4*degrees) +
+		(5*z5+16*z3+3*z)/(96*math.Pow(degrees, 2)) +
+		(3*z7+19*z5+17*z3-15*z)/(384*math.Pow(degrees, 3)) +
+		(79*z9+776*z7+1482*z5-1920*z3-945*z)/(92160*math.Pow(degrees, 4))
 }
