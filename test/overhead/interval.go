@@ -57,7 +57,10 @@ func ratioInterval(ratios []float64) interval {
 // 26.7.5, which is right to three digits from four degrees of freedom on.
 func student975(degrees float64) float64 {
 	const z = 1.959963984540054
-	const z3, z5, z7, z9 = z * z * z, z3 * z * z, z5 * z * z, z7 * z * z
+	const z3 = z * z * z
+	const z5 = z3 * z * z
+	const z7 = z5 * z * z
+	const z9 = z7 * z * z
 	return z + (z3+z)/(4*degrees) +
 		(5*z5+16*z3+3*z)/(96*math.Pow(degrees, 2)) +
 		(3*z7+19*z5+17*z3-15*z)/(384*math.Pow(degrees, 3)) +
