@@ -30,6 +30,8 @@ var complaints = []complaint{
 	{regexp.MustCompile(`is mutually exclusive|mutually exclusive|requires a runtime|size too small|blocksize is larger than`), FailureBadOption, true},
 	{regexp.MustCompile(`you need to specify (size|valid offset)=`), FailureBadOption, true},
 	{regexp.MustCompile(`No job\(s\) defined`), FailureBadOption, true},
+	{regexp.MustCompile(`kernel doesn't support io_uring`), FailureEngineBlocked, true},
+	{regexp.MustCompile(`aio appears to be stalled, giving up`), FailureStuck, true},
 	{regexp.MustCompile(`io_queue_init|io_setup|func=io_queue`), FailureEngineBlocked, false},
 	{regexp.MustCompile(`failed allocating random map|realloc OOM|smalloc pool exhausted|error=Cannot allocate memory`), FailureMemory, true},
 	{regexp.MustCompile(`jobs? failed to start`), FailureOther, true},

@@ -46,7 +46,7 @@ var allowedOptions = map[string]option{
 		"write one of read, write, trim, randread, randwrite, randtrim, rw, readwrite, randrw, trimwrite, randtrimwrite")},
 	"rwmixread":                  {field: "readPercent", rule: integer(0, 100)},
 	"rwmixwrite":                 {field: "readPercent", rule: integer(0, 100)},
-	"bs":                         {field: "blockSize", rule: sizes},
+	"bs":                         {field: "blockSize", rule: blockSizes},
 	"bsrange":                    {field: "blockSize", rule: ranges},
 	"bssplit":                    {field: "blockSize", rule: matching(`[0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?(?:[:,][0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?)*`, "write sizes with percentages, such as 4k/60:64k/40")},
 	"numjobs":                    {field: "jobs", rule: integer(1, 1024)},

@@ -217,8 +217,18 @@ var contentSettings = []string{
 // blockSettings decide the size of operations; a precondition has them too.
 var blockSettings = []string{"bs", "bsrange", "bssplit", "ba", "bs_unaligned"}
 
-// layoutDepth is the queue depth with which files are laid out.
-const layoutDepth = 16
+// How files are laid out: in large blocks, several at a time, within a bound for the memory of
+// all jobs together.
+const (
+	layoutDepth       = 16
+	layoutBlockBytes  = 1 << 20
+	layoutMemoryBytes = 128 << 20
+)
+
+// layoutQueue gives the depth for a number of jobs.
+func layoutQueue(jobs, block uint64) uint64 {
+	return min(layoutDepth, max(1, layoutMemoryBytes/(jobs*block)))
+}
 
 // layout writes the sections that write all files.
 func (w *writer) layout(what *load, parameters *Parameters) error {
@@ -257,7 +267,7 @@ func (w *writer) layout(what *load, parameters *Parameters) error {
 			}
 		}
 		if ioEngines[engine] {
-			w.count("iodepth", layoutDepth)
+			w.count("iodepth", layoutQueue(uint64(s.fileSets()), s.layoutBlock())) // #nosec G115 -- at least 1
 		}
 		for _, one := range s.settings {
 			if slices.Contains(copied, one.name) {
@@ -281,10 +291,10 @@ func (s *loadSection) overwrite() string {
 	return "write"
 }
 
-// layoutBlock gives the largest block up to 1 MiB that divides a file: fio does not write what
+// layoutBlock gives the largest block, up to 1 MiB, that divides a file: fio does not write what
 // is left over after the last whole block.
 func (s *loadSection) layoutBlock() uint64 {
-	const largest = 1 << 20
+	largest := min(layoutBlockBytes, max(layoutMemoryBytes/uint64(s.fileSets()), 64<<10)) // #nosec G115 -- at least 1
 	step := uint64(1)
 	if s.fileBytes%sectorBytes == 0 {
 		step = sectorBytes

@@ -87,6 +87,16 @@ func sizes(value string) (string, error) {
 	return strings.Join(parts, ","), nil
 }
 
+// blockSizes are sizes of operations.
+func blockSizes(value string) (string, error) {
+	for part := range strings.SplitSeq(value, ",") {
+		if bytes, err := parseSize(part); err == nil && (bytes == 0 || bytes > maxBlockBytes) {
+			return "", errors.New("write a block size from 1 byte to 1g")
+		}
+	}
+	return sizes(value)
+}
+
 // ranges are up to three ranges of sizes, LEAST-MOST.
 func ranges(value string) (string, error) {
 	parts := strings.Split(value, ",")
@@ -97,7 +107,7 @@ func ranges(value string) (string, error) {
 		least, most, found := strings.Cut(part, "-")
 		low, errLow := parseSize(least)
 		high, errHigh := parseSize(most)
-		if err := errors.Join(errLow, errHigh); !found || err != nil || low > high {
+		if err := errors.Join(errLow, errHigh); !found || err != nil || low == 0 || low > high || high > maxBlockBytes {
 			return "", errors.New("write a range of sizes such as 4k-64k")
 		}
 		parts[i] = fmt.Sprintf("%d-%d", low, high)

@@ -1,0 +1,108 @@
+package fio
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// failing is a result of fio with one failed job.
+func failing(errno syscall.Errno) Output {
+	document := dump("fio-3.33", 2000, 1000, 1000, 1)
+	document.Jobs[0].Name, document.Jobs[0].Errno = "load", int(errno)
+	return Output{Documents: 1, Last: document}
+}
+
+func TestFailuresByErrnoAndWords(t *testing.T) {
+	t.Parallel()
+	said := func(errno syscall.Errno, function string) string {
+		return fmt.Sprintf("fio: pid=7, err=%d/file:x.c:1, func=%s, error=%s\n", int(errno), function, errno.Error())
+	}
+	for _, test := range []struct {
+		errno  syscall.Errno
+		stderr string
+		want   Failure
+	}{
+		{syscall.ENOSPC, "", FailureNoSpace},
+		{syscall.EDQUOT, "", FailureQuota},
+		{syscall.EROFS, "", FailureReadOnly},
+		{syscall.ENOENT, "", FailureNoSuchFile},
+		{syscall.ENOTDIR, "", FailureNotADirectory},
+		{syscall.EISDIR, "", FailureIsADirectory},
+		{syscall.EACCES, "", FailurePermission},
+		{syscall.EPERM, "", FailurePermission},
+		{syscall.EMFILE, "", FailureTooManyFiles},
+		{syscall.ENOMEM, "", FailureMemory},
+		{syscall.EIO, "", FailureIO},
+		{syscall.ESTALE, said(syscall.ESTALE, "io_u error"), FailureIO},
+		{syscall.EINVAL, "fio: looks like your file system does not support direct=1/buffered=0\n", FailureDirect},
+		{syscall.EINVAL, "fio: the file system does not seem to support direct IO\n", FailureDirect},
+		{syscall.EINVAL, "", FailureOther},
+		// io_uring under the default seccomp profile, and in an old kernel; libaio at fs.aio-max-nr.
+		{syscall.EPERM, said(syscall.EPERM, "io_queue_init"), FailureEngineBlocked},
+		{syscall.ENOSYS, said(syscall.ENOSYS, "io_queue_init"), FailureEngineBlocked},
+		{syscall.EAGAIN, said(syscall.EAGAIN, "io_queue_init"), FailureEngineBlocked},
+		{syscall.ENOSYS, "fio: your kernel doesn't support io_uring\n", FailureEngineBlocked},
+		// The volume is full, whatever else fio says.
+		{syscall.ENOSPC, "fio: first direct IO errored. File system may not support direct IO\n", FailureNoSpace},
+	} {
+		result := Final(failing(test.errno), Exit{Code: 1}, test.stderr, Expectation{})
+		if result.Outcome != Failed || result.Failure != test.want || !strings.Contains(result.Message, test.errno.Error()) {
+			t.Errorf("%v %q: %v %v: %s", test.errno, test.stderr, result.Outcome, result.Failure, result.Message)
+		}
+	}
+}
+
+// Words that mean failure though exit status and document tell of none.
+func TestFailuresByWordsAlone(t *testing.T) {
+	t.Parallel()
+	for stderr, want := range map[string]Failure{
+		"fio: pid=3, got signal=9\n":  FailureKilled,
+		"fio: pid=3, got signal=11\n": FailureCrashed,
+		"fio: pid=3 disappeared 5\n":  FailureKilled,
+		"fio: job 'load' (state=5) hasn't exited in 300 seconds, it appears to be stuck. Doing forceful exit of this job.\n": FailureStuck,
+		"fio: job startup hung? exiting.\n":                          FailureStuck,
+		"fio: aio appears to be stalled, giving up\n":                FailureStuck,
+		"fio: 3 jobs failed to start\n":                              FailureOther,
+		"fio: end_fsync failed for file data.0.0\n":                  FailureIO,
+		"fio: failed allocating random map. If running a large...\n": FailureMemory,
+	} {
+		for _, exit := range []Exit{{}, {Code: stoppedCode}} {
+			result := Final(failing(0), exit, stderr, Expectation{})
+			if result.Outcome != Failed || result.Failure != want {
+				t.Errorf("%q: %v %v", stderr, result.Outcome, result.Failure)
+			}
+			if !strings.Contains(result.Message, strings.TrimPrefix(strings.TrimSpace(stderr), "fio: ")) {
+				t.Errorf("the message %q leaves out what fio said: %q", result.Message, stderr)
+			}
+		}
+	}
+	if result := Final(failing(0), Exit{}, "", Expectation{}); result.Outcome != Complete || result.Snapshot.Operations[measure.Write].Bytes != 1000 {
+		t.Errorf("nothing wrong: %v %s", result.Outcome, result.Message)
+	}
+}
+
+// Every failure has words, and they are not those of another.
+func TestFailuresHaveWords(t *testing.T) {
+	t.Parallel()
+	seen := map[string]Failure{}
+	for failure, words := range inWords {
+		if other, twice := seen[words]; twice || words == "" {
+			t.Errorf("%s and %s say the same", failure, other)
+		}
+		seen[words] = failure
+	}
+	for _, known := range complaints {
+		if inWords[known.failure] == "" {
+			t.Errorf("%s has no words", known.failure)
+		}
+	}
+	for errno := range syscall.Errno(133) {
+		if inWords[ofErrno(errno)] == "" {
+			t.Errorf("%v has no words", errno)
+		}
+	}
+}
