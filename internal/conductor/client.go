@@ -6,10 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
@@ -17,20 +15,12 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-const (
-	// commandTimeout bounds one command; loading a step creates directories on slow file systems.
-	commandTimeout = 2 * time.Minute
-	// retryInterval is the pause before an agent is tried again.
-	retryInterval = 100 * time.Millisecond
-	keepAlive     = 10 * time.Second
-	// maxMessageBytes bounds one record: a result holds a few histograms of at most 30 kB.
-	maxMessageBytes = 4 << 20
-)
-
 // client is one agent as seen from here.
 type client struct {
-	owner        *Conductor
-	endpoint     Endpoint
+	owner    *Conductor
+	endpoint Endpoint
+	// ctx ends when nothing more is wanted of the agent: closed, lost, unfit, finished or replaced.
+	ctx          context.Context //nolint:containedctx // It is the life of the client.
 	cancel       context.CancelFunc
 	replacements int
 	begun        time.Time
@@ -42,145 +32,115 @@ type client struct {
 	description *agentapi.DescribeResponse
 	api         agentapi.AgentClient
 	offset      measure.ClockOffset
-	seen        uint64
-	reached     time.Time
-	attempts    map[decide.Attempt]*part
+	// seen is the newest record that was read, replay the newest there was when the agent was met:
+	// until that is read, too, little is known of its steps and it does not count as ready.
+	seen, replay uint64
+	// broken is since when there was no good session; zero while there is one.
+	broken   time.Time
+	attempts map[decide.Attempt]*part
+	kept     int
 }
 
-func newClient(owner *Conductor, endpoint Endpoint, cancel context.CancelFunc) *client {
+func newClient(owner *Conductor, endpoint Endpoint, replacements int) *client {
+	ctx, cancel := context.WithCancel(owner.ctx)
 	return &client{
-		owner:      owner,
-		endpoint:   endpoint,
-		cancel:     cancel,
-		begun:      owner.Reference.Now(),
-		connection: decide.Connecting,
-		message:    "not reached yet",
-		attempts:   map[decide.Attempt]*part{},
+		owner:        owner,
+		endpoint:     endpoint,
+		ctx:          ctx,
+		cancel:       cancel,
+		replacements: replacements,
+		begun:        owner.Reference.Now(),
+		connection:   decide.Connecting,
+		message:      "not reached yet",
+		attempts:     map[decide.Attempt]*part{},
 	}
 }
 
-// follow keeps a session with the agent until it is lost, finished or replaced.
-func (c *client) follow(ctx context.Context) {
-	address, err := c.endpoint.Locate(ctx)
-	if err != nil {
-		c.lose(err.Error())
-		return
-	}
-	connection, err := grpc.NewClient("passthrough:///"+address,
-		grpc.WithTransportCredentials(credentials.NewTLS(c.endpoint.TLS)),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepAlive, Timeout: keepAlive}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes)))
-	if err != nil {
-		c.unfit("BadAddress", err.Error())
-		return
-	}
-	defer func() { _ = connection.Close() }()
+// service is the agent to call; an error while it was never dialled.
+func (c *client) service() (agentapi.AgentClient, error) {
 	c.mu.Lock()
-	c.api = agentapi.NewAgentClient(connection)
-	c.mu.Unlock()
-	for ctx.Err() == nil {
-		err := c.session(ctx)
-		if ctx.Err() != nil || c.over(err) {
-			return
-		}
-		select {
-		case <-time.After(retryInterval):
-		case <-ctx.Done():
-		}
+	defer c.mu.Unlock()
+	if c.api == nil {
+		return nil, status.Error(codes.Unavailable, "the agent was not reached yet")
 	}
+	return c.api, nil
 }
 
-// over notes why a session ended and says whether there shall be no other.
-func (c *client) over(err error) bool {
+// over notes why a session ended and says whether there shall be no other. good says that the
+// session was one: the agent was there until it broke.
+func (c *client) over(err error, good bool) bool {
 	c.mu.Lock()
-	connection, reached := c.connection, c.reached
-	if connection == decide.Connecting {
-		c.message = status.Convert(err).Message()
+	if c.connection == decide.Connecting {
+		c.message = clean(status.Convert(err).Message(), maxMessageLength)
 	}
+	if good || c.broken.IsZero() {
+		c.broken = time.Now()
+	}
+	connection, broken := c.connection, time.Since(c.broken)
 	c.mu.Unlock()
 	switch {
 	case connection == decide.Lost, connection == decide.Unfit, connection == decide.Finished:
 		return true
-	case status.Code(err) == codes.FailedPrecondition:
-		c.unfit("Superseded", status.Convert(err).Message())
+	case reasonOf(err) == agentapi.ReasonSuperseded:
+		c.unfit(agentapi.ReasonSuperseded, status.Convert(err).Message())
 		return true
-	case connection == decide.Ready && time.Since(reached) > c.owner.options.LossTimeout:
-		c.lose(fmt.Sprintf("out of reach for %s: %s", c.owner.options.LossTimeout, status.Convert(err).Message()))
+	case connection == decide.Ready && broken > c.owner.options.LossTimeout:
+		c.lose(fmt.Sprintf("out of reach for %s: %s", broken.Round(time.Second/10), status.Convert(err).Message()))
 		return true
 	}
 	c.owner.notify()
 	return false
 }
 
-// session gets to know the agent and reads its log until the stream breaks.
-func (c *client) session(ctx context.Context) error {
-	asked, cancel := context.WithTimeout(ctx, keepAlive)
-	defer cancel()
-	description, err := c.api.Describe(asked, &agentapi.DescribeRequest{Epoch: c.owner.options.Epoch})
-	if err != nil {
-		return err
-	}
-	if problem := c.mismatch(description); problem != nil {
-		c.unfit(problem.Reason, problem.Message)
-		return problem
-	}
-	if err := c.estimateClock(asked); err != nil {
-		return err
-	}
-	c.meet(description)
-	stream, err := c.api.Watch(ctx, &agentapi.WatchRequest{Epoch: c.owner.options.Epoch, Since: c.since()})
-	if err != nil {
-		return err
-	}
-	for {
-		record, err := stream.Recv()
-		if err != nil {
-			return err
-		}
-		c.take(record)
-	}
-}
-
-// mismatch is why an agent that answers cannot be this client; nil when it can.
-func (c *client) mismatch(d *agentapi.DescribeResponse) *decide.Failure {
-	key := c.endpoint.Key
-	if d.GetRunUid() != c.owner.options.RunUID || d.GetTarget() != key.Target || int(d.GetClient()) != key.Index {
-		return &decide.Failure{Reason: "WrongAgent", Message: fmt.Sprintf(
-			"the agent that answers is client %s/%d of run %s", d.GetTarget(), d.GetClient(), d.GetRunUid())}
-	}
-	for _, volume := range d.GetVolumes() {
-		if volume.GetProblem() != "" {
-			return &decide.Failure{Reason: "VolumeUnfit", Message: fmt.Sprintf(
-				"volume %s at %s: %s", volume.GetName(), volume.GetPath(), volume.GetProblem())}
+// reasonOf is the word that an agent sends with a refusal; empty when there is none.
+func reasonOf(err error) string {
+	for _, detail := range status.Convert(err).Details() {
+		if info, ok := detail.(*errdetails.ErrorInfo); ok {
+			return info.GetReason()
 		}
 	}
-	for _, tool := range d.GetTools() {
-		if tool.GetProblem() != "" {
-			return &decide.Failure{Reason: "ToolMissing", Message: fmt.Sprintf("%s: %s", tool.GetName(), tool.GetProblem())}
-		}
-	}
-	return nil
+	return ""
 }
 
 // meet takes what the agent says of itself, and of steps that an earlier conductor gave it.
-func (c *client) meet(description *agentapi.DescribeResponse) {
+func (c *client) meet(description *agentapi.DescribeResponse) error {
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	if description.GetLastSequence() < c.seen {
+		return fmt.Errorf("its log has %d records and had %d: it is another agent, and what it did is forgotten",
+			description.GetLastSequence(), c.seen)
+	}
+	first := c.description == nil
 	c.description = description
-	c.connection = decide.Ready
-	c.reason, c.message = "", ""
-	c.reached = time.Now()
+	if first {
+		c.replay = description.GetLastSequence()
+	}
 	for _, known := range description.GetSteps() {
-		p := c.part(attemptOf(known.GetStep()))
-		if p.progress == decide.Ended {
-			continue
-		}
-		p.progress = decide.Loaded
-		if known.GetState() != agentapi.StepState_STEP_STATE_LOADED {
-			p.progress = decide.Running
+		attempt := attemptOf(known.GetStep())
+		switch known.GetState() {
+		case agentapi.StepState_STEP_STATE_LOADED:
+			c.advance(attempt, decide.Loaded)
+		case agentapi.StepState_STEP_STATE_RUNNING:
+			c.advance(attempt, decide.Running)
+		case agentapi.StepState_STEP_STATE_ENDED, agentapi.StepState_STEP_STATE_UNSPECIFIED:
+			// Its last record tells, which may have been read and put away long ago.
 		}
 	}
-	c.mu.Unlock()
-	c.owner.notify()
+	c.readyWhenRead()
+	return c.withinBudget()
+}
+
+// readyWhenRead makes the client ready once all that it did before it was met is known. Callers
+// hold mu.
+func (c *client) readyWhenRead() {
+	if c.connection != decide.Connecting {
+		return
+	}
+	if c.seen < c.replay {
+		c.message = fmt.Sprintf("reading its log, %d of %d records", c.seen, c.replay)
+		return
+	}
+	c.connection, c.reason, c.message = decide.Ready, "", ""
 }
 
 func (c *client) since() uint64 {
@@ -197,7 +157,7 @@ func (c *client) unfit(reason, message string) { c.leave(decide.Unfit, reason, m
 func (c *client) leave(connection decide.Connection, reason, message string) {
 	c.mu.Lock()
 	if c.connection != decide.Finished && c.connection != decide.Lost {
-		c.connection, c.reason, c.message = connection, reason, message
+		c.connection, c.reason, c.message = connection, word(reason, "ClientLost"), clean(message, maxMessageLength)
 	}
 	c.mu.Unlock()
 	c.cancel()

@@ -14,10 +14,14 @@ const clockRoundTrips = 8
 
 // estimateClock asks an agent for its time and keeps how far its clock is from the reference.
 func (c *client) estimateClock(ctx context.Context) error {
+	api, err := c.service()
+	if err != nil {
+		return err
+	}
 	trips := make([]measure.RoundTrip, 0, clockRoundTrips)
 	for range clockRoundTrips {
 		sent := c.owner.Reference.Now()
-		answer, err := c.api.Clock(ctx, &agentapi.ClockRequest{})
+		answer, err := api.Clock(ctx, &agentapi.ClockRequest{})
 		if err != nil {
 			return err
 		}
@@ -37,17 +41,24 @@ func (c *client) estimateClock(ctx context.Context) error {
 	return nil
 }
 
+// compareClocks keeps the estimate fresh until the context ends: clocks drift over a long step.
+func (c *client) compareClocks(ctx context.Context) {
+	ticker := time.NewTicker(clockInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			// The session finds out by itself when the agent is gone.
+			_ = c.estimateClock(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // remote is an instant in the agent's clock.
 func (c *client) remote(at time.Time) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.offset.ToRemote(at.UnixNano())
-}
-
-// instant is an agent's instant in the reference clock; 0 is no instant. Callers hold mu.
-func (c *client) instant(remote int64) time.Time {
-	if remote == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, c.offset.ToLocal(remote)).UTC()
 }

@@ -2,15 +2,38 @@ package conductor
 
 import (
 	"context"
+	"slices"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/decide"
 )
+
+const (
+	// commandTimeout bounds one command; loading a step creates directories on slow file systems.
+	commandTimeout = 2 * time.Minute
+	// finishTimeout is longer than an agent takes to remove its data.
+	finishTimeout = 10 * time.Minute
+)
+
+// each runs a command on the given clients, in the background.
+func (c *Conductor) each(timeout time.Duration, keys []decide.ClientKey, command func(context.Context, *client)) {
+	for _, client := range c.all() {
+		if !slices.Contains(keys, client.endpoint.Key) {
+			continue
+		}
+		c.run(func() {
+			ctx, cancel := context.WithTimeout(client.ctx, timeout)
+			defer cancel()
+			command(ctx, client)
+			c.notify()
+		})
+	}
+}
 
 // Load sends an attempt to clients. The request is made anew for each by request, which gets its
 // key; step and epoch are filled in here.
@@ -20,17 +43,24 @@ func (c *Conductor) Load(attempt decide.Attempt, keys []decide.ClientKey, reques
 			client.progress(attempt, decide.Loading)
 		}
 	}
-	c.each(keys, func(ctx context.Context, client *client) {
+	c.each(commandTimeout, keys, func(ctx context.Context, client *client) {
 		load := request(client.endpoint.Key)
 		load.Epoch = c.options.Epoch
 		load.Step = stepKey(attempt)
-		// Clocks drift; an estimate is as fresh as the step that it serves.
-		err := client.estimateClock(ctx)
-		if err == nil {
-			_, err = client.api.Load(ctx, load)
-		}
-		client.loaded(ctx, attempt, err)
+		client.loaded(ctx, attempt, client.load(ctx, load))
 	})
+}
+
+func (c *client) load(ctx context.Context, load *agentapi.LoadRequest) error {
+	// Clocks drift; an estimate is as fresh as the step that it serves.
+	if err := c.estimateClock(ctx); err != nil {
+		return err
+	}
+	api, err := c.service()
+	if err == nil {
+		_, err = api.Load(ctx, load)
+	}
+	return err
 }
 
 // loaded notes the answer to a Load. Where there was none the attempt is forgotten, to be sent
@@ -45,60 +75,90 @@ func (c *client) loaded(ctx context.Context, attempt decide.Attempt, err error) 
 		case <-time.After(retryInterval):
 		case <-ctx.Done():
 		}
-		c.forget(attempt)
+		c.unload(attempt)
 		return
 	default:
 	}
-	failure := &decide.Failure{Reason: "LoadFailed", Message: status.Convert(err).Message()}
-	for _, detail := range status.Convert(err).Details() {
-		if info, ok := detail.(*errdetails.ErrorInfo); ok {
-			failure.Reason = info.GetReason()
-		}
+	reason := reasonOf(err)
+	if reason == agentapi.ReasonSuperseded {
+		c.unload(attempt)
+		c.unfit(reason, status.Convert(err).Message())
+		return
+	}
+	if reason = word(reason, "LoadFailed"); reason == "" {
+		reason = "LoadFailed"
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.part(attempt)
-	p.progress, p.failed = decide.Refused, failure
+	p.failed = &decide.Failure{Reason: reason, Message: clean(status.Convert(err).Message(), maxMessageLength)}
+	c.advance(attempt, decide.Refused)
+}
+
+// unload forgets an attempt of which no more is known than that it was sent.
+func (c *client) unload(attempt decide.Attempt) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.attempts[attempt]; p != nil && p.progress == decide.Loading {
+		c.kept -= p.kept
+		delete(c.attempts, attempt)
+	}
 }
 
 // Start sends the common start instant and the deadline, each in the agent's own clock.
 func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start, deadline time.Time) {
-	c.each(keys, func(ctx context.Context, client *client) {
-		_, err := client.api.Start(ctx, &agentapi.StartRequest{
+	c.each(commandTimeout, keys, func(ctx context.Context, client *client) {
+		api, err := client.service()
+		if err != nil {
+			return
+		}
+		_, err = api.Start(ctx, &agentapi.StartRequest{
 			Epoch:               c.options.Epoch,
 			Step:                stepKey(attempt),
 			AtNanoseconds:       client.remote(start),
 			DeadlineNanoseconds: client.remote(deadline),
 		})
-		if err == nil {
+		switch {
+		case err == nil:
 			client.progress(attempt, decide.Running)
+		case status.Code(err) == codes.NotFound:
+			// It said that it was loaded; an agent that forgets is not the one that said so.
+			client.lose("its agent does not know a step any more that it had loaded: " + status.Convert(err).Message())
 		}
 	})
 }
 
 // Stop ends the load of an attempt. Its end comes by the log.
 func (c *Conductor) Stop(attempt decide.Attempt, keys []decide.ClientKey, reason string) {
-	c.each(keys, func(ctx context.Context, client *client) {
-		// An agent that cannot be told will be asked again, or be lost.
-		_, _ = client.api.Stop(ctx, &agentapi.StopRequest{
-			Epoch: c.options.Epoch, Step: stepKey(attempt), Reason: reason})
+	c.each(commandTimeout, keys, func(ctx context.Context, client *client) {
+		if api, err := client.service(); err == nil {
+			// An agent that cannot be told will be asked again, or be lost.
+			_, _ = api.Stop(ctx, &agentapi.StopRequest{
+				Epoch: c.options.Epoch, Step: stepKey(attempt), Reason: reason})
+		}
 	})
 }
 
 // Finish tells clients to tidy up and leave. done gets each one's answer.
 func (c *Conductor) Finish(keys []decide.ClientKey, removeData bool, done func(decide.ClientKey, *agentapi.FinishResponse)) {
-	c.each(keys, func(ctx context.Context, client *client) {
+	c.each(finishTimeout, keys, func(ctx context.Context, client *client) {
 		if client.describe() == nil {
 			// It was never reached, so it has done nothing; whoever started it ends it.
 			client.lose("never reached")
 			return
 		}
-		answer, err := client.api.Finish(ctx, &agentapi.FinishRequest{Epoch: c.options.Epoch, RemoveData: removeData})
+		api, err := client.service()
+		if err != nil {
+			return
+		}
+		// There is only this one try, so it waits for a connection that is just broken.
+		answer, err := api.Finish(ctx, &agentapi.FinishRequest{Epoch: c.options.Epoch, RemoveData: removeData}, grpc.WaitForReady(true))
 		if err != nil {
 			client.lose("no answer to Finish: " + status.Convert(err).Message())
 			return
 		}
-		done(client.endpoint.Key, answer)
+		done(client.endpoint.Key, &agentapi.FinishResponse{
+			DataRemoved: answer.GetDataRemoved(), Problem: clean(answer.GetProblem(), maxMessageLength)})
 		client.leave(decide.Finished, "", "")
 	})
 }

@@ -3,7 +3,6 @@ package conductor
 import (
 	"context"
 	"crypto/tls"
-	"slices"
 	"sync"
 	"time"
 
@@ -42,6 +41,7 @@ type Conductor struct {
 	changed chan struct{}
 
 	mu      sync.Mutex
+	closed  bool
 	clients map[decide.ClientKey]*client
 	keys    []decide.ClientKey
 }
@@ -61,8 +61,20 @@ func New(options Options) *Conductor {
 
 // Close hangs up. The agents go on by themselves.
 func (c *Conductor) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
 	c.cancel()
 	c.workers.Wait()
+}
+
+// run does something in the background, unless the conductor is closed.
+func (c *Conductor) run(work func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.workers.Go(work)
+	}
 }
 
 // Changed gets a value when Clients may answer otherwise than before.
@@ -75,10 +87,13 @@ func (c *Conductor) notify() {
 	}
 }
 
-// Connect reaches out to an agent. For a key that was connected before it is a replacement.
-func (c *Conductor) Connect(endpoint Endpoint) {
+// Connect reaches out to an agent. For a key that was connected before it is a replacement, which
+// is to be made only when the one before is really gone.
+//
+// lose says that this very agent is gone, by somebody who knows (its process or pod has ended).
+// What it reported before is kept. It has no effect on a replacement, whenever it is called.
+func (c *Conductor) Connect(endpoint Endpoint) (lose func(message string)) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	replacements := 0
 	if old := c.clients[endpoint.Key]; old != nil {
 		replacements = old.replacements + 1
@@ -86,20 +101,12 @@ func (c *Conductor) Connect(endpoint Endpoint) {
 	} else {
 		c.keys = append(c.keys, endpoint.Key)
 	}
-	ctx, cancel := context.WithCancel(c.ctx)
-	added := newClient(c, endpoint, cancel)
-	added.replacements = replacements
+	added := newClient(c, endpoint, replacements)
 	c.clients[endpoint.Key] = added
-	c.workers.Go(func() { added.follow(ctx) })
+	c.mu.Unlock()
+	c.run(added.follow)
 	c.notify()
-}
-
-// Lose says that a client is gone, by somebody who knows (its process or pod has ended). What it
-// reported before is kept.
-func (c *Conductor) Lose(key decide.ClientKey, message string) {
-	if client := c.client(key); client != nil {
-		client.lose(message)
-	}
+	return added.lose
 }
 
 // Clients are the facts for a decision, in the order in which they were first connected.
@@ -154,19 +161,4 @@ func (c *Conductor) all() []*client {
 		all = append(all, c.clients[key])
 	}
 	return all
-}
-
-// each runs a command on the given clients, in the background.
-func (c *Conductor) each(keys []decide.ClientKey, command func(context.Context, *client)) {
-	for _, client := range c.all() {
-		if !slices.Contains(keys, client.endpoint.Key) {
-			continue
-		}
-		c.workers.Go(func() {
-			ctx, cancel := context.WithTimeout(c.ctx, commandTimeout)
-			defer cancel()
-			command(ctx, client)
-			c.notify()
-		})
-	}
 }

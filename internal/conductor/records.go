@@ -1,13 +1,15 @@
 package conductor
 
 import (
+	"errors"
+	"fmt"
 	"slices"
-	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/measure"
-	"github.com/storagebench/storagebench/internal/result"
 )
 
 // part is one client's part in one attempt. Instants are the agent's.
@@ -15,170 +17,194 @@ type part struct {
 	progress decide.Progress
 	failed   *decide.Failure
 	released int64
-	samples  []*agentapi.Sample
-	notices  []*agentapi.Notice
-	ended    *agentapi.Ended
+	// clock is how the agent's clock stood when the part was begun.
+	clock   measure.ClockOffset
+	samples []measure.Sample
+	notices []*agentapi.Notice
+	// dropped notices were too many.
+	dropped int
+	ended   *agentapi.Ended
+	// flaw is the first thing in its records that cannot be.
+	flaw error
+	kept int
 }
+
+// What parts and samples take of memory, about.
+const (
+	partBytes   = 512
+	sampleBytes = 96
+)
 
 // rank orders progress: news that come late never set a part back.
 var rank = []decide.Progress{"", decide.Loading, decide.Loaded, decide.Running, decide.Refused, decide.Ended}
 
 // part finds or makes the part of an attempt. Callers hold mu.
 func (c *client) part(attempt decide.Attempt) *part {
-	if c.attempts[attempt] == nil {
-		c.attempts[attempt] = &part{}
+	found := c.attempts[attempt]
+	if found == nil {
+		found = &part{clock: c.offset}
+		c.attempts[attempt] = found
+		c.keep(found, partBytes+len(attempt.Step))
 	}
-	return c.attempts[attempt]
+	return found
 }
 
-// progress notes how far an attempt is.
-func (c *client) progress(attempt decide.Attempt, progress decide.Progress) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// keep counts memory. Callers hold mu.
+func (c *client) keep(p *part, bytes int) {
+	p.kept += bytes
+	c.kept += bytes
+}
+
+// withinBudget is an error when an agent has told more than anybody could want to know. Callers
+// hold mu.
+func (c *client) withinBudget() error {
+	if c.kept > maxKeptBytes {
+		return fmt.Errorf("the records of its agent take more than %d MiB", maxKeptBytes>>20)
+	}
+	return nil
+}
+
+// advance notes how far an attempt is. Callers hold mu.
+func (c *client) advance(attempt decide.Attempt, progress decide.Progress) {
 	if p := c.part(attempt); slices.Index(rank, progress) > slices.Index(rank, p.progress) {
 		p.progress = progress
 	}
 }
 
+// progress is advance for callers that do not hold mu.
+func (c *client) progress(attempt decide.Attempt, progress decide.Progress) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.advance(attempt, progress)
+}
+
+// forget drops an attempt.
 func (c *client) forget(attempt decide.Attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.attempts, attempt)
+	if p := c.attempts[attempt]; p != nil {
+		c.kept -= p.kept
+		delete(c.attempts, attempt)
+	}
 }
 
-// take adds a record of the agent's log to what is known.
-func (c *client) take(record *agentapi.Record) {
+// take adds a record of the agent's log to what is known. An error means that the log cannot be
+// that of a good agent.
+func (c *client) take(record *agentapi.Record) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.reached = time.Now()
-	if record.GetSequence() <= c.seen {
-		return
+	switch sequence := record.GetSequence(); {
+	case sequence <= c.seen:
+		return nil
+	case sequence != c.seen+1:
+		return fmt.Errorf("its log goes from record %d to %d", c.seen, sequence)
 	}
 	c.seen = record.GetSequence()
-	p := c.part(attemptOf(record.GetStep()))
+	attempt := attemptOf(record.GetStep())
+	p := c.part(attempt)
 	switch entry := record.GetEntry().(type) {
 	case *agentapi.Record_Started:
 		p.released = entry.Started.GetReleasedNanoseconds()
-		p.progress = decide.Running
+		p.clock = c.offset
+		c.advance(attempt, decide.Running)
 	case *agentapi.Record_Sample:
-		p.samples = append(p.samples, entry.Sample)
+		c.takeSample(p, entry.Sample)
 	case *agentapi.Record_Notice:
-		p.notices = append(p.notices, entry.Notice)
+		c.takeNotice(p, entry.Notice)
 	case *agentapi.Record_Ended:
-		p.ended = entry.Ended
-		p.progress = decide.Ended
-		if entry.Ended.GetOutcome() == agentapi.Outcome_OUTCOME_FAILED {
-			p.failed = &decide.Failure{Reason: entry.Ended.GetReason(), Message: entry.Ended.GetMessage()}
-		}
+		c.takeEnded(attempt, p, entry.Ended)
 	}
+	c.readyWhenRead()
 	c.owner.notify()
+	return c.withinBudget()
 }
 
-// result translates a part into the reference clock.
-func (c *client) result(attempt decide.Attempt) (result.Client, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p := c.attempts[attempt]
-	if p == nil {
-		return result.Client{}, false
+func (c *client) takeSample(p *part, from *agentapi.Sample) {
+	sample, err := sampleOf(from)
+	if err != nil {
+		p.damage(err)
+		return
 	}
-	translated := result.Client{
-		Target:           c.endpoint.Key.Target,
-		Index:            c.endpoint.Key.Index,
-		Released:         c.instant(p.released),
-		ClockUncertainty: time.Duration(c.offset.UncertaintyNanoseconds),
-		Machine:          c.description.GetHost().GetBootId(),
-		MemoryBytes:      c.description.GetHost().GetMemoryBytes(),
-		MachineCPUMilli:  int64(c.description.GetHost().GetCpus()) * 1000,
+	p.samples = append(p.samples, sample)
+	c.keep(p, sampleBytes)
+}
+
+// damage keeps the first thing that was wrong.
+func (p *part) damage(err error) {
+	if p.flaw == nil {
+		p.flaw = err
 	}
-	for _, sample := range p.samples {
-		translated.Samples = append(translated.Samples, c.sample(sample))
+}
+
+func (c *client) takeNotice(p *part, notice *agentapi.Notice) {
+	if len(p.notices) >= maxNotices {
+		p.dropped++
+		return
 	}
-	for _, notice := range slices.Concat(p.notices, p.ended.GetNotices()) {
-		translated.Notices = append(translated.Notices,
-			result.Notice{Warning: notice.GetWarning(), Message: notice.GetMessage()})
-	}
-	if p.failed != nil {
-		translated.Failure, translated.FailureMessage = p.failed.Reason, p.failed.Message
-	}
+	kept := &agentapi.Notice{
+		Warning: clean(notice.GetWarning(), maxVersionLength), Message: clean(notice.GetMessage(), maxMessageLength)}
+	p.notices = append(p.notices, kept)
+	c.keep(p, partBytes+len(kept.GetMessage()))
+}
+
+// takeEnded keeps the first end; a part ends once.
+func (c *client) takeEnded(attempt decide.Attempt, p *part, ended *agentapi.Ended) {
 	if p.ended != nil {
-		c.end(&translated, p.ended)
-	} else if translated.Failure == "" {
-		translated.Failure, translated.FailureMessage = c.reason, c.message
+		p.damage(errors.New("it ended twice"))
+		return
 	}
-	return translated, true
-}
-
-// end adds what a client reported at its end.
-func (c *client) end(to *result.Client, ended *agentapi.Ended) {
-	to.Ended = true
-	if to.Stopped = ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED; to.Stopped {
-		to.StopMessage = ended.GetMessage()
+	for _, notice := range ended.GetNotices() {
+		c.takeNotice(p, notice)
 	}
-	to.IOStart, to.IOEnd = c.instant(ended.GetIoStartNanoseconds()), c.instant(ended.GetIoEndNanoseconds())
-	to.ToolVersion, to.ToolMessages = ended.GetToolVersion(), ended.GetToolMessages()
-	to.UnwrittenBytes = ended.GetUnwrittenBytes()
-	to.CPU = result.CPU{
-		Busy:             time.Duration(ended.GetCpu().GetBusyNanoseconds()),
-		Wall:             time.Duration(ended.GetCpu().GetWallNanoseconds()),
-		LimitMilli:       ended.GetCpu().GetLimitMilli(),
-		Periods:          ended.GetCpu().GetPeriods(),
-		ThrottledPeriods: ended.GetCpu().GetThrottledPeriods(),
-		Throttled:        time.Duration(ended.GetCpu().GetThrottledNanoseconds()),
+	p.ended = &agentapi.Ended{
+		Outcome:            ended.GetOutcome(),
+		Reason:             word(ended.GetReason(), "ToolFailed"),
+		Message:            clean(ended.GetMessage(), maxMessageLength),
+		IoStartNanoseconds: ended.GetIoStartNanoseconds(),
+		IoEndNanoseconds:   ended.GetIoEndNanoseconds(),
+		Operations:         ended.GetOperations(),
+		ToolVersion:        clean(ended.GetToolVersion(), maxVersionLength),
+		ToolMessages:       cleanLines(ended.GetToolMessages(), maxToolMessages),
+		Cpu:                ended.GetCpu(),
+		UnwrittenBytes:     ended.GetUnwrittenBytes(),
 	}
-	for _, reported := range ended.GetOperations() {
-		if err := addOperation(to, reported); err != nil && to.Failure == "" {
-			to.Failure, to.FailureMessage = "BadResult", err.Error()
+	if len(p.ended.GetOperations()) > maxResults {
+		p.damage(fmt.Errorf("it reports %d operations", len(p.ended.GetOperations())))
+		p.ended.Operations = nil
+	}
+	c.keep(p, 2*proto.Size(p.ended))
+	switch p.ended.GetOutcome() {
+	case agentapi.Outcome_OUTCOME_COMPLETE, agentapi.Outcome_OUTCOME_STOPPED:
+	case agentapi.Outcome_OUTCOME_FAILED, agentapi.Outcome_OUTCOME_UNSPECIFIED:
+		if p.ended.GetReason() == "" {
+			p.ended.Reason = "ToolFailed"
 		}
+		p.failed = &decide.Failure{Reason: p.ended.GetReason(), Message: p.ended.GetMessage()}
+	default:
+		p.damage(fmt.Errorf("it ended with outcome %d", p.ended.GetOutcome()))
 	}
+	c.advance(attempt, decide.Ended)
 }
 
-// addOperation decodes one operation of a result. An agent's bytes are checked, not trusted.
-func addOperation(to *result.Client, reported *agentapi.OperationResult) error {
-	index := measure.Operation(reported.GetOperation()) //nolint:gosec // The range is checked by the next call.
-	if _, err := index.MarshalText(); err != nil {
-		return err
-	}
-	operation := &to.Operations[index]
-	operation.Counter = measure.Counter{Bytes: reported.GetBytes(), Operations: reported.GetOperations()}
-	operation.SubmissionMeanNanoseconds = reported.GetSubmissionMeanNanoseconds()
-	if err := operation.Latency.UnmarshalBinary(reported.GetLatency()); err != nil {
-		return err
-	}
-	return operation.Completion.UnmarshalBinary(reported.GetCompletionLatency())
-}
+// maxInstant bounds instants, so that differences and translations of any two fit.
+const maxInstant = int64(1) << 61
 
-// sample translates a sample into the reference clock. Counts of unknown operations are dropped.
-func (c *client) sample(from *agentapi.Sample) measure.Sample {
+// sampleOf reads a sample. Its instants stay the agent's.
+func sampleOf(from *agentapi.Sample) (measure.Sample, error) {
 	sample := measure.Sample{
-		StartNanoseconds: c.offset.ToLocal(from.GetStartNanoseconds()),
-		EndNanoseconds:   c.offset.ToLocal(from.GetEndNanoseconds()),
-		WarmUp:           from.GetWarmUp(),
+		StartNanoseconds: from.GetStartNanoseconds(), EndNanoseconds: from.GetEndNanoseconds(), WarmUp: from.GetWarmUp()}
+	if sample.StartNanoseconds < -maxInstant || sample.EndNanoseconds > maxInstant || sample.EndNanoseconds < sample.StartNanoseconds {
+		return sample, fmt.Errorf("a sample lasts from %d to %d ns", sample.StartNanoseconds, sample.EndNanoseconds)
 	}
 	for _, count := range from.GetCounts() {
-		if count.GetOperation() < measure.NumOperations {
-			sample.Counters[count.GetOperation()] = measure.Counter{
-				Bytes: count.GetBytes(), Operations: count.GetOperations()}
+		if count.GetOperation() >= measure.NumOperations {
+			return sample, fmt.Errorf("a sample counts operation %d, and there are %d", count.GetOperation(), measure.NumOperations)
 		}
-	}
-	return sample
-}
-
-// Rate is what all clients together do at present in an attempt: bytes and operations a second,
-// each by its newest sample. It is for showing, not for results.
-func (c *Conductor) Rate(attempt decide.Attempt) (bytesPerSecond, iops float64) {
-	for _, client := range c.all() {
-		client.mu.Lock()
-		if p := client.attempts[attempt]; p != nil && len(p.samples) > 0 {
-			newest := p.samples[len(p.samples)-1]
-			if seconds := float64(newest.GetEndNanoseconds()-newest.GetStartNanoseconds()) / 1e9; seconds > 0 {
-				for _, count := range newest.GetCounts() {
-					bytesPerSecond += float64(count.GetBytes()) / seconds
-					iops += float64(count.GetOperations()) / seconds
-				}
-			}
+		counter := &sample.Counters[count.GetOperation()]
+		if *counter != (measure.Counter{}) {
+			return sample, fmt.Errorf("a sample counts operation %d twice", count.GetOperation())
 		}
-		client.mu.Unlock()
+		*counter = measure.Counter{Bytes: count.GetBytes(), Operations: count.GetOperations()}
 	}
-	return bytesPerSecond, iops
+	return sample, nil
 }

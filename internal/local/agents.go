@@ -86,6 +86,12 @@ func StartAgent(command []string, config agent.Config, lock *os.File) (*Agent, e
 // Leave lets the agent go: it stops its load, removes its data and exits.
 func (p *Agent) Leave() { _ = p.lifeline.Close() }
 
+// Kill ends the agent's process, if it lives, and returns when it has ended. It must be followed.
+func (p *Agent) Kill() {
+	_ = p.command.Process.Kill()
+	<-p.exited
+}
+
 // Exited is closed when the agent's process has ended, once it is followed.
 func (p *Agent) Exited() <-chan struct{} { return p.exited }
 

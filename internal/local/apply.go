@@ -87,6 +87,9 @@ func (r *runner) replace(action decide.Action, snapshot decide.Snapshot) error {
 			continue
 		}
 		record.Lost(r.run, client, true, r.now())
+		// One that is out of reach may live, and load the files of its replacement.
+		r.agents[client.Key].Kill()
+		r.killOrphans()
 		if err := r.add(client.Key); err != nil {
 			return err
 		}
@@ -127,10 +130,10 @@ func (r *runner) add(key decide.ClientKey) error {
 	if err != nil {
 		return fmt.Errorf("client %s: %w", key, err)
 	}
-	r.conductor.Connect(endpoint)
+	lose := r.conductor.Connect(endpoint)
 	spawned.Follow(func(message string) {
 		r.killOrphans()
-		r.conductor.Lose(key, message)
+		lose(message)
 	})
 	return nil
 }

@@ -79,8 +79,7 @@ func (b *bench) connect() error {
 	if err != nil {
 		return err
 	}
-	b.conductor.Connect(endpoint)
-	b.agent.Follow(func(message string) { b.conductor.Lose(client, message) })
+	b.agent.Follow(b.conductor.Connect(endpoint))
 	return nil
 }
 

@@ -1,0 +1,159 @@
+package conductor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/decide"
+)
+
+const (
+	// retryInterval is the pause before an agent is tried again.
+	retryInterval = 100 * time.Millisecond
+	// keepAlive is after how much silence an agent is asked whether it lives, how long it may take
+	// to answer, and how long it may take to describe itself.
+	keepAlive = 10 * time.Second
+	// maxDialPause keeps an agent that is back from being tried much later.
+	maxDialPause = time.Second
+	// goodSession is how long a session without records must have lasted to have been a good one.
+	goodSession = time.Second
+	// clockInterval is how often clocks are compared while a session lasts.
+	clockInterval = time.Minute
+	// maxMessageBytes bounds one record: a result holds a few histograms of at most 30 kB.
+	maxMessageBytes = 4 << 20
+)
+
+// follow keeps a session with the agent until it is lost, finished or replaced.
+func (c *client) follow() {
+	address, err := c.endpoint.Locate(c.ctx)
+	if err != nil {
+		c.lose(err.Error())
+		return
+	}
+	connection, err := grpc.NewClient("passthrough:///"+address,
+		grpc.WithTransportCredentials(credentials.NewTLS(c.endpoint.TLS)),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepAlive, Timeout: keepAlive}),
+		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: keepAlive, Backoff: backoff.Config{
+			BaseDelay: retryInterval, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxDialPause}}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes)))
+	if err != nil {
+		c.unfit("BadAddress", err.Error())
+		return
+	}
+	defer func() { _ = connection.Close() }()
+	c.mu.Lock()
+	c.api = agentapi.NewAgentClient(connection)
+	c.mu.Unlock()
+	for c.ctx.Err() == nil {
+		good, err := c.session()
+		if c.ctx.Err() != nil || c.over(err, good) {
+			return
+		}
+		select {
+		case <-time.After(retryInterval):
+		case <-c.ctx.Done():
+		}
+	}
+}
+
+// session gets to know the agent and reads its log until the stream breaks. It was a good one when
+// there were records, or for a time nothing to complain about.
+func (c *client) session() (good bool, err error) {
+	api, err := c.service()
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	if err := c.introduce(ctx, api); err != nil {
+		return false, err
+	}
+	began := time.Now()
+	stream, err := api.Watch(ctx, &agentapi.WatchRequest{Epoch: c.owner.options.Epoch, Since: c.since()})
+	if err != nil {
+		return false, err
+	}
+	comparing := make(chan struct{})
+	defer func() { cancel(); <-comparing }()
+	go func() {
+		defer close(comparing)
+		c.compareClocks(ctx)
+	}()
+	for {
+		record, err := stream.Recv()
+		if err != nil {
+			return good || time.Since(began) > goodSession, err
+		}
+		if err := c.take(record); err != nil {
+			c.unfit("BadRecord", err.Error())
+			return false, err
+		}
+		good = true
+	}
+}
+
+// introduce learns who the agent is, what it knows, and how its clock stands.
+func (c *client) introduce(ctx context.Context, api agentapi.AgentClient) error {
+	ctx, cancel := context.WithTimeout(ctx, keepAlive)
+	defer cancel()
+	description, err := api.Describe(ctx, &agentapi.DescribeRequest{Epoch: c.owner.options.Epoch})
+	if err != nil {
+		return err
+	}
+	if problem := c.mismatch(description); problem != nil {
+		c.unfit(problem.Reason, problem.Message)
+		return problem
+	}
+	if err := c.estimateClock(ctx); err != nil {
+		return err
+	}
+	if err := c.meet(description); err != nil {
+		c.lose(err.Error())
+		return err
+	}
+	c.owner.notify()
+	return nil
+}
+
+// mismatch is why an agent that answers cannot be this client; nil when it can.
+func (c *client) mismatch(d *agentapi.DescribeResponse) *decide.Failure {
+	key := c.endpoint.Key
+	if d.GetProtocol() != agentapi.Protocol {
+		return &decide.Failure{Reason: "ProtocolMismatch", Message: fmt.Sprintf(
+			"its agent (version %s) speaks protocol %d, and %d is needed: use the agent that belongs to this version",
+			orUnknown(d.GetAgentVersion()), d.GetProtocol(), agentapi.Protocol)}
+	}
+	if d.GetRunUid() != c.owner.options.RunUID || d.GetTarget() != key.Target || int(d.GetClient()) != key.Index {
+		return &decide.Failure{Reason: "WrongAgent", Message: fmt.Sprintf(
+			"the agent that answers is client %s/%d of run %s", d.GetTarget(), d.GetClient(), d.GetRunUid())}
+	}
+	if problem := tooMuch(d); problem != "" {
+		return &decide.Failure{Reason: "BadRecord", Message: problem}
+	}
+	for _, volume := range d.GetVolumes() {
+		if volume.GetProblem() != "" {
+			return &decide.Failure{Reason: "VolumeUnfit", Message: fmt.Sprintf(
+				"volume %s at %s: %s", volume.GetName(), volume.GetPath(), volume.GetProblem())}
+		}
+	}
+	for _, tool := range d.GetTools() {
+		if tool.GetProblem() != "" {
+			return &decide.Failure{Reason: "ToolMissing", Message: fmt.Sprintf("%s: %s", tool.GetName(), tool.GetProblem())}
+		}
+	}
+	return nil
+}
+
+func orUnknown(version string) string {
+	if version == "" {
+		return "unknown"
+	}
+	return version
+}

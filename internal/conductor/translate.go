@@ -1,0 +1,159 @@
+package conductor
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/result"
+)
+
+// reasonBadResult is the failure of a client whose records cannot be.
+const reasonBadResult = "BadResult"
+
+// result translates a part into the reference clock. Clocks drift, so that of its agent is taken to
+// have stood between its estimates at the beginning and now, and is no more certain than that.
+func (c *client) result(attempt decide.Attempt) (result.Client, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.attempts[attempt]
+	if p == nil {
+		return result.Client{}, false
+	}
+	clock, _ := measure.CombineClocks(p.clock, c.offset)
+	host := c.description.GetHost()
+	translated := result.Client{
+		Target:           c.endpoint.Key.Target,
+		Index:            c.endpoint.Key.Index,
+		Released:         instant(clock, p.released),
+		ClockUncertainty: time.Duration(clock.UncertaintyNanoseconds),
+		Machine:          host.GetBootId(),
+		MemoryBytes:      host.GetMemoryBytes(),
+		MachineCPUMilli:  int64(host.GetCpus()) * 1000,
+	}
+	for _, sample := range p.samples {
+		sample.StartNanoseconds = clock.ToLocal(sample.StartNanoseconds)
+		sample.EndNanoseconds = clock.ToLocal(sample.EndNanoseconds)
+		translated.Samples = append(translated.Samples, sample)
+	}
+	translated.Notices = p.warnings()
+	if p.failed != nil {
+		translated.Failure, translated.FailureMessage = p.failed.Reason, p.failed.Message
+	}
+	if p.ended != nil {
+		p.end(&translated, clock)
+	} else if translated.Failure == "" {
+		translated.Failure, translated.FailureMessage = c.reason, c.message
+	}
+	if p.flaw != nil && translated.Failure == "" {
+		translated.Failure, translated.FailureMessage = reasonBadResult, clean(p.flaw.Error(), maxMessageLength)
+	}
+	return translated, true
+}
+
+func (p *part) warnings() []result.Notice {
+	var all []result.Notice
+	for _, notice := range p.notices {
+		kind, message := warning(notice)
+		all = append(all, result.Notice{Warning: string(kind), Message: message})
+	}
+	if p.dropped > 0 {
+		all = append(all, result.Notice{Warning: "ToolMessages", Message: fmt.Sprintf("and %d more warnings", p.dropped)})
+	}
+	return all
+}
+
+// instant is an agent's instant in the reference clock; 0 is no instant.
+func instant(clock measure.ClockOffset, remote int64) time.Time {
+	if remote == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, clock.ToLocal(remote)).UTC()
+}
+
+// end adds what a client reported at its end.
+func (p *part) end(to *result.Client, clock measure.ClockOffset) {
+	ended := p.ended
+	to.Ended = true
+	if to.Stopped = ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED; to.Stopped {
+		to.StopMessage = ended.GetMessage()
+	}
+	if from, until := ended.GetIoStartNanoseconds(), ended.GetIoEndNanoseconds(); from < -maxInstant || until > maxInstant || until < from {
+		p.damage(fmt.Errorf("its I/O lasted from %d to %d ns", from, until))
+	} else {
+		to.IOStart, to.IOEnd = instant(clock, from), instant(clock, until)
+	}
+	to.ToolVersion, to.ToolMessages = ended.GetToolVersion(), ended.GetToolMessages()
+	to.UnwrittenBytes = ended.GetUnwrittenBytes()
+	cpu := ended.GetCpu()
+	to.CPU = result.CPU{
+		Busy:             time.Duration(max(cpu.GetBusyNanoseconds(), 0)),
+		Wall:             time.Duration(max(cpu.GetWallNanoseconds(), 0)),
+		LimitMilli:       max(cpu.GetLimitMilli(), 0),
+		Periods:          cpu.GetPeriods(),
+		ThrottledPeriods: min(cpu.GetThrottledPeriods(), cpu.GetPeriods()),
+		Throttled:        time.Duration(max(cpu.GetThrottledNanoseconds(), 0)),
+	}
+	for _, reported := range ended.GetOperations() {
+		if err := addOperation(to, reported); err != nil {
+			p.damage(err)
+		}
+	}
+}
+
+// addOperation decodes one operation of a result. An agent's bytes are checked, not trusted.
+func addOperation(to *result.Client, reported *agentapi.OperationResult) error {
+	if reported.GetOperation() >= measure.NumOperations {
+		return fmt.Errorf("it reports operation %d, and there are %d", reported.GetOperation(), measure.NumOperations)
+	}
+	name := measure.Operation(reported.GetOperation())
+	operation := &to.Operations[name]
+	if operation.Counter != (measure.Counter{}) || operation.Latency.Count > 0 {
+		return fmt.Errorf("it reports %v twice", name)
+	}
+	if reported.GetSubmissionMeanNanoseconds() < 0 {
+		return fmt.Errorf("%v: submitting took %d ns", name, reported.GetSubmissionMeanNanoseconds())
+	}
+	var latency, completion measure.Latency
+	if err := errors.Join(latency.UnmarshalBinary(reported.GetLatency()), completion.UnmarshalBinary(reported.GetCompletionLatency())); err != nil {
+		return fmt.Errorf("%v: %w", name, err)
+	}
+	operation.Counter = measure.Counter{Bytes: reported.GetBytes(), Operations: reported.GetOperations()}
+	operation.SubmissionMeanNanoseconds = reported.GetSubmissionMeanNanoseconds()
+	operation.Latency, operation.Completion = latency, completion
+	return nil
+}
+
+// Rate is what all clients together do at present in an attempt: bytes and operations a second,
+// each by its newest sample. It is for showing, not for results.
+func (c *Conductor) Rate(attempt decide.Attempt) (bytesPerSecond, iops float64) {
+	for _, client := range c.all() {
+		bytes, operations := client.rate(attempt)
+		bytesPerSecond += bytes
+		iops += operations
+	}
+	return bytesPerSecond, iops
+}
+
+// rate is nothing for a client that has ended, or is gone.
+func (c *client) rate(attempt decide.Attempt) (bytesPerSecond, iops float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.attempts[attempt]
+	if p == nil || len(p.samples) == 0 || p.progress != decide.Running || c.connection != decide.Ready {
+		return 0, 0
+	}
+	newest := p.samples[len(p.samples)-1]
+	seconds := float64(newest.EndNanoseconds-newest.StartNanoseconds) / 1e9
+	if seconds <= 0 {
+		return 0, 0
+	}
+	for _, count := range newest.Counters {
+		bytesPerSecond += float64(count.Bytes) / seconds
+		iops += float64(count.Operations) / seconds
+	}
+	return bytesPerSecond, iops
+}
