@@ -97,7 +97,7 @@ func (m *maker) step(path *field.Path, index int, phase *v1alpha1.Phase, id stri
 // times sets how long the step takes; false when its kind or its times cannot be planned.
 func (m *maker) times(path *field.Path, phase *v1alpha1.Phase, step *Step) bool {
 	before := len(m.problems)
-	switch step.Kind { //nolint:exhaustive // Kinds that are not built are refused by refuseUnbuilt.
+	switch step.Kind {
 	case v1alpha1.PhasePrepare:
 		step.Purpose = Prepare
 		step.Limit = m.deadline

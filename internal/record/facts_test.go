@@ -16,9 +16,9 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
-	"github.com/storagebench/storagebench/internal/record/recordtest"
 	"github.com/storagebench/storagebench/internal/result"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/invariants"
 )
 
 // begun is a run that has begun, and its plan.
@@ -37,8 +37,9 @@ func begun(t *testing.T, benchmark *builders.BenchmarkBuilder) (*v1alpha1.Benchm
 
 func check(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
-	var checker recordtest.Checker
+	var checker invariants.Checker
 	checker.Check(t, run)
+	invariants.CheckObject(t, run)
 }
 
 func writer(index int) *builders.ClientBuilder {
@@ -133,7 +134,7 @@ func TestSnapshotTakesTheNewestAttempt(t *testing.T) {
 
 func TestFirstFailureStays(t *testing.T) {
 	run, _ := begun(t, usual())
-	var checker recordtest.Checker
+	var checker invariants.Checker
 	record.Fail(run, decide.Failure{Reason: "NoSpace", Message: "step 00-layout: client a/1: the volume is full"}, builders.Start.Add(1700*time.Millisecond))
 	checker.Check(t, run)
 	record.Fail(run, decide.Failure{Reason: v1alpha1.ReasonStopped, Message: "interrupted"}, builders.Start.Add(time.Minute))

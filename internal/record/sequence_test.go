@@ -24,119 +24,90 @@ func usual() *builders.BenchmarkBuilder {
 		Steady("read", "10s").With(builders.Fio().Reads())
 }
 
-// sequences are whole runs, each under its name in testdata.
-var sequences = map[string]func(*testing.T) *world{
-	"good": func(t *testing.T) *world { return newWorld(t, usual()) },
-	"two-targets": func(t *testing.T) *world {
-		return newWorld(t, builders.Benchmark("b").Target("a").Target("b").Retain().Clients(2).
-			Prepare("layout").Steady("write", "10s").Sequential())
-	},
-	"agent-never-ready": func(t *testing.T) *world {
-		w := newWorld(t, usual())
-		w.silent["a/1"] = true
-		return w
-	},
-	"load-refused": func(t *testing.T) *world {
-		w := newWorld(t, usual().Clients(3))
-		w.refuse["a/1"] = true
-		return w
-	},
-	"tool-fails": func(t *testing.T) *world {
-		w := newWorld(t, usual().Clients(3))
-		w.fail["a/2"] = true
-		return w
-	},
-	"stopped-early-by-itself": func(t *testing.T) *world {
-		w := newWorld(t, usual())
-		key := decide.ClientKey{Target: "a", Index: 1}
-		w.after(20*time.Second, "a/1 runs out of its own time", func() { w.stop(decide.Attempt{Step: "01-write", Number: 1}, key) })
-		return w
-	},
-	"nothing-done": func(t *testing.T) *world {
-		w := newWorld(t, usual())
-		w.after(20*time.Second, "both do nothing from now on", func() { w.idle["a/0"], w.idle["a/1"] = true, true })
-		return w
-	},
-	"cancelled": func(t *testing.T) *world {
-		w := newWorld(t, usual())
-		w.after(25*time.Second, "interrupted", w.cancel(t))
-		return w
-	},
-	"cancelled-before-ready": func(t *testing.T) *world {
-		w := newWorld(t, usual())
-		w.after(time.Second, "interrupted", w.cancel(t))
-		return w
-	},
-	"lost-and-replaced": func(t *testing.T) *world {
-		w := newWorld(t, usual().Clients(3))
-		w.after(20*time.Second, "a/1 dies", w.lose("a", 1))
-		return w
-	},
-	"lost-twice": func(t *testing.T) *world {
-		w := newWorld(t, usual().OnLoss(v1alpha1.OnLossRestartStep, 1))
-		w.after(20*time.Second, "a/1 dies", w.lose("a", 1))
-		w.after(28*time.Second, "a/1 dies again", w.lose("a", 1))
-		return w
-	},
-	"lost-before-start": func(t *testing.T) *world {
-		w := newWorld(t, usual())
-		w.after(2005*time.Millisecond, "a/0 dies", w.lose("a", 0))
-		return w
-	},
-	"lost-between-steps": func(t *testing.T) *world {
-		w := newWorld(t, usual())
-		w.after(2*time.Second+20*time.Millisecond+lead+10*time.Second+5*time.Millisecond, "a/0 dies", w.lose("a", 0))
-		return w
-	},
-	"lost-fail-run": func(t *testing.T) *world {
-		w := newWorld(t, usual().OnLoss(v1alpha1.OnLossFailRun, 2))
-		w.after(20*time.Second, "a/1 dies", w.lose("a", 1))
-		return w
-	},
-	"lost-continue": func(t *testing.T) *world {
-		w := newWorld(t, usual().Clients(3).OnLoss(v1alpha1.OnLossContinueDegraded, 2))
-		w.after(20*time.Second, "a/1 dies", w.lose("a", 1))
-		return w
-	},
-	"lost-continue-none-left": func(t *testing.T) *world {
-		w := newWorld(t, usual().Clients(1).OnLoss(v1alpha1.OnLossContinueDegraded, 2))
-		w.after(20*time.Second, "a/0 dies", w.lose("a", 0))
-		return w
-	},
-	"active-deadline": func(t *testing.T) *world {
-		w := newWorld(t, usual().ActiveDeadline("25s"))
-		w.after(25*time.Second, "the deadline", func() {})
-		return w
-	},
-	"agent-never-ends": func(t *testing.T) *world {
-		w := newWorld(t, usual().ActiveDeadline("1h"))
-		w.after(20*time.Second, "a/1 hangs", func() { w.deaf["a/1"] = true })
-		return w
-	},
-	"data-left": func(t *testing.T) *world {
-		w := newWorld(t, usual())
-		w.left = []v1alpha1.DataLeft{{Target: "a", Path: "/mnt/a/.storagebench/x", Reason: "permission denied"}}
-		return w
-	},
+// sequence is a benchmark and what happens to it.
+type sequence struct {
+	benchmark *builders.BenchmarkBuilder
+	happens   func(*world)
 }
 
-func (w *world) cancel(t *testing.T) func() {
-	return func() {
-		w.facts.Failure = &decide.Failure{Reason: v1alpha1.ReasonStopped, Message: "the command got the signal: interrupt"}
-		w.facts.EndingSince = second(w.now)
-		w.both(t, func(r *v1alpha1.BenchmarkRun) { record.Fail(r, *w.facts.Failure, w.now) })
-	}
+// sequences are whole runs, each under its name in testdata.
+var sequences = map[string]sequence{
+	"good": {usual(), func(*world) {}},
+	"two-targets": {builders.Benchmark("b").Target("a").Target("b").Retain().Clients(2).
+		Prepare("layout").Steady("write", "10s").Sequential(), func(*world) {}},
+	"agent-never-ready": {usual(), func(w *world) {
+		w.silent["a/1"] = true
+	}},
+	"load-refused": {usual().Clients(3), func(w *world) {
+		w.refuse["a/1"] = true
+	}},
+	"tool-fails": {usual().Clients(3), func(w *world) {
+		w.fail["a/2"] = true
+	}},
+	"stopped-early-by-itself": {usual(), func(w *world) {
+		key := decide.ClientKey{Target: "a", Index: 1}
+		w.after(20*time.Second, "a/1 runs out of its own time", func() { w.stop(decide.Attempt{Step: "01-write", Number: 1}, key) })
+	}},
+	"nothing-done": {usual(), func(w *world) {
+		w.after(20*time.Second, "both do nothing from now on", func() { w.idle["a/0"], w.idle["a/1"] = true, true })
+	}},
+	"cancelled": {usual(), func(w *world) {
+		w.after(25*time.Second, "interrupted", w.cancel)
+	}},
+	"cancelled-before-ready": {usual(), func(w *world) {
+		w.after(time.Second, "interrupted", w.cancel)
+	}},
+	"lost-and-replaced": {usual().Clients(3), func(w *world) {
+		w.after(20*time.Second, "a/1 dies", w.lose("a", 1))
+	}},
+	"lost-twice": {usual().OnLoss(v1alpha1.OnLossRestartStep, 1), func(w *world) {
+		w.after(20*time.Second, "a/1 dies", w.lose("a", 1))
+		w.after(28*time.Second, "a/1 dies again", w.lose("a", 1))
+	}},
+	"lost-before-start": {usual(), func(w *world) {
+		w.after(2005*time.Millisecond, "a/0 dies", w.lose("a", 0))
+	}},
+	"lost-between-steps": {usual(), func(w *world) {
+		w.after(2*time.Second+20*time.Millisecond+lead+10*time.Second+5*time.Millisecond, "a/0 dies", w.lose("a", 0))
+	}},
+	"lost-fail-run": {usual().OnLoss(v1alpha1.OnLossFailRun, 2), func(w *world) {
+		w.after(20*time.Second, "a/1 dies", w.lose("a", 1))
+	}},
+	"lost-continue": {usual().Clients(3).OnLoss(v1alpha1.OnLossContinueDegraded, 2), func(w *world) {
+		w.after(20*time.Second, "a/1 dies", w.lose("a", 1))
+	}},
+	"lost-continue-none-left": {usual().Clients(1).OnLoss(v1alpha1.OnLossContinueDegraded, 2), func(w *world) {
+		w.after(20*time.Second, "a/0 dies", w.lose("a", 0))
+	}},
+	"active-deadline": {usual().ActiveDeadline("25s"), func(w *world) {
+		w.after(25*time.Second, "the deadline", func() {})
+	}},
+	"agent-never-ends": {usual().ActiveDeadline("1h"), func(w *world) {
+		w.after(20*time.Second, "a/1 hangs", func() { w.deaf["a/1"] = true })
+	}},
+	"data-left": {usual(), func(w *world) {
+		w.left = []v1alpha1.DataLeft{{Target: "a", Path: "/mnt/a/.storagebench/x", Reason: "permission denied"}}
+	}},
+}
+
+// cancel is a signal to the command.
+func (w *world) cancel() {
+	w.t.Helper()
+	w.facts.Failure = &decide.Failure{Reason: v1alpha1.ReasonStopped, Message: "the command got the signal: interrupt"}
+	w.facts.EndingSince = second(w.now)
+	w.both(func(r *v1alpha1.BenchmarkRun) { record.Fail(r, *w.facts.Failure, w.now) })
 }
 
 func TestSequences(t *testing.T) {
-	for name, build := range sequences {
+	for name, test := range sequences {
 		t.Run(name, func(t *testing.T) {
-			w := build(t)
-			w.run(t)
-			if diff := cmp.Diff(summary(w.memory), summary(w.read(t))); diff != "" {
+			w := newWorld(t, test.benchmark)
+			test.happens(w)
+			w.run()
+			if diff := cmp.Diff(summary(w.memory), summary(w.read())); diff != "" {
 				t.Errorf("what was stored became something else (-memory +stored):\n%s", diff)
 			}
-			golden(t, name, strings.Join(w.log, "\n")+"\n\n"+summary(w.read(t)))
+			golden(t, name, strings.Join(w.log, "\n")+"\n\n"+summary(w.read()))
 		})
 	}
 }

@@ -15,15 +15,16 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
-	"github.com/storagebench/storagebench/internal/record/recordtest"
 	"github.com/storagebench/storagebench/internal/result"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/invariants"
 )
 
 // world simulates a whole run. Its facts are kept three times: in a BenchmarkRun that stays in
 // memory, in one that is written down and read back between every two decisions, and by hand in the
 // snapshot that a decision is made on. All three must always lead to the same decision.
 type world struct {
+	t    *testing.T
 	now  time.Time
 	plan plan.Plan
 	// memory stays; stored is JSON of its like.
@@ -34,7 +35,7 @@ type world struct {
 	clients []*decide.Client
 	events  []event
 	log     []string
-	checker recordtest.Checker
+	checker invariants.Checker
 
 	// refuse and fail are clients that refuse to load, or whose tool fails; deaf ones never end a
 	// step, silent ones never get ready, idle ones do nothing.
@@ -60,11 +61,11 @@ func newWorld(t *testing.T, benchmark *builders.BenchmarkBuilder) *world {
 		t.Fatal(problems.ToAggregate())
 	}
 	none := func() map[string]bool { return map[string]bool{} }
-	w := &world{now: builders.Start, plan: planned, refuse: none(), fail: none(), deaf: none(), silent: none(), early: none(), idle: none()}
+	w := &world{t: t, now: builders.Start, plan: planned, refuse: none(), fail: none(), deaf: none(), silent: none(), early: none(), idle: none()}
 	w.memory = record.New(record.Identity{Name: "b-1", Namespace: "default", UID: "0-1",
 		Benchmark: v1alpha1.BenchmarkReference{Name: "b", UID: "0-0"}, Hash: "abc", Seed: 7}, run, planned)
-	w.store(t, w.memory)
-	w.both(t, func(r *v1alpha1.BenchmarkRun) { record.Begin(r, w.now) })
+	w.store(w.memory)
+	w.both(func(r *v1alpha1.BenchmarkRun) { record.Begin(r, w.now) })
 	restarts := 2
 	if given := run.Clients.MaxRestarts; given != nil {
 		restarts = int(*given)
@@ -90,27 +91,27 @@ func newWorld(t *testing.T, benchmark *builders.BenchmarkBuilder) *world {
 }
 
 // both does the same to the run in memory and to the stored one.
-func (w *world) both(t *testing.T, do func(*v1alpha1.BenchmarkRun)) {
-	t.Helper()
+func (w *world) both(do func(*v1alpha1.BenchmarkRun)) {
+	w.t.Helper()
 	do(w.memory)
-	stored := w.read(t)
+	stored := w.read()
 	do(stored)
-	w.store(t, stored)
+	w.store(stored)
 }
 
-func (w *world) store(t *testing.T, run *v1alpha1.BenchmarkRun) {
-	t.Helper()
+func (w *world) store(run *v1alpha1.BenchmarkRun) {
+	w.t.Helper()
 	var err error
 	if w.stored, err = json.Marshal(run); err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
 }
 
-func (w *world) read(t *testing.T) *v1alpha1.BenchmarkRun {
-	t.Helper()
+func (w *world) read() *v1alpha1.BenchmarkRun {
+	w.t.Helper()
 	var run v1alpha1.BenchmarkRun
 	if err := json.Unmarshal(w.stored, &run); err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	return &run
 }
@@ -140,53 +141,54 @@ func (w *world) note(format string, arguments ...any) {
 }
 
 // run decides, acts and lets time pass until nothing is left to do.
-func (w *world) run(t *testing.T) {
-	t.Helper()
+func (w *world) run() {
+	w.t.Helper()
 	for range 500 {
 		var seen []decide.Client
 		for _, client := range w.clients {
 			seen = append(seen, *client)
 		}
-		w.both(t, func(r *v1alpha1.BenchmarkRun) { record.Losses(r, seen, w.now) })
-		action := w.decide(t, seen)
+		w.both(func(r *v1alpha1.BenchmarkRun) { record.Losses(r, seen, w.now) })
+		action := w.decide(seen)
 		if action.Kind == decide.Done {
-			w.both(t, func(r *v1alpha1.BenchmarkRun) { record.Finished(r, w.left, w.now) })
-			w.checker.Check(t, w.read(t))
+			w.both(func(r *v1alpha1.BenchmarkRun) { record.Finished(r, w.left, w.now) })
+			w.checker.Check(w.t, w.read())
+			invariants.CheckObject(w.t, w.read())
 			w.note("%s", action)
 			return
 		}
 		if action.Kind != decide.Wait {
 			w.note("%s", action)
 		}
-		changed := w.apply(t, action)
-		w.checker.Check(t, w.read(t))
+		changed := w.apply(action)
+		w.checker.Check(w.t, w.read())
 		if !changed {
-			w.pass(t, action.Until)
+			w.pass(action.Until)
 		}
 	}
-	t.Fatalf("no end after 500 decisions:\n%s", strings.Join(w.log, "\n"))
+	w.t.Fatalf("no end after 500 decisions:\n%s", strings.Join(w.log, "\n"))
 }
 
 // decide asks on all three records of the facts.
-func (w *world) decide(t *testing.T, seen []decide.Client) decide.Action {
-	t.Helper()
+func (w *world) decide(seen []decide.Client) decide.Action {
+	w.t.Helper()
 	w.facts.Clients = seen
 	action := decide.Next(w.facts, w.now)
-	for name, run := range map[string]*v1alpha1.BenchmarkRun{"memory": w.memory, "stored": w.read(t)} {
+	for name, run := range map[string]*v1alpha1.BenchmarkRun{"memory": w.memory, "stored": w.read()} {
 		snapshot, err := record.Snapshot(run, seen)
 		if err != nil {
-			t.Fatal(err)
+			w.t.Fatal(err)
 		}
 		if diff := cmp.Diff(action, decide.Next(snapshot, w.now)); diff != "" {
-			t.Fatalf("at %s the facts of the run in %s lead elsewhere (-by hand +recorded):\n%s", w.now.Sub(builders.Start), name, diff)
+			w.t.Fatalf("at %s the facts of the run in %s lead elsewhere (-by hand +recorded):\n%s", w.now.Sub(builders.Start), name, diff)
 		}
 	}
 	return action
 }
 
 // pass moves the time on to the next event, or to the time that the action named.
-func (w *world) pass(t *testing.T, until time.Time) {
-	t.Helper()
+func (w *world) pass(until time.Time) {
+	w.t.Helper()
 	next := -1
 	for i, e := range w.events {
 		if next < 0 || e.at.Before(w.events[next].at) {
@@ -195,7 +197,7 @@ func (w *world) pass(t *testing.T, until time.Time) {
 	}
 	if next < 0 || !until.IsZero() && until.After(w.now) && until.Before(w.events[next].at) {
 		if until.IsZero() || !until.After(w.now) {
-			t.Fatalf("nothing will ever happen:\n%s", strings.Join(w.log, "\n"))
+			w.t.Fatalf("nothing will ever happen:\n%s", strings.Join(w.log, "\n"))
 		}
 		w.now = until
 		return
@@ -215,8 +217,8 @@ func (w *world) pass(t *testing.T, until time.Time) {
 func second(at time.Time) time.Time { return at.Truncate(time.Second) }
 
 // apply does what a runner does; true when facts changed at once.
-func (w *world) apply(t *testing.T, action decide.Action) bool {
-	t.Helper()
+func (w *world) apply(action decide.Action) bool {
+	w.t.Helper()
 	switch action.Kind {
 	case decide.Wait, decide.Done:
 	case decide.Load:
@@ -225,7 +227,7 @@ func (w *world) apply(t *testing.T, action decide.Action) bool {
 		}
 	case decide.Start:
 		w.facts.Records[action.Attempt.Step] = decide.Record{Attempt: action.Attempt.Number, Start: action.Start, Deadline: action.Deadline}
-		w.both(t, func(r *v1alpha1.BenchmarkRun) {
+		w.both(func(r *v1alpha1.BenchmarkRun) {
 			record.Environments(r, []v1alpha1.Environment{{Target: "a", Clients: 2, Engine: "fio", ToolVersion: "fio-3.33"}})
 			record.Intent(r, action)
 		})
@@ -242,25 +244,26 @@ func (w *world) apply(t *testing.T, action decide.Action) bool {
 		w.facts.Records[action.Attempt.Step] = fact
 		step := w.plan.Steps[slices.IndexFunc(w.plan.Steps, func(s plan.Step) bool { return s.ID == action.Attempt.Step })]
 		reported := w.reported(step, action.Attempt)
-		w.both(t, func(r *v1alpha1.BenchmarkRun) { record.Result(r, step, action.Attempt, reported, w.now) })
+		w.both(func(r *v1alpha1.BenchmarkRun) { record.Result(r, step, action.Attempt, reported, w.now) })
+		invariants.CheckObject(w.t, w.read())
 		return true
 	case decide.Retry:
 		w.facts.Records[action.Attempt.Step] = decide.Record{Attempt: action.Attempt.Number}
-		w.both(t, func(r *v1alpha1.BenchmarkRun) { record.Retry(r, action, w.now) })
+		w.both(func(r *v1alpha1.BenchmarkRun) { record.Retry(r, action, w.now) })
 		return true
 	case decide.Replace:
 		for _, key := range action.Clients {
 			lost := *w.client(key)
-			w.both(t, func(r *v1alpha1.BenchmarkRun) { record.Lost(r, lost, true, w.now) })
+			w.both(func(r *v1alpha1.BenchmarkRun) { record.Lost(r, lost, true, w.now) })
 			w.clients[slices.Index(w.clients, w.client(key))] = w.fresh(key, lost.Replacements+1)
 		}
 	case decide.Fail:
 		w.facts.Failure, w.facts.EndingSince = action.Failure, second(w.now)
-		w.both(t, func(r *v1alpha1.BenchmarkRun) { record.Fail(r, *action.Failure, w.now) })
+		w.both(func(r *v1alpha1.BenchmarkRun) { record.Fail(r, *action.Failure, w.now) })
 		return true
 	case decide.Finish:
 		w.facts.FinishSent = second(w.now)
-		w.both(t, func(r *v1alpha1.BenchmarkRun) { record.Finishing(r, w.now) })
+		w.both(func(r *v1alpha1.BenchmarkRun) { record.Finishing(r, w.now) })
 		for i, key := range action.Clients {
 			w.after(time.Duration(i+1)*100*time.Millisecond, "", func() { w.client(key).Connection = decide.Finished })
 		}

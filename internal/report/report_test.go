@@ -27,12 +27,21 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// play carries a benchmark out on paper: clients gives what was reported of each step, nil ends the
-// run before it.
-func play(t *testing.T, benchmark *builders.BenchmarkBuilder, clients func(plan.Step) []result.Client,
-	more ...func(*v1alpha1.BenchmarkRun)) report.Document {
+// paper is a benchmark that is carried out on paper: clients gives what was reported of each step,
+// nil ends the run before it; more happens at its end.
+type paper struct {
+	benchmark *builders.BenchmarkBuilder
+	clients   func(plan.Step) []result.Client
+	more      []func(*v1alpha1.BenchmarkRun)
+}
+
+func play(benchmark *builders.BenchmarkBuilder, clients func(plan.Step) []result.Client, more ...func(*v1alpha1.BenchmarkRun)) paper {
+	return paper{benchmark: benchmark, clients: clients, more: more}
+}
+
+func (p paper) document(t *testing.T) report.Document {
 	t.Helper()
-	spec := benchmark.Run()
+	spec := p.benchmark.Run()
 	planned, problems := plan.Make(spec)
 	if len(problems) > 0 {
 		t.Fatal(problems.ToAggregate())
@@ -50,7 +59,7 @@ func play(t *testing.T, benchmark *builders.BenchmarkBuilder, clients func(plan.
 	at := builders.Start
 	for _, step := range planned.Steps {
 		at = at.Add(10 * time.Second)
-		reported := clients(step)
+		reported := p.clients(step)
 		if reported == nil {
 			break
 		}
@@ -58,7 +67,7 @@ func play(t *testing.T, benchmark *builders.BenchmarkBuilder, clients func(plan.
 		record.Intent(run, decide.Action{Attempt: attempt, Start: at, Deadline: at.Add(time.Minute)})
 		record.Result(run, step, attempt, reported, at.Add(10*time.Second))
 	}
-	for _, change := range more {
+	for _, change := range p.more {
 		change(run)
 	}
 	return report.NewDocument(run, "v0.1.0")
@@ -103,118 +112,90 @@ func four(step plan.Step) []result.Client {
 	return all
 }
 
-var documents = map[string]func(*testing.T) report.Document{
-	"good": func(t *testing.T) report.Document {
-		return play(t, usual(), func(step plan.Step) []result.Client {
+var documents = map[string]paper{
+	"good": play(usual(), func(step plan.Step) []result.Client {
+		all := four(step)
+		for i := range all {
+			all[i].Machine = ""
+		}
+		return all
+	}, finished()),
+	"shared-machine": play(usual(), four, finished()),
+	"two-targets":    play(builders.Benchmark("usual").Target("none").Target("lz4").Clients(4).Prepare("layout").Steady("write", "10s"), four, finished()),
+	"long-names": play(builders.Benchmark("usual").Target("fsx-for-windows-share").Target("fsx-for-lustre-scratch").Clients(4).
+		Prepare("lay-out-all-of-the-data").Steady("write-for-a-long-time", "10s"), four, finished()),
+	"fsync": play(builders.Benchmark("usual").Target("data").Workload(builders.Fio().Buffered().FsyncEvery(1)).Steady("commit", "10s"),
+		func(plan.Step) []result.Client {
+			return []result.Client{builders.Client("data", 0).Does(10, measure.Write, builders.Counter(400, 4096), 40*time.Microsecond).
+				Total(measure.Sync, measure.Counter{Operations: 4000}, 2300*time.Microsecond).Obj()}
+		}, finished()),
+	"failed-at-once": play(usual(), func(plan.Step) []result.Client { return nil },
+		fails("DirectoryMissing", "client data/1 cannot take part: volume data at /mnt/data: the directory does not exist; create it, or correct --target"), finished()),
+	"failed-in-a-step": play(usual(), func(step plan.Step) []result.Client {
+		switch step.Phase {
+		case "layout":
+			return four(step)
+		case "write":
 			all := four(step)
+			for i := range all[1:] {
+				all[i+1] = builders.Client("data", i+1).On("one").Does(3, measure.Write, builders.Counter(1500, 65536), 4*time.Millisecond).
+					Stopped("client data/0 failed").Obj()
+			}
+			all[0].Failure, all[0].FailureMessage = "NoSpace", "fio: the volume is full (job data: No space left on device (ENOSPC))"
+			return all
+		}
+		return nil
+	}, fails("NoSpace", "step 01-write: client data/0: fio: the volume is full (job data: No space left on device (ENOSPC))"), finished()),
+	"not-valid": play(usual(), func(step plan.Step) []result.Client {
+		all := four(step)
+		if step.Phase == "read" {
+			all[2].UnwrittenBytes = 16 << 20
+			all[1].Notices = append(all[1].Notices, result.Notice{Warning: "DirectIONotHonoured",
+				Message: "direct I/O was asked for, and 67108864 of the files' 67108864 bytes are in the page cache"})
+		}
+		return all
+	}, finished()),
+	"interrupted": play(usual(), func(step plan.Step) []result.Client {
+		all := four(step)
+		if step.Phase == "read" {
 			for i := range all {
-				all[i].Machine = ""
+				all[i].Stopped, all[i].StopMessage = true, "the command got the signal: interrupt"
 			}
-			return all
-		}, finished())
-	},
-	"shared-machine": func(t *testing.T) report.Document { return play(t, usual(), four, finished()) },
-	"two-targets": func(t *testing.T) report.Document {
-		return play(t, builders.Benchmark("usual").Target("none").Target("lz4").Clients(4).Prepare("layout").Steady("write", "10s"), four, finished())
-	},
-	"long-names": func(t *testing.T) report.Document {
-		return play(t, builders.Benchmark("usual").Target("fsx-for-windows-share").Target("fsx-for-lustre-scratch").Clients(4).
-			Prepare("lay-out-all-of-the-data").Steady("write-for-a-long-time", "10s"), four, finished())
-	},
-	"fsync": func(t *testing.T) report.Document {
-		return play(t, builders.Benchmark("usual").Target("data").Workload(builders.Fio().Buffered().FsyncEvery(1)).Steady("commit", "10s"),
-			func(step plan.Step) []result.Client {
-				return []result.Client{builders.Client("data", 0).Does(10, measure.Write, builders.Counter(400, 4096), 40*time.Microsecond).
-					Total(measure.Sync, measure.Counter{Operations: 4000}, 2300*time.Microsecond).Obj()}
-			}, finished())
-	},
-	"failed-at-once": func(t *testing.T) report.Document {
-		return play(t, usual(), func(plan.Step) []result.Client { return nil },
-			fails("DirectoryMissing", "client data/1 cannot take part: volume data at /mnt/data: the directory does not exist; create it, or correct --target"), finished())
-	},
-	"failed-in-a-step": func(t *testing.T) report.Document {
-		return play(t, usual(), func(step plan.Step) []result.Client {
-			switch step.Phase {
-			case "layout":
-				return four(step)
-			case "write":
-				all := four(step)
-				for i := range all[1:] {
-					all[i+1] = builders.Client("data", i+1).On("one").Does(3, measure.Write, builders.Counter(1500, 65536), 4*time.Millisecond).
-						Stopped("client data/0 failed").Obj()
-				}
-				all[0].Failure, all[0].FailureMessage = "NoSpace", "fio: the volume is full (job data: No space left on device (ENOSPC))"
-				return all
-			}
-			return nil
-		}, fails("NoSpace", "step 01-write: client data/0: fio: the volume is full (job data: No space left on device (ENOSPC))"), finished())
-	},
-	"not-valid": func(t *testing.T) report.Document {
-		return play(t, usual(), func(step plan.Step) []result.Client {
-			all := four(step)
-			if step.Phase == "read" {
-				all[2].UnwrittenBytes = 16 << 20
-				all[1].Notices = append(all[1].Notices, result.Notice{Warning: "DirectIONotHonoured",
-					Message: "direct I/O was asked for, and 67108864 of the files' 67108864 bytes are in the page cache"})
-			}
-			return all
-		}, finished())
-	},
-	"interrupted": func(t *testing.T) report.Document {
-		return play(t, usual(), func(step plan.Step) []result.Client {
-			all := four(step)
-			if step.Phase == "read" {
-				for i := range all {
-					all[i].Stopped, all[i].StopMessage = true, "the command got the signal: interrupt"
-				}
-			}
-			return all
-		}, fails(v1alpha1.ReasonStopped, "the command got the signal: interrupt"), finished())
-	},
-	"lost-and-replaced": func(t *testing.T) report.Document {
-		return play(t, usual(), func(step plan.Step) []result.Client { return four(step) }, func(run *v1alpha1.BenchmarkRun) {
-			run.Status.LostClients = append(run.Status.LostClients,
-				v1alpha1.LostClient{Target: "data", Client: 1, Step: "01-write", Replaced: true, Reason: "its process ended: signal: killed"},
-				v1alpha1.LostClient{Target: "data", Client: 3, Reason: "out of reach for 30s"})
-		}, finished())
-	},
-	"all-lost": func(t *testing.T) report.Document {
-		return play(t, usual(), func(step plan.Step) []result.Client {
-			if step.Phase == "layout" {
-				return four(step)
-			}
-			var all []result.Client
-			for i := range 4 {
-				all = append(all, client(step, "data", i).Lost("its process ended: signal: killed").Obj())
-			}
-			return all
-		}, fails(v1alpha1.ReasonClientLost, "client data/0 was lost: its process ended: signal: killed"), finished())
-	},
-	"data-left": func(t *testing.T) report.Document {
-		return play(t, usual(), four, finished(v1alpha1.DataLeft{Target: "data", Path: "/mnt/data/.storagebench/0c9a1f6e", Reason: "unlinkat data.0.0: read-only file system"}))
-	},
-	"unfinished": func(t *testing.T) report.Document {
-		return play(t, usual(), func(step plan.Step) []result.Client {
-			if step.Phase == "layout" {
-				return four(step)
-			}
-			return nil
-		})
-	},
-	"hostile": func(t *testing.T) report.Document {
-		return play(t, usual(), func(step plan.Step) []result.Client {
-			all := four(step)
-			all[0].Notices = append(all[0].Notices, result.Notice{Warning: "ToolMessages", Message: "\x1b[2J\x1b]0;owned\a red\r\nnew line \u202e backwards " + strings.Repeat("x", 300)})
-			return all
-		}, func(run *v1alpha1.BenchmarkRun) {
-			run.Status.Environments[0].ToolVersion = "fio-3.33\x1b[31m\nverdict: all well"
-		}, finished())
-	},
-	"objective-missed": func(t *testing.T) report.Document {
-		return play(t, usual(), four, finished(), func(run *v1alpha1.BenchmarkRun) {
-			set(run, v1alpha1.ConditionObjectivesMet, metav1.ConditionFalse)
-		})
-	},
+		}
+		return all
+	}, fails(v1alpha1.ReasonStopped, "the command got the signal: interrupt"), finished()),
+	"lost-and-replaced": play(usual(), func(step plan.Step) []result.Client { return four(step) }, func(run *v1alpha1.BenchmarkRun) {
+		run.Status.LostClients = append(run.Status.LostClients,
+			v1alpha1.LostClient{Target: "data", Client: 1, Step: "01-write", Replaced: true, Reason: "its process ended: signal: killed"},
+			v1alpha1.LostClient{Target: "data", Client: 3, Reason: "out of reach for 30s"})
+	}, finished()),
+	"all-lost": play(usual(), func(step plan.Step) []result.Client {
+		if step.Phase == "layout" {
+			return four(step)
+		}
+		var all []result.Client
+		for i := range 4 {
+			all = append(all, client(step, "data", i).Lost("its process ended: signal: killed").Obj())
+		}
+		return all
+	}, fails(v1alpha1.ReasonClientLost, "client data/0 was lost: its process ended: signal: killed"), finished()),
+	"data-left": play(usual(), four, finished(v1alpha1.DataLeft{Target: "data", Path: "/mnt/data/.storagebench/0c9a1f6e", Reason: "unlinkat data.0.0: read-only file system"})),
+	"unfinished": play(usual(), func(step plan.Step) []result.Client {
+		if step.Phase == "layout" {
+			return four(step)
+		}
+		return nil
+	}),
+	"hostile": play(usual(), func(step plan.Step) []result.Client {
+		all := four(step)
+		all[0].Notices = append(all[0].Notices, result.Notice{Warning: "ToolMessages", Message: "\x1b[2J\x1b]0;owned\a red\r\nnew line \u202e backwards " + strings.Repeat("x", 300)})
+		return all
+	}, func(run *v1alpha1.BenchmarkRun) {
+		run.Status.Environments[0].ToolVersion = "fio-3.33\x1b[31m\nverdict: all well"
+	}, finished()),
+	"objective-missed": play(usual(), four, finished(), func(run *v1alpha1.BenchmarkRun) {
+		set(run, v1alpha1.ConditionObjectivesMet, metav1.ConditionFalse)
+	}),
 }
 
 func set(run *v1alpha1.BenchmarkRun, kind string, status metav1.ConditionStatus) {
@@ -235,9 +216,9 @@ func text(t *testing.T, document report.Document) string {
 }
 
 func TestText(t *testing.T) {
-	for name, build := range documents {
+	for name, test := range documents {
 		t.Run(name, func(t *testing.T) {
-			got := text(t, build(t))
+			got := text(t, test.document(t))
 			for line := range strings.Lines(got) {
 				if length := utf8.RuneCountInString(strings.TrimRight(line, "\n")); length > 120 && !strings.Contains(line, "xxxx") {
 					t.Errorf("a line has %d columns: %s", length, line)
@@ -266,7 +247,7 @@ func TestText(t *testing.T) {
 // TestDisqualifiedFirst: nobody sees a figure before knowing that it is none.
 func TestDisqualifiedFirst(t *testing.T) {
 	for name, warning := range map[string]string{"not-valid": "UnwrittenDataRead", "interrupted": "ResultIncomplete", "failed-in-a-step": "ToolError"} {
-		got := text(t, documents[name](t))
+		got := text(t, documents[name].document(t))
 		at, table := strings.Index(got, warning), strings.Index(got, "THROUGHPUT")
 		if at < 0 || table < 0 || at > table {
 			t.Errorf("%s: %s is at %d, the table at %d", name, warning, at, table)
@@ -279,7 +260,7 @@ func TestDisqualifiedFirst(t *testing.T) {
 
 // TestNothingForTheTerminalToObey: whatever a tool says, the report has no control characters.
 func TestNothingForTheTerminalToObey(t *testing.T) {
-	got := text(t, documents["hostile"](t))
+	got := text(t, documents["hostile"].document(t))
 	if at := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && r < ' ' || r == 0x7f || r == 0x202e }); at >= 0 {
 		t.Errorf("there is a control character: %q", got[at:min(at+20, len(got))])
 	}
@@ -289,9 +270,9 @@ func TestNothingForTheTerminalToObey(t *testing.T) {
 }
 
 func TestJSONRoundTrip(t *testing.T) {
-	for name, build := range documents {
+	for name, test := range documents {
 		t.Run(name, func(t *testing.T) {
-			document := build(t)
+			document := test.document(t)
 			var first, second bytes.Buffer
 			if err := report.JSON(&first, document); err != nil {
 				t.Fatal(err)
@@ -322,7 +303,7 @@ func TestJSONRoundTrip(t *testing.T) {
 // TestContract checks the names that others build on: the BenchmarkRun's status, with the names.
 func TestContract(t *testing.T) {
 	var b bytes.Buffer
-	if err := report.JSON(&b, documents["good"](t)); err != nil {
+	if err := report.JSON(&b, documents["good"].document(t)); err != nil {
 		t.Fatal(err)
 	}
 	var got map[string]any
@@ -343,7 +324,7 @@ func TestContract(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	var b bytes.Buffer
-	if err := report.JSON(&b, documents["good"](t)); err != nil {
+	if err := report.JSON(&b, documents["good"].document(t)); err != nil {
 		t.Fatal(err)
 	}
 	good := b.String()
@@ -390,7 +371,7 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
 func TestWriteErrors(t *testing.T) {
-	document := documents["good"](t)
+	document := documents["good"].document(t)
 	if err := report.Text(full{}, document); err == nil {
 		t.Error("Text took no notice of a full disk")
 	}
@@ -429,7 +410,7 @@ func TestExitCode(t *testing.T) {
 	}
 	for name, want := range map[string]int{"good": 0, "shared-machine": 0, "failed-at-once": 1, "failed-in-a-step": 1, "interrupted": 1,
 		"unfinished": 1, "objective-missed": 2, "not-valid": 3, "data-left": 0} {
-		if got := report.ExitCode(documents[name](t)); got != want {
+		if got := report.ExitCode(documents[name].document(t)); got != want {
 			t.Errorf("%s: %d, want %d", name, got, want)
 		}
 	}

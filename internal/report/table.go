@@ -157,7 +157,7 @@ func figures(o v1alpha1.OperationResult) []string {
 	if l := o.Latency; l != nil {
 		for i, nanoseconds := range []*int64{&l.MeanNanoseconds, l.P50Nanoseconds, l.P95Nanoseconds, l.P99Nanoseconds, l.P999Nanoseconds, &l.MaxNanoseconds} {
 			if nanoseconds != nil {
-				cells[3+i] = measure.FormatLatency(uint64(max(*nanoseconds, 0))) //nolint:gosec // Not negative.
+				cells[3+i] = measure.FormatLatency(uint64(max(*nanoseconds, 0)))
 			}
 		}
 	}

@@ -91,7 +91,7 @@ func (p *page) environment(d Document) {
 		}
 		for _, volume := range e.Volumes {
 			words = append(words, fmt.Sprintf("%s on %s (%s free)", cmp.Or(volume.FileSystem, "an unknown file system"),
-				cmp.Or(volume.Source, "an unknown device"), measure.FormatBytes(uint64(max(volume.FreeBytes, 0))))) //nolint:gosec // Not negative.
+				cmp.Or(volume.Source, "an unknown device"), measure.FormatBytes(uint64(max(volume.FreeBytes, 0)))))
 		}
 		if e.Kernel != "" {
 			words = append(words, "Linux "+e.Kernel)

@@ -26,14 +26,14 @@ func (b *builder) judgeLatency(operation measure.Operation, lat *measure.Latency
 	summary := lat.Summary()
 	if len(summary.TooFewSamples) > 0 {
 		b.warnings.add(v1alpha1.WarningTooFewSamples, nil, "%s: %s are too few for %s", operation,
-			plural(int(min(summary.Count, 1<<31)), "sample"), percentiles(summary.TooFewSamples)) //nolint:gosec // Just bounded.
+			plural(int(min(summary.Count, 1<<31)), "sample"), percentiles(summary.TooFewSamples))
 	}
 	if summary.Count > 0 && lat.Histogram.Count() == 0 {
 		b.warnings.add(v1alpha1.WarningTooFewSamples, nil, "%s: the tool gave no histogram, so there are no percentiles", operation)
 	}
 	if summary.CountInLastBucket > 0 {
 		b.warnings.add(v1alpha1.WarningLatencyClipped, nil, "%s: %s took 17 s or longer; only the maximum says how long",
-			operation, plural(int(min(summary.CountInLastBucket, 1<<31)), "operation")) //nolint:gosec // Just bounded.
+			operation, plural(int(min(summary.CountInLastBucket, 1<<31)), "operation"))
 	}
 	if mean := float64(summary.MeanNanoseconds); mean > 0 && submissionNanoseconds > maxSubmissionShare*mean {
 		b.warnings.add(v1alpha1.WarningSubmissionBlocks, nil,

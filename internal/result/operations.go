@@ -76,7 +76,7 @@ func latency(from *measure.Latency) *v1alpha1.LatencyResult {
 }
 
 // clamp fits a count into the API's integers.
-func clamp(value uint64) int64 { return int64(min(value, math.MaxInt64)) } //nolint:gosec // Just bounded.
+func clamp(value uint64) int64 { return int64(min(value, math.MaxInt64)) }
 
 func pointer(value *uint64) *int64 {
 	if value == nil {

@@ -1,9 +1,8 @@
-// Package recordtest checks what must hold of every BenchmarkRun at any time, for the tests of all
+// Package invariants checks what must hold of every BenchmarkRun at any time, for the tests of all
 // that write one.
-package recordtest
+package invariants
 
 import (
-	"bytes"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -40,110 +39,107 @@ var (
 type Checker struct {
 	failed *metav1.Condition
 	ended  bool
-	// seen is what was held against the API's rules last.
-	seen []byte
 }
 
 // Check checks the run as it is now.
-func (c *Checker) Check(t testing.TB, run *v1alpha1.BenchmarkRun) {
-	t.Helper()
+func (c *Checker) Check(tb testing.TB, run *v1alpha1.BenchmarkRun) {
+	tb.Helper()
 	status := &run.Status
 	is := func(kind string, value metav1.ConditionStatus) bool {
 		return meta.IsStatusConditionPresentAndEqual(status.Conditions, kind, value)
 	}
 	if is(v1alpha1.ConditionComplete, metav1.ConditionTrue) && is(v1alpha1.ConditionFailed, metav1.ConditionTrue) {
-		t.Error("the run is both Complete and Failed")
+		tb.Error("the run is both Complete and Failed")
 	}
 	if !slices.Contains(stages, status.Stage) {
-		t.Errorf("stage %q is not documented", status.Stage)
+		tb.Errorf("stage %q is not documented", status.Stage)
 	}
 	seen := map[string]bool{}
 	for _, condition := range status.Conditions {
-		checkCondition(t, condition)
+		checkCondition(tb, condition)
 		if seen[condition.Type] {
-			t.Errorf("condition %s is there twice", condition.Type)
+			tb.Errorf("condition %s is there twice", condition.Type)
 		}
 		seen[condition.Type] = true
 	}
-	c.checkFailure(t, run)
+	c.checkFailure(tb, run)
 	if c.ended = c.ended || status.EndTime != nil; c.ended {
-		checkEnd(t, run)
+		checkEnd(tb, run)
 	}
-	c.checkObject(t, run)
 }
 
-func checkCondition(t testing.TB, condition metav1.Condition) {
-	t.Helper()
+func checkCondition(tb testing.TB, condition metav1.Condition) {
+	tb.Helper()
 	switch {
 	case !slices.Contains(types, condition.Type):
-		t.Errorf("condition %s is not documented", condition.Type)
+		tb.Errorf("condition %s is not documented", condition.Type)
 	case !reasonPattern.MatchString(condition.Reason):
-		t.Errorf("condition %s has the reason %q, which the API refuses", condition.Type, condition.Reason)
+		tb.Errorf("condition %s has the reason %q, which the API refuses", condition.Type, condition.Reason)
 	case condition.LastTransitionTime.IsZero():
-		t.Errorf("condition %s has no time", condition.Type)
+		tb.Errorf("condition %s has no time", condition.Type)
 	case len([]rune(condition.Message)) > maxMessage:
-		t.Errorf("condition %s has a message of %d characters", condition.Type, len([]rune(condition.Message)))
+		tb.Errorf("condition %s has a message of %d characters", condition.Type, len([]rune(condition.Message)))
 	}
 }
 
 // checkFailure sees to it that the first failure stays.
-func (c *Checker) checkFailure(t testing.TB, run *v1alpha1.BenchmarkRun) {
-	t.Helper()
+func (c *Checker) checkFailure(tb testing.TB, run *v1alpha1.BenchmarkRun) {
+	tb.Helper()
 	failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)
 	if failed == nil || failed.Status != metav1.ConditionTrue {
 		if c.failed != nil {
-			t.Errorf("the failure %s was taken back", c.failed.Reason)
+			tb.Errorf("the failure %s was taken back", c.failed.Reason)
 		}
 		return
 	}
 	if !slices.Contains(failures, failed.Reason) {
-		t.Errorf("the failure %s is not documented", failed.Reason)
+		tb.Errorf("the failure %s is not documented", failed.Reason)
 	}
 	if failed.Message == "" {
-		t.Errorf("the failure %s says nothing", failed.Reason)
+		tb.Errorf("the failure %s says nothing", failed.Reason)
 	}
 	if c.failed != nil && (c.failed.Reason != failed.Reason || c.failed.Message != failed.Message || !c.failed.LastTransitionTime.Equal(&failed.LastTransitionTime)) {
-		t.Errorf("the failure was %v and became %v", c.failed, failed)
+		tb.Errorf("the failure was %v and became %v", c.failed, failed)
 	}
 	c.failed = failed.DeepCopy()
 }
 
 // checkEnd is for a run that is over: all is said.
-func checkEnd(t testing.TB, run *v1alpha1.BenchmarkRun) {
-	t.Helper()
+func checkEnd(tb testing.TB, run *v1alpha1.BenchmarkRun) {
+	tb.Helper()
 	for _, kind := range types {
 		condition := meta.FindStatusCondition(run.Status.Conditions, kind)
 		if condition == nil {
-			t.Errorf("the run is over without the condition %s", kind)
+			tb.Errorf("the run is over without the condition %s", kind)
 			continue
 		}
 		if condition.Reason == v1alpha1.ReasonInProgress {
-			t.Errorf("the run is over, and %s is still in progress", kind)
+			tb.Errorf("the run is over, and %s is still in progress", kind)
 		}
 	}
 	complete := meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete)
 	if failed := meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionFailed); complete == failed {
-		t.Errorf("the run is over: Complete is %t and Failed is %t", complete, failed)
+		tb.Errorf("the run is over: Complete is %t and Failed is %t", complete, failed)
 	}
 	if wanted := map[bool]string{true: v1alpha1.StageComplete, false: v1alpha1.StageFailed}[complete]; run.Status.Stage != wanted {
-		t.Errorf("the run is over in stage %s, not %s", run.Status.Stage, wanted)
+		tb.Errorf("the run is over in stage %s, not %s", run.Status.Stage, wanted)
 	}
 	if run.Status.EndTime == nil {
-		t.Error("the end of the run was taken back")
+		tb.Error("the end of the run was taken back")
 	}
 	if complete {
 		for _, phase := range run.Spec.Run.Phases {
 			if !slices.ContainsFunc(run.Status.Phases, func(r v1alpha1.PhaseResult) bool { return r.Name == phase.Name }) {
-				t.Errorf("the run is complete without a result of phase %s", phase.Name)
+				tb.Errorf("the run is complete without a result of phase %s", phase.Name)
 			}
 		}
 	}
-	checkValid(t, run)
+	checkValid(tb, run)
 }
 
 // checkValid sees to it that Valid follows from the warnings.
-func checkValid(t testing.TB, run *v1alpha1.BenchmarkRun) {
-	t.Helper()
+func checkValid(tb testing.TB, run *v1alpha1.BenchmarkRun) {
+	tb.Helper()
 	disqualified := false
 	for _, phase := range run.Status.Phases {
 		for _, target := range phase.Targets {
@@ -153,39 +149,36 @@ func checkValid(t testing.TB, run *v1alpha1.BenchmarkRun) {
 		}
 	}
 	if valid := meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionValid); valid && disqualified {
-		t.Error("the run is Valid and has a warning that disqualifies it")
+		tb.Error("the run is Valid and has a warning that disqualifies it")
 	}
 }
 
-// checkObject holds the run against the API's own rules and against the size of its status.
-func (c *Checker) checkObject(t testing.TB, run *v1alpha1.BenchmarkRun) {
-	t.Helper()
+// CheckObject holds the run against the API's own rules and against the size of its status.
+// It takes some milliseconds.
+func CheckObject(tb testing.TB, run *v1alpha1.BenchmarkRun) {
+	tb.Helper()
 	encoded, err := json.Marshal(run)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	status, err := json.Marshal(run.Status)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if len(status) > maxStatusBytes {
-		t.Errorf("the status has %d bytes", len(status))
+		tb.Errorf("the status has %d bytes", len(status))
 	}
-	if bytes.Equal(encoded, c.seen) {
-		return
-	}
-	c.seen = encoded
 	var object, before map[string]any
 	for _, into := range []*map[string]any{&object, &before} {
 		if err := utiljson.Unmarshal(encoded, into); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
-	problems, err := admission.CheckUpdate(t.Context(), object, before)
+	problems, err := admission.CheckUpdate(tb.Context(), object, before)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for _, problem := range problems {
-		t.Errorf("the API refuses %s: %s", problem.Path, problem.Message)
+		tb.Errorf("the API refuses %s: %s", problem.Path, problem.Message)
 	}
 }
