@@ -3,9 +3,7 @@ package fio
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/storagebench/storagebench/internal/measure"
@@ -198,13 +196,13 @@ func (d *decoder) bins() measure.Histogram {
 		return measure.Histogram{}
 	}
 	histogram, err := measure.HistogramOf(func(yield func(uint64, uint64) bool) {
-		for key, counted := range object.members {
+		for _, key := range object.keys {
 			nanoseconds, err := strconv.ParseUint(key, 10, 64)
 			if err != nil || strconv.FormatUint(nanoseconds, 10) != key {
 				d.fail("bins", fmt.Errorf("has a key that is no number of nanoseconds: %q", clip(key)))
 				return
 			}
-			n, err := counted.unsigned()
+			n, err := object.members[key].unsigned()
 			if err == nil && n == 0 {
 				err = errors.New("is 0")
 			}
@@ -228,7 +226,7 @@ func checkPercentiles(name string, object *value, bins *measure.Histogram) error
 	if object == nil {
 		return nil
 	}
-	for _, key := range slices.Sorted(maps.Keys(object.members)) {
+	for _, key := range object.keys {
 		printed, err := object.members[key].unsigned()
 		if err != nil {
 			return fmt.Errorf("%s.percentile[%q] %w", name, clip(key), err)

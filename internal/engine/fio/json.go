@@ -16,7 +16,10 @@ type value struct {
 	kind    byte // '{' '[' '"' or 0 for a scalar
 	text    string
 	members map[string]*value
-	items   []*value
+	// keys are those of members in the order of the text, so that the same text always meets
+	// the same error.
+	keys  []string
+	items []*value
 }
 
 // parse reads one JSON object and nothing after it.
@@ -126,6 +129,7 @@ func (p *parser) object(depth int) (*value, error) {
 			return nil, err
 		}
 		p.at = inner.at
+		object.keys = append(object.keys, key)
 		if p.take('}') {
 			return object, nil
 		}
