@@ -162,7 +162,8 @@ func (j *judge) notFinal() bool {
 	case j.output.DamagedAfterLast:
 		last := j.output.Damaged[len(j.output.Damaged)-1]
 		return j.fail(FailureInvalidOutput, "after the last readable document there is an unreadable one, "+last.String())
-	case foreign(j.output.NoiseAfterLast):
+	case j.output.Documents > 1 && foreign(j.output.NoiseAfterLast):
+		// Of several documents only the last is the result, and it may stand in what follows.
 		return j.fail(FailureInvalidOutput, "something else follows the last document: "+clip(j.output.NoiseAfterLast))
 	case j.output.Last.Racy != nil:
 		return j.fail(FailureInvalidOutput, j.output.Last.Racy.Error())

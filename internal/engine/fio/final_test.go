@@ -168,3 +168,17 @@ func TestFinalOfAStopInTheRamp(t *testing.T) {
 		t.Errorf("ended in the ramp: %v %s", result.Outcome, result.Message)
 	}
 }
+
+// A result with other text before and after it, as in a file of --output-format=json,normal.
+func TestFinalOfTheOnlyDocument(t *testing.T) {
+	t.Parallel()
+	run := readRecording(t, "write")
+	output, _ := ReadOutput(strings.NewReader("noise {\n" + string(run.stdout) + "\njob: (groupid=0, jobs=1): err= 0: pid=3\n  write: IOPS=1\n"))
+	result := Final(output, Exit{}, "", Expectation{})
+	if result.Outcome != Complete || result.Snapshot.Operations[measure.Write].Bytes != 4<<20 {
+		t.Errorf("%v %s", result.Outcome, result.Message)
+	}
+	if len(result.Warnings) != 1 || result.Warnings[0].Kind != WarnToolMessages {
+		t.Errorf("warnings %v", result.Warnings)
+	}
+}

@@ -11,7 +11,7 @@ var errFixed = errors.New("this is always on: leave the line out")
 
 const (
 	whyFiles   = "it names a file or directory. Files are storagebench's own, below the target's path: say with size, nrfiles and numjobs how many and how large they are. Sections do not share files"
-	whyCommand = "it runs a command"
+	whyCommand = "it runs a command, which a benchmark may not do on a node: leave it out"
 	whyPhase   = "the phase says how long: set duration and warmUp of the phase"
 	whyLatency = "storagebench measures latency and sets it"
 	whySteps   = "it orders jobs one after the other, but a phase runs its jobs at the same time: use a phase for each"

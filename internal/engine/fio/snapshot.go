@@ -127,15 +127,6 @@ func (s *Snapshot) HasBins() bool {
 	return true
 }
 
-// Bytes is the sum over all operations.
-func (s *Snapshot) Bytes() uint64 {
-	var sum uint64
-	for i := range s.Operations {
-		sum += s.Operations[i].Bytes
-	}
-	return sum
-}
-
 // did tells whether anything was issued or completed.
 func (s *Snapshot) did() bool {
 	for i := range s.Operations {
