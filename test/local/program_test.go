@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -46,7 +47,35 @@ func call(t *testing.T, arguments ...string) outcome {
 
 type running struct {
 	command        *exec.Cmd
-	stdout, stderr bytes.Buffer
+	stdout, stderr safeBuffer
+}
+
+// safeBuffer can be read while it is written.
+type safeBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}
+
+// until waits for words on standard error.
+func (r *running) until(t *testing.T, words string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(r.stderr.String(), words); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it never said %q:\n%s", words, r.stderr.String())
+		}
+	}
 }
 
 func start(t *testing.T, arguments ...string) *running {

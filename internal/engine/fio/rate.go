@@ -35,7 +35,7 @@ func (r *typedReader) rates() *limit {
 		chosen.option, total = "rate_iops", uint64(*given.IOPS)
 	}
 	if given.BytesPerSecond != nil {
-		value, ok := given.BytesPerSecond.AsInt64()
+		value, ok := whole(given.BytesPerSecond)
 		if !ok || value < 1 {
 			r.problems = append(r.problems, field.Invalid(path.Child("bytesPerSecond"), given.BytesPerSecond.String(), "must be a whole number, more than 0"))
 			return nil

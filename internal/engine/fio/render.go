@@ -54,7 +54,7 @@ func read(path *field.Path, profile *v1alpha1.FioProfile, parameters *Parameters
 		return typedLoad(path, applied, int(layoutJobs), !parameters.overrides())
 	}
 	problems := alone(path, applied)
-	dataset, ok := applied.DatasetSize.AsInt64()
+	dataset, ok := whole(&applied.DatasetSize)
 	if !ok || dataset <= 0 {
 		problems = append(problems, field.Invalid(path.Child("datasetSize"), applied.DatasetSize.String(), "must be a whole number of bytes, more than 0"))
 	}

@@ -61,7 +61,7 @@ func typedLoad(path *field.Path, profile *v1alpha1.FioProfile, layoutJobs int, e
 
 // bytes reads a quantity that must be a positive whole number of bytes.
 func (r *typedReader) bytes(name string, quantity *resource.Quantity) uint64 {
-	value, ok := quantity.AsInt64()
+	value, ok := whole(quantity)
 	if !ok || value <= 0 {
 		r.invalid(name, quantity.String(), "must be a whole number of bytes, more than 0, such as 4Ki or 1Gi")
 		return 0
@@ -240,7 +240,7 @@ func (r *typedReader) content() {
 		}
 		chunk := uint64(defaultChunk)
 		if c.ChunkSize != nil {
-			value, ok := c.ChunkSize.AsInt64()
+			value, ok := whole(c.ChunkSize)
 			if !ok || value < sectorBytes || value > maxBlockBytes {
 				r.problems = append(r.problems, field.Invalid(path.Child("chunkSize"), c.ChunkSize.String(), "must be from 512 to 1Gi"))
 			}
