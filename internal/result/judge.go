@@ -58,6 +58,7 @@ func percentiles(names []string) string {
 func (b *builder) judgeTool() {
 	versions := map[string]int{}
 	var clock, unwritten worst
+	var mostUnwritten uint64
 	for i := range b.usable {
 		client := &b.usable[i]
 		if client.ClockUncertainty > maxClockUncertainty {
@@ -65,6 +66,7 @@ func (b *builder) judgeTool() {
 		}
 		if client.UnwrittenBytes > 0 {
 			unwritten.add(client.Index, float64(client.UnwrittenBytes))
+			mostUnwritten = max(mostUnwritten, client.UnwrittenBytes)
 		}
 		versions[client.ToolVersion]++
 	}
@@ -75,7 +77,7 @@ func (b *builder) judgeTool() {
 	if len(unwritten.clients) > 0 {
 		b.warnings.add(v1alpha1.WarningUnwrittenDataRead, unwritten.clients,
 			"%s in the reach of client %d's reads were never written, and are read without touching the storage%s",
-			measure.FormatBytes(uint64(unwritten.figure)), unwritten.client, unwritten.others())
+			measure.FormatBytes(mostUnwritten), unwritten.client, unwritten.others())
 	}
 	if len(versions) > 1 {
 		b.warnings.add(v1alpha1.WarningToolVersionsDiffer, nil, "the clients run different versions of the tool: %s", versionList(versions))

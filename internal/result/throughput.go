@@ -25,7 +25,7 @@ func (b *builder) throughput() {
 	}
 	for _, one := range b.series {
 		if span, ok := one.Span(); ok {
-			b.result.MeasuredNanoseconds += span.Nanoseconds()
+			b.result.MeasuredNanoseconds = clamp(sum(uint64(b.result.MeasuredNanoseconds), uint64(span.Nanoseconds()))) //nolint:gosec // Neither is negative.
 		}
 	}
 	var err error

@@ -1,0 +1,56 @@
+package report_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/storagebench/storagebench/internal/report"
+)
+
+// FuzzRead shows whatever is read: no file makes the report fail, or writes to the terminal anything
+// but text, and what JSON wrote can be read again.
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{
+		`{"schemaVersion":1,"benchmark":"b","run":"r"}`,
+		`{"schemaVersion":1,"benchmark":"b\u001b[2J","run":"r","stage":"x","phases":[{"name":"p","targets":[{"target":"t","operations":[{"operation":"Read","latency":{"meanNanoseconds":-1}}]}]}]}`,
+		`{"schemaVersion":1,"benchmark":"b","run":"r","startTime":"2026-11-21T12:00:00.000000Z","endTime":"0001-01-01T00:00:00.000000Z","environments":[{"cpuMilli":-5,"volumes":[{"freeBytes":-1}]}]}`,
+		`{"schemaVersion":1,"benchmark":"b","run":"r","conditions":[{"type":"Valid","status":"False"}],"warnings":[{"severity":"New","type":"T"}],"lostClients":[{}],"dataLeft":[{}]}`,
+		`{"schemaVersion":1,"benchmark":"b","run":"r","phases":[{"targets":[{"clients":9,"windowNanoseconds":-1,"tailNanoseconds":-1,"startSkewNanoseconds":9223372036854775807,"clientSpread":{"best":{},"median":{},"worst":{}}}]}]}`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		document, err := report.Read(bytes.NewReader(text))
+		if err != nil {
+			return
+		}
+		var shown strings.Builder
+		if err := report.Text(&shown, document); err != nil {
+			t.Fatal(err)
+		}
+		if at := strings.IndexFunc(shown.String(), func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f }); at >= 0 {
+			t.Errorf("a control character came through: %q", shown.String()[at:])
+		}
+		if code := report.ExitCode(document); code < report.ExitMet || code > report.ExitInvalid {
+			t.Errorf("exit code %d", code)
+		}
+		// The first writing brings forms that nobody writes, such as the time zero, into their usual
+		// one; after that nothing may change.
+		var written []string
+		for range 3 {
+			var b bytes.Buffer
+			if err := report.JSON(&b, document); err != nil {
+				// A year above 9999, which a time zone can make, cannot be written.
+				return
+			}
+			written = append(written, b.String())
+			if document, err = report.Read(&b); err != nil {
+				t.Fatalf("what was written cannot be read: %v", err)
+			}
+		}
+		if written[1] != written[2] {
+			t.Errorf("each time it is written differently:\n%s\n%s", written[1], written[2])
+		}
+	})
+}
