@@ -22,6 +22,10 @@ const (
 func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision) *agentapi.Ended {
 	tool := f.step.request.GetFio()
 	exit := exitOf(state)
+	if watch.broken {
+		// Its own words on the job are the cause, and not that it was killed for them.
+		exit = fio.Exit{Code: 1}
+	}
 	judged := fio.Final(f.stream.Close(), exit, stderr, fio.Expectation{
 		MeasuredMilliseconds: time.Duration(tool.GetDurationNanoseconds()).Milliseconds(),
 		WarmUpMilliseconds:   time.Duration(tool.GetWarmUpNanoseconds()).Milliseconds(),

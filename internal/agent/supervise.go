@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"strings"
 	"syscall"
 	"time"
 
@@ -18,6 +19,8 @@ const (
 	// SIGINT while it starts may deadlock in its handler (seen with 3.33).
 	earlyStop     = 2 * time.Second
 	earlyPatience = 3 * time.Second
+	// jobKilled is what fio says of a job that was ended by a signal.
+	jobKilled = ", got signal="
 	// maxStallNotices bounds the log of a store that stalls all the time.
 	maxStallNotices = 100
 )
@@ -39,6 +42,9 @@ type supervision struct {
 	early bool
 	// overdue says that it was told to stop because its time was over.
 	overdue bool
+	// broken says that one of its jobs was killed. It says so itself and waits for that job for ever,
+	// with others in its statistics (seen with 3.33).
+	broken bool
 	// hung says why it was killed.
 	hung string
 	// gone fires when what was killed should have ended; remains says that it has not.
@@ -116,6 +122,11 @@ func (w *supervision) look() {
 	now := time.Duration(w.run.step.agent.clock.Monotonic())
 	if w.endedEarly(now) {
 		w.early = true
+		w.clear()
+		return
+	}
+	if !w.broken && strings.Contains(w.run.stderr.String(), jobKilled) {
+		w.broken = true
 		w.clear()
 		return
 	}

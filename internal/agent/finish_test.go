@@ -1,0 +1,292 @@
+package agent
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+func (r *rig) left() []string {
+	r.t.Helper()
+	entries, err := os.ReadDir(r.directory)
+	must(r.t, err)
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+func (r *rig) finish(remove bool) *agentapi.FinishResponse {
+	r.t.Helper()
+	answer, err := r.Finish(r.t.Context(), &agentapi.FinishRequest{Epoch: 1, RemoveData: remove})
+	must(r.t, err)
+	return answer
+}
+
+func TestFinish(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		before  func(*rig)
+		keep    bool
+		removed bool
+		left    int
+	}{
+		"with nothing": {removed: true},
+		"loaded":       {before: func(r *rig) { r.load(request("a", slowWrite(20))) }, removed: true},
+		"running": {before: func(r *rig) {
+			r.load(request("a", slowWrite(20)))
+			r.start("a", time.Minute)
+			r.jobs(1)
+		}, removed: true},
+		"with data":    {before: func(r *rig) { r.run(request("a", slowWrite(1)), 20*time.Second) }, removed: true},
+		"keeping data": {before: func(r *rig) { r.run(request("a", slowWrite(1)), 20*time.Second) }, keep: true, left: 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := serve(t, nil)
+			if test.before != nil {
+				test.before(r)
+			}
+			var all sync.WaitGroup
+			for range 3 { // Asking again is no harm, and all get the first one's answer.
+				all.Go(func() {
+					answer, err := r.Finish(t.Context(), &agentapi.FinishRequest{Epoch: 1, RemoveData: !test.keep})
+					if err != nil || answer.GetDataRemoved() != test.removed || answer.GetProblem() != "" {
+						t.Errorf("got %v, %v", answer, err)
+					}
+				})
+			}
+			all.Wait()
+			if left := r.left(); len(left) != test.left {
+				t.Errorf("left: %v", left)
+			}
+			select {
+			case <-r.agent.Finished():
+			default:
+				t.Error("it does not want to leave")
+			}
+			if _, err := r.Load(t.Context(), request("z", slowWrite(1))); status.Code(err) != codes.FailedPrecondition {
+				t.Errorf("a step is loaded after the end: %v", err)
+			}
+		})
+	}
+}
+
+// Finish comes while a step is being loaded: neither waits for the other for ever.
+func TestFinishWhileLoading(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		r := serve(t, nil)
+		var all sync.WaitGroup
+		all.Go(func() { _, _ = r.Load(t.Context(), request("a", slowWrite(20))) })
+		all.Go(func() {
+			bad := request("b", slowWrite(1))
+			bad.Dataset = &agentapi.Dataset{NewBytes: 1 << 60}
+			_, _ = r.Load(t.Context(), bad)
+		})
+		all.Go(func() { r.finish(true) })
+		all.Wait()
+		if left := r.left(); len(left) != 0 {
+			t.Errorf("left: %v", left)
+		}
+	}
+}
+
+func TestFinishSaysWhatStays(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	r.run(request("a", slowWrite(1)), 20*time.Second)
+	must(t, os.Remove(filepath.Join(r.directory, ".storagebench/benchmark-1/owner.json")))
+	answer := r.finish(true)
+	if answer.GetDataRemoved() || !strings.Contains(answer.GetProblem(), "volume data: ") || !strings.Contains(answer.GetProblem(), "benchmark-1") {
+		t.Errorf("got %v", answer)
+	}
+	if said := r.agent.Abandon("again"); !strings.Contains(said, "its load is stopped, but data is left: volume data") {
+		t.Errorf("it says %q", said)
+	}
+}
+
+// A tool that ignores the stop does not keep the agent for longer than it may take.
+func TestFinishKillsWhatDoesNotStop(t *testing.T) {
+	t.Parallel()
+	begun := filepath.Join(t.TempDir(), "begun")
+	r := serve(t, func(a *Agent) {
+		a.config.FioPath = executable(t, fioVersion+"trap '' INT; cat >/dev/null; touch "+begun+"; while :; do sleep 0.1; done\n")
+		a.patient.finish = 500 * time.Millisecond
+	})
+	r.load(request("a", "x"))
+	r.start("a", time.Minute)
+	eventually(t, "the tool does not begin", func() bool {
+		_, err := os.Stat(begun)
+		return err == nil
+	})
+	pid := r.tool().handle.PID()
+	if answer := r.finish(true); !answer.GetDataRemoved() {
+		t.Errorf("got %v", answer)
+	}
+	if ended, _ := r.finished("a"); ended.GetReason() != "Hung" || !strings.Contains(ended.GetMessage(), "could not wait") {
+		t.Errorf("got %v", ended)
+	}
+	if _, err := os.Stat("/proc/" + itoa(pid)); err == nil {
+		t.Error("it lives")
+	}
+}
+
+// What a tool leaves outside of its group holds its output open; the agent does not wait for it.
+func TestToolLeavesSomethingThatHoldsItsOutput(t *testing.T) {
+	t.Parallel()
+	pids := filepath.Join(t.TempDir(), "pid")
+	r := serve(t, func(a *Agent) {
+		a.config.FioPath = executable(t, fioVersion+"cat >/dev/null; env -i PATH=$PATH setsid sh -c 'echo $$ >"+pids+"; exec sleep 1000' & \nsleep 0.5; exit 3\n")
+		a.patient.gone = time.Second
+	})
+	r.load(request("a", "x"))
+	r.start("a", time.Minute)
+	began := time.Now()
+	ended, _ := r.finished("a")
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || time.Since(began) > 20*time.Second {
+		t.Errorf("after %s: %v", time.Since(began), ended)
+	}
+	text, err := os.ReadFile(pids)
+	must(t, err)
+	killByID(t, strings.TrimSpace(string(text)))
+}
+
+func TestOrphan(t *testing.T) {
+	t.Parallel()
+	const timeout = 400 * time.Millisecond
+	orphaned := func(r *rig) <-chan error {
+		ended := make(chan error, 1)
+		go func() { ended <- r.agent.WatchOrphaned(r.t.Context()) }()
+		return ended
+	}
+	still := func(t *testing.T, ended <-chan error, why string) {
+		t.Helper()
+		select {
+		case err := <-ended:
+			t.Fatalf("it leaves (%v), although %s", err, why)
+		case <-time.After(3 * timeout):
+		}
+	}
+	r := serve(t, func(a *Agent) { a.config.OrphanTimeout = timeout })
+	r.load(request("a", slowWrite(1)))
+	r.start("a", 3*time.Second)
+	ended := orphaned(r)
+	still(t, ended, "its step may still run")
+	r.finished("a")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := r.Watch(ctx, &agentapi.WatchRequest{Epoch: 1, Since: r.agent.log.Last()})
+	must(t, err)
+	eventually(t, "the Watch does not begin", func() bool {
+		r.agent.mu.Lock()
+		defer r.agent.mu.Unlock()
+		return r.agent.watchers == 1
+	})
+	select {
+	case <-ended: // While nobody watched.
+		ended = orphaned(r)
+	default:
+	}
+	still(t, ended, "somebody listens")
+	cancel()
+	select {
+	case err := <-ended:
+		must(t, err)
+	case <-time.After(5 * time.Second):
+		t.Error("it stays although nobody speaks to it")
+	}
+	if said := r.agent.Abandon("nobody spoke"); !strings.Contains(said, "agent target/0 of run run: nobody spoke; its load is stopped and its data removed") {
+		t.Errorf("it says %q", said)
+	}
+	if left := r.left(); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// Describe answers when a tool or a file system does not, and forgets no answer that was good.
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	answer, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
+	must(t, err)
+	if answer.GetRunUid() != runUID || answer.GetTarget() != "target" || answer.GetProtocol() != agentapi.Protocol {
+		t.Errorf("got %v", answer)
+	}
+	tool, volume, host := answer.GetTools()[0], answer.GetVolumes()[0], answer.GetHost()
+	if !strings.HasPrefix(tool.GetVersion(), "fio-3.") || tool.GetProblem() != "" || tool.GetPath() == "" {
+		t.Errorf("tool %v", tool)
+	}
+	if volume.GetPath() != r.directory || volume.GetTotalBytes() == 0 || volume.GetDevice() == 0 || volume.GetProblem() != "" {
+		t.Errorf("volume %v", volume)
+	}
+	if host.GetCpus() < 1 || host.GetMemoryBytes() < 1<<20 || host.GetBootId() == "" || host.GetKernel() == "" {
+		t.Errorf("host %v", host)
+	}
+	r.agent.config.FioPath = "/nonexistent"
+	if again, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1}); err != nil || again.GetTools()[0].GetProblem() != "" {
+		t.Errorf("asked again: %v, %v", again, err)
+	}
+	for name, fio := range map[string]string{
+		"hangs":   fioVersion[:0] + "sleep 1000 & sleep 1000\n",
+		"other":   "echo tool 1.0\n",
+		"fails":   "echo fio-3.33; exit 2\n",
+		"missing": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := serve(t, func(a *Agent) {
+				a.config.FioPath = "/nonexistent/fio"
+				if fio != "" {
+					a.config.FioPath = executable(t, fio)
+				}
+			})
+			answer, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
+			must(t, err)
+			if answer.GetTools()[0].GetProblem() == "" {
+				t.Errorf("got %v", answer.GetTools())
+			}
+			t.Log(answer.GetTools()[0].GetProblem())
+		})
+	}
+}
+
+func TestNoDescriptorLeaks(t *testing.T) {
+	r := serve(t, nil)
+	once := func() {
+		id := itoa(int(r.agent.clock.Monotonic()))
+		load := request(id, slowWrite(20))
+		r.load(load)
+		if _, err := r.Stop(t.Context(), &agentapi.StopRequest{Epoch: 1}); err != nil {
+			t.Fatal(err)
+		}
+		r.finished(id)
+		r.run(request("w"+id, strings.Replace(slowWrite(1), "rate=2m\ntime_based=1\nruntime=1\n", "", 1)), 20*time.Second)
+		if _, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	once()
+	before := openFiles(t)
+	for range 3 {
+		once()
+	}
+	if after := openFiles(t); after > before {
+		t.Errorf("%d files are open after some steps, %d after the first", after, before)
+	}
+	if below, err := process.Descendants(os.Getpid()); err != nil || len(below) > 0 {
+		t.Errorf("processes are left: %v, %v", below, err)
+	}
+}

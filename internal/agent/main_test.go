@@ -1,0 +1,330 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// scratch holds what all tests share; it is removed at the end.
+var scratch string
+
+func TestMain(m *testing.M) {
+	if _, err := exec.LookPath("fio"); err != nil {
+		panic("these tests need fio: " + err.Error())
+	}
+	var err error
+	if scratch, err = os.MkdirTemp("", "storagebench-agent-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(scratch)
+	if code == 0 {
+		code = nothingLeft()
+	}
+	os.Exit(code)
+}
+
+// nothingLeft fails the tests when they left a goroutine or a process.
+func nothingLeft() int {
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	below, err := process.Descendants(os.Getpid())
+	if err != nil || len(below) > 0 {
+		fmt.Fprintln(os.Stderr, "processes are left:", below, err)
+		return 1
+	}
+	return 0
+}
+
+const runUID = "run-1"
+
+// authority makes the certificates of the tests.
+var authority = sync.OnceValue(func() *identity.Authority {
+	master, err := identity.NewMaster()
+	if err != nil {
+		panic(err)
+	}
+	made, err := identity.ForRun(master, runUID, identity.ValidityOf(time.Now(), time.Hour, time.Hour))
+	if err != nil {
+		panic(err)
+	}
+	return made
+})
+
+// configuration is that of an agent that loads a directory of the test's.
+func configuration(t *testing.T, directory string) Config {
+	t.Helper()
+	bundle, err := authority().Client("target", 0)
+	must(t, err)
+	return Config{
+		RunUID: runUID, RunName: "run", Target: "target", Listen: "127.0.0.1:0", Identity: bundle,
+		Volumes:   []VolumeConfig{{Name: "data", Path: directory}},
+		Benchmark: "benchmark", BenchmarkUID: "benchmark-1", DatasetHash: "hash", OrphanTimeout: time.Hour,
+	}
+}
+
+// rig is an agent that is served in this process, and a conductor's connection to it.
+type rig struct {
+	agentapi.AgentClient
+	t         *testing.T
+	agent     *Agent
+	directory string
+}
+
+// serve serves an agent with real gRPC and mTLS over loopback; change may alter it before.
+func serve(t *testing.T, change func(*Agent)) *rig {
+	t.Helper()
+	return serveAt(t, t.TempDir(), change)
+}
+
+func serveAt(t *testing.T, directory string, change func(*Agent)) *rig {
+	t.Helper()
+	config := configuration(t, directory)
+	served := New(config, SystemClock{})
+	if change != nil {
+		change(served)
+	}
+	tls, err := config.Identity.ServerTLS(identity.OperatorOf(runUID))
+	must(t, err)
+	listener, err := net.Listen("tcp", config.Listen)
+	must(t, err)
+	server := grpc.NewServer(grpc.Creds(credentials.NewTLS(tls)))
+	served.Register(server)
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		served.finish(false, "the test is over")
+		server.Stop()
+		must(t, <-failed)
+	})
+	return &rig{AgentClient: dial(t, listener.Addr().String()), t: t, agent: served, directory: directory}
+}
+
+func dial(t *testing.T, address string) agentapi.AgentClient {
+	t.Helper()
+	operator, err := authority().Operator()
+	must(t, err)
+	tls, err := operator.ClientTLS(identity.ClientOf(runUID, "target", 0))
+	must(t, err)
+	connection, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(credentials.NewTLS(tls)))
+	must(t, err)
+	t.Cleanup(func() { _ = connection.Close() })
+	return agentapi.NewAgentClient(connection)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dataPath is where the files of the tests' client are below a target.
+const dataPath = ".storagebench/benchmark-1/hash/client-0"
+
+// global is what all jobs have: the file of job 0 is data.0.0.
+const global = "[global]\ngroup_reporting=1\nlat_percentiles=1\nfilename_format=data.$jobnum.$filenum\nallow_mounted_write=0\n"
+
+// slowWrite writes a file of 1 MiB over and over, at 2 MiB/s, for some seconds.
+func slowWrite(seconds int) string {
+	return global + fmt.Sprintf("ioengine=psync\nrw=write\nbs=4k\nsize=1m\nrate=2m\ntime_based=1\nruntime=%d\n[job]\n", seconds)
+}
+
+func key(id string) *agentapi.StepKey { return &agentapi.StepKey{Id: id, Attempt: 1} }
+
+// request loads a job with samples every 200 ms.
+func request(id, job string) *agentapi.LoadRequest {
+	return &agentapi.LoadRequest{Epoch: 1, Step: key(id), Dataset: &agentapi.Dataset{}, Tool: &agentapi.LoadRequest_Fio{
+		Fio: &agentapi.FioTool{Job: job, Jobs: 1, SampleIntervalNanoseconds: int64(200 * time.Millisecond)}}}
+}
+
+func (r *rig) load(request *agentapi.LoadRequest) {
+	r.t.Helper()
+	_, err := r.Load(r.t.Context(), request)
+	must(r.t, err)
+}
+
+// start releases a step now, with a deadline.
+func (r *rig) start(id string, limit time.Duration) {
+	r.t.Helper()
+	now := r.agent.clock.Monotonic()
+	_, err := r.Start(r.t.Context(), &agentapi.StartRequest{
+		Epoch: 1, Step: key(id), AtNanoseconds: now, DeadlineNanoseconds: now + int64(limit)})
+	must(r.t, err)
+}
+
+// finished waits for the end of a step and gives all records of it.
+func (r *rig) finished(id string) (*agentapi.Ended, []*agentapi.Record) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Second)
+	defer cancel()
+	stream, err := r.Watch(ctx, &agentapi.WatchRequest{Epoch: 1})
+	must(r.t, err)
+	var records []*agentapi.Record
+	for {
+		record, err := stream.Recv()
+		if err != nil {
+			r.t.Fatalf("step %s does not end: %v; so far %v", id, err, records)
+		}
+		if record.GetStep().GetId() != id {
+			continue
+		}
+		records = append(records, record)
+		if ended := record.GetEnded(); ended != nil {
+			return ended, records
+		}
+	}
+}
+
+// run loads, starts and waits.
+func (r *rig) run(request *agentapi.LoadRequest, limit time.Duration) (*agentapi.Ended, []*agentapi.Record) {
+	r.t.Helper()
+	r.load(request)
+	r.start(request.GetStep().GetId(), limit)
+	return r.finished(request.GetStep().GetId())
+}
+
+// tool is the live step's fio.
+func (r *rig) tool() *fioRun {
+	r.t.Helper()
+	r.agent.mu.Lock()
+	defer r.agent.mu.Unlock()
+	if r.agent.live == nil {
+		r.t.Fatal("no step is live")
+	}
+	return r.agent.live.tool
+}
+
+// jobs waits until fio has so many running jobs.
+func (r *rig) jobs(want int) []process.Worker {
+	r.t.Helper()
+	pid := r.tool().handle.PID()
+	var workers []process.Worker
+	eventually(r.t, "fio's jobs do not run", func() bool {
+		workers, _ = process.Workers(pid)
+		return len(workers) == want
+	})
+	return workers
+}
+
+func eventually(t *testing.T, complaint string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	t.Fatal(complaint)
+}
+
+// put makes a file of the client's before any step.
+func (r *rig) put(name string, fill func(*os.File)) {
+	r.t.Helper()
+	request := request("make-directory", "")
+	r.load(request)
+	_, err := r.Stop(r.t.Context(), &agentapi.StopRequest{Epoch: 1})
+	must(r.t, err)
+	r.finished("make-directory")
+	file, err := os.Create(filepath.Join(r.directory, dataPath, name))
+	must(r.t, err)
+	fill(file)
+	must(r.t, file.Close())
+}
+
+// executable writes a program that is run in fio's place.
+func executable(t *testing.T, script string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fio")
+	must(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700)) //nolint:gosec // It is to be run.
+	return path
+}
+
+// fioVersion answers as fio does, for programs that stand in for it.
+const fioVersion = `[ "$1" = --version ] && { echo fio-3.33; exit; }` + "\n"
+
+func sums(operations []*agentapi.OperationResult) (bytes, count uint64) {
+	for _, operation := range operations {
+		bytes += operation.GetBytes()
+		count += operation.GetOperations()
+	}
+	return bytes, count
+}
+
+func sampled(records []*agentapi.Record) (bytes, count uint64) {
+	for _, record := range records {
+		for _, one := range record.GetSample().GetCounts() {
+			bytes += one.GetBytes()
+			count += one.GetOperations()
+		}
+	}
+	return bytes, count
+}
+
+func notices(ended *agentapi.Ended, records []*agentapi.Record) map[string]string {
+	found := map[string]string{}
+	for _, notice := range ended.GetNotices() {
+		found[notice.GetWarning()] = notice.GetMessage()
+	}
+	for _, record := range records {
+		if notice := record.GetNotice(); notice != nil {
+			found[notice.GetWarning()] = notice.GetMessage()
+		}
+	}
+	return found
+}
+
+const again = "STORAGEBENCH_TEST_AGAIN"
+
+// withMounts runs a test again in a mount namespace of its own, where it may mount what it likes.
+func withMounts(t *testing.T, body func()) {
+	t.Helper()
+	attributes := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
+	if os.Getuid() != 0 {
+		attributes.Cloneflags |= unix.CLONE_NEWUSER
+		attributes.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
+		attributes.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
+	}
+	runAgain(t, attributes, func() {
+		must(t, unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
+		body()
+	})
+}
+
+// runAgain runs one test in another process of this test program, in which body is what it does.
+func runAgain(t *testing.T, attributes *syscall.SysProcAttr, body func()) {
+	t.Helper()
+	if os.Getenv(again) == t.Name() {
+		body()
+		return
+	}
+	command := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v")
+	command.Env = append(os.Environ(), again+"="+t.Name())
+	command.SysProcAttr = attributes
+	output, err := command.CombinedOutput()
+	if err != nil && command.ProcessState == nil {
+		t.Skipf("this machine does not allow it: %v", err)
+	}
+	if t.Logf("%s", output); err != nil {
+		t.Fatalf("in another process: %v", err)
+	}
+}

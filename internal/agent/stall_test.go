@@ -1,0 +1,128 @@
+package agent
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func killByID(t *testing.T, pid string) {
+	t.Helper()
+	number, err := strconv.Atoi(pid)
+	must(t, err)
+	must(t, syscall.Kill(number, syscall.SIGKILL))
+	eventually(t, "process "+pid+" lives", func() bool {
+		text, err := os.ReadFile("/proc/" + pid + "/stat")
+		return err != nil || strings.Contains(string(text), ") Z ")
+	})
+}
+
+// twoJobs write 8 MiB each at 2 MiB/s: four seconds when nothing is in their way.
+const twoJobs = global + "ioengine=psync\nrw=write\nbs=64k\nsize=8m\nrate=2m\nnumjobs=2\n[job]\n"
+
+// A job that is stuck for longer than a word takes is spoken of, not killed; and nothing is lost.
+func TestStuckJob(t *testing.T) {
+	t.Parallel()
+	r := serve(t, func(a *Agent) { a.patient.stalled = 2 * time.Second })
+	load := request("a", twoJobs)
+	load.GetFio().Jobs, load.GetFio().WrittenBytes = 2, 16<<20
+	r.load(load)
+	r.start("a", time.Minute)
+	job := r.jobs(2)[0]
+	eventually(t, "there are no samples", func() bool { return r.agent.log.Last() > 2 })
+	must(t, syscall.Kill(job.PID, syscall.SIGSTOP))
+	time.Sleep(5 * time.Second)
+	must(t, syscall.Kill(job.PID, syscall.SIGCONT))
+	ended, records := r.finished("a")
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		t.Fatalf("got %v", ended)
+	}
+	said := 0
+	for _, record := range records {
+		if notice := record.GetNotice(); notice.GetWarning() == "IOStalled" {
+			said++
+			if want := "1 of fio's jobs have completed no I/O for 2s"; notice.GetMessage() != want {
+				t.Errorf("it says %q, want %q", notice.GetMessage(), want)
+			}
+		}
+	}
+	if said != 1 {
+		t.Errorf("it said %d times that a job is stuck", said)
+	}
+	bytes, operations := sums(ended.GetOperations())
+	if got, gotCount := sampled(records); bytes != 16<<20 || got != bytes || gotCount != operations {
+		t.Errorf("fio counts %d bytes in %d operations, the samples %d in %d; it wrote %d", bytes, operations, got, gotCount, 16<<20)
+	}
+}
+
+// A job that does not come back is killed when the step's patience ends, and the result says so.
+func TestHungJob(t *testing.T) {
+	t.Parallel()
+	r := serve(t, func(a *Agent) { a.patient.stalled = time.Second })
+	load := request("a", twoJobs)
+	load.StallTimeoutNanoseconds = int64(2 * time.Second)
+	r.load(load)
+	r.start("a", time.Minute)
+	jobs := r.jobs(2)
+	must(t, syscall.Kill(jobs[0].PID, syscall.SIGSTOP))
+	ended, records := r.finished("a")
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != "Hung" ||
+		!strings.Contains(ended.GetMessage(), "no I/O completed on a job for 2s") {
+		t.Errorf("got %v", ended)
+	}
+	if _, said := notices(ended, records)["IOStalled"]; !said {
+		t.Errorf("it was killed without a word before: %v", records)
+	}
+	for _, job := range jobs {
+		text, err := os.ReadFile("/proc/" + itoa(job.PID) + "/stat")
+		if err == nil && !strings.Contains(string(text), ") Z ") {
+			t.Errorf("job %d lives: %s", job.PID, text)
+		}
+	}
+}
+
+// A fio that was stopped while a job is stuck is waited for, and killed when that takes too long.
+func TestStuckWhenStopped(t *testing.T) {
+	t.Parallel()
+	r := serve(t, func(a *Agent) { a.patient.stop = 2 * time.Second })
+	load := request("a", slowWrite(20))
+	r.load(load)
+	r.start("a", time.Minute)
+	job := r.jobs(1)[0]
+	eventually(t, "there are no samples", func() bool { return r.agent.log.Last() > 2 })
+	must(t, syscall.Kill(job.PID, syscall.SIGSTOP))
+	_, err := r.Stop(t.Context(), &agentapi.StopRequest{Epoch: 1, Reason: "enough"})
+	must(t, err)
+	ended, _ := r.finished("a")
+	if ended.GetReason() != "Hung" || !strings.Contains(ended.GetMessage(), "it was told to stop (enough) and completed no I/O for 2s") {
+		t.Errorf("got %v", ended)
+	}
+}
+
+// Whatever dies of fio, the step ends and says so.
+func TestKilledTool(t *testing.T) {
+	t.Parallel()
+	for name, victim := range map[string]func(*rig) int{
+		"main": func(r *rig) int { return r.tool().handle.PID() },
+		"job":  func(r *rig) int { return r.jobs(2)[1].PID },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := serve(t, nil)
+			r.load(request("a", twoJobs))
+			r.start("a", time.Minute)
+			r.jobs(2)
+			must(t, syscall.Kill(victim(r), syscall.SIGKILL))
+			if ended, _ := r.finished("a"); ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != "Killed" {
+				t.Errorf("got %v", ended)
+			}
+		})
+	}
+}
