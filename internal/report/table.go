@@ -179,7 +179,7 @@ func detail(phase v1alpha1.PhaseResult, target v1alpha1.TargetResult, named bool
 	} else {
 		parts = append(parts, "no time in which all of them ran")
 	}
-	if target.TailNanoseconds != nil && target.Clients > 1 {
+	if target.TailNanoseconds != nil && *target.TailNanoseconds >= int64(10*time.Millisecond) {
 		parts = append(parts, "the last "+time.Duration(*target.TailNanoseconds).Round(10*time.Millisecond).String()+" with some of them done")
 	}
 	if target.StartSkewNanoseconds != nil && *target.StartSkewNanoseconds >= int64(time.Millisecond) {
