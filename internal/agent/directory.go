@@ -89,7 +89,7 @@ func (a *Agent) owner() dataset.Owner {
 func checkFiles(directory *dataset.Dataset, wanted *agentapi.Dataset) error {
 	if wanted.GetNewBytes() > 0 {
 		have := uint64(0)
-		for _, file := range wanted.GetWrites() {
+		for _, file := range wanted.GetFiles() {
 			if coverage, err := directory.Written(file.GetName()); err == nil {
 				have += min(coverage.WrittenBytes, file.GetBytes())
 			}

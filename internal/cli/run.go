@@ -135,7 +135,8 @@ func runLocal(ctx context.Context, streams Streams, options runOptions, journal 
 	return exit(report.ExitCode(document))
 }
 
-// targetDirectories reads --target flags: exactly one for each target of the benchmark.
+// targetDirectories reads --target flags: exactly one for each target of the benchmark. The
+// directory stands for the volume, so the target's path is inside of it.
 func targetDirectories(run *v1alpha1.RunSpec, flags []string) (map[string]string, error) {
 	wanted := map[string]bool{}
 	for _, target := range run.Targets {
@@ -163,6 +164,10 @@ func targetDirectories(run *v1alpha1.RunSpec, flags []string) (map[string]string
 		if given[target.Name] == "" {
 			return nil, fmt.Errorf("target %q has no directory: add --target %s=DIR", target.Name, target.Name)
 		}
+		if target.Path != "" && !filepath.IsLocal(target.Path) {
+			return nil, fmt.Errorf("target %q: path %q leads out of the directory: write a folder inside of it", target.Name, target.Path)
+		}
+		given[target.Name] = filepath.Join(given[target.Name], target.Path)
 	}
 	return given, nil
 }

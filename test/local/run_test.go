@@ -143,6 +143,23 @@ func TestRetain(t *testing.T) {
 	empty(t, directory)
 }
 
+// TestPath works in the target's path inside the directory, which has to be there.
+func TestPath(t *testing.T) {
+	directory := t.TempDir()
+	file := write(t, "dataPolicy: Delete", "dataPolicy: Retain, path: bench/a")
+	got := call(t, "run", "--local", "-f", file, "--target", "data="+directory)
+	if want := filepath.Join(directory, "bench/a") + " does not exist"; got.code != report.ExitFailed || !strings.Contains(got.stderr, want) {
+		t.Errorf("exit code %d, said %q, not %q", got.code, got.stderr, want)
+	}
+	if err := os.MkdirAll(filepath.Join(directory, "bench/a"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	got = call(t, "run", "--local", "-f", file, "--target", "data="+directory)
+	if _, err := os.Lstat(filepath.Join(directory, "bench/a", v1alpha1.DataDirectory)); err != nil || got.code == report.ExitFailed {
+		t.Errorf("exit code %d, %v\n%s%s", got.code, err, got.stdout, got.stderr)
+	}
+}
+
 // TestOneRunADirectory refuses a second run of the same benchmark while the first one lives.
 func TestOneRunADirectory(t *testing.T) {
 	directory := t.TempDir()
