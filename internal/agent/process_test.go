@@ -1,0 +1,233 @@
+package agent
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// program builds the real agent, once.
+var program = sync.OnceValue(func() string {
+	path := filepath.Join(scratch, "agent")
+	if output, err := exec.Command("go", "build", "-o", path, "../../cmd/agent").CombinedOutput(); err != nil {
+		panic(string(output))
+	}
+	return path
+})
+
+// separate is a real agent, in a process of its own.
+type separate struct {
+	*rig
+	command  *exec.Cmd
+	said     *bytes.Buffer
+	lifeline *os.File
+	exited   chan error
+}
+
+// spawn starts an agent; wrap are the words before its command.
+func spawn(t *testing.T, change func(*Config), wrap ...string) *separate {
+	t.Helper()
+	directory := t.TempDir()
+	config := configuration(t, directory)
+	if change != nil {
+		change(&config)
+	}
+	text, err := json.Marshal(config)
+	must(t, err)
+	file := filepath.Join(t.TempDir(), "agent.json")
+	must(t, os.WriteFile(file, text, 0o600))
+	ready, readyWriter, err := os.Pipe()
+	must(t, err)
+	lifelineReader, lifeline, err := os.Pipe()
+	must(t, err)
+	words := append(wrap, program(), "--config="+file, "--ready=/dev/fd/3", "--lifeline=/dev/fd/4")
+	s := &separate{command: exec.Command(words[0], words[1:]...), said: &bytes.Buffer{}, lifeline: lifeline, exited: make(chan error, 1)}
+	s.command.ExtraFiles = []*os.File{readyWriter, lifelineReader}
+	s.command.Stderr = s.said
+	must(t, s.command.Start())
+	must(t, readyWriter.Close())
+	must(t, lifelineReader.Close())
+	go func() { s.exited <- s.command.Wait() }()
+	address, err := bufio.NewReader(ready).ReadString('\n')
+	must(t, ready.Close())
+	if err != nil {
+		t.Fatalf("the agent does not say where it listens: %v; %s", err, s.said)
+	}
+	s.rig = &rig{AgentClient: dial(t, strings.TrimSpace(address)), t: t, agent: New(config, SystemClock{}), directory: directory}
+	t.Cleanup(func() {
+		_ = lifeline.Close()
+		if s.command.ProcessState == nil {
+			_ = s.command.Process.Kill()
+		}
+	})
+	return s
+}
+
+// run has fio running when it returns, and gives all processes below the agent.
+func (s *separate) running(seconds int) []process.Process {
+	s.t.Helper()
+	s.load(request("a", slowWrite(seconds)))
+	s.start("a", time.Duration(seconds+2)*time.Second)
+	var below []process.Process
+	eventually(s.t, "fio does not write", func() bool {
+		below, _ = process.Descendants(s.command.Process.Pid)
+		found, _ := filepath.Glob(filepath.Join(s.directory, dataPath, "data.*"))
+		return len(below) >= 2 && len(found) > 0
+	})
+	return below
+}
+
+// gone waits for the agent's end and checks that it left nothing.
+func (s *separate) gone(below []process.Process, wantSaid string) {
+	s.t.Helper()
+	select {
+	case err := <-s.exited:
+		if err != nil {
+			s.t.Errorf("it ended with %v: %s", err, s.said)
+		}
+	case <-time.After(30 * time.Second):
+		s.t.Fatalf("it stays: %s", s.said)
+	}
+	if !strings.Contains(s.said.String(), wantSaid) || strings.Count(s.said.String(), "\n") > 1 {
+		s.t.Errorf("it says %q, want %q", s.said, wantSaid)
+	}
+	for _, p := range below {
+		if text, err := os.ReadFile("/proc/" + itoa(p.PID) + "/stat"); err == nil && !strings.Contains(string(text), ") Z ") {
+			s.t.Errorf("process %d lives: %s", p.PID, text)
+		}
+	}
+	if left := s.left(); len(left) > 0 {
+		s.t.Errorf("left: %v", left)
+	}
+}
+
+func TestAgentLeaves(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		end     func(*separate)
+		timeout time.Duration
+		seconds int
+		said    string
+	}{
+		"SIGTERM":  {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGTERM) }, said: "it was told to end (terminated); its load is stopped and its data removed"},
+		"SIGINT":   {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGINT) }, said: "it was told to end (interrupt)"},
+		"SIGHUP":   {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGHUP) }, said: "it was told to end (hangup)"},
+		"lifeline": {end: func(s *separate) { _ = s.lifeline.Close() }, said: "whoever started it is gone; its load is stopped and its data removed"},
+		"orphaned": {end: func(*separate) {}, timeout: time.Second, seconds: 2, said: "nobody has spoken to it for 1s; its load is stopped and its data removed"},
+		"told so twice": {end: func(s *separate) {
+			for range 20 {
+				_ = s.command.Process.Signal(syscall.SIGTERM)
+			}
+		}, said: "it was told to end"},
+		"finished": {end: func(s *separate) { s.finish(true) }},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := spawn(t, func(c *Config) {
+				if test.timeout > 0 {
+					c.OrphanTimeout = test.timeout
+				}
+			})
+			below := s.running(cmp.Or(test.seconds, 20))
+			test.end(s)
+			s.gone(below, test.said)
+		})
+	}
+}
+
+// As process 1 the agent collects what others leave, and nothing of its namespace outlives it.
+func TestAgentAsProcessOne(t *testing.T) {
+	t.Parallel()
+	unshare := []string{"unshare", "--pid", "--fork", "--mount-proc"}
+	if output, err := exec.CommandContext(t.Context(), unshare[0], append(unshare[1:], "true")...).CombinedOutput(); err != nil {
+		t.Skipf("no PID namespace can be made here: %v: %s", err, output)
+	}
+	// It leaves short-lived orphans, and one that stays.
+	fio := fioVersion + "i=0; while [ $i -lt 20 ]; do (setsid sleep 0.3 &); i=$((i+1)); done\n" +
+		"(env -i PATH=$PATH setsid sleep 1000 >/dev/null 2>&1 </dev/null &); cat >/dev/null; sleep 1000\n"
+	s := spawn(t, func(c *Config) { c.FioPath = executable(t, fio) }, unshare...)
+	s.load(request("a", "x"))
+	var one process.Process
+	inside := func() (living, ended []process.Process) {
+		below, err := process.Descendants(s.command.Process.Pid)
+		must(t, err)
+		for _, p := range below {
+			switch {
+			case p.PPID == s.command.Process.Pid:
+				one = p
+			case p.State == 'Z':
+				ended = append(ended, p)
+			default:
+				living = append(living, p)
+			}
+		}
+		return living, ended
+	}
+	eventually(t, "the orphans do not run", func() bool { living, _ := inside(); return len(living) > 10 })
+	eventually(t, "the orphans' remains are not collected", func() bool {
+		living, ended := inside()
+		return len(living) <= 3 && len(ended) == 0
+	})
+	living, _ := inside()
+	if len(living) < 2 {
+		t.Errorf("only %v run", living)
+	}
+	must(t, syscall.Kill(one.PID, syscall.SIGTERM))
+	s.gone(living, "it was told to end (terminated)")
+}
+
+// The memory of an agent does not grow with what it reads. Each dump is 30 kB of text, and more
+// when it is decoded.
+func TestMemoryStaysBounded(t *testing.T) {
+	t.Parallel()
+	s := spawn(t, nil)
+	load := request("a", strings.Replace(slowWrite(6), "rate=2m", "rate=20m", 1))
+	load.GetFio().SampleIntervalNanoseconds = int64(10 * time.Millisecond)
+	s.load(load)
+	s.start("a", time.Minute)
+	sequence := func() uint64 {
+		answer, err := s.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
+		must(t, err)
+		return answer.GetLastSequence()
+	}
+	eventually(t, "there are no samples", func() bool { return sequence() > 50 })
+	before, from := residentKilobytes(t, s.command.Process.Pid), sequence()
+	if ended, _ := s.finished("a"); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		t.Fatalf("got %v", ended)
+	}
+	after, until := residentKilobytes(t, s.command.Process.Pid), sequence()
+	t.Logf("%d kB after %d records, %d kB after %d", before, from, after, until)
+	if after > 100<<10 || after > before+24<<10 {
+		t.Errorf("it takes %d kB, and %d kB before", after, before)
+	}
+	s.finish(true)
+	s.gone(nil, "")
+}
+
+func residentKilobytes(t *testing.T, pid int) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + itoa(pid) + "/status")
+	must(t, err)
+	match := regexp.MustCompile(`VmRSS:\s+([0-9]+) kB`).FindSubmatch(text)
+	if match == nil {
+		t.Fatalf("no VmRSS in %s", text)
+	}
+	kilobytes, err := strconv.Atoi(string(match[1]))
+	must(t, err)
+	return kilobytes
+}
