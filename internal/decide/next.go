@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -9,13 +10,31 @@ import (
 // Next returns what to do now. It never returns an action that was carried out already, unless
 // nothing shows that it was.
 func Next(s Snapshot, now time.Time) Action {
+	action := s.next(now)
+	end := s.activeEnd()
+	if !end.IsZero() && now.Before(end) && (action.Until.IsZero() || action.Until.After(end)) {
+		// Whatever is waited for after the action, the end of the run comes first.
+		action.Until = end
+	}
+	return action
+}
+
+// activeEnd is when the run ends whatever it does; zero where nothing bounds it.
+func (s Snapshot) activeEnd() time.Time {
+	if s.Policy.ActiveDeadline <= 0 {
+		return time.Time{}
+	}
+	return s.Begun.Add(s.Policy.ActiveDeadline)
+}
+
+func (s Snapshot) next(now time.Time) Action {
 	step, begun := s.current()
 	switch {
 	case step == nil, s.Failure != nil, s.Cancel != nil:
 		return s.windUp(step, begun, now)
 	case !s.FinishSent.IsZero():
 		return s.finish(now)
-	case s.Policy.ActiveDeadline > 0 && !now.Before(s.Begun.Add(s.Policy.ActiveDeadline)):
+	case !s.activeEnd().IsZero() && !now.Before(s.activeEnd()):
 		return Action{Kind: Fail, Failure: &Failure{Reason: ReasonDeadline,
 			Message: fmt.Sprintf("the run was still going %s after its start, which is its activeDeadline", s.Policy.ActiveDeadline)}}
 	}
@@ -40,7 +59,7 @@ func (s Snapshot) current() (*Step, Record) {
 
 // meet brings every client to be ready, replaces lost ones by policy, and gives up where it must.
 func (s Snapshot) meet(step Step, record Record, now time.Time) (Action, bool) {
-	if lost := s.having(Lost); len(lost) > 0 {
+	if lost := s.missed(step, record); len(lost) > 0 {
 		if action, pending := s.lose(lost, step, record); pending {
 			return action, true
 		}
@@ -75,6 +94,15 @@ func (s Snapshot) meet(step Step, record Record, now time.Time) (Action, bool) {
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonStartTimeout,
 		Message: fmt.Sprintf("after %s these clients were not ready: %s",
 			s.Policy.StartTimeout, strings.Join(why, ", "))}}, true
+}
+
+// missed are the lost clients that are still needed in a step: one that has ended its part is not.
+func (s Snapshot) missed(step Step, record Record) []Client {
+	attempt := Attempt{Step: step.ID, Number: record.Attempt}
+	return slices.DeleteFunc(s.having(Lost), func(c Client) bool {
+		part := c.Attempts[attempt]
+		return part.Progress == Ended && part.Failed == nil
+	})
 }
 
 // lose applies the policy to lost clients; false means that the run goes on without them.
