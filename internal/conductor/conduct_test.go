@@ -1,0 +1,248 @@
+package conductor_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+func TestTwoClientsRunAStep(t *testing.T) {
+	t.Parallel()
+	c := conduct(t, 1, 30*time.Second)
+	for index := range 2 {
+		c.Connect(endpoint(t, index, real(t, index)))
+	}
+	before := c.Reference.Now()
+	begin(t, c, first, 2, 0, 1)
+	running := func() bool { bytes, iops := c.Rate(first); return bytes > 1<<20 && iops > 200 }
+	for deadline := time.Now().Add(10 * time.Second); !running(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no rate is shown")
+		}
+	}
+	for index := range 2 {
+		await(t, c, index, "ended", has(first, decide.Ended))
+		client := part(t, c, first, index)
+		seamless(t, client)
+		if client.Released.Before(before) || client.IOStart.Before(client.Released) || client.IOEnd.After(c.Reference.Now()) || client.IOEnd.Sub(client.IOStart) < 1900*time.Millisecond {
+			t.Errorf("released at %s, I/O from %s to %s", client.Released, client.IOStart, client.IOEnd)
+		}
+		if client.ClockUncertainty <= 0 || client.ClockUncertainty > 100*time.Millisecond || client.Machine == "" {
+			t.Errorf("clock known to %s, machine %q", client.ClockUncertainty, client.Machine)
+		}
+	}
+	if bytes, iops := c.Rate(first); bytes != 0 || iops != 0 {
+		t.Errorf("after its end it does %g bytes and %g operations a second", bytes, iops)
+	}
+	if environments := c.Environments(); len(environments) == 0 || environments[0].ToolVersion == "" {
+		t.Errorf("environments %+v", environments)
+	}
+	c.Forget(first)
+	if left := c.Results(first); len(left) != 0 {
+		t.Errorf("what is forgotten: %v", left)
+	}
+	answers := make(chan *agentapi.FinishResponse, 2)
+	c.Finish([]decide.ClientKey{clientKey(0), clientKey(1)}, true, func(_ decide.ClientKey, answer *agentapi.FinishResponse) { answers <- answer })
+	for index := range 2 {
+		await(t, c, index, "finished", is(decide.Finished))
+		if answer := <-answers; !answer.GetDataRemoved() {
+			t.Errorf("got %v", answer)
+		}
+	}
+}
+
+// A conductor dies in the middle of a step and another takes over: nothing of the step is missing
+// or there twice, and the old one is refused.
+func TestAnotherConductorTakesOver(t *testing.T) {
+	t.Parallel()
+	address := real(t, 0)
+	old := conduct(t, 1, 30*time.Second)
+	old.Connect(endpoint(t, 0, address))
+	begin(t, old, first, 3, 0)
+	for len(part(t, old, first, 0).Samples) < 5 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	dead := conduct(t, 2, 30*time.Second)
+	dead.Connect(endpoint(t, 0, address))
+	await(t, dead, 0, "running, as the next conductor sees it", has(first, decide.Running))
+	dead.Close()
+	superseded := await(t, old, 0, "refused", is(decide.Unfit))
+	if superseded.Reason != "Superseded" {
+		t.Errorf("the old one is told %s: %s", superseded.Reason, superseded.Message)
+	}
+
+	heir := conduct(t, 3, 30*time.Second)
+	heir.Connect(endpoint(t, 0, address))
+	// It is ready only when it knows all that happened; so what it sends again changes nothing.
+	await(t, heir, 0, "ready", is(decide.Ready))
+	if seen := len(part(t, heir, first, 0).Samples); seen < 5 {
+		t.Errorf("it is ready with %d samples", seen)
+	}
+	await(t, heir, 0, "ended", has(first, decide.Ended))
+	seamless(t, part(t, heir, first, 0))
+
+	// One that comes when all is over knows as much, and never takes the step for a running one.
+	late := conduct(t, 3, 30*time.Second)
+	late.Connect(endpoint(t, 0, address))
+	ready := await(t, late, 0, "ready", is(decide.Ready))
+	if got := ready.Attempts[first].Progress; got != decide.Ended {
+		t.Errorf("when it is ready the step is %s", got)
+	}
+	seamless(t, part(t, late, first, 0))
+	want := part(t, heir, first, 0)
+	if got := part(t, late, first, 0); len(got.Samples) != len(want.Samples) || got.Operations[measure.Write].Counter != want.Operations[measure.Write].Counter {
+		t.Errorf("it has %d samples, the other %d", len(got.Samples), len(want.Samples))
+	}
+}
+
+// The connection breaks and comes back, more than once, while a step runs.
+func TestConnectionBreaks(t *testing.T) {
+	t.Parallel()
+	w := newWire(t, real(t, 0))
+	c := conduct(t, 1, 20*time.Second)
+	c.Connect(endpoint(t, 0, w.address))
+	begin(t, c, first, 4, 0)
+	for range 3 {
+		time.Sleep(300 * time.Millisecond)
+		w.cut()
+		time.Sleep(500 * time.Millisecond)
+		if facts := c.Clients()[0]; facts.Connection != decide.Ready {
+			t.Errorf("it counts as %s at once: %s", facts.Connection, facts.Message)
+		}
+		w.mend()
+	}
+	await(t, c, 0, "ended", has(first, decide.Ended))
+	seamless(t, part(t, c, first, 0))
+
+	// What was put away does not come back with the connection.
+	c.Forget(first)
+	w.cut()
+	w.mend()
+	second := decide.Attempt{Step: "01-write", Number: 1}
+	begin(t, c, second, 1, 0)
+	facts := await(t, c, 0, "ended", has(second, decide.Ended))
+	if _, known := facts.Attempts[first]; known {
+		t.Errorf("the first attempt is back: %+v", facts.Attempts)
+	}
+}
+
+// An agent that is silent for longer than the loss timeout, with nothing to tell, is not lost when
+// its connection breaks for a moment; it is lost when it stays away, and then stays lost.
+func TestClientIsLost(t *testing.T) {
+	t.Parallel()
+	const timeout = 1500 * time.Millisecond
+	w := newWire(t, real(t, 0))
+	c := conduct(t, 1, timeout)
+	c.Connect(endpoint(t, 0, w.address))
+	await(t, c, 0, "ready", is(decide.Ready))
+	time.Sleep(timeout + 500*time.Millisecond)
+	w.cut()
+	w.mend()
+	time.Sleep(timeout)
+	if facts := c.Clients()[0]; facts.Connection != decide.Ready {
+		t.Fatalf("after a short break it is %s: %s", facts.Connection, facts.Message)
+	}
+	w.cut()
+	began := time.Now()
+	lost := await(t, c, 0, "lost", is(decide.Lost))
+	if took := time.Since(began); took < timeout || lost.Reason != "ClientLost" {
+		t.Errorf("lost after %s: %s %s", took, lost.Reason, lost.Message)
+	}
+	w.mend()
+	c.Load(first, []decide.ClientKey{clientKey(0)}, load(1))
+	time.Sleep(500 * time.Millisecond)
+	if facts := c.Clients()[0]; facts.Connection != decide.Lost || facts.Attempts[first].Progress == decide.Loaded {
+		t.Errorf("it came back: %+v", facts)
+	}
+}
+
+// The end of an agent that was replaced does not hit its replacement.
+func TestClientIsReplaced(t *testing.T) {
+	t.Parallel()
+	c := conduct(t, 1, 30*time.Second)
+	lose := c.Connect(endpoint(t, 0, real(t, 0)))
+	await(t, c, 0, "ready", is(decide.Ready))
+	lose("its process ended")
+	if facts := await(t, c, 0, "lost", is(decide.Lost)); facts.Message != "its process ended" {
+		t.Errorf("lost: %s", facts.Message)
+	}
+	c.Connect(endpoint(t, 0, real(t, 0)))
+	facts := await(t, c, 0, "ready again", is(decide.Ready))
+	if facts.Replacements != 1 {
+		t.Errorf("it was replaced %d times", facts.Replacements)
+	}
+	lose("its process ended, this time really")
+	begin(t, c, first, 1, 0)
+	await(t, c, 0, "ended", has(first, decide.Ended))
+	seamless(t, part(t, c, first, 0))
+}
+
+// Commands to an agent that was never reached, one that is told where to listen too late, and
+// closing in the middle: nothing hangs.
+func TestNeverReached(t *testing.T) {
+	t.Parallel()
+	c := conduct(t, 1, 30*time.Second)
+	waiting := endpoint(t, 0, "")
+	waiting.Locate = func(ctx context.Context) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	failing := endpoint(t, 1, "")
+	failing.Locate = func(context.Context) (string, error) { return "", errors.New("it did not start") }
+	refusing := endpoint(t, 2, "127.0.0.1:1")
+	for _, one := range []conductor.Endpoint{waiting, failing, refusing} {
+		c.Connect(one)
+	}
+	if facts := await(t, c, 1, "lost", is(decide.Lost)); facts.Message != "it did not start" {
+		t.Errorf("got %q", facts.Message)
+	}
+	await(t, c, 2, "refused", func(c decide.Client) bool { return c.Message != "" && c.Message != "not reached yet" })
+	keys := []decide.ClientKey{clientKey(0), clientKey(2)}
+	c.Load(first, keys, load(1))
+	c.Start(first, keys, c.Reference.Now(), c.Reference.Now().Add(time.Second))
+	c.Stop(first, keys, "no reason")
+	await(t, c, 0, "rid of the attempt", has(first, ""))
+	c.Finish(keys, true, func(decide.ClientKey, *agentapi.FinishResponse) { t.Error("it finished") })
+	await(t, c, 0, "lost", is(decide.Lost))
+	await(t, c, 2, "lost", is(decide.Lost))
+	c.Close()
+	c.Connect(endpoint(t, 3, "127.0.0.1:1")) // Too late, and without effect.
+	c.Stop(first, keys, "too late")
+}
+
+// Finish waits for a connection that is just broken.
+func TestFinishWaitsForTheConnection(t *testing.T) {
+	t.Parallel()
+	w := newWire(t, real(t, 0))
+	c := conduct(t, 1, 30*time.Second)
+	c.Connect(endpoint(t, 0, w.address))
+	await(t, c, 0, "ready", is(decide.Ready))
+	w.cut()
+	time.Sleep(100 * time.Millisecond)
+	c.Finish([]decide.ClientKey{clientKey(0)}, true, func(decide.ClientKey, *agentapi.FinishResponse) {})
+	time.Sleep(300 * time.Millisecond)
+	w.mend()
+	await(t, c, 0, "finished", is(decide.Finished))
+}
+
+func TestRefusedLoad(t *testing.T) {
+	t.Parallel()
+	c := conduct(t, 1, 30*time.Second)
+	c.Connect(endpoint(t, 0, real(t, 0)))
+	await(t, c, 0, "ready", is(decide.Ready))
+	c.Load(first, []decide.ClientKey{clientKey(0)}, func(decide.ClientKey) *agentapi.LoadRequest {
+		request := load(1)(decide.ClientKey{})
+		request.Dataset = &agentapi.Dataset{NewBytes: 1 << 60}
+		return request
+	})
+	facts := await(t, c, 0, "refused", has(first, decide.Refused))
+	if failed := facts.Attempts[first].Failed; failed == nil || failed.Reason != "NoSpace" || failed.Message == "" {
+		t.Errorf("got %+v", failed)
+	}
+}

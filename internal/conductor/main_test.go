@@ -1,0 +1,296 @@
+package conductor_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/storagebench/storagebench/internal/agent"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/internal/process"
+	"github.com/storagebench/storagebench/internal/result"
+)
+
+func TestMain(m *testing.M) {
+	if _, err := exec.LookPath("fio"); err != nil {
+		panic("these tests need fio: " + err.Error())
+	}
+	code := m.Run()
+	if code == 0 {
+		code = nothingLeft()
+	}
+	os.Exit(code)
+}
+
+// nothingLeft fails the tests when they left a goroutine or a process.
+func nothingLeft() int {
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if below, err := process.Descendants(os.Getpid()); err != nil || len(below) > 0 {
+		fmt.Fprintln(os.Stderr, "processes are left:", below, err)
+		return 1
+	}
+	return 0
+}
+
+const runUID = "run-1"
+
+var authority = sync.OnceValue(func() *identity.Authority {
+	master, err := identity.NewMaster()
+	if err != nil {
+		panic(err)
+	}
+	made, err := identity.ForRun(master, runUID, identity.ValidityOf(time.Now(), time.Hour, time.Hour))
+	if err != nil {
+		panic(err)
+	}
+	return made
+})
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func clientKey(index int) decide.ClientKey { return decide.ClientKey{Target: "target", Index: index} }
+
+// serve serves anything that speaks like an agent, with real gRPC and mTLS; it gives its address.
+func serve(t *testing.T, index int, service agentapi.AgentServer) string {
+	t.Helper()
+	bundle, err := authority().Client("target", index)
+	must(t, err)
+	tls, err := bundle.ServerTLS(identity.OperatorOf(runUID))
+	must(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	server := grpc.NewServer(grpc.Creds(credentials.NewTLS(tls)))
+	agentapi.RegisterAgentServer(server, service)
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		server.Stop()
+		must(t, <-failed)
+	})
+	return listener.Addr().String()
+}
+
+// real is a real agent in this process, with real fio.
+func real(t *testing.T, index int) string {
+	t.Helper()
+	bundle, err := authority().Client("target", index)
+	must(t, err)
+	served := agent.New(agent.Config{
+		RunUID: runUID, RunName: "run", Target: "target", Client: index, Identity: bundle,
+		Volumes:   []agent.VolumeConfig{{Name: "data", Path: t.TempDir()}},
+		Benchmark: "benchmark", BenchmarkUID: "benchmark-1", DatasetHash: "hash", OrphanTimeout: time.Hour,
+	}, agent.SystemClock{})
+	t.Cleanup(func() { served.Abandon("the test is over") })
+	return serve(t, index, served)
+}
+
+func endpoint(t *testing.T, index int, address string) conductor.Endpoint {
+	t.Helper()
+	operator, err := authority().Operator()
+	must(t, err)
+	tls, err := operator.ClientTLS(identity.ClientOf(runUID, "target", index))
+	must(t, err)
+	return conductor.Endpoint{Key: clientKey(index), TLS: tls,
+		Locate: func(context.Context) (string, error) { return address, nil }}
+}
+
+func conduct(t *testing.T, epoch uint64, lossTimeout time.Duration) *conductor.Conductor {
+	t.Helper()
+	made := conductor.New(conductor.Options{RunUID: runUID, Epoch: epoch, LossTimeout: lossTimeout})
+	t.Cleanup(made.Close)
+	return made
+}
+
+// await waits until a client is as wanted and gives its facts.
+func await(t *testing.T, c *conductor.Conductor, index int, what string, wanted func(decide.Client) bool) decide.Client {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		var found decide.Client
+		for _, client := range c.Clients() {
+			if client.Key == clientKey(index) {
+				found = client
+			}
+		}
+		if wanted(found) {
+			return found
+		}
+		select {
+		case <-c.Changed():
+		case <-time.After(20 * time.Millisecond):
+		case <-deadline:
+			t.Fatalf("client %d is not %s: %+v", index, what, found)
+		}
+	}
+}
+
+func is(connection decide.Connection) func(decide.Client) bool {
+	return func(c decide.Client) bool { return c.Connection == connection }
+}
+
+func has(attempt decide.Attempt, progress decide.Progress) func(decide.Client) bool {
+	return func(c decide.Client) bool { return c.Attempts[attempt].Progress == progress }
+}
+
+var first = decide.Attempt{Step: "00-write", Number: 1}
+
+// load is a job that writes for some seconds at 2 MiB/s, with samples every 100 ms.
+func load(seconds int) func(decide.ClientKey) *agentapi.LoadRequest {
+	job := "[global]\ngroup_reporting=1\nlat_percentiles=1\nfilename_format=data.$jobnum.$filenum\n" +
+		fmt.Sprintf("ioengine=psync\nrw=write\nbs=4k\nsize=1m\nrate=2m\ntime_based=1\nruntime=%d\n[job]\n", seconds)
+	return func(decide.ClientKey) *agentapi.LoadRequest {
+		return &agentapi.LoadRequest{Dataset: &agentapi.Dataset{}, Tool: &agentapi.LoadRequest_Fio{Fio: &agentapi.FioTool{
+			Job: job, Jobs: 1, DurationNanoseconds: int64(seconds) * 1e9, SampleIntervalNanoseconds: 1e8}}}
+	}
+}
+
+// begin loads and starts an attempt on clients, and returns when it runs.
+func begin(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, seconds int, indices ...int) {
+	t.Helper()
+	var keys []decide.ClientKey
+	for _, index := range indices {
+		await(t, c, index, "ready", is(decide.Ready))
+		keys = append(keys, clientKey(index))
+	}
+	for _, index := range indices {
+		await(t, c, index, "loaded", func(client decide.Client) bool {
+			if client.Attempts[attempt].Progress == "" {
+				// Not sent yet, or not answered: decide sends it again, too.
+				c.Load(attempt, []decide.ClientKey{client.Key}, load(seconds))
+			}
+			return client.Attempts[attempt].Progress == decide.Loaded
+		})
+	}
+	at := c.Reference.Now().Add(50 * time.Millisecond)
+	c.Start(attempt, keys, at, at.Add(time.Minute))
+	for _, index := range indices {
+		await(t, c, index, "running", has(attempt, decide.Running))
+	}
+}
+
+// part is one client's part in an attempt.
+func part(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, index int) result.Client {
+	t.Helper()
+	for _, client := range c.Results(attempt) {
+		if client.Index == index {
+			return client
+		}
+	}
+	t.Fatalf("there is no result of client %d", index)
+	return result.Client{}
+}
+
+// seamless checks that samples follow each other and add up to what the tool says itself.
+func seamless(t *testing.T, client result.Client) {
+	t.Helper()
+	if client.Failure != "" || !client.Ended || len(client.Samples) < 5 {
+		t.Fatalf("failure %q (%s), ended %t, %d samples", client.Failure, client.FailureMessage, client.Ended, len(client.Samples))
+	}
+	var sum uint64
+	for i, sample := range client.Samples {
+		if i > 0 && sample.StartNanoseconds != client.Samples[i-1].EndNanoseconds {
+			t.Errorf("sample %d begins at %d, and the one before ends at %d", i, sample.StartNanoseconds, client.Samples[i-1].EndNanoseconds)
+		}
+		for _, counter := range sample.Counters {
+			sum += counter.Bytes
+		}
+	}
+	var total uint64
+	for _, operation := range client.Operations {
+		total += operation.Bytes
+	}
+	if sum != total || total == 0 {
+		t.Errorf("samples add up to %d bytes, fio says %d", sum, total)
+	}
+}
+
+// wire is a connection that can be cut: a proxy between conductor and agent.
+type wire struct {
+	address string
+	mu      sync.Mutex
+	ends    []net.Conn
+	down    bool
+}
+
+func newWire(t *testing.T, to string) *wire {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	w := &wire{address: listener.Addr().String()}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", to)
+			if err != nil || !w.add(near, far) {
+				_ = near.Close()
+				if far != nil {
+					_ = far.Close()
+				}
+				continue
+			}
+			for _, pair := range [][2]net.Conn{{near, far}, {far, near}} {
+				all.Go(func() {
+					_, _ = io.Copy(pair[0], pair[1])
+					_ = pair[0].Close()
+				})
+			}
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		w.cut()
+		all.Wait()
+	})
+	return w
+}
+
+func (w *wire) add(ends ...net.Conn) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.down {
+		w.ends = append(w.ends, ends...)
+	}
+	return !w.down
+}
+
+// cut ends all connections; new ones are refused until mend.
+func (w *wire) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.down = true
+	for _, end := range w.ends {
+		_ = end.Close()
+	}
+	w.ends = nil
+}
+
+func (w *wire) mend() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.down = false
+}
