@@ -80,7 +80,7 @@ func (f *feed) log(deltas []fio.Delta) {
 		for operation, counter := range delta.Sample.Counters {
 			if counter != (measure.Counter{}) {
 				sample.Counts = append(sample.Counts, &agentapi.OperationCount{
-					Operation: uint32(operation), Bytes: counter.Bytes, Operations: counter.Operations}) //nolint:gosec // Of four.
+					Operation: uint32(operation), Bytes: counter.Bytes, Operations: counter.Operations})
 			}
 		}
 		f.step.write(&agentapi.Record{Entry: &agentapi.Record_Sample{Sample: sample}})
@@ -118,7 +118,7 @@ func (f *feed) flush() {
 			continue
 		}
 		record.Histograms = append(record.Histograms, &agentapi.OperationHistogram{
-			Operation: uint32(operation), Histogram: encoded}) //nolint:gosec // Of four.
+			Operation: uint32(operation), Histogram: encoded})
 	}
 	if len(record.GetHistograms()) > 0 {
 		f.step.write(&agentapi.Record{Entry: &agentapi.Record_LatencyMinute{LatencyMinute: record}})

@@ -196,7 +196,8 @@ func TestOrphan(t *testing.T) {
 		return r.agent.watchers == 1
 	})
 	select {
-	case <-ended: // While nobody watched.
+	case err := <-ended: // While nobody watched.
+		must(t, err)
 		ended = orphaned(r)
 	default:
 	}

@@ -56,7 +56,7 @@ func startFio(s *step, directory *dataset.Dataset) (*fioRun, error) {
 	run := &fioRun{
 		step:      s,
 		directory: directory,
-		command:   exec.Command(path, fio.Arguments(interval)...), //nolint:gosec // The path is the configuration's.
+		command:   exec.Command(path, fio.Arguments(interval)...),
 		stderr:    &tail{limit: stderrBytes},
 		output:    make(chan struct{}),
 		feed:      newFeed(s),

@@ -128,7 +128,7 @@ func (l *Log) stepIndex(key *agentapi.StepKey) uint64 {
 		}
 	}
 	l.steps = append(l.steps, &agentapi.StepKey{Id: key.GetId(), Attempt: key.GetAttempt()})
-	return uint64(len(l.steps) - 1)
+	return uint64(len(l.steps) - 1) //nolint:gosec // It holds one at least.
 }
 
 func (c *chunk) appendSample(step uint64, sample *agentapi.Sample) {
@@ -143,7 +143,7 @@ func (c *chunk) appendSample(step uint64, sample *agentapi.Sample) {
 	}
 	c.data = binary.AppendUvarint(c.data, flags)
 	for _, count := range sample.GetCounts() {
-		c.data = append(c.data, byte(count.GetOperation()))
+		c.data = append(c.data, byte(count.GetOperation())) //nolint:gosec // Of four.
 		c.data = binary.AppendUvarint(c.data, count.GetBytes())
 		c.data = binary.AppendUvarint(c.data, count.GetOperations())
 	}

@@ -255,7 +255,7 @@ func (r *rig) put(name string, fill func(*os.File)) {
 func executable(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fio")
-	must(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700)) //nolint:gosec // It is to be run.
+	must(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700))
 	return path
 }
 

@@ -88,7 +88,7 @@ func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
 			continue
 		}
 		result := &agentapi.OperationResult{
-			Operation:                 uint32(operation), //nolint:gosec // Of four.
+			Operation:                 uint32(operation),
 			Bytes:                     total.Bytes,
 			Operations:                total.Total.Count,
 			SubmissionMeanNanoseconds: int64(total.SubmissionMeanNanoseconds),

@@ -29,7 +29,7 @@ type Agent struct {
 	mu    sync.Mutex
 	epoch uint64
 	// leading ends when a leader of a higher epoch has spoken.
-	leading     context.Context //nolint:containedctx // It is the reign of a leader, not of a call.
+	leading     context.Context // It is the reign of a leader, not of a call.
 	depose      context.CancelCauseFunc
 	steps       map[string]*step
 	live        *step

@@ -36,7 +36,7 @@ type step struct {
 	refusal error
 	orders  chan order
 	// stopped asks for the end of the load, abandoned for the end of the tool at once.
-	stopped   context.Context //nolint:containedctx // It carries the reason of the stop.
+	stopped   context.Context // It carries the reason of the stop.
 	cancel    context.CancelCauseFunc
 	abandoned chan struct{}
 	abandon   func()

@@ -59,7 +59,7 @@ func ask(ctx context.Context, path string, arguments ...string) (string, error) 
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
 	answer := &tail{limit: maxAnswerBytes}
-	command := exec.CommandContext(ctx, path, arguments...) //nolint:gosec // The path is the configuration's.
+	command := exec.CommandContext(ctx, path, arguments...)
 	command.Env = toolEnvironment()
 	command.Stdout = answer
 	command.WaitDelay = describeTimeout / 4

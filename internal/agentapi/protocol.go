@@ -1,3 +1,5 @@
+// Package agentapi is the protocol between a conductor and its agents, and the code that is generated
+// from it.
 package agentapi
 
 // Protocol counts incompatible changes of the service. Fields that either side may leave out are no

@@ -20,7 +20,7 @@ type client struct {
 	owner    *Conductor
 	endpoint Endpoint
 	// ctx ends when nothing more is wanted of the agent: closed, lost, unfit, finished or replaced.
-	ctx          context.Context //nolint:containedctx // It is the life of the client.
+	ctx          context.Context // It is the life of the client.
 	cancel       context.CancelFunc
 	replacements int
 	begun        time.Time

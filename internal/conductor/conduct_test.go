@@ -16,7 +16,7 @@ func TestTwoClientsRunAStep(t *testing.T) {
 	t.Parallel()
 	c := conduct(t, 1, 30*time.Second)
 	for index := range 2 {
-		c.Connect(endpoint(t, index, real(t, index)))
+		c.Connect(endpoint(t, index, agentAt(t, index)))
 	}
 	before := c.Reference.Now()
 	begin(t, c, first, 2, 0, 1)
@@ -61,7 +61,7 @@ func TestTwoClientsRunAStep(t *testing.T) {
 // or there twice, and the old one is refused.
 func TestAnotherConductorTakesOver(t *testing.T) {
 	t.Parallel()
-	address := real(t, 0)
+	address := agentAt(t, 0)
 	old := conduct(t, 1, 30*time.Second)
 	old.Connect(endpoint(t, 0, address))
 	begin(t, old, first, 3, 0)
@@ -104,7 +104,7 @@ func TestAnotherConductorTakesOver(t *testing.T) {
 // The connection breaks and comes back, more than once, while a step runs.
 func TestConnectionBreaks(t *testing.T) {
 	t.Parallel()
-	w := newWire(t, real(t, 0))
+	w := newWire(t, agentAt(t, 0))
 	c := conduct(t, 1, 20*time.Second)
 	c.Connect(endpoint(t, 0, w.address))
 	begin(t, c, first, 4, 0)
@@ -137,7 +137,7 @@ func TestConnectionBreaks(t *testing.T) {
 func TestClientIsLost(t *testing.T) {
 	t.Parallel()
 	const timeout = 1500 * time.Millisecond
-	w := newWire(t, real(t, 0))
+	w := newWire(t, agentAt(t, 0))
 	c := conduct(t, 1, timeout)
 	c.Connect(endpoint(t, 0, w.address))
 	await(t, c, 0, "ready", is(decide.Ready))
@@ -166,13 +166,13 @@ func TestClientIsLost(t *testing.T) {
 func TestClientIsReplaced(t *testing.T) {
 	t.Parallel()
 	c := conduct(t, 1, 30*time.Second)
-	lose := c.Connect(endpoint(t, 0, real(t, 0)))
+	lose := c.Connect(endpoint(t, 0, agentAt(t, 0)))
 	await(t, c, 0, "ready", is(decide.Ready))
 	lose("its process ended")
 	if facts := await(t, c, 0, "lost", is(decide.Lost)); facts.Message != "its process ended" {
 		t.Errorf("lost: %s", facts.Message)
 	}
-	c.Connect(endpoint(t, 0, real(t, 0)))
+	c.Connect(endpoint(t, 0, agentAt(t, 0)))
 	facts := await(t, c, 0, "ready again", is(decide.Ready))
 	if facts.Replacements != 1 {
 		t.Errorf("it was replaced %d times", facts.Replacements)
@@ -219,7 +219,7 @@ func TestNeverReached(t *testing.T) {
 // Finish waits for a connection that is just broken.
 func TestFinishWaitsForTheConnection(t *testing.T) {
 	t.Parallel()
-	w := newWire(t, real(t, 0))
+	w := newWire(t, agentAt(t, 0))
 	c := conduct(t, 1, 30*time.Second)
 	c.Connect(endpoint(t, 0, w.address))
 	await(t, c, 0, "ready", is(decide.Ready))
@@ -234,7 +234,7 @@ func TestFinishWaitsForTheConnection(t *testing.T) {
 func TestRefusedLoad(t *testing.T) {
 	t.Parallel()
 	c := conduct(t, 1, 30*time.Second)
-	c.Connect(endpoint(t, 0, real(t, 0)))
+	c.Connect(endpoint(t, 0, agentAt(t, 0)))
 	await(t, c, 0, "ready", is(decide.Ready))
 	c.Load(first, []decide.ClientKey{clientKey(0)}, func(decide.ClientKey) *agentapi.LoadRequest {
 		request := load(1)(decide.ClientKey{})

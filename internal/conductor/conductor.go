@@ -35,7 +35,7 @@ type Conductor struct {
 	// Reference is the clock in which all instants are given and returned.
 	Reference Reference
 
-	ctx     context.Context //nolint:containedctx // The life of the connections, ended by Close.
+	ctx     context.Context // The life of the connections, ended by Close.
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 	changed chan struct{}

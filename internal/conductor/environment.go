@@ -39,7 +39,7 @@ func environment(d *agentapi.DescribeResponse) v1alpha1.Environment {
 		Kernel:       host.GetKernel(),
 		Architecture: host.GetArchitecture(),
 		CPUMilli:     int64(host.GetCpus()) * 1000,
-		MemoryBytes:  int64(min(host.GetMemoryBytes(), 1<<62)), //nolint:gosec // Just bounded.
+		MemoryBytes:  int64(min(host.GetMemoryBytes(), 1<<62)),
 	}
 	if limit := host.GetCpuLimitMilli(); limit > 0 {
 		found.CPUMilli = limit
@@ -53,9 +53,9 @@ func environment(d *agentapi.DescribeResponse) v1alpha1.Environment {
 			FileSystem: volume.GetFilesystemType(),
 			Source:     v1alpha1.Truncate(volume.GetSource(), 256),
 			Options:    v1alpha1.Truncate(strings.Join(volume.GetOptions(), ","), 1024),
-			SizeBytes:  int64(min(volume.GetTotalBytes(), 1<<62)), //nolint:gosec // Just bounded.
+			SizeBytes:  int64(min(volume.GetTotalBytes(), 1<<62)),
 			// Rounded, so that what clients write while others are asked does not tell them apart.
-			FreeBytes: int64(min(volume.GetAvailableBytes(), 1<<62) >> 30 << 30), //nolint:gosec // Just bounded.
+			FreeBytes: int64(min(volume.GetAvailableBytes(), 1<<62) >> 30 << 30),
 		})
 	}
 	return found

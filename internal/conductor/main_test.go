@@ -91,8 +91,8 @@ func serve(t *testing.T, index int, service agentapi.AgentServer) string {
 	return listener.Addr().String()
 }
 
-// real is a real agent in this process, with real fio.
-func real(t *testing.T, index int) string {
+// agentAt is a real agent in this process, with real fio.
+func agentAt(t *testing.T, index int) string {
 	t.Helper()
 	bundle, err := authority().Client("target", index)
 	must(t, err)
