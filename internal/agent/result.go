@@ -30,6 +30,7 @@ func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision)
 		MeasuredMilliseconds: time.Duration(tool.GetDurationNanoseconds()).Milliseconds(),
 		WarmUpMilliseconds:   time.Duration(tool.GetWarmUpNanoseconds()).Milliseconds(),
 		MaxOutstanding:       tool.GetMaxOutstanding(),
+		Jobs:                 int(tool.GetJobs()),
 		WrittenBytes:         tool.GetWrittenBytes(),
 	})
 	ended := &agentapi.Ended{

@@ -49,10 +49,11 @@ func (h *Histogram) SamplesAbove(p float64) uint64 {
 //
 //	(long double) p / 100.0 * N
 //
-// is evaluated in the 80-bit arithmetic of x86-64, with 64 bits of mantissa, as here. That
-// matters when p/100*N is meant to be an integer: 99.9 as a double is a little more than
-// 99.9, so among 1,000 samples fio takes the 1,000th and not the 999th; in double
-// arithmetic it would be the 999th. (fio on arm64 has 113 bits, and can differ in such a
+// is evaluated in the 80-bit arithmetic of x86-64, with 64 bits of mantissa. fio is built
+// with -ffast-math, which turns the division into a product and puts the factors in another
+// order: p * (0.01 * N), each step rounded. That matters when p/100*N is meant to be an
+// integer: among 1,000 samples fio takes the 1,000th as the 99.9th percentile, since 99.9 as
+// a double is a little more than 99.9. (fio on arm64 has 113 bits, and can differ in such a
 // tie by one sample.)
 func (h *Histogram) PercentileUnchecked(p float64) (nanoseconds uint64, ok bool) {
 	if h.total == 0 || h.saturated || !validPercentile(p) {
@@ -79,9 +80,10 @@ func validPercentile(p float64) bool { return p > 0 && p <= 100 }
 // fioRank gives the smallest count that fio takes as having reached p percent of total.
 func fioRank(p float64, total uint64) uint64 {
 	const longDoubleMantissa = 64
-	threshold := new(big.Float).SetPrec(longDoubleMantissa).SetFloat64(p)
-	threshold.Quo(threshold, big.NewFloat(100))
-	threshold.Mul(threshold, new(big.Float).SetPrec(longDoubleMantissa).SetUint64(total))
+	longDouble := func() *big.Float { return new(big.Float).SetPrec(longDoubleMantissa) }
+	threshold := longDouble().Quo(longDouble().SetInt64(1), longDouble().SetInt64(100))
+	threshold.Mul(threshold, longDouble().SetUint64(total))
+	threshold.Mul(longDouble().SetFloat64(p), threshold)
 	rank, _ := threshold.Uint64()
 	// Not by the accuracy that Uint64 returns: in Go 1.26 that says Exact for fractions too.
 	if !threshold.IsInt() {

@@ -2,7 +2,9 @@
  * Writes testdata/rank.csv: for percentiles p and numbers of samples n, the smallest count
  * for which fio's comparison in calc_clat_percentiles holds. It is the C expression itself,
  * on x86-64, so that the Go code is tested against the compiler and not against a reading
- * of it:  cc -O2 -o rank testdata/rank.c && ./rank > testdata/rank.csv
+ * of it, with the options that fio is built with (in another function gcc may order the factors
+ * otherwise, which shows only near 2^64 samples, the work of millennia):
+ *   gcc -O3 -ffast-math -o rank testdata/rank.c && ./rank > testdata/rank.csv
  */
 #include <stdio.h>
 #include <stdint.h>
@@ -43,7 +45,7 @@ int main(void)
 	static const unsigned long long ns[] = {
 		1, 2, 3, 7, 10, 20, 99, 100, 101, 200, 999, 1000, 1001, 2000, 9999, 10000,
 		10001, 12345, 20000, 100000, 1000000, 3000000, 10000000, 123456789,
-		1000000000, 99999999999, 1000000000000000, 18446744073709551615ull,
+		1000000000, 99999999999, 1000000000000000, 1000000000000000000ull,
 	};
 	size_t i, j;
 
