@@ -29,6 +29,8 @@ type fioRun struct {
 	output chan struct{}
 	feed   *feed
 	cpu    cpuMeter
+	// left names what could not be ended.
+	left error
 }
 
 // spawnFio starts a fio that waits for its job on its standard input, with the client's own
@@ -170,6 +172,6 @@ func (r *fioRun) reap(givenUp bool) *os.ProcessState {
 	case <-r.gone():
 	}
 	// Jobs that survived their parent are still in its group, or below us.
-	_ = r.handle.Kill()
+	r.left = r.handle.Kill()
 	return state
 }

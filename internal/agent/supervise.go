@@ -189,11 +189,11 @@ func (w *supervision) clear() {
 func (r *fioRun) conclude(given order) *agentapi.Ended {
 	watch := r.supervise(given)
 	state := r.reap(watch.remains)
-	if state == nil {
-		if watch.hung == "" {
-			watch.hung = "it did not end"
-		}
-		watch.hung += fmt.Sprintf("; process %d is still there, inside an I/O that does not come back", r.handle.PID())
+	if state == nil && watch.hung == "" {
+		watch.hung = "it did not end"
+	}
+	if watch.hung != "" && r.left != nil {
+		watch.hung += "; " + r.left.Error()
 	}
 	ended := r.feed.result(state, r.stderr.String(), watch)
 	ended.Cpu = r.cpu.end(r.step.agent.clock, state)

@@ -1,0 +1,71 @@
+package agent
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// From linux/fs.h; x/sys does not name them.
+const (
+	freezeFilesystem = 0xc0045877
+	thawFilesystem   = 0xc0045878
+)
+
+// A file system that is frozen takes no write, and the kernel does not even let go of who tries: like
+// a share whose server is gone. The step and the agent end all the same, and say what they left.
+func TestFileSystemThatDoesNotAnswer(t *testing.T) {
+	withMounts(t, func() {
+		directory := t.TempDir()
+		image := filepath.Join(t.TempDir(), "image")
+		must(t, os.WriteFile(image, nil, 0o600))
+		must(t, os.Truncate(image, 64<<20))
+		for _, words := range [][]string{{"mkfs.ext4", "-q", image}, {"mount", "-o", "loop", image, directory}} {
+			if output, err := exec.CommandContext(t.Context(), words[0], words[1:]...).CombinedOutput(); err != nil {
+				t.Skipf("no file system of our own here: %v: %s", err, output)
+			}
+		}
+		t.Cleanup(func() { _ = unix.Unmount(directory, unix.MNT_DETACH) })
+		root, err := os.Open(directory)
+		must(t, err)
+		defer func() { _ = root.Close() }()
+		r := serveAt(t, directory, func(a *Agent) {
+			a.patient.stalled, a.patient.gone, a.patient.remove = time.Second, time.Second, time.Second
+		})
+		load := request("a", slowWrite(60))
+		load.StallTimeoutNanoseconds = int64(2 * time.Second)
+		r.load(load)
+		r.start("a", time.Minute)
+		r.jobs(1)
+		eventually(t, "there are no samples", func() bool { return r.agent.log.Last() > 2 })
+		must(t, unix.IoctlSetInt(int(root.Fd()), freezeFilesystem, 0))
+		thaw := func() { _ = unix.IoctlSetInt(int(root.Fd()), thawFilesystem, 0) }
+		defer thaw()
+
+		began := time.Now()
+		ended, _ := r.finished("a")
+		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != "Hung" || !strings.Contains(ended.GetMessage(), "no I/O completed on a job for 2s; still alive after SIGKILL: ") {
+			t.Errorf("got %v", ended)
+		}
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		answer := r.finish(true)
+		if answer.GetDataRemoved() || !strings.Contains(answer.GetProblem(), "did not answer within 1s") {
+			t.Errorf("got %v", answer)
+		}
+		thaw()
+		eventually(t, "the job lives on a file system that answers again", func() bool {
+			below, err := process.Descendants(os.Getpid())
+			return err == nil && len(below) == 0
+		})
+	})
+}

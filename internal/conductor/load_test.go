@@ -1,0 +1,74 @@
+package conductor_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+func TestLoadRequest(t *testing.T) {
+	t.Parallel()
+	const bytes = 64 << 20
+	tests := map[string]struct {
+		profile       *v1alpha1.FioProfile
+		purpose       plan.Purpose
+		reads, writes int
+		written       uint64
+		direct        bool
+		job           string
+	}{
+		"prepare":  {profile: builders.Fio().Reads().Obj(), purpose: plan.Prepare, writes: 1, written: bytes, direct: true, job: "rw=write"},
+		"writes":   {profile: builders.Fio().Obj(), purpose: plan.Measure, direct: true, job: "rw=randwrite"},
+		"reads":    {profile: builders.Fio().Reads().Obj(), purpose: plan.Measure, reads: 1, direct: true, job: "rw=randread"},
+		"both":     {profile: builders.Fio().ReadPercent(70).Obj(), purpose: plan.Measure, reads: 1, direct: true, job: "rwmixread=70"},
+		"buffered": {profile: builders.Fio().Mutate(func(p *v1alpha1.FioProfile) { p.Direct = new(bool) }).Obj(), purpose: plan.Measure, job: "direct=0"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			step := plan.Step{
+				ID: "01-a", PhaseIndex: 1, Purpose: test.purpose, Duration: 10 * time.Second, WarmUp: 2 * time.Second,
+				Targets: []string{"target"}, Workloads: map[string]*v1alpha1.Engine{"target": {Fio: test.profile}},
+				NewBytes: map[string]uint64{"target": 5},
+			}
+			if test.purpose == plan.Prepare {
+				step.Duration, step.WarmUp = 0, 0
+			}
+			got, err := conductor.LoadRequest(step, clientKey(0), 42)
+			must(t, err)
+			again, err := conductor.LoadRequest(step, clientKey(0), 42)
+			must(t, err)
+			if !proto.Equal(got, again) {
+				t.Error("the same step of the same client is not the same request")
+			}
+			dataset, tool := got.GetDataset(), got.GetFio()
+			if len(dataset.GetReads()) != test.reads || len(dataset.GetWrites()) != test.writes || len(dataset.GetFiles()) != 1 ||
+				dataset.GetFiles()[0].GetBytes() != bytes || dataset.GetNewBytes() != 5 {
+				t.Errorf("dataset %v", dataset)
+			}
+			if tool.GetWrittenBytes() != test.written || tool.GetDirect() != test.direct || tool.GetMaxOutstanding() != 8 || tool.GetJobs() != 1 ||
+				tool.GetDurationNanoseconds() != int64(step.Duration) || tool.GetWarmUpNanoseconds() != int64(step.WarmUp) || tool.GetSampleIntervalNanoseconds() != 1e9 {
+				t.Errorf("tool %v", tool)
+			}
+			if !strings.Contains(tool.GetJob(), test.job) {
+				t.Errorf("job without %q:\n%s", test.job, tool.GetJob())
+			}
+		})
+	}
+}
+
+func TestLoadRequestNamesTheClient(t *testing.T) {
+	t.Parallel()
+	bad := builders.JobFile("[job]\nexec_prerun=reboot\n", "1Mi").Obj()
+	step := plan.Step{ID: "00-a", Purpose: plan.Measure, Duration: time.Second, Workloads: map[string]*v1alpha1.Engine{"target": {Fio: bad}}}
+	if _, err := conductor.LoadRequest(step, clientKey(3), 1); err == nil || !strings.HasPrefix(err.Error(), "client target/3: ") || !strings.Contains(err.Error(), "exec_prerun") {
+		t.Errorf("got %v", err)
+	}
+}
