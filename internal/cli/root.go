@@ -78,7 +78,7 @@ func openInput(streams Streams, name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(streams.In), nil
 	}
-	file, err := os.Open(name) //nolint:gosec // Users name files to read.
+	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}

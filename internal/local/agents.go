@@ -60,7 +60,7 @@ func StartAgent(command []string, config agent.Config, lock *os.File) (*Agent, e
 		}
 	}
 	spawned := &Agent{
-		command:  exec.Command(command[0], append(command[1:], AgentFlags()...)...), //nolint:gosec // It is this program.
+		command:  exec.Command(command[0], append(command[1:], AgentFlags()...)...),
 		lifeline: parent[fdLifeline-fdConfig],
 		ready:    parent[fdReady-fdConfig],
 		exited:   make(chan struct{}),

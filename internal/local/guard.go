@@ -73,7 +73,7 @@ func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, error) int) (in
 		return 0, fmt.Errorf("make a pipe to the runner: %w", err)
 	}
 	defer func() { _ = lifeline.Close() }()
-	runner := exec.Command(program, arguments...) //nolint:gosec // It is this program with its own arguments.
+	runner := exec.Command(program, arguments...)
 	runner.Env = append(os.Environ(), runnerEnvironment+"=1")
 	runner.Stdin, runner.Stdout, runner.Stderr = os.Stdin, os.Stdout, os.Stderr
 	runner.ExtraFiles = []*os.File{journalWriter, lifelineReader}

@@ -69,7 +69,7 @@ func newRun(options Options) (*v1alpha1.BenchmarkRun, error) {
 		UID:       types.UID(uuid(random[:16])),
 		Benchmark: v1alpha1.BenchmarkReference{Name: options.Benchmark.Name, UID: string(options.Benchmark.UID)},
 		Hash:      hex.EncodeToString(hash[:8]),
-		Seed:      int64(binary.BigEndian.Uint64(random[16:]) >> 2), //nolint:gosec // Two bits were shifted out.
+		Seed:      int64(binary.BigEndian.Uint64(random[16:]) >> 2),
 	}, options.Run, options.Plan), nil
 }
 

@@ -28,7 +28,7 @@ type Little struct {
 // The law holds in every closed loop, so a share near 1 proves nothing about the storage.
 func CheckLittle(rates Rates, latencies [NumOperations]Latency, jobs, depth uint64) (Little, error) {
 	if jobs == 0 || depth == 0 {
-		return Little{}, fmt.Errorf("Little's law: %d jobs of depth %d want no I/O", jobs, depth)
+		return Little{}, fmt.Errorf("check by Little's law: %d jobs of depth %d want no I/O", jobs, depth)
 	}
 	result := Little{Wanted: float64(jobs) * float64(depth)}
 	for _, operation := range Operations {

@@ -82,7 +82,7 @@ func (b builder) build(ctx context.Context, program binary, path string) error {
 	output := filepath.Join(temporary, program.name)
 
 	var messages bytes.Buffer
-	command := exec.CommandContext(ctx, "go", "build", //nolint:gosec // every argument is a constant or ours
+	command := exec.CommandContext(ctx, "go", "build",
 		"-C", filepath.Join(b.root, "hack", filepath.FromSlash(program.module)),
 		"-trimpath", "-ldflags", program.linkerFlags, "-o", output, program.mainPackage)
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly")

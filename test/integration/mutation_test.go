@@ -79,7 +79,7 @@ func toTyped(t *testing.T, object map[string]any) {
 
 // damage changes one field at random below spec and says what it did.
 func damage(random *rand.Rand, object map[string]any) string {
-	var container any = object["spec"]
+	var container = object["spec"]
 	for {
 		switch at := container.(type) {
 		case map[string]any:

@@ -209,13 +209,14 @@ func (b *bench) throughAgent(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	defer b.conductor.Forget(attempt)
-	for _, part := range b.conductor.Results(attempt) {
-		if part.Failure != "" {
-			return 0, fmt.Errorf("through the agent: %s: %s", part.Failure, part.FailureMessage)
-		}
-		return part.Operations[measure.Write].Operations, nil
+	results := b.conductor.Results(attempt)
+	if len(results) != 1 {
+		return 0, fmt.Errorf("through the agent: %d results of one client", len(results))
 	}
-	return 0, errors.New("through the agent: no result")
+	if results[0].Failure != "" {
+		return 0, fmt.Errorf("through the agent: %s: %s", results[0].Failure, results[0].FailureMessage)
+	}
+	return results[0].Operations[measure.Write].Operations, nil
 }
 
 // until waits for the client to be as wanted.
