@@ -23,6 +23,7 @@ const (
 // A file system that is frozen takes no write, and the kernel does not even let go of who tries: like
 // a share whose server is gone. The step and the agent end all the same, and say what they left.
 func TestFileSystemThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	withMounts(t, func() {
 		directory := t.TempDir()
 		image := filepath.Join(t.TempDir(), "image")

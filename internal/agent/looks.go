@@ -13,6 +13,8 @@ import (
 type looks struct {
 	mu      sync.Mutex
 	pending map[string]*look
+	// good are the newest looks that found nothing wrong.
+	good map[string]*agentapi.Volume
 }
 
 // look is one look at one volume; volume is set when done is closed.
@@ -21,16 +23,23 @@ type look struct {
 	volume *agentapi.Volume
 }
 
-// at looks at a volume, until the context ends.
+// at looks at a volume, until the context ends. One that was good before is taken as it was when it
+// does not answer now: it may be under load, and a conductor that connects again must not give the
+// client up for that. Loading a step looks again.
 func (l *looks) at(ctx context.Context, configured VolumeConfig) *agentapi.Volume {
 	joined := l.join(configured)
 	select {
 	case <-joined.done:
 		return joined.volume
 	case <-ctx.Done():
-		return &agentapi.Volume{Name: configured.Name, Path: configured.Path,
-			Problem: "its file system does not answer; look whether its server is up"}
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if good := l.good[configured.Name]; good != nil {
+		return good
+	}
+	return &agentapi.Volume{Name: configured.Name, Path: configured.Path,
+		Problem: "its file system does not answer; look whether its server is up"}
 }
 
 func (l *looks) join(configured VolumeConfig) *look {
@@ -41,13 +50,16 @@ func (l *looks) join(configured VolumeConfig) *look {
 	}
 	begun := &look{done: make(chan struct{})}
 	if l.pending == nil {
-		l.pending = map[string]*look{}
+		l.pending, l.good = map[string]*look{}, map[string]*agentapi.Volume{}
 	}
 	l.pending[configured.Name] = begun
 	go func() {
 		begun.volume = describeVolume(configured)
 		l.mu.Lock()
 		delete(l.pending, configured.Name)
+		if begun.volume.GetProblem() == "" {
+			l.good[configured.Name] = begun.volume
+		}
 		l.mu.Unlock()
 		close(begun.done)
 	}()

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -32,6 +33,10 @@ func TestMain(m *testing.M) {
 	}
 	var err error
 	if scratch, err = os.MkdirTemp("", "storagebench-agent-"); err != nil {
+		panic(err)
+	}
+	// They wait more than they compute. A -parallel of the command line comes later and wins.
+	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
 	code := m.Run()

@@ -136,6 +136,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 
 // A read-only file system, a full one, and one that is mounted over the one that was planned for.
 func TestLoadOnOtherFileSystems(t *testing.T) {
+	t.Parallel()
 	withMounts(t, func() {
 		directory := t.TempDir()
 		mount := func(flags uintptr, options string) {

@@ -2,6 +2,7 @@ package conductor_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -27,6 +28,10 @@ import (
 func TestMain(m *testing.M) {
 	if _, err := exec.LookPath("fio"); err != nil {
 		panic("these tests need fio: " + err.Error())
+	}
+	// They wait more than they compute. A -parallel of the command line comes later and wins.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
 	}
 	code := m.Run()
 	if code == 0 {

@@ -23,7 +23,7 @@ const (
 	// maxDialPause keeps an agent that is back from being tried much later.
 	maxDialPause = time.Second
 	// goodSession is how long a session without records must have lasted to have been a good one.
-	goodSession = time.Second
+	goodSession = 250 * time.Millisecond
 	// clockInterval is how often clocks are compared while a session lasts.
 	clockInterval = time.Minute
 	// maxMessageBytes bounds one record: a result holds a few histograms of at most 30 kB.
