@@ -59,9 +59,12 @@ lint: ## Check the rules of .golangci.yml
 fix: ## Correct what the linter can correct by itself
 	"$$(hack/tool golangci-lint)" run --fix ./...
 
+# One package at a time: many tests load the machine with real fio and look at times. The vet before
+# compiles everything with all cores.
 .PHONY: test
 test: packages build control-plane ## Run all tests, with real fio and a real API server
-	hack/test $(TEST_FLAGS) $(PACKAGES)
+	go vet $(PACKAGES)
+	hack/test -p 1 $(TEST_FLAGS) $(PACKAGES)
 
 .PHONY: unit
 unit: packages ## Run the tests without the API server and the killing of processes

@@ -49,15 +49,24 @@ func TestKillAnything(t *testing.T) {
 	}
 	t.Logf("seed %d", *seed)
 	random := rand.New(rand.NewPCG(*seed, 1))
-	outcomes := map[string]int{}
+	outcomes, killed := map[string]int{}, map[string]int{}
 	for i := range *kills {
 		victim := victims[random.IntN(len(victims))]
 		delay := time.Duration(random.Int64N(int64(usualLength)))
 		t.Run(fmt.Sprintf("%02d-%s-after-%s", i, victim.name, delay.Round(time.Millisecond)), func(t *testing.T) {
-			outcomes[runAndKill(t, program, victim, delay, random)]++
+			outcome, hit := runAndKill(t, program, victim, delay, random)
+			outcomes[outcome]++
+			if hit {
+				killed[victim.name]++
+			}
 		})
 	}
-	t.Logf("outcomes: %v", outcomes)
+	t.Logf("outcomes: %v; killed: %v", outcomes, killed)
+	for _, victim := range victims {
+		if *kills >= 50 && killed[victim.name] == 0 {
+			t.Errorf("no %s was ever there to be killed", victim.name)
+		}
+	}
 }
 
 func build(t *testing.T) string {
@@ -93,8 +102,8 @@ func isChildOfFio(p process, all []process) bool {
 	return false
 }
 
-// runAndKill gives a word for how it ended.
-func runAndKill(t *testing.T, program string, victim victim, delay time.Duration, random *rand.Rand) string {
+// runAndKill gives a word for how it ended, and whether there was anything to kill.
+func runAndKill(t *testing.T, program string, victim victim, delay time.Duration, random *rand.Rand) (string, bool) {
 	t.Helper()
 	directory := t.TempDir()
 	spec := filepath.Join(t.TempDir(), "bench.yaml")
@@ -113,7 +122,7 @@ func runAndKill(t *testing.T, program string, victim victim, delay time.Duration
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
 	time.Sleep(delay)
-	killed := kill(t, session, victim, random)
+	killed := kill(t, session, directory, victim, random)
 	var err error
 	select {
 	case err = <-ended:
@@ -121,9 +130,9 @@ func runAndKill(t *testing.T, program string, victim victim, delay time.Duration
 		t.Fatalf("the run has not ended a minute after a %s was killed\n%s", victim.name, read(t, stderr))
 	}
 	t.Logf("killed a %s: %v", victim.name, killed)
-	nothingRuns(t, session)
+	nothingRuns(t, session, directory)
 	nothingIsLeft(t, directory)
-	return judge(t, victim, killed, err, stdout, stderr)
+	return judge(t, victim, killed, err, stdout, stderr), killed
 }
 
 func create(t *testing.T, name string) *os.File {
@@ -146,9 +155,9 @@ func read(t *testing.T, file *os.File) string {
 }
 
 // kill says whether there was such a process at that moment.
-func kill(t *testing.T, session int, victim victim, random *rand.Rand) bool {
+func kill(t *testing.T, session int, directory string, victim victim, random *rand.Rand) bool {
 	t.Helper()
-	all := processes(t, session)
+	all := processes(t, session, directory)
 	var found []process
 	for _, p := range all {
 		if victim.match(p, all) {
@@ -165,11 +174,11 @@ func kill(t *testing.T, session int, victim victim, random *rand.Rand) bool {
 	return err == nil
 }
 
-func nothingRuns(t *testing.T, session int) {
+func nothingRuns(t *testing.T, session int, directory string) {
 	t.Helper()
 	var left []process
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if left = processes(t, session); len(left) == 0 {
+		if left = processes(t, session, directory); len(left) == 0 {
 			return
 		}
 	}

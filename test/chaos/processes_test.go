@@ -21,8 +21,9 @@ func (p process) is(verb string) bool { return slices.Contains(p.arguments, verb
 
 func (p process) String() string { return fmt.Sprintf("%d %s %v", p.pid, p.command, p.arguments) }
 
-// processes reads those of a session from /proc.
-func processes(t *testing.T, session int) []process {
+// processes reads those of a run from /proc: of its session, and, since fio's jobs make sessions of
+// their own, those that work in its directory.
+func processes(t *testing.T, session int, directory string) []process {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -40,7 +41,9 @@ func processes(t *testing.T, session int) []process {
 		p.pid, _ = strconv.Atoi(strings.TrimSpace(string(text[:begin])))
 		p.ppid, _ = strconv.Atoi(fields[1])
 		p.session, _ = strconv.Atoi(fields[3])
-		if p.session != session || fields[0] == "Z" {
+		// What cannot be read is of somebody else, or has just ended.
+		working, _ := os.Readlink(filepath.Join(filepath.Dir(name), "cwd"))
+		if p.session != session && !strings.HasPrefix(working, directory+"/") || fields[0] == "Z" {
 			continue
 		}
 		if line, err := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline")); err == nil {

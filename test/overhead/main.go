@@ -2,9 +2,9 @@
 // alternating pairs, beside pairs of bare against bare, which show what the machine's own noise
 // does to such a ratio.
 //
-// It goes on until the 95 % interval of the control's ratio is within +-0.5 %. Where that is not
-// reached the answer is "inconclusive", which fails like a ratio whose lower bound is not above
-// 0.99.
+// It goes on until the 95 % intervals of both ratios, the control's and the agent's, are within
+// +-0.5 %: until they are known, whatever they are. Where that is not reached the answer is
+// "inconclusive", which fails like a ratio of which the lower bound is not above 0.99.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// wantedHalfWidth of the control's interval.
+	// wantedHalfWidth of both intervals.
 	wantedHalfWidth = 0.005
 	// wantedRatio of agent to bare, at the interval's lower end.
 	wantedRatio = 0.99
