@@ -7,12 +7,14 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/storagebench/storagebench/internal/agent"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/dataset"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/engine/fio"
 	"github.com/storagebench/storagebench/internal/identity"
@@ -42,10 +44,10 @@ func newBench(o options, l load) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	bareDir, err := os.MkdirTemp(o.tmpfs, "storagebench-bare-")
-	if err != nil {
-		return nil, err
-	}
+	// Both sides work on the very same files: which pages of memory a file of tmpfs has makes a
+	// difference of some percent, for as long as it has them.
+	location := dataset.Location{BenchmarkUID: runUID, DatasetHash: "data", Client: client.Index}
+	bareDir := filepath.Join(directory, location.Path())
 	// Both sides are given the very same job. The clock is named, since fio chooses between two at its
 	// start, by a race between its CPUs, and is 25 % slower with one of them here.
 	job := fmt.Sprintf("[global]\nioengine=%s\nrw=randwrite\nbs=4k\nsize=64m\ntime_based=1\nruntime=%dms\ncpus_allowed=%d\nclocksource=cpu\n"+
@@ -93,12 +95,15 @@ func (b *bench) close() {
 	}
 	b.conductor.Close()
 	_ = os.RemoveAll(b.directory)
-	_ = os.RemoveAll(b.bareDir)
 }
 
 // measure alternates until it knows. verdict is what fails; err that it could not be measured.
 func (b *bench) measure(ctx context.Context) (verdict, err error) {
 	fmt.Printf("%s: runs of %s, fio pinned to CPU %d\n", b.load.name, b.options.runtime, b.options.cpu)
+	// The first step makes the directory and the files.
+	if _, err := b.throughAgent(ctx); err != nil {
+		return nil, err
+	}
 	var ratios, controls []float64
 	for pair := 1; pair <= b.options.maxPairs; pair++ {
 		ratio, err := b.pair(ctx, pair, b.throughAgent)

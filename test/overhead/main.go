@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -33,6 +34,7 @@ func main() {
 	flag.DurationVar(&o.runtime, "runtime", time.Second, "measured time of each run")
 	flag.IntVar(&o.minPairs, "min-pairs", 30, "pairs before the first look at the interval")
 	flag.IntVar(&o.maxPairs, "max-pairs", 400, "pairs after which the answer is inconclusive")
+	flag.StringVar(&o.only, "only", "", "measure only the load whose name begins so")
 	flag.IntVar(&o.cpu, "cpu", 1, "the CPU that fio is pinned to")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -45,6 +47,7 @@ func main() {
 
 type options struct {
 	program, tmpfs     string
+	only               string
 	runtime            time.Duration
 	minPairs, maxPairs int
 	cpu                int
@@ -68,6 +71,9 @@ func run(ctx context.Context, o options) error {
 	o.program = program
 	var failed []error
 	for _, l := range loads {
+		if !strings.HasPrefix(l.name, o.only) {
+			continue
+		}
 		bench, err := newBench(o, l)
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
