@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/result"
 )
@@ -116,17 +115,6 @@ func (c *Conductor) Clients() []decide.Client {
 		all = append(all, client.facts())
 	}
 	return all
-}
-
-// Descriptions are what the clients said of themselves, by client.
-func (c *Conductor) Descriptions() map[decide.ClientKey]*agentapi.DescribeResponse {
-	found := map[decide.ClientKey]*agentapi.DescribeResponse{}
-	for _, client := range c.all() {
-		if description := client.describe(); description != nil {
-			found[client.endpoint.Key] = description
-		}
-	}
-	return found
 }
 
 // Results are the parts of an attempt that the clients have reported so far.
