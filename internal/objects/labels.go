@@ -1,0 +1,67 @@
+package objects
+
+import (
+	"maps"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// RunLabels are on every object of a run, and on no other run's.
+func RunLabels(run *v1alpha1.BenchmarkRun) map[string]string {
+	return map[string]string{
+		v1alpha1.LabelBenchmark: labelValue(run.Spec.BenchmarkRef.Name),
+		v1alpha1.LabelRun:       labelValue(run.Name),
+	}
+}
+
+// ClientLabels are those of a client's Secret and claims; its pods have LabelAttempt too.
+func ClientLabels(run *v1alpha1.BenchmarkRun, target string, index int) map[string]string {
+	labels := RunLabels(run)
+	labels[v1alpha1.LabelTarget] = labelValue(target)
+	labels[v1alpha1.LabelClient] = strconv.Itoa(index)
+	return labels
+}
+
+// ClientOf reads back which client a pod is of; false when it is none of ours.
+func ClientOf(labels map[string]string) (Client, bool) {
+	target, known := labels[v1alpha1.LabelTarget]
+	index, indexErr := strconv.Atoi(labels[v1alpha1.LabelClient])
+	attempt, attemptErr := strconv.Atoi(labels[v1alpha1.LabelAttempt])
+	if !known || indexErr != nil || attemptErr != nil || index < 0 || attempt < 1 {
+		return Client{}, false
+	}
+	return Client{Target: target, Index: index, Attempt: attempt}, true
+}
+
+// added is the first map with what the second has beside it; the first has the last word.
+func added(ours, theirs map[string]string) map[string]string {
+	all := maps.Clone(theirs)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, ours)
+	return all
+}
+
+// ownedByRun makes an object go with its run.
+func ownedByRun(run *v1alpha1.BenchmarkRun) []metav1.OwnerReference {
+	return ownedBy(v1alpha1.BenchmarkRunKind, run.Name, run.UID)
+}
+
+// ownedByBenchmark makes an object outlive the run, and go with the benchmark.
+func ownedByBenchmark(run *v1alpha1.BenchmarkRun) []metav1.OwnerReference {
+	benchmark := run.Spec.BenchmarkRef
+	return ownedBy(v1alpha1.StorageBenchmarkKind, benchmark.Name, types.UID(benchmark.UID))
+}
+
+func ownedBy(kind, name string, uid types.UID) []metav1.OwnerReference {
+	yes := true
+	return []metav1.OwnerReference{{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: name, UID: uid,
+		Controller: &yes, BlockOwnerDeletion: &yes,
+	}}
+}

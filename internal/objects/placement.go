@@ -1,0 +1,53 @@
+package objects
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// ofRun selects all pods of a run, of every target.
+func ofRun(run *v1alpha1.BenchmarkRun) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelRun: labelValue(run.Name)}}
+}
+
+func onePerNode(run *v1alpha1.BenchmarkRun) bool {
+	return run.Spec.Run.Clients.Spread != v1alpha1.SpreadAny
+}
+
+// affinity is the user's and, where each client shall have a node to itself, ours beside it.
+func affinity(run *v1alpha1.BenchmarkRun) *corev1.Affinity {
+	all := template(run).Affinity.DeepCopy()
+	if !onePerNode(run) {
+		return all
+	}
+	if all == nil {
+		all = &corev1.Affinity{}
+	}
+	if all.PodAntiAffinity == nil {
+		all.PodAntiAffinity = &corev1.PodAntiAffinity{}
+	}
+	all.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution = append(
+		all.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+		corev1.PodAffinityTerm{LabelSelector: ofRun(run), TopologyKey: corev1.LabelHostname})
+	return all
+}
+
+// topologySpread is the user's and, where clients may share nodes, the wish that they share them
+// evenly.
+func topologySpread(run *v1alpha1.BenchmarkRun) []corev1.TopologySpreadConstraint {
+	all := append([]corev1.TopologySpreadConstraint(nil), template(run).TopologySpreadConstraints...)
+	for _, constraint := range all {
+		// The API server refuses two of one kind for one topology.
+		if constraint.TopologyKey == corev1.LabelHostname && constraint.WhenUnsatisfiable == corev1.ScheduleAnyway {
+			return all
+		}
+	}
+	if onePerNode(run) {
+		return all
+	}
+	return append(all, corev1.TopologySpreadConstraint{
+		MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: ofRun(run),
+	})
+}
