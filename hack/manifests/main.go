@@ -1,0 +1,38 @@
+// Command manifests writes all that config/default installs as one file.
+//
+//	go run ./hack/manifests -version v1.2.3 -output bin/install.yaml
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/storagebench/storagebench/config/render"
+)
+
+func main() {
+	version := flag.String("version", "", "version of the images; empty for the tags in the files")
+	output := flag.String("output", "bin/install.yaml", "file to write")
+	config := flag.String("config", "config", "the folder of manifests")
+	flag.Parse()
+	if err := write(*config, *version, *output); err != nil {
+		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func write(config, version, output string) error {
+	manifests, err := render.Install(os.DirFS(config), version)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(output), 0o755); err != nil {
+		return fmt.Errorf("make a folder for the manifests: %w", err)
+	}
+	if err := os.WriteFile(output, manifests, 0o644); err != nil {
+		return fmt.Errorf("write the manifests: %w", err)
+	}
+	return nil
+}
