@@ -17,6 +17,8 @@ type Endpoint struct {
 	Locate func(context.Context) (string, error)
 	// TLS proves who we are and accepts that very client only.
 	TLS *tls.Config
+	// Replacements is how often this client was replaced before this conductor knew of it.
+	Replacements int
 }
 
 // Options are the settings of a conductor.
@@ -93,7 +95,7 @@ func (c *Conductor) notify() {
 // What it reported before is kept. It has no effect on a replacement, whenever it is called.
 func (c *Conductor) Connect(endpoint Endpoint) (lose func(message string)) {
 	c.mu.Lock()
-	replacements := 0
+	replacements := endpoint.Replacements
 	if old := c.clients[endpoint.Key]; old != nil {
 		replacements = old.replacements + 1
 		old.cancel()

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,6 +37,34 @@ func Retry(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
 	old.Message = fmt.Sprintf("a client was lost; tried again as attempt %d", action.Attempt.Number)
 	step(run, action.Attempt).State = v1alpha1.StepStarting
 	fit(run)
+}
+
+// Relayout notes that what the phases so far have laid out on a target may be gone with a client that
+// was lost: each step that did so is to be done once more. A layout that is as it was is laid out
+// again all the same, since nobody can tell before a replacement is there.
+func Relayout(run *v1alpha1.BenchmarkRun, target string) {
+	for _, planned := range run.Spec.Steps {
+		if planned.Kind != v1alpha1.PhasePrepare || !slices.Contains(planned.Targets, target) {
+			continue
+		}
+		newest := newestAttempt(run, planned.ID)
+		if newest == nil || newest.EndTime == nil {
+			continue
+		}
+		step(run, decide.Attempt{Step: planned.ID, Number: int(newest.Attempt) + 1}).State = v1alpha1.StepStarting
+	}
+	fit(run)
+}
+
+// newestAttempt is the facts of the last try at a step; nil when it was never begun.
+func newestAttempt(run *v1alpha1.BenchmarkRun, id string) *v1alpha1.StepStatus {
+	var newest *v1alpha1.StepStatus
+	for i := range run.Status.Steps {
+		if fact := &run.Status.Steps[i]; fact.ID == id && (newest == nil || fact.Attempt > newest.Attempt) {
+			newest = fact
+		}
+	}
+	return newest
 }
 
 // Fail notes the first reason why the run cannot be completed.

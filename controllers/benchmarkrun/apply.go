@@ -1,0 +1,143 @@
+package benchmarkrun
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
+)
+
+// outcome is what follows from an action beside the facts that it notes.
+type outcome struct {
+	// then is done once the facts are stored; nil where nothing is.
+	then func()
+	// wait is how long the run may be left alone when nothing happens.
+	wait time.Duration
+}
+
+// soon asks for the next decision at once: facts have changed, and nothing outside has to happen.
+const soon = time.Millisecond
+
+// apply notes the facts of an action in the run and says what is to be done.
+func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observation, action decide.Action) (outcome, error) {
+	record.Losses(run, seen.snapshot.Clients, s.now())
+	if why := seen.snapshot.Cancel; why != nil {
+		record.Fail(run, *why, s.now())
+	}
+	switch action.Kind {
+	case decide.Wait:
+		narrate(run, s, seen)
+		return outcome{then: s.finishAgain(run), wait: patience(s, action)}, nil
+	case decide.Load:
+		return s.load(run, action)
+	case decide.Start:
+		if len(run.Status.Environments) == 0 {
+			record.Environments(run, s.conductor.Environments())
+		}
+		record.Intent(run, action)
+		run.Status.Message = ""
+		return outcome{wait: beat, then: func() {
+			s.conductor.Start(action.Attempt, action.Clients, action.Start, action.Deadline)
+		}}, nil
+	case decide.Stop:
+		reason := stopReason(seen.snapshot)
+		return outcome{wait: patience(s, action), then: func() { s.conductor.Stop(action.Attempt, action.Clients, reason) }}, nil
+	case decide.RecordResult:
+		record.Result(run, s.step(action.Attempt.Step), action.Attempt, s.conductor.Results(action.Attempt), s.now())
+		return outcome{wait: soon, then: func() { s.conductor.Forget(action.Attempt) }}, nil
+	case decide.Retry:
+		record.Retry(run, action, s.now())
+	case decide.Replace:
+		return s.replace(run, action, seen), nil
+	case decide.Fail:
+		record.Fail(run, *action.Failure, s.now())
+	case decide.Finish:
+		record.Finishing(run, s.now())
+		return outcome{wait: beat, then: s.finishAgain(run)}, nil
+	case decide.Done:
+		record.Finished(run, leftovers(run, s), s.now())
+	}
+	return outcome{wait: soon}, nil
+}
+
+// patience is how long to wait when nothing happens.
+func patience(s *session, action decide.Action) time.Duration {
+	if action.Until.IsZero() {
+		return beat
+	}
+	return max(soon, min(beat, action.Until.Sub(s.now())))
+}
+
+func stopReason(snapshot decide.Snapshot) string {
+	switch {
+	case snapshot.Cancel != nil:
+		return snapshot.Cancel.Message
+	case snapshot.Failure != nil:
+		return snapshot.Failure.Message
+	}
+	return "the step is to be repeated"
+}
+
+func (s *session) step(id string) plan.Step {
+	return s.plan.Steps[slices.IndexFunc(s.plan.Steps, func(step plan.Step) bool { return step.ID == id })]
+}
+
+// load sends a step, rendered for each client, to its agents.
+func (s *session) load(run *v1alpha1.BenchmarkRun, action decide.Action) (outcome, error) {
+	step := s.step(action.Attempt.Step)
+	requests := map[decide.ClientKey]*agentapi.LoadRequest{}
+	for _, key := range action.Clients {
+		request, err := conductor.LoadRequest(step, key, run.Spec.Seed)
+		if err != nil {
+			return outcome{}, fmt.Errorf("step %s: %w", step.ID, err)
+		}
+		requests[key] = request
+	}
+	return outcome{wait: beat, then: func() {
+		s.conductor.Load(action.Attempt, action.Clients, func(key decide.ClientKey) *agentapi.LoadRequest { return requests[key] })
+	}}, nil
+}
+
+// replace notes that lost clients get a successor, and begins to reach for it. Its pod is made when
+// the one before is really gone.
+func (s *session) replace(run *v1alpha1.BenchmarkRun, action decide.Action, seen observation) outcome {
+	for _, client := range seen.snapshot.Clients {
+		if slices.Contains(action.Clients, client.Key) {
+			record.Lost(run, client, true, s.now())
+			// Its data went with it when its agent was told to end, or its claim is gone.
+			record.Relayout(run, client.Key.Target)
+		}
+	}
+	return outcome{wait: soon, then: func() {
+		for _, key := range action.Clients {
+			// The identity was made before from the same keys, so this cannot fail now.
+			_ = s.connect(run, key, s.members[key].pod.Attempt+1)
+		}
+	}}
+}
+
+// finishAgain tells the agents to tidy up and leave, once by each process that conducts the run: the
+// one before may have died before it could. It is nil when there is nothing to tell.
+func (s *session) finishAgain(run *v1alpha1.BenchmarkRun) func() {
+	if s.finishing || !finishing(run) {
+		return nil
+	}
+	return func() {
+		s.finishing = true
+		for _, target := range run.Spec.Run.Targets {
+			remove := target.DataPolicy != v1alpha1.DataRetain
+			s.conductor.Finish(s.of(target.Name), s.finishOptions(run, target, remove), s.answered)
+		}
+	}
+}
+
+// of is the clients of a target.
+func (s *session) of(target string) []decide.ClientKey {
+	return slices.DeleteFunc(slices.Clone(s.order), func(key decide.ClientKey) bool { return key.Target != target })
+}

@@ -1,0 +1,155 @@
+package benchmarkrun
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/objects"
+)
+
+// askEvery is how often the cluster is asked for the events of pods that do not start.
+const askEvery = 5 * time.Second
+
+// explain gives clients that are not there yet the cluster's own reason as their message.
+func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod, clients []decide.Client) {
+	ask := time.Since(s.asked) > askEvery
+	for i := range clients {
+		if clients[i].Connection != decide.Connecting {
+			continue
+		}
+		m := s.members[clients[i].Key]
+		pod := pods[objects.PodName(run, m.pod)]
+		switch {
+		case pod == nil:
+			// What kept the pod from being made is known from the try.
+		case m.located:
+			// It runs; what the conductor says of it is newer.
+			m.why = ""
+		default:
+			why, enough := waiting(pod, run)
+			if !enough && ask {
+				s.asked = time.Now()
+				why = cmp.Or(r.lastWarning(ctx, run, pod), why)
+			} else if !enough {
+				why = cmp.Or(m.why, why)
+			}
+			m.why = why
+		}
+		if m.why != "" {
+			clients[i].Message = m.why
+		}
+	}
+}
+
+// waiting is why a pod does not run, by its status. enough says that it is a reason; else it only
+// says how far the pod is.
+func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun) (why string, enough bool) {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			return fmt.Sprintf("%s: %s%s", condition.Reason, condition.Message, spreadHint(run, condition.Message)), !aboutClaims(condition.Message)
+		}
+	}
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if state := status.State.Waiting; state != nil && state.Reason != "" &&
+			state.Reason != "PodInitializing" && state.Reason != "ContainerCreating" {
+			return strings.TrimSuffix(fmt.Sprintf("%s: %s", state.Reason, state.Message), ": "), true
+		}
+	}
+	return fmt.Sprintf("its pod is %s on node %s", pod.Status.Phase, cmp.Or(pod.Spec.NodeName, "(none yet)")), false
+}
+
+func aboutClaims(message string) bool { return strings.Contains(message, "PersistentVolumeClaims") }
+
+// spreadHint says what a cluster with too few nodes can do.
+func spreadHint(run *v1alpha1.BenchmarkRun, message string) string {
+	if run.Spec.Run.Clients.Spread != v1alpha1.SpreadOnePerNode || !strings.Contains(message, "anti-affinity") {
+		return ""
+	}
+	return fmt.Sprintf(" (spec.run.clients.spread is OnePerNode, which needs %d free nodes; Any lets clients share nodes)",
+		int(run.Spec.Run.Clients.Count)*len(run.Spec.Run.Targets))
+}
+
+// lastWarning is the newest warning of the cluster about a pod or the claims it mounts; empty when
+// there is none or it cannot be asked.
+func (r *Reconciler) lastWarning(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) string {
+	asked := []types.UID{pod.UID}
+	for _, volume := range pod.Spec.Volumes {
+		if volume.PersistentVolumeClaim == nil {
+			continue
+		}
+		var claim corev1.PersistentVolumeClaim
+		key := client.ObjectKey{Namespace: run.Namespace, Name: volume.PersistentVolumeClaim.ClaimName}
+		if err := r.direct.Get(ctx, key, &claim); err == nil && claim.Status.Phase != corev1.ClaimBound {
+			asked = append(asked, claim.UID)
+		}
+	}
+	var newest *corev1.Event
+	for _, uid := range asked {
+		var list corev1.EventList
+		err := r.direct.List(ctx, &list, client.InNamespace(run.Namespace),
+			client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("involvedObject.uid", string(uid))})
+		if err != nil {
+			// The message is a help, not a fact to decide on.
+			continue
+		}
+		for i := range list.Items {
+			event := &list.Items[i]
+			if event.Type == corev1.EventTypeWarning && (newest == nil || eventTime(event).After(eventTime(newest))) {
+				newest = event
+			}
+		}
+	}
+	if newest == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s", newest.Reason, newest.Message)
+}
+
+func eventTime(event *corev1.Event) time.Time {
+	switch {
+	case event.Series != nil:
+		return event.Series.LastObservedTime.Time
+	case !event.LastTimestamp.IsZero():
+		return event.LastTimestamp.Time
+	case !event.EventTime.IsZero():
+		return event.EventTime.Time
+	}
+	return event.CreationTimestamp.Time
+}
+
+// lastWords is why a pod ended.
+func lastWords(pod *corev1.Pod) string {
+	var words []string
+	if pod.Status.Reason != "" || pod.Status.Message != "" {
+		words = append(words, strings.Trim(pod.Status.Reason+": "+pod.Status.Message, ": "))
+	}
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		ended := status.State.Terminated
+		if ended == nil || ended.ExitCode == 0 && ended.Reason == "Completed" {
+			continue
+		}
+		said := fmt.Sprintf("container %s: exit code %d", status.Name, ended.ExitCode)
+		if ended.Reason != "" {
+			said += " (" + ended.Reason + ")"
+		}
+		if message := strings.TrimSpace(ended.Message); message != "" {
+			said += ": " + message
+		}
+		words = append(words, said)
+	}
+	if len(words) == 0 {
+		return "phase " + string(pod.Status.Phase)
+	}
+	return strings.Join(words, "; ")
+}

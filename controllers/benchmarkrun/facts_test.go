@@ -1,0 +1,98 @@
+package benchmarkrun
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+func at(seconds int) *metav1.MicroTime {
+	return &metav1.MicroTime{Time: time.Unix(int64(1_000_000+seconds), 0)}
+}
+
+// TestWasThere: after a restart of the operator a pod that is missing is made, or its client is
+// lost; which of the two follows from what is recorded.
+func TestWasThere(t *testing.T) {
+	begun := v1alpha1.StepStatus{ID: "00-layout", Attempt: 1, StartTime: at(10)}
+	lost := v1alpha1.LostClient{Target: "data", Client: 1, Time: at(20), Replaced: true}
+	again := v1alpha1.StepStatus{ID: "00-layout", Attempt: 2, StartTime: at(30)}
+	intended := v1alpha1.StepStatus{ID: "00-layout", Attempt: 2}
+	for name, c := range map[string]struct {
+		steps []v1alpha1.StepStatus
+		lost  []v1alpha1.LostClient
+		index int
+		want  bool
+	}{
+		"nothing was begun":                          {index: 1, want: false},
+		"a step was begun":                           {steps: []v1alpha1.StepStatus{begun}, index: 1, want: true},
+		"replaced, and its pod was never met":        {steps: []v1alpha1.StepStatus{begun, intended}, lost: []v1alpha1.LostClient{lost}, index: 1, want: false},
+		"replaced, and the step was begun again":     {steps: []v1alpha1.StepStatus{begun, again}, lost: []v1alpha1.LostClient{lost}, index: 1, want: true},
+		"another client was replaced":                {steps: []v1alpha1.StepStatus{begun, intended}, lost: []v1alpha1.LostClient{lost}, index: 0, want: true},
+		"lost and not replaced: its pod is not made": {steps: []v1alpha1.StepStatus{begun}, lost: []v1alpha1.LostClient{{Target: "data", Client: 1, Time: at(20)}}, index: 1, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := &v1alpha1.BenchmarkRun{Status: v1alpha1.BenchmarkRunStatus{Steps: c.steps, LostClients: c.lost}}
+			if got := wasThere(run, &member{pod: objects.Client{Target: "data", Index: c.index}}); got != c.want {
+				t.Errorf("%t, want %t", got, c.want)
+			}
+		})
+	}
+}
+
+// TestLeftovers: data counts as removed only when somebody has said so, or it cannot be there.
+func TestLeftovers(t *testing.T) {
+	removed := &agentapi.FinishResponse{DataRemoved: true}
+	perClient := &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimPerClient, Lifetime: v1alpha1.ClaimForBenchmark}
+	for name, c := range map[string]struct {
+		volume  v1alpha1.Volume
+		policy  v1alpha1.DataPolicy
+		members [2]member
+		answers [2]*agentapi.FinishResponse
+		want    []string
+	}{
+		"both have said so":               {answers: [2]*agentapi.FinishResponse{removed, removed}, members: [2]member{{met: true}, {met: true}}},
+		"one could not":                   {answers: [2]*agentapi.FinishResponse{removed, {Problem: "read-only"}}, members: [2]member{{met: true}, {met: true}}, want: []string{"read-only"}},
+		"one was lost, the other tidied":  {answers: [2]*agentapi.FinishResponse{removed, nil}, members: [2]member{{met: true}, {met: true, lost: true}}},
+		"lost with a volume of its own":   {volume: v1alpha1.Volume{ClaimTemplate: perClient}, answers: [2]*agentapi.FinishResponse{removed, nil}, members: [2]member{{met: true}, {met: true, lost: true}}, want: []string{"client data/1 was lost before it could say that its data is removed"}},
+		"its claim goes with the run":     {volume: v1alpha1.Volume{ClaimTemplate: &v1alpha1.ClaimTemplate{}}, members: [2]member{{met: true, lost: true}, {met: true, lost: true}}},
+		"never there":                     {},
+		"gone, and its pod had succeeded": {members: [2]member{{met: true, lost: true, tidy: true}, {met: true, lost: true, tidy: true}}},
+		"both silent":                     {members: [2]member{{met: true}, {met: true, lost: true}}, want: []string{"client data/0 was lost before it could say that its data is removed", "client data/1 was lost before it could say that its data is removed"}},
+		"to be kept":                      {policy: v1alpha1.DataRetain, members: [2]member{{met: true}, {met: true}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := &v1alpha1.BenchmarkRun{}
+			run.Spec.BenchmarkRef.UID = "uid"
+			c.volume.Name = "disk"
+			run.Spec.Run.Targets = []v1alpha1.Target{{Name: "data", Path: "a/b", DataPolicy: c.policy, Volumes: []v1alpha1.Volume{c.volume}}}
+			s := &session{plan: plan.Plan{DatasetHash: "hash"}, members: map[decide.ClientKey]*member{}, answers: map[decide.ClientKey]*agentapi.FinishResponse{}}
+			for i := range 2 {
+				key := decide.ClientKey{Target: "data", Index: i}
+				s.order = append(s.order, key)
+				s.members[key] = &c.members[i]
+				if c.answers[i] != nil {
+					s.answers[key] = c.answers[i]
+				}
+			}
+			left := leftovers(run, s)
+			if len(left) != len(c.want) {
+				t.Fatalf("%+v, want %q", left, c.want)
+			}
+			for i := range left {
+				if left[i].Reason != c.want[i] {
+					t.Errorf("%q, want %q", left[i].Reason, c.want[i])
+				}
+			}
+			if len(left) > 0 && left[len(left)-1].Path != "/a/b/.storagebench/uid/hash/client-1" {
+				t.Errorf("path %q", left[len(left)-1].Path)
+			}
+		})
+	}
+}

@@ -1,0 +1,66 @@
+package benchmarkrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/objects"
+)
+
+// leave removes what an ended run has made, then its finalizer.
+func (r *Reconciler) leave(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
+	r.sessions.drop(client.ObjectKeyFromObject(run))
+	if !controllerutil.ContainsFinalizer(run, v1alpha1.FinalizerRun) {
+		return ctrl.Result{}, nil
+	}
+	if err := r.clear(ctx, run); err != nil {
+		return ctrl.Result{}, err
+	}
+	before := run.DeepCopy()
+	controllerutil.RemoveFinalizer(run, v1alpha1.FinalizerRun)
+	if err := r.client.Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return again(err, "remove the finalizer")
+	}
+	return ctrl.Result{}, nil
+}
+
+// clear deletes the run's own objects, and nothing else: each is proven to be the run's first.
+func (r *Reconciler) clear(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
+	pods, err := r.podsOf(ctx, run)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	for i := range pods {
+		if err := r.remove(ctx, &pods[i]); err != nil {
+			problems = append(problems, fmt.Errorf("delete pod %s: %w", pods[i].Name, err))
+		}
+	}
+	problems = append(problems, r.removeOwn(ctx, run, objects.NetworkPolicy(r.options.Settings, run)))
+	for _, claim := range objects.Claims(run) {
+		problems = append(problems, r.removeOwn(ctx, run, claim))
+	}
+	return errors.Join(problems...)
+}
+
+// removeOwn deletes an object of that name if the run owns it.
+func (r *Reconciler) removeOwn(ctx context.Context, run *v1alpha1.BenchmarkRun, object client.Object) error {
+	err := r.direct.Get(ctx, client.ObjectKeyFromObject(object), object)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err == nil && ownedBy(object, run.UID) {
+		err = r.remove(ctx, object)
+	}
+	if err != nil {
+		return fmt.Errorf("delete %T %s: %w", object, object.GetName(), err)
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package benchmarkrun
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+)
+
+const (
+	// tellEvery is how often the status says how far a step is. Each time is a write to the API server.
+	tellEvery = 3 * time.Second
+	// maxMessage is the API's limit of status.message.
+	maxMessage = 2048
+)
+
+// narrate says in the status, for people, what the run is waiting for.
+func narrate(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
+	if run.Status.Stage == v1alpha1.StageFinishing || seen.snapshot.Failure != nil || seen.snapshot.Cancel != nil {
+		return
+	}
+	if absent := absentees(seen.snapshot.Clients); absent != "" {
+		if run.Status.Stage != v1alpha1.StageRunning {
+			run.Status.Stage = v1alpha1.StageMeeting
+		}
+		run.Status.Message = v1alpha1.Truncate(absent, maxMessage)
+		return
+	}
+	if time.Since(s.told) < tellEvery {
+		return
+	}
+	if message := progress(run, s); message != "" {
+		s.told = time.Now()
+		run.Status.Message = message
+	}
+}
+
+// absentees names clients that are not there, and why.
+func absentees(clients []decide.Client) string {
+	var why []string
+	for _, client := range clients {
+		if client.Connection == decide.Connecting {
+			why = append(why, fmt.Sprintf("%s (%s)", client.Key, client.Message))
+		}
+	}
+	if len(why) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("waiting for %d of %d clients: %s", len(why), len(clients), strings.Join(why, ", "))
+}
+
+// progress is how far the live step is; empty when none runs.
+func progress(run *v1alpha1.BenchmarkRun, s *session) string {
+	for _, fact := range run.Status.Steps {
+		if fact.State != v1alpha1.StepRunning || fact.EndTime != nil || fact.StartTime == nil {
+			continue
+		}
+		elapsed := s.now().Sub(fact.StartTime.Time)
+		if elapsed < time.Second {
+			return ""
+		}
+		attempt := decide.Attempt{Step: fact.ID, Number: int(fact.Attempt)}
+		bytesPerSecond, iops := s.conductor.Rate(attempt)
+		step := s.step(fact.ID)
+		text := fmt.Sprintf("%s: %s", step.Phase, elapsed.Round(time.Second))
+		if whole := step.WarmUp + step.Duration; !step.WorkBound() {
+			text += fmt.Sprintf(" of %s", whole)
+		}
+		return fmt.Sprintf("%s, %.1f MB/s, %.0f IOPS", text, bytesPerSecond/1e6, iops)
+	}
+	return ""
+}

@@ -1,0 +1,179 @@
+package benchmarkrun
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// session is what this process holds of a live run. A run is reconciled by one worker at a time, so
+// only what the conductor's answers touch needs the lock.
+type session struct {
+	uid       types.UID
+	plan      plan.Plan
+	conductor *conductor.Conductor
+	authority *identity.Authority
+	members   map[decide.ClientKey]*member
+	// order of the members: that of the specification.
+	order []decide.ClientKey
+	// finishing says that the agents were told to finish by this process.
+	finishing bool
+	// told is when the status last said how far a step is.
+	told time.Time
+	// asked is when the cluster was last asked why clients are not there.
+	asked time.Time
+
+	mu      sync.Mutex
+	answers map[decide.ClientKey]*agentapi.FinishResponse
+	written *v1alpha1.BenchmarkRun
+	done    chan struct{}
+}
+
+// member is one client and the pod that it is at present.
+type member struct {
+	pod objects.Client
+	// uid of the pod, once it was seen; made says that this process has created it.
+	uid  types.UID
+	made bool
+	// lose tells the conductor that this very pod is gone.
+	lose func(message string)
+	lost bool
+	// address gets the agent's host and port once.
+	address chan string
+	located bool
+	// why the client is not there yet, as the cluster tells it.
+	why string
+	// met says that the agent has answered once, and so may have made files; tidy that its pod ended
+	// as one does whose agent has removed them.
+	met, tidy bool
+}
+
+func (s *session) now() time.Time { return s.conductor.Reference.Now() }
+
+func (s *session) answered(key decide.ClientKey, answer *agentapi.FinishResponse) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers[key] = answer
+}
+
+func (s *session) answer(key decide.ClientKey) *agentapi.FinishResponse {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.answers[key]
+}
+
+// calm is the least time between two reconciles that agents ask for: they report every second each,
+// and nobody needs to decide on every word of hundreds of them.
+const calm = 50 * time.Millisecond
+
+// sessions are the live runs of this process.
+type sessions struct {
+	changed chan changed
+
+	mu   sync.Mutex
+	live map[client.ObjectKey]*session
+}
+
+func newSessions() *sessions {
+	return &sessions{changed: make(chan changed, 64), live: map[client.ObjectKey]*session{}}
+}
+
+// Start implements manager.Runnable: it hangs up when this process stops leading.
+func (s *sessions) Start(ctx context.Context) error {
+	<-ctx.Done()
+	s.mu.Lock()
+	var keys []client.ObjectKey
+	for key := range s.live {
+		keys = append(keys, key)
+	}
+	s.mu.Unlock()
+	for _, key := range keys {
+		s.drop(key)
+	}
+	return nil
+}
+
+func (s *sessions) get(key client.ObjectKey, uid types.UID) *session {
+	s.mu.Lock()
+	found := s.live[key]
+	s.mu.Unlock()
+	if found != nil && found.uid != uid {
+		s.drop(key)
+		return nil
+	}
+	return found
+}
+
+func (s *sessions) add(run *v1alpha1.BenchmarkRun, added *session) {
+	key := client.ObjectKeyFromObject(run)
+	s.mu.Lock()
+	s.live[key] = added
+	s.mu.Unlock()
+	go s.follow(key, added)
+}
+
+// follow asks for a reconcile whenever the agents have news.
+func (s *sessions) follow(key client.ObjectKey, followed *session) {
+	asked := &v1alpha1.BenchmarkRun{}
+	asked.Namespace, asked.Name = key.Namespace, key.Name
+	for {
+		select {
+		case <-followed.conductor.Changed():
+		case <-followed.done:
+			return
+		}
+		select {
+		case s.changed <- changed{Object: asked}:
+		case <-followed.done:
+			return
+		}
+		time.Sleep(calm)
+	}
+}
+
+// drop forgets a run and hangs up. Its agents go on by themselves.
+func (s *sessions) drop(key client.ObjectKey) {
+	s.mu.Lock()
+	dropped := s.live[key]
+	delete(s.live, key)
+	s.mu.Unlock()
+	if dropped != nil {
+		close(dropped.done)
+		dropped.conductor.Close()
+	}
+}
+
+// written is the run as this process has last written it; nil when it has not.
+func (s *sessions) written(key client.ObjectKey) *v1alpha1.BenchmarkRun {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if found := s.live[key]; found != nil {
+		found.mu.Lock()
+		defer found.mu.Unlock()
+		return found.written
+	}
+	return nil
+}
+
+// wrote remembers what was written.
+func (s *sessions) wrote(run *v1alpha1.BenchmarkRun) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if found := s.live[client.ObjectKeyFromObject(run)]; found != nil && found.uid == run.UID {
+		found.mu.Lock()
+		defer found.mu.Unlock()
+		found.written = run.DeepCopy()
+	}
+}

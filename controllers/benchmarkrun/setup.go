@@ -1,0 +1,91 @@
+package benchmarkrun
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/internal/objects"
+)
+
+// +kubebuilder:rbac:groups=storagebench.dev,resources=benchmarkruns,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=storagebench.dev,resources=benchmarkruns/status,verbs=patch
+// +kubebuilder:rbac:groups=storagebench.dev,resources=benchmarkruns/finalizers,verbs=update
+// +kubebuilder:rbac:groups=storagebench.dev,resources=storagebenchmarks/finalizers,verbs=update
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=create
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;create;delete
+// +kubebuilder:rbac:groups="",resources=events,verbs=list
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;create;delete
+
+const (
+	// parallelRuns is how many runs are reconciled at a time. A reconcile waits for the API server
+	// only, never for an agent.
+	parallelRuns = 8
+	// defaultLossTimeout is how long an agent whose pod seems to live may be out of reach.
+	defaultLossTimeout = time.Minute
+)
+
+// Options are what the controller needs beside the manager.
+type Options struct {
+	Settings objects.Settings
+	// Master is the key that the identities of all runs derive from.
+	Master identity.Master
+	// Epoch of this leader; an error when it does not lead any more.
+	Epoch func(context.Context) (uint64, error)
+	// LossTimeout is how long an agent that was ready may be out of reach; 0 is the default.
+	LossTimeout time.Duration
+}
+
+// Reconciler carries out BenchmarkRuns.
+type Reconciler struct {
+	client client.Client
+	// direct reads what is in no cache.
+	direct   client.Reader
+	events   events.EventRecorder
+	options  Options
+	sessions *sessions
+}
+
+// Setup adds the controller to a manager.
+func Setup(mgr ctrl.Manager, options Options) error {
+	if options.LossTimeout == 0 {
+		options.LossTimeout = defaultLossTimeout
+	}
+	r := &Reconciler{
+		client:   mgr.GetClient(),
+		direct:   mgr.GetAPIReader(),
+		events:   mgr.GetEventRecorder("storagebench"),
+		options:  options,
+		sessions: newSessions(),
+	}
+	if err := mgr.Add(r.sessions); err != nil {
+		return fmt.Errorf("add the sessions of live runs: %w", err)
+	}
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("benchmarkrun").
+		For(&v1alpha1.BenchmarkRun{}).
+		Owns(&corev1.Pod{}).
+		WatchesRawSource(source.Channel(r.sessions.changed, &handler.TypedEnqueueRequestForObject[*v1alpha1.BenchmarkRun]{})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: parallelRuns}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("set up the controller of BenchmarkRuns: %w", err)
+	}
+	return nil
+}
+
+// changed is how a session asks for a reconcile.
+type changed = event.TypedGenericEvent[*v1alpha1.BenchmarkRun]
