@@ -39,9 +39,13 @@ type Config struct {
 
 // VolumeConfig is a directory that the target gives to the run.
 type VolumeConfig struct {
-	Name   string              `json:"name"`
+	Name string `json:"name"`
+	// Path is where the volume is mounted, which is proven to be as Expect says.
 	Path   string              `json:"path"`
 	Expect dataset.Expectation `json:"expect"`
+	// Folder is the one inside the volume in which the run works, relative to Path; it is made where
+	// it is missing. Empty is Path itself.
+	Folder string `json:"folder,omitempty"`
 }
 
 // ReadConfig decodes and checks a configuration.
@@ -61,6 +65,11 @@ func ReadConfig(r io.Reader) (Config, error) {
 		return Config{}, fmt.Errorf("the agent's configuration has no volume")
 	case config.OrphanTimeout <= 0:
 		return Config{}, fmt.Errorf("the agent's configuration has no orphan timeout")
+	}
+	for _, volume := range config.Volumes {
+		if err := dataset.CheckFolder(volume.Folder); err != nil {
+			return Config{}, fmt.Errorf("the agent's configuration, volume %s: %w", volume.Name, err)
+		}
 	}
 	return config, nil
 }

@@ -51,13 +51,13 @@ func (s *step) prepareDirectory() (workingDirectory, error) {
 	if err != nil {
 		return workingDirectory{}, status.Error(codes.InvalidArgument, err.Error())
 	}
-	mount, err := dataset.ProveMount(volume.Path, volume.Expect)
+	mount, err := volume.place().Make()
 	if err != nil {
-		return workingDirectory{}, refuse(reasonOf(err), err)
+		return workingDirectory{}, refuse(reasonOf(err), volume.advise(err))
 	}
-	directory, err := dataset.Create(mount, s.agent.location(), s.agent.owner())
+	directory, err := dataset.Create(mount, s.agent.location(s.agent.config.Client), s.agent.owner())
 	if err != nil {
-		return workingDirectory{}, refuse(reasonOf(err), err)
+		return workingDirectory{}, refuse(reasonOf(err), volume.advise(err))
 	}
 	if err := checkFiles(directory, s.request.GetDataset()); err != nil {
 		// The refusal is what the conductor reads; a directory that cannot be closed adds nothing.

@@ -4,14 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
+// removal is what data an agent that leaves takes with it.
+type removal struct {
+	// own is this client's.
+	own bool
+	// others are clients of the same target that are lost: what they left on the volumes that they
+	// shared with this one.
+	others []int
+}
+
 // finish stops what is live, waits until it is gone, removes the data if asked, and lets the
 // process exit. Later calls get the first one's outcome.
-func (a *Agent) finish(removeData bool, reason string) finishOutcome {
+func (a *Agent) finish(remove removal, reason string) finishOutcome {
 	a.finishOnce.Do(func() {
 		a.mu.Lock()
 		a.finishing = true
@@ -21,7 +32,7 @@ func (a *Agent) finish(removeData bool, reason string) finishOutcome {
 			a.outcome = finishOutcome{problem: fmt.Sprintf(
 				"step %s does not end, so its files were not touched: its file system does not answer", stepName(live.key))}
 		} else {
-			a.outcome = a.tidy(removeData)
+			a.outcome = a.tidy(remove)
 		}
 		close(a.finished)
 	})
@@ -47,40 +58,58 @@ func (a *Agent) end(live *step, reason string) bool {
 	}
 }
 
-// tidy removes this client's data from every volume.
-func (a *Agent) tidy(removeData bool) finishOutcome {
-	if !removeData {
+// tidy removes data from every volume.
+func (a *Agent) tidy(remove removal) finishOutcome {
+	var clients []int
+	if remove.own {
+		clients = append(clients, a.config.Client)
+	}
+	for _, other := range remove.others {
+		if !slices.Contains(clients, other) {
+			clients = append(clients, other)
+		}
+	}
+	if len(clients) == 0 {
 		return finishOutcome{}
 	}
 	var problems []error
 	for _, volume := range a.config.Volumes {
-		if err := a.removeFrom(volume); err != nil {
+		if err := a.removeFrom(volume, clients); err != nil {
 			problems = append(problems, fmt.Errorf("volume %s: %w", volume.Name, err))
 		}
 	}
 	if err := errors.Join(problems...); err != nil {
-		return finishOutcome{problem: err.Error()}
+		return finishOutcome{problem: oneLine(err)}
 	}
-	return finishOutcome{removed: true}
+	return finishOutcome{removed: remove.own}
 }
 
-// removeFrom removes this client's directory from a volume; none there is no error.
-func (a *Agent) removeFrom(volume VolumeConfig) error {
+// removeFrom removes the directories of clients from a volume; none there is no error.
+func (a *Agent) removeFrom(volume VolumeConfig, clients []int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), a.patient.remove)
 	defer cancel()
 	removed := make(chan error, 1)
-	go func() { removed <- remove(ctx, volume, a.location()) }()
+	go func() {
+		var failed error
+		for _, client := range clients {
+			failed = errors.Join(failed, volume.advise(remove(ctx, volume.place(), a.location(client))))
+		}
+		removed <- failed
+	}()
 	select {
 	case err := <-removed:
 		return err
 	case <-time.After(a.patient.remove + a.patient.gone):
 		// The context was not looked at: one call into the file system has not come back.
-		return fmt.Errorf("remove the data below %s: the file system did not answer within %s", volume.Path, a.patient.remove)
+		return fmt.Errorf("remove the data below %s: the file system did not answer within %s", volume.place(), a.patient.remove)
 	}
 }
 
-func remove(ctx context.Context, volume VolumeConfig, location dataset.Location) error {
-	mount, err := dataset.ProveMount(volume.Path, volume.Expect)
+func remove(ctx context.Context, place dataset.Place, location dataset.Location) error {
+	mount, err := place.Find()
+	if errors.Is(err, dataset.ErrMissing) && place.Folder != "" {
+		return nil // the folder was never made
+	}
 	if err != nil {
 		return err
 	}
@@ -94,13 +123,16 @@ func remove(ctx context.Context, volume VolumeConfig, location dataset.Location)
 	return errors.Join(directory.Remove(ctx), directory.Close())
 }
 
-func (a *Agent) location() dataset.Location {
+func (a *Agent) location(client int) dataset.Location {
 	return dataset.Location{
 		BenchmarkUID: a.config.BenchmarkUID,
 		DatasetHash:  a.config.DatasetHash,
-		Client:       a.config.Client,
+		Client:       client,
 	}
 }
+
+// oneLine is an error of several, in one line: an agent says one line when it leaves.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // finishOutcome is what became of the data.
 type finishOutcome struct {

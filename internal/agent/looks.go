@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
-	"github.com/storagebench/storagebench/internal/dataset"
 )
 
 // looks are the looks at volumes that have not come back yet. One at a file system that does not
@@ -38,7 +37,7 @@ func (l *looks) at(ctx context.Context, configured VolumeConfig) *agentapi.Volum
 	if good := l.good[configured.Name]; good != nil {
 		return good
 	}
-	return &agentapi.Volume{Name: configured.Name, Path: configured.Path,
+	return &agentapi.Volume{Name: configured.Name, Path: configured.place().String(),
 		Problem: "its file system does not answer; look whether its server is up"}
 }
 
@@ -68,10 +67,10 @@ func (l *looks) join(configured VolumeConfig) *look {
 
 // describeVolume looks at a volume, with its problem where it cannot be used.
 func describeVolume(configured VolumeConfig) *agentapi.Volume {
-	volume := &agentapi.Volume{Name: configured.Name, Path: configured.Path}
-	mount, err := dataset.ProveMount(configured.Path, configured.Expect)
+	volume := &agentapi.Volume{Name: configured.Name, Path: configured.place().String()}
+	mount, err := configured.place().Look()
 	if err != nil {
-		volume.Problem = err.Error()
+		volume.Problem = configured.advise(err).Error()
 		return volume
 	}
 	volume.FilesystemType, volume.Source, volume.Options = mount.FilesystemType, mount.Source, mount.Options

@@ -118,7 +118,7 @@ func serveAt(t *testing.T, directory string, change func(*Agent)) *rig {
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	t.Cleanup(func() {
-		served.finish(false, "the test is over")
+		served.finish(removal{}, "the test is over")
 		server.Stop()
 		must(t, <-failed)
 	})

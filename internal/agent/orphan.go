@@ -9,7 +9,7 @@ import (
 // Abandon ends the agent when nobody is there to tell it so: its data goes unless it was to be
 // kept. It returns what to say about it.
 func (a *Agent) Abandon(reason string) string {
-	outcome := a.finish(!a.config.KeepData, reason)
+	outcome := a.finish(removal{own: !a.config.KeepData}, reason)
 	said := fmt.Sprintf("agent %s/%d of run %s: %s", a.config.Target, a.config.Client, a.config.RunName, reason)
 	switch {
 	case outcome.problem != "":

@@ -149,7 +149,7 @@ func TestLoadOnOtherFileSystems(t *testing.T) {
 		planned, err := dataset.ProveMount(directory, dataset.Expectation{})
 		must(t, err)
 		r := serveAt(t, directory, nil)
-		t.Cleanup(func() { r.agent.finish(false, "the test is over") })
+		t.Cleanup(func() { r.agent.finish(removal{}, "the test is over") })
 		mount(unix.MS_RDONLY, "size=1m")
 		r.refused(request("a", slowWrite(1)), ReasonReadOnly, "is on a read-only file system", "mount it read-write")
 		must(t, unix.Unmount(directory, 0))

@@ -170,8 +170,28 @@ func (a *Agent) Finish(_ context.Context, request *agentapi.FinishRequest) (*age
 	if err != nil {
 		return nil, err
 	}
-	outcome := a.finish(request.GetRemoveData(), "the run is finishing")
+	if err := checkRemoval(request); err != nil {
+		return nil, err
+	}
+	wanted := removal{own: request.GetRemoveData()}
+	for _, other := range request.GetRemoveClients() {
+		wanted.others = append(wanted.others, int(other))
+	}
+	outcome := a.finish(wanted, "the run is finishing")
 	return &agentapi.FinishResponse{DataRemoved: outcome.removed, Problem: outcome.problem}, nil
+}
+
+// checkRemoval refuses what can only be a mistake: it is about deleting.
+func checkRemoval(request *agentapi.FinishRequest) error {
+	for _, other := range request.GetRemoveClients() {
+		switch {
+		case !request.GetRemoveData():
+			return status.Errorf(codes.InvalidArgument, "the data of client %d is to be removed, but not this client's own", other)
+		case other < 0:
+			return status.Errorf(codes.InvalidArgument, "client %d is to be removed; clients count from 0", other)
+		}
+	}
+	return nil
 }
 
 // statuses say how far steps are; one that is still being loaded is nothing yet. Callers hold mu.

@@ -2210,9 +2210,13 @@ func (x *CPUUse) GetThrottledNanoseconds() int64 {
 }
 
 type FinishRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	RemoveData    bool                   `protobuf:"varint,2,opt,name=remove_data,json=removeData,proto3" json:"remove_data,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Epoch uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// Remove this client's data from every volume.
+	RemoveData bool `protobuf:"varint,2,opt,name=remove_data,json=removeData,proto3" json:"remove_data,omitempty"`
+	// Clients of the same target that are lost: what they left on this client's volumes goes too.
+	// Only with remove_data.
+	RemoveClients []int32 `protobuf:"varint,3,rep,packed,name=remove_clients,json=removeClients,proto3" json:"remove_clients,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2259,6 +2263,13 @@ func (x *FinishRequest) GetRemoveData() bool {
 		return x.RemoveData
 	}
 	return false
+}
+
+func (x *FinishRequest) GetRemoveClients() []int32 {
+	if x != nil {
+		return x.RemoveClients
+	}
+	return nil
 }
 
 type FinishResponse struct {
@@ -2479,11 +2490,12 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"limitMilli\x12+\n" +
 	"\x11throttled_periods\x18\x04 \x01(\x04R\x10throttledPeriods\x12\x18\n" +
 	"\aperiods\x18\x05 \x01(\x04R\aperiods\x123\n" +
-	"\x15throttled_nanoseconds\x18\x06 \x01(\x03R\x14throttledNanoseconds\"F\n" +
+	"\x15throttled_nanoseconds\x18\x06 \x01(\x03R\x14throttledNanoseconds\"m\n" +
 	"\rFinishRequest\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x1f\n" +
 	"\vremove_data\x18\x02 \x01(\bR\n" +
-	"removeData\"M\n" +
+	"removeData\x12%\n" +
+	"\x0eremove_clients\x18\x03 \x03(\x05R\rremoveClients\"M\n" +
 	"\x0eFinishResponse\x12!\n" +
 	"\fdata_removed\x18\x01 \x01(\bR\vdataRemoved\x12\x18\n" +
 	"\aproblem\x18\x02 \x01(\tR\aproblem*l\n" +

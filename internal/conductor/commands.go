@@ -139,8 +139,17 @@ func (c *Conductor) Stop(attempt decide.Attempt, keys []decide.ClientKey, reason
 	})
 }
 
+// FinishOptions say what data goes with the clients.
+type FinishOptions struct {
+	// RemoveData removes each client's own.
+	RemoveData bool
+	// AlsoRemove names lost clients of the same target whose data a client removes with its own, by
+	// their indexes, where they shared its volumes; nil names none. It counts with RemoveData only.
+	AlsoRemove func(decide.ClientKey) []int
+}
+
 // Finish tells clients to tidy up and leave. done gets each one's answer.
-func (c *Conductor) Finish(keys []decide.ClientKey, removeData bool, done func(decide.ClientKey, *agentapi.FinishResponse)) {
+func (c *Conductor) Finish(keys []decide.ClientKey, options FinishOptions, done func(decide.ClientKey, *agentapi.FinishResponse)) {
 	c.each(finishTimeout, keys, func(ctx context.Context, client *client) {
 		if client.describe() == nil {
 			// It was never reached, so it has done nothing; whoever started it ends it.
@@ -152,7 +161,7 @@ func (c *Conductor) Finish(keys []decide.ClientKey, removeData bool, done func(d
 			return
 		}
 		// There is only this one try, so it waits for a connection that is just broken.
-		answer, err := api.Finish(ctx, &agentapi.FinishRequest{Epoch: c.options.Epoch, RemoveData: removeData}, grpc.WaitForReady(true))
+		answer, err := api.Finish(ctx, c.finishRequest(client.endpoint.Key, options), grpc.WaitForReady(true))
 		if err != nil {
 			client.lose("no answer to Finish: " + status.Convert(err).Message())
 			return
@@ -161,6 +170,16 @@ func (c *Conductor) Finish(keys []decide.ClientKey, removeData bool, done func(d
 			DataRemoved: answer.GetDataRemoved(), Problem: clean(answer.GetProblem(), maxMessageLength)})
 		client.leave(decide.Finished, "", "")
 	})
+}
+
+func (c *Conductor) finishRequest(key decide.ClientKey, options FinishOptions) *agentapi.FinishRequest {
+	request := &agentapi.FinishRequest{Epoch: c.options.Epoch, RemoveData: options.RemoveData}
+	if options.RemoveData && options.AlsoRemove != nil {
+		for _, index := range options.AlsoRemove(key) {
+			request.RemoveClients = append(request.RemoveClients, int32(index)) //nolint:gosec // The API allows far fewer clients.
+		}
+	}
+	return request
 }
 
 func stepKey(attempt decide.Attempt) *agentapi.StepKey {

@@ -48,7 +48,7 @@ func TestTwoClientsRunAStep(t *testing.T) {
 		t.Errorf("what is forgotten: %v", left)
 	}
 	answers := make(chan *agentapi.FinishResponse, 2)
-	c.Finish([]decide.ClientKey{clientKey(0), clientKey(1)}, true, func(_ decide.ClientKey, answer *agentapi.FinishResponse) { answers <- answer })
+	c.Finish([]decide.ClientKey{clientKey(0), clientKey(1)}, conductor.FinishOptions{RemoveData: true}, func(_ decide.ClientKey, answer *agentapi.FinishResponse) { answers <- answer })
 	for index := range 2 {
 		await(t, c, index, "finished", is(decide.Finished))
 		if answer := <-answers; !answer.GetDataRemoved() {
@@ -208,7 +208,7 @@ func TestNeverReached(t *testing.T) {
 	c.Start(first, keys, c.Reference.Now(), c.Reference.Now().Add(time.Second))
 	c.Stop(first, keys, "no reason")
 	await(t, c, 0, "rid of the attempt", has(first, ""))
-	c.Finish(keys, true, func(decide.ClientKey, *agentapi.FinishResponse) { t.Error("it finished") })
+	c.Finish(keys, conductor.FinishOptions{RemoveData: true}, func(decide.ClientKey, *agentapi.FinishResponse) { t.Error("it finished") })
 	await(t, c, 0, "lost", is(decide.Lost))
 	await(t, c, 2, "lost", is(decide.Lost))
 	c.Close()
@@ -225,7 +225,7 @@ func TestFinishWaitsForTheConnection(t *testing.T) {
 	await(t, c, 0, "ready", is(decide.Ready))
 	w.cut()
 	time.Sleep(100 * time.Millisecond)
-	c.Finish([]decide.ClientKey{clientKey(0)}, true, func(decide.ClientKey, *agentapi.FinishResponse) {})
+	c.Finish([]decide.ClientKey{clientKey(0)}, conductor.FinishOptions{RemoveData: true}, func(decide.ClientKey, *agentapi.FinishResponse) {})
 	time.Sleep(300 * time.Millisecond)
 	w.mend()
 	await(t, c, 0, "finished", is(decide.Finished))

@@ -49,29 +49,40 @@ type Mount struct {
 // It matters because a tool creates missing directories by itself: a volume that is not mounted
 // would turn into a test of the disk beneath it.
 func ProveMount(path string, expect Expectation) (Mount, error) {
+	mount, file, err := openMount(path, expect)
+	if err != nil {
+		return Mount{}, err
+	}
+	defer func() { _ = file.Close() }()
+	return mount, checkWritable(file, mount)
+}
+
+// openMount does all of ProveMount but to ask whether the directory is writable. The caller closes
+// the file.
+func openMount(path string, expect Expectation) (Mount, *os.File, error) {
 	if path == "" {
-		return Mount{}, &Problem{Reason: ErrMissing, Path: `""`, Remedy: "give the path of a directory"}
+		return Mount{}, nil, &Problem{Reason: ErrMissing, Path: `""`, Remedy: "give the path of a directory"}
 	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return Mount{}, fmt.Errorf("make the path %s absolute: %w", path, err)
+		return Mount{}, nil, fmt.Errorf("make the path %s absolute: %w", path, err)
 	}
 	if err := checkKind(absolute); err != nil {
-		return Mount{}, err
+		return Mount{}, nil, err
 	}
 	file, err := os.OpenFile(absolute, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
-		return Mount{}, classify(absolute, "open", err)
+		return Mount{}, nil, classify(absolute, "open", err)
 	}
-	defer func() { _ = file.Close() }()
 	mount, err := describe(file, absolute)
+	if err == nil {
+		err = mount.check(expect)
+	}
 	if err != nil {
-		return Mount{}, err
+		_ = file.Close()
+		return Mount{}, nil, err
 	}
-	if err := mount.check(expect); err != nil {
-		return Mount{}, err
-	}
-	return mount, checkWritable(file, mount)
+	return mount, file, nil
 }
 
 // checkKind refuses what is no directory, with the reason.

@@ -92,6 +92,7 @@ func classify(path, intent string, err error) error {
 		problem.Reason, problem.Remedy = ErrSymlink, "give the directory that it leads to"
 	case errors.Is(err, fs.ErrPermission):
 		problem.Reason, problem.Remedy = ErrPermission, "let the user of the benchmark read, write and enter it"
+		problem.Detail = access(path)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		problem.Reason, problem.Remedy = ErrNoSpace, "free some or give another directory"
 	default:

@@ -147,7 +147,7 @@ func (r *runner) finish(keys []decide.ClientKey) {
 				own = append(own, key)
 			}
 		}
-		r.conductor.Finish(own, !t.keep, func(decide.ClientKey, *agentapi.FinishResponse) {
+		r.conductor.Finish(own, conductor.FinishOptions{RemoveData: !t.keep}, func(decide.ClientKey, *agentapi.FinishResponse) {
 			// What an agent could not remove is found and named by the sweep at the end.
 		})
 	}

@@ -33,6 +33,7 @@ func Make(run *v1alpha1.RunSpec) (Plan, field.ErrorList) {
 		m.deadline = defaultDeadline
 	}
 	m.refuseAmbiguous()
+	m.refuseTargets()
 	m.refuseUnbuilt()
 	for i := range run.Phases {
 		m.phase(i, &run.Phases[i])

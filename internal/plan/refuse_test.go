@@ -78,6 +78,18 @@ var refusals = map[string]struct {
 	"no phase":  {builders.Benchmark("b").Target("a"), "spec.run.phases", "give at least one phase"},
 	"two targets of one name": {builders.Benchmark("b").Target("a").Target("a").Steady("write", "1m"),
 		"spec.run.targets[1].name", "Duplicate"},
+	"two targets in one folder": {builders.Benchmark("b").Target("a").Target("b").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Targets[0].Path, r.Targets[1].Path = "bench", "bench"
+		r.Targets[1].Volumes[0].ClaimName = "a"
+	}), "spec.run.targets[1].path", "spec.run.targets[1].volumes[0].claimName is claim a, which spec.run.targets[0] loads in the same folder"},
+	"two targets in one volume's root": {builders.Benchmark("b").Target("a").Target("b").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Targets[1].Volumes[0].ClaimName = "a"
+	}), "spec.run.targets[1].path", "Give each target a path of its own, such as bench/b"},
+	"target of a long name": {builders.Benchmark("b").Target(strings.Repeat("a", 41)).Steady("write", "1m"),
+		"spec.run.targets[0].name", "at most 40 lower-case letters"},
+	"volume of a bad name": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Targets[0].Volumes[0].Name = "a.b"
+	}), "spec.run.targets[0].volumes[0].name", "at most 40 lower-case letters"},
 	"two phases of one name": {builders.Benchmark("b").Target("a").Steady("write", "1m").Steady("write", "1m"),
 		"spec.run.phases[1].name", "Duplicate"},
 	"workload of nobody": {builders.Benchmark("b").Target("a").Steady("write", "1m").For("z", builders.Fio()),

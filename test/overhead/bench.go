@@ -87,7 +87,7 @@ func (b *bench) connect() error {
 }
 
 func (b *bench) close() {
-	b.conductor.Finish([]decide.ClientKey{client}, true, func(decide.ClientKey, *agentapi.FinishResponse) {})
+	b.conductor.Finish([]decide.ClientKey{client}, conductor.FinishOptions{RemoveData: true}, func(decide.ClientKey, *agentapi.FinishResponse) {})
 	select {
 	case <-b.agent.Exited():
 	case <-time.After(time.Minute):
@@ -119,7 +119,8 @@ func (b *bench) measure(ctx context.Context) (verdict, err error) {
 		if pair%10 == 0 {
 			fmt.Printf("  %3d pairs: agent/bare %s; bare/bare %s\n", pair, cost, noise)
 		}
-		if pair < b.options.minPairs || max(noise.halfWidth(), cost.halfWidth()) > wantedHalfWidth {
+		if pair < b.options.minPairs || noise.halfWidth() > wantedHalfWidth ||
+			cost.lower <= wantedRatio && cost.halfWidth() > wantedHalfWidth {
 			continue
 		}
 		return b.judge(cost, noise), nil

@@ -1,0 +1,34 @@
+package agent
+
+import (
+	"errors"
+
+	"github.com/storagebench/storagebench/internal/dataset"
+)
+
+func (v VolumeConfig) place() dataset.Place {
+	return dataset.Place{Path: v.Path, Expect: v.Expect, Folder: v.Folder}
+}
+
+// advise says what to do about a refusal in the words of whoever wrote the specification: in a pod
+// nobody gives directories or mounts them.
+func (v VolumeConfig) advise(err error) error {
+	var problem *dataset.Problem
+	if !v.Expect.MustBeMountPoint || !errors.As(err, &problem) {
+		return err
+	}
+	advised := *problem
+	switch {
+	case errors.Is(err, dataset.ErrPermission):
+		advised.Remedy = "let the clients be a user or a group that may read, write and enter it: set " +
+			"clients.template.securityContext.runAsUser, or fsGroup where the volume's driver supports it"
+	case errors.Is(err, dataset.ErrReadOnly):
+		advised.Remedy = "give a claim whose volume is mounted read-write; look at accessModes, and at readOnly and " +
+			"mountOptions of its PersistentVolume"
+	case errors.Is(err, dataset.ErrNotMountPoint), errors.Is(err, dataset.ErrRootFilesystem):
+		advised.Remedy = "look at the events of the pod and of its claim: the volume is not mounted"
+	default:
+		return err
+	}
+	return &advised
+}
