@@ -1,0 +1,116 @@
+package objects_test
+
+import (
+	"reflect"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// TestPortsDiffer on one node's network, and are one and the same where each pod has an address.
+func TestPortsDiffer(t *testing.T) {
+	benchmark := builders.Benchmark("b").Target("a").Target("a-1").Target("c").Clients(3).Steady("write", "1m")
+	run, seen := runOf(benchmark.Mutate(templated(v1alpha1.PodTemplate{HostNetwork: yes()}))), map[int32]bool{}
+	for _, target := range run.Spec.Run.Targets {
+		for index := range 3 {
+			port := objects.Port(run, objects.Client{Target: target.Name, Index: index, Attempt: 1})
+			if seen[port] || port < objects.AgentPort || port >= objects.AgentPort+9 {
+				t.Errorf("client %d of %s has port %d", index, target.Name, port)
+			}
+			seen[port] = true
+		}
+	}
+	run.Spec.Run.Clients.Template = nil
+	if port := objects.Port(run, objects.Client{Target: "c", Index: 2}); port != objects.AgentPort {
+		t.Errorf("port %d", port)
+	}
+}
+
+// TestClientOf reads back what Pod has written.
+func TestClientOf(t *testing.T) {
+	want := objects.Client{Target: "data", Index: 1, Attempt: 3}
+	pod := objects.Pod(settings, runOf(usual()), want)
+	if got, known := objects.ClientOf(pod.Labels); !known || got != want {
+		t.Errorf("got %+v, %t", got, known)
+	}
+	for key, value := range map[string]string{
+		v1alpha1.LabelClient: "-1", v1alpha1.LabelAttempt: "0", v1alpha1.LabelTarget: "",
+	} {
+		labels := map[string]string{}
+		for k, v := range pod.Labels {
+			labels[k] = v
+		}
+		if labels[key] = value; value == "" {
+			delete(labels, key)
+		}
+		if got, known := objects.ClientOf(labels); known {
+			t.Errorf("%s=%q makes %+v", key, value, got)
+		}
+	}
+}
+
+// TestNothingIsShared: what a caller does to a pod changes neither the run nor the next pod.
+func TestNothingIsShared(t *testing.T) {
+	run := runOf(usual().Mutate(templated(everything())))
+	before := run.DeepCopy()
+	client := objects.Client{Target: "data", Attempt: 1}
+	first := objects.Pod(settings, run, client)
+	want := first.DeepCopy()
+	first.Spec.Affinity.PodAntiAffinity = nil
+	first.Spec.Tolerations[0].Key = "changed"
+	first.Spec.Containers[0].Resources.Limits["cpu"] = first.Spec.Containers[0].Resources.Limits["memory"]
+	first.Spec.NodeSelector["pool"] = "changed"
+	*first.Spec.SecurityContext.FSGroup = 1
+	first.Spec.SecurityContext.SELinuxOptions.Level = "changed"
+	if !reflect.DeepEqual(run, before) {
+		t.Error("the run was changed")
+	}
+	if !reflect.DeepEqual(objects.Pod(settings, run, client), want) {
+		t.Error("the next pod differs")
+	}
+}
+
+// TestGuaranteed: whoever gives each resource a limit gets a pod of the class that says so, for which
+// every container counts.
+func TestGuaranteed(t *testing.T) {
+	pod := objects.Pod(settings, runOf(usual().Mutate(templated(everything()))), objects.Client{Target: "data", Attempt: 1})
+	for _, container := range append(pod.Spec.InitContainers, pod.Spec.Containers...) {
+		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+			limit, request := container.Resources.Limits[name], container.Resources.Requests[name]
+			if limit.IsZero() || limit.Cmp(request) != 0 {
+				t.Errorf("container %s: %s is %s of %s", container.Name, name, request.String(), limit.String())
+			}
+		}
+	}
+}
+
+// TestOneSpreadConstraint: the API server refuses two of one kind for one topology.
+func TestOneSpreadConstraint(t *testing.T) {
+	own := corev1.TopologySpreadConstraint{MaxSkew: 3, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway}
+	run := runOf(usual().Mutate(templated(v1alpha1.PodTemplate{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{own}})))
+	got := objects.Pod(settings, run, objects.Client{Target: "data", Attempt: 1}).Spec.TopologySpreadConstraints
+	if !reflect.DeepEqual(got, []corev1.TopologySpreadConstraint{own}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestDeadline: the backstop comes after all that it is behind.
+func TestDeadline(t *testing.T) {
+	for name, test := range map[string]struct {
+		active, orphan v1alpha1.Duration
+		seconds        int64
+	}{
+		"defaults": {"", "", (48+1)*3600 + 900},
+		"longest":  {"168h", "168h", 2*168*3600 + 900},
+		"short":    {"1m", "10s", 60 + 10 + 900},
+	} {
+		run := runOf(usual().Mutate(func(r *v1alpha1.RunSpec) { r.ActiveDeadline, r.OrphanTimeout = test.active, test.orphan }))
+		if got := *objects.Pod(settings, run, objects.Client{Target: "data"}).Spec.ActiveDeadlineSeconds; got != test.seconds {
+			t.Errorf("%s: %d s, want %d", name, got, test.seconds)
+		}
+	}
+}
