@@ -15,6 +15,8 @@ PROGRAMS := operator agent kubectl-storagebench
 DEMO_DIR ?= bin/demo
 # How long `make fuzz` spends on each target.
 FUZZ_TIME ?= 30s
+# Packages whose markers say what the operator may do in a cluster.
+RBAC_PATHS := paths=./controllers/... paths=./internal/leader paths=./internal/installation
 # Packages to test, and flags for `go test`.
 PACKAGES ?= ./...
 TEST_FLAGS ?= -timeout 30m
@@ -34,13 +36,18 @@ $(PROGRAMS:%=bin/%): bin/%:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
 
 .PHONY: generate
-generate: ## Make deepcopy code, CRDs, the protocol's code and the API reference again
+generate: ## Make deepcopy code, CRDs, RBAC, the protocol's code and the API reference again
 	hack/ensure-packages protobuf-compiler
 	"$$(hack/tool controller-gen)" object paths=./api/...
 	"$$(hack/tool controller-gen)" crd paths=./api/... output:crd:artifacts:config=config/crd/bases
 	go run ./config/crd/finish config/crd/bases
+	"$$(hack/tool controller-gen)" rbac:roleName=storagebench-operator $(RBAC_PATHS) output:rbac:dir=config/rbac
 	hack/generate-protocol
 	hack/generate-api-reference
+
+.PHONY: manifests
+manifests: ## Write all that a cluster needs, with images of VERSION, to bin/install.yaml
+	go run ./hack/manifests -version '$(VERSION)' -output bin/install.yaml
 
 ##@ Checking
 
@@ -99,7 +106,7 @@ packages: ## Install the programs that the tests need (fio), where apt-get may
 
 .PHONY: control-plane
 control-plane: ## Build etcd and kube-apiserver from their modules, once (several minutes)
-	go run ./test/controlplane/cmd/build
+	go run ./test/binaries/cmd/build control-plane
 
 .PHONY: tools
 tools: ## Build all development tools, once

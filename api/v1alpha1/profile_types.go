@@ -4,6 +4,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// Reasons of Ready of a profile; ReasonInvalidWorkload is that of False.
+const (
+	// ReasonValidWorkload: the tool can run the workload.
+	ReasonValidWorkload = "ValidWorkload"
+)
+
 // WorkloadProfile is a named workload for the benchmarks of its namespace.
 //
 // +kubebuilder:object:root=true
@@ -167,7 +173,9 @@ type WorkloadProfileStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions hold Ready.
+	// conditions hold Ready: True when the tool can run the workload. When it
+	// cannot, Ready is False and Stalled is True, and their message names the
+	// field and the remedy.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -1,23 +1,44 @@
-// Command operator is the place of the Kubernetes operator. This version holds the core that it
-// will conduct (plan, decisions, agents, results) and runs it locally; it starts no controllers.
+// Command operator is the Kubernetes operator: it starts the controllers, one leader at a time.
 package main
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/storagebench/storagebench/internal/version"
 )
 
 func main() {
-	showVersion := flag.Bool("version", false, "print the version and exit")
-	flag.Parse()
-	if *showVersion {
-		_, _ = fmt.Fprintln(os.Stdout, version.Version)
-		return
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	// A second signal ends the process at once.
+	context.AfterFunc(ctx, stop)
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // what is deferred is done
 	}
-	_, _ = fmt.Fprintln(os.Stderr, "error: the controllers are not built yet in this version; "+
-		"run benchmarks with `kubectl storagebench run --local`")
-	os.Exit(1)
+}
+
+// run is the operator until its context ends. Nil means that it ended because it was told to.
+func run(ctx context.Context, arguments []string, out, log io.Writer) error {
+	options, err := parse(arguments, log)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return nil
+	case err != nil:
+		return err
+	}
+	if options.showVersion {
+		_, _ = fmt.Fprintln(out, version.Version)
+		return nil
+	}
+	options.logTo(log)
+	return serve(ctx, &options)
 }

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/installation"
+	"github.com/storagebench/storagebench/internal/leader"
+	"github.com/storagebench/storagebench/internal/version"
+)
+
+const (
+	// Bounds for requests to the API server: enough to make a run of a hundred clients in some
+	// seconds, and no flood when something goes round in circles. The server's own fairness comes on top.
+	requestsPerSecond = 100
+	requestsBurst     = 300
+	// shutdownTimeout is for reconciles that are under way when the operator is told to end; the
+	// Deployment's grace period is longer.
+	shutdownTimeout = 20 * time.Second
+)
+
+// serve runs the controllers until the context ends or the leadership is lost.
+func serve(ctx context.Context, o *options) error {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the cluster: %w: run in a pod, or give --kubeconfig", err)
+	}
+	config.QPS, config.Burst = requestsPerSecond, requestsBurst
+	config.UserAgent = "storagebench-operator/" + version.Version
+	parts, err := prepare(ctx, config, o)
+	if err != nil {
+		return err
+	}
+	mgr, err := newManager(config, o, parts.candidate)
+	if err != nil {
+		return err
+	}
+	if err := setup(mgr, o, parts); err != nil {
+		return err
+	}
+	ctrl.Log.Info("Starting", "version", version.Version, "namespace", o.namespace, "identity", parts.candidate.Identity(),
+		"agentImage", o.agentImage, "fioImage", o.fioImage)
+	// The Lease is released when this returns, so the process has to end with it.
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("run the controllers: %w", err)
+	}
+	return nil
+}
+
+// prepare does what must be right before any controller starts, so that a mistake of the installation
+// is the one line that the operator ends with.
+func prepare(ctx context.Context, config *rest.Config, o *options) (parts, error) {
+	api, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return parts{}, fmt.Errorf("make a client: %w", err)
+	}
+	if err := installation.Kinds(ctx, api.Discovery()); err != nil {
+		return parts{}, err
+	}
+	master, err := installation.Master(ctx, api.CoreV1(), o.namespace)
+	if err != nil {
+		return parts{}, err
+	}
+	candidate, err := leader.New(config, o.namespace)
+	if err != nil {
+		return parts{}, err
+	}
+	return parts{master: master, candidate: candidate}, nil
+}
+
+func newManager(config *rest.Config, o *options, candidate *leader.Candidate) (ctrl.Manager, error) {
+	types := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(types); err != nil {
+			return nil, fmt.Errorf("register the kinds: %w", err)
+		}
+	}
+	leaseDuration, renewDeadline, retryPeriod := leader.LeaseDuration, leader.RenewDeadline, leader.RetryPeriod
+	shutdown := shutdownTimeout
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                              types,
+		Cache:                               cacheOptions(),
+		Client:                              client.Options{Cache: &client.CacheOptions{DisableFor: readDirectly()}, FieldOwner: "storagebench-operator"},
+		Metrics:                             metricsserver.Options{BindAddress: o.metrics},
+		HealthProbeBindAddress:              o.health,
+		LeaderElection:                      true,
+		LeaderElectionID:                    leader.LeaseName,
+		LeaderElectionResourceLockInterface: candidate.Lock(),
+		LeaderElectionReleaseOnCancel:       true,
+		LeaseDuration:                       &leaseDuration,
+		RenewDeadline:                       &renewDeadline,
+		RetryPeriod:                         &retryPeriod,
+		GracefulShutdownTimeout:             &shutdown,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	// One that waits for the leadership is well and ready too: it serves nobody but the kubelet.
+	for name, add := range map[string]func(string, healthz.Checker) error{"healthz": mgr.AddHealthzCheck, "readyz": mgr.AddReadyzCheck} {
+		if err := add(name, healthz.Ping); err != nil {
+			return nil, fmt.Errorf("add the check %s: %w", name, err)
+		}
+	}
+	return mgr, nil
+}

@@ -1,0 +1,65 @@
+package installation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/discovery"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// kindsPatience is how long to wait for kinds that are applied together with the operator.
+const kindsPatience = 15 * time.Second
+
+// Kinds waits a little until all kinds of the API are served, and otherwise says which are missing and
+// how to install them. Controllers without their kinds would only log that they wait.
+func Kinds(ctx context.Context, client discovery.ServerResourcesInterface) error {
+	return kinds(ctx, client, kindsPatience)
+}
+
+func kinds(ctx context.Context, client discovery.ServerResourcesInterface, patience time.Duration) error {
+	deadline := time.Now().Add(patience)
+	for {
+		missing, err := missingKinds(client)
+		if err == nil && len(missing) == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf("the cluster does not know the kinds %s of %s: install them with `kubectl apply -k config/default` (or config/crd alone)",
+				strings.Join(missing, ", "), v1alpha1.GroupVersion)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("look for the kinds of %s: %w", v1alpha1.GroupVersion, ctx.Err())
+		case <-time.After(min(500*time.Millisecond, patience)):
+		}
+	}
+}
+
+func missingKinds(client discovery.ServerResourcesInterface) ([]string, error) {
+	wanted := []string{v1alpha1.StorageBenchmarkKind, v1alpha1.BenchmarkRunKind,
+		v1alpha1.WorkloadProfileKind, v1alpha1.ClusterWorkloadProfileKind}
+	served, err := client.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
+	switch {
+	case apierrors.IsNotFound(err):
+		return wanted, nil
+	case err != nil:
+		return nil, fmt.Errorf("ask the API server for the kinds of %s: %w", v1alpha1.GroupVersion, err)
+	}
+	return slices.DeleteFunc(wanted, func(kind string) bool {
+		for i := range served.APIResources {
+			if served.APIResources[i].Kind == kind {
+				return true
+			}
+		}
+		return false
+	}), nil
+}

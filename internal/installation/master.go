@@ -1,0 +1,67 @@
+package installation
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/storagebench/storagebench/internal/identity"
+)
+
+// Where the master key is: a Secret in the operator's namespace, and a key of its data.
+const (
+	MasterSecret = "storagebench-master"
+	MasterKey    = "master"
+)
+
+// Master reads the master key from its Secret, and makes both when there is none. A Secret that is there
+// is never changed: one that holds no key is an error that says what to do.
+func Master(ctx context.Context, client coreclient.SecretsGetter, namespace string) (identity.Master, error) {
+	secrets := client.Secrets(namespace)
+	secret, err := secrets.Get(ctx, MasterSecret, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		if secret, err = createMaster(ctx, secrets, namespace); apierrors.IsAlreadyExists(err) {
+			// Another operator was faster; its key is the installation's.
+			secret, err = secrets.Get(ctx, MasterSecret, metav1.GetOptions{})
+		}
+	}
+	if err != nil {
+		return identity.Master{}, fmt.Errorf("get the master key from Secret %s/%s: %w", namespace, MasterSecret, err)
+	}
+	text, found := secret.Data[MasterKey]
+	if !found {
+		return identity.Master{}, malformed(namespace, fmt.Errorf("there is no such key in it"))
+	}
+	master, err := identity.ParseMaster(string(text))
+	if err != nil {
+		return identity.Master{}, malformed(namespace, err)
+	}
+	return master, nil
+}
+
+func createMaster(ctx context.Context, secrets coreclient.SecretInterface, namespace string) (*corev1.Secret, error) {
+	master, err := identity.NewMaster()
+	if err != nil {
+		return nil, err
+	}
+	immutable := true
+	return secrets.Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:      MasterSecret,
+			Namespace: namespace,
+			Labels:    map[string]string{"app.kubernetes.io/name": "storagebench", "app.kubernetes.io/component": "operator"},
+		},
+		Immutable: &immutable,
+		Data:      map[string][]byte{MasterKey: []byte(master.Text())},
+	}, metav1.CreateOptions{})
+}
+
+func malformed(namespace string, err error) error {
+	return fmt.Errorf("Secret %s/%s, key %q: %w; restore it from a backup, or remove it with "+ //nolint:revive,staticcheck // Secret is a kind
+		"`kubectl delete secret -n %s %s` and restart the operator, which makes a new one: live runs are lost with it",
+		namespace, MasterSecret, MasterKey, err, namespace, MasterSecret)
+}

@@ -1,0 +1,130 @@
+package leader
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// LeaseName is the name of the Lease, in the operator's namespace.
+const LeaseName = "storagebench-operator"
+
+// Times of the election. A leader that dies is replaced after LeaseDuration; meanwhile the agents go on
+// with the step they are in. A leader that cannot renew for RenewDeadline ends its process, well before
+// somebody else may take over.
+const (
+	LeaseDuration = 15 * time.Second
+	RenewDeadline = 10 * time.Second
+	RetryPeriod   = 2 * time.Second
+)
+
+// requestTimeout keeps one request that hangs from using up RenewDeadline.
+const requestTimeout = RenewDeadline / 2
+
+// ErrNotLeader is in the error of Epoch when another process holds the Lease, or nobody does.
+var ErrNotLeader = errors.New("this process is not the leader")
+
+// Candidate takes part in the election.
+type Candidate struct {
+	identity string
+	leases   coordinationclient.LeaseInterface
+	lock     *resourcelock.LeaseLock
+
+	mutex sync.Mutex
+	term  term
+	epoch uint64
+}
+
+// term tells the times from each other in which one process held the Lease.
+type term struct {
+	lease       types.UID
+	transitions int32
+}
+
+// New gives a candidate with an identity of its own: a process that starts again on the same host is
+// another one. The namespace is the operator's.
+func New(config *rest.Config, namespace string) (*Candidate, error) {
+	if namespace == "" {
+		return nil, errors.New("the namespace of the Lease is empty: give the operator's own")
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("find the name of this host for the election: %w", err)
+	}
+	// A client of its own: renewals wait neither for the rate limit nor for the connection of others.
+	config = rest.AddUserAgent(config, "leader-election")
+	config.Timeout = requestTimeout
+	leases, err := coordinationclient.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for the election: %w", err)
+	}
+	identity := host + "_" + rand.Text()
+	return &Candidate{
+		identity: identity,
+		leases:   leases.Leases(namespace),
+		lock: &resourcelock.LeaseLock{
+			LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: LeaseName},
+			Client:     leases,
+			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+		},
+	}, nil
+}
+
+// Identity is the holder that the Lease names while this candidate leads.
+func (c *Candidate) Identity() string { return c.identity }
+
+// Lock is what the manager's election works with. It belongs to one election.
+func (c *Candidate) Lock() resourcelock.Interface { return c.lock }
+
+// Epoch asks the API server, not a cache, who leads now. It gives the epoch of this process's term, or
+// an error with ErrNotLeader in it, or the API server's.
+func (c *Candidate) Epoch(ctx context.Context) (uint64, error) {
+	// One at a time: of two looks at the begin of a term the second must not win over the first.
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	lease, err := c.leases.Get(ctx, c.lock.LeaseMeta.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return 0, fmt.Errorf("%w: there is no Lease %s", ErrNotLeader, c.lock.Describe())
+	case err != nil:
+		return 0, fmt.Errorf("look at the Lease %s for the leader's epoch: %w", c.lock.Describe(), err)
+	}
+	if holder := holderOf(lease); holder != c.identity {
+		return 0, fmt.Errorf("%w: the Lease %s is held by %q, this is %q", ErrNotLeader, c.lock.Describe(), holder, c.identity)
+	}
+	now := term{lease: lease.UID}
+	if lease.Spec.LeaseTransitions != nil {
+		now.transitions = *lease.Spec.LeaseTransitions
+	}
+	if now == c.term {
+		return c.epoch, nil
+	}
+	version, err := strconv.ParseUint(lease.ResourceVersion, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("the resourceVersion %q of the Lease %s is not a number, as Kubernetes promises: "+
+			"without it a new leader cannot be told from an old one; use an API server that conforms: %w",
+			lease.ResourceVersion, c.lock.Describe(), err)
+	}
+	c.term, c.epoch = now, version
+	return version, nil
+}
+
+func holderOf(lease *coordinationv1.Lease) string {
+	if lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
+}
