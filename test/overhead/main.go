@@ -2,8 +2,8 @@
 // alternating pairs, beside pairs of bare against bare, which show what the machine's own noise
 // does to such a ratio.
 //
-// It goes on until the 95 % intervals of both ratios, the control's and the agent's, are within
-// +-0.5 %: until they are known, whatever they are. Where that is not reached the answer is
+// It goes on until the 95 % interval of the control's ratio is within +-0.5 %, and until the agent's
+// lower bound is above 0.99 or its interval is as narrow too. Where that is not reached the answer is
 // "inconclusive", which fails like a ratio of which the lower bound is not above 0.99.
 package main
 
@@ -33,7 +33,7 @@ func main() {
 	flag.StringVar(&o.tmpfs, "tmpfs", "/dev/shm", "a directory on tmpfs")
 	flag.DurationVar(&o.runtime, "runtime", time.Second, "measured time of each run")
 	flag.IntVar(&o.minPairs, "min-pairs", 30, "pairs before the first look at the interval")
-	flag.IntVar(&o.maxPairs, "max-pairs", 400, "pairs after which the answer is inconclusive")
+	flag.IntVar(&o.maxPairs, "max-pairs", 1000, "pairs after which the answer is inconclusive")
 	flag.StringVar(&o.only, "only", "", "measure only the load whose name begins so")
 	flag.IntVar(&o.cpu, "cpu", 1, "the CPU that fio is pinned to")
 	flag.Parse()
