@@ -10,8 +10,10 @@ const (
 	// ConditionReconciling is True while the present spec.run is not judged
 	// yet, else absent.
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled is True when the verdict is bad or a reference is
-	// missing for longer than startTimeout, else absent.
+	// ConditionStalled is True when the verdict is bad, the workload cannot
+	// be run, or a reference is missing for longer than startTimeout, else
+	// absent. It precedes Reconciling in the list: kstatus takes the first
+	// of the two that is True.
 	ConditionStalled = "Stalled"
 	// ConditionRunning is True while a run is live or queued.
 	ConditionRunning = "Running"
@@ -54,6 +56,9 @@ const (
 	ReasonRegressed = "Regressed"
 	// ReasonSuspended: spec.suspend is true.
 	ReasonSuspended = "Suspended"
+	// ReasonRunNotCreated: the API server does not take the run, or its name
+	// is in use; the message says why. It is tried again.
+	ReasonRunNotCreated = "RunNotCreated"
 )
 
 // Reasons of Running of a StorageBenchmark.
@@ -130,6 +135,7 @@ const (
 // conditions.
 const (
 	StagePending    = "Pending"
+	StageSuspended  = "Suspended"
 	StageQueued     = "Queued"
 	StageDeploying  = "Deploying"
 	StageMeeting    = "Meeting"

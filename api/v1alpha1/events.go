@@ -4,6 +4,10 @@ package v1alpha1
 const (
 	// EventRunCreated: a run was created.
 	EventRunCreated = "RunCreated"
+	// EventReferenceMissing: a profile or claim that is referred to is missing.
+	EventReferenceMissing = "ReferenceMissing"
+	// EventInvalidWorkload: no run can be made of spec.run.
+	EventInvalidWorkload = "InvalidWorkload"
 	// EventRunQueued: a run waits for another.
 	EventRunQueued = "RunQueued"
 	// EventClientsReady: all clients of a run are connected.
@@ -20,6 +24,8 @@ const (
 	EventRunComplete = "RunComplete"
 	// EventRunFailed: a run failed.
 	EventRunFailed = "RunFailed"
+	// EventRunInvalid: a run is complete, and its results are disqualified.
+	EventRunInvalid = "RunInvalid"
 	// EventObjectiveMissed: a run missed an objective.
 	EventObjectiveMissed = "ObjectiveMissed"
 	// EventRegressed: runs became worse than earlier ones.

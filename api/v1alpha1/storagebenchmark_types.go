@@ -54,12 +54,13 @@ type StorageBenchmarkList struct {
 type StorageBenchmarkSpec struct {
 	// trigger says what starts a run beside a change of spec.run.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="trigger: not built yet in this version; remove it"
 	Trigger *Trigger `json:"trigger,omitempty"`
 
-	// suspend stops new runs from being started; a live run goes on.
+	// suspend keeps new runs from being started. A live run goes on and is
+	// judged when it ends; delete it to stop it. What asks for a run in the
+	// meantime, such as a new value of trigger.manual, starts one run once
+	// suspend is false again.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self == false",message="suspend: not built yet in this version; remove it"
 	Suspend *bool `json:"suspend,omitempty"`
 
 	// queue names a queue of this namespace. Runs of one queue never overlap,
@@ -126,27 +127,32 @@ type Trigger struct {
 	// +kubebuilder:validation:MinLength=9
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ ]+( [^ ]+){4}$')",message="schedule: a cron line of five fields with single spaces between them, such as '0 3 * * 1'"
+	// +kubebuilder:validation:XValidation:rule="false",message="schedule: not built yet in this version; remove it"
 	Schedule string `json:"schedule,omitempty"`
 
 	// timeZone is the IANA name of the zone of the schedule. Absent: UTC.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="false",message="timeZone: not built yet in this version; remove it"
 	TimeZone string `json:"timeZone,omitempty"`
 
 	// startingDeadline is how late a scheduled run may start; later it is
 	// skipped. Absent: any delay.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
+	// +kubebuilder:validation:XValidation:rule="false",message="startingDeadline: not built yet in this version; remove it"
 	StartingDeadline *Duration `json:"startingDeadline,omitempty"`
 
 	// replacePolicy says what happens to a live run when another is due:
 	// Wait (the default) or Stop.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self != 'Stop'",message="replacePolicy: Stop is not built yet in this version; use Wait"
 	ReplacePolicy ReplacePolicy `json:"replacePolicy,omitempty"`
 
 	// manual is any text. A new value asks for one more run, so that a run
-	// can be asked for from Git.
+	// can be asked for from Git; status.lastHandledManual echoes it. Values
+	// that change faster than runs are started are one request.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Manual string `json:"manual,omitempty"`
@@ -154,6 +160,7 @@ type Trigger struct {
 	// onProfileChange starts a run when a profile that spec.run refers to
 	// changes.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == false",message="onProfileChange: not built yet in this version; remove it"
 	OnProfileChange *bool `json:"onProfileChange,omitempty"`
 }
 
@@ -204,16 +211,19 @@ type StorageBenchmarkStatus struct {
 	// +optional
 	Display *HeadlineDisplay `json:"display,omitempty"`
 
-	// activeRun is the run that is live or waits in a queue.
+	// activeRun is the run that is live or waits in a queue. It is recorded
+	// before the run is created, without a uid until then.
 	// +optional
 	ActiveRun *RunReference `json:"activeRun,omitempty"`
 
-	// lastRun is the newest run that was judged.
+	// lastRun is the newest run that was judged, with its verdict. It stays
+	// when the run is deleted.
 	// +optional
-	LastRun *RunReference `json:"lastRun,omitempty"`
+	LastRun *JudgedRun `json:"lastRun,omitempty"`
 
 	// lastHandledRequest echoes the annotation storagebench.dev/requested-at
-	// that was handled last.
+	// that was handled last; one of over 128 characters is shortened, with
+	// its hash at the end.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	LastHandledRequest string `json:"lastHandledRequest,omitempty"`
@@ -265,6 +275,22 @@ type RunReference struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Hash string `json:"hash,omitempty"`
+}
+
+// JudgedRun is a run that has ended, with its verdict.
+type JudgedRun struct {
+	RunReference `json:",inline"`
+
+	// reason is Passed, or why the run is not good: the reason that Ready
+	// has while nothing newer is known.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Reason string `json:"reason,omitempty"`
+
+	// message says more about it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
 }
 
 // HeadlineDisplay is the headline of the newest judged run as text. Programs

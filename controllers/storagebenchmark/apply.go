@@ -1,0 +1,84 @@
+package storagebenchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/record"
+)
+
+// apply writes what was decided, but for the status.
+func (r *reconciler) apply(ctx context.Context, obs observation, act action) outcome {
+	var out outcome
+	if act.do == create {
+		out = r.create(ctx, obs)
+	}
+	if err := r.prune(ctx, act.prune); err != nil {
+		out.err = errors.Join(out.err, err)
+	}
+	return out
+}
+
+func (r *reconciler) create(ctx context.Context, obs observation) outcome {
+	run, err := newRun(obs, r.scheme)
+	if err != nil {
+		return outcome{err: err}
+	}
+	ctrl.LoggerFrom(ctx).Info("Creating run", "run", klog.KObj(run))
+	err = r.client.Create(ctx, run)
+	switch {
+	case err == nil:
+		return outcome{created: run}
+	case apierrors.IsAlreadyExists(err):
+		// Ours, of a time before a crash, or not: whoever reads it next can tell.
+		return outcome{again: true}
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		// The benchmark goes too.
+		return outcome{}
+	}
+	return outcome{refused: err.Error(), err: fmt.Errorf("create run %s: %w", klog.KObj(run), err)}
+}
+
+// newRun freezes the candidate into the run that status.activeRun names. It is the same to the byte
+// each time.
+func newRun(obs observation, scheme *runtime.Scheme) (*v1alpha1.BenchmarkRun, error) {
+	benchmark := obs.benchmark
+	recorded := benchmark.Status.ActiveRun
+	run := record.New(record.Identity{
+		Name:      recorded.Name,
+		Namespace: benchmark.Namespace,
+		Benchmark: v1alpha1.BenchmarkReference{Name: benchmark.Name, UID: string(benchmark.UID)},
+		Hash:      recorded.Hash,
+		Seed:      identityOf(benchmark, &benchmark.Status, recorded.Hash).seed,
+	}, obs.candidate.run, obs.candidate.plan)
+	run.Labels = map[string]string{v1alpha1.LabelBenchmark: benchmark.Name}
+	if benchmark.Spec.Queue != "" {
+		run.Labels[v1alpha1.LabelQueue] = benchmark.Spec.Queue
+	}
+	if err := controllerutil.SetControllerReference(benchmark, run, scheme); err != nil {
+		return nil, fmt.Errorf("own run %s: %w", run.Name, err)
+	}
+	return run, nil
+}
+
+func (r *reconciler) prune(ctx context.Context, runs []*v1alpha1.BenchmarkRun) error {
+	var failures []error
+	for _, run := range runs {
+		ctrl.LoggerFrom(ctx).Info("Deleting run beyond the history limit", "run", klog.KObj(run))
+		err := r.client.Delete(ctx, run, client.Preconditions{UID: &run.UID})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			failures = append(failures, fmt.Errorf("delete run %s: %w", klog.KObj(run), err))
+		}
+	}
+	return errors.Join(failures...)
+}

@@ -1,0 +1,219 @@
+package storagebenchmark
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// defaultStartTimeout is the API's.
+const defaultStartTimeout = 10 * time.Minute
+
+// claim is a condition as it should be, without its times.
+type claim struct {
+	status          metav1.ConditionStatus
+	reason, message string
+}
+
+// picture is the four conditions; nil is absent.
+type picture struct {
+	ready, stalled, reconciling, running *claim
+	// since is when Ready came to be what it is, where that is not for SetStatusCondition's rule to say.
+	since time.Time
+	wake  time.Duration
+}
+
+// draw is the table of states: what each action means for the conditions.
+//
+//	                                 Ready           Reconciling  Stalled              Running
+//	not judged yet                   Unknown         True         absent               as is
+//	a reference is missing           Unknown         True         after startTimeout   False
+//	the workload cannot be run       False           absent       True                 False
+//	newest run is good               True            absent       absent               False
+//	newest run is not                False           absent       True                 False
+//	re-run of a judged spec.run      last verdict    absent       by it                True
+//	suspended, nothing runs          unchanged       absent       unchanged            False
+func draw(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, out outcome) picture {
+	p := verdictPicture(status, obs, act)
+	p.running = &claim{metav1.ConditionFalse, v1alpha1.ReasonNoRun, "nothing runs"}
+	switch act.do {
+	case watch, adopt:
+		p.running = &claim{metav1.ConditionTrue, v1alpha1.ReasonRunLive, liveMessage(status, obs)}
+	case create:
+		switch {
+		case out.created != nil:
+			p.running = &claim{metav1.ConditionTrue, v1alpha1.ReasonRunLive, liveMessage(status, obs)}
+		case out.refused != "":
+			p.notCreated(status, obs, out.refused)
+		}
+	case yield:
+		p.notCreated(status, obs, fmt.Sprintf("a BenchmarkRun %s is there that this benchmark did not create; delete it",
+			status.ActiveRun.Name))
+	case hold:
+		p.suspended(status, obs)
+	case await:
+		p.missing(obs)
+	case refuse:
+		p.impossible(obs)
+	case leave, intend, judge, miss:
+	}
+	return p
+}
+
+// verdictPicture is Ready and what goes with it by the newest judged run alone.
+func verdictPicture(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) picture {
+	if !judged(status, obs.hash) {
+		waiting := claim{metav1.ConditionUnknown, v1alpha1.ReasonNotJudged, notJudgedMessage(status, obs, act)}
+		return picture{ready: &waiting, reconciling: &claim{metav1.ConditionTrue, waiting.reason, waiting.message}}
+	}
+	last := status.LastRun
+	if last.Reason == v1alpha1.ReasonPassed {
+		return picture{ready: &claim{metav1.ConditionTrue, last.Reason, last.Message}}
+	}
+	return picture{
+		ready:   &claim{metav1.ConditionFalse, last.Reason, last.Message},
+		stalled: &claim{metav1.ConditionTrue, last.Reason, last.Message},
+	}
+}
+
+func notJudgedMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) string {
+	active := status.ActiveRun
+	switch {
+	case active == nil:
+		return "the present spec.run is run next"
+	case active.Hash != obs.hash:
+		return fmt.Sprintf("run %s of an earlier spec.run is live; the present spec.run is run when it has ended", active.Name)
+	case active.UID == "" || act.do == create:
+		return fmt.Sprintf("run %s is being created", active.Name)
+	}
+	return fmt.Sprintf("run %s is not judged yet", active.Name)
+}
+
+func liveMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) string {
+	message := fmt.Sprintf("run %s is live", status.ActiveRun.Name)
+	switch {
+	case status.ActiveRun.Hash != obs.hash:
+		return message + "; spec.run has changed since and is run next"
+	case requestOf(obs.benchmark).any():
+		return message + "; one more run is asked for and follows"
+	}
+	return message
+}
+
+// notCreated is for a run that is asked for and cannot be created at present. A verdict stays: the
+// cause may be gone in a moment.
+func (p *picture) notCreated(status *v1alpha1.StorageBenchmarkStatus, obs observation, why string) {
+	message := fmt.Sprintf("run %s cannot be created: %s", status.ActiveRun.Name, why)
+	p.running = &claim{metav1.ConditionFalse, v1alpha1.ReasonRunNotCreated, message}
+	if !judged(status, obs.hash) {
+		p.ready = &claim{metav1.ConditionUnknown, v1alpha1.ReasonRunNotCreated, message}
+		p.reconciling = &claim{metav1.ConditionTrue, v1alpha1.ReasonRunNotCreated, message}
+	}
+}
+
+// suspended keeps Ready and Stalled as they are.
+func (p *picture) suspended(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
+	message := "spec.suspend is true: no run is started"
+	if !judged(status, obs.hash) {
+		message += "; the present spec.run is not judged yet"
+	}
+	*p = picture{
+		ready:   &claim{metav1.ConditionUnknown, v1alpha1.ReasonSuspended, message},
+		running: &claim{metav1.ConditionFalse, v1alpha1.ReasonSuspended, message},
+	}
+	if ready := find(obs.benchmark.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
+		p.ready = &claim{ready.Status, ready.Reason, ready.Message}
+	}
+	if stalled := find(obs.benchmark.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil {
+		p.stalled = &claim{stalled.Status, stalled.Reason, stalled.Message}
+	}
+}
+
+// missing waits for references, and says after startTimeout that it may be in vain.
+func (p *picture) missing(obs observation) {
+	var lines []string
+	for _, one := range obs.candidate.missing {
+		lines = append(lines, one.Error())
+	}
+	why := claim{metav1.ConditionUnknown, obs.candidate.reason, strings.Join(lines, "; ")}
+	p.ready, p.stalled = &why, nil
+	p.reconciling = &claim{metav1.ConditionTrue, why.reason, why.message}
+	p.since = missingSince(obs)
+	timeout, err := obs.benchmark.Spec.Run.StartTimeout.Parse()
+	if err != nil || timeout <= 0 {
+		timeout = defaultStartTimeout
+	}
+	if left := p.since.Add(timeout).Sub(obs.now); left > 0 {
+		p.wake = left
+		return
+	}
+	p.stalled = &claim{metav1.ConditionTrue, why.reason, why.message}
+}
+
+// missingSince is when a reference was first seen to be missing, which the time of Ready tells for as
+// long as its reason is one of these.
+func missingSince(obs observation) time.Time {
+	ready := find(obs.benchmark.Status.Conditions, v1alpha1.ConditionReady)
+	if ready != nil && ready.Status == metav1.ConditionUnknown && isMissing(ready.Reason) {
+		return ready.LastTransitionTime.Time
+	}
+	return obs.now
+}
+
+func isMissing(reason string) bool {
+	return reason == v1alpha1.ReasonProfileNotFound || reason == v1alpha1.ReasonClaimNotFound
+}
+
+// impossible is for what nothing but an edit helps.
+func (p *picture) impossible(obs observation) {
+	var lines []string
+	for _, one := range obs.candidate.problems {
+		lines = append(lines, one.Error())
+	}
+	message := strings.Join(lines, "; ")
+	p.ready = &claim{metav1.ConditionFalse, v1alpha1.ReasonInvalidWorkload, message}
+	p.stalled = &claim{metav1.ConditionTrue, v1alpha1.ReasonInvalidWorkload, message}
+	p.reconciling = nil
+}
+
+// conditions gives the picture its times. Stalled precedes Reconciling, since kstatus takes the first
+// of the two that is True.
+func (p *picture) conditions(obs observation) []metav1.Condition {
+	var all []metav1.Condition
+	for _, one := range []struct {
+		kind string
+		*claim
+	}{
+		{v1alpha1.ConditionReady, p.ready}, {v1alpha1.ConditionStalled, p.stalled},
+		{v1alpha1.ConditionReconciling, p.reconciling}, {v1alpha1.ConditionRunning, p.running},
+	} {
+		if one.claim == nil {
+			continue
+		}
+		at := wholeSeconds(obs.now)
+		if before := find(obs.benchmark.Status.Conditions, one.kind); before != nil && before.Status == one.status {
+			at = before.LastTransitionTime
+		}
+		if one.kind == v1alpha1.ConditionReady && !p.since.IsZero() {
+			at = wholeSeconds(p.since)
+		}
+		all = append(all, metav1.Condition{
+			Type:               one.kind,
+			Status:             one.status,
+			Reason:             one.reason,
+			Message:            v1alpha1.Truncate(one.message, maxMessage),
+			ObservedGeneration: obs.benchmark.Generation,
+			LastTransitionTime: at,
+		})
+	}
+	return all
+}
+
+// wholeSeconds is a time as it is read back.
+func wholeSeconds(at time.Time) metav1.Time {
+	return metav1.Time{Time: at.Round(0).UTC().Truncate(time.Second)}
+}

@@ -1,0 +1,89 @@
+package storagebenchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// soon is when to look again at what has just changed. It is not zero, so that a cache can catch up.
+const soon = 50 * time.Millisecond
+
+// reconciler keeps StorageBenchmarks. It remembers nothing: all that it knows is in their status.
+type reconciler struct {
+	client client.Client
+	// live reads past the cache, where a cache that lags would start or stop what it should not.
+	live   client.Reader
+	scheme *runtime.Scheme
+	clock  clock.PassiveClock
+	events events.EventRecorder
+}
+
+// Reconcile takes one step: it writes at most one run, deletes what is too old, and patches the
+// status once.
+func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	obs, err := r.observe(ctx, request.NamespacedName)
+	if errors.Is(err, errStale) {
+		// What is newer arrives as an event of its own.
+		return ctrl.Result{}, nil
+	}
+	if err != nil || obs == nil {
+		return ctrl.Result{}, err
+	}
+	act := next(*obs)
+	out := r.apply(ctx, *obs, act)
+	told := reportOn(*obs, act, out)
+	if err := r.patch(ctx, obs.benchmark, told.status); err != nil {
+		return ctrl.Result{}, errors.Join(err, out.err)
+	}
+	for _, one := range told.events {
+		r.tell(obs.benchmark, one)
+	}
+	if out.again {
+		return ctrl.Result{RequeueAfter: soon}, nil
+	}
+	if out.err != nil {
+		return ctrl.Result{}, out.err
+	}
+	return ctrl.Result{RequeueAfter: told.wake}, nil
+}
+
+// patch writes the status where it changes. One that was decided on an old object is refused by the
+// API server, and decided again.
+func (r *reconciler) patch(ctx context.Context, benchmark *v1alpha1.StorageBenchmark, status v1alpha1.StorageBenchmarkStatus) error {
+	if equality.Semantic.DeepEqual(benchmark.Status, status) {
+		return nil
+	}
+	changed := benchmark.DeepCopy()
+	changed.Status = status
+	base := client.MergeFromWithOptions(benchmark, client.MergeFromWithOptimisticLock{})
+	err := r.client.Status().Patch(ctx, changed, base)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("write the status of %s: %w", klog.KObj(benchmark), err)
+	}
+	return nil
+}
+
+func (r *reconciler) tell(benchmark *v1alpha1.StorageBenchmark, one news) {
+	// A nil pointer in an interface is not nil.
+	var related runtime.Object
+	if one.related != nil {
+		related = one.related
+	}
+	r.events.Eventf(benchmark, related, one.kind, one.reason, one.action, "%s", v1alpha1.Truncate(one.note, maxNote))
+}

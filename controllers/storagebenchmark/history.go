@@ -1,0 +1,70 @@
+package storagebenchmark
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// The API's defaults, for objects that were made without them.
+const (
+	defaultHistory       = 20
+	defaultFailedHistory = 5
+)
+
+// surplus are the oldest ended runs beyond the limits. The newest judged one, and what is not judged
+// yet, count but stay.
+func surplus(obs observation) []*v1alpha1.BenchmarkRun {
+	spec, status := &obs.benchmark.Spec, &obs.benchmark.Status
+	var complete, failed []*v1alpha1.BenchmarkRun
+	for i := range obs.runs {
+		run := &obs.runs[i]
+		switch {
+		case !ended(run) || !run.DeletionTimestamp.IsZero():
+		case isTrue(run.Status.Conditions, v1alpha1.ConditionComplete):
+			complete = append(complete, run)
+		default:
+			failed = append(failed, run)
+		}
+	}
+	var prune []*v1alpha1.BenchmarkRun
+	for _, kind := range []struct {
+		runs  []*v1alpha1.BenchmarkRun
+		limit int
+	}{{complete, limit(spec.HistoryLimit, defaultHistory)}, {failed, limit(spec.FailedHistoryLimit, defaultFailedHistory)}} {
+		slices.SortFunc(kind.runs, newestFirst)
+		for _, run := range kind.runs[min(kind.limit, len(kind.runs)):] {
+			if !named(status, run) {
+				prune = append(prune, run)
+			}
+		}
+	}
+	return prune
+}
+
+func limit(given *int32, otherwise int) int {
+	if given == nil {
+		return otherwise
+	}
+	return int(*given)
+}
+
+// named says whether status refers to the run.
+func named(status *v1alpha1.StorageBenchmarkStatus, run *v1alpha1.BenchmarkRun) bool {
+	return status.LastRun != nil && status.LastRun.Name == run.Name ||
+		status.ActiveRun != nil && status.ActiveRun.Name == run.Name
+}
+
+// newestFirst sorts by end and, where that is not known, by creation.
+func newestFirst(a, b *v1alpha1.BenchmarkRun) int {
+	if a.Status.EndTime != nil && b.Status.EndTime != nil {
+		if order := b.Status.EndTime.Compare(a.Status.EndTime.Time); order != 0 {
+			return order
+		}
+	}
+	if order := b.CreationTimestamp.Compare(a.CreationTimestamp.Time); order != 0 {
+		return order
+	}
+	return cmp.Compare(a.Name, b.Name)
+}

@@ -1,0 +1,78 @@
+package storagebenchmark
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// identity is what follows from the thing that asked for a run. The same request gives the same run,
+// to the byte, however often it is made.
+type identity struct {
+	name string
+	seed int64
+}
+
+// identityOf takes hash from the run and the rest from a status in which the run is recorded: what
+// it was asked for by, and the run before it. The latter makes a value that comes back (v1, v2, v1)
+// a new request.
+func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBenchmarkStatus, hash string) identity {
+	previous := ""
+	if status.LastRun != nil {
+		previous = status.LastRun.Name
+	}
+	// NUL is in no field that the API takes, except in requests, which are cleaned.
+	sum := sha256.Sum256([]byte(strings.Join([]string{
+		string(benchmark.UID), hash, status.LastHandledManual, status.LastHandledRequest, previous}, "\x00")))
+	return identity{
+		name: benchmark.Name + "-" + hex.EncodeToString(sum[:4]),
+		seed: int64(binary.BigEndian.Uint64(sum[8:16]) >> 2), //nolint:gosec // Two bits are free.
+	}
+}
+
+// maxEcho is the API's bound on echoed requests, in characters.
+const maxEcho = 128
+
+// echo is a request as status echoes it: itself where that fits, else its beginning and its hash.
+func echo(request string) string {
+	request = strings.ReplaceAll(request, "\x00", "")
+	if v1alpha1.Truncate(request, maxEcho) == request {
+		return request
+	}
+	sum := sha256.Sum256([]byte(request))
+	return v1alpha1.Truncate(request, maxEcho-17) + "#" + hex.EncodeToString(sum[:8])
+}
+
+// request is what asks for one more run and was not handled yet.
+type request struct {
+	// manual and annotation are what status will echo; empty where nothing new asks.
+	manual, annotation string
+}
+
+func requestOf(benchmark *v1alpha1.StorageBenchmark) request {
+	var asked request
+	if trigger := benchmark.Spec.Trigger; trigger != nil {
+		if value := echo(trigger.Manual); value != benchmark.Status.LastHandledManual {
+			asked.manual = value
+		}
+	}
+	if value := echo(benchmark.Annotations[v1alpha1.AnnotationRequestedAt]); value != benchmark.Status.LastHandledRequest {
+		asked.annotation = value
+	}
+	return asked
+}
+
+func (r request) any() bool { return r.manual != "" || r.annotation != "" }
+
+// judged says whether hash is that of the newest judged run.
+func judged(status *v1alpha1.StorageBenchmarkStatus, hash string) bool {
+	return status.LastRun != nil && status.LastRun.Hash == hash
+}
+
+// wanted says whether something asks for a run that is not recorded yet.
+func wanted(benchmark *v1alpha1.StorageBenchmark, hash string) bool {
+	return !judged(&benchmark.Status, hash) || requestOf(benchmark).any()
+}

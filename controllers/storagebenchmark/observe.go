@@ -1,0 +1,94 @@
+package storagebenchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// errStale says that the cache shows an older benchmark than there is.
+var errStale = errors.New("the cached benchmark is older than the real one")
+
+// observe reads all that a decision needs; nil where there is nothing to decide. The runs of a
+// benchmark that is being deleted go by their owner reference.
+func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*observation, error) {
+	benchmark := &v1alpha1.StorageBenchmark{}
+	if err := r.client.Get(ctx, key, benchmark); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("read the benchmark: %w", err)
+	}
+	if !benchmark.DeletionTimestamp.IsZero() {
+		return nil, nil
+	}
+	obs := &observation{benchmark: benchmark, hash: plan.RunHash(&benchmark.Spec.Run), now: r.clock.Now()}
+	runs := &v1alpha1.BenchmarkRunList{}
+	if err := r.client.List(ctx, runs, client.InNamespace(key.Namespace), client.MatchingFields{indexOwner: string(benchmark.UID)}); err != nil {
+		return nil, fmt.Errorf("list the runs: %w", err)
+	}
+	obs.runs = runs.Items
+	var err error
+	if obs.active, err = r.active(ctx, benchmark, obs.runs); err != nil {
+		return nil, err
+	}
+	if mayCreate(*obs) {
+		if obs.candidate, err = r.resolve(ctx, benchmark); err != nil {
+			return nil, err
+		}
+	}
+	return obs, nil
+}
+
+// active finds out what became of the run that status names. A live run is taken from the cache. One
+// that seems to be missing may be too new for the cache, and one that has ended may be trimmed in
+// it: both are read from the API server.
+func (r *reconciler) active(ctx context.Context, benchmark *v1alpha1.StorageBenchmark, runs []v1alpha1.BenchmarkRun) (activeRun, error) {
+	recorded := benchmark.Status.ActiveRun
+	if recorded == nil {
+		return activeOf(benchmark, nil), nil
+	}
+	for i := range runs {
+		if runs[i].Name == recorded.Name {
+			if found := activeOf(benchmark, &runs[i]); found.state == activeLive {
+				return found, nil
+			}
+		}
+	}
+	run := &v1alpha1.BenchmarkRun{}
+	err := r.live.Get(ctx, types.NamespacedName{Namespace: benchmark.Namespace, Name: recorded.Name}, run)
+	switch {
+	case apierrors.IsNotFound(err):
+		run = nil
+	case err != nil:
+		return activeRun{}, fmt.Errorf("read run %s: %w", recorded.Name, err)
+	}
+	found := activeOf(benchmark, run)
+	if found.state == activeIntended {
+		return found, r.proveFresh(ctx, benchmark)
+	}
+	return found, nil
+}
+
+// proveFresh fails unless the benchmark is the newest there is. A cache that lags behind our own
+// writes would have a run created again that was created, seen and deleted meanwhile.
+func (r *reconciler) proveFresh(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) error {
+	newest := &v1alpha1.StorageBenchmark{}
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(benchmark), newest); err != nil {
+		if apierrors.IsNotFound(err) {
+			return errStale
+		}
+		return fmt.Errorf("read the benchmark anew: %w", err)
+	}
+	if newest.ResourceVersion != benchmark.ResourceVersion {
+		return errStale
+	}
+	return nil
+}

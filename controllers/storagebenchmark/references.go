@@ -1,0 +1,114 @@
+package storagebenchmark
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+const claimKind = "PersistentVolumeClaim"
+
+// resolve finds what spec.run refers to and plans it. An error is one of reading; what is missing or
+// wrong is in the candidate.
+func (r *reconciler) resolve(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) (candidate, error) {
+	var failure error
+	run, missing := plan.Resolve(&benchmark.Spec.Run, func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
+		engine, found, err := r.profile(ctx, benchmark.Namespace, ref)
+		if err != nil && failure == nil {
+			failure = err
+		}
+		return engine, found
+	})
+	if failure != nil {
+		return candidate{}, failure
+	}
+	found := candidate{run: run, missing: missing, reason: v1alpha1.ReasonProfileNotFound}
+	claims, err := r.missingClaims(ctx, benchmark)
+	if err != nil {
+		return candidate{}, err
+	}
+	if len(missing) == 0 {
+		found.reason = v1alpha1.ReasonClaimNotFound
+		found.plan, found.problems = plan.Make(run)
+	}
+	found.missing = append(found.missing, claims...)
+	return found, nil
+}
+
+func (r *reconciler) profile(ctx context.Context, namespace string, ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool, error) {
+	var engine *v1alpha1.Engine
+	var object client.Object
+	key := types.NamespacedName{Name: ref.Name}
+	if ref.Kind == v1alpha1.ClusterWorkloadProfileKind {
+		profile := &v1alpha1.ClusterWorkloadProfile{}
+		object, engine = profile, &profile.Spec.Engine
+	} else {
+		profile := &v1alpha1.WorkloadProfile{}
+		object, engine, key.Namespace = profile, &profile.Spec.Engine, namespace
+	}
+	err := r.client.Get(ctx, key, object)
+	if apierrors.IsNotFound(err) {
+		return v1alpha1.Engine{}, false, nil
+	}
+	if err != nil {
+		return v1alpha1.Engine{}, false, fmt.Errorf("read %s %s: %w", ref.Kind, ref.Name, err)
+	}
+	return *engine, true, nil
+}
+
+// missingClaims are the claims by name that no pod could mount.
+func (r *reconciler) missingClaims(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) (field.ErrorList, error) {
+	var missing field.ErrorList
+	for i, target := range benchmark.Spec.Run.Targets {
+		for j, volume := range target.Volumes {
+			if volume.ClaimName == "" {
+				continue
+			}
+			claim := &metav1.PartialObjectMetadata{}
+			claim.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(claimKind))
+			err := r.client.Get(ctx, types.NamespacedName{Namespace: benchmark.Namespace, Name: volume.ClaimName}, claim)
+			problem := field.NotFound(field.NewPath("spec", "run", "targets").Index(i).Child("volumes").Index(j).Child("claimName"), volume.ClaimName)
+			switch {
+			case apierrors.IsNotFound(err):
+				problem.Detail = "there is no such " + claimKind + " in namespace " + benchmark.Namespace +
+					": create it, correct the name, or use claimTemplate"
+			case err != nil:
+				return nil, fmt.Errorf("read claim %s: %w", volume.ClaimName, err)
+			case !claim.DeletionTimestamp.IsZero():
+				problem.Detail = "the " + claimKind + " is being deleted, and no new pod may use it: create it again, or name another"
+			default:
+				continue
+			}
+			missing = append(missing, problem)
+		}
+	}
+	return missing, nil
+}
+
+// referencesOf are the keys of all that spec.run refers to, for the index.
+func referencesOf(benchmark *v1alpha1.StorageBenchmark) []string {
+	var keys []string
+	_, _ = plan.Resolve(&benchmark.Spec.Run, func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
+		keys = append(keys, referenceKey(ref.Kind, ref.Name))
+		return v1alpha1.Engine{}, true
+	})
+	for _, target := range benchmark.Spec.Run.Targets {
+		for _, volume := range target.Volumes {
+			if volume.ClaimName != "" {
+				keys = append(keys, referenceKey(claimKind, volume.ClaimName))
+			}
+		}
+	}
+	return keys
+}
+
+func referenceKey(kind, name string) string { return kind + "/" + name }

@@ -1,0 +1,146 @@
+package storagebenchmark
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// +kubebuilder:rbac:groups=storagebench.dev,resources=storagebenchmarks,verbs=get;list;watch
+// +kubebuilder:rbac:groups=storagebench.dev,resources=storagebenchmarks/status,verbs=patch
+// +kubebuilder:rbac:groups=storagebench.dev,resources=storagebenchmarks/finalizers,verbs=update
+// +kubebuilder:rbac:groups=storagebench.dev,resources=benchmarkruns,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=storagebench.dev,resources=workloadprofiles;clusterworkloadprofiles,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Name of the controller, in logs, metrics and events.
+const Name = "storagebenchmark"
+
+// Indexes of the cache.
+const (
+	// indexOwner finds runs by the UID of the benchmark that controls them.
+	indexOwner = "storagebenchmark.owner"
+	// indexReferences finds benchmarks by what their spec.run refers to.
+	indexReferences = "storagebenchmark.references"
+)
+
+// Options of the controller.
+type Options struct {
+	// Clock tells the time; nil is the real one.
+	Clock clock.PassiveClock
+}
+
+// Setup adds the controller to a manager, whose scheme has to know v1alpha1.
+func Setup(manager ctrl.Manager, options Options) error {
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	r := &reconciler{
+		client: manager.GetClient(),
+		live:   manager.GetAPIReader(),
+		scheme: manager.GetScheme(),
+		clock:  options.Clock,
+		events: manager.GetEventRecorder(Name),
+	}
+	if err := index(manager.GetFieldIndexer()); err != nil {
+		return err
+	}
+	err := ctrl.NewControllerManagedBy(manager).
+		Named(Name).
+		For(&v1alpha1.StorageBenchmark{}).
+		Owns(&v1alpha1.BenchmarkRun{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: runTellsMore})).
+		Watches(&v1alpha1.WorkloadProfile{}, r.referrers(v1alpha1.WorkloadProfileKind),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.ClusterWorkloadProfile{}, r.referrers(v1alpha1.ClusterWorkloadProfileKind),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesMetadata(&corev1.PersistentVolumeClaim{}, r.referrers(claimKind),
+			builder.WithPredicates(predicate.Funcs{UpdateFunc: deletionBegins})).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("set up the controller %s: %w", Name, err)
+	}
+	return nil
+}
+
+func index(indexer client.FieldIndexer) error {
+	ctx := context.Background()
+	err := indexer.IndexField(ctx, &v1alpha1.BenchmarkRun{}, indexOwner, func(object client.Object) []string {
+		owner := metav1.GetControllerOf(object)
+		if owner == nil || owner.Kind != v1alpha1.StorageBenchmarkKind {
+			return nil
+		}
+		return []string{string(owner.UID)}
+	})
+	if err != nil {
+		return fmt.Errorf("index runs by their owner: %w", err)
+	}
+	err = indexer.IndexField(ctx, &v1alpha1.StorageBenchmark{}, indexReferences, func(object client.Object) []string {
+		benchmark, ok := object.(*v1alpha1.StorageBenchmark)
+		if !ok {
+			return nil
+		}
+		return referencesOf(benchmark)
+	})
+	if err != nil {
+		return fmt.Errorf("index benchmarks by their references: %w", err)
+	}
+	return nil
+}
+
+// referrers wakes the benchmarks that refer to an object of a kind: all of its namespace, or of every
+// namespace for an object of none.
+func (r *reconciler) referrers(kind string) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
+		benchmarks := &v1alpha1.StorageBenchmarkList{}
+		err := r.client.List(ctx, benchmarks, client.InNamespace(object.GetNamespace()),
+			client.MatchingFields{indexReferences: referenceKey(kind, object.GetName())})
+		if err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "Finding the benchmarks that refer to an object", "kind", kind, "name", object.GetName())
+			return nil
+		}
+		var requests []reconcile.Request
+		for i := range benchmarks.Items {
+			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{
+				Namespace: benchmarks.Items[i].Namespace, Name: benchmarks.Items[i].Name}})
+		}
+		return requests
+	})
+}
+
+// runTellsMore leaves out the many updates of a run that say nothing about its benchmark.
+func runTellsMore(update event.UpdateEvent) bool {
+	before, ok := update.ObjectOld.(*v1alpha1.BenchmarkRun)
+	if !ok {
+		return true
+	}
+	after, ok := update.ObjectNew.(*v1alpha1.BenchmarkRun)
+	if !ok {
+		return true
+	}
+	return before.Status.Stage != after.Status.Stage ||
+		ended(before) != ended(after) ||
+		before.UID != after.UID ||
+		!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
+		!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences)
+}
+
+// deletionBegins is all that matters of the changes of a claim.
+func deletionBegins(update event.UpdateEvent) bool {
+	return update.ObjectOld.GetDeletionTimestamp().IsZero() != update.ObjectNew.GetDeletionTimestamp().IsZero() ||
+		update.ObjectOld.GetUID() != update.ObjectNew.GetUID()
+}

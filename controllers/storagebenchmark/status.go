@@ -1,0 +1,106 @@
+package storagebenchmark
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// outcome is what became of the writes of an action.
+type outcome struct {
+	// created is the run that now exists; nil where none was created.
+	created *v1alpha1.BenchmarkRun
+	// again asks for another look at once: something changed meanwhile.
+	again bool
+	// refused is why the run could not be created, for status.
+	refused string
+	// err is what is tried again later.
+	err error
+}
+
+// report is what is known after an action: the whole new status, what to tell, and when to look again
+// although nothing changes.
+type report struct {
+	status v1alpha1.StorageBenchmarkStatus
+	events []news
+	wake   time.Duration
+}
+
+// reportOn derives the status from facts: those that were observed and those that the action made.
+func reportOn(obs observation, act action, out outcome) report {
+	status := obs.benchmark.Status.DeepCopy()
+	status.ObservedGeneration = obs.benchmark.Generation
+	remember(status, obs, act, out)
+	drawn := draw(status, obs, act, out)
+	status.Conditions = drawn.conditions(obs)
+	status.Stage = v1alpha1.Truncate(stageOf(status, obs, act), 64)
+	fit(status)
+	return report{status: *status, events: eventsOf(obs, act, out, status), wake: drawn.wake}
+}
+
+// remember writes down the facts that an action makes.
+func remember(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, out outcome) {
+	switch act.do {
+	case intend:
+		asked := requestOf(obs.benchmark)
+		if asked.manual != "" {
+			status.LastHandledManual = asked.manual
+		}
+		if asked.annotation != "" {
+			status.LastHandledRequest = asked.annotation
+		}
+		status.ActiveRun = &v1alpha1.RunReference{Name: identityOf(obs.benchmark, status, obs.hash).name, Hash: obs.hash}
+	case create:
+		if out.created != nil {
+			status.ActiveRun.UID = string(out.created.UID)
+		}
+	case adopt:
+		status.ActiveRun = new(referenceTo(act.run))
+	case judge:
+		keep(status, verdictOn(obs.active.run), obs.active.run)
+	case miss:
+		keep(status, verdictOnDeleted(*status.ActiveRun), nil)
+	case leave, watch, hold, await, refuse, yield:
+	}
+}
+
+// stageOf is what goes on, in a word.
+func stageOf(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) string {
+	switch act.do {
+	case watch, adopt:
+		run := obs.active.run
+		if run == nil {
+			run = act.run
+		}
+		if run.Status.Stage != "" {
+			return run.Status.Stage
+		}
+		return v1alpha1.StagePending
+	case hold:
+		return v1alpha1.StageSuspended
+	case refuse:
+		return v1alpha1.StageFailed
+	case leave, judge, miss:
+		switch {
+		case !judged(status, obs.hash):
+			return v1alpha1.StagePending
+		case status.LastRun.Reason == v1alpha1.ReasonPassed:
+			return v1alpha1.StageComplete
+		}
+		return v1alpha1.StageFailed
+	case await, yield, intend, create:
+	}
+	return v1alpha1.StagePending
+}
+
+// find gives a condition of a list.
+func find(conditions []metav1.Condition, kind string) *metav1.Condition {
+	for i := range conditions {
+		if conditions[i].Type == kind {
+			return &conditions[i]
+		}
+	}
+	return nil
+}

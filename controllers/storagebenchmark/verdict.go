@@ -1,0 +1,100 @@
+package storagebenchmark
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/result"
+)
+
+const (
+	// maxMessage of conditions and verdicts, in characters: they are read on a terminal, and the
+	// whole status has to fit.
+	maxMessage = 512
+	// maxReason is the API's bound on the reason of a verdict.
+	maxReason = 128
+	// maxHeadlines is the API's bound.
+	maxHeadlines = 64
+)
+
+// verdictOn judges a run that has ended.
+func verdictOn(run *v1alpha1.BenchmarkRun) v1alpha1.JudgedRun {
+	reason, message := judgement(run)
+	if len(reason) > maxReason {
+		reason = v1alpha1.ReasonRunFailed
+	}
+	return v1alpha1.JudgedRun{RunReference: referenceTo(run), Reason: reason, Message: v1alpha1.Truncate(message, maxMessage)}
+}
+
+func judgement(run *v1alpha1.BenchmarkRun) (reason, message string) {
+	find := func(kind string) metav1.Condition {
+		if found := meta.FindStatusCondition(run.Status.Conditions, kind); found != nil {
+			return *found
+		}
+		return metav1.Condition{Status: metav1.ConditionUnknown}
+	}
+	failed, valid, met := find(v1alpha1.ConditionFailed), find(v1alpha1.ConditionValid), find(v1alpha1.ConditionObjectivesMet)
+	switch {
+	case failed.Status == metav1.ConditionTrue:
+		return failed.Reason, fmt.Sprintf("run %s failed: %s", run.Name, failed.Message)
+	case !isTrue(run.Status.Conditions, v1alpha1.ConditionComplete):
+		return v1alpha1.ReasonRunFailed, fmt.Sprintf("run %s ended and says neither that it is complete nor why it failed", run.Name)
+	case valid.Status != metav1.ConditionTrue:
+		return v1alpha1.ReasonRunInvalid, fmt.Sprintf("the results of run %s are not valid: %s: %s", run.Name, valid.Reason, valid.Message)
+	case met.Status != metav1.ConditionTrue && met.Reason != "":
+		return v1alpha1.ReasonObjectiveMissed, fmt.Sprintf("run %s: %s: %s", run.Name, met.Reason, met.Message)
+	}
+	return v1alpha1.ReasonPassed, fmt.Sprintf("run %s is complete and valid", run.Name)
+}
+
+// verdictOnDeleted is for a run that somebody deleted before it was judged, which stops it.
+func verdictOnDeleted(ref v1alpha1.RunReference) v1alpha1.JudgedRun {
+	return v1alpha1.JudgedRun{RunReference: ref, Reason: v1alpha1.ReasonStopped, Message: v1alpha1.Truncate(fmt.Sprintf(
+		"run %s was deleted before it was judged; ask for another with spec.trigger.manual or the annotation %s",
+		ref.Name, v1alpha1.AnnotationRequestedAt), maxMessage)}
+}
+
+func referenceTo(run *v1alpha1.BenchmarkRun) v1alpha1.RunReference {
+	return v1alpha1.RunReference{Name: run.Name, UID: string(run.UID), Hash: run.Spec.Hash}
+}
+
+// headlinesOf are the main figures of a run, in the order of its phases. Layouts are no figures of
+// the storage that anybody asked for. What is too much goes from the beginning: what a run is made
+// for comes last.
+func headlinesOf(run *v1alpha1.BenchmarkRun) []v1alpha1.Headline {
+	var headlines []v1alpha1.Headline
+	for _, phase := range run.Status.Phases {
+		if phase.Kind == v1alpha1.PhasePrepare {
+			continue
+		}
+		for _, target := range phase.Targets {
+			for _, operation := range target.Operations {
+				if operation.BytesPerSecond == nil || operation.IOPSMilli == nil {
+					// An absent figure is not a zero.
+					continue
+				}
+				headline := v1alpha1.Headline{Phase: phase.Name, Target: target.Target, Operation: operation.Operation,
+					BytesPerSecond: *operation.BytesPerSecond, IOPSMilli: *operation.IOPSMilli}
+				if operation.Latency != nil && operation.Latency.P99Nanoseconds != nil {
+					headline.P99Nanoseconds = new(*operation.Latency.P99Nanoseconds)
+				}
+				headlines = append(headlines, headline)
+			}
+		}
+	}
+	return headlines[max(0, len(headlines)-maxHeadlines):]
+}
+
+// keep writes the verdict on a run, and its figures, into a status.
+func keep(status *v1alpha1.StorageBenchmarkStatus, verdict v1alpha1.JudgedRun, run *v1alpha1.BenchmarkRun) {
+	status.LastRun, status.ActiveRun = &verdict, nil
+	status.Headlines, status.Display = nil, nil
+	status.Objectives, status.Regression = nil, nil
+	if run != nil {
+		status.Headlines = headlinesOf(run)
+		status.Display = result.Headline(run.Status.Phases)
+	}
+}
