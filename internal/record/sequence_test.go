@@ -60,6 +60,10 @@ var sequences = map[string]sequence{
 	"lost-and-replaced": {usual().Clients(3), func(w *world) {
 		w.after(20*time.Second, "a/1 dies", w.lose("a", 1))
 	}},
+	"lost-with-its-data": {usual().Clients(3), func(w *world) {
+		w.takesData = true
+		w.after(28*time.Second, "a/1 dies", w.lose("a", 1))
+	}},
 	"lost-twice": {usual().OnLoss(v1alpha1.OnLossRestartStep, 1), func(w *world) {
 		w.after(20*time.Second, "a/1 dies", w.lose("a", 1))
 		w.after(28*time.Second, "a/1 dies again", w.lose("a", 1))

@@ -43,6 +43,8 @@ type world struct {
 	// early are the parts in an attempt that ended before their time.
 	early map[string]bool
 	left  []v1alpha1.DataLeft
+	// takesData says that a lost client's data is gone with it.
+	takesData bool
 }
 
 type event struct {
@@ -255,6 +257,10 @@ func (w *world) apply(action decide.Action) bool {
 		for _, key := range action.Clients {
 			lost := *w.client(key)
 			w.both(func(r *v1alpha1.BenchmarkRun) { record.Lost(r, lost, true, w.now) })
+			if w.takesData {
+				w.facts.Records["00-layout"] = decide.Record{Attempt: w.facts.Records["00-layout"].Attempt + 1}
+				w.both(func(r *v1alpha1.BenchmarkRun) { record.Relayout(r, key.Target) })
+			}
 			w.clients[slices.Index(w.clients, w.client(key))] = w.fresh(key, lost.Replacements+1)
 		}
 	case decide.Fail:
