@@ -32,7 +32,7 @@ func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s
 	}
 	var absent []decide.ClientKey
 	for _, key := range s.order {
-		if m := s.members[key]; !m.lost && !m.located {
+		if m := s.members[key]; !m.lost && !m.served {
 			absent = append(absent, key)
 		}
 	}
@@ -119,6 +119,7 @@ func (r *Reconciler) ensure(ctx context.Context, object client.Object) error {
 	if !ownedBy(there, owner.UID) {
 		return fmt.Errorf("%w: delete or rename it", errNotOurs)
 	}
+	object.SetUID(there.GetUID())
 	return nil
 }
 
@@ -133,8 +134,8 @@ func ownedBy(object metav1.Object, uid types.UID) bool {
 
 // makeClient makes the pod of a client and the Secret with its identity, unless they are there.
 func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, m *member, pods map[string]*corev1.Pod) error {
-	pod := objects.Pod(r.options.Settings, run, m.pod)
-	if pods[pod.Name] == nil {
+	pod := pods[objects.PodName(run, m.pod)]
+	if pod == nil {
 		if m.made {
 			return nil
 		}
@@ -142,6 +143,7 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 			m.why = fmt.Sprintf("pod %s, which it replaces, is not gone yet (node %s)", before.Name, before.Spec.NodeName)
 			return r.remove(ctx, before)
 		}
+		pod = objects.Pod(r.options.Settings, run, m.pod)
 		if err := r.ensure(ctx, pod); err != nil {
 			return fmt.Errorf("make pod %s: %w", pod.Name, err)
 		}
@@ -151,12 +153,13 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 	if err != nil {
 		return err
 	}
-	secret := objects.Secret(run, m.pod.Target, m.pod.Index, config)
+	secret := objects.Secret(pod, config)
 	// Secrets are only ever created here, never read. One that is there already has these very
 	// bytes, or its agent will not be able to prove itself.
 	if err := r.client.Create(ctx, secret); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("make Secret %s: %w", secret.Name, err)
 	}
+	m.served = true
 	return nil
 }
 

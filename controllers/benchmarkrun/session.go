@@ -44,9 +44,10 @@ type session struct {
 // member is one client and the pod that it is at present.
 type member struct {
 	pod objects.Client
-	// uid of the pod, once it was seen; made says that this process has created it.
-	uid  types.UID
-	made bool
+	// uid of the pod, once it was seen; made says that this process has created it, served that its
+	// Secret is there too.
+	uid          types.UID
+	made, served bool
 	// lose tells the conductor that this very pod is gone.
 	lose func(message string)
 	lost bool

@@ -108,7 +108,7 @@ func volumes(run *v1alpha1.BenchmarkRun, c Client) []corev1.Volume {
 	all := []corev1.Volume{
 		emptyDir(programVolume, "128Mi"),
 		{Name: configVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
-			SecretName: SecretName(run, c.Target, c.Index), DefaultMode: &mode,
+			SecretName: PodName(run, c), DefaultMode: &mode,
 		}}},
 		emptyDir(scratchVolume, "256Mi"),
 	}

@@ -34,11 +34,14 @@ func TestObjects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run := runOf(benchmark)
 			target, last := run.Spec.Run.Targets[len(run.Spec.Run.Targets)-1].Name, int(run.Spec.Run.Clients.Count)-1
-			all := []any{objects.NetworkPolicy(settings, run), objects.Secret(run, target, last, []byte(`{"key":"private"}`))}
+			pod := objects.Pod(settings, run, objects.Client{Target: target, Index: last, Attempt: 1})
+			stored := pod.DeepCopy()
+			stored.UID = "7f1d7e9a-0000-4000-8000-000000000001"
+			all := []any{objects.NetworkPolicy(settings, run), objects.Secret(stored, []byte(`{"key":"private"}`))}
 			for _, claim := range objects.Claims(run) {
 				all = append(all, claim)
 			}
-			all = append(all, objects.Pod(settings, run, objects.Client{Target: target, Index: last, Attempt: 1}))
+			all = append(all, pod)
 			var text bytes.Buffer
 			for _, object := range all {
 				encoded, err := yaml.Marshal(object)

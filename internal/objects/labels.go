@@ -3,6 +3,7 @@ package objects
 import (
 	"maps"
 	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,7 +19,7 @@ func RunLabels(run *v1alpha1.BenchmarkRun) map[string]string {
 	}
 }
 
-// ClientLabels are those of a client's Secret and claims; its pods have LabelAttempt too.
+// ClientLabels are those of a client's claims; its pods and Secrets have LabelAttempt too.
 func ClientLabels(run *v1alpha1.BenchmarkRun, target string, index int) map[string]string {
 	labels := RunLabels(run)
 	labels[v1alpha1.LabelTarget] = labelValue(target)
@@ -35,6 +36,13 @@ func ClientOf(labels map[string]string) (Client, bool) {
 		return Client{}, false
 	}
 	return Client{Target: target, Index: index, Attempt: attempt}, true
+}
+
+// ownLabels are those of a pod's labels that are ours.
+func ownLabels(labels map[string]string) map[string]string {
+	own := maps.Clone(labels)
+	maps.DeleteFunc(own, func(key, _ string) bool { return !strings.HasPrefix(key, v1alpha1.Group+"/") })
+	return own
 }
 
 // added is the first map with what the second has beside it; the first has the last word.

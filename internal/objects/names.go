@@ -24,11 +24,6 @@ func PodName(run *v1alpha1.BenchmarkRun, c Client) string {
 	return join(maxNameLength, run.Name, c.Target, strconv.Itoa(c.Index), strconv.Itoa(c.Attempt))
 }
 
-// SecretName is <run>-<target>-<client>: a replacement is the same client, with the same identity.
-func SecretName(run *v1alpha1.BenchmarkRun, target string, index int) string {
-	return join(maxNameLength, run.Name, target, strconv.Itoa(index))
-}
-
 // NetworkPolicyName is the run's name.
 func NetworkPolicyName(run *v1alpha1.BenchmarkRun) string { return run.Name }
 

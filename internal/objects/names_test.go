@@ -53,7 +53,6 @@ func TestNames(t *testing.T) {
 		target, index, attempt := nasty(random, 40), random.IntN(12), 1+random.IntN(3)
 		client := objects.Client{Target: target, Index: index, Attempt: attempt}
 		owners.take(t, "pod", objects.PodName(run, client), target, index, attempt)
-		owners.take(t, "secret", objects.SecretName(run, target, index), target, index)
 	}
 }
 
@@ -84,7 +83,6 @@ func TestReadableNames(t *testing.T) {
 	dashed := v1alpha1.Target{Name: "fsx-smb"}
 	for _, test := range []struct{ got, want string }{
 		{objects.PodName(run, objects.Client{Target: "data", Index: 3, Attempt: 2}), "quickstart-0a1b2c3d-data-3-2"},
-		{objects.SecretName(run, "data", 3), "quickstart-0a1b2c3d-data-3"},
 		{objects.NetworkPolicyName(run), "quickstart-0a1b2c3d"},
 		{objects.ClaimName(run, target, target.Volumes[0], 1), "quickstart-0a1b2c3d-data-data-1"},
 		{objects.ClaimName(run, target, stays, 1), "quickstart-data-data"},
@@ -105,7 +103,6 @@ func TestLongNames(t *testing.T) {
 	for index := range 20 {
 		client := objects.Client{Target: "data", Index: index, Attempt: 1}
 		names.take(t, "pod", objects.PodName(run, client), index)
-		names.take(t, "secret", objects.SecretName(run, "data", index), index)
 		pod := objects.Pod(settings, run, client)
 		names.take(t, "hostname", pod.Spec.Hostname, index)
 		if problems := validation.IsDNS1123Label(pod.Spec.Hostname); len(problems) > 0 {

@@ -9,16 +9,17 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Secret holds a client's configuration, its private key included. It never changes: a replacement
-// of the client is the same client.
-func Secret(run *v1alpha1.BenchmarkRun, target string, index int, agentJSON []byte) *corev1.Secret {
+// Secret holds a client's configuration, its private key included. The pod owns it, so that it goes
+// when the pod goes, and nobody needs a right to delete Secrets: pod is as the API server has stored
+// it. It never changes.
+func Secret(pod *corev1.Pod, agentJSON []byte) *corev1.Secret {
 	immutable := true
 	return &corev1.Secret{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: SecretName(run, target, index), Namespace: run.Namespace,
-			Labels:          ClientLabels(run, target, index),
-			OwnerReferences: ownedByRun(run),
+			Name: pod.Name, Namespace: pod.Namespace,
+			Labels:          ownLabels(pod.Labels),
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}},
 		},
 		Type:      corev1.SecretTypeOpaque,
 		Immutable: &immutable,
