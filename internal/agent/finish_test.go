@@ -74,6 +74,9 @@ func TestFinish(t *testing.T) {
 			}
 			select {
 			case <-r.agent.Finished():
+				if err := r.agent.leftData(); err != nil {
+					t.Errorf("the exit code would tell of data that is left: %v", err)
+				}
 			default:
 				t.Error("it does not want to leave")
 			}
@@ -115,6 +118,9 @@ func TestFinishSaysWhatStays(t *testing.T) {
 	}
 	if said := r.agent.Abandon("again"); !strings.Contains(said, "its load is stopped, but data is left: volume data") {
 		t.Errorf("it says %q", said)
+	}
+	if err := r.agent.leftData(); err == nil || !strings.Contains(err.Error(), "benchmark-1") {
+		t.Errorf("the exit code would not tell: %v", err)
 	}
 }
 

@@ -118,7 +118,7 @@ func (a *Agent) stay(p Process, failed <-chan error, signals <-chan os.Signal) e
 	var why string
 	select {
 	case <-a.Finished():
-		return nil
+		return a.leftData()
 	case err := <-failed:
 		why = fmt.Sprintf("its server failed: %v", err)
 	case got := <-signals:
@@ -127,9 +127,18 @@ func (a *Agent) stay(p Process, failed <-chan error, signals <-chan os.Signal) e
 	}
 	select {
 	case <-a.Finished():
-		return nil
+		return a.leftData()
 	default:
 	}
 	_, err := fmt.Fprintln(p.Said, a.Abandon(why))
-	return err
+	return errors.Join(err, a.leftData())
+}
+
+// leftData is an error when data is left that should have gone, so that the exit code says so to whom
+// the answer to Finish did not reach. It is for use when the agent has finished.
+func (a *Agent) leftData() error {
+	if a.outcome.problem == "" {
+		return nil
+	}
+	return fmt.Errorf("data is left: %s", a.outcome.problem)
 }
