@@ -81,7 +81,10 @@ func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.
 	}
 }
 
-// totals adds what was done of each operation: bytes and operations that completed.
+// totals adds what was done of each operation: bytes and operations that completed. After a warm-up
+// the bytes may be those of some more operations than were timed: fio adds the bytes of the batch of
+// completions in which its ramp ends, and times those that follow. That is less than the queue
+// depth for each job.
 func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
 	for operation := range snapshot.Operations {
 		total := &snapshot.Operations[operation]
