@@ -65,7 +65,7 @@ func New(config *rest.Config, namespace string) (*Candidate, error) {
 		return nil, fmt.Errorf("find the name of this host for the election: %w", err)
 	}
 	// A client of its own: renewals wait neither for the rate limit nor for the connection of others.
-	config = rest.AddUserAgent(config, "leader-election")
+	config = rest.AddUserAgent(rest.CopyConfig(config), "leader-election")
 	config.Timeout = requestTimeout
 	leases, err := coordinationclient.NewForConfig(config)
 	if err != nil {
