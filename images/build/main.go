@@ -1,0 +1,93 @@
+// Command build makes the container images without a daemon and without root.
+//
+//	go run ./images/build operator -version VERSION -o FILE     of bin/operator and bin/agent
+//	go run ./images/build fio -version VERSION -o FILE          of Debian packages
+//
+// FILE is an archive that docker, podman, containerd and kind load. The last line of the output is the
+// image's reference and its ID.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/storagebench/storagebench/images/fio"
+	"github.com/storagebench/storagebench/images/image"
+	"github.com/storagebench/storagebench/images/operator"
+	"github.com/storagebench/storagebench/internal/version"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return
+		}
+		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop has been called
+	}
+}
+
+type options struct {
+	version, output, programs string
+}
+
+func run(ctx context.Context, arguments []string) error {
+	if len(arguments) == 0 {
+		return errors.New("say which image: go run ./images/build operator|fio -o FILE")
+	}
+	var o options
+	flags := flag.NewFlagSet(arguments[0], flag.ContinueOnError)
+	flags.StringVar(&o.output, "o", "", "file to write (default bin/images/NAME.tar)")
+	flags.StringVar(&o.version, "version", version.Version, "version of storagebench, the tag of the image")
+	flags.StringVar(&o.programs, "programs", "bin", "folder with the programs that make build made")
+	if err := flags.Parse(arguments[1:]); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%q is too much: one image at a time, and flags after its name", flags.Args())
+	}
+	if o.output == "" {
+		o.output = "bin/images/" + arguments[0] + ".tar"
+	}
+	made, err := compose(ctx, arguments[0], o)
+	if err != nil {
+		return err
+	}
+	id, err := made.Write(o.output)
+	if err != nil {
+		return err
+	}
+	fmt.Println(made.Reference(), id)
+	return nil
+}
+
+func compose(ctx context.Context, name string, o options) (image.Image, error) {
+	created, err := image.Time()
+	if err != nil {
+		return image.Image{}, err
+	}
+	cache, err := image.CacheFolder()
+	if err != nil {
+		return image.Image{}, err
+	}
+	switch name {
+	case "operator":
+		licence, err := os.ReadFile("LICENSE")
+		if err != nil {
+			return image.Image{}, fmt.Errorf("read the licence (run this in the root of the repository): %w", err)
+		}
+		return operator.Make(ctx, operator.Options{Version: o.version, Programs: o.programs, Licence: licence,
+			Cache: cache, Progress: os.Stderr, Created: created})
+	case "fio":
+		return fio.Make(ctx, fio.Options{Version: o.version, Cache: cache, Progress: os.Stderr, Created: created})
+	}
+	return image.Image{}, fmt.Errorf("there is no image %q; there are: operator, fio", name)
+}

@@ -1,0 +1,124 @@
+package debian
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Closure gives all that a program of the packages needs to be loaded: itself, the dynamic linker, the
+// shared libraries, and the links that lead to them. It looks where the dynamic linker does without a
+// cache: in a library's own run path and in the usual folders.
+func (r Root) Closure(program string) ([]string, error) {
+	seen := map[string]bool{}
+	var all []string
+	queue := []string{program}
+	for len(queue) > 0 {
+		next := queue[0]
+		queue = queue[1:]
+		if seen[next] {
+			continue
+		}
+		passed, err := r.Follow(next)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range passed {
+			if !seen[name] {
+				seen[name] = true
+				all = append(all, name)
+			}
+		}
+		needed, err := r.needed(passed[len(passed)-1])
+		if err != nil {
+			return nil, err
+		}
+		queue = append(queue, needed...)
+	}
+	return all, nil
+}
+
+// needed are the paths of what an ELF file names.
+func (r Root) needed(name string) ([]string, error) {
+	file, err := elf.NewFile(bytes.NewReader(r[name].Data))
+	if err != nil {
+		return nil, fmt.Errorf("read %s of package %s: %w", name, r[name].Package, err)
+	}
+	var found []string
+	for _, program := range file.Progs {
+		if program.Type != elf.PT_INTERP {
+			continue
+		}
+		text := make([]byte, program.Filesz)
+		if _, err := program.ReadAt(text, 0); err != nil {
+			return nil, fmt.Errorf("read the interpreter of %s: %w", name, err)
+		}
+		found = append(found, place(strings.TrimRight(string(text), "\x00")))
+	}
+	libraries, err := file.ImportedLibraries()
+	if err != nil {
+		return nil, fmt.Errorf("read what %s needs: %w", name, err)
+	}
+	folders, err := folders(file, name)
+	if err != nil {
+		return nil, err
+	}
+	for _, library := range libraries {
+		where, err := r.search(library, folders)
+		if err != nil {
+			return nil, fmt.Errorf("%s of package %s needs %s: %w", name, r[name].Package, library, err)
+		}
+		found = append(found, where)
+	}
+	return found, nil
+}
+
+// folders are where the libraries of an ELF file are looked for.
+func folders(file *elf.File, name string) ([]string, error) {
+	var found []string
+	for _, tag := range []elf.DynTag{elf.DT_RPATH, elf.DT_RUNPATH} {
+		texts, err := file.DynString(tag)
+		if err != nil {
+			return nil, fmt.Errorf("read the run path of %s: %w", name, err)
+		}
+		for _, text := range texts {
+			for folder := range strings.SplitSeq(text, ":") {
+				folder = strings.NewReplacer("$ORIGIN", "/"+path.Dir(name), "${ORIGIN}", "/"+path.Dir(name)).Replace(folder)
+				found = append(found, place(folder))
+			}
+		}
+	}
+	triplet, err := tripletOf(file.Machine)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return append(found, "usr/lib/"+triplet, "usr/lib"), nil
+}
+
+// tripletOf is the name of the folder that Debian keeps the libraries of a machine in.
+func tripletOf(machine elf.Machine) (string, error) {
+	switch machine { //nolint:exhaustive // those that Kubernetes runs on and we are built for
+	case elf.EM_X86_64:
+		return "x86_64-linux-gnu", nil
+	case elf.EM_AARCH64:
+		return "aarch64-linux-gnu", nil
+	}
+	return "", fmt.Errorf("no image is made for the machine %v; it is for amd64 and arm64", machine)
+}
+
+func (r Root) search(library string, folders []string) (string, error) {
+	for _, folder := range folders {
+		where := path.Join(folder, library)
+		switch _, err := r.Follow(where); {
+		case err == nil:
+			return where, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", err
+		}
+	}
+	return "", fmt.Errorf("not in %s of the packages that it depends on", strings.Join(folders, ", "))
+}

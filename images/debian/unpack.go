@@ -1,0 +1,148 @@
+package debian
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+)
+
+// File is a file or a symbolic link of a package.
+type File struct {
+	// Package that it is from.
+	Package string
+	Mode    fs.FileMode
+	Data    []byte
+	// Target of a symbolic link.
+	Target string
+}
+
+// maxPackageBytes bounds what is unpacked of one package.
+const maxPackageBytes = 1 << 30
+
+// Root is the files of unpacked packages by their paths, without a leading slash. What packages have in
+// /bin, /lib and the like is in /usr, as on every Debian of today.
+type Root map[string]File
+
+// Unpack adds those files of a package whose path keep wants.
+func (r Root) Unpack(ctx context.Context, name, archive string, keep func(string) bool) error {
+	command := exec.CommandContext(ctx, "dpkg-deb", "--fsys-tarfile", archive)
+	var messages bytes.Buffer
+	command.Stderr = &messages
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return fmt.Errorf("unpack %s: %w", name, err)
+	}
+	if err := command.Start(); err != nil {
+		return fmt.Errorf("unpack %s: %w", name, err)
+	}
+	readErr := r.read(name, tar.NewReader(io.LimitReader(out, maxPackageBytes)), keep)
+	// What is left is padding; without a reader dpkg-deb would fail.
+	_, _ = io.Copy(io.Discard, out)
+	if err := command.Wait(); err != nil {
+		return fmt.Errorf("unpack %s: %w\n%s", name, err, messages.String())
+	}
+	return readErr
+}
+
+func (r Root) read(name string, archive *tar.Reader, keep func(string) bool) error {
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("unpack %s: %w", name, err)
+		}
+		where := place(header.Name)
+		if !keep(where) {
+			continue
+		}
+		file := File{Package: name, Mode: fs.FileMode(header.Mode).Perm()} // #nosec G115 -- nine bits are taken
+		switch header.Typeflag {
+		case tar.TypeReg:
+			if file.Data, err = io.ReadAll(archive); err != nil {
+				return fmt.Errorf("unpack %s of %s: %w", header.Name, name, err)
+			}
+		case tar.TypeSymlink:
+			file.Mode |= fs.ModeSymlink
+			file.Target = header.Linkname
+		case tar.TypeLink:
+			first, found := r[place(header.Linkname)]
+			if !found {
+				return fmt.Errorf("unpack %s: %s is a second name of %s, which is not there", name, header.Name, header.Linkname)
+			}
+			file.Data = first.Data
+		default:
+			continue
+		}
+		r[where] = file
+	}
+}
+
+// merged are the folders of the root that are links into /usr.
+var merged = []string{"bin/", "sbin/", "lib/", "lib32/", "lib64/", "libx32/"}
+
+// place is where a path of a package is on a system whose /lib is a link to /usr/lib.
+func place(name string) string {
+	name = strings.TrimPrefix(path.Clean("/"+name), "/")
+	for _, folder := range merged {
+		if strings.HasPrefix(name, folder) {
+			return "usr/" + name
+		}
+	}
+	return name
+}
+
+// Follow gives the paths from one that may be a symbolic link to the file at its end, all of which are
+// needed for it to be found.
+func (r Root) Follow(name string) ([]string, error) {
+	var passed []string
+	for range 40 {
+		file, found := r[name]
+		if !found {
+			return nil, fmt.Errorf("%s is in none of the packages: %w", name, fs.ErrNotExist)
+		}
+		passed = append(passed, name)
+		if file.Mode.Type() != fs.ModeSymlink {
+			return passed, nil
+		}
+		target := file.Target
+		if !path.IsAbs(target) {
+			target = path.Join("/", path.Dir(name), target)
+		}
+		name = place(target)
+	}
+	return nil, fmt.Errorf("%s is a link that leads in a circle", passed[0])
+}
+
+// Control is what a package says of itself, in the form of dpkg's status file.
+func Control(ctx context.Context, archive string) ([]byte, error) {
+	var messages bytes.Buffer
+	command := exec.CommandContext(ctx, "dpkg-deb", "--field", archive)
+	command.Stderr = &messages
+	text, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("read the control file of %s: %w\n%s", path.Base(archive), err, messages.String())
+	}
+	return text, nil
+}
+
+// Below are the paths of files in a folder, sorted.
+func (r Root) Below(folder string) []string {
+	var found []string
+	for _, name := range slices.Sorted(maps.Keys(r)) {
+		if strings.HasPrefix(name, folder+"/") {
+			found = append(found, name)
+		}
+	}
+	return found
+}

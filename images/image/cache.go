@@ -1,0 +1,79 @@
+package image
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// kept is how many contents of one name stay in the cache: the present one, and that before it for whoever
+// goes back and forth between two.
+const kept = 2
+
+// CacheFolder is where what is slow to make is kept for the next time.
+func CacheFolder() (string, error) {
+	folder, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find the cache directory (set XDG_CACHE_HOME or HOME): %w", err)
+	}
+	return filepath.Join(folder, "storagebench", "images"), nil
+}
+
+// Cached gives the file in the cache with what make makes, which is not called when that was made of the same
+// inputs before. The inputs say all that the content depends on.
+func Cached(cache, name, inputs string, make func() ([]byte, error)) (string, error) {
+	sum := sha256.Sum256([]byte(inputs))
+	file := filepath.Join(cache, name+"-"+hex.EncodeToString(sum[:12]))
+	if _, err := os.Stat(file); err == nil {
+		return file, nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("look into the cache: %w", err)
+	}
+	data, err := make()
+	if err != nil {
+		return "", err
+	}
+	err = Replace(file, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("keep %s in the cache: %w", name, err)
+	}
+	return file, forget(cache, name)
+}
+
+// forget removes all but the newest contents of a name.
+func forget(cache, name string) error {
+	found, err := os.ReadDir(cache)
+	if err != nil {
+		return fmt.Errorf("read the cache: %w", err)
+	}
+	var files []fs.FileInfo
+	for _, entry := range found {
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // another process removed it
+		}
+		if err != nil {
+			return fmt.Errorf("read the cache: %w", err)
+		}
+		if info.Mode().IsRegular() && strings.HasPrefix(info.Name(), name+"-") {
+			files = append(files, info)
+		}
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	for _, old := range files[min(kept, len(files)):] {
+		if err := os.Remove(filepath.Join(cache, old.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove what is old from the cache: %w", err)
+		}
+	}
+	return nil
+}
