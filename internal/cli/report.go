@@ -12,8 +12,11 @@ func newReport(streams Streams) *cobra.Command {
 	var output string
 	command := &cobra.Command{
 		Use:   "report FILE",
-		Short: "Show the result of a run that was saved as JSON",
-		Example: "  kubectl storagebench run --local -f bench.yaml --target data=/mnt/data -o json > result.json\n" +
+		Short: "Show the result of a run",
+		Long: "Show the result of a run: one that was saved as JSON, or one of a cluster as kubectl prints it.\n" +
+			"FILE - is standard input. Exit codes are those of `run`.",
+		Example: "  kubectl get benchmarkrun quickstart-1a2b3c4d -o json | kubectl storagebench report -\n" +
+			"  kubectl storagebench run --local -f bench.yaml --target data=/mnt/data -o json > result.json\n" +
 			"  kubectl storagebench report result.json",
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, arguments []string) error {

@@ -2,10 +2,13 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
@@ -52,7 +55,7 @@ func JSON(w io.Writer, document Document) error {
 	return nil
 }
 
-// Read reads what JSON wrote.
+// Read reads what JSON wrote, or a BenchmarkRun as `kubectl get benchmarkrun NAME -o json` prints it.
 func Read(r io.Reader) (Document, error) {
 	const limit = 64 << 20
 	text, err := io.ReadAll(io.LimitReader(r, limit+1))
@@ -60,21 +63,61 @@ func Read(r io.Reader) (Document, error) {
 		return Document{}, fmt.Errorf("read a report: %w", err)
 	}
 	if len(text) > limit {
-		return Document{}, fmt.Errorf("it is no result of `run -o json`: it has more than %d bytes", limit)
+		return Document{}, noResult("it has more than %d bytes", limit)
+	}
+	var kind metav1.TypeMeta
+	if err := decode(text, &kind); err != nil {
+		return Document{}, err
+	}
+	if kind.Kind != "" {
+		return readObject(text, kind)
 	}
 	var document Document
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	if err := decoder.Decode(&document); err != nil {
-		return Document{}, fmt.Errorf("it is no result of `run -o json`: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Document{}, errors.New("it is no result of `run -o json`: something follows the result; give one result a file")
+	if err := decode(text, &document); err != nil {
+		return Document{}, err
 	}
 	if document.SchemaVersion != SchemaVersion {
-		return Document{}, fmt.Errorf("it is no result of `run -o json`: schemaVersion is %d, not %d", document.SchemaVersion, SchemaVersion)
+		return Document{}, noResult("schemaVersion is %d, not %d", document.SchemaVersion, SchemaVersion)
 	}
 	if document.Run == "" || document.Benchmark == "" {
-		return Document{}, errors.New("it is no result of `run -o json`: it names no run or no benchmark")
+		return Document{}, noResult("it names no run or no benchmark")
 	}
 	return document, nil
+}
+
+// readObject reads an object of a cluster.
+func readObject(text []byte, kind metav1.TypeMeta) (Document, error) {
+	if kind.APIVersion != v1alpha1.GroupVersion.String() || kind.Kind != v1alpha1.BenchmarkRunKind {
+		return Document{}, noResult("it is a %s of %s; give one BenchmarkRun of %s by its name",
+			kind.Kind, kind.APIVersion, v1alpha1.GroupVersion)
+	}
+	var run v1alpha1.BenchmarkRun
+	if err := decode(text, &run); err != nil {
+		return Document{}, err
+	}
+	if run.Name == "" || run.Spec.BenchmarkRef.Name == "" {
+		return Document{}, noResult("it names no run or no benchmark")
+	}
+	// Operator and agents are of one version.
+	var version string
+	for _, e := range run.Status.Environments {
+		version = cmp.Or(version, e.AgentVersion)
+	}
+	return NewDocument(&run, version), nil
+}
+
+// decode reads one JSON value that is all of a text.
+func decode(text []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(into); err != nil {
+		return noResult("%w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return noResult("something follows the result; give one result a file")
+	}
+	return nil
+}
+
+func noResult(format string, arguments ...any) error {
+	return fmt.Errorf("it is no result of `run -o json` and no BenchmarkRun of `kubectl get benchmarkrun NAME -o json`: "+format, arguments...)
 }

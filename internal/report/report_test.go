@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
@@ -300,6 +301,31 @@ func TestJSONRoundTrip(t *testing.T) {
 	}
 }
 
+// TestReadsAnObjectOfTheCluster: kubectl's JSON of a run is shown as the run itself is.
+func TestReadsAnObjectOfTheCluster(t *testing.T) {
+	want := documents["good"].document(t)
+	object := v1alpha1.BenchmarkRun{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "storagebench.dev/v1alpha1", Kind: "BenchmarkRun"},
+		ObjectMeta: metav1.ObjectMeta{Name: want.Run, Namespace: want.Namespace, UID: types.UID(want.RunUID)},
+		Spec:       want.Spec, Status: want.BenchmarkRunStatus,
+	}
+	object.Status.Environments[0].AgentVersion = "v0.1.0"
+	written, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := report.Read(bytes.NewReader(written))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text(t, want) != text(t, got) {
+		t.Errorf("the text differs:\n%s", cmp.Diff(text(t, want), text(t, got)))
+	}
+	if got.Version != "v0.1.0" || got.RunUID != want.RunUID || got.Namespace != want.Namespace || report.ExitCode(got) != report.ExitMet {
+		t.Errorf("version %q, UID %q, namespace %q, exit code %d", got.Version, got.RunUID, got.Namespace, report.ExitCode(got))
+	}
+}
+
 // TestContract checks the names that others build on: the BenchmarkRun's status, with the names.
 func TestContract(t *testing.T) {
 	var b bytes.Buffer
@@ -329,18 +355,22 @@ func TestReadRefuses(t *testing.T) {
 	}
 	good := b.String()
 	for name, test := range map[string]struct{ text, want string }{
-		"nothing":         {"", "EOF"},
-		"no JSON":         {"PHASE  TARGET", "invalid character"},
-		"null":            {"null", "schemaVersion is 0"},
-		"a list":          {"[]", "cannot unmarshal array"},
-		"cut off":         {good[:len(good)/2], "unexpected EOF"},
-		"two results":     {good + good, "something follows"},
-		"text after it":   {good + "done", "something follows"},
-		"another version": {strings.Replace(good, `"schemaVersion": 1`, `"schemaVersion": 2`, 1), "schemaVersion is 2, not 1"},
-		"fio's own":       {`{"fio version": "fio-3.33", "jobs": []}`, "schemaVersion is 0"},
-		"merged":          {`{"schemaVersion": 1, "latencyType": "lat"}`, "names no run"},
-		"wrong type":      {strings.Replace(good, `"stage": "Complete"`, `"stage": 5`, 1), "cannot unmarshal number"},
-		"fraction":        {strings.Replace(good, `"clients": 4`, `"clients": 4.5`, 1), "cannot unmarshal number 4.5"},
+		"nothing":              {"", "EOF"},
+		"no JSON":              {"PHASE  TARGET", "invalid character"},
+		"null":                 {"null", "schemaVersion is 0"},
+		"a list":               {"[]", "cannot unmarshal array"},
+		"cut off":              {good[:len(good)/2], "unexpected EOF"},
+		"two results":          {good + good, "something follows"},
+		"text after it":        {good + "done", "something follows"},
+		"another version":      {strings.Replace(good, `"schemaVersion": 1`, `"schemaVersion": 2`, 1), "schemaVersion is 2, not 1"},
+		"fio's own":            {`{"fio version": "fio-3.33", "jobs": []}`, "schemaVersion is 0"},
+		"merged":               {`{"schemaVersion": 1, "latencyType": "lat"}`, "names no run"},
+		"wrong type":           {strings.Replace(good, `"stage": "Complete"`, `"stage": 5`, 1), "cannot unmarshal number"},
+		"a list of runs":       {`{"apiVersion":"v1","kind":"List","items":[]}`, "a List of v1; give one BenchmarkRun"},
+		"a benchmark":          {`{"apiVersion":"storagebench.dev/v1alpha1","kind":"StorageBenchmark"}`, "a StorageBenchmark of"},
+		"a run of a later API": {`{"apiVersion":"storagebench.dev/v9","kind":"BenchmarkRun"}`, "a BenchmarkRun of storagebench.dev/v9"},
+		"a nameless run":       {`{"apiVersion":"storagebench.dev/v1alpha1","kind":"BenchmarkRun"}`, "names no run"},
+		"fraction":             {strings.Replace(good, `"clients": 4`, `"clients": 4.5`, 1), "cannot unmarshal number 4.5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := report.Read(strings.NewReader(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
