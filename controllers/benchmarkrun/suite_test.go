@@ -1,0 +1,182 @@
+package benchmarkrun
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/controlplane"
+	"github.com/storagebench/storagebench/test/standin"
+)
+
+// What the tests of this package share; api is nil with -short.
+var (
+	api        client.Client
+	restConfig *rest.Config
+	kinds      = runtime.NewScheme()
+	agentPath  string
+	master     identity.Master
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	ctrl.SetLogger(logr.Discard())
+	if testing.Short() {
+		os.Exit(m.Run())
+	}
+	os.Exit(withControlPlane(m))
+}
+
+func withControlPlane(m *testing.M) int {
+	fail := func(err error) int {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	plane, err := controlplane.Start(context.Background(), os.Stderr)
+	if err != nil {
+		return fail(err)
+	}
+	defer func() { _ = plane.Stop() }()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(kinds); err != nil {
+			return fail(err)
+		}
+	}
+	restConfig = plane.Config
+	restConfig.QPS, restConfig.Burst = 500, 1000
+	if api, err = client.New(restConfig, client.Options{Scheme: kinds}); err != nil {
+		return fail(err)
+	}
+	folder, err := os.MkdirTemp("", "storagebench-agent-")
+	if err != nil {
+		return fail(err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	agentPath = filepath.Join(folder, "storagebench-agent")
+	if output, err := exec.Command("go", "build", "-o", agentPath, "../../cmd/agent").CombinedOutput(); err != nil {
+		return fail(fmt.Errorf("build the agent: %w\n%s", err, output))
+	}
+	if master, err = identity.NewMaster(); err != nil {
+		return fail(err)
+	}
+	return m.Run()
+}
+
+// world is a namespace with its stand-in kubelet and its operator.
+type world struct {
+	*testing.T
+
+	namespace string
+	directory string
+	kubelet   *standin.Kubelet
+	epoch     uint64
+	stop      func()
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	if api == nil {
+		t.Skip("needs an API server, which -short leaves out")
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "run-"}}
+	must(t, api.Create(t.Context(), namespace))
+	w := &world{T: t, namespace: namespace.Name, directory: t.TempDir()}
+	w.kubelet = &standin.Kubelet{Client: client.NewNamespacedClient(api, w.namespace), Agent: agentPath, Directory: w.directory}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); w.kubelet.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	w.operate()
+	t.Cleanup(func() { w.stop() })
+	return w
+}
+
+// operate starts an operator, of a higher epoch than the one before.
+func (w *world) operate() {
+	w.Helper()
+	w.epoch++
+	epoch := w.epoch
+	logger := ctrl.Log
+	skip := true
+	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
+		Scheme: kinds, Logger: logger, Metrics: metricsserver.Options{BindAddress: "0"},
+		Cache: cacheOf(w.namespace), Controller: config.Controller{SkipNameValidation: &skip},
+	})
+	must(w.T, err)
+	must(w.T, Setup(mgr, Options{
+		Settings: objects.Settings{AgentImage: "operator:test", FioImage: "fio:test", OperatorNamespace: "storagebench-system"},
+		Master:   master, LossTimeout: 5 * time.Second,
+		Epoch: func(context.Context) (uint64, error) { return epoch, nil },
+	}))
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := mgr.Start(ctx); err != nil {
+			w.Error(err)
+		}
+	}()
+	w.stop = func() { cancel(); <-done }
+}
+
+// start creates a run of a benchmark.
+func (w *world) start(benchmark *builders.BenchmarkBuilder) *v1alpha1.BenchmarkRun {
+	w.Helper()
+	spec := benchmark.Run()
+	planned, problems := plan.Make(spec)
+	must(w.T, problems.ToAggregate())
+	run := record.New(record.Identity{
+		Name: "run", Namespace: w.namespace, Hash: "hash", Seed: 1,
+		Benchmark: v1alpha1.BenchmarkReference{Name: "b", UID: "6b0f7f0c-0000-4000-8000-000000000001"},
+	}, spec, planned)
+	run.UID = ""
+	must(w.T, api.Create(w.Context(), run))
+	return run
+}
+
+// until waits for a state of the run.
+func (w *world) until(run *v1alpha1.BenchmarkRun, patience time.Duration, what string, is func() bool) {
+	w.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		err := api.Get(w.Context(), client.ObjectKeyFromObject(run), run)
+		must(w.T, err)
+		if is() {
+			return
+		}
+		if time.Now().After(deadline) {
+			w.Fatalf("after %s the run is not %s: stage %s, message %q, steps %+v, conditions %+v",
+				patience, what, run.Status.Stage, run.Status.Message, run.Status.Steps, run.Status.Conditions)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

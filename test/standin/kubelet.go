@@ -1,0 +1,192 @@
+package standin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/agent"
+	"github.com/storagebench/storagebench/internal/dataset"
+	"github.com/storagebench/storagebench/internal/objects"
+)
+
+// lookEvery is how often pods are looked at.
+const lookEvery = 20 * time.Millisecond
+
+// addresses counts the pods of this process, each of which gets a loopback address of its own.
+var addresses atomic.Uint32
+
+// Kubelet runs pods as processes.
+type Kubelet struct {
+	// Client of the API server.
+	Client client.Client
+	// Agent is the program to run.
+	Agent string
+	// Directory is what every volume is.
+	Directory string
+
+	mu   sync.Mutex
+	pods map[types.UID]*process
+}
+
+// process is one pod that runs.
+type process struct {
+	command *exec.Cmd
+	stderr  bytes.Buffer
+	ended   chan struct{}
+	deleted bool
+}
+
+// Run runs pods until the context ends; then it kills what is left.
+func (k *Kubelet) Run(ctx context.Context) {
+	k.pods = map[types.UID]*process{}
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		var list corev1.PodList
+		if err := k.Client.List(ctx, &list, client.HasLabels{v1alpha1.LabelRun}); err == nil {
+			for i := range list.Items {
+				k.sync(ctx, &list.Items[i])
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+	}
+	for _, running := range k.pods {
+		_ = running.command.Process.Kill()
+		<-running.ended
+	}
+}
+
+// Kill ends the process of a pod at once, as the kernel ends one that takes too much memory.
+func (k *Kubelet) Kill(pod types.UID) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	running := k.pods[pod]
+	if running == nil {
+		return errors.New("the pod does not run")
+	}
+	return running.command.Process.Kill()
+}
+
+func (k *Kubelet) sync(ctx context.Context, pod *corev1.Pod) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	running := k.pods[pod.UID]
+	over := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	switch {
+	case running == nil && !over && pod.DeletionTimestamp.IsZero():
+		k.start(ctx, pod)
+	case running != nil && !over && isClosed(running.ended):
+		k.report(ctx, pod, running)
+	case running != nil && !over && !pod.DeletionTimestamp.IsZero() && !running.deleted:
+		running.deleted = true
+		_ = running.command.Process.Signal(syscall.SIGTERM)
+	case !pod.DeletionTimestamp.IsZero() && (running == nil || isClosed(running.ended)):
+		_ = k.Client.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})
+	}
+}
+
+func isClosed(channel <-chan struct{}) bool {
+	select {
+	case <-channel:
+		return true
+	default:
+		return false
+	}
+}
+
+// start starts a pod's agent, once its Secret is there.
+func (k *Kubelet) start(ctx context.Context, pod *corev1.Pod) {
+	var secret corev1.Secret
+	err := k.Client.Get(ctx, client.ObjectKeyFromObject(pod), &secret)
+	if err != nil {
+		return // The next look finds it.
+	}
+	number := addresses.Add(1)
+	address := fmt.Sprintf("127.44.%d.%d", number>>8&255, number&255)
+	path, err := k.configure(secret.Data[objects.ConfigKey], address)
+	if err != nil {
+		k.status(ctx, pod, corev1.PodFailed, "", err.Error())
+		return
+	}
+	started := &process{command: exec.Command(k.Agent, "--config="+path), ended: make(chan struct{})} //nolint:noctx // It ends by signals, as in a pod.
+	started.command.Stderr = &started.stderr
+	started.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := started.command.Start(); err != nil {
+		k.status(ctx, pod, corev1.PodFailed, "", err.Error())
+		return
+	}
+	go func() {
+		_ = started.command.Wait()
+		_ = os.Remove(path)
+		close(started.ended)
+	}()
+	k.pods[pod.UID] = started
+	k.status(ctx, pod, corev1.PodRunning, address, "")
+}
+
+// configure writes the agent's configuration with this machine's address and directory in place of
+// the pod's.
+func (k *Kubelet) configure(data []byte, address string) (string, error) {
+	config, err := agent.ReadConfig(bytes.NewReader(data))
+	if err != nil {
+		return "", err
+	}
+	config.Listen = fmt.Sprintf("%s:%d", address, objects.AgentPort)
+	for i := range config.Volumes {
+		config.Volumes[i].Path, config.Volumes[i].Expect = k.Directory, dataset.Expectation{}
+	}
+	encoded, err := json.Marshal(config)
+	if err != nil {
+		return "", err
+	}
+	folder, err := os.MkdirTemp("", "storagebench-standin-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "agent.json")
+	return path, os.WriteFile(path, encoded, 0o600)
+}
+
+// report says how a pod ended.
+func (k *Kubelet) report(ctx context.Context, pod *corev1.Pod, ended *process) {
+	state := ended.command.ProcessState
+	phase, code := corev1.PodSucceeded, state.ExitCode()
+	if signal := state.Sys().(syscall.WaitStatus); signal.Signaled() { //nolint:errcheck,forcetypeassert // It is Linux.
+		code = 128 + int(signal.Signal())
+	}
+	if code != 0 {
+		phase = corev1.PodFailed
+	}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "client", State: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{ExitCode: int32(code), Message: ended.stderr.String()}}}} //nolint:gosec // It is an exit code.
+	k.status(ctx, pod, phase, pod.Status.PodIP, "")
+}
+
+func (k *Kubelet) status(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase, address, message string) {
+	pod.Status.Phase, pod.Status.PodIP, pod.Status.Message = phase, address, message
+	if address != "" {
+		pod.Status.PodIPs = []corev1.PodIP{{IP: address}}
+	}
+	if err := k.Client.Status().Update(ctx, pod); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+		fmt.Fprintln(os.Stderr, "stand-in kubelet: ", err)
+	}
+}
