@@ -202,7 +202,7 @@ func TestAgentMayNotWrite(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 	must(t, syscall.Kill(c.one.PID, syscall.SIGTERM))
-	<-c.exited
+	must(t, <-c.exited)
 }
 
 // An agent that cannot start says why in one line, which becomes the termination message, and fails.

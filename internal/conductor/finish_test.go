@@ -1,0 +1,58 @@
+package conductor_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
+)
+
+// finisher keeps what it is asked at the end.
+type finisher struct {
+	fake
+	asked chan *agentapi.FinishRequest
+}
+
+func (f *finisher) Finish(_ context.Context, request *agentapi.FinishRequest) (*agentapi.FinishResponse, error) {
+	f.asked <- request
+	return &agentapi.FinishResponse{DataRemoved: request.GetRemoveData()}, nil
+}
+
+// What lost clients left is removed by the client that is told so, and only where data goes at all.
+func TestFinishNamesLostClients(t *testing.T) {
+	t.Parallel()
+	lost := func(key decide.ClientKey) []int {
+		if key != clientKey(0) {
+			return nil
+		}
+		return []int{3, 7}
+	}
+	for name, test := range map[string]struct {
+		options conductor.FinishOptions
+		want    []int32
+	}{
+		"removed": {conductor.FinishOptions{RemoveData: true, AlsoRemove: lost}, []int32{3, 7}},
+		"kept":    {conductor.FinishOptions{AlsoRemove: lost}, nil},
+		"no lost": {conductor.FinishOptions{RemoveData: true}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			agent := &finisher{fake: fake{describe: good()}, asked: make(chan *agentapi.FinishRequest, 1)}
+			c := conduct(t, 4, 30*time.Second)
+			c.Connect(endpoint(t, 0, serve(t, 0, agent)))
+			await(t, c, 0, "ready", is(decide.Ready))
+			done := make(chan decide.ClientKey, 1)
+			c.Finish([]decide.ClientKey{clientKey(0)}, test.options, func(key decide.ClientKey, _ *agentapi.FinishResponse) { done <- key })
+			await(t, c, 0, "finished", is(decide.Finished))
+			request := <-agent.asked
+			if <-done != clientKey(0) || request.GetEpoch() != 4 || request.GetRemoveData() != test.options.RemoveData ||
+				!slices.Equal(request.GetRemoveClients(), test.want) {
+				t.Errorf("asked %v", request)
+			}
+		})
+	}
+}
