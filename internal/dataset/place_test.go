@@ -178,8 +178,15 @@ func TestProveBoundFolder(t *testing.T) {
 			_ = unix.Unmount(inside, unix.MNT_DETACH)
 			_ = unix.Unmount(filepath.Join(container, "proc"), unix.MNT_DETACH)
 		})
+		outside, err := os.Open("/")
+		must(t, err)
 		must(t, unix.Chroot(container))
 		must(t, os.Chdir("/"))
+		t.Cleanup(func() { // back, for what is removed after us
+			must(t, outside.Chdir())
+			must(t, unix.Chroot("."))
+			must(t, outside.Close())
+		})
 		mount, err := Place{Path: "/data/data", Expect: inPod, Folder: "bench/a"}.Make()
 		must(t, err)
 		if mount.Path != "/data/data/bench/a" || mount.MountPoint != "/data/data" || mount.IsRoot {
