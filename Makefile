@@ -11,7 +11,7 @@ VERSION_PACKAGE := github.com/storagebench/storagebench/internal/version
 LDFLAGS := -s -w -X $(VERSION_PACKAGE).stamped=$(VERSION)
 PROGRAMS := operator agent kubectl-storagebench
 
-# What `make demo` loads; it is made if it is missing and left empty.
+# What `make demo-local` loads; it is made if it is missing and left empty.
 DEMO_DIR ?= bin/demo
 # How long `make fuzz` spends on each target.
 FUZZ_TIME ?= 30s
@@ -34,6 +34,11 @@ build: $(PROGRAMS:%=bin/%) ## Build operator, agent and kubectl-storagebench int
 .PHONY: $(PROGRAMS:%=bin/%)
 $(PROGRAMS:%=bin/%): bin/%:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
+
+.PHONY: images
+images: bin/operator bin/agent ## Make the container images of VERSION, without a daemon, into bin/images
+	go run ./images/build operator -version '$(VERSION)'
+	go run ./images/build fio -version '$(VERSION)'
 
 .PHONY: generate
 generate: ## Make deepcopy code, CRDs, RBAC, the protocol's code and the API reference again
@@ -94,7 +99,11 @@ bench-overhead: packages build ## Measure what the agent costs against bare fio
 ##@ Trying out
 
 .PHONY: demo
-demo: packages build ## Run four clients of real fio on a local directory (DEMO_DIR) and print the result
+demo: ## Run four clients in a real one-node Kubernetes of this machine and print the result (needs root)
+	go run ./hack/demo -version '$(VERSION)'
+
+.PHONY: demo-local
+demo-local: packages build ## The same without a cluster, on a local directory (DEMO_DIR)
 	mkdir -p $(DEMO_DIR)
 	bin/kubectl-storagebench run --local -f config/samples/quickstart.yaml --target data=$(DEMO_DIR)
 

@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/storagebench/storagebench/test/binaries"
 )
 
 const (
@@ -27,11 +29,11 @@ type ControlPlane struct {
 // Start builds what is missing, starts both programs and installs the
 // CustomResourceDefinitions. Stop has to be called.
 func Start(ctx context.Context, progress io.Writer) (*ControlPlane, error) {
-	binaries, err := Build(ctx, progress)
+	programs, err := binaries.Build(ctx, progress, binaries.ControlPlane()...)
 	if err != nil {
 		return nil, err
 	}
-	root, err := repositoryRoot()
+	root, err := binaries.RepositoryRoot()
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +45,8 @@ func Start(ctx context.Context, progress io.Writer) (*ControlPlane, error) {
 		// Only what is built here, whatever the environment says.
 		UseExistingCluster: new(bool),
 	}
-	environment.ControlPlane.Etcd = &envtest.Etcd{Path: binaries.Etcd}
-	environment.ControlPlane.GetAPIServer().Path = binaries.APIServer
+	environment.ControlPlane.Etcd = &envtest.Etcd{Path: programs[binaries.Etcd]}
+	environment.ControlPlane.GetAPIServer().Path = programs[binaries.APIServer]
 	config, err := environment.Start()
 	if err != nil {
 		_ = environment.Stop()

@@ -1,0 +1,28 @@
+// Command pause holds the namespaces of a pod open, as the pause image of
+// Kubernetes does: it waits to be ended, and as process 1 of a shared process
+// namespace it collects the processes that others leave behind.
+package main
+
+import (
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+)
+
+func main() {
+	// One thread is enough, and a pod should cost little.
+	runtime.GOMAXPROCS(1)
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGCHLD)
+	for {
+		for {
+			if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
+				break
+			}
+		}
+		if received := <-signals; received != syscall.SIGCHLD {
+			return
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package binaries
+
+// Versions of what is built. They are those of the modules in hack/kubernetes,
+// which a test compares.
+const (
+	KubernetesVersion = "v1.36.3"
+	EtcdVersion       = "v3.6.16"
+	ContainerdVersion = "v2.4.2"
+	CoreDNSVersion    = "v1.15.0"
+)
+
+// Names of the programs, as Build takes and gives them.
+const (
+	Etcd              = "etcd"
+	APIServer         = "kube-apiserver"
+	ControllerManager = "kube-controller-manager"
+	Scheduler         = "kube-scheduler"
+	Kubelet           = "kubelet"
+	Proxy             = "kube-proxy"
+	Kubectl           = "kubectl"
+	CoreDNS           = "coredns"
+	Provisioner       = "local-provisioner"
+	Containerd        = "containerd"
+	Shim              = "containerd-shim-runc-v2"
+	Ctr               = "ctr"
+	Pause             = "pause"
+)
+
+// module is a Go module of its own that pins programs.
+type module struct {
+	// folder is where it is, below hack.
+	folder      string
+	linkerFlags string
+	// usual is how long a first build of all its programs takes on a small
+	// machine, for people who wait.
+	usual string
+}
+
+// program is what a main package is built to.
+type program struct {
+	name    string
+	version string
+	module  *module
+	// mainPackage is an import path, or a folder of the module that starts
+	// with a dot. The text of such a folder is part of the version.
+	mainPackage string
+}
+
+var (
+	kubernetesModule = &module{
+		folder: "kubernetes",
+		// Without its version kubectl cannot talk to an API server.
+		linkerFlags: "-s -w -X k8s.io/component-base/version.gitVersion=" + KubernetesVersion,
+		usual:       "6 minutes",
+	}
+	etcdModule = &module{
+		folder:      "kubernetes/etcd",
+		linkerFlags: "-s -w",
+		usual:       "1 minute",
+	}
+	containerdModule = &module{
+		folder:      "kubernetes/containerd",
+		linkerFlags: "-s -w -X github.com/containerd/containerd/v2/version.Version=" + ContainerdVersion,
+		usual:       "2 minutes",
+	}
+	corednsModule = &module{
+		folder:      "kubernetes/coredns",
+		linkerFlags: "-s -w",
+		usual:       "2 minutes",
+	}
+)
+
+// programs is all that can be built.
+var programs = []program{
+	{Etcd, EtcdVersion, etcdModule, "go.etcd.io/etcd/server/v3"},
+	{Containerd, ContainerdVersion, containerdModule, "github.com/containerd/containerd/v2/cmd/containerd"},
+	{Shim, ContainerdVersion, containerdModule, "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2"},
+	{Ctr, ContainerdVersion, containerdModule, "github.com/containerd/containerd/v2/cmd/ctr"},
+	{APIServer, KubernetesVersion, kubernetesModule, "k8s.io/kubernetes/cmd/kube-apiserver"},
+	{ControllerManager, KubernetesVersion, kubernetesModule, "k8s.io/kubernetes/cmd/kube-controller-manager"},
+	{Scheduler, KubernetesVersion, kubernetesModule, "k8s.io/kubernetes/cmd/kube-scheduler"},
+	{Kubelet, KubernetesVersion, kubernetesModule, "k8s.io/kubernetes/cmd/kubelet"},
+	{Proxy, KubernetesVersion, kubernetesModule, "k8s.io/kubernetes/cmd/kube-proxy"},
+	{Kubectl, KubernetesVersion, kubernetesModule, "k8s.io/kubernetes/cmd/kubectl"},
+	{CoreDNS, CoreDNSVersion, corednsModule, "."},
+	{Provisioner, "v1", kubernetesModule, "./local-provisioner"},
+	{Pause, "v1", kubernetesModule, "./pause"},
+}
+
+// ControlPlane are the programs that judge objects: etcd and the API server.
+func ControlPlane() []string { return []string{Etcd, APIServer} }
+
+// Cluster are the programs of a whole one-node cluster.
+func Cluster() []string {
+	names := make([]string, 0, len(programs))
+	for _, program := range programs {
+		names = append(names, program.name)
+	}
+	return names
+}

@@ -1,0 +1,87 @@
+package binaries
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// progressEvery is how often a line says that a build still goes on.
+const progressEvery = 15 * time.Second
+
+// counter counts the modules and packages that `go build -v` names, and keeps
+// all other lines, which are its errors.
+type counter struct {
+	mutex    sync.Mutex
+	partial  []byte
+	modules  int
+	packages int
+	messages *bytes.Buffer
+}
+
+// Write takes the output of the go command.
+func (c *counter) Write(data []byte) (int, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.partial = append(c.partial, data...)
+	for {
+		line, rest, found := bytes.Cut(c.partial, []byte("\n"))
+		if !found {
+			return len(data), nil
+		}
+		c.partial = rest
+		c.count(string(line))
+	}
+}
+
+func (c *counter) count(line string) {
+	switch {
+	case strings.HasPrefix(line, "go: downloading "):
+		c.modules++
+	case line != "" && !strings.ContainsAny(line, " \t:#"):
+		c.packages++
+	default:
+		c.messages.WriteString(line + "\n")
+	}
+}
+
+// String says how far a build is.
+func (c *counter) String() string {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	text := fmt.Sprintf("%d packages compiled", c.packages)
+	if c.modules > 0 {
+		text = fmt.Sprintf("%d modules downloaded, %s", c.modules, text)
+	}
+	return text
+}
+
+// tick says now and then how far a build is, until the returned function is
+// called.
+func (b builder) tick(start time.Time, counter *counter) func() {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(progressEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				b.say("  still building after %s: %s", time.Since(start).Round(time.Second), counter)
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
+}
+
+func (b builder) say(format string, arguments ...any) {
+	// A line that cannot be written must not stop a build.
+	_, _ = fmt.Fprintf(b.progress, format+"\n", arguments...)
+}

@@ -1,0 +1,126 @@
+// Command cluster starts and stops a real one-node Kubernetes on this machine.
+//
+// Usage: go run ./test/cluster/cmd/cluster [--state FOLDER] COMMAND
+//
+//	up                  start it; nothing happens when it is up
+//	down                end it and remove everything that it made
+//	status              what runs; the exit code is 0 when pods can run
+//	load-image ARCHIVE  make the images of an archive known to the node
+//	kubeconfig          print the path of its kubeconfig
+//	kubectl ARGUMENT... run kubectl on it
+//	enter COMMAND...    run a program in the namespaces of the node
+//	run COMMAND...      run a program with the cluster up, and end the cluster
+//	                    afterwards if it was not up before
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/storagebench/storagebench/test/cluster"
+	"github.com/storagebench/storagebench/test/cluster/node"
+)
+
+func main() {
+	if len(os.Args) == 3 && os.Args[1] == cluster.NodeCommand {
+		fmt.Fprintln(os.Stderr, node.Run(os.Args[2]))
+		os.Exit(1)
+	}
+	state := flag.String("state", cluster.DefaultState(), "the folder of the cluster's state, also "+cluster.StateVariable)
+	flag.Usage = usage
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, *state, flag.Args())
+	stop()
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() > 0:
+		os.Exit(exit.ExitCode()) // the command has said why
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func usage() {
+	fmt.Fprintf(flag.CommandLine.Output(),
+		"usage: cluster [--state FOLDER] up | down | status | load-image ARCHIVE | kubeconfig | kubectl ARGUMENT... | enter COMMAND... | run COMMAND...\n")
+	flag.PrintDefaults()
+}
+
+func run(ctx context.Context, folder string, arguments []string) error {
+	if len(arguments) == 0 {
+		usage()
+		return errors.New("a command is missing")
+	}
+	state, err := cluster.Open(folder)
+	if err != nil {
+		return err
+	}
+	verb, rest := arguments[0], arguments[1:]
+	if takesArguments := map[string]bool{"load-image": true, "kubectl": true, "enter": true, "run": true}[verb]; !takesArguments && len(rest) > 0 {
+		return fmt.Errorf("%s takes no arguments, not %q", verb, rest)
+	}
+	switch verb {
+	case "up":
+		if err := state.Up(ctx, os.Stderr); err != nil {
+			return err
+		}
+		fmt.Println(state.Kubeconfig())
+		return nil
+	case "down":
+		return state.Down(ctx, os.Stderr)
+	case "status":
+		return status(ctx, os.Stdout, state)
+	case "load-image":
+		return loadImages(ctx, state, rest)
+	case "kubeconfig":
+		fmt.Println(state.Kubeconfig())
+		return nil
+	case "kubectl":
+		return kubectl(ctx, state, rest)
+	case "enter":
+		return enter(ctx, state, rest)
+	case "run":
+		return runWithCluster(ctx, state, rest)
+	default:
+		usage()
+		return fmt.Errorf("there is no command %q", verb)
+	}
+}
+
+func status(ctx context.Context, out io.Writer, state cluster.State) error {
+	report, err := state.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(out, describe(report)); err != nil {
+		return fmt.Errorf("writing the status: %w", err)
+	}
+	if !report.Ready {
+		return errors.New(report.Reason)
+	}
+	return nil
+}
+
+func loadImages(ctx context.Context, state cluster.State, archives []string) error {
+	if len(archives) == 0 {
+		return errors.New("load-image needs the path of an archive")
+	}
+	for _, archive := range archives {
+		names, err := state.LoadImage(ctx, os.Stderr, archive)
+		if err != nil {
+			return fmt.Errorf("loading %s: %w", archive, err)
+		}
+		fmt.Println(strings.Join(names, "\n"))
+	}
+	return nil
+}

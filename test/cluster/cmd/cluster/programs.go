@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/storagebench/storagebench/test/binaries"
+	"github.com/storagebench/storagebench/test/cluster"
+)
+
+func kubectl(ctx context.Context, state cluster.State, arguments []string) error {
+	programs, err := binaries.Build(ctx, os.Stderr, binaries.Kubectl)
+	if err != nil {
+		return err
+	}
+	return attached(ctx, append([]string{programs[binaries.Kubectl], "--kubeconfig=" + state.Kubeconfig()}, arguments...))
+}
+
+func enter(ctx context.Context, state cluster.State, arguments []string) error {
+	pid, err := state.NodePID()
+	if err != nil {
+		return err
+	}
+	if len(arguments) == 0 {
+		arguments = []string{"sh"}
+	}
+	return attached(ctx, append([]string{
+		"nsenter", "--target=" + strconv.Itoa(pid), "--mount", "--net", "--pid", "--ipc", "--uts", "--",
+		"env", "PATH=/run/storagebench/bin:" + os.Getenv("PATH"),
+	}, arguments...))
+}
+
+// runWithCluster leaves the cluster as it found it: up or not.
+func runWithCluster(ctx context.Context, state cluster.State, arguments []string) (err error) {
+	if len(arguments) == 0 {
+		return errors.New("run needs a command")
+	}
+	before, err := state.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if !before.Running {
+		// Also when the command is interrupted.
+		defer func() { err = errors.Join(err, state.Down(context.WithoutCancel(ctx), os.Stderr)) }()
+	}
+	if err := state.Up(ctx, os.Stderr); err != nil {
+		return err
+	}
+	return attached(ctx, arguments, "KUBECONFIG="+state.Kubeconfig(), cluster.StateVariable+"="+state.Folder())
+}
+
+// attached runs a program on this terminal.
+func attached(ctx context.Context, arguments []string, environment ...string) error {
+	command := exec.CommandContext(ctx, arguments[0], arguments[1:]...)
+	command.Env = append(os.Environ(), environment...)
+	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
+	// An interrupt is for the program first, and it may have things to clean up.
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = time.Minute
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("running %s: %w", arguments[0], err)
+	}
+	return nil
+}
+
+// describe is a report for people.
+func describe(report cluster.Report) string {
+	if !report.Running {
+		return ""
+	}
+	var text strings.Builder
+	state := "ready"
+	if !report.Ready {
+		state = report.Reason
+	}
+	fmt.Fprintf(&text, "node        %s, %s, Kubernetes %s, up for %s\n", cluster.NodeName, state,
+		binaries.KubernetesVersion, time.Since(report.StartedAt).Round(time.Second))
+	fmt.Fprintf(&text, "kubeconfig  %s\n\n", report.Kubeconfig)
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "component\tready\tpid\trestarts\tlog")
+	for _, c := range report.Components {
+		restarts := strconv.Itoa(c.Restarts)
+		if c.LastExit != "" {
+			restarts += " (" + c.LastExit + ")"
+		}
+		fmt.Fprintf(table, "%s\t%t\t%d\t%s\t%s\n", c.Name, c.Ready, c.PID, restarts, c.LogFile)
+	}
+	_ = table.Flush() // into memory
+	return text.String()
+}

@@ -1,0 +1,171 @@
+package cluster
+
+import (
+	"fmt"
+
+	"github.com/storagebench/storagebench/test/binaries"
+	"github.com/storagebench/storagebench/test/cluster/node"
+)
+
+// statusFile is where the node tells what it is at, below its /var.
+const statusFile = "lib/storagebench/status.json"
+
+// sysctls are the settings that the kubelet wants to find.
+var sysctls = map[string]string{
+	"vm/overcommit_memory":      "1",
+	"vm/panic_on_oom":           "0",
+	"kernel/panic":              "10",
+	"kernel/panic_on_oops":      "1",
+	"kernel/keys/root_maxkeys":  "1000000",
+	"kernel/keys/root_maxbytes": "25000000",
+}
+
+// spec is what the node is made from.
+func (s State) spec(n network, programs map[string]string) node.Spec {
+	return node.Spec{
+		Hostname: NodeName,
+		Var:      s.nodeVar(),
+		Programs: programs,
+		Sysctls:  sysctls,
+		Network: [][]string{
+			{"ip", "link", "set", "lo", "up"},
+			{"ip", "address", "add", n.node().String() + "/30", "dev", nodeLink},
+			{"ip", "link", "set", nodeLink, "up"},
+			// Addresses of services exist in rules only; but what starts in the
+			// node itself needs a route before the rules see it.
+			{"ip", "route", "add", n.services().String(), "dev", nodeLink},
+		},
+		Components: components(n),
+		LogFolder:  nodeLogs,
+		StatusFile: statusFile,
+	}
+}
+
+// components are the programs of the node in the order of their start.
+func components(n network) []node.Component {
+	afterAPIServer := []string{binaries.APIServer}
+	return []node.Component{
+		{
+			Name:    binaries.Containerd,
+			Command: []string{binaries.Containerd, "--config=" + nodeConfigs + "/containerd.toml"},
+			Ready:   node.Probe{Socket: "/run/containerd/containerd.sock"},
+		},
+		{Name: binaries.Etcd, Command: etcdCommand(), Ready: node.Probe{URL: "http://127.0.0.1:2381/readyz"}},
+		{
+			Name:    binaries.APIServer,
+			Command: apiServerCommand(n),
+			After:   []string{binaries.Etcd},
+			Ready:   node.Probe{URL: "https://127.0.0.1:6443/readyz"},
+		},
+		{
+			Name:    binaries.ControllerManager,
+			Command: controllerManagerCommand(n),
+			After:   afterAPIServer,
+			Ready:   node.Probe{URL: "https://127.0.0.1:10257/healthz"},
+		},
+		{
+			Name: binaries.Scheduler,
+			Command: []string{
+				binaries.Scheduler, "--bind-address=127.0.0.1", "--leader-elect=false",
+				kubeconfigFlag("scheduler"), authenticationFlag("scheduler"), authorizationFlag("scheduler"),
+				"--kube-api-qps=200", "--kube-api-burst=400",
+			},
+			After: afterAPIServer,
+			Ready: node.Probe{URL: "https://127.0.0.1:10259/healthz"},
+		},
+		{
+			Name: binaries.Kubelet,
+			Command: []string{
+				binaries.Kubelet, "--config=" + nodeConfigs + "/kubelet.yaml", kubeconfigFlag("kubelet"),
+				"--hostname-override=" + NodeName, "--node-ip=" + n.node().String(),
+			},
+			After: []string{binaries.APIServer, binaries.Containerd},
+			Ready: node.Probe{URL: "http://127.0.0.1:10248/healthz"},
+		},
+		{
+			Name:    binaries.Proxy,
+			Command: []string{binaries.Proxy, "--config=" + nodeConfigs + "/kube-proxy.yaml", "--hostname-override=" + NodeName},
+			After:   afterAPIServer,
+			Ready:   node.Probe{URL: "http://127.0.0.1:10256/healthz"},
+		},
+		{
+			Name:    binaries.CoreDNS,
+			Command: []string{binaries.CoreDNS, "-conf", nodeConfigs + "/Corefile"},
+			After:   afterAPIServer,
+			Ready:   node.Probe{URL: "http://127.0.0.1:8181/ready"},
+		},
+		{
+			Name: binaries.Provisioner,
+			Command: []string{
+				binaries.Provisioner, kubeconfigFlag("provisioner"),
+				"--name=" + provisionerName, "--root=" + nodeVolumes,
+			},
+			After: afterAPIServer,
+		},
+	}
+}
+
+func etcdCommand() []string {
+	return []string{
+		binaries.Etcd, "--name=" + NodeName, "--data-dir=/var/lib/etcd",
+		"--listen-client-urls=https://127.0.0.1:2379", "--advertise-client-urls=https://127.0.0.1:2379",
+		"--listen-peer-urls=http://127.0.0.1:2380", "--initial-advertise-peer-urls=http://127.0.0.1:2380",
+		"--initial-cluster=" + NodeName + "=http://127.0.0.1:2380",
+		"--listen-metrics-urls=http://127.0.0.1:2381",
+		"--client-cert-auth", "--trusted-ca-file=" + nodeKeys + "/etcd-ca.crt",
+		"--cert-file=" + nodeKeys + "/etcd.crt", "--key-file=" + nodeKeys + "/etcd.key",
+		// The state does not outlive the machine anyway, and waiting for the
+		// disk would disturb what is measured on it.
+		"--unsafe-no-fsync",
+	}
+}
+
+func apiServerCommand(n network) []string {
+	return []string{
+		binaries.APIServer,
+		"--advertise-address=" + n.node().String(), "--secure-port=6443",
+		"--allow-privileged=true",
+		"--authorization-mode=Node,RBAC",
+		"--enable-admission-plugins=NodeRestriction",
+		"--client-ca-file=" + nodeKeys + "/ca.crt",
+		"--tls-cert-file=" + nodeKeys + "/apiserver.crt", "--tls-private-key-file=" + nodeKeys + "/apiserver.key",
+		"--etcd-servers=https://127.0.0.1:2379",
+		"--etcd-cafile=" + nodeKeys + "/etcd-ca.crt",
+		"--etcd-certfile=" + nodeKeys + "/etcd.crt", "--etcd-keyfile=" + nodeKeys + "/etcd.key",
+		"--kubelet-certificate-authority=" + nodeKeys + "/ca.crt",
+		"--kubelet-client-certificate=" + nodeKeys + "/apiserver-kubelet.crt",
+		"--kubelet-client-key=" + nodeKeys + "/apiserver-kubelet.key",
+		"--kubelet-preferred-address-types=InternalIP",
+		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+		"--service-account-key-file=" + nodeKeys + "/service-accounts.crt",
+		"--service-account-signing-key-file=" + nodeKeys + "/service-accounts.key",
+		"--service-cluster-ip-range=" + n.services().String(),
+		"--shutdown-delay-duration=0s",
+	}
+}
+
+func controllerManagerCommand(n network) []string {
+	return []string{
+		binaries.ControllerManager, "--bind-address=127.0.0.1", "--leader-elect=false",
+		kubeconfigFlag("controller-manager"), authenticationFlag("controller-manager"), authorizationFlag("controller-manager"),
+		"--use-service-account-credentials=true",
+		"--service-account-private-key-file=" + nodeKeys + "/service-accounts.key",
+		"--root-ca-file=" + nodeKeys + "/ca.crt",
+		"--cluster-signing-cert-file=" + nodeKeys + "/ca.crt", "--cluster-signing-key-file=" + nodeKeys + "/ca.key",
+		"--cluster-cidr=" + n.pods().String(), "--service-cluster-ip-range=" + n.services().String(),
+		"--allocate-node-cidrs=false",
+		"--kube-api-qps=200", "--kube-api-burst=400",
+	}
+}
+
+func kubeconfigFlag(name string) string {
+	return fmt.Sprintf("--kubeconfig=%s/%s", nodeKubeconfigs, name)
+}
+
+func authenticationFlag(name string) string {
+	return fmt.Sprintf("--authentication-kubeconfig=%s/%s", nodeKubeconfigs, name)
+}
+
+func authorizationFlag(name string) string {
+	return fmt.Sprintf("--authorization-kubeconfig=%s/%s", nodeKubeconfigs, name)
+}

@@ -1,0 +1,75 @@
+package cluster
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"text/template"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// PauseImage is the image that holds the namespaces of each pod.
+const PauseImage = "storagebench.dev/pause:1"
+
+// configValues is what the templates are filled with.
+type configValues struct {
+	machine
+	Node        string
+	Pods        string
+	CgroupRoot  string
+	Keys        string
+	Kubeconfigs string
+	Configs     string
+	PauseImage  string
+}
+
+func (s State) configValues(n network, m machine) configValues {
+	return configValues{
+		machine:     m,
+		Node:        n.node().String(),
+		Pods:        n.pods().String(),
+		CgroupRoot:  s.cgroup(),
+		Keys:        nodeKeys,
+		Kubeconfigs: nodeKubeconfigs,
+		Configs:     nodeConfigs,
+		PauseImage:  PauseImage,
+	}
+}
+
+// configs are the configuration files of the node, by their names.
+func configs(values configValues) (map[string][]byte, error) {
+	files := map[string][]byte{"resolv.conf": nil}
+	for name, file := range map[string]string{
+		"kubelet.yaml":                 "kubelet.yaml",
+		"containerd.toml":              "containerd.toml",
+		"cni/10-storagebench.conflist": "cni.conflist",
+		"kube-proxy.yaml":              "kube-proxy.yaml",
+		"Corefile":                     "Corefile",
+	} {
+		text, err := template.New(file).Option("missingkey=error").ParseFS(templateFiles, "templates/"+file)
+		if err != nil {
+			return nil, fmt.Errorf("reading the template of %s: %w", name, err)
+		}
+		var out bytes.Buffer
+		if err := text.Execute(&out, values); err != nil {
+			return nil, fmt.Errorf("filling the template of %s: %w", name, err)
+		}
+		files[name] = out.Bytes()
+	}
+	return files, nil
+}
+
+func (s State) writeConfigs(values configValues) error {
+	files, err := configs(values)
+	if err != nil {
+		return err
+	}
+	for name, data := range files {
+		if err := writeFile(s.outside(nodeConfigs+"/"+name), data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package cluster
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// NodeName is the name of the one node.
+const NodeName = "storagebench-node"
+
+// Where the node finds what belongs to the cluster itself, below its /var.
+const (
+	nodeHome        = "/var/lib/storagebench"
+	nodeKeys        = nodeHome + "/keys"
+	nodeKubeconfigs = nodeHome + "/kubeconfigs"
+	nodeConfigs     = nodeHome + "/configs"
+	nodeVolumes     = nodeHome + "/volumes"
+	nodeLogs        = "/var/log/storagebench"
+)
+
+// Users that are not Kubernetes' own.
+const (
+	dnsUser         = "storagebench:coredns"
+	provisionerUser = "storagebench:provisioner"
+)
+
+// identities are who needs a certificate, by the name of its files. One
+// authority signs all of them; etcd has one of its own, as whoever talks to etcd
+// is above the rules of the API server.
+func identities(n network) map[string]identity {
+	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	return map[string]identity{
+		"apiserver": {
+			user:      "kube-apiserver",
+			names:     []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "localhost"},
+			addresses: []netip.Addr{n.node(), n.apiService(), loopback},
+		},
+		"apiserver-kubelet":  {user: "kube-apiserver-kubelet-client", groups: []string{"system:masters"}},
+		"admin":              {user: "kubernetes-admin", groups: []string{"system:masters"}},
+		"controller-manager": {user: "system:kube-controller-manager", names: []string{"localhost"}, addresses: []netip.Addr{loopback}},
+		"scheduler":          {user: "system:kube-scheduler", names: []string{"localhost"}, addresses: []netip.Addr{loopback}},
+		"kubelet":            {user: "system:node:" + NodeName, groups: []string{"system:nodes"}, names: []string{NodeName}, addresses: []netip.Addr{n.node(), loopback}},
+		"kube-proxy":         {user: "system:kube-proxy"},
+		"coredns":            {user: dnsUser},
+		"provisioner":        {user: provisionerUser},
+	}
+}
+
+// withKubeconfig are those of the identities that are clients of the API server
+// in the node.
+var withKubeconfig = []string{"admin", "controller-manager", "scheduler", "kubelet", "kube-proxy", "coredns", "provisioner"}
+
+// writeCredentials makes all keys, certificates and kubeconfigs anew.
+func (s State) writeCredentials(n network, now time.Time) error {
+	kubernetes, err := newAuthority("storagebench-test", now)
+	if err != nil {
+		return err
+	}
+	pairs := map[string]keyPair{}
+	if pairs["ca"], err = kubernetes.pair(); err != nil {
+		return err
+	}
+	for name, who := range identities(n) {
+		if pairs[name], err = kubernetes.issue(who); err != nil {
+			return err
+		}
+	}
+	etcd, err := newAuthority("storagebench-test-etcd", now)
+	if err != nil {
+		return err
+	}
+	if pairs["etcd-ca"], err = etcd.pair(); err != nil {
+		return err
+	}
+	loopback := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}
+	if pairs["etcd"], err = etcd.issue(identity{user: "etcd", addresses: loopback}); err != nil {
+		return err
+	}
+	// Tokens of service accounts are signed with a key that has no certificate;
+	// the public key is taken from one all the same.
+	if pairs["service-accounts"], err = kubernetes.issue(identity{user: "service-accounts"}); err != nil {
+		return err
+	}
+	for name, pair := range pairs {
+		base := s.outside(nodeKeys + "/" + name)
+		if err := writeFile(base+".crt", pair.certificate, 0o644); err != nil {
+			return err
+		}
+		if err := writeFile(base+".key", pair.key, 0o600); err != nil {
+			return err
+		}
+	}
+	for _, name := range withKubeconfig {
+		data, err := kubeconfig(n, kubernetes, name, pairs[name])
+		if err != nil {
+			return err
+		}
+		if err := writeFile(s.outside(nodeKubeconfigs+"/"+name), data, 0o600); err != nil {
+			return err
+		}
+		if name == "admin" {
+			if err := writeFile(s.Kubeconfig(), data, 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func kubeconfig(n network, ca authority, user string, pair keyPair) ([]byte, error) {
+	const name = "storagebench-test"
+	config := clientcmdapi.NewConfig()
+	config.Clusters[name] = &clientcmdapi.Cluster{Server: n.apiServer(), CertificateAuthorityData: ca.pem()}
+	config.AuthInfos[user] = &clientcmdapi.AuthInfo{ClientCertificateData: pair.certificate, ClientKeyData: pair.key}
+	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: user}
+	config.CurrentContext = name
+	data, err := clientcmd.Write(*config)
+	if err != nil {
+		return nil, fmt.Errorf("writing the kubeconfig of %s: %w", user, err)
+	}
+	return data, nil
+}

@@ -1,0 +1,147 @@
+//go:build linux
+
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// killTimeout is how long the processes of the node may take to end once they
+// are killed. One that waits for storage takes as long as that does.
+const killTimeout = 30 * time.Second
+
+// Down ends the cluster and removes everything that it made. Where there is
+// none, nothing happens.
+func (s State) Down(ctx context.Context, progress io.Writer) error {
+	if _, err := os.Stat(s.folder); errors.Is(err, os.ErrNotExist) && !s.leftovers() {
+		return nil
+	}
+	unlock, err := s.lock(progress)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := s.clean(ctx); err != nil {
+		return err
+	}
+	return s.removeFolder()
+}
+
+// leftovers says whether there is something of a cluster whose state folder was
+// deleted.
+func (s State) leftovers() bool {
+	if owner, exists := linkOwner(); exists && owner == s.folder {
+		return true
+	}
+	trees, err := hierarchies()
+	return err == nil && slices.ContainsFunc(trees, func(h hierarchy) bool {
+		_, err := os.Stat(h.path + "/" + s.cgroup())
+		return err == nil
+	})
+}
+
+// clean ends and removes all that there is of a cluster, in whatever state it
+// is. The order lets every step be repeated when one fails.
+func (s State) clean(ctx context.Context) error {
+	if os.Geteuid() != 0 {
+		return errors.New("ending the test cluster needs root")
+	}
+	if known := s.load(); known != nil {
+		if err := known.Init.kill(); err != nil {
+			return err
+		}
+		if err := waitForEnd(known.Init); err != nil {
+			return err
+		}
+	}
+	trees, err := hierarchies()
+	if err != nil {
+		return err
+	}
+	if err := killCgroup(trees, s.cgroup()); err != nil {
+		return err
+	}
+	if err := s.removeLink(ctx); err != nil {
+		return err
+	}
+	if err := removeCgroups(trees, s.cgroup()); err != nil {
+		return err
+	}
+	if err := s.unmountAll(); err != nil {
+		return err
+	}
+	return s.remove()
+}
+
+// waitForEnd waits until process 1 of the node is gone, which is when every
+// other process of the node is.
+func waitForEnd(init process) error {
+	deadline := time.Now().Add(killTimeout)
+	for init.alive() {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the node's process 1 does not end%s", describe([]int{init.PID}))
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil
+}
+
+// unmountAll unmounts what is mounted below the state folder. The node's mounts
+// are not among them; they went with the node.
+func (s State) unmountAll() error {
+	data, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return fmt.Errorf("reading the mount table: %w", err)
+	}
+	for _, path := range mountsBelow(string(data), s.folder) {
+		if err := unix.Unmount(path, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) {
+			return fmt.Errorf("unmounting %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// mountsBelow are the mounts below a folder, the last first.
+func mountsBelow(mountinfo, folder string) []string {
+	var paths []string
+	lines := bufio.NewScanner(strings.NewReader(mountinfo))
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 5 {
+			continue
+		}
+		if path := unescape(fields[4]); strings.HasPrefix(path, folder+"/") {
+			paths = append(paths, path)
+		}
+	}
+	slices.Reverse(paths)
+	return paths
+}
+
+// unescape reads a path as the mount table writes it, with octal numbers for
+// spaces and the like.
+func unescape(text string) string {
+	var out strings.Builder
+	for index := 0; index < len(text); index++ {
+		if text[index] == '\\' && index+3 < len(text) {
+			if value, err := strconv.ParseUint(text[index+1:index+4], 8, 8); err == nil {
+				out.WriteByte(byte(value))
+				index += 3
+				continue
+			}
+		}
+		out.WriteByte(text[index])
+	}
+	return out.String()
+}

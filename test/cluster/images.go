@@ -1,0 +1,220 @@
+//go:build linux
+
+package cluster
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/storagebench/storagebench/test/binaries"
+)
+
+// loadedImages tells by what archive each image came, by its name.
+type loadedImages map[string]string
+
+func (s State) loadedImages() loadedImages {
+	loaded := loadedImages{}
+	if data, err := os.ReadFile(s.imagesFile()); err == nil {
+		if json.Unmarshal(data, &loaded) != nil {
+			return loadedImages{} // they are loaded once more
+		}
+	}
+	return loaded
+}
+
+// LoadImage makes the images of an archive, as `docker save` and OCI layouts have
+// it, known to the node. It says which they are. An archive that was loaded
+// before takes the time to read it.
+func (s State) LoadImage(ctx context.Context, progress io.Writer, archive string) ([]string, error) {
+	unlock, err := s.lock(progress)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	known := s.load()
+	if known == nil || !known.Init.alive() {
+		return nil, fmt.Errorf("no cluster runs with its state in %s; start it with `cluster up`", s.folder)
+	}
+	file, err := os.Open(archive)
+	if err != nil {
+		return nil, fmt.Errorf("opening the archive: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // only read
+	return s.loadImage(ctx, *known, file)
+}
+
+func (s State) loadImage(ctx context.Context, known record, archive io.ReadSeeker) ([]string, error) {
+	sum := sha256.New()
+	if _, err := io.Copy(sum, archive); err != nil {
+		return nil, fmt.Errorf("reading the archive: %w", err)
+	}
+	digest := hex.EncodeToString(sum.Sum(nil))
+	before, err := s.imageNames(ctx, known)
+	if err != nil {
+		return nil, err
+	}
+	loaded := s.loadedImages()
+	if present := loaded.of(digest); len(present) > 0 && !slices.ContainsFunc(present, func(image string) bool { return !slices.Contains(before, image) }) {
+		return present, nil
+	}
+	if _, err := archive.Seek(0, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("reading the archive again: %w", err)
+	}
+	names, err := s.importImages(ctx, known, archive)
+	if err != nil {
+		return nil, err
+	}
+	for _, image := range names {
+		loaded[image] = digest
+	}
+	data, err := json.MarshalIndent(loaded, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("noting what was loaded: %w", err)
+	}
+	return names, writeFile(s.imagesFile(), append(data, '\n'), 0o644)
+}
+
+// of names the images that came by an archive.
+func (l loadedImages) of(digest string) []string {
+	var names []string
+	for image, from := range l {
+		if from == digest {
+			names = append(names, image)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (s State) importImages(ctx context.Context, known record, archive io.Reader) ([]string, error) {
+	output, err := s.ctr(ctx, known, archive, "images", "import", "--local", "--snapshotter="+s.snapshotter(), "-")
+	if err != nil {
+		return nil, fmt.Errorf("importing the archive: %w", err)
+	}
+	var names []string
+	for line := range strings.Lines(output) {
+		// "unpacking NAME (DIGEST)...done"
+		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == "unpacking" {
+			names = append(names, fields[1])
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("no image with a name is in the archive: %s", strings.TrimSpace(output))
+	}
+	return names, nil
+}
+
+func (s State) imageNames(ctx context.Context, known record) ([]string, error) {
+	output, err := s.ctr(ctx, known, nil, "images", "list", "--quiet")
+	if err != nil {
+		return nil, fmt.Errorf("listing the images of the node: %w", err)
+	}
+	return strings.Fields(output), nil
+}
+
+// snapshotter is the one that containerd was told to use.
+func (s State) snapshotter() string {
+	data, err := os.ReadFile(s.outside(nodeConfigs + "/containerd.toml"))
+	if err == nil && bytes.Contains(data, []byte(`snapshotter = "native"`)) {
+		return "native"
+	}
+	return "overlayfs"
+}
+
+// ctr runs containerd's client in the node.
+func (s State) ctr(ctx context.Context, known record, input io.Reader, arguments ...string) (string, error) {
+	command := exec.CommandContext(ctx, "nsenter", append([]string{
+		"--target=" + strconv.Itoa(known.Init.PID), "--mount", "--net", "--pid", "--ipc", "--uts", "--",
+		"/run/storagebench/bin/ctr", "--namespace=k8s.io",
+	}, arguments...)...)
+	var output, complaint bytes.Buffer
+	command.Stdin, command.Stdout, command.Stderr = input, &output, &complaint
+	if err := command.Run(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, strings.TrimSpace(complaint.String()))
+	}
+	return output.String(), nil
+}
+
+// loadPause makes the image that every pod needs. It is made here, so that no
+// registry is needed.
+func (s State) loadPause(ctx context.Context, progress io.Writer, known record) error {
+	programs, err := binaries.Build(ctx, progress, binaries.Pause)
+	if err != nil {
+		return err
+	}
+	program, err := os.ReadFile(programs[binaries.Pause])
+	if err != nil {
+		return fmt.Errorf("reading the pause program: %w", err)
+	}
+	archive, err := ProgramImage(PauseImage, "pause", program)
+	if err != nil {
+		return err
+	}
+	_, err = s.loadImage(ctx, known, bytes.NewReader(archive))
+	return err
+}
+
+// ProgramImage is an archive with an image of one static program, which is its
+// entry point. It runs as a user without rights. The same input gives the same
+// bytes.
+func ProgramImage(image, program string, content []byte) ([]byte, error) {
+	tag, err := name.NewTag(image)
+	if err != nil {
+		return nil, fmt.Errorf("naming the image: %w", err)
+	}
+	var files bytes.Buffer
+	writer := tar.NewWriter(&files)
+	header := &tar.Header{Name: program, Mode: 0o755, Size: int64(len(content)), Typeflag: tar.TypeReg}
+	if err := writer.WriteHeader(header); err != nil {
+		return nil, fmt.Errorf("packing %s: %w", program, err)
+	}
+	if _, err := writer.Write(content); err != nil {
+		return nil, fmt.Errorf("packing %s: %w", program, err)
+	}
+	if err := writer.Close(); err != nil {
+		return nil, fmt.Errorf("packing %s: %w", program, err)
+	}
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(files.Bytes())), nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the layer of %s: %w", image, err)
+	}
+	built, err := mutate.AppendLayers(empty.Image, layer)
+	if err != nil {
+		return nil, fmt.Errorf("making the image %s: %w", image, err)
+	}
+	config, err := built.ConfigFile()
+	if err != nil {
+		return nil, fmt.Errorf("making the image %s: %w", image, err)
+	}
+	config = config.DeepCopy()
+	config.Architecture, config.OS = runtime.GOARCH, "linux"
+	config.Config = v1.Config{Entrypoint: []string{"/" + program}, User: "65534:65534"}
+	if built, err = mutate.ConfigFile(built, config); err != nil {
+		return nil, fmt.Errorf("making the image %s: %w", image, err)
+	}
+	var archive bytes.Buffer
+	if err := tarball.Write(tag, built, &archive); err != nil {
+		return nil, fmt.Errorf("packing the image %s: %w", image, err)
+	}
+	return archive.Bytes(), nil
+}

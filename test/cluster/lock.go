@@ -1,0 +1,74 @@
+//go:build linux
+
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// lock lets one process at a time change the cluster. The kernel drops it when
+// the process ends, however that happens.
+func (s State) lock(progress io.Writer) (func(), error) {
+	for {
+		if err := os.MkdirAll(s.folder, 0o755); err != nil {
+			return nil, fmt.Errorf("making the state folder: %w", err)
+		}
+		file, err := os.OpenFile(s.lockFile(), os.O_CREATE|os.O_RDWR, 0o600)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // the folder has just been removed
+		}
+		if err != nil {
+			return nil, fmt.Errorf("opening the lock of the cluster: %w", err)
+		}
+		descriptor := int(file.Fd())
+		if syscall.Flock(descriptor, syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+			say(progress, "Waiting for another process that starts or stops the cluster")
+			if err := syscall.Flock(descriptor, syscall.LOCK_EX); err != nil {
+				_ = file.Close()
+				return nil, fmt.Errorf("locking the cluster: %w", err)
+			}
+		}
+		// Whoever had it may have removed the file with the cluster; then this
+		// is a lock that nobody else sees.
+		if held, err := file.Stat(); err == nil {
+			if named, err := os.Stat(s.lockFile()); err == nil && os.SameFile(held, named) {
+				return func() { _ = file.Close() }, nil
+			}
+		}
+		_ = file.Close()
+	}
+}
+
+// checkFolder makes sure that the state folder is used for nothing else.
+func (s State) checkFolder() error {
+	entries, err := os.ReadDir(s.folder)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("looking at the state folder: %w", err)
+	}
+	ours := map[string]bool{}
+	for _, path := range []string{s.lockFile(), s.recordFile(), s.Kubeconfig(), s.nodeVar(), s.imagesFile()} {
+		ours[filepath.Base(path)] = true
+		ours[filepath.Base(path)+".new"] = true
+	}
+	ours["probe"] = true
+	for _, entry := range entries {
+		if !ours[entry.Name()] {
+			return fmt.Errorf("the state folder %s holds %s, which no cluster made: choose a folder of its own with --state or %s",
+				s.folder, entry.Name(), StateVariable)
+		}
+	}
+	return nil
+}
+
+func say(progress io.Writer, format string, arguments ...any) {
+	// A line that cannot be written must not stop anything.
+	_, _ = fmt.Fprintf(progress, format+"\n", arguments...)
+}

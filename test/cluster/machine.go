@@ -1,0 +1,162 @@
+//go:build linux
+
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// machine is what this machine can do, where that makes a difference.
+type machine struct {
+	// MayLowerOOMScore is CAP_SYS_RESOURCE: to be spared by the killer of
+	// processes when memory is short.
+	MayLowerOOMScore bool
+	// HasKernelLog says that /dev/kmsg can be read.
+	HasKernelLog bool
+	// Snapshotter is containerd's way to keep images.
+	Snapshotter string
+	// NetworkPlugins is the folder of the distribution's CNI plugins.
+	NetworkPlugins string
+}
+
+// programsNeeded are programs and the packages of Debian that they are in.
+var programsNeeded = map[string]string{
+	"ip":      "iproute2",
+	"mount":   "mount",
+	"nft":     "nftables",
+	"nsenter": "util-linux",
+	"runc":    "runc",
+}
+
+// pluginFolders are where distributions put CNI plugins.
+var pluginFolders = []string{"/usr/lib/cni", "/usr/libexec/cni", "/opt/cni/bin"}
+
+// examine looks at this machine. The error is one line with everything that
+// keeps a cluster from running here.
+func examine(s State) (machine, error) {
+	if os.Geteuid() != 0 {
+		return machine{}, errors.New("the test cluster cannot run here: it needs root, for namespaces, mounts and network devices")
+	}
+	capabilities, err := effectiveCapabilities()
+	if err != nil {
+		return machine{}, err
+	}
+	var found machine
+	var problems []string
+	for capability, name := range map[int]string{unix.CAP_SYS_ADMIN: "CAP_SYS_ADMIN", unix.CAP_NET_ADMIN: "CAP_NET_ADMIN"} {
+		if capabilities&(1<<capability) == 0 {
+			problems = append(problems, "root has no "+name+" (a container has to be --privileged)")
+		}
+	}
+	if len(problems) == 0 { // without them nothing else can be looked at
+		problems = append(problems, found.examineControlGroups(s)...)
+		problems = append(problems, found.examinePrograms()...)
+		if found.Snapshotter, err = snapshotter(s); err != nil {
+			problems = append(problems, err.Error())
+		}
+	}
+	if len(problems) > 0 {
+		return machine{}, errors.New("the test cluster cannot run here: " + strings.Join(problems, "; "))
+	}
+	found.MayLowerOOMScore = capabilities&(1<<unix.CAP_SYS_RESOURCE) != 0
+	if log, err := os.Open("/dev/kmsg"); err == nil {
+		found.HasKernelLog = true
+		_ = log.Close()
+	}
+	return found, nil
+}
+
+func effectiveCapabilities() (uint64, error) {
+	data, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, fmt.Errorf("reading the capabilities of this process: %w", err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if value, found := strings.CutPrefix(line, "CapEff:"); found {
+			set, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64)
+			if err != nil {
+				return 0, fmt.Errorf("reading the capabilities %q: %w", value, err)
+			}
+			return set, nil
+		}
+	}
+	return 0, errors.New("the kernel does not say which capabilities this process has")
+}
+
+// examineControlGroups tries to make groups, and leaves none.
+func (machine) examineControlGroups(s State) []string {
+	trees, err := hierarchies()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if missing := missingControllers(trees); len(missing) > 0 {
+		return []string{"control groups have no controller for " + strings.Join(missing, ", ")}
+	}
+	for _, tree := range trees {
+		probe := filepath.Join(tree.path, s.cgroup()+"-probe")
+		if err := os.Mkdir(probe, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+			return []string{fmt.Sprintf("control groups cannot be made (%v)", err)}
+		}
+		_ = os.Remove(probe)
+	}
+	return nil
+}
+
+func (m *machine) examinePrograms() []string {
+	var packages []string
+	for program, debian := range programsNeeded {
+		if _, err := exec.LookPath(program); err != nil {
+			packages = append(packages, debian)
+		}
+	}
+	for _, folder := range pluginFolders {
+		if isFile(filepath.Join(folder, "ptp")) && isFile(filepath.Join(folder, "host-local")) && isFile(filepath.Join(folder, "loopback")) {
+			m.NetworkPlugins = folder
+			break
+		}
+	}
+	if m.NetworkPlugins == "" {
+		packages = append(packages, "containernetworking-plugins")
+	}
+	if len(packages) == 0 {
+		return nil
+	}
+	return []string{"programs are missing, install them: apt-get install --no-install-recommends " + strings.Join(packages, " ")}
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// snapshotter finds out whether overlay mounts work where the state is kept; they
+// do not on an overlay, as in a container. Copies work everywhere.
+func snapshotter(s State) (string, error) {
+	probe := filepath.Join(s.folder, "probe")
+	defer os.RemoveAll(probe) //nolint:errcheck // the next one removes it too
+	var folders []any
+	for _, name := range []string{"lower", "upper", "work", "merged"} {
+		folder := filepath.Join(probe, name)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return "", fmt.Errorf("the state folder cannot be used: %w", err)
+		}
+		folders = append(folders, folder)
+	}
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", folders[:3]...)
+	merged := filepath.Join(probe, "merged")
+	if err := unix.Mount("overlay", merged, "overlay", 0, options); err != nil {
+		return "native", nil //nolint:nilerr // that is the answer
+	}
+	if err := unix.Unmount(merged, unix.MNT_DETACH); err != nil {
+		return "", fmt.Errorf("unmounting %s: %w", merged, err)
+	}
+	return "overlayfs", nil
+}

@@ -1,0 +1,118 @@
+//go:build linux
+
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	ownFolder      = "/run/storagebench"
+	programsFolder = ownFolder + "/bin"
+	sysctlsFolder  = ownFolder + "/sysctls"
+
+	// searchPath finds the components first and then the distribution's
+	// programs, such as runc.
+	searchPath = programsFolder + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+)
+
+// setUpMounts makes the node's own /var, /run and /proc.
+func (s Spec) setUpMounts() error {
+	// What is mounted on the machine later on shows up in the node, and never
+	// the other way round; within the node mounts spread as the kubelet needs.
+	for _, flags := range []uintptr{unix.MS_SLAVE, unix.MS_SHARED} {
+		if err := unix.Mount("", "/", "", flags|unix.MS_REC, ""); err != nil {
+			return fmt.Errorf("setting how mounts spread: %w", err)
+		}
+	}
+	// These may be at places that the new /var and /run hide.
+	programs, err := openAll(s.Programs)
+	if err != nil {
+		return err
+	}
+	if err := unix.Mount(s.Var, "/var", "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mounting %s as the node's /var: %w", s.Var, err)
+	}
+	if err := unix.Mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
+		return fmt.Errorf("mounting the node's /run: %w", err)
+	}
+	for _, path := range []string{"/var", "/run"} {
+		if err := unix.Mount("", path, "", unix.MS_SHARED, ""); err != nil {
+			return fmt.Errorf("sharing the mounts below %s: %w", path, err)
+		}
+	}
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mounting the node's /proc: %w", err)
+	}
+	if err := bindPrograms(programs); err != nil {
+		return err
+	}
+	return hideSysctls(s.Sysctls)
+}
+
+func openAll(paths map[string]string) (map[string]*os.File, error) {
+	files := make(map[string]*os.File, len(paths))
+	for name, path := range paths {
+		descriptor, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return nil, fmt.Errorf("opening the program %s: %w", path, err)
+		}
+		files[name] = os.NewFile(uintptr(descriptor), path)
+	}
+	return files, nil
+}
+
+// bindPrograms makes the programs appear in the node under their plain names.
+func bindPrograms(programs map[string]*os.File) error {
+	if err := os.MkdirAll(programsFolder, 0o755); err != nil {
+		return fmt.Errorf("making the folder of programs: %w", err)
+	}
+	for name, file := range programs {
+		if err := bindFile("/proc/self/fd/"+strconv.Itoa(int(file.Fd())), filepath.Join(programsFolder, name)); err != nil {
+			return err
+		}
+		_ = file.Close()
+	}
+	return nil
+}
+
+func bindFile(source, target string) error {
+	file, err := os.OpenFile(target, os.O_CREATE|os.O_RDONLY, 0o755)
+	if err != nil {
+		return fmt.Errorf("making %s: %w", target, err)
+	}
+	_ = file.Close()
+	if err := unix.Mount(source, target, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mounting %s: %w", target, err)
+	}
+	return nil
+}
+
+// hideSysctls puts files over kernel settings. The kubelet insists on values of
+// some settings that belong to the whole machine, and writes them unless it
+// reads them. A test must not change them, and a container cannot.
+func hideSysctls(values map[string]string) error {
+	if err := os.MkdirAll(sysctlsFolder, 0o755); err != nil {
+		return fmt.Errorf("making the folder of kernel settings: %w", err)
+	}
+	for name, value := range values {
+		target := filepath.Join("/proc/sys", name)
+		if _, err := os.Stat(target); errors.Is(err, os.ErrNotExist) {
+			continue // this kernel does not have it
+		}
+		source := filepath.Join(sysctlsFolder, filepath.Base(name))
+		if err := os.WriteFile(source, []byte(value+"\n"), 0o644); err != nil {
+			return fmt.Errorf("writing the node's %s: %w", name, err)
+		}
+		if err := unix.Mount(source, target, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("covering the setting %s: %w", name, err)
+		}
+	}
+	return nil
+}

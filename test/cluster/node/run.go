@@ -1,0 +1,72 @@
+//go:build linux
+
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// goAhead is the descriptor from which one byte comes when everything outside of
+// the node is ready. When it ends without, whoever started the node has died.
+const goAhead = 3
+
+// Run makes the node from a Spec and supervises it. It has to be process 1 of
+// new namespaces, and returns only when it failed.
+func Run(specFile string) error {
+	if os.Getpid() != 1 {
+		return errors.New("this command is process 1 of a node and is run by `up` only")
+	}
+	spec, err := readSpec(specFile)
+	if err != nil {
+		return err
+	}
+	// Opened now, as the path is hidden soon.
+	folder, err := os.OpenRoot(spec.Var)
+	if err != nil {
+		return fmt.Errorf("opening the node's /var: %w", err)
+	}
+	// For what is started here too, such as ip.
+	if err := os.Setenv("PATH", searchPath); err != nil {
+		return fmt.Errorf("setting where programs are: %w", err)
+	}
+	if err := prepare(spec); err != nil {
+		return errors.Join(err, Status{Error: err.Error()}.write(folder, spec.StatusFile))
+	}
+	return newSupervisor(spec, folder).run(context.Background())
+}
+
+func prepare(spec Spec) error {
+	pipe := os.NewFile(goAhead, "go-ahead")
+	if _, err := io.ReadFull(pipe, make([]byte, 1)); err != nil {
+		return fmt.Errorf("waiting for the machine's side of the network: %w", err)
+	}
+	_ = pipe.Close()
+	if err := unix.Sethostname([]byte(spec.Hostname)); err != nil {
+		return fmt.Errorf("setting the name of the node: %w", err)
+	}
+	if err := spec.setUpMounts(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(spec.LogFolder, 0o755); err != nil {
+		return fmt.Errorf("making the folder of logs: %w", err)
+	}
+	for _, command := range spec.Network {
+		output, err := exec.CommandContext(context.Background(), command[0], command[1:]...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("setting the network up with %q: %w: %s", strings.Join(command, " "), err, strings.TrimSpace(string(output)))
+		}
+	}
+	// Pods reach each other and services through the node.
+	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1\n"), 0o600); err != nil {
+		return fmt.Errorf("letting the node forward packets: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/storagebench/storagebench/test/binaries"
+)
+
+// KindVariable is the environment variable that says which cluster tests use:
+// "embedded", the default, is that of this package; "current" is what the user's
+// kubeconfig names, such as one made with kind.
+const KindVariable = "CLUSTER"
+
+// Cluster is what tests need to use a cluster.
+type Cluster struct {
+	Config *rest.Config
+	// Kubeconfig is the path of a file for kubectl.
+	Kubeconfig string
+	// Embedded says that it is the cluster of this package, so that images can
+	// be loaded and parts be killed.
+	Embedded bool
+	// State is that of an embedded cluster.
+	State State
+}
+
+// Require gives the cluster that tests run on. An embedded one is started unless
+// it runs, and stays up for those who come later; `cluster down` ends it. Where
+// there is none the test fails with the reason, in one line.
+func Require(t testing.TB) *Cluster {
+	t.Helper()
+	found, err := require()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// require is done once by each test program.
+var require = sync.OnceValues(func() (*Cluster, error) {
+	switch kind := os.Getenv(KindVariable); kind {
+	case "", "embedded":
+		return embedded(context.Background())
+	case "current":
+		return current()
+	default:
+		return nil, fmt.Errorf("%s is %q: it has to be \"embedded\" or \"current\"", KindVariable, kind)
+	}
+})
+
+// embedded starts the cluster with the command, since process 1 of the node has
+// to be a program of ours, and a test program is not.
+func embedded(ctx context.Context) (*Cluster, error) {
+	root, err := binaries.RepositoryRoot()
+	if err != nil {
+		return nil, err
+	}
+	state, err := Open(DefaultState())
+	if err != nil {
+		return nil, err
+	}
+	var output bytes.Buffer
+	command := exec.CommandContext(ctx, "go", "run", "./test/cluster/cmd/cluster", "--state="+state.folder, "up")
+	command.Dir = root
+	command.Stdout, command.Stderr = &output, &output
+	if err := command.Run(); err != nil {
+		return nil, fmt.Errorf("%s", strings.TrimSuffix(strings.TrimSpace(output.String()), "\nexit status 1"))
+	}
+	config, err := state.restConfig()
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{Config: config, Kubeconfig: state.Kubeconfig(), Embedded: true, State: state}, nil
+}
+
+func current() (*Cluster, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig, as %s is \"current\": %w", KindVariable, err)
+	}
+	return &Cluster{Config: config, Kubeconfig: rules.GetDefaultFilename()}, nil
+}
+
+func noProxy(*http.Request) (*url.URL, error) { return nil, nil }

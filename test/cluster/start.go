@@ -1,0 +1,125 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/storagebench/storagebench/test/cluster/node"
+)
+
+// NodeCommand is the argument with which the program that calls Up calls itself
+// as process 1 of the node; the path of the node's spec follows. The program has
+// to call node.Run then.
+const NodeCommand = "node-process-1"
+
+// nodeNamespaces are those of the node.
+const nodeNamespaces = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC
+
+// startNode writes what the node needs and starts its process 1. Whatever dies
+// in the middle, what is there can be found: the record is written before the
+// node may do anything.
+func (s State) startNode(ctx context.Context, n network, m machine, programs map[string]string) (record, error) {
+	if err := s.writeCredentials(n, time.Now()); err != nil {
+		return record{}, err
+	}
+	if err := s.writeConfigs(s.configValues(n, m)); err != nil {
+		return record{}, err
+	}
+	spec, err := json.MarshalIndent(s.spec(n, programs), "", "  ")
+	if err != nil {
+		return record{}, fmt.Errorf("encoding what the node is made from: %w", err)
+	}
+	specFile := s.outside(nodeHome + "/node.json")
+	if err := writeFile(specFile, spec, 0o600); err != nil {
+		return record{}, err
+	}
+	trees, err := hierarchies()
+	if err != nil {
+		return record{}, err
+	}
+	if err := createCgroups(trees, s.cgroup()); err != nil {
+		return record{}, err
+	}
+	pid, goAhead, err := s.launch(specFile)
+	if err != nil {
+		return record{}, err
+	}
+	defer goAhead.Close() //nolint:errcheck // a byte that did not get through ends the node
+	init, err := identify(pid)
+	if err != nil {
+		return record{}, err
+	}
+	started := record{Init: init, Network: n, StartedAt: time.Now()}
+	if err := s.save(started); err != nil {
+		return record{}, err
+	}
+	for _, tree := range trees {
+		if err := tree.add(filepath.Join(s.cgroup(), system), pid); err != nil {
+			return record{}, err
+		}
+	}
+	if err := s.createLink(ctx, n, pid); err != nil {
+		return record{}, err
+	}
+	if _, err := goAhead.Write([]byte{1}); err != nil {
+		return record{}, fmt.Errorf("telling the node to go ahead: %w", err)
+	}
+	return started, nil
+}
+
+// launch starts process 1 of the node, which waits for a byte from the pipe.
+func (s State) launch(specFile string) (int, *os.File, error) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return 0, nil, fmt.Errorf("making a pipe to the node: %w", err)
+	}
+	defer reader.Close() //nolint:errcheck // the node has its own
+	logFile := s.outside(nodeLogs + "/node.log")
+	if err := writeFile(logFile, nil, 0o644); err != nil {
+		return 0, nil, err
+	}
+	log, err := os.OpenFile(logFile, os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return 0, nil, fmt.Errorf("opening the log of the node: %w", err)
+	}
+	defer log.Close() //nolint:errcheck // the node has its own
+	// Not bound to a context: it outlives this program. The program may have
+	// been deleted, as `go run` does, and still be run by this path.
+	command := exec.Command("/proc/self/exe", NodeCommand, specFile) //nolint:noctx // see above
+	command.Dir = "/"
+	command.Stdout, command.Stderr = log, log
+	command.ExtraFiles = []*os.File{reader}
+	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: nodeNamespaces, Setsid: true}
+	if err := command.Start(); err != nil {
+		_ = writer.Close()
+		return 0, nil, fmt.Errorf("starting the node in namespaces of its own: %w", err)
+	}
+	// Collected if it ends while this program runs, so that it is seen to.
+	go command.Wait() //nolint:errcheck // its log and its status say why it ended
+	return command.Process.Pid, writer, nil
+}
+
+// nodeStatus is what the node says it is at.
+func (s State) nodeStatus() (node.Status, error) {
+	data, err := os.ReadFile(filepath.Join(s.nodeVar(), statusFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return node.Status{}, nil
+	}
+	if err != nil {
+		return node.Status{}, fmt.Errorf("reading the status of the node: %w", err)
+	}
+	var status node.Status
+	if err := json.Unmarshal(data, &status); err != nil {
+		return node.Status{}, fmt.Errorf("reading the status of the node: %w", err)
+	}
+	return status, nil
+}

@@ -1,0 +1,140 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Report is what there is to say of a cluster.
+type Report struct {
+	// Running says whether the node's process 1 runs.
+	Running bool
+	// Ready says that pods can run; Reason why they cannot.
+	Ready      bool
+	Reason     string
+	StartedAt  time.Time
+	Kubeconfig string
+	Components []ComponentReport
+}
+
+// ComponentReport is what there is to say of a component of the node.
+type ComponentReport struct {
+	Name string
+	// PID is its process as this machine sees it; 0 when it does not run.
+	PID       int
+	Ready     bool
+	Restarts  int
+	StartedAt time.Time
+	LastExit  string
+	LogFile   string
+}
+
+// Status looks at the cluster. It changes nothing and waits for nobody.
+func (s State) Status(ctx context.Context) (Report, error) {
+	known := s.load()
+	if known == nil || !known.Init.alive() {
+		return Report{Reason: "no cluster runs with its state in " + s.folder}, nil
+	}
+	report := Report{Running: true, StartedAt: known.StartedAt, Kubeconfig: s.Kubeconfig()}
+	status, err := s.nodeStatus()
+	if err != nil {
+		return Report{}, err
+	}
+	pids := childrenInNode(known.Init.PID)
+	for _, component := range status.Components {
+		report.Components = append(report.Components, ComponentReport{
+			Name:      component.Name,
+			PID:       pids[component.PID],
+			Ready:     component.Ready,
+			Restarts:  component.Restarts,
+			StartedAt: component.StartedAt,
+			LastExit:  component.LastExit,
+			LogFile:   s.outside(nodeLogs + "/" + component.Name + ".log"),
+		})
+	}
+	if waiting := notReady(status, nil); len(waiting) > 0 || len(status.Components) == 0 {
+		report.Reason = "not ready: " + strings.Join(waiting, ", ")
+		return report, nil
+	}
+	if !known.Complete {
+		report.Reason = "its start was broken off; `cluster up` completes it"
+		return report, nil
+	}
+	client, err := s.client()
+	if err != nil {
+		return Report{}, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	report.Reason = whatIsMissing(bounded, client)
+	report.Ready = report.Reason == ""
+	return report, nil
+}
+
+// NodePID is process 1 of the node as this machine sees it, for entering its
+// namespaces.
+func (s State) NodePID() (int, error) {
+	known := s.load()
+	if known == nil || !known.Init.alive() {
+		return 0, fmt.Errorf("no cluster runs with its state in %s", s.folder)
+	}
+	return known.Init.PID, nil
+}
+
+// childrenInNode are the processes that process 1 of the node started, by their
+// ids in the node.
+func childrenInNode(init int) map[int]int {
+	children := map[int]int{}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return children
+	}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if found, err := readStat(pid); err != nil || found.parent != init {
+			continue
+		}
+		data, err := os.ReadFile("/proc/" + entry.Name() + "/status")
+		if err != nil {
+			continue
+		}
+		if inner, found := innerPID(string(data)); found {
+			children[inner] = pid
+		}
+	}
+	return children
+}
+
+// innerPID is the id of a process in its own namespace.
+func innerPID(status string) (int, bool) {
+	for line := range strings.Lines(status) {
+		if ids, found := strings.CutPrefix(line, "NSpid:"); found {
+			fields := strings.Fields(ids)
+			if len(fields) == 0 {
+				return 0, false
+			}
+			inner, err := strconv.Atoi(fields[len(fields)-1])
+			return inner, err == nil
+		}
+	}
+	return 0, false
+}
+
+// Component finds a component of a report by its name.
+func (r Report) Component(name string) (ComponentReport, bool) {
+	index := slices.IndexFunc(r.Components, func(c ComponentReport) bool { return c.Name == name })
+	if index < 0 {
+		return ComponentReport{}, false
+	}
+	return r.Components[index], true
+}

@@ -1,0 +1,213 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/storagebench/storagebench/test/binaries"
+	"github.com/storagebench/storagebench/test/cluster/node"
+)
+
+const (
+	// startTimeout is for all components to become ready, on a machine that
+	// does other things too.
+	startTimeout = 3 * time.Minute
+	// recoverTimeout is for components that were killed to come back.
+	recoverTimeout = time.Minute
+	pollInterval   = 50 * time.Millisecond
+)
+
+// Up brings the cluster up and returns when its node is ready. Where it is up
+// already, nothing happens; what a crash left is removed first. Lines about what
+// it does go to progress. The program that calls it has to handle NodeCommand.
+func (s State) Up(ctx context.Context, progress io.Writer) error {
+	if err := s.checkFolder(); err != nil {
+		return err
+	}
+	unlock, err := s.lock(progress)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if known := s.load(); known != nil && known.Init.alive() {
+		if err := s.recover(ctx, progress, *known); err == nil {
+			return nil
+		} else if ctx.Err() != nil {
+			return err
+		} else {
+			say(progress, "The cluster does not recover (%v); starting a new one", err)
+		}
+	} else if known != nil {
+		say(progress, "Removing what a cluster left that ended without `down`")
+	}
+	err = s.create(ctx, progress)
+	if _, recorded := os.Stat(s.recordFile()); err != nil && errors.Is(recorded, os.ErrNotExist) {
+		// Nothing was started; leave nothing. What went wrong first is told.
+		if s.clean(context.WithoutCancel(ctx)) == nil {
+			_ = s.removeFolder()
+		}
+	}
+	return err
+}
+
+// recover waits until a cluster that runs is healthy, which it is most often.
+func (s State) recover(ctx context.Context, progress io.Writer, known record) error {
+	timeout := recoverTimeout
+	if !known.Complete {
+		timeout = startTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return s.finish(ctx, progress, known)
+}
+
+// create makes a cluster where there is none, or none that is of use.
+func (s State) create(ctx context.Context, progress io.Writer) error {
+	if err := s.clean(ctx); err != nil {
+		return err
+	}
+	found, err := examine(s)
+	if err != nil {
+		return err
+	}
+	if err := s.refuseSecond(ctx); err != nil {
+		return err
+	}
+	programs, err := binaries.Build(ctx, progress, binaries.Cluster()...)
+	if err != nil {
+		return err
+	}
+	chosen, err := chooseNetwork()
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	say(progress, "Starting Kubernetes %s in %s", binaries.KubernetesVersion, s.folder)
+	started, err := s.startNode(ctx, chosen, found, programs)
+	if err == nil {
+		bounded, cancel := context.WithTimeout(ctx, startTimeout)
+		defer cancel()
+		err = s.finish(bounded, progress, started)
+	}
+	if err != nil {
+		// The processes go, the logs stay until the next up or down.
+		return errors.Join(err, started.Init.kill())
+	}
+	say(progress, "The cluster is up after %.1f s", time.Since(begin).Seconds())
+	return nil
+}
+
+// finish waits for the components and completes what a started node lacks.
+func (s State) finish(ctx context.Context, progress io.Writer, known record) error {
+	if !known.Complete {
+		// It needs containerd only, and is quick beside the API server.
+		if err := s.waitForComponents(ctx, io.Discard, known, binaries.Containerd); err != nil {
+			return err
+		}
+		if err := s.loadPause(ctx, progress, known); err != nil {
+			return err
+		}
+	}
+	if err := s.waitForComponents(ctx, progress, known); err != nil {
+		return err
+	}
+	client, err := s.client()
+	if err != nil {
+		return err
+	}
+	if !known.Complete {
+		if err := applyBase(ctx, client); err != nil {
+			return err
+		}
+	}
+	if err := waitForNode(ctx, client); err != nil {
+		return err
+	}
+	if known.Complete {
+		return nil
+	}
+	known.Complete = true
+	return s.save(known)
+}
+
+// waitForComponents waits until the named components are ready, or all.
+func (s State) waitForComponents(ctx context.Context, progress io.Writer, known record, names ...string) error {
+	told := map[string]bool{}
+	for {
+		status, err := s.nodeStatus()
+		if err != nil {
+			return err
+		}
+		if status.Error != "" {
+			return errors.New(status.Error)
+		}
+		waiting := notReady(status, names)
+		if len(status.Components) > 0 && len(waiting) == 0 {
+			return nil
+		}
+		for _, component := range status.Components {
+			if component.Ready && !told[component.Name] && !known.Complete {
+				told[component.Name] = true
+				say(progress, "  %s is ready after %.1f s", component.Name, time.Since(known.StartedAt).Seconds())
+			}
+		}
+		if !known.Init.alive() {
+			return fmt.Errorf("the node has ended%s", s.lastLines("node"))
+		}
+		if failed := hopeless(status); failed != "" && !known.Complete {
+			return fmt.Errorf("%s ends again and again%s", failed, s.lastLines(failed))
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s: %w%s", strings.Join(waiting, ", "), ctx.Err(), s.lastLines(waiting...))
+		case <-time.After(pollInterval):
+		}
+	}
+}
+
+// notReady names the components that are waited for.
+func notReady(status node.Status, names []string) []string {
+	var waiting []string
+	for _, component := range status.Components {
+		wanted := len(names) == 0
+		for _, name := range names {
+			wanted = wanted || name == component.Name
+		}
+		if wanted && !component.Ready {
+			waiting = append(waiting, component.Name)
+		}
+	}
+	return waiting
+}
+
+// hopeless names a component that fails from the start.
+func hopeless(status node.Status) string {
+	for _, component := range status.Components {
+		if component.Restarts >= 4 && !component.Ready {
+			return component.Name
+		}
+	}
+	return ""
+}
+
+// lastLines are the ends of the logs of components, for a message.
+func (s State) lastLines(names ...string) string {
+	var text strings.Builder
+	for _, name := range names {
+		path := s.outside(nodeLogs + "/" + name + ".log")
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+		fmt.Fprintf(&text, "\n%s ends with:\n  %s", path, strings.Join(lines[max(0, len(lines)-5):], "\n  "))
+	}
+	return text.String()
+}
