@@ -3,8 +3,8 @@
 //	go run ./images/build operator -version VERSION -o FILE     of bin/operator and bin/agent
 //	go run ./images/build fio -version VERSION -o FILE          of Debian packages
 //
-// FILE is an archive that docker, podman, containerd and kind load. The last line of the output is the
-// image's reference and its ID.
+// FILE is an archive that docker, podman, containerd and kind load. The image's reference and its ID are
+// printed; the ID is also written beside the archive, as FILE with .id in the place of .tar.
 package main
 
 import (
@@ -12,8 +12,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/storagebench/storagebench/images/fio"
@@ -66,7 +68,10 @@ func run(ctx context.Context, arguments []string) error {
 		return err
 	}
 	fmt.Println(made.Reference(), id)
-	return nil
+	return image.Replace(strings.TrimSuffix(o.output, ".tar")+".id", func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, id)
+		return err
+	})
 }
 
 func compose(ctx context.Context, name string, o options) (image.Image, error) {

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// console tells what happens, in plain lines: they read the same on a terminal and in a log.
+type console struct {
+	out   io.Writer
+	began time.Time
+	// step is the one that runs, of so many steps.
+	step, steps int
+}
+
+// begin is the title of the next step.
+func (c *console) begin(title string) {
+	c.step++
+	_, _ = fmt.Fprintf(c.out, "\n== %d/%d %s\n", c.step, c.steps, title)
+}
+
+// say is a line with the time since the begin.
+func (c *console) say(format string, arguments ...any) {
+	_, _ = fmt.Fprintf(c.out, "%5.0fs  %s\n", time.Since(c.began).Seconds(), fmt.Sprintf(format, arguments...))
+}
+
+// command is a program that is interrupted, not killed, when the demo is.
+func (c *console) command(ctx context.Context, program string, arguments ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, program, arguments...)
+	command.Cancel = func() error { return command.Process.Signal(syscall.SIGINT) }
+	command.WaitDelay = 30 * time.Second
+	return command
+}
+
+func (c *console) show(program string, arguments []string) {
+	c.say("$ %s", strings.Join(append([]string{program}, arguments...), " "))
+}
+
+// passed runs a program whose output people see.
+func (c *console) passed(ctx context.Context, program string, arguments ...string) error {
+	c.show(program, arguments)
+	command := c.command(ctx, program, arguments...)
+	command.Stdout, command.Stderr = c.out, os.Stderr
+	return failure(command.Run(), program, "")
+}
+
+// quiet runs a program whose output people see only when it fails.
+func (c *console) quiet(ctx context.Context, program string, arguments ...string) error {
+	c.show(program, arguments)
+	out, err := c.command(ctx, program, arguments...).CombinedOutput()
+	return failure(err, program, string(out))
+}
+
+// output runs a program for the last line that it prints; people see what it says beside that.
+func (c *console) output(ctx context.Context, program string, arguments ...string) (string, error) {
+	c.show(program, arguments)
+	command := c.command(ctx, program, arguments...)
+	var out bytes.Buffer
+	command.Stdout, command.Stderr = &out, os.Stderr
+	if err := command.Run(); err != nil {
+		return "", failure(err, program, "")
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	return lines[len(lines)-1], nil
+}
+
+func failure(err error, program, said string) error {
+	if err == nil {
+		return nil
+	}
+	if said != "" {
+		return fmt.Errorf("%s: %w\n%s", program, err, strings.TrimSpace(said))
+	}
+	return fmt.Errorf("%s: %w", program, err)
+}

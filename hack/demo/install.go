@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// kubectlCommand is kubectl on the demo's cluster, in the demo's namespace.
+func (d *demo) kubectlCommand(ctx context.Context, arguments ...string) *exec.Cmd {
+	command := d.command(ctx, d.kubectl, append([]string{"--namespace", namespace}, arguments...)...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+d.kubeconfig)
+	return command
+}
+
+// kubectlRun shows a command as a user would type it, and what it prints.
+func (d *demo) kubectlRun(ctx context.Context, arguments ...string) error {
+	d.show("kubectl", arguments)
+	command := d.kubectlCommand(ctx, arguments...)
+	command.Stdout, command.Stderr = d.out, os.Stderr
+	return failure(command.Run(), "kubectl "+arguments[0], "")
+}
+
+func (d *demo) install(ctx context.Context) error {
+	if err := d.kubectlRun(ctx, "apply", "--server-side", "-f", "bin/install.yaml"); err != nil {
+		return err
+	}
+	if err := d.restart(ctx); err != nil {
+		return err
+	}
+	err := d.kubectlRun(ctx, "--namespace", operatorNamespace, "rollout", "status", "deployment/storagebench-operator", "--timeout=3m")
+	if err != nil && ctx.Err() == nil {
+		d.look(ctx, "--namespace", operatorNamespace, "get", "pods,events")
+		d.look(ctx, "--namespace", operatorNamespace, "logs", "deployment/storagebench-operator", "--tail=20")
+		return fmt.Errorf("the operator did not become available: %w", err)
+	}
+	return err
+}
+
+// restart makes the Deployment name the very image that was loaded. A changed tree keeps its version, and
+// then nothing would tell the cluster that there is another image of the same name.
+func (d *demo) restart(ctx context.Context) error {
+	id, err := os.ReadFile("bin/images/operator.id")
+	if err != nil {
+		return fmt.Errorf("read the ID of the operator's image: %w", err)
+	}
+	annotation := map[string]string{"storagebench.dev/image-id": strings.TrimSpace(string(id))}
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": annotation}}}})
+	if err != nil {
+		return fmt.Errorf("write a patch: %w", err)
+	}
+	command := d.kubectlCommand(ctx, "--namespace", operatorNamespace, "patch", "deployment", "storagebench-operator", "--patch", string(patch))
+	out, err := command.CombinedOutput()
+	return failure(err, "kubectl patch", string(out))
+}
+
+// look shows something that may help after a failure, and fails itself with nobody minding.
+func (d *demo) look(ctx context.Context, arguments ...string) {
+	if err := d.kubectlRun(ctx, arguments...); err != nil {
+		d.say("%v", err)
+	}
+}

@@ -1,0 +1,127 @@
+// Command demo shows storagebench on a real Kubernetes of this machine: it brings a one-node cluster up, installs
+// the operator, runs config/samples/quickstart.yaml and prints what came out. `make demo` calls it, in the
+// root of the repository.
+//
+// Every step finds out what is there already, so it may be interrupted and called again at any time. The
+// cluster stays up, for a look around and for the next time.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+const (
+	namespace = "storagebench-demo"
+	benchmark = "quickstart"
+	// operatorNamespace is that of config/default.
+	operatorNamespace = "storagebench-system"
+)
+
+func main() {
+	version := flag.String("version", "dev", "version of storagebench, the tag of the images")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	d := &demo{console: console{out: os.Stdout, began: time.Now(), steps: 6}, version: *version}
+	err := d.run(ctx)
+	if ctx.Err() != nil {
+		// From here on another interrupt ends the program at once.
+		stop()
+		d.interrupted()
+		os.Exit(130)
+	}
+	stop()
+	if err != nil {
+		d.say("error: %v", err)
+		os.Exit(1)
+	}
+}
+
+// demo is one run of the demo.
+type demo struct {
+	console
+	version string
+	// kubectl and kubeconfig are known once the cluster is up.
+	kubectl, kubeconfig string
+	// asked is set when the benchmark was given to the cluster, and nil again when it is over.
+	asked bool
+}
+
+func (d *demo) run(ctx context.Context) error {
+	if _, err := os.Stat("config/samples/quickstart.yaml"); err != nil {
+		return errors.New("this is not the root of the repository: call it there, by `make demo`")
+	}
+	for _, step := range []struct {
+		title string
+		do    func(context.Context) error
+	}{
+		{"Kubernetes on this machine (the first time its programs are built from their modules, 10 to 15 minutes on two cores)", d.clusterUp},
+		{"Images of the operator and of fio", d.makeImages},
+		{"Images into the cluster", d.loadImages},
+		{"The operator", d.install},
+		{"The benchmark config/samples/quickstart.yaml", d.benchmark},
+		{"What came out", d.results},
+	} {
+		d.begin(step.title)
+		if err := step.do(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interrupted leaves nothing half: a benchmark that was begun would go on without anybody looking.
+func (d *demo) interrupted() {
+	d.say("Interrupted.")
+	if d.asked {
+		d.say("Taking the benchmark out of the cluster, which ends its clients")
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := d.kubectlRun(ctx, "delete", "storagebenchmark", benchmark, "--ignore-not-found"); err != nil {
+			d.say("error: %v", err)
+		}
+	}
+	if d.kubeconfig != "" {
+		d.say("The cluster stays up; `bin/cluster down` ends it, `make demo` goes on from here.")
+	}
+}
+
+func (d *demo) clusterUp(ctx context.Context) error {
+	if err := d.quiet(ctx, "go", "build", "-o", "bin/cluster", "./test/cluster/cmd/cluster"); err != nil {
+		return err
+	}
+	kubeconfig, err := d.output(ctx, "bin/cluster", "up")
+	if err != nil {
+		return fmt.Errorf("the cluster did not start; without one there is `make demo-local`: %w", err)
+	}
+	kubectl, err := d.output(ctx, "go", "run", "./test/binaries/cmd/build", "kubectl")
+	if err != nil {
+		return err
+	}
+	// Under this name it finds kubectl-storagebench beside it when bin is on the PATH.
+	if err := os.MkdirAll("bin", 0o755); err != nil {
+		return fmt.Errorf("make the folder bin: %w", err)
+	}
+	if err := os.Remove("bin/kubectl"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("replace bin/kubectl: %w", err)
+	}
+	if err := os.Symlink(kubectl, "bin/kubectl"); err != nil {
+		return fmt.Errorf("link kubectl into bin: %w", err)
+	}
+	d.kubectl, d.kubeconfig = "bin/kubectl", kubeconfig
+	return d.kubectlRun(ctx, "get", "nodes")
+}
+
+func (d *demo) makeImages(ctx context.Context) error {
+	return d.passed(ctx, "make", "--no-print-directory", "build", "images", "manifests", "VERSION="+d.version)
+}
+
+func (d *demo) loadImages(ctx context.Context) error {
+	return d.passed(ctx, "bin/cluster", "load-image", "bin/images/operator.tar", "bin/images/fio.tar")
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// patience is how long the whole benchmark may take; it takes half a minute where nothing is wrong.
+const patience = 12 * time.Minute
+
+// benchmark runs the quickstart and returns when the operator has judged it, whatever the verdict is.
+func (d *demo) benchmark(ctx context.Context) error {
+	for _, arguments := range [][]string{
+		{"apply", "-f", "hack/demo/namespace.yaml"},
+		// A benchmark that was judged is run again only when it changes or somebody asks; here it begins anew.
+		{"delete", "storagebenchmark", benchmark, "--ignore-not-found", "--timeout=3m"},
+		{"apply", "-f", "config/samples/claims/quickstart.yaml"},
+	} {
+		if err := d.kubectlRun(ctx, arguments...); err != nil {
+			return err
+		}
+	}
+	d.asked = true
+	if err := d.kubectlRun(ctx, "apply", "-f", "config/samples/quickstart.yaml"); err != nil {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := d.follow(bounded); err != nil {
+		if ctx.Err() == nil {
+			d.explain(ctx)
+		}
+		return err
+	}
+	d.asked = false
+	return nil
+}
+
+// follow tells how the benchmark goes until it is judged.
+func (d *demo) follow(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	benchmarks := watch[v1alpha1.StorageBenchmark](ctx, d, "storagebenchmarks")
+	runs := watch[v1alpha1.BenchmarkRun](ctx, d, "benchmarkruns")
+	told := teller{say: d.say, steps: map[string]bool{}}
+	for {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the benchmark was not judged within %v: %w", patience, ctx.Err())
+		case run := <-runs:
+			if run.Spec.BenchmarkRef.Name == benchmark && run.DeletionTimestamp == nil {
+				told.run(run)
+			}
+		case seen := <-benchmarks:
+			if seen.Name != benchmark || seen.DeletionTimestamp != nil {
+				continue
+			}
+			told.benchmark(seen)
+			if judged(seen) {
+				return nil
+			}
+		}
+	}
+}
+
+// judged says whether there is a verdict on the benchmark as it is.
+func judged(b *v1alpha1.StorageBenchmark) bool {
+	ready := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
+	return ready != nil && ready.Status != metav1.ConditionUnknown && b.Status.ObservedGeneration == b.Generation &&
+		!meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionReconciling) &&
+		!meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionRunning)
+}
+
+// explain shows what helps to find out why a benchmark does not go on.
+func (d *demo) explain(ctx context.Context) {
+	d.look(ctx, "describe", "storagebenchmark", benchmark)
+	d.look(ctx, "get", "benchmarkruns,pods,persistentvolumeclaims", "-o", "wide")
+	d.look(ctx, "get", "events", "--sort-by=.lastTimestamp")
+	d.look(ctx, "--namespace", operatorNamespace, "logs", "deployment/storagebench-operator", "--tail=30")
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"time"
+)
+
+// watch gives the objects of a kind as they change. One kubectl for all the time does it: a poll, of
+// which each is a process, would take CPU time from the fio that is measured beside it.
+func watch[T any](ctx context.Context, d *demo, kind string) <-chan *T {
+	seen := make(chan *T)
+	go func() {
+		// A watch ends now and then; the next one begins with what is there.
+		for ctx.Err() == nil {
+			if err := watchOnce(ctx, d, kind, seen); err != nil && ctx.Err() == nil {
+				d.say("watching %s: %v", kind, err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+		}
+	}()
+	return seen
+}
+
+func watchOnce[T any](ctx context.Context, d *demo, kind string, seen chan<- *T) error {
+	command := d.kubectlCommand(ctx, "get", kind, "--watch", "--output=json")
+	command.Stderr = os.Stderr
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := command.Start(); err != nil {
+		return err
+	}
+	defer command.Wait() //nolint:errcheck // it ends with its output, or with the context
+	decoder := json.NewDecoder(out)
+	for {
+		object := new(T)
+		if err := decoder.Decode(object); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case seen <- object:
+		}
+	}
+}
