@@ -100,7 +100,9 @@ bench-overhead: packages build ## Measure what the agent costs against bare fio
 
 .PHONY: demo
 demo: ## Run four clients in a real one-node Kubernetes of this machine and print the result (needs root)
-	go run ./hack/demo -version '$(VERSION)'
+	@hack/ensure-packages runc iproute2 nftables containernetworking-plugins
+	@echo 'Building the demo; the first time Go downloads modules'
+	@go run ./hack/demo -version '$(VERSION)'
 
 .PHONY: demo-local
 demo-local: packages build ## The same without a cluster, on a local directory (DEMO_DIR)
