@@ -38,7 +38,7 @@ type picture struct {
 //	re-run of a judged spec.run      last verdict    absent       by it                True
 //	suspended, nothing runs          unchanged       absent       unchanged            False
 func draw(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, out outcome) picture {
-	p := verdictPicture(status, obs, act)
+	p := verdictPicture(status, obs)
 	p.running = &claim{metav1.ConditionFalse, v1alpha1.ReasonNoRun, "nothing runs"}
 	switch act.do {
 	case watch, adopt:
@@ -65,9 +65,9 @@ func draw(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, 
 }
 
 // verdictPicture is Ready and what goes with it by the newest judged run alone.
-func verdictPicture(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) picture {
+func verdictPicture(status *v1alpha1.StorageBenchmarkStatus, obs observation) picture {
 	if !judged(status, obs.hash) {
-		waiting := claim{metav1.ConditionUnknown, v1alpha1.ReasonNotJudged, notJudgedMessage(status, obs, act)}
+		waiting := claim{metav1.ConditionUnknown, v1alpha1.ReasonNotJudged, notJudgedMessage(status, obs)}
 		return picture{ready: &waiting, reconciling: &claim{metav1.ConditionTrue, waiting.reason, waiting.message}}
 	}
 	last := status.LastRun
@@ -80,14 +80,14 @@ func verdictPicture(status *v1alpha1.StorageBenchmarkStatus, obs observation, ac
 	}
 }
 
-func notJudgedMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) string {
+func notJudgedMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) string {
 	active := status.ActiveRun
 	switch {
 	case active == nil:
 		return "the present spec.run is run next"
 	case active.Hash != obs.hash:
-		return fmt.Sprintf("run %s of an earlier spec.run is live; the present spec.run is run when it has ended", active.Name)
-	case active.UID == "" || act.do == create:
+		return fmt.Sprintf("run %s of an earlier spec.run is live; the present spec.run waits for its end", active.Name)
+	case active.UID == "":
 		return fmt.Sprintf("run %s is being created", active.Name)
 	}
 	return fmt.Sprintf("run %s is not judged yet", active.Name)
@@ -96,6 +96,8 @@ func notJudgedMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation, 
 func liveMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) string {
 	message := fmt.Sprintf("run %s is live", status.ActiveRun.Name)
 	switch {
+	case suspended(obs.benchmark):
+		return message + "; spec.suspend is true: no other is started after it"
 	case status.ActiveRun.Hash != obs.hash:
 		return message + "; spec.run has changed since and is run next"
 	case requestOf(obs.benchmark).any():

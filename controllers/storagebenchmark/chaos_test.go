@@ -1,0 +1,199 @@
+package storagebenchmark
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// lifeOf lives a sequence and gives what is left at its end. What it disturbs is up to the caller.
+func lifeOf(t *testing.T, index int, disturb func(*world)) (w *world, end string) {
+	t.Helper()
+	sequence := sequences[index]
+	var objects []client.Object
+	for _, object := range sequence.objects {
+		copied, ok := object.DeepCopyObject().(client.Object)
+		if !ok {
+			t.Fatalf("%T", object)
+		}
+		objects = append(objects, copied)
+	}
+	w = newWorld(t, objects...)
+	if disturb != nil {
+		disturb(w)
+	}
+	sequence.live(w)
+	runs := ""
+	for _, run := range w.runs() {
+		runs += fmt.Sprintf("\n%s seed=%d hash=%s complete=%t", run.Name, run.Spec.Seed, run.Spec.Hash, isTrue(run.Status.Conditions, v1alpha1.ConditionComplete))
+	}
+	return w, fmt.Sprintf("%d runs were created; %s%s", len(w.created), stateLine(t, w.benchmark()), runs)
+}
+
+// The operator dies once, before or after any of its writes, in each of the sequences. Nothing comes
+// out differently, to the name and seed of each run.
+func TestDyingAtAnyWriteChangesNothing(t *testing.T) {
+	for i := range sequences {
+		t.Run(sequences[i].name, func(t *testing.T) {
+			writes := 0
+			_, want := lifeOf(t, i, func(w *world) {
+				w.die = func(after bool) bool {
+					if after {
+						writes++
+					}
+					return false
+				}
+			})
+			if writes == 0 {
+				t.Fatal("the controller wrote nothing")
+			}
+			for moment := range 2 * writes {
+				asked := 0
+				_, got := lifeOf(t, i, func(w *world) {
+					w.die = func(bool) bool {
+						asked++
+						return asked-1 == moment
+					}
+				})
+				if got != want {
+					t.Errorf("died at moment %d:\n%s\nundisturbed:\n%s", moment, got, want)
+				}
+			}
+		})
+	}
+}
+
+// The operator dies all the time.
+func TestDyingOftenChangesNothing(t *testing.T) {
+	for i := range sequences {
+		_, want := lifeOf(t, i, nil)
+		for seed := range uint64(4) {
+			random := rand.New(rand.NewPCG(seed, 7))
+			if _, got := lifeOf(t, i, func(w *world) {
+				w.die = func(bool) bool { return random.IntN(4) == 0 }
+			}); got != want {
+				t.Errorf("%s, seed %d:\n%s\nundisturbed:\n%s", sequences[i].name, seed, got, want)
+			}
+		}
+	}
+}
+
+// A cache shows what was, each kind with a delay of its own. Nothing comes out differently for that
+// either, together with dying.
+func TestLaggingCacheChangesNothing(t *testing.T) {
+	for i := range sequences {
+		_, want := lifeOf(t, i, nil)
+		for seed := range uint64(4) {
+			random := rand.New(rand.NewPCG(seed, 11))
+			if _, got := lifeOf(t, i, func(w *world) {
+				lag(w, random)
+				w.die = func(bool) bool { return random.IntN(8) == 0 }
+			}); got != want {
+				t.Errorf("%s, seed %d:\n%s\nundisturbed:\n%s", sequences[i].name, seed, got, want)
+			}
+		}
+	}
+}
+
+// moment is what a cache may show.
+type moment struct {
+	benchmark *v1alpha1.StorageBenchmark
+	runs      []v1alpha1.BenchmarkRun
+}
+
+// lag lets the controller read benchmarks and runs as they were. What it has seen of a kind it does not
+// unsee.
+func lag(w *world, random *rand.Rand) {
+	var past []moment
+	remember := func() {
+		now := moment{runs: w.runs()}
+		list := &v1alpha1.StorageBenchmarkList{}
+		if err := w.client.List(w.tb.Context(), list); err != nil {
+			w.tb.Fatal(err)
+		}
+		if len(list.Items) > 0 {
+			now.benchmark = &list.Items[0]
+		}
+		past = append(past, now)
+	}
+	remember()
+	w.written = remember
+	shownBenchmark, shownRuns := 0, 0
+	w.behind = func() bool { return shownBenchmark < len(past)-1 || shownRuns < len(past)-1 }
+	step := func(shown *int) {
+		if behind := len(past) - 1 - *shown; behind > 0 {
+			*shown += random.IntN(min(behind, 3) + 1)
+		}
+	}
+	w.reconciler.client = interceptor.NewClient(w.client, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			benchmark, ok := object.(*v1alpha1.StorageBenchmark)
+			if !ok {
+				return c.Get(ctx, key, object, options...)
+			}
+			step(&shownBenchmark)
+			past[shownBenchmark].benchmark.DeepCopyInto(benchmark)
+			return nil
+		},
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			runs, ok := list.(*v1alpha1.BenchmarkRunList)
+			if !ok {
+				return c.List(ctx, list, options...)
+			}
+			step(&shownRuns)
+			runs.Items = nil
+			for _, run := range past[shownRuns].runs {
+				if owner := metav1.GetControllerOf(&run); owner != nil && owner.UID == "benchmark-uid" {
+					runs.Items = append(runs.Items, *run.DeepCopy())
+				}
+			}
+			return nil
+		},
+	})
+}
+
+// The cache still shows the moment before the run was created, when the run was created, seen and
+// deleted already: it must not come back.
+func TestStaleCacheRestartsNothing(t *testing.T) {
+	w := newWorld(t, bench(), claimNamed("data"))
+	var intended *v1alpha1.StorageBenchmark
+	w.written = func() {
+		if benchmark := w.benchmark(); benchmark.Status.ActiveRun != nil && benchmark.Status.ActiveRun.UID == "" {
+			intended = benchmark
+		}
+	}
+	w.settle()
+	if intended == nil || w.active().UID == "" {
+		t.Fatal("the run was not recorded before it was created")
+	}
+	if err := w.client.Delete(t.Context(), w.active()); err != nil {
+		t.Fatal(err)
+	}
+	w.reconciler.client = interceptor.NewClient(w.client, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if benchmark, ok := object.(*v1alpha1.StorageBenchmark); ok {
+				intended.DeepCopyInto(benchmark)
+				return nil
+			}
+			return c.Get(ctx, key, object, options...)
+		},
+	})
+	if _, err := w.reconcile(); err != nil {
+		t.Error(err)
+	}
+	if runs := w.runs(); len(runs) != 0 || len(w.created) != 1 {
+		t.Errorf("%d runs are there after %v were created", len(runs), w.created)
+	}
+	w.reconciler.client = w.client
+	w.settle()
+	if last := w.benchmark().Status.LastRun; last == nil || last.Reason != v1alpha1.ReasonStopped {
+		t.Errorf("the deleted run is %+v", last)
+	}
+}
