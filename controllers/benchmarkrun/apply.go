@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/conductor"
@@ -33,7 +35,7 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 	switch action.Kind {
 	case decide.Wait:
 		narrate(run, s, seen)
-		return outcome{then: s.finishAgain(run), wait: patience(s, action)}, nil
+		return outcome{then: r.finish(run, s, seen), wait: patience(s, action)}, nil
 	case decide.Load:
 		return s.load(run, action)
 	case decide.Start:
@@ -59,7 +61,7 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 		record.Fail(run, *action.Failure, s.now())
 	case decide.Finish:
 		record.Finishing(run, s.now())
-		return outcome{wait: beat, then: s.finishAgain(run)}, nil
+		return outcome{wait: beat, then: r.finish(run, s, seen)}, nil
 	case decide.Done:
 		record.Finished(run, leftovers(run, s), s.now())
 	}
@@ -122,17 +124,31 @@ func (s *session) replace(run *v1alpha1.BenchmarkRun, action decide.Action, seen
 	}}
 }
 
-// finishAgain tells the agents to tidy up and leave, once by each process that conducts the run: the
-// one before may have died before it could. It is nil when there is nothing to tell.
-func (s *session) finishAgain(run *v1alpha1.BenchmarkRun) func() {
-	if s.finishing || !finishing(run) {
+// finish tells agents to tidy up and leave, each once by every process that conducts the run: the one
+// before may have died before it could. One that this process has not met yet is given the time to be
+// met, unless its pod never ran.
+func (r *Reconciler) finish(run *v1alpha1.BenchmarkRun, s *session, seen observation) func() {
+	since := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved)
+	if since == nil {
 		return nil
 	}
+	late := s.now().After(since.LastTransitionTime.Add(r.options.LossTimeout))
+	told := map[string][]decide.ClientKey{}
+	for _, one := range seen.snapshot.Clients {
+		m := s.members[one.Key]
+		waiting := one.Connection == decide.Connecting && m.located && !late
+		if m.finishing || waiting || one.Connection == decide.Lost || one.Connection == decide.Finished {
+			continue
+		}
+		told[one.Key.Target] = append(told[one.Key.Target], one.Key)
+	}
 	return func() {
-		s.finishing = true
 		for _, target := range run.Spec.Run.Targets {
+			for _, key := range told[target.Name] {
+				s.members[key].finishing = true
+			}
 			remove := target.DataPolicy != v1alpha1.DataRetain
-			s.conductor.Finish(s.of(target.Name), s.finishOptions(run, target, remove), s.answered)
+			s.conductor.Finish(told[target.Name], s.finishOptions(target, remove), s.answered)
 		}
 	}
 }

@@ -22,7 +22,7 @@ const beat = 5 * time.Second
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	run, err := r.read(ctx, request.NamespacedName)
 	if apierrors.IsNotFound(err) {
-		r.sessions.drop(request.NamespacedName)
+		r.sessions.forget(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
@@ -46,10 +46,7 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*v1alpha1.
 	if err := r.client.Get(ctx, key, run); err != nil {
 		return nil, err
 	}
-	if written := r.sessions.written(key); written != nil && written.UID == run.UID && olderThan(run, written) {
-		return written.DeepCopy(), nil
-	}
-	return run, nil
+	return r.sessions.newest(run), nil
 }
 
 // begin notes that the run makes objects from now on. The finalizer comes first: what is made has to

@@ -19,7 +19,7 @@ func finishing(run *v1alpha1.BenchmarkRun) bool {
 
 // finishOptions say what the agents of a target remove: their own data, and that of clients that
 // were lost, where they share the volume.
-func (s *session) finishOptions(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, remove bool) conductor.FinishOptions {
+func (s *session) finishOptions(target v1alpha1.Target, remove bool) conductor.FinishOptions {
 	options := conductor.FinishOptions{RemoveData: remove}
 	if !remove || !shared(target) {
 		return options

@@ -109,7 +109,8 @@ func TestOperatorGoesAndComes(t *testing.T) {
 		t.Errorf("conditions %+v", run.Status.Conditions)
 	}
 	for _, fact := range run.Status.Steps {
-		if fact.Attempt != 1 || fact.State != v1alpha1.StepSucceeded {
+		// Who dies between telling one client to start and the other makes the step begin anew.
+		if fact.State != v1alpha1.StepSucceeded && !strings.Contains(fact.Message, "since they were not all told in time") {
 			t.Errorf("step %+v", fact)
 		}
 	}
@@ -118,8 +119,11 @@ func TestOperatorGoesAndComes(t *testing.T) {
 	}
 	for _, phase := range run.Status.Phases[1:] {
 		target := phase.Targets[0]
-		if window := time.Duration(target.WindowNanoseconds); window < 1800*time.Millisecond || window > 2100*time.Millisecond {
-			t.Errorf("phase %s: the common window is %s of 2s", phase.Name, window)
+		// One that begins late by less than half a second keeps its step; the result says so.
+		window := time.Duration(target.WindowNanoseconds)
+		told := slices.ContainsFunc(target.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningWindowsDiffer })
+		if window < 1400*time.Millisecond || window > 2100*time.Millisecond || window < 1850*time.Millisecond && !told {
+			t.Errorf("phase %s: the common window is %s of 2s, warnings %+v", phase.Name, window, target.Warnings)
 		}
 		if target.Clients != 2 {
 			t.Errorf("phase %s: %d clients", phase.Name, target.Clients)

@@ -28,8 +28,6 @@ type session struct {
 	members   map[decide.ClientKey]*member
 	// order of the members: that of the specification.
 	order []decide.ClientKey
-	// finishing says that the agents were told to finish by this process.
-	finishing bool
 	// told is when the status last said how far a step is.
 	told time.Time
 	// asked is when the cluster was last asked why clients are not there.
@@ -37,7 +35,6 @@ type session struct {
 
 	mu      sync.Mutex
 	answers map[decide.ClientKey]*agentapi.FinishResponse
-	written *v1alpha1.BenchmarkRun
 	done    chan struct{}
 }
 
@@ -59,6 +56,8 @@ type member struct {
 	// met says that the agent has answered once, and so may have made files; tidy that its pod ended
 	// as one does whose agent has removed them.
 	met, tidy bool
+	// finishing says that this process has told the agent to finish.
+	finishing bool
 }
 
 func (s *session) now() time.Time { return s.conductor.Reference.Now() }
@@ -83,12 +82,17 @@ const calm = 50 * time.Millisecond
 type sessions struct {
 	changed chan changed
 
-	mu   sync.Mutex
-	live map[client.ObjectKey]*session
+	mu      sync.Mutex
+	live    map[client.ObjectKey]*session
+	written map[client.ObjectKey]*v1alpha1.BenchmarkRun
 }
 
 func newSessions() *sessions {
-	return &sessions{changed: make(chan changed, 64), live: map[client.ObjectKey]*session{}}
+	return &sessions{
+		changed: make(chan changed, 64),
+		live:    map[client.ObjectKey]*session{},
+		written: map[client.ObjectKey]*v1alpha1.BenchmarkRun{},
+	}
 }
 
 // Start implements manager.Runnable: it hangs up when this process stops leading.
@@ -156,25 +160,30 @@ func (s *sessions) drop(key client.ObjectKey) {
 	}
 }
 
-// written is the run as this process has last written it; nil when it has not.
-func (s *sessions) written(key client.ObjectKey) *v1alpha1.BenchmarkRun {
+// newest is the newer of a run as the cache has it and as this process has last written it.
+func (s *sessions) newest(cached *v1alpha1.BenchmarkRun) *v1alpha1.BenchmarkRun {
+	key := client.ObjectKeyFromObject(cached)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if found := s.live[key]; found != nil {
-		found.mu.Lock()
-		defer found.mu.Unlock()
-		return found.written
+	written := s.written[key]
+	if written != nil && written.UID == cached.UID && olderThan(cached, written) {
+		return written.DeepCopy()
 	}
-	return nil
+	delete(s.written, key)
+	return cached
 }
 
-// wrote remembers what was written.
+// wrote remembers what was written until the cache knows of it.
 func (s *sessions) wrote(run *v1alpha1.BenchmarkRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if found := s.live[client.ObjectKeyFromObject(run)]; found != nil && found.uid == run.UID {
-		found.mu.Lock()
-		defer found.mu.Unlock()
-		found.written = run.DeepCopy()
-	}
+	s.written[client.ObjectKeyFromObject(run)] = run.DeepCopy()
+}
+
+// forget drops all that is known of a run that is gone.
+func (s *sessions) forget(key client.ObjectKey) {
+	s.drop(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.written, key)
 }

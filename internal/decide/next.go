@@ -149,11 +149,16 @@ func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attem
 
 // run brings one step from nothing to its recorded result.
 func (s Snapshot) run(step Step, record Record, now time.Time) Action {
+	if old, live := s.left(step, record); len(live) > 0 {
+		return Action{Kind: Stop, Attempt: old, Clients: live}
+	}
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	counts := s.count(step, attempt)
 	switch {
 	case len(counts.failed) > 0:
 		return s.abandon(step, record, attempt, counts)
+	case len(counts.loaded) > 0 && s.missedStart(record, now):
+		return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}}
 	case len(counts.absent) > 0:
 		return Action{Kind: Load, Attempt: attempt, Clients: counts.absent}
 	case len(counts.loading) > 0:
@@ -164,6 +169,28 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 		return Action{Kind: RecordResult, Attempt: attempt}
 	}
 	return Action{Kind: Wait, Until: s.latestEnd(record)}
+}
+
+// missedStart says that the instant of the start has passed and clients wait for it still: whoever was
+// to tell them died in between. Those that were told have begun, so the clients would not do their
+// work at the same time. Where that happens again and again the step is run all the same, and its
+// result says what its start was like.
+func (s Snapshot) missedStart(record Record, now time.Time) bool {
+	return !record.Start.IsZero() && now.After(record.Start.Add(s.Policy.StartSlack)) && record.Attempt <= maxMissedStarts
+}
+
+// maxMissedStarts of one step.
+const maxMissedStarts = 2
+
+// left is an earlier attempt that some clients are still at.
+func (s Snapshot) left(step Step, record Record) (Attempt, []ClientKey) {
+	for number := 1; number < record.Attempt; number++ {
+		attempt := Attempt{Step: step.ID, Number: number}
+		if live := s.live(step, attempt); len(live) > 0 {
+			return attempt, live
+		}
+	}
+	return Attempt{}, nil
 }
 
 // start sets the common instant once; an intent that is recorded is sent again as it is.

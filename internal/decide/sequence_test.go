@@ -53,7 +53,7 @@ func newWorld(targets, clients int, steps ...decide.Step) *world {
 		Begun:   start,
 		Records: map[string]decide.Record{},
 		Policy: decide.Policy{OnLoss: decide.RestartStep, MaxRestarts: 1, StartTimeout: time.Minute,
-			StartLead: lead, StopGrace: 30 * time.Second, FinishTimeout: time.Minute},
+			StartLead: lead, StartSlack: 500 * time.Millisecond, StopGrace: 30 * time.Second, FinishTimeout: time.Minute},
 	}
 	for _, step := range steps {
 		w.snapshot.Records[step.ID] = decide.Record{Attempt: 1}
@@ -415,21 +415,61 @@ func TestAnyOrderEndsAlike(t *testing.T) {
 }
 
 // TestStartIsSentAgainUnchanged is a conductor that died between recording a start and telling all
-// clients: the one that did not hear is told the same instant, though it has passed.
+// clients: the one that did not hear is told the same instant, though it has just passed. When it
+// passed long ago the clients could not do their work together any more.
 func TestStartIsSentAgainUnchanged(t *testing.T) {
 	w := newWorld(1, 2, steps()...)
 	begin := w.now.Add(10 * time.Second)
-	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: begin, Deadline: begin.Add(time.Minute)}
 	attempt := decide.Attempt{Step: "00-layout", Number: 1}
 	for i, progress := range []decide.Progress{decide.Running, decide.Loaded} {
 		w.clients[i].Connection = decide.Ready
 		w.clients[i].Attempts[attempt] = decide.ClientStep{Progress: progress}
 		w.snapshot.Clients = append(w.snapshot.Clients, *w.clients[i])
 	}
-	got := decide.Next(w.snapshot, w.now.Add(30*time.Second))
-	want := decide.Action{Kind: decide.Start, Attempt: attempt, Clients: []decide.ClientKey{key(1)},
-		Start: begin, Deadline: begin.Add(time.Minute)}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("after a restart (-want +got):\n%s", diff)
+	start := func(number int) decide.Action {
+		return decide.Action{Kind: decide.Start, Attempt: decide.Attempt{Step: "00-layout", Number: number},
+			Clients: []decide.ClientKey{key(1)}, Start: begin, Deadline: begin.Add(time.Minute)}
+	}
+	for _, c := range []struct {
+		attempt int
+		after   time.Duration
+		want    decide.Action
+	}{
+		{1, 400 * time.Millisecond, start(1)},
+		{1, 600 * time.Millisecond, decide.Action{Kind: decide.Retry, Attempt: decide.Attempt{Step: "00-layout", Number: 2}}},
+		{3, 30 * time.Second, start(3)}, // It has happened twice before: an uneven start is better than none.
+	} {
+		w.snapshot.Records["00-layout"] = decide.Record{Attempt: c.attempt, Start: begin, Deadline: begin.Add(time.Minute)}
+		for i := range w.snapshot.Clients {
+			parts := w.clients[i].Attempts
+			w.snapshot.Clients[i].Attempts = map[decide.Attempt]decide.ClientStep{{Step: "00-layout", Number: c.attempt}: parts[attempt]}
+		}
+		if diff := cmp.Diff(c.want, decide.Next(w.snapshot, begin.Add(c.after))); diff != "" {
+			t.Errorf("attempt %d, %s after the start (-want +got):\n%s", c.attempt, c.after, diff)
+		}
+	}
+}
+
+// TestLeftAttemptIsStopped: whoever is still at an earlier attempt is told to stop before the step is
+// loaded anew.
+func TestLeftAttemptIsStopped(t *testing.T) {
+	w := newWorld(1, 2, steps()...)
+	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 2}
+	old := decide.Attempt{Step: "00-layout", Number: 1}
+	for i, progress := range []decide.Progress{decide.Running, decide.Loaded} {
+		w.clients[i].Connection = decide.Ready
+		w.clients[i].Attempts[old] = decide.ClientStep{Progress: progress}
+		w.snapshot.Clients = append(w.snapshot.Clients, *w.clients[i])
+	}
+	want := decide.Action{Kind: decide.Stop, Attempt: old, Clients: []decide.ClientKey{key(1), key(0)}}
+	if diff := cmp.Diff(want, decide.Next(w.snapshot, w.now)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, client := range w.clients {
+		client.Attempts[old] = decide.ClientStep{Progress: decide.Ended}
+	}
+	want = decide.Action{Kind: decide.Load, Attempt: decide.Attempt{Step: "00-layout", Number: 2}, Clients: []decide.ClientKey{key(0), key(1)}}
+	if diff := cmp.Diff(want, decide.Next(w.snapshot, w.now)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -155,6 +155,8 @@ type Policy struct {
 	ActiveDeadline time.Duration
 	// StartLead is how far ahead the common start instant is set: longer than a command takes.
 	StartLead time.Duration
+	// StartSlack is how long after that instant a client may still not be known to have begun.
+	StartSlack time.Duration
 	// StopGrace is how long an agent may take past a deadline, what is in flight included.
 	StopGrace time.Duration
 	// FinishTimeout bounds tidying up.

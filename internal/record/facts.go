@@ -34,7 +34,11 @@ func Intent(run *v1alpha1.BenchmarkRun, action decide.Action) {
 func Retry(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
 	old := step(run, decide.Attempt{Step: action.Attempt.Step, Number: action.Attempt.Number - 1})
 	old.State, old.EndTime = v1alpha1.StepFailed, micro(now)
-	old.Message = fmt.Sprintf("a client was lost; tried again as attempt %d", action.Attempt.Number)
+	why := "a client was lost"
+	if len(action.Clients) == 0 {
+		why = "not all clients began at the same time, since they were not all told in time"
+	}
+	old.Message = fmt.Sprintf("%s; tried again as attempt %d", why, action.Attempt.Number)
 	step(run, action.Attempt).State = v1alpha1.StepStarting
 	fit(run)
 }
