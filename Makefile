@@ -80,7 +80,7 @@ test: packages build control-plane ## Run all tests, with real fio and a real AP
 
 .PHONY: unit
 unit: packages ## Run the tests without the API server and the killing of processes
-	hack/test -short $(TEST_FLAGS) ./api/... ./internal/... ./config/...
+	hack/test -short $(TEST_FLAGS) ./api/... ./cmd/... ./config/... ./controllers/... ./internal/... ./test/manifests
 
 .PHONY: race
 race: packages ## Run the unit tests with the race detector (needs a C compiler)

@@ -4,6 +4,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/storagebench/storagebench/controllers/benchmarkrun"
+	"github.com/storagebench/storagebench/controllers/storagebenchmark"
 	"github.com/storagebench/storagebench/controllers/workloadprofile"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/leader"
@@ -19,6 +20,9 @@ type parts struct {
 // setup adds the controllers to the manager.
 func setup(mgr ctrl.Manager, o *options, p parts) error {
 	if err := workloadprofile.Setup(mgr); err != nil {
+		return err
+	}
+	if err := storagebenchmark.Setup(mgr, storagebenchmark.Options{}); err != nil {
 		return err
 	}
 	return benchmarkrun.Setup(mgr, benchmarkrun.Options{

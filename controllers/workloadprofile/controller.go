@@ -61,7 +61,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 }
 
 func clone(object client.Object) client.Object {
-	return object.DeepCopyObject().(client.Object) //nolint:errcheck,forcetypeassert // a copy is of the same type
+	return object.DeepCopyObject().(client.Object) // a copy is of the same type
 }
 
 // parts gives what the two kinds have in common.

@@ -61,7 +61,7 @@ func createMaster(ctx context.Context, secrets coreclient.SecretInterface, names
 }
 
 func malformed(namespace string, err error) error {
-	return fmt.Errorf("Secret %s/%s, key %q: %w; restore it from a backup, or remove it with "+ //nolint:revive,staticcheck // Secret is a kind
+	return fmt.Errorf("Secret %s/%s, key %q: %w; restore it from a backup, or remove it with "+ //nolint:staticcheck // Secret is a kind
 		"`kubectl delete secret -n %s %s` and restart the operator, which makes a new one: live runs are lost with it",
 		namespace, MasterSecret, MasterKey, err, namespace, MasterSecret)
 }

@@ -1,0 +1,377 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/config/render"
+	"github.com/storagebench/storagebench/internal/installation"
+	"github.com/storagebench/storagebench/internal/leader"
+	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/controlplane"
+)
+
+const (
+	// asOperator in the environment makes the test's own program the operator.
+	asOperator = "STORAGEBENCH_TEST_OPERATOR"
+	namespace  = "storagebench-system"
+)
+
+var (
+	// api connects as an administrator to the one API server of this package, on which
+	// everything is installed but the Deployment; nil with -short.
+	api *rest.Config
+	// cluster reads without a cache.
+	cluster client.Client
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asOperator) != "" {
+		main()
+		return
+	}
+	flag.Parse()
+	if testing.Short() {
+		os.Exit(m.Run())
+	}
+	plane, err := controlplane.Start(context.Background(), os.Stderr)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := 1
+	if err := install(plane.Config); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	} else {
+		code = m.Run()
+	}
+	if err := plane.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
+// install applies the manifests. The kinds are there already, and there is nothing that would run a
+// Deployment.
+func install(config *rest.Config) error {
+	api = config
+	types := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(types); err != nil {
+			return err
+		}
+	}
+	var err error
+	if cluster, err = client.New(config, client.Options{Scheme: types}); err != nil {
+		return err
+	}
+	manifests, err := render.Install(os.DirFS("../../config"), "")
+	if err != nil {
+		return err
+	}
+	for document := range bytes.SplitSeq(manifests, []byte("\n---\n")) {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(document, object); err != nil {
+			return err
+		}
+		if kind := object.GetKind(); kind == "CustomResourceDefinition" || kind == "Deployment" {
+			continue
+		}
+		if err := cluster.Create(context.Background(), object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// operator is a process.
+type operator struct {
+	command *exec.Cmd
+	health  string
+
+	mutex sync.Mutex
+	log   []string
+	ended chan error
+}
+
+// start runs an operator with the rights that the manifests give it, and no others.
+func start(t *testing.T, more ...string) *operator {
+	t.Helper()
+	o := &operator{health: freeAddress(t), ended: make(chan error, 1)}
+	arguments := append([]string{"--kubeconfig=" + kubeconfig(t), "--namespace=" + namespace,
+		"--metrics-bind-address=0", "--health-probe-bind-address=" + o.health}, more...)
+	o.command = exec.Command(os.Args[0], arguments...)
+	o.command.Env = append(os.Environ(), asOperator+"=yes")
+	output, err := o.command.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		lines := bufio.NewScanner(output)
+		for lines.Scan() {
+			o.mutex.Lock()
+			o.log = append(o.log, lines.Text())
+			o.mutex.Unlock()
+		}
+		o.ended <- o.command.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = o.command.Process.Kill()
+		_ = <-o.ended // it was killed
+		if t.Failed() {
+			t.Logf("operator %d:\n%s", o.command.Process.Pid, strings.Join(o.lines(), "\n"))
+		}
+	})
+	return o
+}
+
+func (o *operator) lines() []string {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	return append([]string(nil), o.log...)
+}
+
+func (o *operator) signal(t *testing.T, signal os.Signal) {
+	t.Helper()
+	if err := o.command.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// exit waits for the end of the process and gives its code.
+func (o *operator) exit(t *testing.T) int {
+	t.Helper()
+	select {
+	case err := <-o.ended:
+		o.ended <- err // for the clean-up
+		var failure *exec.ExitError
+		switch {
+		case err == nil:
+			return 0
+		case errors.As(err, &failure):
+			return failure.ExitCode()
+		}
+		t.Fatal(err)
+	case <-time.After(time.Minute):
+		t.Fatal("the operator does not end")
+	}
+	return -1
+}
+
+// kubeconfig is that of the operator's service account.
+func kubeconfig(t *testing.T) string {
+	t.Helper()
+	if api == nil {
+		t.Skip("needs an API server, which -short leaves out")
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "storagebench-operator"}}
+	token := &authenticationv1.TokenRequest{}
+	if err := cluster.SubResource("token").Create(t.Context(), account, token); err != nil {
+		t.Fatal(err)
+	}
+	config := clientcmdapi.NewConfig()
+	config.Clusters["test"] = &clientcmdapi.Cluster{Server: api.Host, CertificateAuthorityData: api.CAData}
+	config.AuthInfos["test"] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
+	config.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
+	config.CurrentContext = "test"
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func lease(t *testing.T) *coordinationv1.Lease {
+	t.Helper()
+	found := &coordinationv1.Lease{}
+	err := cluster.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: leader.LeaseName}, found)
+	if client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func holder(t *testing.T) string {
+	t.Helper()
+	if found := lease(t); found.Spec.HolderIdentity != nil {
+		return *found.Spec.HolderIdentity
+	}
+	return ""
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func TestOperatorWithItsOwnRights(t *testing.T) {
+	o := start(t)
+	eventually(t, "somebody leads", func() bool { return holder(t) != "" })
+
+	profile := builders.Profile("default", "judged", builders.Fio())
+	if err := cluster.Create(t.Context(), profile); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the profile is judged", func() bool {
+		if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(profile), profile); err != nil {
+			t.Fatal(err)
+		}
+		return meta.IsStatusConditionTrue(profile.Status.Conditions, v1alpha1.ConditionReady)
+	})
+	secret := &corev1.Secret{}
+	if err := cluster.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: installation.MasterSecret}, secret); err != nil {
+		t.Error(err)
+	}
+	for _, check := range []string{"healthz", "readyz"} {
+		answer, err := http.Get("http://" + o.health + "/" + check)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", check, answer.Status)
+		}
+	}
+
+	o.signal(t, syscall.SIGTERM)
+	if code := o.exit(t); code != 0 {
+		t.Errorf("exit code %d after SIGTERM", code)
+	}
+	if left := holder(t); left != "" {
+		t.Errorf("the Lease is held by %s, which has ended in peace: the next leader waits for nothing", left)
+	}
+	for _, line := range o.lines() {
+		if strings.Contains(line, "forbidden") {
+			t.Errorf("the manifests lack a right: %s", line)
+		}
+		var entry map[string]any
+		if err := json.Unmarshal([]byte(line), &entry); err != nil || entry["msg"] == nil || entry["level"] == nil {
+			t.Errorf("not a line of the log: %s", line)
+		}
+		if strings.Contains(line, string(secret.Data[installation.MasterKey])) {
+			t.Error("the log tells the master key")
+		}
+	}
+}
+
+// The one that stands still is no leader any more when it goes on, and ends.
+func TestLeaderThatStandsStill(t *testing.T) {
+	first := start(t)
+	eventually(t, "the first leads", func() bool { return holder(t) != "" })
+	before := lease(t)
+	second := start(t)
+	eventually(t, "the second stands by", func() bool {
+		answer, err := http.Get("http://" + second.health + "/readyz")
+		if err != nil {
+			return false
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	})
+
+	first.signal(t, syscall.SIGSTOP)
+	old := *before.Spec.HolderIdentity
+	eventually(t, "the second takes over", func() bool { return holder(t) != old })
+	taken := holder(t)
+	first.signal(t, syscall.SIGCONT)
+	if code := first.exit(t); code != 1 {
+		t.Errorf("exit code %d of the leader that was, want 1", code)
+	}
+	// Others still log when the reason is told.
+	if !slices.Contains(first.lines(), "error: run the controllers: leader election lost") {
+		t.Errorf("it does not say why: %s", strings.Join(first.lines(), "\n"))
+	}
+	if now := holder(t); now != taken {
+		t.Errorf("the Lease went from %s to %q when the old leader woke up", taken, now)
+	}
+	second.signal(t, syscall.SIGTERM)
+	if code := second.exit(t); code != 0 {
+		t.Errorf("exit code %d of the second after SIGTERM", code)
+	}
+}
+
+func TestStartErrorsAreOneLineWithTheRemedy(t *testing.T) {
+	for name, test := range map[string]struct {
+		arguments []string
+		want      []string
+	}{
+		"the key cannot be read":  {[]string{"--namespace=default"}, []string{"default/" + installation.MasterSecret, "forbidden"}},
+		"no such file":            {[]string{"--kubeconfig=/nowhere"}, []string{"--kubeconfig", "/nowhere"}},
+		"the address is not free": {[]string{"--health-probe-bind-address=" + busyAddress(t)}, []string{"address already in use"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := start(t, test.arguments...)
+			if code := o.exit(t); code != 1 {
+				t.Errorf("exit code %d, want 1", code)
+			}
+			lines := o.lines()
+			last := lines[len(lines)-1]
+			if !strings.HasPrefix(last, "error: ") {
+				t.Errorf("the last line is %q", last)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(last, want) {
+					t.Errorf("%q is not in: %s", want, last)
+				}
+			}
+		})
+	}
+}
+
+func busyAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	return listener.Addr().String()
+}
