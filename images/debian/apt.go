@@ -56,7 +56,7 @@ func NewApt(cache string, progress io.Writer) (*Apt, error) {
 			return nil, fmt.Errorf("make a folder for apt: %w", err)
 		}
 	}
-	lock, err := os.OpenFile(filepath.Join(a.folder, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	lock, err := os.OpenFile(filepath.Join(a.folder, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of apt: %w", err)
 	}

@@ -26,9 +26,9 @@ func CacheFolder() (string, error) {
 	return filepath.Join(folder, "storagebench", "images"), nil
 }
 
-// Cached gives the file in the cache with what make makes, which is not called when that was made of the same
+// Cached gives the file in the cache with what produce gives, which is not called when that was made of the same
 // inputs before. The inputs say all that the content depends on.
-func Cached(cache, name, inputs string, make func() ([]byte, error)) (string, error) {
+func Cached(cache, name, inputs string, produce func() ([]byte, error)) (string, error) {
 	sum := sha256.Sum256([]byte(inputs))
 	file := filepath.Join(cache, name+"-"+hex.EncodeToString(sum[:12]))
 	if _, err := os.Stat(file); err == nil {
@@ -36,7 +36,7 @@ func Cached(cache, name, inputs string, make func() ([]byte, error)) (string, er
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("look into the cache: %w", err)
 	}
-	data, err := make()
+	data, err := produce()
 	if err != nil {
 		return "", err
 	}

@@ -43,6 +43,7 @@ type Options struct {
 // Make makes the image of programs that are built already.
 func Make(ctx context.Context, o Options) (image.Image, error) {
 	tree := &image.Tree{}
+	var programs [][]byte
 	for from, to := range map[string]string{"operator": Program, "agent": Agent} {
 		data, err := static(filepath.Join(o.Programs, from))
 		if err != nil {
@@ -51,8 +52,12 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 		if err := tree.File(to, 0o755, data); err != nil {
 			return image.Image{}, err
 		}
+		programs = append(programs, data)
 	}
-	if err := tree.File("LICENSE", 0o644, o.Licence); err != nil {
+	if err := tree.File("licenses/LICENSE", 0o644, o.Licence); err != nil {
+		return image.Image{}, err
+	}
+	if err := addLicences(ctx, tree, programs...); err != nil {
 		return image.Image{}, err
 	}
 	if err := image.Accounts(tree); err != nil {
@@ -69,7 +74,7 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 		Name:       "operator",
 		Version:    o.Version,
 		Title:      "storagebench operator and agent",
-		Licenses:   "Apache-2.0",
+		Licenses:   "Apache-2.0 AND LicenseRef-licenses",
 		Entrypoint: []string{"/" + Program},
 		Layer:      layer,
 		Created:    o.Created,

@@ -62,7 +62,7 @@ func Open(t *testing.T, made image.Image) Opened {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer content.Close()
+	defer content.Close() //nolint:errcheck // it was read
 	archive := tar.NewReader(content)
 	for {
 		header, err := archive.Next()
@@ -129,6 +129,7 @@ func (o Opened) Unpack(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
 	// Whoever the tests run as, the user of the image must be able to come in.
+	// #nosec G302 -- that is what it is for
 	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func (o Opened) Unpack(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer root.Close()
+	defer root.Close() //nolint:errcheck // everything in it is closed
 	for _, file := range o.Files {
 		if err := unpack(root, file); err != nil {
 			t.Fatalf("unpack %s: %v", file.Name, err)

@@ -1,0 +1,117 @@
+package operator
+
+import (
+	"bytes"
+	"context"
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/storagebench/storagebench/images/image"
+)
+
+// licenceFile is what modules call the files whose text goes with copies of them.
+var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents)([.-].*)?$`)
+
+// addLicences adds the licences of all modules that are linked into the programs, and that of Go itself:
+// most of them ask that their text goes with every copy.
+func addLicences(ctx context.Context, tree *image.Tree, programs ...[]byte) error {
+	modules := map[string]bool{}
+	for _, program := range programs {
+		info, err := buildinfo.Read(bytes.NewReader(program))
+		if err != nil {
+			return fmt.Errorf("read which modules a program is made of: %w", err)
+		}
+		for _, module := range info.Deps {
+			if module.Replace != nil {
+				module = module.Replace
+			}
+			modules[module.Path+"@"+module.Version] = true
+		}
+	}
+	folders, err := moduleFolders(ctx, slices.Sorted(maps.Keys(modules)))
+	if err != nil {
+		return err
+	}
+	for module, folder := range folders {
+		if err := addFolder(tree, module, folder); err != nil {
+			return fmt.Errorf("add the licence of %s: %w", module, err)
+		}
+	}
+	return nil
+}
+
+// moduleFolders are where the go command keeps the sources, by the modules' paths.
+func moduleFolders(ctx context.Context, modules []string) (map[string]string, error) {
+	out, err := goCommand(ctx, append([]string{"list", "-m", "-f", "{{.Path}} {{.Dir}}"}, modules...)...)
+	if err != nil {
+		return nil, err
+	}
+	root, err := goCommand(ctx, "env", "GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	folders := map[string]string{"go": strings.TrimSpace(root)}
+	for line := range strings.Lines(out) {
+		module, folder, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if folder == "" {
+			return nil, fmt.Errorf("the sources of module %s are not on this machine; `go mod download` fetches them", module)
+		}
+		folders[module] = folder
+	}
+	return folders, nil
+}
+
+func goCommand(ctx context.Context, arguments ...string) (string, error) {
+	var messages bytes.Buffer
+	command := exec.CommandContext(ctx, "go", arguments...)
+	command.Stderr = &messages
+	out, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("go %s: %w\n%s", arguments[0], err, messages.String())
+	}
+	return string(out), nil
+}
+
+// addFolder adds the licence files of one folder.
+func addFolder(tree *image.Tree, module, folder string) error {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // it is only read
+	listed, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	found := false
+	for _, entry := range listed {
+		if !entry.Type().IsRegular() || !licenceFile.MatchString(entry.Name()) {
+			continue
+		}
+		file, err := root.Open(entry.Name())
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(file)
+		if err := errors.Join(err, file.Close()); err != nil {
+			return err
+		}
+		if err := tree.File(filepath.ToSlash(filepath.Join("licenses", module, entry.Name())), 0o644, text); err != nil {
+			return err
+		}
+		found = true
+	}
+	if !found {
+		return fmt.Errorf("there is no licence file in %s", folder)
+	}
+	return nil
+}
