@@ -151,7 +151,7 @@ func start(t *testing.T, more ...string) *operator {
 	}()
 	t.Cleanup(func() {
 		_ = o.command.Process.Kill()
-		_ = <-o.ended // it was killed
+		<-o.ended //nolint:errcheck // it was killed
 		if t.Failed() {
 			t.Logf("operator %d:\n%s", o.command.Process.Pid, strings.Join(o.lines(), "\n"))
 		}

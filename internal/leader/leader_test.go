@@ -98,7 +98,7 @@ func start(t *testing.T, namespace string, release bool) *operator {
 	go func() { o.err <- mgr.Start(ctx) }()
 	o.stop = sync.OnceFunc(func() {
 		cancel()
-		_ = <-o.err // who cares how it ends looks before
+		<-o.err //nolint:errcheck // who cares how it ends looks before
 	})
 	t.Cleanup(o.stop)
 	return o
