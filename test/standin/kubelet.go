@@ -170,14 +170,14 @@ func (k *Kubelet) configure(data []byte, address string) (string, error) {
 func (k *Kubelet) report(ctx context.Context, pod *corev1.Pod, ended *process) {
 	state := ended.command.ProcessState
 	phase, code := corev1.PodSucceeded, state.ExitCode()
-	if signal := state.Sys().(syscall.WaitStatus); signal.Signaled() { //nolint:errcheck,forcetypeassert // It is Linux.
+	if signal := state.Sys().(syscall.WaitStatus); signal.Signaled() {
 		code = 128 + int(signal.Signal())
 	}
 	if code != 0 {
 		phase = corev1.PodFailed
 	}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "client", State: corev1.ContainerState{
-		Terminated: &corev1.ContainerStateTerminated{ExitCode: int32(code), Message: ended.stderr.String()}}}} //nolint:gosec // It is an exit code.
+		Terminated: &corev1.ContainerStateTerminated{ExitCode: int32(code), Message: ended.stderr.String()}}}}
 	k.status(ctx, pod, phase, pod.Status.PodIP, "")
 }
 
