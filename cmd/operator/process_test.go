@@ -321,12 +321,16 @@ func TestLeaderThatStandsStill(t *testing.T) {
 	old := *before.Spec.HolderIdentity
 	eventually(t, "the second takes over", func() bool { return holder(t) != old })
 	taken := holder(t)
+	woken := time.Now()
 	first.signal(t, syscall.SIGCONT)
 	if code := first.exit(t); code != 1 {
 		t.Errorf("exit code %d of the leader that was, want 1", code)
 	}
+	if took := time.Since(woken); took >= leader.RenewDeadline {
+		t.Errorf("it went on for %s beside the new leader", took)
+	}
 	// Others still log when the reason is told.
-	if !slices.Contains(first.lines(), "error: run the controllers: leader election lost") {
+	if !slices.Contains(first.lines(), "error: "+errTakenOver.Error()) {
 		t.Errorf("it does not say why: %s", strings.Join(first.lines(), "\n"))
 	}
 	if now := holder(t); now != taken {

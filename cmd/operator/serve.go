@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -51,12 +52,27 @@ func serve(ctx context.Context, o *options) error {
 	}
 	ctrl.Log.Info("Starting", "version", version.Version, "namespace", o.namespace, "identity", parts.candidate.Identity(),
 		"agentImage", o.agentImage, "fioImage", o.fioImage)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-parts.candidate.Lost():
+			cancel(errTakenOver)
+		case <-ctx.Done():
+		}
+	}()
 	// The Lease is released when this returns, so the process has to end with it.
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run the controllers: %w", err)
 	}
+	if errors.Is(context.Cause(ctx), errTakenOver) {
+		return errTakenOver
+	}
 	return nil
 }
+
+// errTakenOver ends an operator that stood still for so long that another one leads.
+var errTakenOver = errors.New("another operator has taken over the leadership while this one stood still; the next start stands by")
 
 // prepare does what must be right before any controller starts, so that a mistake of the installation
 // is the one line that the operator ends with.

@@ -41,7 +41,8 @@ var ErrNotLeader = errors.New("this process is not the leader")
 type Candidate struct {
 	identity string
 	leases   coordinationclient.LeaseInterface
-	lock     *resourcelock.LeaseLock
+	lock     *lock
+	lost     <-chan struct{}
 
 	mutex sync.Mutex
 	term  term
@@ -71,16 +72,13 @@ func New(config *rest.Config, namespace string) (*Candidate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client for the election: %w", err)
 	}
-	identity := host + "_" + rand.Text()
-	return &Candidate{
-		identity: identity,
-		leases:   leases.Leases(namespace),
-		lock: &resourcelock.LeaseLock{
-			LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: LeaseName},
-			Client:     leases,
-			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
-		},
-	}, nil
+	c := &Candidate{identity: host + "_" + rand.Text(), leases: leases.Leases(namespace)}
+	c.lock, c.lost = newLock(&resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: LeaseName},
+		Client:     leases,
+		LockConfig: resourcelock.ResourceLockConfig{Identity: c.identity},
+	})
+	return c, nil
 }
 
 // Identity is the holder that the Lease names while this candidate leads.
@@ -88,6 +86,10 @@ func (c *Candidate) Identity() string { return c.identity }
 
 // Lock is what the manager's election works with. It belongs to one election.
 func (c *Candidate) Lock() resourcelock.Interface { return c.lock }
+
+// Lost is closed when this process led and then saw another one hold the Lease: it has stood still
+// for too long, and has to end.
+func (c *Candidate) Lost() <-chan struct{} { return c.lost }
 
 // Epoch asks the API server, not a cache, who leads now. It gives the epoch of this process's term, or
 // an error with ErrNotLeader in it, or the API server's.

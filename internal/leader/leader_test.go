@@ -164,6 +164,13 @@ func TestOfTwoOperatorsOneLeadsAndTheNextIsHigher(t *testing.T) {
 	first.stop()
 	after := second.leads(t)
 	first.doesNotLead(t)
+	for _, one := range []*operator{first, second} {
+		select {
+		case <-one.Lost():
+			t.Error("an orderly change counts as a loss")
+		default:
+		}
+	}
 	if after <= before {
 		t.Errorf("the second leader has epoch %d, the first had %d", after, before)
 	}
@@ -263,6 +270,11 @@ func TestNotLeaderBeforeItKnows(t *testing.T) {
 		return err == nil
 	})
 	leader.doesNotLead(t)
+	select {
+	case <-leader.Lost():
+	case <-time.After(time.Minute):
+		t.Error("the leader does not see that it is none any more")
+	}
 	select {
 	case err := <-leader.err:
 		if err == nil {

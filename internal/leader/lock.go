@@ -1,0 +1,50 @@
+package leader
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// lock is the Lease as the election uses it, and sees when somebody else has taken it. The election
+// itself goes on trying until RenewDeadline before it gives up, which is right for a Lease that cannot
+// be reached and pointless for one that is another's.
+//
+// The election calls it from one goroutine.
+type lock struct {
+	*resourcelock.LeaseLock
+	held bool
+	lost func()
+}
+
+func newLock(lease *resourcelock.LeaseLock) (*lock, <-chan struct{}) {
+	lost := make(chan struct{})
+	return &lock{LeaseLock: lease, lost: sync.OnceFunc(func() { close(lost) })}, lost
+}
+
+// Get reads the Lease.
+func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.LeaseLock.Get(ctx)
+	if err == nil && l.held && record.HolderIdentity != "" && record.HolderIdentity != l.Identity() {
+		l.lost()
+	}
+	return record, raw, err
+}
+
+// Create makes the Lease with this process as its holder.
+func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.wrote(record, l.LeaseLock.Create(ctx, record))
+}
+
+// Update takes, renews or releases the Lease.
+func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.wrote(record, l.LeaseLock.Update(ctx, record))
+}
+
+func (l *lock) wrote(record resourcelock.LeaderElectionRecord, err error) error {
+	if err == nil {
+		l.held = record.HolderIdentity == l.Identity()
+	}
+	return err
+}
