@@ -10,7 +10,7 @@
 //	cluster up, kubectl, tests         process 1: supervises
 //	     |                              |- etcd, kube-apiserver, kubelet ...
 //	     |                              |- containerd -- shims -- pods
-//	sbtest0 10.219.255.1 ---veth--- eth0 10.219.255.2
+//	sbt<hash> 10.219.255.1 --veth-- eth0 10.219.255.2
 //	     routes to pods and services   a veth for each pod (plugin ptp)
 //	STATE/var  ---------- is --------- /var
 //
@@ -20,6 +20,10 @@
 // node's own too, which is where Kubernetes keeps things by default; the rest of
 // the file system is this machine's. What is left for Down to remove are
 // the control groups, the device on this side and the files of the state folder.
+//
+// Several clusters can run at once, each with a state folder of its own: what is
+// on this machine is named by the folder, and each takes a network that no route
+// leads to yet.
 //
 // The node has no way to the outside. What a pod needs is loaded with LoadImage,
 // and an image that nobody loaded fails at once.

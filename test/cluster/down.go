@@ -41,7 +41,7 @@ func (s State) Down(ctx context.Context, progress io.Writer) error {
 // leftovers says whether there is something of a cluster whose state folder was
 // deleted.
 func (s State) leftovers() bool {
-	if owner, exists := linkOwner(); exists && owner == s.folder {
+	if s.hasLink() {
 		return true
 	}
 	trees, err := hierarchies()

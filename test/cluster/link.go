@@ -6,22 +6,46 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
+
+// reserveNetwork lets one process at a time choose a network and make the routes
+// that tell others that it is taken. What is held is a name in this machine's
+// network, which is also where the routes are, and it goes with the process.
+func reserveNetwork(ctx context.Context) (func(), error) {
+	for {
+		held, err := (&net.ListenConfig{}).Listen(ctx, "unix", "@storagebench-test-network")
+		if err == nil {
+			return func() { _ = held.Close() }, nil
+		}
+		if !errors.Is(err, unix.EADDRINUSE) {
+			return nil, fmt.Errorf("reserving a network: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("waiting for another cluster to choose its network: %w", ctx.Err())
+		case <-time.After(pollInterval):
+		}
+	}
+}
 
 // createLink connects this machine with the node's network.
 func (s State) createLink(ctx context.Context, n network, pid int) error {
 	for _, arguments := range [][]string{
-		{"link", "add", hostLink, "type", "veth", "peer", "name", nodeLink, "netns", strconv.Itoa(pid)},
+		{"link", "add", s.link(), "type", "veth", "peer", "name", nodeLink, "netns", strconv.Itoa(pid)},
 		// Whose it is, for those who find it.
-		{"link", "set", hostLink, "alias", s.folder},
-		{"address", "add", n.host().String() + "/30", "dev", hostLink},
-		{"link", "set", hostLink, "up"},
-		{"route", "add", n.pods().String(), "via", n.node().String(), "dev", hostLink},
-		{"route", "add", n.services().String(), "via", n.node().String(), "dev", hostLink},
+		{"link", "set", s.link(), "alias", s.folder},
+		{"address", "add", n.host().String() + "/30", "dev", s.link()},
+		{"link", "set", s.link(), "up"},
+		{"route", "add", n.pods().String(), "via", n.node().String(), "dev", s.link()},
+		{"route", "add", n.services().String(), "via", n.node().String(), "dev", s.link()},
 	} {
 		if err := ip(ctx, arguments...); err != nil {
 			return err
@@ -30,41 +54,20 @@ func (s State) createLink(ctx context.Context, n network, pid int) error {
 	return nil
 }
 
-// linkOwner is the state folder of the cluster that the link belongs to; empty
-// when there is no link.
-func linkOwner() (string, bool) {
-	data, err := os.ReadFile("/sys/class/net/" + hostLink + "/ifalias")
-	if errors.Is(err, os.ErrNotExist) {
-		return "", false
-	}
-	return strings.TrimSpace(string(data)), true
+func (s State) hasLink() bool {
+	_, err := os.Stat("/sys/class/net/" + s.link())
+	return err == nil
 }
 
-// removeLink removes the link unless another cluster owns it.
+// removeLink removes the link, and the routes with it.
 func (s State) removeLink(ctx context.Context) error {
-	owner, exists := linkOwner()
-	if !exists || (owner != s.folder && owner != "") {
+	if !s.hasLink() {
 		return nil
 	}
-	err := ip(ctx, "link", "delete", hostLink)
-	if _, exists := linkOwner(); !exists {
-		return nil // it may have gone with the node meanwhile
+	if err := ip(ctx, "link", "delete", s.link()); err != nil && s.hasLink() {
+		return err // else it has gone with the node meanwhile
 	}
-	return err
-}
-
-// refuseSecond says no to a second cluster on this machine, whose addresses and
-// link the first has.
-func (s State) refuseSecond(ctx context.Context) error {
-	owner, exists := linkOwner()
-	if !exists || owner == s.folder {
-		return nil
-	}
-	if other := (State{folder: owner}).load(); other != nil && other.Init.alive() {
-		return fmt.Errorf("another test cluster runs on this machine, its state is in %s: "+
-			"use that one, or end it first with `cluster down --state %s`", owner, owner)
-	}
-	return ip(ctx, "link", "delete", hostLink)
+	return nil
 }
 
 func ip(ctx context.Context, arguments ...string) error {

@@ -10,12 +10,8 @@ import (
 	"strings"
 )
 
-const (
-	// hostLink is the device on this machine that leads to the node.
-	hostLink = "sbtest0"
-	// nodeLink is the other end, in the node.
-	nodeLink = "eth0"
-)
+// nodeLink is the node's end of the link between this machine and the node.
+const nodeLink = "eth0"
 
 // network is the addresses of a cluster. They are parts of one /16 network:
 // services x.y.0.0/20, pods x.y.16.0/22, and this machine and the node in

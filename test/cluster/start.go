@@ -27,7 +27,16 @@ const nodeNamespaces = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLON
 // startNode writes what the node needs and starts its process 1. Whatever dies
 // in the middle, what is there can be found: the record is written before the
 // node may do anything.
-func (s State) startNode(ctx context.Context, n network, m machine, programs map[string]string) (record, error) {
+func (s State) startNode(ctx context.Context, m machine, programs map[string]string) (record, error) {
+	release, err := reserveNetwork(ctx)
+	if err != nil {
+		return record{}, err
+	}
+	defer release()
+	n, err := chooseNetwork()
+	if err != nil {
+		return record{}, err
+	}
 	if err := s.writeCredentials(n, time.Now()); err != nil {
 		return record{}, err
 	}

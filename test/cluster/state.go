@@ -80,10 +80,16 @@ func (s State) outside(nodePath string) string {
 }
 
 // cgroup is the name of the control group of everything that the node runs.
-func (s State) cgroup() string {
+func (s State) cgroup() string { return "storagebench-test-" + s.hash() }
+
+// link is the device on this machine that leads to the node.
+func (s State) link() string { return "sbt" + s.hash() }
+
+// hash tells what belongs to this cluster from what belongs to another.
+func (s State) hash() string {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(s.folder))
-	return fmt.Sprintf("storagebench-test-%08x", sum.Sum32())
+	return fmt.Sprintf("%08x", sum.Sum32())
 }
 
 // load reads the record; nil where no cluster was started, or where what is

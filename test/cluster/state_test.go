@@ -38,8 +38,11 @@ func TestTheRecordComesBackAsItWas(t *testing.T) {
 
 func TestTwoFoldersAreTwoClusters(t *testing.T) {
 	one, two := State{folder: "/a"}, State{folder: "/b"}
-	if one.cgroup() == two.cgroup() {
-		t.Errorf("both use the control group %s", one.cgroup())
+	if one.cgroup() == two.cgroup() || one.link() == two.link() {
+		t.Errorf("both use the control group %s or the link %s", one.cgroup(), one.link())
+	}
+	if len(one.link()) > 15 {
+		t.Errorf("the kernel takes no device with a name as long as %s", one.link())
 	}
 }
 

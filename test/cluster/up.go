@@ -77,20 +77,13 @@ func (s State) create(ctx context.Context, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := s.refuseSecond(ctx); err != nil {
-		return err
-	}
 	programs, err := binaries.Build(ctx, progress, binaries.Cluster()...)
-	if err != nil {
-		return err
-	}
-	chosen, err := chooseNetwork()
 	if err != nil {
 		return err
 	}
 	begin := time.Now()
 	say(progress, "Starting Kubernetes %s in %s", binaries.KubernetesVersion, s.folder)
-	started, err := s.startNode(ctx, chosen, found, programs)
+	started, err := s.startNode(ctx, found, programs)
 	if err == nil {
 		bounded, cancel := context.WithTimeout(ctx, startTimeout)
 		defer cancel()
@@ -106,26 +99,28 @@ func (s State) create(ctx context.Context, progress io.Writer) error {
 
 // finish waits for the components and completes what a started node lacks.
 func (s State) finish(ctx context.Context, progress io.Writer, known record) error {
+	client, err := s.client()
+	if err != nil {
+		return err
+	}
 	if !known.Complete {
-		// It needs containerd only, and is quick beside the API server.
+		// While the API server starts.
 		if err := s.waitForComponents(ctx, io.Discard, known, binaries.Containerd); err != nil {
 			return err
 		}
 		if err := s.loadPause(ctx, progress, known); err != nil {
 			return err
 		}
-	}
-	if err := s.waitForComponents(ctx, progress, known); err != nil {
-		return err
-	}
-	client, err := s.client()
-	if err != nil {
-		return err
-	}
-	if !known.Complete {
+		// Some components are ready only when they may do what they have to.
+		if err := s.waitForComponents(ctx, io.Discard, known, binaries.APIServer); err != nil {
+			return err
+		}
 		if err := applyBase(ctx, client); err != nil {
 			return err
 		}
+	}
+	if err := s.waitForComponents(ctx, progress, known); err != nil {
+		return err
 	}
 	if err := waitForNode(ctx, client); err != nil {
 		return err

@@ -1,0 +1,94 @@
+// Command probe runs in a pod and says what works there: the volume, names,
+// and the API server through the address of its service.
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "echo" { // for exec
+		fmt.Println("echo", os.Args[2:])
+		return
+	}
+	check("volume", volume())
+	check("service name", resolve("kubernetes.default.svc.cluster.local"))
+	check("service name of the search list", resolve("kubernetes.default"))
+	check("other name", unknown("www.example.com"))
+	check("API server", apiServer())
+	if len(os.Args) > 1 && os.Args[1] == "wait" {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		fmt.Println("waiting")
+		<-ctx.Done()
+	}
+}
+
+func check(what string, err error) {
+	if err != nil {
+		fmt.Printf("%s: %v\n", what, err)
+		os.Exit(1)
+	}
+	fmt.Printf("%s: works\n", what)
+}
+
+func volume() error {
+	folder := os.Getenv("DATA")
+	if folder == "" {
+		return nil
+	}
+	return os.WriteFile(folder+"/written", []byte("by a pod"), 0o600)
+}
+
+func resolve(name string) error {
+	addresses, err := net.LookupHost(name)
+	if err == nil && len(addresses) != 1 {
+		err = fmt.Errorf("%s is %v", name, addresses)
+	}
+	return err
+}
+
+// unknown is how a name outside of the cluster has to fail: at once.
+func unknown(name string) error {
+	begin := time.Now()
+	addresses, err := net.LookupHost(name)
+	if err == nil {
+		return fmt.Errorf("%s is %v", name, addresses)
+	}
+	if took := time.Since(begin); took > 2*time.Second {
+		return fmt.Errorf("%w after %v", err, took)
+	}
+	return nil
+}
+
+func apiServer() error {
+	const account = "/var/run/secrets/kubernetes.io/serviceaccount/"
+	authority, err := os.ReadFile(account + "ca.crt")
+	if os.IsNotExist(err) {
+		return nil // this pod has no account
+	}
+	if err != nil {
+		return err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority)
+	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	response, err := client.Get("https://" + net.JoinHostPort(os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")) + "/version")
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("it answers %s", response.Status)
+	}
+	return nil
+}
