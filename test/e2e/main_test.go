@@ -1,0 +1,43 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// sideBySide is how many tests run at a time: most of them wait for a cluster and compute nothing.
+const sideBySide = "8"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	ctrl.SetLogger(logr.Discard())
+	if testing.Short() {
+		fmt.Fprintln(os.Stderr, "e2e: EVERYTHING IS SKIPPED: these tests need a Kubernetes cluster, which -short leaves out")
+	}
+	if !given("test.parallel") {
+		if err := flag.Set("test.parallel", sideBySide); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// given says whether a flag is on the command line.
+func given(name string) bool {
+	found := false
+	flag.Visit(func(f *flag.Flag) { found = found || f.Name == name })
+	return found
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

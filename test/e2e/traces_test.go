@@ -1,0 +1,139 @@
+package e2e
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// clean waits until nothing of any run is left in the space: no object that the run made, and no file
+// below a .storagebench of its volumes. Claims that outlive their run are no trace.
+func (s *space) clean() {
+	s.Helper()
+	var left []string
+	holds := func() bool {
+		left = append(s.objectsLeft(), s.filesLeft()...)
+		return len(left) == 0
+	}
+	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.Errorf("the run is over and has left:\n  %s\n%s", strings.Join(left, "\n  "), s.describe())
+			return
+		}
+	}
+}
+
+func (s *space) objectsLeft() []string {
+	s.Helper()
+	var left []string
+	for kind, list := range map[string]client.ObjectList{
+		"pod": &corev1.PodList{}, "Secret": &corev1.SecretList{}, "claim": &corev1.PersistentVolumeClaimList{},
+		"NetworkPolicy": &networkingv1.NetworkPolicyList{},
+	} {
+		must(s.T, s.api.List(s.Context(), list, client.InNamespace(s.namespace)))
+		for _, object := range objectsOf(list) {
+			if object.GetLabels()[v1alpha1.LabelRun] != "" && !ownedByBenchmark(object) {
+				left = append(left, kind+" "+object.GetName())
+			}
+		}
+	}
+	slices.Sort(left)
+	return left
+}
+
+func objectsOf(list client.ObjectList) []client.Object {
+	var all []client.Object
+	switch list := list.(type) {
+	case *corev1.PodList:
+		for i := range list.Items {
+			all = append(all, &list.Items[i])
+		}
+	case *corev1.SecretList:
+		for i := range list.Items {
+			all = append(all, &list.Items[i])
+		}
+	case *corev1.PersistentVolumeClaimList:
+		for i := range list.Items {
+			all = append(all, &list.Items[i])
+		}
+	case *networkingv1.NetworkPolicyList:
+		for i := range list.Items {
+			all = append(all, &list.Items[i])
+		}
+	}
+	return all
+}
+
+func ownedByBenchmark(object client.Object) bool {
+	owner := metav1.GetControllerOf(object)
+	return owner != nil && owner.Kind == v1alpha1.StorageBenchmarkKind
+}
+
+// filesLeft are what runs have left on the volumes of the space, as far as this machine sees them.
+func (s *space) filesLeft() []string {
+	s.Helper()
+	var left []string
+	for _, folder := range s.folders() {
+		for _, file := range runFiles(s, folder) {
+			left = append(left, folder+": "+file)
+		}
+	}
+	return left
+}
+
+// folders are those of the node that the claims of the space are bound to.
+func (s *space) folders() []string {
+	s.Helper()
+	if !s.Embedded {
+		return nil
+	}
+	var claims corev1.PersistentVolumeClaimList
+	must(s.T, s.api.List(s.Context(), &claims, client.InNamespace(s.namespace)))
+	var folders []string
+	for _, claim := range claims.Items {
+		if claim.Spec.VolumeName == "" {
+			continue
+		}
+		var volume corev1.PersistentVolume
+		err := s.api.Get(s.Context(), client.ObjectKey{Name: claim.Spec.VolumeName}, &volume)
+		if client.IgnoreNotFound(err) != nil {
+			s.Fatal(err)
+		}
+		switch {
+		case volume.Spec.Local != nil:
+			folders = append(folders, volume.Spec.Local.Path)
+		case volume.Spec.HostPath != nil:
+			folders = append(folders, volume.Spec.HostPath.Path)
+		}
+	}
+	return folders
+}
+
+// runFiles are what is below any .storagebench of a folder of the node.
+func runFiles(s *space, folder string) []string {
+	s.Helper()
+	root, err := s.nodeFile(folder)
+	must(s.T, err)
+	var found []string
+	err = filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if os.IsNotExist(err) {
+			return nil // it is being removed
+		}
+		if err == nil && strings.Contains(path, "/"+v1alpha1.DataDirectory+"/") {
+			found = append(found, strings.TrimPrefix(path, root))
+		}
+		return err
+	})
+	must(s.T, err)
+	return found
+}
