@@ -24,6 +24,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -266,6 +267,7 @@ func TestOperatorWithItsOwnRights(t *testing.T) {
 		}
 		return meta.IsStatusConditionTrue(profile.Status.Conditions, v1alpha1.ConditionReady)
 	})
+	makesPods(t)
 	secret := &corev1.Secret{}
 	if err := cluster.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: installation.MasterSecret}, secret); err != nil {
 		t.Error(err)
@@ -292,6 +294,9 @@ func TestOperatorWithItsOwnRights(t *testing.T) {
 		if strings.Contains(line, "forbidden") {
 			t.Errorf("the manifests lack a right: %s", line)
 		}
+		if strings.Contains(line, "is not cached") {
+			t.Errorf("a kind is read that nobody watches: %s", line)
+		}
 		var entry map[string]any
 		if err := json.Unmarshal([]byte(line), &entry); err != nil || entry["msg"] == nil || entry["level"] == nil {
 			t.Errorf("not a line of the log: %s", line)
@@ -300,6 +305,42 @@ func TestOperatorWithItsOwnRights(t *testing.T) {
 			t.Error("the log tells the master key")
 		}
 	}
+}
+
+// makesPods sees a benchmark from its claim, which is missing at first, to the pods of its run. There is
+// nobody here who would run them.
+func makesPods(t *testing.T) {
+	t.Helper()
+	benchmark := builders.Benchmark("quick").Target("data").Clients(2).Prepare("layout").Obj()
+	benchmark.Namespace = "default"
+	if err := cluster.Create(t.Context(), benchmark); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the claim is missed", func() bool {
+		if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(benchmark), benchmark); err != nil {
+			t.Fatal(err)
+		}
+		ready := meta.FindStatusCondition(benchmark.Status.Conditions, v1alpha1.ConditionReady)
+		return ready != nil && ready.Reason == v1alpha1.ReasonClaimNotFound
+	})
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data"},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		},
+	}
+	if err := cluster.Create(t.Context(), claim); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the run has its pods", func() bool {
+		var pods corev1.PodList
+		err := cluster.List(t.Context(), &pods, client.InNamespace("default"), client.MatchingLabels{v1alpha1.LabelBenchmark: "quick"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(pods.Items) == 2
+	})
 }
 
 // The one that stands still is no leader any more when it goes on, and ends.
