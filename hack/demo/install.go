@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// kubectlCommand is kubectl on the demo's cluster, in the demo's namespace.
+// kubectlCommand is kubectl on the demo's cluster.
 func (d *demo) kubectlCommand(ctx context.Context, arguments ...string) *exec.Cmd {
-	command := d.command(ctx, d.kubectl, append([]string{"--namespace", namespace}, arguments...)...)
+	command := d.command(ctx, d.kubectl, arguments...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+d.kubeconfig)
 	return command
 }
@@ -22,7 +22,7 @@ func (d *demo) kubectlRun(ctx context.Context, arguments ...string) error {
 	d.show("kubectl", arguments)
 	command := d.kubectlCommand(ctx, arguments...)
 	command.Stdout, command.Stderr = d.out, os.Stderr
-	return failure(command.Run(), "kubectl "+arguments[0], "")
+	return failure(command.Run(), "kubectl", "")
 }
 
 func (d *demo) install(ctx context.Context) error {
@@ -32,10 +32,10 @@ func (d *demo) install(ctx context.Context) error {
 	if err := d.restart(ctx); err != nil {
 		return err
 	}
-	err := d.kubectlRun(ctx, "--namespace", operatorNamespace, "rollout", "status", "deployment/storagebench-operator", "--timeout=3m")
+	err := d.kubectlRun(ctx, "-n", operatorNamespace, "rollout", "status", "deployment/storagebench-operator", "--timeout=3m")
 	if err != nil && ctx.Err() == nil {
-		d.look(ctx, "--namespace", operatorNamespace, "get", "pods,events")
-		d.look(ctx, "--namespace", operatorNamespace, "logs", "deployment/storagebench-operator", "--tail=20")
+		d.look(ctx, "-n", operatorNamespace, "get", "pods,events")
+		d.look(ctx, "-n", operatorNamespace, "logs", "deployment/storagebench-operator", "--tail=20")
 		return fmt.Errorf("the operator did not become available: %w", err)
 	}
 	return err
@@ -53,7 +53,7 @@ func (d *demo) restart(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write a patch: %w", err)
 	}
-	command := d.kubectlCommand(ctx, "--namespace", operatorNamespace, "patch", "deployment", "storagebench-operator", "--patch", string(patch))
+	command := d.kubectlCommand(ctx, "-n", operatorNamespace, "patch", "deployment", "storagebench-operator", "--patch", string(patch))
 	out, err := command.CombinedOutput()
 	return failure(err, "kubectl patch", string(out))
 }

@@ -83,7 +83,7 @@ func (d *demo) interrupted() {
 		d.say("Taking the benchmark out of the cluster, which ends its clients")
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := d.kubectlRun(ctx, "delete", "storagebenchmark", benchmark, "--ignore-not-found"); err != nil {
+		if err := d.kubectlRun(ctx, "-n", namespace, "delete", "storagebenchmark", benchmark, "--ignore-not-found"); err != nil {
 			d.say("error: %v", err)
 		}
 	}

@@ -15,10 +15,10 @@ import (
 
 // results shows the result as users look at it. It fails when the verdict is bad.
 func (d *demo) results(ctx context.Context) error {
-	if err := d.kubectlRun(ctx, "get", "storagebenchmarks,benchmarkruns"); err != nil {
+	if err := d.kubectlRun(ctx, "-n", namespace, "get", "storagebenchmarks,benchmarkruns"); err != nil {
 		return err
 	}
-	text, err := d.kubectlCommand(ctx, "get", "storagebenchmark", benchmark, "-o", "json").Output()
+	text, err := d.kubectlCommand(ctx, "-n", namespace, "get", "storagebenchmark", benchmark, "-o", "json").Output()
 	if err != nil {
 		return failure(err, "kubectl get", "")
 	}
@@ -44,11 +44,11 @@ func (d *demo) results(ctx context.Context) error {
 
 // report shows the figures. Its exit code is a verdict on the run, which Ready tells too.
 func (d *demo) report(ctx context.Context, run string) error {
-	text, err := d.kubectlCommand(ctx, "get", "benchmarkrun", run, "-o", "json").Output()
+	text, err := d.kubectlCommand(ctx, "-n", namespace, "get", "benchmarkrun", run, "-o", "json").Output()
 	if err != nil {
 		return failure(err, "kubectl get", "")
 	}
-	d.say("$ kubectl get benchmarkrun %s -o json | kubectl storagebench report -\n", run)
+	d.say("$ kubectl -n %s get benchmarkrun %s -o json | kubectl storagebench report -\n", namespace, run)
 	command := d.command(ctx, "bin/kubectl-storagebench", "report", "-")
 	command.Stdin = bytes.NewReader(text)
 	command.Stdout, command.Stderr = d.out, os.Stderr
@@ -67,13 +67,15 @@ func (d *demo) next(run string) {
 	_, _ = fmt.Fprintf(d.out, `
 == Next
   export KUBECONFIG=%s PATH=%s/bin:$PATH
-  kubectl config set-context --current --namespace=%s
-  kubectl get storagebenchmarks,benchmarkruns
-  kubectl describe benchmarkrun %s
-  kubectl get benchmarkrun %s -o json | kubectl storagebench report -
-  kubectl annotate storagebenchmark %s storagebench.dev/requested-at="$(date)" --overwrite     # one more run
-  kubectl delete storagebenchmark %s                                        # with its runs and their results
-  cluster down                                                                  # ends the cluster
+  kubectl -n %[3]s get storagebenchmarks,benchmarkruns
+  kubectl -n %[3]s describe benchmarkrun %[4]s
+  kubectl -n %[3]s get benchmarkrun %[4]s -o json | kubectl storagebench report -
+  # one more run of the same:
+  kubectl -n %[3]s annotate storagebenchmark %[5]s --overwrite storagebench.dev/requested-at="$(date)"
+  # away with it, its runs and their results:
+  kubectl -n %[3]s delete storagebenchmark %[5]s
+  # the end of the cluster:
+  cluster down
 
-`, d.kubeconfig, folder, namespace, run, run, benchmark, benchmark)
+`, d.kubeconfig, folder, namespace, run, benchmark)
 }

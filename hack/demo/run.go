@@ -19,15 +19,15 @@ func (d *demo) benchmark(ctx context.Context) error {
 	for _, arguments := range [][]string{
 		{"apply", "-f", "hack/demo/namespace.yaml"},
 		// A benchmark that was judged is run again only when it changes or somebody asks; here it begins anew.
-		{"delete", "storagebenchmark", benchmark, "--ignore-not-found", "--timeout=3m"},
-		{"apply", "-f", "config/samples/claims/quickstart.yaml"},
+		{"-n", namespace, "delete", "storagebenchmark", benchmark, "--ignore-not-found", "--timeout=3m"},
+		{"-n", namespace, "apply", "-f", "config/samples/claims/quickstart.yaml"},
 	} {
 		if err := d.kubectlRun(ctx, arguments...); err != nil {
 			return err
 		}
 	}
 	d.asked = true
-	if err := d.kubectlRun(ctx, "apply", "-f", "config/samples/quickstart.yaml"); err != nil {
+	if err := d.kubectlRun(ctx, "-n", namespace, "apply", "-f", "config/samples/quickstart.yaml"); err != nil {
 		return err
 	}
 	bounded, cancel := context.WithTimeout(ctx, patience)
@@ -48,7 +48,7 @@ func (d *demo) follow(ctx context.Context) error {
 	defer cancel()
 	benchmarks := watch[v1alpha1.StorageBenchmark](ctx, d, "storagebenchmarks")
 	runs := watch[v1alpha1.BenchmarkRun](ctx, d, "benchmarkruns")
-	told := teller{say: d.say, steps: map[string]bool{}}
+	told := teller{say: d.say, now: time.Now, steps: map[string]bool{}}
 	for {
 		select {
 		case <-ctx.Done():
@@ -79,8 +79,8 @@ func judged(b *v1alpha1.StorageBenchmark) bool {
 
 // explain shows what helps to find out why a benchmark does not go on.
 func (d *demo) explain(ctx context.Context) {
-	d.look(ctx, "describe", "storagebenchmark", benchmark)
-	d.look(ctx, "get", "benchmarkruns,pods,persistentvolumeclaims", "-o", "wide")
-	d.look(ctx, "get", "events", "--sort-by=.lastTimestamp")
-	d.look(ctx, "--namespace", operatorNamespace, "logs", "deployment/storagebench-operator", "--tail=30")
+	d.look(ctx, "-n", namespace, "describe", "storagebenchmark", benchmark)
+	d.look(ctx, "-n", namespace, "get", "benchmarkruns,pods,persistentvolumeclaims", "-o", "wide")
+	d.look(ctx, "-n", namespace, "get", "events", "--sort-by=.lastTimestamp")
+	d.look(ctx, "-n", operatorNamespace, "logs", "deployment/storagebench-operator", "--tail=30")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -11,11 +12,20 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
+const (
+	// quiet is how long nothing is said of a stage about which something was said.
+	quiet = 3 * time.Second
+	// widest is how much of a message is shown; with many clients it can be long.
+	widest = 160
+)
+
 // teller says what is new in the objects that it is shown, each thing once.
 type teller struct {
 	say func(format string, arguments ...any)
-	// last is the newest line about the run, and about the benchmark.
-	last, lastReady string
+	now func() time.Time
+	// stage is what was said of the run at last, and lastReady of the benchmark.
+	stage, last, lastReady string
+	told                   time.Time
 	// steps are the attempts whose end was told.
 	steps map[string]bool
 }
@@ -41,13 +51,25 @@ func (t *teller) run(run *v1alpha1.BenchmarkRun) {
 		t.say("%s", ended(run, step))
 	}
 	line := run.Status.Stage
-	if run.Status.Message != "" {
-		line += ": " + run.Status.Message
+	if message := run.Status.Message; message != "" && underWay[run.Status.Stage] {
+		line += ": " + shortened(message)
 	}
-	if line != "" && line != t.last {
-		t.last = line
-		t.say("%s", line)
+	if line == "" || line == t.last || run.Status.Stage == t.stage && t.now().Sub(t.told) < quiet {
+		return
 	}
+	t.stage, t.last, t.told = run.Status.Stage, line, t.now()
+	t.say("%s", line)
+}
+
+// underWay are the stages in which the message speaks of what happens right now.
+var underWay = map[string]bool{v1alpha1.StagePending: true, v1alpha1.StageQueued: true, v1alpha1.StageDeploying: true,
+	v1alpha1.StageMeeting: true, v1alpha1.StageRunning: true}
+
+func shortened(text string) string {
+	if letters := []rune(text); len(letters) > widest {
+		return string(letters[:widest]) + " ..."
+	}
+	return text
 }
 
 // ended is what came out of a step.

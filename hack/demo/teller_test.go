@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,7 +14,8 @@ import (
 
 func TestTellsEachThingOnce(t *testing.T) {
 	var lines []string
-	told := teller{steps: map[string]bool{}, say: func(format string, arguments ...any) {
+	at := time.Unix(0, 0)
+	told := teller{now: func() time.Time { return at }, steps: map[string]bool{}, say: func(format string, arguments ...any) {
 		lines = append(lines, fmt.Sprintf(format, arguments...))
 	}}
 	run := &v1alpha1.BenchmarkRun{}
@@ -23,6 +26,8 @@ func TestTellsEachThingOnce(t *testing.T) {
 		told.run(run)
 	}
 	show("", "")
+	show("Meeting", "")
+	at = at.Add(3 * time.Second)
 	show("Meeting", "waiting for 1 of 4 clients")
 	show("Running", "layout: 3s, 100.0 MB/s, 1600 IOPS")
 	now := metav1.NowMicro()
@@ -30,16 +35,23 @@ func TestTellsEachThingOnce(t *testing.T) {
 	run.Status.Phases = []v1alpha1.PhaseResult{{Name: "layout", Targets: []v1alpha1.TargetResult{{
 		Operations: []v1alpha1.OperationResult{{Operation: v1alpha1.OperationWrite, BytesPerSecond: new(int64(123400000))}},
 	}}}}
+	at = at.Add(time.Second)
+	show("Running", "layout: 4s, 101.0 MB/s, 1601 IOPS")
+	at = at.Add(2 * time.Second)
 	show("Running", "write: 3s of 12s, 90.0 MB/s, 1400 IOPS")
 	run.Status.Steps = append(run.Status.Steps, v1alpha1.StepStatus{ID: "01-write", Attempt: 1, State: v1alpha1.StepFailed,
 		Message: "the volume is full", EndTime: &now})
-	show("Failed", "")
+	at = at.Add(3 * time.Second)
+	show("Running", strings.Repeat("x", 200))
+	show("Failed", "write: 3s of 12s, 90.0 MB/s, 1400 IOPS")
 	want := []string{
+		"Meeting",
 		"Meeting: waiting for 1 of 4 clients",
 		"Running: layout: 3s, 100.0 MB/s, 1600 IOPS",
 		"step 1 of 2, layout, is done, Write 123.4 MB/s",
 		"Running: write: 3s of 12s, 90.0 MB/s, 1400 IOPS",
 		"step 2 of 2, write, failed: the volume is full",
+		"Running: " + strings.Repeat("x", 160) + " ...",
 		"Failed",
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {

@@ -27,7 +27,7 @@ func watch[T any](ctx context.Context, d *demo, kind string) <-chan *T {
 }
 
 func watchOnce[T any](ctx context.Context, d *demo, kind string, seen chan<- *T) error {
-	command := d.kubectlCommand(ctx, "get", kind, "--watch", "--output=json")
+	command := d.kubectlCommand(ctx, "-n", namespace, "get", kind, "--watch", "--output=json")
 	command.Stderr = os.Stderr
 	out, err := command.StdoutPipe()
 	if err != nil {
