@@ -1,0 +1,146 @@
+package storagebenchmark
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// missedObjective ends a run whose objectives are not met.
+func missedObjective(run *v1alpha1.BenchmarkRun, now time.Time) {
+	good(run, now)
+	for i := range run.Status.Conditions {
+		if condition := &run.Status.Conditions[i]; condition.Type == v1alpha1.ConditionObjectivesMet {
+			condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, v1alpha1.ReasonObjectiveMissed, "tail: 300 ms, at most 250 ms"
+		}
+	}
+}
+
+// The table of states: four conditions, and what kstatus makes of them, on objects read back from the
+// API server.
+func TestTableOfStates(t *testing.T) {
+	const absent = "absent"
+	type row struct {
+		ready, reconciling, stalled, running, kstatus string
+	}
+	apply := func(b *bed) {
+		b.put(claimNamed("data"))
+		b.put(bench())
+		b.operator(nil)
+	}
+	after := func(end func(*v1alpha1.BenchmarkRun, time.Time)) func(*bed) {
+		return func(b *bed) {
+			apply(b)
+			b.ends(end)
+		}
+	}
+	then := func(first, second func(*bed)) func(*bed) {
+		return func(b *bed) {
+			first(b)
+			second(b)
+		}
+	}
+	editing := func(change func(*v1alpha1.StorageBenchmark)) func(*bed) { return func(b *bed) { b.edit(change) } }
+	waiting := func(b *bed) { b.live() }
+	missing := func(timeout v1alpha1.Duration) func(*bed) {
+		return func(b *bed) {
+			b.put(benchWith(builders.Benchmark("bench").Target("data").Steady("write", "10s").StartTimeout(timeout)))
+			b.operator(nil)
+			b.until("a missing claim", func(benchmark *v1alpha1.StorageBenchmark) bool { return len(benchmark.Status.Conditions) > 0 })
+		}
+	}
+	stalls := func(b *bed) {
+		b.until("Stalled", func(benchmark *v1alpha1.StorageBenchmark) bool {
+			return isTrue(benchmark.Status.Conditions, v1alpha1.ConditionStalled)
+		})
+	}
+	for _, test := range []struct {
+		name string
+		live func(*bed)
+		want row
+	}{
+		{"not seen yet", func(b *bed) { b.put(bench()) },
+			row{absent, absent, absent, absent, "InProgress"}},
+		{"just applied", then(apply, waiting),
+			row{"Unknown/NotJudged", "True", absent, "True/RunLive", "InProgress"}},
+		{"edited after a good run", then(then(after(good), editing(clients(2))), waiting),
+			row{"Unknown/NotJudged", "True", absent, "True/RunLive", "InProgress"}},
+		{"edited while a run is live", then(then(apply, waiting), editing(clients(2))),
+			row{"Unknown/NotJudged", "True", absent, "True/RunLive", "InProgress"}},
+		{"a reference is missing", missing("10m"),
+			row{"Unknown/ClaimNotFound", "True", absent, "False/NoRun", "InProgress"}},
+		{"a reference is missing for longer than startTimeout", then(missing("1s"), stalls),
+			row{"Unknown/ClaimNotFound", "True", "True/ClaimNotFound", "False/NoRun", "Failed"}},
+		{"a workload that cannot be run", func(b *bed) {
+			b.put(claimNamed("data"))
+			b.put(benchWith(builders.Benchmark("bench").Target("data").Steady("read", "10s").With(builders.Fio().Reads())))
+			b.operator(nil)
+			stalls(b)
+		}, row{"False/InvalidWorkload", absent, "True/InvalidWorkload", "False/NoRun", "Failed"}},
+		{"good", after(good),
+			row{"True/Passed", absent, absent, "False/NoRun", "Current"}},
+		{"invalid", after(invalid),
+			row{"False/RunInvalid", absent, "True/RunInvalid", "False/NoRun", "Failed"}},
+		{"failed", after(failed),
+			row{"False/StartTimeout", absent, "True/StartTimeout", "False/NoRun", "Failed"}},
+		{"objective missed", after(missedObjective),
+			row{"False/ObjectiveMissed", absent, "True/ObjectiveMissed", "False/NoRun", "Failed"}},
+		{"stopped by deleting the run", then(apply, func(b *bed) {
+			if err := cluster.Delete(b.Context(), b.live()); err != nil {
+				b.Fatal(err)
+			}
+			stalls(b)
+		}), row{"False/Stopped", absent, "True/Stopped", "False/NoRun", "Failed"}},
+		{"requested again after a good run", then(then(after(good), editing(request1("v1"))), waiting),
+			row{"True/Passed", absent, absent, "True/RunLive", "Current"}},
+		{"requested from Git after a failed run", then(then(after(failed), editing(manual("release-42"))), waiting),
+			row{"False/StartTimeout", absent, "True/StartTimeout", "True/RunLive", "Failed"}},
+		{"suspended after a good run", then(after(good), editing(suspend(true))),
+			row{"True/Passed", absent, absent, "False/Suspended", "Current"}},
+		{"suspended and edited after a good run", then(after(good), editing(func(benchmark *v1alpha1.StorageBenchmark) {
+			suspend(true)(benchmark)
+			clients(2)(benchmark)
+		})), row{"True/Passed", absent, absent, "False/Suspended", "Current"}},
+		{"suspended after a failed run", then(after(failed), editing(suspend(true))),
+			row{"False/StartTimeout", absent, "True/StartTimeout", "False/Suspended", "Failed"}},
+		{"suspended while a run is live", then(then(apply, waiting), editing(suspend(true))),
+			row{"Unknown/NotJudged", "True", absent, "True/RunLive", "InProgress"}},
+		{"suspended from the beginning", func(b *bed) {
+			benchmark := bench()
+			suspend(true)(benchmark)
+			b.put(benchmark)
+			b.operator(nil)
+			b.until("a look at it", func(benchmark *v1alpha1.StorageBenchmark) bool { return len(benchmark.Status.Conditions) > 0 })
+		}, row{"Unknown/Suspended", absent, absent, "False/Suspended", "InProgress"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t)
+			test.live(b)
+			benchmark := b.benchmark()
+			if test.want.ready != absent {
+				benchmark = b.steady()
+			}
+			shown := func(kind string) string {
+				found := find(benchmark.Status.Conditions, kind)
+				if found == nil {
+					return absent
+				}
+				if kind == v1alpha1.ConditionReconciling {
+					return string(found.Status)
+				}
+				return fmt.Sprintf("%s/%s", found.Status, found.Reason)
+			}
+			got := row{shown(v1alpha1.ConditionReady), shown(v1alpha1.ConditionReconciling), shown(v1alpha1.ConditionStalled),
+				shown(v1alpha1.ConditionRunning), b.kstatus()}
+			if got != test.want {
+				t.Errorf("the state is\n%+v, want\n%+v\n%s", got, test.want, stateLine(t, benchmark))
+			}
+		})
+	}
+}
