@@ -35,6 +35,10 @@ func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 		}
 	}
 	run.Status.Stage = v1alpha1.StageCollecting
+	if failed(run) == nil {
+		// What it said was how far the step is.
+		run.Status.Message = ""
+	}
 	start, end := extent(clients)
 	if start.IsZero() && failed(run) != nil {
 		return
