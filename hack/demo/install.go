@@ -26,7 +26,7 @@ func (d *demo) kubectlRun(ctx context.Context, arguments ...string) error {
 }
 
 func (d *demo) install(ctx context.Context) error {
-	if err := d.kubectlRun(ctx, "apply", "--server-side", "-f", "bin/install.yaml"); err != nil {
+	if err := d.kubectlRun(ctx, "apply", "--server-side", "--force-conflicts", "-f", "bin/install.yaml"); err != nil {
 		return err
 	}
 	if err := d.restart(ctx); err != nil {
