@@ -11,9 +11,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/controllers/storagebenchmark"
 )
 
-// cacheOptions keep what is watched small: of a cluster's pods only those of runs.
+// cacheOptions keep what is watched small: of a cluster's pods only those of runs, and of runs that
+// have ended little more than their metadata.
 //
 // A read of a kind that nobody watches is an error, not, as by default, the silent begin of a watch of
 // that kind over the whole cluster.
@@ -22,7 +24,8 @@ func cacheOptions() cache.Options {
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}: {Label: having(v1alpha1.LabelRun)},
+			&corev1.Pod{}:            {Label: having(v1alpha1.LabelRun)},
+			&v1alpha1.BenchmarkRun{}: {Transform: storagebenchmark.TrimEndedRun},
 		},
 	}
 }

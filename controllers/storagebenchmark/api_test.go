@@ -84,7 +84,10 @@ func (b *bed) operator(newClient client.NewClientFunc) (stop func()) {
 		NewClient: newClient,
 		// The same name is used by each test.
 		Controller: config.Controller{SkipNameValidation: new(true)},
-		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{b.namespace: {}}, ByObject: CacheByObject()},
+		Cache: cache.Options{
+			DefaultNamespaces: map[string]cache.Config{b.namespace: {}},
+			ByObject:          map[client.Object]cache.ByObject{&v1alpha1.BenchmarkRun{}: {Transform: TrimEndedRun}},
+		},
 	})
 	if err != nil {
 		b.Fatal(err)
