@@ -20,8 +20,8 @@ const (
 	// keepAlive is after how much silence an agent is asked whether it lives, how long it may take
 	// to answer, and how long it may take to describe itself.
 	keepAlive = 10 * time.Second
-	// maxDialPause keeps an agent that is back from being tried much later.
-	maxDialPause = time.Second
+	// maxDialPause keeps an agent that has just come up, or is back, from being tried much later.
+	maxDialPause = 250 * time.Millisecond
 	// goodSession is how long a session without records must have lasted to have been a good one.
 	goodSession = 250 * time.Millisecond
 	// clockInterval is how often clocks are compared while a session lasts.
