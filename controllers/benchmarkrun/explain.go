@@ -33,8 +33,8 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 		switch {
 		case pod == nil:
 			// What kept the pod from being made is known from the try.
-		case m.located:
-			// It runs; what the conductor says of it is newer.
+		case pod.Status.Phase == corev1.PodRunning:
+			// What the conductor says of it is newer.
 			m.why = ""
 		default:
 			why, enough := waiting(pod, run)

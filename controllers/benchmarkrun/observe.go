@@ -117,6 +117,7 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, m *me
 	default:
 		m.uid = pod.UID
 		if pod.Status.PodIP != "" {
+			// It may not run yet; whoever is dialled early answers early.
 			m.locate(net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(agentPort(pod))))
 		}
 	}
