@@ -81,9 +81,7 @@ func (d *demo) interrupted() {
 	d.say("Interrupted.")
 	if d.asked {
 		d.say("Taking the benchmark out of the cluster, which ends its clients")
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := d.kubectlRun(ctx, "-n", namespace, "delete", "storagebenchmark", benchmark, "--ignore-not-found"); err != nil {
+		if err := d.remove(context.Background(), time.Minute); err != nil {
 			d.say("error: %v", err)
 		}
 	}
