@@ -34,7 +34,8 @@ func (d *demo) install(ctx context.Context) error {
 	}
 	err := d.kubectlRun(ctx, "-n", operatorNamespace, "rollout", "status", "deployment/storagebench-operator", "--timeout=3m")
 	if err != nil && ctx.Err() == nil {
-		d.look(ctx, "-n", operatorNamespace, "get", "pods,events")
+		d.look(ctx, "-n", operatorNamespace, "get", "pods")
+		d.look(ctx, "-n", operatorNamespace, "get", "events", "--field-selector=type!=Normal")
 		d.look(ctx, "-n", operatorNamespace, "logs", "deployment/storagebench-operator", "--tail=20")
 		return fmt.Errorf("the operator did not become available: %w", err)
 	}

@@ -36,7 +36,6 @@ func (d *demo) results(ctx context.Context) error {
 	}
 	d.next(run)
 	if ready.Status != metav1.ConditionTrue {
-		d.explain(ctx)
 		return fmt.Errorf("the benchmark did not pass: Ready is %s, %s: %s", ready.Status, ready.Reason, ready.Message)
 	}
 	return nil

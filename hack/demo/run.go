@@ -89,8 +89,7 @@ func judged(b *v1alpha1.StorageBenchmark) bool {
 
 // explain shows what helps to find out why a benchmark does not go on.
 func (d *demo) explain(ctx context.Context) {
-	d.look(ctx, "-n", namespace, "describe", "storagebenchmark", benchmark)
 	d.look(ctx, "-n", namespace, "get", "benchmarkruns,pods,persistentvolumeclaims", "-o", "wide")
-	d.look(ctx, "-n", namespace, "get", "events", "--sort-by=.lastTimestamp")
+	d.look(ctx, "-n", namespace, "get", "events", "--field-selector=type!=Normal", "--sort-by=.lastTimestamp")
 	d.look(ctx, "-n", operatorNamespace, "logs", "deployment/storagebench-operator", "--tail=30")
 }
