@@ -11,7 +11,7 @@ import (
 )
 
 // sideBySide is how many tests run at a time: most of them wait for a cluster and compute nothing.
-const sideBySide = "8"
+const sideBySide = "16"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -40,4 +40,8 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func sprintMB(bytesPerSecond int64) string {
+	return fmt.Sprintf("%.1f MB/s", float64(bytesPerSecond)/1e6)
 }

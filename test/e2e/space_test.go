@@ -71,9 +71,9 @@ func (s *space) claim(name, size string) {
 }
 
 // staticClaim makes a volume of a folder of the node, and a claim that is bound to it.
-func (s *space) staticClaim(name, folder string, readOnly bool) {
+func (s *space) staticClaim(name, folder string) {
 	s.Helper()
-	none := ""
+	none, mustBe := "", corev1.HostPathDirectory
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
 	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 	claim := &corev1.PersistentVolumeClaim{
@@ -87,11 +87,8 @@ func (s *space) staticClaim(name, folder string, readOnly bool) {
 			Capacity: size, AccessModes: modes, PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
 			ClaimRef: &corev1.ObjectReference{Namespace: s.namespace, Name: name},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
-				HostPath: &corev1.HostPathVolumeSource{Path: folder}},
+				HostPath: &corev1.HostPathVolumeSource{Path: folder, Type: &mustBe}},
 		},
-	}
-	if readOnly {
-		volume.Spec.MountOptions = []string{"ro"}
 	}
 	must(s.T, s.api.Create(s.Context(), volume))
 	s.Cleanup(func() {

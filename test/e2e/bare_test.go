@@ -1,0 +1,134 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/engine/fio"
+	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// jobOf is the job that a client of the first step of a benchmark is given.
+func jobOf(t *testing.T, benchmark *builders.BenchmarkBuilder, index int) string {
+	t.Helper()
+	planned, problems := plan.Make(benchmark.Run())
+	must(t, problems.ToAggregate())
+	key := decide.ClientKey{Target: benchmark.Run().Targets[0].Name, Index: index}
+	request, err := conductor.LoadRequest(planned.Steps[0], key, 1)
+	must(t, err)
+	return request.GetFio().GetJob()
+}
+
+// firstIO is when a fio began to do I/O, by what it printed: the same estimate that agents make.
+func firstIO(t *testing.T, output []byte, jobs int) time.Time {
+	t.Helper()
+	var stream fio.Stream
+	_, _ = stream.Write(output) // it takes everything
+	sampler := fio.NewSampler(fio.SamplerOptions{Jobs: jobs})
+	for _, document := range stream.Documents() {
+		if _, err := sampler.Add(document); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nanoseconds, ok := sampler.MeasuredSince()
+	if !ok {
+		t.Fatalf("bare fio did no I/O:\n%s", output)
+	}
+	return time.Unix(0, nanoseconds)
+}
+
+// barePod is the pod of a client as somebody would write it who has no operator: the same init container, the same
+// image and volume, and fio itself with the job as a file.
+func barePod(s *space, like *corev1.Pod, job string) *corev1.Pod {
+	s.Helper()
+	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "job"}, Data: map[string]string{"job.fio": job}}
+	if !s.get("job", &corev1.ConfigMap{}) {
+		s.create(config)
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "bare-"}, Spec: *like.Spec.DeepCopy()}
+	pod.Spec.NodeName, pod.Spec.Hostname = "", ""
+	for i := range pod.Spec.Volumes {
+		if volume := &pod.Spec.Volumes[i]; volume.Secret != nil {
+			volume.VolumeSource = corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+				LocalObjectReference: corev1.LocalObjectReference{Name: "job"}}}
+		}
+	}
+	container := &pod.Spec.Containers[0]
+	arguments := fio.Arguments(result.SampleInterval)
+	container.Command = append(append([]string{"fio"}, arguments[:len(arguments)-1]...), "/etc/storagebench/job.fio")
+	container.WorkingDir = objects.VolumePath("data")
+	return pod
+}
+
+// output waits for the end of a pod and gives what it printed.
+func (s *space) output(pod *corev1.Pod) []byte {
+	s.Helper()
+	s.until("pod "+pod.Name+" has ended", time.Minute, func() bool {
+		if !s.get(pod.Name, pod) {
+			s.Fatalf("pod %s is gone", pod.Name)
+		}
+		if pod.Status.Phase == corev1.PodFailed {
+			s.Fatalf("pod %s failed\n%s", pod.Name, s.describe())
+		}
+		return pod.Status.Phase == corev1.PodSucceeded
+	})
+	log, err := s.clients.CoreV1().Pods(s.namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(s.Context())
+	must(s.T, err)
+	return log
+}
+
+// removePod deletes a pod and waits until it is gone.
+func (s *space) removePod(pod *corev1.Pod) {
+	s.Helper()
+	must(s.T, client.IgnoreNotFound(s.api.Delete(s.Context(), pod, client.GracePeriodSeconds(0))))
+	s.until("pod "+pod.Name+" is gone", 30*time.Second, func() bool { return !s.get(pod.Name, &corev1.Pod{}) })
+}
+
+// bareTogether runs fio several times on this machine, each in a folder of its own and all released at once by the
+// end of one pipe, and gives the time from the first one's first I/O to the last one's.
+func bareTogether(t *testing.T, folders []string, job string, interval time.Duration) time.Duration {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	release, gate, err := pipe()
+	must(t, err)
+	commands := make([]*exec.Cmd, len(folders))
+	outputs := make([]bytes.Buffer, len(folders))
+	for i, folder := range folders {
+		// fio is there already when its job comes, as with an agent.
+		script := fmt.Sprintf(`{ read -r nothing <&3; printf '%%s' "$0"; } | exec fio %s`, argumentsLine(fio.Arguments(interval)))
+		commands[i] = exec.CommandContext(ctx, "sh", "-c", script, job)
+		commands[i].Dir = folder
+		commands[i].ExtraFiles = append(commands[i].ExtraFiles, gate)
+		commands[i].Stdout = &outputs[i]
+		must(t, commands[i].Start())
+	}
+	must(t, gate.Close())
+	time.Sleep(time.Second)
+	must(t, release.Close())
+	var first, last time.Time
+	for i, command := range commands {
+		must(t, command.Wait())
+		at := firstIO(t, outputs[i].Bytes(), 1)
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last.Sub(first)
+}

@@ -1,0 +1,278 @@
+package e2e
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/invariants"
+)
+
+const (
+	// startTimeout is that of benchmarks which must fail.
+	startTimeout = 15 * time.Second
+	// grace is what the cluster and the operator may take beside it, on a machine that does eight such
+	// things at a time.
+	grace = 15 * time.Second
+)
+
+// failing is a benchmark that cannot work, and what a user has to be told.
+type failing struct {
+	// arrange makes what the benchmark needs, and breaks something.
+	arrange func(*space, *builders.BenchmarkBuilder)
+	// reason of Ready, which is False, and of Failed of the run.
+	reason string
+	// says are parts of the message: they name the cause.
+	says []string
+}
+
+var failures = map[string]failing{
+	"an image that cannot be pulled": {
+		arrange: func(s *space, b *builders.BenchmarkBuilder) {
+			s.claim("data", "1Gi")
+			b.Mutate(func(run *v1alpha1.RunSpec) { run.Clients.Image = "registry.invalid/fio:9.9" })
+		},
+		reason: v1alpha1.ReasonStartTimeout,
+		says:   []string{"data/0", "registry.invalid/fio:9.9", "Image"},
+	},
+	"an image without the tool": {
+		arrange: func(s *space, b *builders.BenchmarkBuilder) {
+			s.claim("data", "1Gi")
+			b.Mutate(func(run *v1alpha1.RunSpec) { run.Clients.Image = "storagebench.dev/operator:" + s.version })
+		},
+		reason: v1alpha1.ReasonToolFailed,
+		says:   []string{"data/0", "fio"},
+	},
+	"no node for the pod": {
+		arrange: func(s *space, b *builders.BenchmarkBuilder) {
+			s.claim("data", "1Gi")
+			b.Mutate(func(run *v1alpha1.RunSpec) {
+				run.Clients.Template = &v1alpha1.PodTemplate{NodeSelector: map[string]string{"disk": "nvme"}}
+			})
+		},
+		reason: v1alpha1.ReasonStartTimeout,
+		says:   []string{"data/0", "Unschedulable", "node affinity/selector"},
+	},
+	"too few nodes for OnePerNode": {
+		arrange: func(s *space, b *builders.BenchmarkBuilder) {
+			s.claim("data", "1Gi")
+			b.Clients(2).Mutate(func(run *v1alpha1.RunSpec) { run.Clients.Spread = v1alpha1.SpreadOnePerNode })
+		},
+		reason: v1alpha1.ReasonStartTimeout,
+		says:   []string{"spec.run.clients.spread is OnePerNode", "needs 2 free nodes", "Any lets clients share nodes"},
+	},
+	"a storage class that is missing": {
+		arrange: func(s *space, _ *builders.BenchmarkBuilder) {
+			class := "gone"
+			s.create(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{
+				StorageClassName: &class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+				Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{"storage": resource.MustParse("1Gi")}}}})
+		},
+		reason: v1alpha1.ReasonStartTimeout,
+		says:   []string{"data/0", `"gone" not found`},
+	},
+	"a volume that cannot be mounted": {
+		arrange: func(s *space, _ *builders.BenchmarkBuilder) {
+			s.staticClaim("data", "/var/storagebench-e2e/is-not-there")
+		},
+		reason: v1alpha1.ReasonStartTimeout,
+		says:   []string{"data/0", "/var/storagebench-e2e/is-not-there"},
+	},
+	"a full volume": {
+		arrange: func(s *space, _ *builders.BenchmarkBuilder) {
+			s.staticClaim("data", s.memory("size=8m,mode=777"))
+		},
+		reason: v1alpha1.ReasonNotEnoughSpace,
+		says:   []string{"data/0", "too little free space", "needs 67108864 bytes"},
+	},
+	"a volume that is full with all clients": {
+		arrange: func(s *space, b *builders.BenchmarkBuilder) {
+			s.staticClaim("data", s.memory("size=96m,mode=777"))
+			b.Clients(2)
+		},
+		reason: v1alpha1.ReasonNotEnoughSpace,
+		says:   []string{"client data/", "the volume is full", "No space left on device"},
+	},
+	"a read-only volume": {
+		arrange: func(s *space, _ *builders.BenchmarkBuilder) {
+			s.staticClaim("data", s.memory("size=200m,mode=777,ro"))
+		},
+		reason: v1alpha1.ReasonMountNotFound,
+		says:   []string{"data/0", "read-only"},
+	},
+	"a volume of another user": {
+		arrange: func(s *space, _ *builders.BenchmarkBuilder) {
+			s.staticClaim("data", s.memory("size=200m,mode=755"))
+		},
+		reason: v1alpha1.ReasonMountNotFound,
+		says:   []string{"data/0", "permission denied", "fsGroup"},
+	},
+	"a quota": {
+		arrange: func(s *space, _ *builders.BenchmarkBuilder) {
+			s.claim("data", "1Gi")
+			s.create(&corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "no-pods"}, Spec: corev1.ResourceQuotaSpec{
+				Hard: corev1.ResourceList{"pods": resource.MustParse("0")}}})
+			s.until("the quota is enforced", 20*time.Second, func() bool {
+				var quota corev1.ResourceQuota
+				return s.get("no-pods", &quota) && quota.Status.Hard != nil
+			})
+		},
+		reason: v1alpha1.ReasonStartTimeout,
+		says:   []string{"data/0", "exceeded quota: no-pods"},
+	},
+	"Pod Security": {
+		arrange: func(s *space, b *builders.BenchmarkBuilder) {
+			s.claim("data", "1Gi")
+			yes := true
+			b.Mutate(func(run *v1alpha1.RunSpec) { run.Clients.Template = &v1alpha1.PodTemplate{HostNetwork: &yes} })
+		},
+		reason: v1alpha1.ReasonStartTimeout,
+		says:   []string{"data/0", `violates PodSecurity "restricted`, "host namespaces (hostNetwork=true)"},
+	},
+}
+
+// What cannot work ends in a condition that names the cause, soon, and leaves nothing.
+func TestFailures(t *testing.T) {
+	for name, f := range failures {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			requireNode(t)
+			s := newSpace(t)
+			benchmark := failingBenchmark()
+			f.arrange(s, benchmark)
+			applied := s.apply(benchmark.Obj())
+			began := time.Now()
+			var ready *metav1.Condition
+			s.until("Ready is False", startTimeout+grace, func() bool {
+				ready = meta.FindStatusCondition(s.benchmark(applied.Name).Status.Conditions, v1alpha1.ConditionReady)
+				return ready != nil && ready.Status == metav1.ConditionFalse
+			})
+			t.Logf("after %.1f s: %s: %s", time.Since(began).Seconds(), ready.Reason, ready.Message)
+			run := s.ended(time.Second)
+			failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)
+			if ready.Reason != f.reason || failed.Reason != f.reason {
+				t.Errorf("Ready has the reason %s, Failed %s, want %s", ready.Reason, failed.Reason, f.reason)
+			}
+			s.names(ready.Message, f.says...)
+			s.names(failed.Message, f.says...)
+			new(invariants.Checker).Check(t, run)
+			invariants.CheckObject(t, run)
+			s.clean()
+		})
+	}
+}
+
+func failingBenchmark() *builders.BenchmarkBuilder {
+	return builders.Benchmark("b").Target("data").StartTimeout(v1alpha1.DurationOf(startTimeout)).
+		Prepare("layout").Steady("write", "1s")
+}
+
+// names fails unless a message names a cause.
+func (s *space) names(message string, parts ...string) {
+	s.Helper()
+	for _, part := range parts {
+		if !strings.Contains(message, part) {
+			s.Errorf("the message does not say %q: %s", part, message)
+		}
+	}
+}
+
+// A claim that does not exist may come yet: it is waited for, said at once, and called stalled after
+// startTimeout. When it comes, the benchmark runs.
+func TestClaimThatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	benchmark := s.apply(failingBenchmark().Obj())
+	ready := func(kind string) *metav1.Condition {
+		return meta.FindStatusCondition(s.benchmark(benchmark.Name).Status.Conditions, kind)
+	}
+	s.until("Ready says it", 5*time.Second, func() bool {
+		c := ready(v1alpha1.ConditionReady)
+		return c != nil && c.Reason == v1alpha1.ReasonClaimNotFound
+	})
+	s.until("Stalled says it", startTimeout+grace, func() bool { return ready(v1alpha1.ConditionStalled) != nil })
+	stalled := ready(v1alpha1.ConditionStalled)
+	t.Logf("%s: %s", stalled.Reason, stalled.Message)
+	s.names(stalled.Message, "spec.run.targets[0].volumes[0].claimName", `"data"`, "no such PersistentVolumeClaim in namespace "+s.namespace)
+	if runs := s.runs(); len(runs) > 0 {
+		t.Errorf("run %s was made for a claim that is not there", runs[0].Name)
+	}
+	s.clean()
+	s.claim("data", "1Gi")
+	s.until("the benchmark is Ready", time.Minute, func() bool {
+		return meta.IsStatusConditionTrue(s.benchmark(benchmark.Name).Status.Conditions, v1alpha1.ConditionReady)
+	})
+	s.clean()
+}
+
+// What fio may not be told is refused before anything is made, by field and option.
+func TestBadOptions(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	s.claim("data", "1Gi")
+	for option, value := range map[string]string{
+		"filename": "/etc/passwd", "exec_prerun": "id", "ioengine": "external:/tmp/x.so", "no_such_option": "1",
+	} {
+		fio := builders.Fio().Mutate(func(profile *v1alpha1.FioProfile) {
+			profile.Options = map[string]v1alpha1.FioOptionValue{option: v1alpha1.FioOptionValue(value)}
+		})
+		benchmark := failingBenchmark().Workload(fio).Obj()
+		benchmark.Name = "b-" + strings.ReplaceAll(option, "_", "-")
+		benchmark.Namespace = s.namespace
+		err := s.api.Create(t.Context(), benchmark)
+		if apierrors.IsInvalid(err) {
+			t.Logf("%s is refused at admission: %v", option, err)
+			s.names(err.Error(), "spec.run.workload.fio", option)
+			continue
+		}
+		must(t, err)
+		var stalled *metav1.Condition
+		s.until("the benchmark is stalled", 10*time.Second, func() bool {
+			stalled = meta.FindStatusCondition(s.benchmark(benchmark.Name).Status.Conditions, v1alpha1.ConditionStalled)
+			return stalled != nil
+		})
+		t.Logf("%s is refused by the operator: %s: %s", option, stalled.Reason, stalled.Message)
+		if stalled.Reason != v1alpha1.ReasonInvalidWorkload {
+			t.Errorf("the reason is %s", stalled.Reason)
+		}
+		s.names(stalled.Message, "spec.run.workload.fio", option)
+	}
+	if runs := s.runs(); len(runs) > 0 {
+		t.Errorf("run %s was made", runs[0].Name)
+	}
+	s.clean()
+}
+
+// memory mounts a file system in memory on the node, until the test is over, and gives its folder.
+func (s *space) memory(options string) string {
+	s.Helper()
+	folder := "/var/storagebench-e2e/" + s.namespace
+	for _, command := range [][]string{{"mkdir", "-p", folder}, {"mount", "-t", "tmpfs", "-o", options, "tmpfs", folder}} {
+		if _, err := s.inNode(s.Context(), command...); err != nil {
+			s.Fatal(err)
+		}
+	}
+	s.Cleanup(func() {
+		for _, command := range [][]string{{"umount", "--lazy", folder}, {"rmdir", folder}} {
+			if _, err := s.inNode(context.Background(), command...); err != nil {
+				s.Error(err)
+			}
+		}
+	})
+	return folder
+}
+
+// hasWarning says whether a result has a warning of a type.
+func hasWarning(result v1alpha1.TargetResult, kind v1alpha1.WarningType) bool {
+	return slices.Contains(warningTypes(result.Warnings), kind)
+}

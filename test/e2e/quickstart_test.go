@@ -1,0 +1,167 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/invariants"
+)
+
+// The sample as the README has it, to the verdict, the figures and the last trace.
+func TestQuickstart(t *testing.T) {
+	s := newSpace(t)
+	sample(s, "claims/quickstart.yaml", &corev1.PersistentVolumeClaim{})
+	benchmark := &v1alpha1.StorageBenchmark{}
+	sample(s, "quickstart.yaml", benchmark)
+
+	var pods []corev1.Pod
+	s.until("all four clients run", 2*time.Minute, func() bool {
+		pods = s.pods()
+		return len(pods) == 4 && !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Status.Phase != corev1.PodRunning })
+	})
+	for _, pod := range pods {
+		checkPod(s, &pod)
+	}
+	s.until("the benchmark is Ready", 4*time.Minute, func() bool {
+		return meta.IsStatusConditionTrue(s.benchmark(benchmark.Name).Status.Conditions, v1alpha1.ConditionReady)
+	})
+	run := s.ended(time.Second)
+	s.log(run)
+	new(invariants.Checker).Check(t, run)
+	invariants.CheckObject(t, run)
+	checkQuickstart(s, run)
+	s.clean()
+}
+
+// sample creates what is in a file of config/samples.
+func sample(s *space, file string, object client.Object) {
+	s.Helper()
+	text, err := os.ReadFile(filepath.Join(s.root, "config", "samples", file))
+	must(s.T, err)
+	must(s.T, yaml.UnmarshalStrict(text, object))
+	s.create(object)
+}
+
+// checkPod proves what Pod Security "restricted" leaves open. That the pod is there at all proves the rest.
+func checkPod(s *space, pod *corev1.Pod) {
+	s.Helper()
+	if mounts := pod.Spec.AutomountServiceAccountToken; mounts == nil || *mounts {
+		s.Errorf("pod %s: a service account's token is mounted", pod.Name)
+	}
+	for _, volume := range pod.Spec.Volumes {
+		if volume.Projected != nil {
+			s.Errorf("pod %s: volume %s is projected, as tokens are", pod.Name, volume.Name)
+		}
+	}
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		if readOnly := container.SecurityContext.ReadOnlyRootFilesystem; readOnly == nil || !*readOnly {
+			s.Errorf("pod %s: the root of container %s can be written", pod.Name, container.Name)
+		}
+		if !strings.HasSuffix(container.Image, ":"+s.version) {
+			s.Errorf("pod %s: container %s is of the image %s, not of version %s", pod.Name, container.Name, container.Image, s.version)
+		}
+	}
+}
+
+func checkQuickstart(s *space, run *v1alpha1.BenchmarkRun) {
+	s.Helper()
+	if len(run.Status.Environments) != 1 || run.Status.Environments[0].Clients != 4 ||
+		!strings.HasPrefix(run.Status.Environments[0].ToolVersion, "fio-3") || run.Status.Environments[0].AgentVersion != s.version {
+		s.Errorf("the clients are %+v", run.Status.Environments)
+	}
+	for name, want := range map[string]v1alpha1.Operation{"write": v1alpha1.OperationWrite, "read": v1alpha1.OperationRead} {
+		result, operation := figures(s, run, name)
+		if operation.Operation != want || result.Clients != 4 {
+			s.Errorf("phase %s is %s of %d clients", name, operation.Operation, result.Clients)
+		}
+		plausible(s, name, result, operation, 10*time.Second, 64<<10, 8)
+	}
+	left := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved)
+	if left == nil || left.Status != metav1.ConditionTrue || left.Reason != v1alpha1.ReasonRemoved {
+		s.Errorf("DataRemoved is %+v", left)
+	}
+}
+
+// figures are those of a phase of one target and one operation.
+func figures(s *space, run *v1alpha1.BenchmarkRun, phase string) (v1alpha1.TargetResult, v1alpha1.OperationResult) {
+	s.Helper()
+	for _, result := range run.Status.Phases {
+		if result.Name == phase && len(result.Targets) == 1 && len(result.Targets[0].Operations) == 1 {
+			return result.Targets[0], result.Targets[0].Operations[0]
+		}
+	}
+	s.Fatalf("phase %s has no result of one target and one operation: %+v\n%s", phase, run.Status.Phases, s.describe())
+	panic("not reached")
+}
+
+// plausible holds the figures against each other: those of a wrong unit or a client that is missing
+// would not fit.
+func plausible(s *space, phase string, result v1alpha1.TargetResult, operation v1alpha1.OperationResult, duration time.Duration, blockSize, depth int64) {
+	s.Helper()
+	window := time.Duration(result.WindowNanoseconds)
+	if window < duration*8/10 || window > duration+time.Second {
+		s.Errorf("phase %s: the common window is %s of %s", phase, window, duration)
+	}
+	if operation.BytesPerSecond == nil || operation.IOPSMilli == nil || operation.Latency == nil {
+		s.Fatalf("phase %s lacks figures: %+v", phase, operation)
+	}
+	// In the batch of completions in which a warm-up ends fio adds the rest to the bytes and does not time it:
+	// at most all but one of what a job has outstanding.
+	untimed := int64(result.Clients) * (depth - 1)
+	if more := operation.Bytes/blockSize - operation.Operations; operation.Bytes%blockSize != 0 || more < 0 || more > untimed {
+		s.Errorf("phase %s: %d operations of %d bytes are not %d bytes", phase, operation.Operations, blockSize, operation.Bytes)
+	}
+	if operation.Latency.Samples != operation.Operations {
+		s.Errorf("phase %s: %d latencies of %d operations", phase, operation.Latency.Samples, operation.Operations)
+	}
+	bySize := float64(*operation.IOPSMilli) / 1000 * float64(blockSize)
+	if ratio := float64(*operation.BytesPerSecond) / bySize; ratio < 0.99 || ratio > 1.01 {
+		s.Errorf("phase %s: %d bytes/s are not %d milli-IOPS of %d bytes", phase, *operation.BytesPerSecond, *operation.IOPSMilli, blockSize)
+	}
+	// Over all that each client measured; the rate is over what they measured together.
+	mean := float64(operation.Bytes) / (time.Duration(result.MeasuredNanoseconds) / time.Duration(result.Clients)).Seconds()
+	if ratio := float64(*operation.BytesPerSecond) / mean; ratio < 0.8 || ratio > 1.25 {
+		s.Errorf("phase %s: %d bytes/s, while %d bytes in all make %.0f", phase, *operation.BytesPerSecond, operation.Bytes, mean)
+	}
+	latency := operation.Latency
+	if p50, p99 := latency.P50Nanoseconds, latency.P99Nanoseconds; p50 == nil || p99 == nil ||
+		latency.MinNanoseconds <= 0 || latency.MinNanoseconds > *p50 || *p50 > *p99 || *p99 > latency.MaxNanoseconds {
+		s.Errorf("phase %s: the latencies are in no order: %+v", phase, latency)
+	}
+}
+
+// log tells the figures of a run.
+func (s *space) log(run *v1alpha1.BenchmarkRun) {
+	s.Helper()
+	for _, phase := range run.Status.Phases {
+		for _, target := range phase.Targets {
+			for _, operation := range target.Operations {
+				rate := "no rate"
+				if operation.BytesPerSecond != nil {
+					rate = sprintMB(*operation.BytesPerSecond)
+				}
+				s.Logf("%s: %s %s of %d clients in %s; warnings %v", phase.Name, operation.Operation, rate, target.Clients,
+					time.Duration(target.WindowNanoseconds).Round(time.Millisecond), warningTypes(target.Warnings))
+			}
+		}
+	}
+}
+
+func warningTypes(warnings []v1alpha1.Warning) []v1alpha1.WarningType {
+	var types []v1alpha1.WarningType
+	for _, warning := range warnings {
+		types = append(types, warning.Type)
+	}
+	return types
+}

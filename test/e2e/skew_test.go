@@ -1,0 +1,76 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/result"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// sharing is the number of clients that begin together on the node.
+const sharing = 8
+
+// How far apart eight clients begin, by their tools' own first I/O, beside eight bare fio that one pipe releases.
+// The two differ by what the agents' timers and the operator's estimates of their clocks add.
+func TestStartSkew(t *testing.T) {
+	requireNode(t)
+	s := newSpace(t)
+	s.claim("data", "2Gi")
+	benchmark := builders.Benchmark("b").Target("data").Clients(sharing).Steady("write", "2s").Steady("again", "2s").Steady("more", "2s").
+		Workload(builders.Fio().Dataset("16Mi"))
+	s.apply(benchmark.Obj())
+	run := s.ended(2 * time.Minute)
+	folders := bareFolders(s)
+	job := jobOf(t, benchmark, 0)
+	var ours, bare []time.Duration
+	for _, phase := range run.Status.Phases {
+		figures := phase.Targets[0]
+		if figures.StartSkewNanoseconds == nil || figures.Clients != sharing {
+			t.Fatalf("phase %s has no start skew of %d clients: %+v", phase.Name, sharing, figures)
+		}
+		ours = append(ours, time.Duration(*figures.StartSkewNanoseconds).Round(100*time.Microsecond))
+		bare = append(bare, bareTogether(t, folders, job, result.SampleInterval).Round(100*time.Microsecond))
+		if hasWarning(figures, v1alpha1.WarningStartSkew) {
+			t.Errorf("phase %s warns of its start skew", phase.Name)
+		}
+	}
+	if len(ours) != 3 {
+		s.Fatalf("the run has %d phases\n%s", len(ours), s.describe())
+	}
+	t.Logf("start skew of %d clients: %v, of %d bare fio released by one pipe: %v", sharing, ours, sharing, bare)
+	// Somebody may want the processors in the very moment: one phase of three may be off.
+	slices.Sort(ours)
+	if limit := max(100*time.Millisecond, 4*slices.Max(bare)); ours[1] > limit {
+		t.Errorf("the median start skew is %s, over %s", ours[1], limit)
+	}
+}
+
+// bareFolders are on the file system of the claims, and gone with the test.
+func bareFolders(s *space) []string {
+	s.Helper()
+	root, err := os.MkdirTemp(s.State.Folder(), "bare-")
+	must(s.T, err)
+	s.Cleanup(func() { _ = os.RemoveAll(root) })
+	var folders []string
+	for i := range sharing {
+		folder := filepath.Join(root, strconv.Itoa(i))
+		must(s.T, os.Mkdir(folder, 0o755))
+		folders = append(folders, folder)
+	}
+	return folders
+}
+
+// pipe has its end that releases first.
+func pipe() (release, gate *os.File, err error) {
+	gate, release, err = os.Pipe()
+	return release, gate, err
+}
+
+func argumentsLine(arguments []string) string { return strings.Join(arguments, " ") }

@@ -1,0 +1,257 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+const (
+	// wantedDelay is how much later than a bare pod a benchmark may do its first I/O.
+	wantedDelay = 1500 * time.Millisecond
+	// timedPairs are measured unless SOAK asks for more.
+	timedPairs, soakPairs = 5, 25
+)
+
+// The time from `kubectl apply` to the first measured I/O, on a bound claim, with the images on the node, beside that
+// of a bare pod with the same init container and the same job.
+func TestTimeToFirstIO(t *testing.T) {
+	s := newSpace(t)
+	s.claim("data", "1Gi")
+	benchmark := builders.Benchmark("b").Target("data").Steady("write", "1s")
+	job := jobOf(t, benchmark, 0)
+	// Binds the claim, and gives the pod that the bare one is made like.
+	like := throughOperator(s, benchmark).pod
+
+	pairs := timedPairs
+	if os.Getenv("SOAK") != "" {
+		pairs = soakPairs
+	}
+	var ours, bare, delays []time.Duration
+	var timelines []timeline
+	for pair := range pairs {
+		var a, b timeline
+		if pair%2 == 0 {
+			a, b = throughOperator(s, benchmark), throughPod(s, like, job)
+		} else {
+			b, a = throughPod(s, like, job), throughOperator(s, benchmark)
+		}
+		ours, bare = append(ours, a.firstIO()), append(bare, b.firstIO())
+		delays = append(delays, a.firstIO()-b.firstIO())
+		timelines = append(timelines, a, b)
+	}
+	t.Logf("from apply to the first I/O, %d pairs\n  benchmark %v, median %s\n  bare pod  %v, median %s\n%s", pairs,
+		rounded(ours), median(ours), rounded(bare), median(bare), table(timelines))
+	if delay := median(delays); delay > wantedDelay {
+		t.Errorf("a benchmark's first I/O comes %s after a bare pod's (median of %v), over %s", delay, rounded(delays), wantedDelay)
+	} else {
+		t.Logf("a benchmark's first I/O comes %s after a bare pod's (median of %v)", delay, rounded(delays))
+	}
+}
+
+// moment is when something was, from the moment in which the API server was asked.
+type moment struct {
+	what string
+	at   time.Duration
+}
+
+// timeline is the moments of one benchmark or one bare pod.
+type timeline struct {
+	began   time.Time
+	pod     *corev1.Pod
+	moments []moment
+}
+
+func (l *timeline) add(what string, at time.Time) {
+	l.moments = append(l.moments, moment{what, at.Sub(l.began)})
+}
+
+func (l *timeline) firstIO() time.Duration {
+	return l.moments[len(l.moments)-1].at.Round(time.Millisecond)
+}
+
+// throughOperator applies a benchmark and follows it to its first I/O, and then to its end.
+func throughOperator(s *space, benchmark *builders.BenchmarkBuilder) timeline {
+	s.Helper()
+	saw := s.observe()
+	defer saw.stop()
+	applied := benchmark.Obj()
+	line := timeline{began: time.Now()}
+	s.apply(applied)
+	var log []byte
+	s.until("the first I/O is over", time.Minute, func() bool {
+		// The pod goes with the end of the run, and its log with it.
+		if pods := s.pods(); len(pods) == 1 && len(log) == 0 {
+			line.pod = &pods[0]
+			log, _ = s.clients.CoreV1().Pods(s.namespace).GetLogs(pods[0].Name, &corev1.PodLogOptions{
+				Container: objects.ClientContainer, Timestamps: true}).DoRaw(s.Context()) // there is none yet
+		}
+		run := s.run()
+		return run != nil && run.Status.EndTime != nil
+	})
+	run := s.run()
+	if len(run.Status.Phases) == 0 || run.Status.Phases[0].StartTime == nil {
+		s.Fatalf("the run has no first I/O\n%s", s.describe())
+	}
+	saw.into(&line, append([]string{"run created"}, podMoments...)...)
+	if stamp, _, found := strings.Cut(string(log), " "); found {
+		if at, err := time.Parse(time.RFC3339Nano, stamp); err == nil {
+			line.add("agent listens", at)
+		}
+	}
+	saw.into(&line, "start decided")
+	line.add("start instant", run.Status.Steps[0].StartTime.Time)
+	line.add("first I/O", run.Status.Phases[0].StartTime.Time)
+	must(s.T, s.api.Delete(s.Context(), applied, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	s.until("the benchmark is gone", 30*time.Second, func() bool {
+		return s.benchmark(applied.Name) == nil && len(s.runs()) == 0 && len(s.pods()) == 0
+	})
+	return line
+}
+
+// throughPod makes a bare pod and follows it to its first I/O, and then to its end.
+func throughPod(s *space, like *corev1.Pod, job string) timeline {
+	s.Helper()
+	pod := barePod(s, like, job)
+	saw := s.observe()
+	defer saw.stop()
+	line := timeline{began: time.Now()}
+	s.create(pod)
+	output := s.output(pod)
+	saw.into(&line, podMoments...)
+	line.add("first I/O", firstIO(s.T, output, 1))
+	s.removePod(pod)
+	return line
+}
+
+var podMoments = []string{"pod created", "scheduled", "init container seen ended", "client seen started"}
+
+// observer notes when it first sees what it is about.
+type observer struct {
+	*space
+
+	mu   sync.Mutex
+	seen map[string]time.Time
+	ends []func()
+}
+
+// observe watches the pods and runs of the space.
+func (s *space) observe() *observer {
+	s.Helper()
+	o := &observer{space: s, seen: map[string]time.Time{}}
+	for _, list := range []client.ObjectList{&corev1.PodList{}, &v1alpha1.BenchmarkRunList{}} {
+		watch, err := s.api.Watch(s.Context(), list, client.InNamespace(s.namespace))
+		must(s.T, err)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for event := range watch.ResultChan() {
+				o.note(event.Object)
+			}
+		}()
+		o.ends = append(o.ends, func() { watch.Stop(); <-done })
+	}
+	return o
+}
+
+func (o *observer) stop() {
+	for _, end := range o.ends {
+		end()
+	}
+}
+
+func (o *observer) note(object any) {
+	now := time.Now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	first := func(what string, is bool) {
+		if _, known := o.seen[what]; is && !known {
+			o.seen[what] = now
+		}
+	}
+	switch object := object.(type) {
+	case *v1alpha1.BenchmarkRun:
+		first("run created", true)
+		first("start decided", len(object.Status.Steps) > 0 && object.Status.Steps[0].StartTime != nil)
+	case *corev1.Pod:
+		first("pod created", true)
+		first("scheduled", object.Spec.NodeName != "")
+		for _, status := range object.Status.InitContainerStatuses {
+			first("init container seen ended", status.State.Terminated != nil)
+		}
+		for _, status := range object.Status.ContainerStatuses {
+			first("client seen started", status.State.Running != nil || status.State.Terminated != nil)
+		}
+	}
+}
+
+// into adds what was seen to a timeline.
+func (o *observer) into(line *timeline, what ...string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, one := range what {
+		if at, known := o.seen[one]; known {
+			line.add(one, at)
+		}
+	}
+}
+
+// table is the timelines side by side, a moment a line, in milliseconds.
+func table(timelines []timeline) string {
+	var whats []string
+	for _, line := range timelines {
+		for i, moment := range line.moments {
+			if slices.Contains(whats, moment.what) {
+				continue
+			}
+			// After the one that it follows in its own timeline.
+			at := 0
+			if i > 0 {
+				at = slices.Index(whats, line.moments[i-1].what) + 1
+			}
+			whats = slices.Insert(whats, at, moment.what)
+		}
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "  %-28s", "ms after apply")
+	for i := range timelines {
+		fmt.Fprintf(&text, "%7s", []string{"bench", "bare"}[i%2])
+	}
+	for _, what := range whats {
+		fmt.Fprintf(&text, "\n  %-28s", what)
+		for _, line := range timelines {
+			at := slices.IndexFunc(line.moments, func(m moment) bool { return m.what == what })
+			if at < 0 {
+				fmt.Fprintf(&text, "%7s", "")
+				continue
+			}
+			fmt.Fprintf(&text, "%7d", line.moments[at].at.Milliseconds())
+		}
+	}
+	return text.String()
+}
+
+func median(all []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(all))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
+
+func rounded(all []time.Duration) []time.Duration {
+	var short []time.Duration
+	for _, one := range all {
+		short = append(short, one.Round(10*time.Millisecond))
+	}
+	return short
+}
