@@ -53,7 +53,7 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 
 func run(ctx context.Context, streams Streams, arguments []string, options runOptions) error {
 	if !options.local {
-		return errors.New("runs on a cluster are not built yet: add --local and --target NAME=DIR to run on this machine")
+		return errors.New("say where: add --local and --target NAME=DIR to run on this machine; in a cluster, kubectl apply -f FILE")
 	}
 	if options.output != "text" && options.output != "json" {
 		return badOutput(options.output)
