@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -134,16 +135,25 @@ func (s *step) deadline() int64 {
 	return s.order.deadline
 }
 
+// maxLate is how long after its instant a step may still be started. Others have begun without this
+// client by then, so that it is better to begin anew, together.
+const maxLate = 500 * time.Millisecond
+
 // carryOut waits for the order and carries it out.
 func (s *step) carryOut() *agentapi.Ended {
 	select {
 	case given := <-s.orders:
+		late := time.Duration(s.agent.clock.Monotonic() - given.at)
 		switch err := sleepUntil(s.stopped, s.agent.clock, given.at); {
 		case err != nil:
 			return s.tool.discard(context.Cause(s.stopped).Error())
 		case s.agent.clock.Monotonic() >= given.deadline:
 			ended := s.tool.discard("its deadline had passed when the order came")
 			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, "DeadlineExceeded"
+			return ended
+		case late > maxLate:
+			ended := s.tool.discard(fmt.Sprintf("the order to start came %s after the instant of the start", late.Round(time.Millisecond)))
+			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, agentapi.ReasonStartMissed
 			return ended
 		}
 		return s.tool.release(given)

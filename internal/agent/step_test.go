@@ -199,3 +199,21 @@ func TestStopAndDeadline(t *testing.T) {
 		})
 	}
 }
+
+// An order that comes long after its instant is not carried out: the other clients have begun.
+func TestMissedStart(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	r.load(request("a", slowWrite(5)))
+	clock, err := r.Clock(t.Context(), &agentapi.ClockRequest{})
+	must(t, err)
+	now := clock.GetMonotonicNanoseconds()
+	_, err = r.Start(t.Context(), &agentapi.StartRequest{Epoch: 1, Step: &agentapi.StepKey{Id: "a", Attempt: 1},
+		AtNanoseconds: now - int64(time.Second), DeadlineNanoseconds: now + int64(time.Minute)})
+	must(t, err)
+	ended, _ := r.finished("a")
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != agentapi.ReasonStartMissed ||
+		len(ended.GetOperations()) > 0 || !strings.Contains(ended.GetMessage(), "after the instant of the start") {
+		t.Errorf("ended %v", ended)
+	}
+}

@@ -11,3 +11,12 @@ const Domain = "storagebench.dev"
 
 // ReasonSuperseded is the reason with which an agent refuses a leader whose epoch is over.
 const ReasonSuperseded = "Superseded"
+
+// ReasonLeaving is the reason of a step's end that an agent stopped since somebody else than its
+// conductor told it to end: its node is drained, its pod deleted. Nobody asked for such an end, and the agent
+// is gone soon after.
+const ReasonLeaving = "AgentLeaving"
+
+// ReasonStartMissed is the reason of a step that an agent did not begin: the order to start came so
+// long after the instant of the start that the others had begun without it.
+const ReasonStartMissed = "StartMissed"

@@ -5,7 +5,9 @@ import "slices"
 // counts sorts the clients of an attempt by how far they are. Lost clients are in none of them.
 type counts struct {
 	absent, loading, loaded, running, ended []ClientKey
-	failed                                  []failedClient
+	// left are those of the ended that did not do all of their part, and are about to be lost.
+	left   []ClientKey
+	failed []failedClient
 }
 
 type failedClient struct {
@@ -26,6 +28,9 @@ func (s Snapshot) count(step Step, attempt Attempt) counts {
 		}
 		if part.Failed != nil {
 			c.failed = append(c.failed, failedClient{client.Key, *part.Failed})
+		}
+		if part.Left {
+			c.left = append(c.left, client.Key)
 		}
 		switch part.Progress {
 		case Loading:

@@ -96,12 +96,12 @@ func (s Snapshot) meet(step Step, record Record, now time.Time) (Action, bool) {
 			s.Policy.StartTimeout, strings.Join(why, ", "))}}, true
 }
 
-// missed are the lost clients that are still needed in a step: one that has ended its part is not.
+// missed are the lost clients that are still needed in a step: one that has done its part is not.
 func (s Snapshot) missed(step Step, record Record) []Client {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	return slices.DeleteFunc(s.having(Lost), func(c Client) bool {
 		part := c.Attempts[attempt]
-		return part.Progress == Ended && part.Failed == nil
+		return part.Progress == Ended && part.Failed == nil && !part.Left
 	})
 }
 
@@ -155,28 +155,32 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	counts := s.count(step, attempt)
 	switch {
+	case len(counts.failed) > 0 && counts.missedStart(record):
+		return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}}
 	case len(counts.failed) > 0:
 		return s.abandon(step, record, attempt, counts)
-	case len(counts.loaded) > 0 && s.missedStart(record, now):
-		return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}}
 	case len(counts.absent) > 0:
 		return Action{Kind: Load, Attempt: attempt, Clients: counts.absent}
 	case len(counts.loading) > 0:
 		return Action{Kind: Wait}
 	case len(counts.loaded) > 0:
 		return s.start(step, record, attempt, counts.loaded, now)
+	case len(counts.running) == 0 && len(counts.left) > 0:
+		// What to do without it is for lose to say, once it is gone.
+		return Action{Kind: Wait}
 	case len(counts.running) == 0:
 		return Action{Kind: RecordResult, Attempt: attempt}
 	}
 	return Action{Kind: Wait, Until: s.latestEnd(record)}
 }
 
-// missedStart says that the instant of the start has passed and clients wait for it still: whoever was
-// to tell them died in between. Those that were told have begun, so the clients would not do their
-// work at the same time. Where that happens again and again the step is run all the same, and its
-// result says what its start was like.
-func (s Snapshot) missedStart(record Record, now time.Time) bool {
-	return !record.Start.IsZero() && now.After(record.Start.Add(s.Policy.StartSlack)) && record.Attempt <= maxMissedStarts
+// missedStart says that a client was told to start too late to begin with the others, such as when who
+// was to tell it died in between. The step begins anew, so that all do their work at the same time;
+// where that happens again and again it fails.
+func (c counts) missedStart(record Record) bool {
+	return record.Attempt <= maxMissedStarts && !slices.ContainsFunc(c.failed, func(f failedClient) bool {
+		return f.failure.Reason != ReasonStartMissed
+	})
 }
 
 // maxMissedStarts of one step.

@@ -53,7 +53,7 @@ func newWorld(targets, clients int, steps ...decide.Step) *world {
 		Begun:   start,
 		Records: map[string]decide.Record{},
 		Policy: decide.Policy{OnLoss: decide.RestartStep, MaxRestarts: 1, StartTimeout: time.Minute,
-			StartLead: lead, StartSlack: 500 * time.Millisecond, StopGrace: 30 * time.Second, FinishTimeout: time.Minute},
+			StartLead: lead, StopGrace: 30 * time.Second, FinishTimeout: time.Minute},
 	}
 	for _, step := range steps {
 		w.snapshot.Records[step.ID] = decide.Record{Attempt: 1}
@@ -259,6 +259,20 @@ func (w *world) lose(key decide.ClientKey) func(*world) {
 	}
 }
 
+// told ends a client as its pod is that somebody deletes: its part of what runs, at once, and the client
+// itself when its data is removed.
+func (w *world) told(key decide.ClientKey, patience time.Duration) func(*world) {
+	return func(w *world) {
+		client := w.client(key)
+		for attempt, part := range client.Attempts {
+			if part.Progress == decide.Loaded || part.Progress == decide.Running {
+				client.Attempts[attempt] = decide.ClientStep{Progress: decide.Ended, Left: true}
+			}
+		}
+		w.after(patience, key.String()+" is gone", w.lose(key))
+	}
+}
+
 func steps() []decide.Step {
 	return []decide.Step{
 		{ID: "00-layout", Targets: []string{"a"}, Limit: 20 * time.Second},
@@ -327,6 +341,29 @@ var sequences = map[string]func() *world{
 		w := newWorld(1, 2, steps()...)
 		// a/0 ends the second step 5 ms before a/1 does.
 		w.after(32047*time.Millisecond, "a/0 dies", w.lose(key(0)))
+		return w
+	},
+	"told-to-end": func() *world {
+		w := newWorld(1, 2, steps()...)
+		w.after(30*time.Second, "a/1 is told to end", w.told(key(1), time.Second))
+		return w
+	},
+	// Nobody else is at work, so the step has ended before the client is gone.
+	"told-to-end-alone": func() *world {
+		w := newWorld(1, 1, steps()...)
+		w.after(30*time.Second, "a/0 is told to end", w.told(key(0), 5*time.Second))
+		return w
+	},
+	"told-to-end-fail-run": func() *world {
+		w := newWorld(1, 2, steps()...)
+		w.snapshot.Policy.OnLoss = decide.FailRun
+		w.after(30*time.Second, "a/1 is told to end", w.told(key(1), 5*time.Second))
+		return w
+	},
+	"told-to-end-continue": func() *world {
+		w := newWorld(1, 2, steps()...)
+		w.snapshot.Policy.OnLoss = decide.ContinueDegraded
+		w.after(30*time.Second, "a/1 is told to end", w.told(key(1), 5*time.Second))
 		return w
 	},
 	"lost-fail-run": func() *world {
@@ -415,38 +452,53 @@ func TestAnyOrderEndsAlike(t *testing.T) {
 }
 
 // TestStartIsSentAgainUnchanged is a conductor that died between recording a start and telling all
-// clients: the one that did not hear is told the same instant, though it has just passed. When it
-// passed long ago the clients could not do their work together any more.
+// clients: the one that did not hear is told the same instant, though it has passed. It is the
+// client that knows whether that is too late.
 func TestStartIsSentAgainUnchanged(t *testing.T) {
 	w := newWorld(1, 2, steps()...)
 	begin := w.now.Add(10 * time.Second)
+	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: begin, Deadline: begin.Add(time.Minute)}
 	attempt := decide.Attempt{Step: "00-layout", Number: 1}
 	for i, progress := range []decide.Progress{decide.Running, decide.Loaded} {
 		w.clients[i].Connection = decide.Ready
 		w.clients[i].Attempts[attempt] = decide.ClientStep{Progress: progress}
 		w.snapshot.Clients = append(w.snapshot.Clients, *w.clients[i])
 	}
-	start := func(number int) decide.Action {
-		return decide.Action{Kind: decide.Start, Attempt: decide.Attempt{Step: "00-layout", Number: number},
-			Clients: []decide.ClientKey{key(1)}, Start: begin, Deadline: begin.Add(time.Minute)}
+	got := decide.Next(w.snapshot, w.now.Add(30*time.Second))
+	want := decide.Action{Kind: decide.Start, Attempt: attempt, Clients: []decide.ClientKey{key(1)},
+		Start: begin, Deadline: begin.Add(time.Minute)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("after a restart (-want +got):\n%s", diff)
 	}
-	for _, c := range []struct {
-		attempt int
-		after   time.Duration
-		want    decide.Action
+}
+
+// TestMissedStart is a client that says that it was told too late: the step begins anew, twice at most.
+func TestMissedStart(t *testing.T) {
+	missed := &decide.Failure{Reason: decide.ReasonStartMissed, Message: "the order came 1s late"}
+	broken := &decide.Failure{Reason: "NoSpace", Message: "the disk is full"}
+	for name, c := range map[string]struct {
+		attempt       int
+		first, second decide.ClientStep
+		want          decide.Kind
+		of            int
 	}{
-		{1, 400 * time.Millisecond, start(1)},
-		{1, 600 * time.Millisecond, decide.Action{Kind: decide.Retry, Attempt: decide.Attempt{Step: "00-layout", Number: 2}}},
-		{3, 30 * time.Second, start(3)}, // It has happened twice before: an uneven start is better than none.
+		"once":                       {1, decide.ClientStep{Progress: decide.Running}, decide.ClientStep{Progress: decide.Ended, Failed: missed}, decide.Retry, 2},
+		"the third time it fails":    {3, decide.ClientStep{Progress: decide.Ended}, decide.ClientStep{Progress: decide.Ended, Failed: missed}, decide.Fail, 3},
+		"another has a real failure": {1, decide.ClientStep{Progress: decide.Ended, Failed: broken}, decide.ClientStep{Progress: decide.Ended, Failed: missed}, decide.Fail, 1},
 	} {
-		w.snapshot.Records["00-layout"] = decide.Record{Attempt: c.attempt, Start: begin, Deadline: begin.Add(time.Minute)}
-		for i := range w.snapshot.Clients {
-			parts := w.clients[i].Attempts
-			w.snapshot.Clients[i].Attempts = map[decide.Attempt]decide.ClientStep{{Step: "00-layout", Number: c.attempt}: parts[attempt]}
-		}
-		if diff := cmp.Diff(c.want, decide.Next(w.snapshot, begin.Add(c.after))); diff != "" {
-			t.Errorf("attempt %d, %s after the start (-want +got):\n%s", c.attempt, c.after, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(1, 2, steps()...)
+			w.snapshot.Records["00-layout"] = decide.Record{Attempt: c.attempt, Start: w.now, Deadline: w.now.Add(time.Minute)}
+			for i, part := range []decide.ClientStep{c.first, c.second} {
+				w.clients[i].Connection = decide.Ready
+				w.clients[i].Attempts[decide.Attempt{Step: "00-layout", Number: c.attempt}] = part
+				w.snapshot.Clients = append(w.snapshot.Clients, *w.clients[i])
+			}
+			got := decide.Next(w.snapshot, w.now.Add(time.Second))
+			if got.Kind != c.want || got.Attempt.Number != c.of {
+				t.Errorf("%s %s, want %s of attempt %d", got.Kind, got.Attempt, c.want, c.of)
+			}
+		})
 	}
 }
 

@@ -112,6 +112,9 @@ type ClientStep struct {
 	Progress Progress
 	// Failed is why a refused or ended part is no success.
 	Failed *Failure
+	// Left says that the part was ended before its time since the agent was told to end by somebody
+	// else, such as whoever drains its node: the client is Lost as soon as that is seen.
+	Left bool
 }
 
 // Record is what was written down about a step before and after it ran.
@@ -155,13 +158,14 @@ type Policy struct {
 	ActiveDeadline time.Duration
 	// StartLead is how far ahead the common start instant is set: longer than a command takes.
 	StartLead time.Duration
-	// StartSlack is how long after that instant a client may still not be known to have begun.
-	StartSlack time.Duration
 	// StopGrace is how long an agent may take past a deadline, what is in flight included.
 	StopGrace time.Duration
 	// FinishTimeout bounds tidying up.
 	FinishTimeout time.Duration
 }
+
+// ReasonStartMissed is that of a client that was told to start when the others had begun.
+const ReasonStartMissed = "StartMissed"
 
 // Reasons of failures that are decided here.
 const (

@@ -112,7 +112,6 @@ var defaultPolicy = decide.Policy{
 	OnLoss:        decide.RestartStep,
 	MaxRestarts:   2,
 	StartLead:     500 * time.Millisecond,
-	StartSlack:    500 * time.Millisecond,
 	StopGrace:     2 * time.Minute,
 	FinishTimeout: 10 * time.Minute,
 }
