@@ -80,7 +80,7 @@ func TestFinish(t *testing.T) {
 			default:
 				t.Error("it does not want to leave")
 			}
-			if _, err := r.Load(t.Context(), request("z", slowWrite(1))); status.Code(err) != codes.FailedPrecondition {
+			if _, err := r.Load(t.Context(), request("z", slowWrite(1))); status.Code(err) != codes.Unavailable {
 				t.Errorf("a step is loaded after the end: %v", err)
 			}
 		})
@@ -295,5 +295,25 @@ func TestNoDescriptorLeaks(t *testing.T) {
 	}
 	if below, err := process.Descendants(os.Getpid()); err != nil || len(below) > 0 {
 		t.Errorf("processes are left: %v, %v", below, err)
+	}
+}
+
+// An agent that somebody else tells to end (its pod is deleted) says that this is why its step came to no
+// end of its own, so that the step is done again and not taken for a short one. What it is
+// sent meanwhile is no fault of what is sent.
+func TestLeavingIsToldFromStopping(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	r.load(request("a", slowWrite(20)))
+	r.start("a", time.Minute)
+	r.jobs(1)
+	r.agent.Abandon("it was told to end (terminated)")
+	ended, _ := r.finished("a")
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || ended.GetReason() != agentapi.ReasonLeaving ||
+		!strings.Contains(ended.GetMessage(), "it was told to end (terminated)") {
+		t.Errorf("ended %s, %s: %s", ended.GetOutcome(), ended.GetReason(), ended.GetMessage())
+	}
+	if _, err := r.Load(t.Context(), request("b", slowWrite(20))); status.Code(err) != codes.Unavailable {
+		t.Errorf("the next step: %v", err)
 	}
 }

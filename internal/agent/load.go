@@ -39,7 +39,8 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 		return nil, status.Error(codes.InvalidArgument, "the step has no ID or no tool")
 	}
 	if a.finishing {
-		return nil, status.Error(codes.FailedPrecondition, "the agent is finishing")
+		// No fault of the step: whoever sends it again finds that the agent is gone.
+		return nil, status.Error(codes.Unavailable, "the agent is finishing")
 	}
 	name := stepName(request.GetStep())
 	if known := a.steps[name]; known != nil {
@@ -75,6 +76,10 @@ func (a *Agent) carry(s *step) {
 	// Whoever reads of the end may load the next step at once, and finds this one to have ended.
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.leaving && result.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		// However the tool took its end, the agent's leaving is why it came.
+		result.Outcome, result.Reason = agentapi.Outcome_OUTCOME_STOPPED, agentapi.ReasonLeaving
+	}
 	s.write(&agentapi.Record{Entry: &agentapi.Record_Ended{Ended: result}})
 	s.setState(agentapi.StepState_STEP_STATE_ENDED)
 	a.live = nil

@@ -9,6 +9,9 @@ import (
 // Abandon ends the agent when nobody is there to tell it so: its data goes unless it was to be
 // kept. It returns what to say about it.
 func (a *Agent) Abandon(reason string) string {
+	a.mu.Lock()
+	a.leaving = true
+	a.mu.Unlock()
 	outcome := a.finish(removal{own: !a.config.KeepData}, reason)
 	said := fmt.Sprintf("agent %s/%d of run %s: %s", a.config.Target, a.config.Client, a.config.RunName, reason)
 	switch {

@@ -36,6 +36,8 @@ type Agent struct {
 	watchers    int
 	lastContact int64
 	finishing   bool
+	// leaving says that the agent finishes by itself, and not since its conductor has asked for it.
+	leaving bool
 
 	finishOnce sync.Once
 	finished   chan struct{}

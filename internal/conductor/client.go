@@ -177,7 +177,7 @@ func (c *client) facts() decide.Client {
 		Attempts:     map[decide.Attempt]decide.ClientStep{},
 	}
 	for attempt, p := range c.attempts {
-		facts.Attempts[attempt] = decide.ClientStep{Progress: p.progress, Failed: p.failed}
+		facts.Attempts[attempt] = decide.ClientStep{Progress: p.progress, Failed: p.failed, Left: p.left()}
 	}
 	return facts
 }

@@ -56,3 +56,21 @@ func TestFinishNamesLostClients(t *testing.T) {
 		})
 	}
 }
+
+// A part that its agent has cut short by leaving is told from one that was stopped by request.
+func TestLeftIsToldFromStopped(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[string]bool{agentapi.ReasonLeaving: true, "Stopped": false} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			cut := ended(func(e *agentapi.Ended) { e.Outcome, e.Reason = agentapi.Outcome_OUTCOME_STOPPED, reason })
+			agent := &fake{describe: good(), watch: sends(sequence(cut))}
+			c := conduct(t, 1, 30*time.Second)
+			c.Connect(endpoint(t, 0, serve(t, 0, agent)))
+			facts := await(t, c, 0, "ended", has(first, decide.Ended))
+			if part := facts.Attempts[first]; part.Left != want || part.Failed != nil {
+				t.Errorf("%+v", part)
+			}
+		})
+	}
+}

@@ -186,6 +186,11 @@ func (c *client) takeEnded(attempt decide.Attempt, p *part, ended *agentapi.Ende
 	c.advance(attempt, decide.Ended)
 }
 
+// left says that the part was cut short by the agent's own leaving.
+func (p *part) left() bool {
+	return p.ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED && p.ended.GetReason() == agentapi.ReasonLeaving
+}
+
 // maxInstant bounds instants, so that differences and translations of any two fit.
 const maxInstant = int64(1) << 61
 

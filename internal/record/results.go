@@ -81,7 +81,7 @@ func partOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, client
 		}
 		there[client.Index] = true
 		loss := lossOf(run, decide.ClientKey{Target: target, Index: client.Index})
-		if goOn && loss != nil && !client.Ended {
+		if goOn && loss != nil && (!client.Ended || client.Stopped) {
 			p.missing(client.Index, loss.Reason)
 			continue
 		}
