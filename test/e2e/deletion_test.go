@@ -1,0 +1,249 @@
+package e2e
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
+)
+
+// What happens when something is deleted, or the operator is gone, each before the run makes anything
+// (Deploy), while it is live, and when it has finished:
+//
+//	             before Deploy        live                                     finished
+//	run          gone at once         load stopped, data removed, then gone    gone
+//	benchmark    its runs too         as run                                   as run
+//	namespace    gone                 agents clean up; nothing is created      gone
+//	operator     nothing happens      agents go on, then clean up              nothing
+
+// deletion deletes something of a space.
+type deletion struct {
+	what string
+	do   func(*space)
+	// keeps says what is there afterwards.
+	keepsBenchmark bool
+}
+
+var deletions = []deletion{
+	{what: "run", keepsBenchmark: true, do: func(s *space) {
+		s.Helper()
+		must(s.T, s.api.Delete(s.Context(), s.run()))
+	}},
+	{what: "benchmark", do: func(s *space) { deleteBenchmark(s, metav1.DeletePropagationBackground) }},
+	{what: "benchmark in the foreground", do: func(s *space) { deleteBenchmark(s, metav1.DeletePropagationForeground) }},
+	{what: "namespace", do: func(s *space) {
+		s.Helper()
+		must(s.T, s.api.Delete(s.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}))
+	}},
+}
+
+func deleteBenchmark(s *space, propagation metav1.DeletionPropagation) {
+	s.Helper()
+	must(s.T, s.api.Delete(s.Context(), s.benchmark("bench"), client.PropagationPolicy(propagation)))
+}
+
+// TestDeletedBeforeDeploy: what nobody has begun to carry out leaves at once, whether there is an
+// operator or not; and without one nothing happens.
+func TestDeletedBeforeDeploy(t *testing.T) {
+	in := requireNode(t)
+	in.withoutOperator(t)
+	t.Run("all", func(t *testing.T) {
+		for _, test := range deletions {
+			t.Run(test.what, func(t *testing.T) {
+				t.Parallel()
+				s := newSpace(t)
+				pending(s)
+				test.do(s)
+				s.gone(test, 30*time.Second)
+			})
+		}
+	})
+	s := newSpace(t)
+	s.claim("data", "1Gi")
+	run := pending(s)
+	time.Sleep(2 * time.Second)
+	if pods, now := s.pods(), s.run(); len(pods) > 0 || now.ResourceVersion != run.ResourceVersion {
+		t.Errorf("without an operator there are %d pods, and the run is %+v", len(pods), now.Status)
+	}
+	in.scale(t, 1)
+	if run = s.ended(2 * time.Minute); !meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete) {
+		t.Errorf("with an operator it is not carried out: %s\n%s", told(run.Status.Conditions, v1alpha1.ConditionFailed), s.describe())
+	}
+	s.clean()
+}
+
+// pending is a benchmark and its run as they are when the operator dies right after it has created the
+// run.
+func pending(s *space) *v1alpha1.BenchmarkRun {
+	s.Helper()
+	benchmark := s.apply(small(2).Obj())
+	planned, problems := plan.Make(&benchmark.Spec.Run)
+	must(s.T, problems.ToAggregate())
+	hash := plan.RunHash(&benchmark.Spec.Run)
+	run := record.New(record.Identity{Name: "bench-00000000", Namespace: s.namespace, Hash: hash, Seed: 1,
+		Benchmark: v1alpha1.BenchmarkReference{Name: benchmark.Name, UID: string(benchmark.UID)}}, &benchmark.Spec.Run, planned)
+	run.Labels = map[string]string{v1alpha1.LabelBenchmark: benchmark.Name}
+	must(s.T, controllerutil.SetControllerReference(benchmark, run, s.api.Scheme()))
+	s.create(run)
+	benchmark.Status.ActiveRun = &v1alpha1.RunReference{Name: run.Name, UID: string(run.UID), Hash: hash}
+	must(s.T, s.api.Status().Update(s.Context(), benchmark))
+	return run
+}
+
+// gone waits until what was deleted is gone, with its runs.
+func (s *space) gone(of deletion, patience time.Duration) {
+	s.Helper()
+	if of.what == "namespace" {
+		s.until("the namespace is gone", patience, func() bool {
+			err := s.api.Get(s.Context(), client.ObjectKey{Name: s.namespace}, &corev1.Namespace{})
+			must(s.T, client.IgnoreNotFound(err))
+			return err != nil
+		})
+		return
+	}
+	s.until("its runs are gone", patience, func() bool {
+		return len(s.runs()) == 0 && (of.keepsBenchmark || s.benchmark("bench") == nil)
+	})
+	s.clean()
+}
+
+// TestDeletedWhileLive: the load ends, the data is removed, nothing more is created, and only then is the
+// object gone. The volume outlives even its namespace, so that it can be looked at.
+func TestDeletedWhileLive(t *testing.T) {
+	t.Parallel()
+	requireNode(t)
+	for _, test := range deletions {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			s := newSpace(t)
+			folder := s.retained()
+			s.apply(small(60).Obj())
+			run := s.busy("01-write")
+			if len(runFiles(s, folder)) == 0 {
+				t.Errorf("there is no data to remove in %s: this test shows nothing", folder)
+			}
+			census := s.census()
+			began := time.Now()
+			test.do(s)
+			s.gone(test, 2*time.Minute)
+			took := time.Since(began)
+			t.Logf("gone after %.1f s", took.Seconds())
+			if left := runFiles(s, folder); len(left) > 0 {
+				t.Errorf("left on the volume: %s", strings.Join(left, ", "))
+			}
+			if pods, want := census.names(), []string{run.Name + "-data-0-1", run.Name + "-data-1-1"}; !slices.Equal(pods, want) {
+				t.Errorf("there were the pods %s, want %s: nothing is created for what is being deleted", pods, want)
+			}
+			if test.keepsBenchmark {
+				s.until("the benchmark says that its run was stopped", 10*time.Second, func() bool {
+					last := s.benchmark("bench").Status.LastRun
+					return last != nil && last.Name == run.Name && last.Reason == v1alpha1.ReasonStopped
+				})
+			}
+		})
+	}
+}
+
+// TestDeletedWhenFinished: a run that is over is a record and holds nothing.
+func TestDeletedWhenFinished(t *testing.T) {
+	t.Parallel()
+	for _, test := range deletions {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			s := newSpace(t)
+			s.claim("data", "1Gi")
+			s.apply(small(1).Obj())
+			s.ended(2 * time.Minute)
+			s.until("the benchmark is judged", 10*time.Second, func() bool { return s.benchmark("bench").Status.LastRun != nil })
+			s.clean()
+			before := s.benchmark("bench").Status
+			test.do(s)
+			s.gone(test, time.Minute)
+			if test.keepsBenchmark {
+				// The verdict is the benchmark's own, and no run is begun for one that was judged.
+				time.Sleep(2 * time.Second)
+				now := s.benchmark("bench").Status
+				if now.LastRun == nil || *now.LastRun != *before.LastRun || len(s.runs()) > 0 {
+					t.Errorf("the verdict was %+v and is %+v; there are %d runs", before.LastRun, now.LastRun, len(s.runs()))
+				}
+			}
+		})
+	}
+}
+
+// TestOperatorGoneWhileLive: agents need nobody. They go on with the step that they are in to its end, wait
+// for orphanTimeout, remove their data and leave. An operator that comes back later finds
+// clients that are lost, and does by onLoss what it does with those. Nothing happens to a run that
+// has finished.
+func TestOperatorGoneWhileLive(t *testing.T) {
+	in := requireNode(t)
+	const seconds = 6
+	s, finished := newSpace(t), newSpace(t)
+	finished.claim("data", "1Gi")
+	finished.apply(small(1).Obj())
+	over := finished.ended(2 * time.Minute)
+	finished.clean()
+
+	folder := s.retained()
+	benchmark := small(seconds).Mutate(func(run *v1alpha1.RunSpec) { run.OrphanTimeout = "3s" })
+	s.apply(benchmark.Obj())
+	begun := beginOf(s.busy("01-write"), "01-write")
+	in.withoutOperator(t)
+	if time.Since(begun) > seconds*time.Second {
+		t.Fatalf("the operator took until %s after the step's start to leave: this test shows nothing", time.Since(begun))
+	}
+	s.until("the agents leave", time.Minute, func() bool {
+		return !slices.ContainsFunc(s.pods(), func(pod corev1.Pod) bool { return pod.Status.Phase != corev1.PodSucceeded })
+	})
+	pods := s.pods()
+	if len(pods) != 2 {
+		t.Fatalf("there are %d pods\n%s", len(pods), s.describe())
+	}
+	for _, pod := range pods {
+		left := pod.Status.ContainerStatuses[0].State.Terminated.FinishedAt.Sub(begun)
+		t.Logf("the agent of %s left %.0f s after the start of a step of %d s", pod.Name, left.Seconds(), seconds)
+		// The kubelet tells whole seconds.
+		if left < (seconds-1)*time.Second || left > (seconds+15)*time.Second {
+			t.Errorf("the agent of %s left after %s: it had a step of %d s to do, and then 3 s to wait", pod.Name, left, seconds)
+		}
+		s.hasSaid(&pod, "nobody has spoken to it for 3s; its load is stopped and its data removed")
+	}
+	if left := runFiles(s, folder); len(left) > 0 {
+		t.Errorf("left on the volume: %s", strings.Join(left, ", "))
+	}
+	if now := finished.run(); now.ResourceVersion != over.ResourceVersion && now.Status.EndTime.Time != over.Status.EndTime.Time {
+		t.Errorf("a finished run has changed: %+v", now.Status)
+	}
+
+	in.scale(t, 1)
+	run := s.ended(2 * time.Minute)
+	isComplete(t, run)
+	if lost := run.Status.LostClients; len(lost) != 2 || !lost[0].Replaced || !lost[1].Replaced {
+		t.Errorf("lost clients %+v", lost)
+	}
+	didAll(t, run, "write", 2, seconds)
+	s.clean()
+}
+
+// hasSaid checks what the client of a pod has written.
+func (s *space) hasSaid(pod *corev1.Pod, want string) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), 10*time.Second)
+	defer cancel()
+	log, err := s.clients.CoreV1().Pods(s.namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(ctx)
+	must(s.T, err)
+	if !strings.Contains(string(log), want) {
+		s.Errorf("pod %s has said %q; %q is not in it", pod.Name, log, want)
+	}
+}

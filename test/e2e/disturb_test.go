@@ -1,0 +1,249 @@
+package e2e
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// What the tests share that disturb something: a workload whose size does not depend on the machine,
+// what is known of a run, and ways to look at it from outside.
+
+// pace is the operations a second of each client. However busy this machine is, a step of so many
+// seconds does so many operations: that is what "the same result" is compared by.
+const pace = 100
+
+// paced is fio that does not go faster than pace.
+func paced() *builders.FioBuilder {
+	return builders.Fio().Dataset("8Mi").BlockSize("16Ki").Mutate(func(fio *v1alpha1.FioProfile) {
+		fio.RateLimit = &v1alpha1.FioRateLimit{IOPS: new(int64(pace))}
+		fio.QueueDepth = new(int32(1))
+	})
+}
+
+// small is a layout and a step of writes of two clients, on the claim "data".
+func small(seconds int) *builders.BenchmarkBuilder {
+	return builders.Benchmark("bench").Target("data").Clients(2).Workload(paced()).
+		Prepare("layout").Steady("write", lasting(seconds))
+}
+
+func lasting(seconds int) v1alpha1.Duration {
+	return v1alpha1.DurationOf(time.Duration(seconds) * time.Second)
+}
+
+// busy waits until the I/O of a step goes on, and gives the run.
+func (s *space) busy(step string) *v1alpha1.BenchmarkRun {
+	s.Helper()
+	var run *v1alpha1.BenchmarkRun
+	s.until("step "+step+" does I/O", time.Minute, func() bool {
+		if run = s.run(); run == nil {
+			return false
+		}
+		if run.Status.EndTime != nil {
+			s.Fatalf("the run is over already\n%s", s.describe())
+		}
+		// A start that some clients missed is given up within a second, and made again.
+		begun := beginOf(run, step)
+		return !begun.IsZero() && time.Since(begun) > time.Second
+	})
+	return run
+}
+
+// beginOf is the instant at which the newest attempt at a step began; zero when none is at work.
+func beginOf(run *v1alpha1.BenchmarkRun, step string) time.Time {
+	newest := v1alpha1.StepStatus{}
+	for _, fact := range run.Status.Steps {
+		if fact.ID == step && fact.Attempt > newest.Attempt {
+			newest = fact
+		}
+	}
+	if newest.StartTime == nil || newest.EndTime != nil {
+		return time.Time{}
+	}
+	return newest.StartTime.Time
+}
+
+// isComplete checks that a run has come to its results, and that they count.
+func isComplete(t *testing.T, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionValid, v1alpha1.ConditionDataRemoved} {
+		if !meta.IsStatusConditionTrue(run.Status.Conditions, kind) {
+			t.Errorf("%s is %s", kind, told(run.Status.Conditions, kind))
+		}
+	}
+}
+
+// didAll checks that a phase has done what so many clients do at their pace in so many seconds, which
+// it would not have if any time or any report of a client were missing.
+func didAll(t *testing.T, run *v1alpha1.BenchmarkRun, phase string, clients int32, seconds int) {
+	t.Helper()
+	want := int64(pace) * int64(clients) * int64(seconds)
+	for _, result := range run.Status.Phases {
+		if result.Name != phase {
+			continue
+		}
+		target := result.Targets[0]
+		if target.Clients != clients || len(target.Operations) != 1 {
+			t.Errorf("phase %s has figures of %d clients, want %d: %+v", phase, target.Clients, clients, target.Operations)
+			return
+		}
+		operation := target.Operations[0]
+		if got := operation.Operations; got < want*95/100 || got > want*105/100 {
+			t.Errorf("phase %s did %d operations, want %d", phase, got, want)
+		}
+		if operation.Latency == nil || operation.Latency.Samples != operation.Operations {
+			t.Errorf("phase %s did %d operations and has the latency of %+v", phase, operation.Operations, operation.Latency)
+		}
+		if window := time.Duration(target.WindowNanoseconds); window < time.Duration(seconds)*time.Second*9/10 {
+			t.Errorf("phase %s: all clients were at work for %s only, of %d s", phase, window, seconds)
+		}
+		return
+	}
+	t.Errorf("there is no phase %s", phase)
+}
+
+// told is a condition in a line: "False ClientLost: client data/1 ...".
+func told(conditions []metav1.Condition, kind string) string {
+	if found := meta.FindStatusCondition(conditions, kind); found != nil {
+		return fmt.Sprintf("%s %s: %s", found.Status, found.Reason, found.Message)
+	}
+	return "absent"
+}
+
+// attempts are the tries at the steps of a run, a line each, in order. Starts that were made again since
+// some clients were not told in time are left out: a machine as busy as that of these tests may be late
+// at any time, and the next attempt is as good.
+func attempts(run *v1alpha1.BenchmarkRun) []string {
+	facts := slices.Clone(run.Status.Steps)
+	slices.SortStableFunc(facts, func(a, b v1alpha1.StepStatus) int {
+		return cmp.Or(strings.Compare(a.ID, b.ID), cmp.Compare(a.Attempt, b.Attempt))
+	})
+	var lines []string
+	for _, fact := range facts {
+		if strings.Contains(fact.Message, "not all told in time") {
+			continue
+		}
+		why, _, _ := strings.Cut(fact.Message, ";")
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", fact.ID, fact.State, why)))
+	}
+	return lines
+}
+
+// warned are the types of the warnings of a phase.
+func warned(run *v1alpha1.BenchmarkRun, phase string) []v1alpha1.WarningType {
+	var types []v1alpha1.WarningType
+	for _, result := range run.Status.Phases {
+		for _, target := range result.Targets {
+			for _, warning := range target.Warnings {
+				if result.Name == phase && !slices.Contains(types, warning.Type) {
+					types = append(types, warning.Type)
+				}
+			}
+		}
+	}
+	return types
+}
+
+// census notes every pod that a namespace ever has.
+type census struct {
+	mu   sync.Mutex
+	pods map[types.UID]string
+	stop func()
+}
+
+func (s *space) census() *census {
+	s.Helper()
+	c := &census{pods: map[types.UID]string{}}
+	watch, err := s.api.Watch(context.Background(), &corev1.PodList{}, client.InNamespace(s.namespace))
+	must(s.T, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for event := range watch.ResultChan() {
+			if pod, ok := event.Object.(*corev1.Pod); ok {
+				c.mu.Lock()
+				c.pods[pod.UID] = pod.Name
+				c.mu.Unlock()
+			}
+		}
+	}()
+	c.stop = sync.OnceFunc(func() { watch.Stop(); <-done })
+	s.Cleanup(c.stop)
+	return c
+}
+
+// names of all pods there ever were, one a pod: a name that was made twice is there twice.
+func (c *census) names() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var names []string
+	for _, name := range c.pods {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// agentProcess is process 1 of a client's pod, as this machine sees it.
+func agentProcess(t *testing.T, pod *corev1.Pod) int {
+	t.Helper()
+	ids := []string{string(pod.UID), strings.ReplaceAll(string(pod.UID), "-", "_")}
+	processes, err := filepath.Glob("/proc/[0-9]*")
+	must(t, err)
+	for _, process := range processes {
+		command, err := os.ReadFile(process + "/cmdline")
+		if err != nil || !bytes.HasPrefix(command, []byte("/storagebench/bin/agent\x00")) {
+			continue
+		}
+		groups, err := os.ReadFile(process + "/cgroup")
+		if err != nil || !slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(groups, []byte(id)) }) {
+			continue
+		}
+		id, err := strconv.Atoi(filepath.Base(process))
+		must(t, err)
+		return id
+	}
+	t.Fatalf("no process of this machine is the agent of pod %s: the node is elsewhere", pod.Name)
+	return 0
+}
+
+// retained makes the claim "data" on a folder of the node that stays when the claim goes, and gives the
+// folder: what a run has left can be seen even where its namespace is gone.
+func (s *space) retained() string {
+	s.Helper()
+	folder := "/var/storagebench-e2e/" + s.namespace
+	path, err := s.nodeFile(folder)
+	must(s.T, err)
+	must(s.T, os.MkdirAll(path, 0o755))
+	s.Cleanup(func() { _ = os.RemoveAll(path) })
+	// The clients are no root.
+	must(s.T, os.Chmod(path, 0o777)) //nolint:gosec // as a volume for all users is
+	s.staticClaim("data", folder)
+	return folder
+}
+
+// onlySoak leaves a test out of `make test`.
+func onlySoak(t *testing.T) {
+	t.Helper()
+	if os.Getenv("SOAK") == "" {
+		t.Skip("runs with SOAK=1")
+	}
+}

@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// The ways in which a client gets lost.
+var losses = map[string]func(*space, *corev1.Pod){
+	// The machine's own way: out of memory, a crash. Nobody in the pod can tidy up.
+	"killed": func(s *space, pod *corev1.Pod) {
+		s.Helper()
+		must(s.T, syscall.Kill(agentProcess(s.T, pod), syscall.SIGKILL))
+	},
+	// A drained node, or somebody's kubectl. The agent is told, removes its data, and leaves.
+	"deleted": func(s *space, pod *corev1.Pod) {
+		s.Helper()
+		must(s.T, s.api.Delete(s.Context(), pod))
+	},
+	// kubectl delete --force: the pod is gone for the API before it is gone from the node.
+	"deleted by force": func(s *space, pod *corev1.Pod) {
+		s.Helper()
+		must(s.T, s.api.Delete(s.Context(), pod, client.GracePeriodSeconds(0)))
+	},
+}
+
+// TestLostClient: what becomes of a run that has lost a client is what onLoss says, in whatever way the
+// client was lost; and nothing is left of it.
+func TestLostClient(t *testing.T) {
+	t.Parallel()
+	requireNode(t)
+	for _, test := range []struct {
+		policy v1alpha1.OnLoss
+		loss   string
+		check  func(*testing.T, *v1alpha1.BenchmarkRun)
+		// soak leaves it out of `make test`: another one is much like it.
+		soak bool
+	}{
+		{policy: v1alpha1.OnLossRestartStep, loss: "killed", check: stepWasRepeated},
+		{policy: v1alpha1.OnLossRestartStep, loss: "deleted", check: stepWasRepeated},
+		{policy: v1alpha1.OnLossRestartStep, loss: "deleted by force", check: stepWasRepeated},
+		{policy: v1alpha1.OnLossFailRun, loss: "killed", check: runHasFailed("ended: container client: exit code 137")},
+		{policy: v1alpha1.OnLossFailRun, loss: "deleted", check: runHasFailed("was deleted"), soak: true},
+		{policy: v1alpha1.OnLossFailRun, loss: "deleted by force", check: runHasFailed("was deleted"), soak: true},
+		{policy: v1alpha1.OnLossContinueDegraded, loss: "killed", check: runWentOn},
+		{policy: v1alpha1.OnLossContinueDegraded, loss: "deleted", check: runWentOn, soak: true},
+		{policy: v1alpha1.OnLossContinueDegraded, loss: "deleted by force", check: runWentOn, soak: true},
+	} {
+		t.Run(string(test.policy)+", "+test.loss, func(t *testing.T) {
+			t.Parallel()
+			if test.soak {
+				onlySoak(t)
+			}
+			s := newSpace(t)
+			s.claim("data", "1Gi")
+			s.apply(small(4).OnLoss(test.policy, 2).Obj())
+			run := s.busy("01-write")
+			pod := &corev1.Pod{}
+			if !s.get(run.Name+"-data-1-1", pod) {
+				t.Fatalf("there is no pod of client 1\n%s", s.describe())
+			}
+			losses[test.loss](s, pod)
+			run = s.ended(2 * time.Minute)
+			test.check(t, run)
+			if len(run.Status.LostClients) != 1 || run.Status.LostClients[0].Client != 1 || run.Status.LostClients[0].Step != "01-write" {
+				t.Errorf("lost clients %+v", run.Status.LostClients)
+			}
+			if !meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionDataRemoved) {
+				t.Errorf("DataRemoved is %s", told(run.Status.Conditions, v1alpha1.ConditionDataRemoved))
+			}
+			s.clean()
+			if t.Failed() {
+				t.Log(s.describe())
+			}
+		})
+	}
+}
+
+// stepWasRepeated: the client was replaced, and what it had laid out with it; then the step was done
+// again, which the result says.
+func stepWasRepeated(t *testing.T, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	isComplete(t, run)
+	want := []string{"00-layout Succeeded", "00-layout Succeeded", "01-write Failed a client was lost", "01-write Succeeded"}
+	if got := attempts(run); !slices.Equal(got, want) {
+		t.Errorf("steps\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if got := warned(run, "write"); !slices.Contains(got, v1alpha1.WarningClientReplaced) {
+		t.Errorf("the result does not say that a client was replaced: %v", got)
+	}
+	if lost := run.Status.LostClients; len(lost) > 0 && !lost[0].Replaced {
+		t.Errorf("lost clients %+v", lost)
+	}
+	didAll(t, run, "write", 2, 4)
+}
+
+// runHasFailed: it ends at once, and says which client was lost and why.
+func runHasFailed(why string) func(*testing.T, *v1alpha1.BenchmarkRun) {
+	return func(t *testing.T, run *v1alpha1.BenchmarkRun) {
+		t.Helper()
+		failed := told(run.Status.Conditions, v1alpha1.ConditionFailed)
+		if !strings.HasPrefix(failed, "True ClientLost: client data/1 was lost: its pod "+run.Name+"-data-1-1 ") || !strings.Contains(failed, why) {
+			t.Errorf("Failed is %s; %q is not in it", failed, why)
+		}
+	}
+}
+
+// runWentOn: with the clients that are left, and the result says who is missing.
+func runWentOn(t *testing.T, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	isComplete(t, run)
+	if got := warned(run, "write"); !slices.Contains(got, v1alpha1.WarningClientsMissing) {
+		t.Errorf("the result does not say that a client is missing: %v", got)
+	}
+	if lost := run.Status.LostClients; len(lost) > 0 && lost[0].Replaced {
+		t.Errorf("lost clients %+v", lost)
+	}
+	didAll(t, run, "write", 1, 4)
+}
