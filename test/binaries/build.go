@@ -28,40 +28,64 @@ type builder struct {
 // progress. Several processes may build at once; one does and the others wait
 // for it.
 func Build(ctx context.Context, progress io.Writer, names ...string) (map[string]string, error) {
-	root, err := RepositoryRoot()
+	builder, wanted, err := find(progress, names)
 	if err != nil {
 		return nil, err
 	}
+	return builder.get(ctx, wanted)
+}
+
+// Paths gives what Build would give, without building.
+func Paths(names ...string) (map[string]string, error) {
+	builder, wanted, err := find(io.Discard, names)
+	if err != nil {
+		return nil, err
+	}
+	return builder.paths(wanted)
+}
+
+// find finds the repository, the cache and the programs.
+func find(progress io.Writer, names []string) (builder, []program, error) {
+	root, err := RepositoryRoot()
+	if err != nil {
+		return builder{}, nil, err
+	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return nil, fmt.Errorf("finding the cache directory (set XDG_CACHE_HOME or HOME): %w", err)
+		return builder{}, nil, fmt.Errorf("finding the cache directory (set XDG_CACHE_HOME or HOME): %w", err)
 	}
 	wanted := make([]program, 0, len(names))
 	for _, name := range names {
 		index := slices.IndexFunc(programs, func(p program) bool { return p.name == name })
 		if index < 0 {
-			return nil, fmt.Errorf("no program %q can be built", name)
+			return builder{}, nil, fmt.Errorf("no program %q can be built", name)
 		}
 		wanted = append(wanted, programs[index])
 	}
-	return builder{
-		root:     root,
-		cache:    filepath.Join(cache, "storagebench", "bin"),
-		progress: progress,
-	}.get(ctx, wanted)
+	return builder{root: root, cache: filepath.Join(cache, "storagebench", "bin"), progress: progress}, wanted, nil
 }
 
-// get gives the paths of programs by their names, built if they are not there.
-func (b builder) get(ctx context.Context, wanted []program) (map[string]string, error) {
+func (b builder) paths(wanted []program) (map[string]string, error) {
 	paths := make(map[string]string, len(wanted))
-	var modules []*module
-	missing := map[*module][]program{}
 	for _, program := range wanted {
 		file, err := b.fileName(program)
 		if err != nil {
 			return nil, err
 		}
 		paths[program.name] = filepath.Join(b.cache, file)
+	}
+	return paths, nil
+}
+
+// get gives the paths of programs by their names, built if they are not there.
+func (b builder) get(ctx context.Context, wanted []program) (map[string]string, error) {
+	paths, err := b.paths(wanted)
+	if err != nil {
+		return nil, err
+	}
+	var modules []*module
+	missing := map[*module][]program{}
+	for _, program := range wanted {
 		if !isProgram(paths[program.name]) {
 			if len(missing[program.module]) == 0 {
 				modules = append(modules, program.module)

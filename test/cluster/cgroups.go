@@ -1,20 +1,14 @@
-//go:build linux
-
 package cluster
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // hierarchy is a tree of control groups: one for each controller or few in
@@ -28,16 +22,27 @@ type hierarchy struct {
 // controllersNeeded are those without which the kubelet does not start.
 var controllersNeeded = []string{"cpu", "cpuset", "memory", "pids"}
 
-// hierarchies are those of this machine.
+// hierarchies are those of this machine that have controllers.
 func hierarchies() ([]hierarchy, error) {
+	all, err := allHierarchies()
+	if err != nil {
+		return nil, err
+	}
+	used := slices.DeleteFunc(all, func(h hierarchy) bool { return len(h.controllers) == 0 })
+	if len(used) == 0 {
+		return nil, errors.New("no control groups are mounted")
+	}
+	return used, nil
+}
+
+// allHierarchies are those of this machine. Where version 2 is mounted beside
+// version 1 it has no controllers, but runc makes groups in it all the same.
+func allHierarchies() ([]hierarchy, error) {
 	data, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, fmt.Errorf("reading the mount table: %w", err)
 	}
-	found, err := parseHierarchies(string(data))
-	if err != nil {
-		return nil, err
-	}
+	found := parseHierarchies(string(data))
 	for index := range found {
 		if found[index].unified {
 			text, err := os.ReadFile(filepath.Join(found[index].path, "cgroup.controllers"))
@@ -50,34 +55,26 @@ func hierarchies() ([]hierarchy, error) {
 	return found, nil
 }
 
-// parseHierarchies finds the mounted trees. A tree of version 2 beside others is
-// left out, since the controllers are in those.
-func parseHierarchies(mountinfo string) ([]hierarchy, error) {
-	var first, second []hierarchy
-	lines := bufio.NewScanner(strings.NewReader(mountinfo))
-	for lines.Scan() {
-		before, after, found := strings.Cut(lines.Text(), " - ")
+// parseHierarchies finds the mounted trees, each once.
+func parseHierarchies(mountinfo string) []hierarchy {
+	var found []hierarchy
+	for line := range strings.Lines(mountinfo) {
+		before, after, separated := strings.Cut(line, " - ")
 		left, right := strings.Fields(before), strings.Fields(after)
-		if !found || len(left) < 5 || len(right) < 3 {
+		if !separated || len(left) < 5 || len(right) < 3 {
 			continue
 		}
-		switch path := left[4]; right[0] {
-		case "cgroup":
-			if !slices.ContainsFunc(first, func(h hierarchy) bool { return h.path == path }) {
-				first = append(first, hierarchy{path: path, controllers: strings.Split(right[2], ",")})
-			}
-		case "cgroup2":
-			second = append(second, hierarchy{path: path, unified: true})
+		tree := hierarchy{path: unescape(left[4]), unified: right[0] == "cgroup2"}
+		if right[0] == "cgroup" {
+			tree.controllers = strings.Split(right[2], ",")
+		} else if !tree.unified {
+			continue
+		}
+		if !slices.ContainsFunc(found, func(h hierarchy) bool { return h.path == tree.path }) {
+			found = append(found, tree)
 		}
 	}
-	switch {
-	case len(first) > 0:
-		return first, nil
-	case len(second) > 0:
-		return second[:1], nil
-	default:
-		return nil, errors.New("no control groups are mounted")
-	}
+	return found
 }
 
 // missingControllers names what the kubelet would miss.
@@ -113,22 +110,26 @@ func createCgroups(trees []hierarchy, name string) error {
 
 // passControllers lets groups below the root of version 2 use the controllers.
 func (h hierarchy) passControllers() error {
-	path := filepath.Join(h.path, "cgroup.subtree_control")
-	wanted := "+" + strings.Join(h.controllers, " +")
-	err := os.WriteFile(path, []byte(wanted), 0o644)
-	if errors.Is(err, syscall.EBUSY) {
-		// The root has processes, so this machine is a container, and a group
-		// may have processes or subgroups with controllers. Moving them to a
-		// subgroup is what every container that runs containers does.
-		if err := h.moveProcesses("init"); err != nil {
-			return err
+	for _, controller := range h.controllers {
+		err := h.passController(controller)
+		if errors.Is(err, syscall.EBUSY) {
+			// The root has processes, so this machine is a container, and a
+			// group has either processes or subgroups with controllers. Moving
+			// them to a subgroup is what containers that run containers do.
+			if err := h.moveProcesses("init"); err != nil {
+				return err
+			}
+			err = h.passController(controller)
 		}
-		err = os.WriteFile(path, []byte(wanted), 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("passing the controllers %v on to control groups: %w", h.controllers, err)
+		if err != nil && slices.Contains(controllersNeeded, controller) {
+			return fmt.Errorf("passing the controller %s on to control groups: %w", controller, err)
+		}
 	}
 	return nil
+}
+
+func (h hierarchy) passController(name string) error {
+	return os.WriteFile(filepath.Join(h.path, "cgroup.subtree_control"), []byte("+"+name), 0o644)
 }
 
 func (h hierarchy) moveProcesses(group string) error {
@@ -185,121 +186,4 @@ func readPIDs(path string) ([]int, error) {
 		}
 	}
 	return pids, nil
-}
-
-// cgroupMembers are the processes in the node's groups, wherever they are.
-func cgroupMembers(trees []hierarchy, name string) []int {
-	members := map[int]bool{}
-	for _, tree := range trees {
-		_ = filepath.WalkDir(filepath.Join(tree.path, name), func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && !entry.IsDir() && entry.Name() == "cgroup.procs" {
-				if pids, err := readPIDs(path); err == nil {
-					for _, pid := range pids {
-						members[pid] = true
-					}
-				}
-			}
-			return nil // groups come and go
-		})
-	}
-	return slices.Sorted(func(yield func(int) bool) {
-		for pid := range members {
-			if !yield(pid) {
-				return
-			}
-		}
-	})
-}
-
-// killCgroup ends what is in the node's groups, for when the node's process 1 is
-// not known. The groups' name is ours, so whatever is in them is.
-func killCgroup(trees []hierarchy, name string) error {
-	for _, pid := range cgroupMembers(trees, name) {
-		if err := killMember(trees, name, pid); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// killMember ends a process if it is still a member once it is held by a handle.
-func killMember(trees []hierarchy, name string, pid int) error {
-	handle, err := os.FindProcess(pid)
-	if err != nil {
-		return fmt.Errorf("finding process %d: %w", pid, err)
-	}
-	defer handle.Release() //nolint:errcheck // nothing depends on it
-	if !slices.Contains(cgroupMembers(trees, name), pid) {
-		return nil
-	}
-	if err := handle.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("killing process %d: %w", pid, err)
-	}
-	return nil
-}
-
-// cgroupTimeout is how long the kernel may take to empty a group.
-const cgroupTimeout = 20 * time.Second
-
-// removeCgroups removes the node's groups once they are empty.
-func removeCgroups(trees []hierarchy, name string) error {
-	deadline := time.Now().Add(cgroupTimeout)
-	for {
-		var last error
-		for _, tree := range trees {
-			if err := removeGroup(filepath.Join(tree.path, name)); err != nil {
-				last = err
-			}
-		}
-		if last == nil {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("removing control groups: %w%s", last, describe(cgroupMembers(trees, name)))
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-}
-
-// removeGroup removes a group and those in it. Its files go with it.
-func removeGroup(path string) error {
-	folder, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer folder.Close() //nolint:errcheck // only read
-	for {
-		entries, err := folder.ReadDir(100)
-		for _, entry := range entries {
-			if entry.IsDir() {
-				if err := removeGroup(filepath.Join(path, entry.Name())); err != nil {
-					return err
-				}
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// describe names processes for a message.
-func describe(pids []int) string {
-	var text strings.Builder
-	for _, pid := range pids {
-		if found, err := readStat(pid); err == nil {
-			fmt.Fprintf(&text, "; process %d (%s) is in state %c", pid, found.name, found.state)
-		}
-	}
-	return text.String()
 }

@@ -28,9 +28,11 @@ const (
 	provisionerUser = "storagebench:provisioner"
 )
 
+// frontProxyUser is who the API server is to the servers of extended APIs.
+const frontProxyUser = "front-proxy-client"
+
 // identities are who needs a certificate, by the name of its files. One
-// authority signs all of them; etcd has one of its own, as whoever talks to etcd
-// is above the rules of the API server.
+// authority signs all of them.
 func identities(n network) map[string]identity {
 	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	return map[string]identity{
@@ -69,22 +71,33 @@ func (s State) writeCredentials(n network, now time.Time) error {
 			return err
 		}
 	}
-	etcd, err := newAuthority("storagebench-test-etcd", now)
-	if err != nil {
-		return err
-	}
-	if pairs["etcd-ca"], err = etcd.pair(); err != nil {
-		return err
-	}
+	// Two have an authority of their own: whoever talks to etcd is above the
+	// rules of the API server, and whoever is the front proxy may speak for all.
 	loopback := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}
-	if pairs["etcd"], err = etcd.issue(identity{user: "etcd", addresses: loopback}); err != nil {
-		return err
+	for name, who := range map[string]identity{
+		"etcd":        {user: "etcd", addresses: loopback},
+		"front-proxy": {user: frontProxyUser},
+	} {
+		apart, err := newAuthority("storagebench-test-"+name, now)
+		if err != nil {
+			return err
+		}
+		if pairs[name+"-ca"], err = apart.pair(); err != nil {
+			return err
+		}
+		if pairs[name], err = apart.issue(who); err != nil {
+			return err
+		}
 	}
 	// Tokens of service accounts are signed with a key that has no certificate;
 	// the public key is taken from one all the same.
 	if pairs["service-accounts"], err = kubernetes.issue(identity{user: "service-accounts"}); err != nil {
 		return err
 	}
+	return s.writeKeys(n, kubernetes, pairs)
+}
+
+func (s State) writeKeys(n network, authority authority, pairs map[string]keyPair) error {
 	for name, pair := range pairs {
 		base := s.outside(nodeKeys + "/" + name)
 		if err := writeFile(base+".crt", pair.certificate, 0o644); err != nil {
@@ -95,7 +108,7 @@ func (s State) writeCredentials(n network, now time.Time) error {
 		}
 	}
 	for _, name := range withKubeconfig {
-		data, err := kubeconfig(n, kubernetes, name, pairs[name])
+		data, err := kubeconfig(n, authority, name, pairs[name])
 		if err != nil {
 			return err
 		}

@@ -1,5 +1,3 @@
-//go:build linux
-
 package cluster
 
 import (
@@ -24,6 +22,9 @@ const killTimeout = 30 * time.Second
 // Down ends the cluster and removes everything that it made. Where there is
 // none, nothing happens.
 func (s State) Down(ctx context.Context, progress io.Writer) error {
+	if err := needRoot(); err != nil {
+		return err
+	}
 	if _, err := os.Stat(s.folder); errors.Is(err, os.ErrNotExist) && !s.leftovers() {
 		return nil
 	}
@@ -44,7 +45,7 @@ func (s State) leftovers() bool {
 	if s.hasLink() {
 		return true
 	}
-	trees, err := hierarchies()
+	trees, err := allHierarchies()
 	return err == nil && slices.ContainsFunc(trees, func(h hierarchy) bool {
 		_, err := os.Stat(h.path + "/" + s.cgroup())
 		return err == nil
@@ -54,9 +55,6 @@ func (s State) leftovers() bool {
 // clean ends and removes all that there is of a cluster, in whatever state it
 // is. The order lets every step be repeated when one fails.
 func (s State) clean(ctx context.Context) error {
-	if os.Geteuid() != 0 {
-		return errors.New("ending the test cluster needs root")
-	}
 	if known := s.load(); known != nil {
 		if err := known.Init.kill(); err != nil {
 			return err
@@ -65,7 +63,7 @@ func (s State) clean(ctx context.Context) error {
 			return err
 		}
 	}
-	trees, err := hierarchies()
+	trees, err := allHierarchies()
 	if err != nil {
 		return err
 	}

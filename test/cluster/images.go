@@ -1,5 +1,3 @@
-//go:build linux
-
 package cluster
 
 import (
@@ -27,38 +25,60 @@ import (
 	"github.com/storagebench/storagebench/test/binaries"
 )
 
-// loadedImages tells by what archive each image came, by its name.
-type loadedImages map[string]string
+// loadedImages tells what came by which archive, each named by its digest.
+type loadedImages struct {
+	// Archives are the names that an archive has.
+	Archives map[string][]string `json:"archives"`
+	// Images are the archives that names came by last.
+	Images map[string]string `json:"images"`
+}
 
 func (s State) loadedImages() loadedImages {
-	loaded := loadedImages{}
-	if data, err := os.ReadFile(s.imagesFile()); err == nil {
-		if json.Unmarshal(data, &loaded) != nil {
-			return loadedImages{} // they are loaded once more
-		}
+	var loaded loadedImages
+	if data, err := os.ReadFile(s.imagesFile()); err == nil && json.Unmarshal(data, &loaded) != nil {
+		loaded = loadedImages{} // they are loaded once more
+	}
+	if loaded.Archives == nil || loaded.Images == nil {
+		loaded = loadedImages{Archives: map[string][]string{}, Images: map[string]string{}}
 	}
 	return loaded
+}
+
+// current says whether all images of an archive are there and are still its.
+func (l loadedImages) current(archive string, present []string) bool {
+	for _, image := range l.Archives[archive] {
+		if l.Images[image] != archive || !slices.Contains(present, image) {
+			return false
+		}
+	}
+	return len(l.Archives[archive]) > 0
 }
 
 // LoadImage makes the images of an archive, as `docker save` and OCI layouts have
 // it, known to the node. It says which they are. An archive that was loaded
 // before takes the time to read it.
 func (s State) LoadImage(ctx context.Context, progress io.Writer, archive string) ([]string, error) {
+	if err := needRoot(); err != nil {
+		return nil, err
+	}
+	if _, err := s.NodePID(); err != nil {
+		return nil, err // before the lock, which makes the folder
+	}
 	unlock, err := s.lock(progress)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	known := s.load()
-	if known == nil || !known.Init.alive() {
-		return nil, fmt.Errorf("no cluster runs with its state in %s; start it with `cluster up`", s.folder)
+	known, err := s.running()
+	if err != nil {
+		return nil, err
 	}
 	file, err := os.Open(archive)
 	if err != nil {
 		return nil, fmt.Errorf("opening the archive: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // only read
-	return s.loadImage(ctx, *known, file)
+	return s.loadImage(ctx, known, file)
 }
 
 func (s State) loadImage(ctx context.Context, known record, archive io.ReadSeeker) ([]string, error) {
@@ -72,8 +92,8 @@ func (s State) loadImage(ctx context.Context, known record, archive io.ReadSeeke
 		return nil, err
 	}
 	loaded := s.loadedImages()
-	if present := loaded.of(digest); len(present) > 0 && !slices.ContainsFunc(present, func(image string) bool { return !slices.Contains(before, image) }) {
-		return present, nil
+	if loaded.current(digest, before) {
+		return loaded.Archives[digest], nil
 	}
 	if _, err := archive.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("reading the archive again: %w", err)
@@ -82,26 +102,15 @@ func (s State) loadImage(ctx context.Context, known record, archive io.ReadSeeke
 	if err != nil {
 		return nil, err
 	}
+	loaded.Archives[digest] = names
 	for _, image := range names {
-		loaded[image] = digest
+		loaded.Images[image] = digest
 	}
 	data, err := json.MarshalIndent(loaded, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("noting what was loaded: %w", err)
 	}
 	return names, writeFile(s.imagesFile(), append(data, '\n'), 0o644)
-}
-
-// of names the images that came by an archive.
-func (l loadedImages) of(digest string) []string {
-	var names []string
-	for image, from := range l {
-		if from == digest {
-			names = append(names, image)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 func (s State) importImages(ctx context.Context, known record, archive io.Reader) ([]string, error) {

@@ -1,5 +1,3 @@
-//go:build linux
-
 package cluster
 
 import (
@@ -8,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,19 +41,15 @@ var pluginFolders = []string{"/usr/lib/cni", "/usr/libexec/cni", "/opt/cni/bin"}
 // examine looks at this machine. The error is one line with everything that
 // keeps a cluster from running here.
 func examine(s State) (machine, error) {
-	if os.Geteuid() != 0 {
-		return machine{}, errors.New("the test cluster cannot run here: it needs root, for namespaces, mounts and network devices")
-	}
 	capabilities, err := effectiveCapabilities()
 	if err != nil {
 		return machine{}, err
 	}
 	var found machine
 	var problems []string
-	for capability, name := range map[int]string{unix.CAP_SYS_ADMIN: "CAP_SYS_ADMIN", unix.CAP_NET_ADMIN: "CAP_NET_ADMIN"} {
-		if capabilities&(1<<capability) == 0 {
-			problems = append(problems, "root has no "+name+" (a container has to be --privileged)")
-		}
+	const needed = 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN
+	if capabilities&needed != needed {
+		problems = append(problems, "root lacks CAP_SYS_ADMIN or CAP_NET_ADMIN (a container has to be --privileged)")
 	}
 	if len(problems) == 0 { // without them nothing else can be looked at
 		problems = append(problems, found.examineControlGroups(s)...)
@@ -72,6 +67,14 @@ func examine(s State) (machine, error) {
 		_ = log.Close()
 	}
 	return found, nil
+}
+
+// needRoot is asked first of all, as others cannot even read the state.
+func needRoot() error {
+	if os.Geteuid() != 0 {
+		return errors.New("the test cluster needs root, for namespaces, mounts and network devices")
+	}
+	return nil
 }
 
 func effectiveCapabilities() (uint64, error) {
@@ -129,6 +132,7 @@ func (m *machine) examinePrograms() []string {
 	if len(packages) == 0 {
 		return nil
 	}
+	slices.Sort(packages)
 	return []string{"programs are missing, install them: apt-get install --no-install-recommends " + strings.Join(packages, " ")}
 }
 

@@ -45,6 +45,10 @@ var candidates = []netip.Prefix{
 	netip.MustParsePrefix("10.143.0.0/16"),
 	netip.MustParsePrefix("172.27.0.0/16"),
 	netip.MustParsePrefix("10.251.0.0/16"),
+	netip.MustParsePrefix("10.203.0.0/16"),
+	netip.MustParsePrefix("10.171.0.0/16"),
+	netip.MustParsePrefix("10.155.0.0/16"),
+	netip.MustParsePrefix("172.26.0.0/16"),
 }
 
 // chooseNetwork takes the first candidate that this machine does not use.

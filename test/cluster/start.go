@@ -1,5 +1,3 @@
-//go:build linux
-
 package cluster
 
 import (
@@ -47,8 +45,7 @@ func (s State) startNode(ctx context.Context, m machine, programs map[string]str
 	if err != nil {
 		return record{}, fmt.Errorf("encoding what the node is made from: %w", err)
 	}
-	specFile := s.outside(nodeHome + "/node.json")
-	if err := writeFile(specFile, spec, 0o600); err != nil {
+	if err := writeFile(s.specFile(), spec, 0o600); err != nil {
 		return record{}, err
 	}
 	trees, err := hierarchies()
@@ -58,7 +55,7 @@ func (s State) startNode(ctx context.Context, m machine, programs map[string]str
 	if err := createCgroups(trees, s.cgroup()); err != nil {
 		return record{}, err
 	}
-	pid, goAhead, err := s.launch(specFile)
+	pid, goAhead, err := s.launch()
 	if err != nil {
 		return record{}, err
 	}
@@ -86,7 +83,7 @@ func (s State) startNode(ctx context.Context, m machine, programs map[string]str
 }
 
 // launch starts process 1 of the node, which waits for a byte from the pipe.
-func (s State) launch(specFile string) (int, *os.File, error) {
+func (s State) launch() (int, *os.File, error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		return 0, nil, fmt.Errorf("making a pipe to the node: %w", err)
@@ -103,7 +100,7 @@ func (s State) launch(specFile string) (int, *os.File, error) {
 	defer log.Close() //nolint:errcheck // the node has its own
 	// Not bound to a context: it outlives this program. The program may have
 	// been deleted, as `go run` does, and still be run by this path.
-	command := exec.Command("/proc/self/exe", NodeCommand, specFile) //nolint:noctx // see above
+	command := exec.Command("/proc/self/exe", NodeCommand, s.specFile()) //nolint:noctx // see above
 	command.Dir = "/"
 	command.Stdout, command.Stderr = log, log
 	command.ExtraFiles = []*os.File{reader}

@@ -67,6 +67,8 @@ func (s State) lockFile() string   { return filepath.Join(s.folder, "lock") }
 func (s State) recordFile() string { return filepath.Join(s.folder, "cluster.json") }
 func (s State) imagesFile() string { return filepath.Join(s.folder, "images.json") }
 
+func (s State) specFile() string { return s.outside(nodeHome + "/node.json") }
+
 // nodeVar is what the node sees as /var.
 func (s State) nodeVar() string { return filepath.Join(s.folder, "var") }
 

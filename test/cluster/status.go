@@ -1,5 +1,3 @@
-//go:build linux
-
 package cluster
 
 import (
@@ -38,9 +36,12 @@ type ComponentReport struct {
 
 // Status looks at the cluster. It changes nothing and waits for nobody.
 func (s State) Status(ctx context.Context) (Report, error) {
-	known := s.load()
-	if known == nil || !known.Init.alive() {
-		return Report{Reason: "no cluster runs with its state in " + s.folder}, nil
+	if err := needRoot(); err != nil {
+		return Report{}, err
+	}
+	known, err := s.running()
+	if err != nil {
+		return Report{Reason: err.Error()}, nil //nolint:nilerr // that is the status
 	}
 	report := Report{Running: true, StartedAt: known.StartedAt, Kubeconfig: s.Kubeconfig()}
 	status, err := s.nodeStatus()
@@ -81,11 +82,17 @@ func (s State) Status(ctx context.Context) (Report, error) {
 // NodePID is process 1 of the node as this machine sees it, for entering its
 // namespaces.
 func (s State) NodePID() (int, error) {
+	known, err := s.running()
+	return known.Init.PID, err
+}
+
+// running is the record of a cluster whose node runs.
+func (s State) running() (record, error) {
 	known := s.load()
 	if known == nil || !known.Init.alive() {
-		return 0, fmt.Errorf("no cluster runs with its state in %s", s.folder)
+		return record{}, fmt.Errorf("no cluster runs with its state in %s; start one with `cluster up`", s.folder)
 	}
-	return known.Init.PID, nil
+	return *known, nil
 }
 
 // childrenInNode are the processes that process 1 of the node started, by their
@@ -101,7 +108,7 @@ func childrenInNode(init int) map[int]int {
 		if err != nil {
 			continue
 		}
-		if found, err := readStat(pid); err != nil || found.parent != init {
+		if found, err := readStat(pid); err != nil || found.parent != init || found.state == 'Z' {
 			continue
 		}
 		data, err := os.ReadFile("/proc/" + entry.Name() + "/status")

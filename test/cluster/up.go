@@ -1,12 +1,12 @@
-//go:build linux
-
 package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"strings"
 	"time"
@@ -28,6 +28,9 @@ const (
 // already, nothing happens; what a crash left is removed first. Lines about what
 // it does go to progress. The program that calls it has to handle NodeCommand.
 func (s State) Up(ctx context.Context, progress io.Writer) error {
+	if err := needRoot(); err != nil {
+		return err
+	}
 	if err := s.checkFolder(); err != nil {
 		return err
 	}
@@ -37,7 +40,9 @@ func (s State) Up(ctx context.Context, progress io.Writer) error {
 	}
 	defer unlock()
 	if known := s.load(); known != nil && known.Init.alive() {
-		if err := s.recover(ctx, progress, *known); err == nil {
+		if s.outdated() {
+			say(progress, "The cluster that runs is made from other versions; replacing it")
+		} else if err := s.recover(ctx, progress, *known); err == nil {
 			return nil
 		} else if ctx.Err() != nil {
 			return err
@@ -55,6 +60,21 @@ func (s State) Up(ctx context.Context, progress io.Writer) error {
 		}
 	}
 	return err
+}
+
+// outdated says whether the cluster runs other programs than one that was
+// started now.
+func (s State) outdated() bool {
+	wanted, err := binaries.Paths(binaries.Cluster()...)
+	if err != nil {
+		return false // this is no repository to start one from
+	}
+	data, err := os.ReadFile(s.specFile())
+	if err != nil {
+		return false
+	}
+	var spec node.Spec
+	return json.Unmarshal(data, &spec) == nil && !maps.Equal(spec.Programs, wanted)
 }
 
 // recover waits until a cluster that runs is healthy, which it is most often.
@@ -144,7 +164,7 @@ func (s State) waitForComponents(ctx context.Context, progress io.Writer, known 
 			return errors.New(status.Error)
 		}
 		waiting := notReady(status, names)
-		if len(status.Components) > 0 && len(waiting) == 0 {
+		if len(status.Components) > 0 && len(waiting) == 0 && present(known, status) {
 			return nil
 		}
 		for _, component := range status.Components {
@@ -165,6 +185,18 @@ func (s State) waitForComponents(ctx context.Context, progress io.Writer, known 
 		case <-time.After(pollInterval):
 		}
 	}
+}
+
+// present says whether the processes that the node speaks of are there: what was
+// killed a moment ago may not be in its status yet.
+func present(known record, status node.Status) bool {
+	pids := childrenInNode(known.Init.PID)
+	for _, component := range status.Components {
+		if _, found := pids[component.PID]; component.Ready && !found {
+			return false
+		}
+	}
+	return true
 }
 
 // notReady names the components that are waited for.

@@ -1,0 +1,192 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+)
+
+// bench is a cluster of this test's own, beside the one that other tests use.
+type bench struct {
+	t       *testing.T
+	state   State
+	program string
+	client  kubernetes.Interface
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	state, err := Open(filepath.Join(t.TempDir(), "state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, state: state, program: filepath.Join(t.TempDir(), "cluster")}
+	b.build(b.program, "./cmd/cluster")
+	t.Cleanup(func() {
+		if err := state.Down(context.Background(), os.Stderr); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+func (b *bench) build(output, folder string) {
+	b.t.Helper()
+	command := exec.CommandContext(b.t.Context(), "go", "build", "-o", output, folder)
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := command.CombinedOutput(); err != nil {
+		b.t.Fatalf("building %s: %v\n%s", folder, err, output)
+	}
+}
+
+// run runs the command and says how long it took.
+func (b *bench) run(what string, succeeds bool, arguments ...string) (string, time.Duration) {
+	b.t.Helper()
+	begin := time.Now()
+	output, err := exec.CommandContext(b.t.Context(), b.program, append([]string{"--state=" + b.state.Folder()}, arguments...)...).CombinedOutput()
+	took := time.Since(begin)
+	b.t.Logf("%s took %.2f s", what, took.Seconds())
+	if (err == nil) != succeeds {
+		b.t.Fatalf("%s: %v\n%s", what, err, output)
+	}
+	return string(output), took
+}
+
+func (b *bench) mustBeQuick(what string, limit time.Duration, arguments ...string) {
+	b.t.Helper()
+	if _, took := b.run(what, true, arguments...); took > limit {
+		b.t.Errorf("%s took %v, it has to be done in %v", what, took, limit)
+	}
+}
+
+func (b *bench) up(what string) {
+	b.t.Helper()
+	output, _ := b.run(what, true, "up")
+	b.t.Log(output)
+	client, err := b.state.client()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.client = client
+	report, err := b.state.Status(b.t.Context())
+	if err != nil || !report.Ready {
+		b.t.Fatalf("after %s: %+v, %v", what, report, err)
+	}
+}
+
+// kill ends components without a warning. Each has to be found.
+func (b *bench) kill(names ...string) {
+	b.t.Helper()
+	report, err := b.state.Status(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	killed := 0
+	for _, component := range report.Components {
+		if !slices.Contains(names, component.Name) {
+			continue
+		}
+		b.end(component.PID)
+		killed++
+	}
+	if killed == 0 || len(names) == 1 && killed != 1 {
+		b.t.Fatalf("killed %d of %q in %+v", killed, names, report.Components)
+	}
+}
+
+// end kills a process and waits until it is dead, which takes a moment.
+func (b *bench) end(pid int) {
+	b.t.Helper()
+	victim, err := identify(pid)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := victim.kill(); err != nil {
+		b.t.Fatal(err)
+	}
+	b.eventually("the process is dead", func(context.Context) bool { return !victim.alive() })
+}
+
+func (b *bench) probeArchive() string {
+	b.t.Helper()
+	folder := b.t.TempDir()
+	program := filepath.Join(folder, "probe")
+	b.build(program, "./testdata/probe")
+	content, err := os.ReadFile(program)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	archive, err := ProgramImage(probeImage, "probe", content)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	again, err := ProgramImage(probeImage, "probe", content)
+	if err != nil || !bytes.Equal(archive, again) {
+		b.t.Errorf("the same image is another archive (%v)", err)
+	}
+	path := filepath.Join(folder, "probe.tar")
+	if err := os.WriteFile(path, archive, 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+	return path
+}
+
+func (b *bench) eventually(what string, holds func(context.Context) bool) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	defer cancel()
+	for !holds(ctx) {
+		select {
+		case <-ctx.Done():
+			output, _ := b.run("kubectl describe", true, "kubectl", "--namespace="+probeNamespace, "describe", "pods,pvc")
+			b.t.Fatalf("not in time: %s\n%s", what, output)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// mustBeGone looks for everything that a cluster makes.
+func (b *bench) mustBeGone() {
+	b.t.Helper()
+	if entries, err := os.ReadDir(b.state.Folder()); err == nil {
+		b.t.Errorf("the state folder is left with %v", entries)
+	}
+	if b.state.hasLink() {
+		b.t.Errorf("the device %s is left", b.state.link())
+	}
+	trees, err := allHierarchies()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, tree := range trees {
+		if _, err := os.Stat(filepath.Join(tree.path, b.state.cgroup())); err == nil {
+			b.t.Errorf("the control group %s is left in %s", b.state.cgroup(), tree.path)
+		}
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if left := mountsBelow(string(mounts), b.state.Folder()); len(left) > 0 {
+		b.t.Errorf("mounts are left: %q", left)
+	}
+	// Whatever the node ran had the node's /var.
+	found, err := filepath.Glob("/proc/[0-9]*/mountinfo")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, path := range found {
+		if data, err := os.ReadFile(path); err == nil && strings.Contains(string(data), b.state.Folder()) {
+			name, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+			b.t.Errorf("a process of the node is left: %s %q", path, name)
+		}
+	}
+}

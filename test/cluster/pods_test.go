@@ -1,0 +1,138 @@
+package cluster
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// prepareNamespace makes a namespace that takes restricted pods only.
+func (b *bench) prepareNamespace() {
+	b.t.Helper()
+	_, err := b.client.CoreV1().Namespaces().Create(b.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name:   probeNamespace,
+		Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.eventually("the namespace has its service account", func(ctx context.Context) bool {
+		_, err := b.client.CoreV1().ServiceAccounts(probeNamespace).Get(ctx, "default", metav1.GetOptions{})
+		return err == nil
+	})
+	refused := b.pod("refused")
+	refused.Spec.SecurityContext, refused.Spec.Containers[0].SecurityContext = nil, nil
+	_, err = b.client.CoreV1().Pods(probeNamespace).Create(b.t.Context(), refused, metav1.CreateOptions{})
+	if err == nil || !strings.Contains(err.Error(), "PodSecurity") {
+		b.t.Errorf("Pod Security does not refuse a pod with rights: %v", err)
+	}
+}
+
+func (b *bench) pod(name string, arguments ...string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PodSpec{
+			RestartPolicy:                 corev1.RestartPolicyNever,
+			TerminationGracePeriodSeconds: new(int64(1)),
+			SecurityContext: &corev1.PodSecurityContext{
+				RunAsNonRoot:   new(true),
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			},
+			Containers: []corev1.Container{{
+				Name: "probe", Image: probeImage, Args: arguments,
+				SecurityContext: &corev1.SecurityContext{
+					AllowPrivilegeEscalation: new(false),
+					ReadOnlyRootFilesystem:   new(true),
+					Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+				},
+			}},
+		},
+	}
+}
+
+// podWithVolume runs a pod to its end on a volume that is made for it, and
+// removes both.
+func (b *bench) podWithVolume(name string) {
+	b.t.Helper()
+	ctx := b.t.Context()
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceStorage: resource.MustParse("1Gi"),
+			}},
+		},
+	}
+	if _, err := b.client.CoreV1().PersistentVolumeClaims(probeNamespace).Create(ctx, claim, metav1.CreateOptions{}); err != nil {
+		b.t.Fatal(err)
+	}
+	pod := b.pod(name)
+	pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
+	}}}
+	container := &pod.Spec.Containers[0]
+	container.Env = []corev1.EnvVar{{Name: "DATA", Value: "/data"}}
+	container.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
+	begin := time.Now()
+	b.runPod(pod, corev1.PodSucceeded)
+	b.t.Logf("pod %s ended %.2f s after it was made", name, time.Since(begin).Seconds())
+	log := b.log(name)
+	for _, line := range []string{"volume: works", "service name: works", "service name of the search list: works", "other name: works", "API server: works"} {
+		if !strings.Contains(log, line+"\n") {
+			b.t.Errorf("the log of pod %s has no line %q:\n%s", name, line, log)
+		}
+	}
+	written := filepath.Join(b.state.outside(nodeVolumes), "*", "written")
+	if found, _ := filepath.Glob(written); len(found) != 1 {
+		b.t.Errorf("%d files were written to %s, want one", len(found), written)
+	}
+	if err := b.client.CoreV1().Pods(probeNamespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := b.client.CoreV1().PersistentVolumeClaims(probeNamespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		b.t.Fatal(err)
+	}
+	b.eventually("the volume's folder is removed", func(context.Context) bool {
+		found, err := os.ReadDir(b.state.outside(nodeVolumes))
+		return err == nil && len(found) == 0
+	})
+}
+
+// runPod makes a pod and waits until it is in a phase.
+func (b *bench) runPod(pod *corev1.Pod, phase corev1.PodPhase) {
+	b.t.Helper()
+	if _, err := b.client.CoreV1().Pods(probeNamespace).Create(b.t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		b.t.Fatal(err)
+	}
+	b.eventually("pod "+pod.Name+" is "+string(phase), func(ctx context.Context) bool {
+		found, err := b.client.CoreV1().Pods(probeNamespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		if err == nil && found.Status.Phase == corev1.PodFailed {
+			b.t.Fatalf("pod %s failed:\n%s", pod.Name, b.log(pod.Name))
+		}
+		return err == nil && found.Status.Phase == phase
+	})
+}
+
+func (b *bench) log(name string) string {
+	b.t.Helper()
+	output, _ := b.run("kubectl logs", true, "kubectl", "--namespace="+probeNamespace, "logs", name)
+	return output
+}
+
+// logAndExec starts a pod that stays, and looks into it.
+func (b *bench) logAndExec(name string) {
+	b.t.Helper()
+	b.runPod(b.pod(name, "wait"), corev1.PodRunning)
+	b.eventually("pod "+name+" has a log", func(context.Context) bool { return strings.Contains(b.log(name), "waiting") })
+	output, _ := b.run("kubectl exec", true, "kubectl", "--namespace="+probeNamespace, "exec", name, "--", "/probe", "echo", "hello")
+	if !strings.Contains(output, "echo [hello]") {
+		b.t.Errorf("exec says %q", output)
+	}
+}
