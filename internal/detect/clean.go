@@ -1,0 +1,82 @@
+package detect
+
+import (
+	"math"
+	"slices"
+)
+
+// dipSeconds is how long an interruption may last and still be no change. cleanSeconds is the window
+// of the running median that sees over it, more than twice as long.
+const (
+	dipSeconds   = 32
+	cleanSeconds = 75
+)
+
+// clean gives the values with those that stand far from the median around them replaced by it: dips,
+// outliers, the two halves of a late sample. A step stays where it is. Values are logarithms, so that
+// noise is the same at each level. typical is the seconds of a value.
+func clean(values []float64, typical float64) []float64 {
+	if len(values) < 5 {
+		return slices.Clone(values)
+	}
+	half := int(cleanSeconds / typical / 2)
+	half = min(max(half, 2), (len(values)-1)/2)
+	middle := runningMedian(values, half)
+	off := make([]float64, len(values))
+	for i, v := range values {
+		off[i] = math.Abs(v - middle[i])
+	}
+	const toDeviation = 1.4826 // of a median of absolute deviations, for normal noise
+	bound := 4.5 * toDeviation * median(slices.Clone(off))
+	bound = max(bound, 1e-9)
+	cleaned := make([]float64, len(values))
+	for i, v := range values {
+		cleaned[i] = v
+		if off[i] > bound {
+			cleaned[i] = middle[i]
+		}
+	}
+	return cleaned
+}
+
+// runningMedian is the median of up to half values on either side of each, fewer at the ends.
+func runningMedian(values []float64, half int) []float64 {
+	result := make([]float64, len(values))
+	window := make([]float64, 0, 2*half+2)
+	insert := func(v float64) {
+		at, _ := slices.BinarySearch(window, v)
+		window = slices.Insert(window, at, v)
+	}
+	for i := range min(half, len(values)) {
+		insert(values[i])
+	}
+	for i := range values {
+		if i+half < len(values) {
+			insert(values[i+half])
+		}
+		if i-half-1 >= 0 {
+			at, _ := slices.BinarySearch(window, values[i-half-1])
+			window = slices.Delete(window, at, at+1)
+		}
+		n := len(window)
+		result[i] = (window[(n-1)/2] + window[n/2]) / 2
+	}
+	return result
+}
+
+// logarithms of the rates, of which those under a small share of what is usual count as that share:
+// nothing has no logarithm.
+func logarithms(samples []Sample) []float64 {
+	rates := make([]float64, len(samples))
+	for i, s := range samples {
+		rates[i] = s.Rate
+	}
+	slices.Sort(rates)
+	const smallest = 1e-3
+	floor := max(rates[len(rates)*9/10]*smallest, math.SmallestNonzeroFloat32)
+	values := make([]float64, len(samples))
+	for i, s := range samples {
+		values[i] = math.Log(max(s.Rate, floor))
+	}
+	return values
+}

@@ -1,0 +1,191 @@
+package detect
+
+import (
+	"math"
+	"slices"
+)
+
+// What makes a change of level a lasting drop. None was fitted to the tests' series one by one; the
+// reasons stand beside each.
+const (
+	// lastingSeconds is how long the lower level must have held: longer than a dip.
+	lastingSeconds = 45
+	// separation is the least share of a drop that must lie between the lowest that was before and the
+	// highest that came after: a level that was there before, or comes back, is no change.
+	separation = 0.25
+	// outlast is how many times longer than any earlier time on the lower level the last one must be,
+	// before those earlier ones are forgotten. Of turns between two levels none lasts so long.
+	outlast = 8
+	// sharpness is the least share of a drop that must be left at its edge between straight lines
+	// fitted to either side; of a drift nothing is left.
+	sharpness = 0.5
+	// penaltyBase and penaltyGrowth: a change of the optimal segmentation must take away this many times
+	// the noise, and penaltyGrowth times the logarithm of the number of values.
+	penaltyBase, penaltyGrowth = 8, 3
+	// certainBase is the same for a lasting drop of the result. 25 more than the multiplicity is below
+	// one in 10^5 for normal noise.
+	certainBase, certainGrowth = 25, 2
+	// straightBase is how much worse a straight line must explain what is on both sides.
+	straightBase = 6
+)
+
+// course is a compressed series on its way to its lasting drops.
+type course struct {
+	// values are cleaned logarithms of rates, of blocks that last `seconds` each.
+	values []float64
+	starts []float64
+	ends   []float64
+	white  *whitened
+	noise  noise
+	// begin is the first block after the ramp-up.
+	begin int
+	// segments are the first blocks of all segments but the first, lasting that of the lasting drops.
+	segments []int
+	lasting  []int
+}
+
+func newCourse(blocks []Sample, values []float64) *course {
+	c := &course{values: values, starts: make([]float64, len(blocks)), ends: make([]float64, len(blocks))}
+	for i, b := range blocks {
+		c.starts[i], c.ends[i] = b.StartSeconds, b.EndSeconds
+	}
+	return c
+}
+
+// seconds of blocks [from, to).
+func (c *course) seconds(from, to int) float64 {
+	if to <= from {
+		return 0
+	}
+	return c.ends[to-1] - c.starts[from]
+}
+
+// find fills in the segments and the lasting drops.
+func (c *course) find() {
+	n := len(c.values)
+	c.noise = roughNoise(c.values)
+	c.white = whiten(c.values, c.noise.correlation)
+	typical := c.seconds(0, n) / float64(n)
+	shortest := max(3, int(math.Ceil(20/typical)))
+	penalty := c.noise.innovation * (penaltyBase + penaltyGrowth*math.Log(float64(n)))
+	c.segments = segmentation(c.white, shortest, penalty)
+	bounds := c.bounds()
+	c.begin = c.rampUp(bounds)
+	c.lasting = c.separated(bounds)
+	c.confirm()
+}
+
+// bounds are the first blocks of all segments, and the end.
+func (c *course) bounds() []int {
+	return append(append([]int{0}, c.segments...), len(c.values))
+}
+
+func (c *course) level(from, to int) float64 {
+	sum := 0.0
+	for _, v := range c.values[from:to] {
+		sum += v
+	}
+	return sum / float64(max(to-from, 1))
+}
+
+// rampUp is the first block after leading short segments that rise.
+func (c *course) rampUp(bounds []int) int {
+	longest := max(90, 0.05*c.seconds(0, len(c.values)))
+	begin := 0
+	for i := 0; i+2 < len(bounds); i++ {
+		if c.seconds(0, bounds[i+1]) > longest || c.level(bounds[i], bounds[i+1]) >= c.level(bounds[i+1], bounds[i+2]) {
+			break
+		}
+		begin = bounds[i+1]
+	}
+	return begin
+}
+
+// separated are the changes down that have all that was before above all that comes after.
+func (c *course) separated(bounds []int) []int {
+	var found []int
+	for i := 1; i+1 < len(bounds); i++ {
+		at := bounds[i]
+		if at <= c.begin || c.seconds(at, len(c.values)) < lastingSeconds {
+			continue
+		}
+		before, after := c.level(bounds[i-1], at), c.level(at, bounds[i+1])
+		lowest, highest := before, after
+		lasted := c.seconds(at, len(c.values))
+		for j := range len(bounds) - 1 {
+			from, to := bounds[j], bounds[j+1]
+			switch length := c.seconds(from, to); {
+			case from < c.begin || length < dipSeconds:
+			case to <= at && length*outlast > lasted:
+				lowest = min(lowest, c.level(from, to))
+			case from >= at:
+				highest = max(highest, c.level(from, to))
+			}
+		}
+		if before > after && lowest-highest >= separation*(before-after) {
+			found = append(found, at)
+		}
+	}
+	return found
+}
+
+// regimes are the first blocks between lasting drops, and the end.
+func (c *course) regimes() []int {
+	return append(append([]int{c.begin}, c.lasting...), len(c.values))
+}
+
+// confirm drops the least certain of the candidates, one at a time, until each is certain.
+func (c *course) confirm() {
+	for len(c.lasting) > 0 {
+		bounds := c.regimes()
+		c.noise = c.fit(bounds)
+		c.white = whiten(c.values, c.noise.correlation)
+		worst, least := -1, 0.0
+		for i := range c.lasting {
+			if margin := c.margin(bounds[i], bounds[i+1], bounds[i+2]); worst < 0 || margin < least {
+				worst, least = i, margin
+			}
+		}
+		if least >= 0 {
+			return
+		}
+		c.lasting = slices.Delete(c.lasting, worst, worst+1)
+	}
+	c.noise = c.fit(c.regimes())
+}
+
+// fit estimates the noise about the levels of the regimes.
+func (c *course) fit(bounds []int) noise {
+	var stretches [][]float64
+	for i := range len(bounds) - 1 {
+		if bounds[i+1]-bounds[i] >= 2 {
+			stretches = append(stretches, deviations(c.values[bounds[i]:bounds[i+1]]))
+		}
+	}
+	return fitNoise(stretches)
+}
+
+// margin is by how much a drop at a block is more certain than it must be, in squares of the noise:
+// the least over all that is asked of it. Negative: it is not certain.
+func (c *course) margin(from, at, to int) float64 {
+	n := float64(to - from)
+	_, before, after := c.white.two(from, at, to)
+	drop := before - after
+	if drop <= smallestDrop {
+		return math.Inf(-1)
+	}
+	squares, _, _ := c.white.two(from, at, to)
+	caution := 1 + 8/c.noise.freedom(n)
+	gain := (c.white.one(from, to)-squares)/c.noise.innovation/caution - certainBase - certainGrowth*math.Log(n)
+	straight := (c.white.line(from, to)-squares)/c.noise.innovation/caution - straightBase -
+		certainGrowth*c.noise.correlation*math.Log(n)
+	left, leftVariance := edge(c.values, from, at, float64(at)-0.5)
+	right, rightVariance := edge(c.values, at, to, float64(at)-0.5)
+	inflation := c.noise.variance() * (1 + c.noise.correlation) / (1 - c.noise.correlation)
+	allowed := 1.5 * math.Sqrt((leftVariance+rightVariance)*inflation)
+	sharp := (left - right + allowed - sharpness*drop) / math.Sqrt(c.noise.variance())
+	return min(gain, straight, sharp)
+}
+
+// smallestDrop is the smallest one that is reported, as a difference of logarithms: 1 %.
+const smallestDrop = 0.01

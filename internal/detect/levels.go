@@ -1,0 +1,215 @@
+package detect
+
+import (
+	"math"
+	"slices"
+)
+
+// turns is a stretch that goes back and forth between two levels.
+type turns struct {
+	low, high []Sample // the samples on each level, without those at a turn
+	highShare float64
+}
+
+// What makes turns: three of each at least, levels apart by so many deviations about them, and a
+// share of time on each that is no mere chance. Low times as short as dips must be regular.
+const (
+	leastTurns   = 3
+	levelsApart  = 4
+	leastShare   = 0.03
+	dipsShare    = 0.15
+	regularTurns = 0.4
+)
+
+// alternating finds two levels in a stretch.
+func alternating(samples []Sample) (turns, bool) {
+	if len(samples) < 12 {
+		return turns{}, false
+	}
+	rates := make([]float64, len(samples))
+	for i, s := range samples {
+		rates[i] = s.Rate
+	}
+	low, high := twoMeans(rates)
+	if !(high > low) {
+		return turns{}, false
+	}
+	var states []bool
+	for range 8 {
+		states = path(rates, low, high)
+		newLow, newHigh := stateMeans(rates, states, low, high)
+		done := math.Abs(newLow-low)+math.Abs(newHigh-high) < 1e-6*high
+		low, high = newLow, newHigh
+		if done {
+			break
+		}
+	}
+	return judge(samples, states, low, high)
+}
+
+// twoMeans starts the search: the split of the ordered rates that leaves the least squares.
+func twoMeans(rates []float64) (low, high float64) {
+	ordered := slices.Clone(rates)
+	slices.Sort(ordered)
+	sum := 0.0
+	for _, r := range ordered {
+		sum += r
+	}
+	left, best, n := 0.0, -1.0, float64(len(ordered))
+	for i, r := range ordered[:len(ordered)-1] {
+		left += r
+		k := float64(i + 1)
+		below, above := left/k, (sum-left)/(n-k)
+		if between := k * (n - k) * (above - below) * (above - below); between > best {
+			best, low, high = between, below, above
+		}
+	}
+	return low, high
+}
+
+// path is the cheapest way through both states, where a turn costs a little more than one value that
+// is right between both.
+func path(rates []float64, low, high float64) []bool {
+	turn := 0.5 * (high - low) * (high - low)
+	var costLow, costHigh float64
+	fromLow := make([][2]bool, len(rates)) // whether the best way into low and high comes from low
+	for i, r := range rates {
+		toLow, toHigh := costLow, costHigh
+		fromLow[i] = [2]bool{true, false}
+		if costHigh+turn < toLow {
+			toLow, fromLow[i][0] = costHigh+turn, false
+		}
+		if costLow+turn < toHigh {
+			toHigh, fromLow[i][1] = costLow+turn, true
+		}
+		costLow, costHigh = toLow+(r-low)*(r-low), toHigh+(r-high)*(r-high)
+	}
+	states := make([]bool, len(rates))
+	state := costHigh < costLow
+	for i := len(rates) - 1; i >= 0; i-- {
+		states[i] = state
+		if state {
+			state = !fromLow[i][1]
+		} else {
+			state = !fromLow[i][0]
+		}
+	}
+	return states
+}
+
+func stateMeans(rates []float64, states []bool, low, high float64) (newLow, newHigh float64) {
+	var sums, counts [2]float64
+	for i, r := range rates {
+		if inside(states, i) {
+			k := index(states[i])
+			sums[k] += r
+			counts[k]++
+		}
+	}
+	newLow, newHigh = low, high
+	if counts[0] > 0 {
+		newLow = sums[0] / counts[0]
+	}
+	if counts[1] > 0 {
+		newHigh = sums[1] / counts[1]
+	}
+	return newLow, newHigh
+}
+
+func index(state bool) int {
+	if state {
+		return 1
+	}
+	return 0
+}
+
+// inside is false for a sample beside a turn, which may be of both levels, if its level lasts for more
+// than that.
+func inside(states []bool, i int) bool {
+	left := i == 0 || states[i-1] == states[i]
+	right := i == len(states)-1 || states[i+1] == states[i]
+	return left && right
+}
+
+// judge says whether what looks like two levels is so.
+func judge(samples []Sample, states []bool, low, high float64) (turns, bool) {
+	var result turns
+	var squares, seconds [2]float64
+	for i, s := range samples {
+		k := index(states[i])
+		seconds[k] += s.seconds()
+		if !inside(states, i) {
+			continue
+		}
+		level := low
+		if states[i] {
+			level = high
+			result.high = append(result.high, s)
+		} else {
+			result.low = append(result.low, s)
+		}
+		squares[k] += (s.Rate - level) * (s.Rate - level)
+	}
+	if len(result.low) < 3 || len(result.high) < 3 {
+		return turns{}, false
+	}
+	deviationLow := math.Sqrt(squares[0] / float64(len(result.low)))
+	deviationHigh := math.Sqrt(squares[1] / float64(len(result.high)))
+	if high-low < levelsApart*(deviationLow+deviationHigh)/2 {
+		return turns{}, false
+	}
+	result.highShare = seconds[1] / (seconds[0] + seconds[1])
+	if min(result.highShare, 1-result.highShare) < leastShare {
+		return turns{}, false
+	}
+	lows, highs := runs(samples, states)
+	if len(lows) < leastTurns || len(highs) < leastTurns {
+		return turns{}, false
+	}
+	dips := 1-result.highShare < dipsShare && quantileOf(lows, 0.9) <= dipSeconds+8
+	spikes := result.highShare < dipsShare && quantileOf(highs, 0.9) <= dipSeconds
+	if dips && (len(lows) < 5 || !regular(highs)) || spikes && (len(highs) < 5 || !regular(lows)) {
+		return turns{}, false
+	}
+	return result, true
+}
+
+// runs are the lengths in seconds of whole times on either level, without the first and the last one.
+func runs(samples []Sample, states []bool) (lows, highs []float64) {
+	start := 0
+	for i := 1; i <= len(states); i++ {
+		if i < len(states) && states[i] == states[start] {
+			continue
+		}
+		length := samples[i-1].EndSeconds - samples[start].StartSeconds
+		if states[start] {
+			highs = append(highs, length)
+		} else {
+			lows = append(lows, length)
+		}
+		start = i
+	}
+	return lows, highs
+}
+
+// regular is true for lengths that differ little, but for the first and last one, which are cut.
+func regular(lengths []float64) bool {
+	if len(lengths) < 4 {
+		return false
+	}
+	inner := lengths[1 : len(lengths)-1]
+	mean, squares := 0.0, 0.0
+	for _, l := range inner {
+		mean += l / float64(len(inner))
+	}
+	for _, l := range inner {
+		squares += (l - mean) * (l - mean) / float64(len(inner))
+	}
+	return math.Sqrt(squares) < regularTurns*mean
+}
+
+func quantileOf(values []float64, q float64) float64 {
+	ordered := slices.Clone(values)
+	slices.Sort(ordered)
+	return ordered[min(int(q*float64(len(ordered))), len(ordered)-1)]
+}

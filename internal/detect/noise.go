@@ -1,0 +1,137 @@
+package detect
+
+import (
+	"math"
+	"slices"
+)
+
+// noise is that of a series about its levels: an autoregression of first order, of which each value
+// keeps a share (correlation) of the deviation of the one before it and adds an innovation.
+type noise struct {
+	correlation float64
+	// innovation is the variance of what is added anew.
+	innovation float64
+}
+
+// maxCorrelation bounds what is believed; nearer to 1 a series has no mean.
+const maxCorrelation = 0.985
+
+// roughNoise estimates the noise of values whose levels are not known yet, from differences, in which
+// few changes of level are outliers: the median of squares of differences over k values grows as
+// 1 - correlation^k.
+func roughNoise(values []float64) noise {
+	variogram := func(lag int) float64 {
+		if len(values) <= lag+2 {
+			return 0
+		}
+		differences := make([]float64, len(values)-lag)
+		for i := range differences {
+			differences[i] = math.Abs(values[i+lag] - values[i])
+		}
+		deviation := 1.4826 * median(differences)
+		return deviation * deviation / 2
+	}
+	one, two, four := variogram(1), variogram(2), variogram(4)
+	if one <= 0 {
+		return noise{innovation: tiny(values)}
+	}
+	correlation := min(max(two/one-1, 0), maxCorrelation)
+	if two > 0 {
+		correlation = (correlation + math.Sqrt(min(max(four/two-1, 0), maxCorrelation*maxCorrelation))) / 2
+	}
+	// one is the variance times (1 - correlation); the innovation is the variance times 1 - correlation^2.
+	return noise{correlation: correlation, innovation: max(one*(1+correlation), tiny(values))}
+}
+
+// tiny is a variance that stands for none: a series without noise is still measured in whole numbers.
+func tiny(values []float64) float64 {
+	largest := 0.0
+	for _, v := range values {
+		largest = max(largest, math.Abs(v))
+	}
+	return max(1e-10, largest*largest*1e-14)
+}
+
+// fitNoise estimates the noise from deviations in stretches, each about its own mean, with correction
+// for the bias that the estimated means bring.
+func fitNoise(stretches [][]float64) noise {
+	var products, squares, count float64
+	for _, deviations := range stretches {
+		for i, d := range deviations {
+			squares += d * d
+			if i > 0 {
+				products += d * deviations[i-1]
+			}
+		}
+		count += float64(len(deviations))
+	}
+	if squares <= 0 || count < 3 {
+		return noise{innovation: 1e-10}
+	}
+	means := float64(len(stretches))
+	correlation := products / squares
+	// Kendall (1954): the bias is -(1+3 rho)/n for each estimated mean.
+	correlation += means * (1 + 3*correlation) / count
+	correlation = min(max(correlation, 0), maxCorrelation)
+	var innovations float64
+	for _, deviations := range stretches {
+		for i, d := range deviations {
+			if i > 0 {
+				e := d - correlation*deviations[i-1]
+				innovations += e * e
+			}
+		}
+	}
+	free := max(count-2*means-1, 1)
+	return noise{correlation: correlation, innovation: max(innovations/free, 1e-10)}
+}
+
+// variance of a single value.
+func (n noise) variance() float64 { return n.innovation / (1 - n.correlation*n.correlation) }
+
+// meanVariance is the variance of the mean of so many values.
+func (n noise) meanVariance(values float64) float64 {
+	if values <= 0 {
+		return math.Inf(1)
+	}
+	r := n.correlation
+	// 1 + 2 sum (1-k/n) r^k, in closed form.
+	power := math.Pow(r, values)
+	inflation := (1+r)/(1-r) - 2*r*(1-power)/(values*(1-r)*(1-r))
+	return n.variance() * max(inflation, 1/values) / values
+}
+
+// freedom is that of meanVariance when the noise was estimated from so many values: the variances of
+// the logarithms of the innovation and of the correlation's part add up.
+func (n noise) freedom(values float64) float64 {
+	return max(values/(1+2*(1+n.correlation)/(1-n.correlation)), 2)
+}
+
+// student is the 97.5 % quantile of Student's distribution, for at least two degrees of freedom, by
+// the expansion of Cornish and Fisher (under 0.5 % off from three degrees on).
+func student(freedom float64) float64 {
+	switch {
+	case freedom < 2.5:
+		return 4.303
+	case freedom < 3.5:
+		return 3.182
+	}
+	const z = 1.959964
+	z3, z5, z7 := z*z*z, z*z*z*z*z, z*z*z*z*z*z*z
+	f := freedom
+	return z + (z3+z)/(4*f) + (5*z5+16*z3+3*z)/(96*f*f) + (3*z7+19*z5+17*z3-15*z)/(384*f*f*f)
+}
+
+// deviations of values from their mean.
+func deviations(values []float64) []float64 {
+	result := slices.Clone(values)
+	mean := 0.0
+	for _, v := range values {
+		mean += v
+	}
+	mean /= float64(max(len(values), 1))
+	for i := range result {
+		result[i] -= mean
+	}
+	return result
+}

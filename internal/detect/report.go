@@ -1,0 +1,115 @@
+package detect
+
+import (
+	"fmt"
+	"math"
+)
+
+// fillResult puts together what was measured.
+func (a *analysis) fillResult() {
+	r := &a.result
+	first, last := a.measured[0].segment, a.measured[len(a.measured)-1].segment
+	if a.begin > 0 && a.begin < len(a.samples) {
+		start := a.samples[0].StartSeconds
+		ramp, _, _, n := meanOf(a.samples[:a.begin])
+		r.Segments = append(r.Segments, Segment{StartSeconds: start, EndSeconds: a.samples[a.begin].StartSeconds,
+			Mean: ramp, Shape: ShapeRampUp, Deviation: math.Sqrt(n.variance()), Correlation: n.correlation})
+	}
+	for _, m := range a.measured {
+		r.Segments = append(r.Segments, m.segment)
+	}
+	r.Burst, r.Baseline = first.Mean, last.Mean
+	r.Sustained, r.Peak = first.Mean, first.Mean
+	if first.Shape == ShapeAlternating {
+		r.Sustained, r.Peak = *first.Low, *first.High
+	}
+	r.Peak5s = a.peak(5)
+	r.Exhausted = len(a.times) > 0
+	for i, at := range a.times {
+		r.Drops = append(r.Drops, a.drop(i, at))
+	}
+	if r.Exhausted {
+		at := a.times[len(a.times)-1]
+		r.SecondsToBaseline = &at
+	}
+	a.prove()
+	a.warn()
+}
+
+// drop measures the credits spent at a drop.
+func (a *analysis) drop(i int, at Estimate) Drop {
+	before, after := a.measured[i], a.measured[i+1]
+	d := Drop{Seconds: at, Before: before.segment.Mean, After: after.segment.Mean,
+		Refill: after.segment.Mean.Value, RefillSource: RefillAssumed}
+	refillHalf := (after.segment.Mean.High - after.segment.Mean.Low) / 2
+	if a.options.Refill != nil {
+		d.Refill, d.RefillSource, refillHalf = *a.options.Refill, a.options.RefillSource, 0
+		if d.RefillSource == "" {
+			d.RefillSource = RefillGiven
+		}
+	}
+	amount, seconds := spent(a.filled, at.Value, d.Refill)
+	atLow, _ := spent(a.filled, at.Low, d.Refill)
+	atHigh, _ := spent(a.filled, at.High, d.Refill)
+	// What was done is counted, not estimated: only the time of the drop and the refill are uncertain.
+	refill := refillHalf * seconds
+	below := max(amount-min(atLow, atHigh), 0)
+	above := max(max(atLow, atHigh)-amount, 0)
+	d.Spent = Estimate{Value: amount, Low: max(amount-math.Hypot(refill, below), 0), High: amount + math.Hypot(refill, above)}
+	return d
+}
+
+// prove says what a series without a drop tells of the bucket.
+func (a *analysis) prove() {
+	if a.result.Exhausted || a.options.Refill == nil {
+		return
+	}
+	if most := spentMost(a.filled, *a.options.Refill); most > 0 {
+		a.result.BucketAtLeast = &most
+	}
+}
+
+func (a *analysis) warn() {
+	add := func(kind WarningKind, format string, arguments ...any) {
+		a.result.Warnings = append(a.result.Warnings, Warning{Kind: kind, Message: fmt.Sprintf(format, arguments...)})
+	}
+	if len(a.samples) < leastSamples {
+		add(WarnTooShort, "%d samples are too few to find a drop in; it takes %d", len(a.samples), leastSamples)
+	}
+	if !a.result.Exhausted && a.result.BucketAtLeast == nil {
+		add(WarnNoDropSeen, "the rate never dropped for good, and the refill is not known to be below it: nothing follows for the bucket")
+	}
+	if a.missing > 0 {
+		add(WarnGaps, "%.4g s have no samples; for what was spent the rate is taken to have gone on there", a.missing)
+	}
+	for _, m := range a.measured {
+		if m.freedom < 5 {
+			add(WarnFewIndependent, "between %.4g and %.4g s the samples are too few, or too much alike from one to the next, for a good interval of their mean",
+				m.segment.StartSeconds, m.segment.EndSeconds)
+		}
+	}
+}
+
+// peak is the highest mean over so many seconds, of whole samples.
+func (a *analysis) peak(seconds float64) float64 {
+	highest, amount, length, first := 0.0, 0.0, 0.0, 0
+	for i, s := range a.samples {
+		if i > 0 && s.StartSeconds-a.samples[i-1].EndSeconds > 0.01*a.typical {
+			amount, length, first = 0, 0, i
+		}
+		amount += s.Rate * s.seconds()
+		length += s.seconds()
+		for first < i && length-a.samples[first].seconds() >= seconds*0.999 {
+			amount -= a.samples[first].Rate * a.samples[first].seconds()
+			length -= a.samples[first].seconds()
+			first++
+		}
+		if length >= seconds*0.999 {
+			highest = max(highest, amount/length)
+		}
+	}
+	if highest == 0 {
+		return a.result.Burst.Value
+	}
+	return highest
+}

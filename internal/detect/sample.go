@@ -1,0 +1,112 @@
+package detect
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Sample is what was completed between two instants: a mean rate, in bytes or operations a second.
+type Sample struct {
+	StartSeconds, EndSeconds float64
+	Rate                     float64
+}
+
+func (s Sample) seconds() float64 { return s.EndSeconds - s.StartSeconds }
+
+// Limits of what is analysed: a century, and an exabyte a second.
+const (
+	maxSeconds = 3.2e9
+	maxRate    = 1e18
+)
+
+// errNoSamples is returned for an empty series.
+var errNoSamples = errors.New("the series has no samples")
+
+// SampleError says which sample of a series cannot be used.
+type SampleError struct {
+	// Index is that of the sample, from 0.
+	Index  int
+	Reason string
+}
+
+func (e *SampleError) Error() string { return fmt.Sprintf("sample %d: %s", e.Index, e.Reason) }
+
+// check refuses a series that is not in order: ends before starts, overlaps, rates that are none.
+func check(samples []Sample) error {
+	if len(samples) == 0 {
+		return errNoSamples
+	}
+	for i, s := range samples {
+		var before *Sample
+		if i > 0 {
+			before = &samples[i-1]
+		}
+		if reason := refuse(s, before); reason != "" {
+			return &SampleError{Index: i, Reason: reason}
+		}
+	}
+	return nil
+}
+
+// refuse gives what is wrong with a sample that follows another one, or "".
+func refuse(s Sample, before *Sample) string {
+	switch {
+	case !(math.Abs(s.StartSeconds) <= maxSeconds) || !(math.Abs(s.EndSeconds) <= maxSeconds):
+		return fmt.Sprintf("its time %g to %g s is out of range", s.StartSeconds, s.EndSeconds)
+	case s.EndSeconds <= s.StartSeconds:
+		return fmt.Sprintf("it ends at %g s, not after its start at %g s", s.EndSeconds, s.StartSeconds)
+	case !(s.Rate >= 0) || s.Rate > maxRate:
+		return fmt.Sprintf("its rate %g is not from 0 to 1e18", s.Rate)
+	case before != nil && s.StartSeconds < before.EndSeconds:
+		return fmt.Sprintf("it starts at %g s, before the end of the last one at %g s", s.StartSeconds, before.EndSeconds)
+	}
+	return ""
+}
+
+// typicalSeconds is the median length of the samples.
+func typicalSeconds(samples []Sample) float64 {
+	lengths := make([]float64, len(samples))
+	for i, s := range samples {
+		lengths[i] = s.seconds()
+	}
+	return median(lengths)
+}
+
+// median orders its argument. It is 0 of nothing.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	middle := len(values) / 2
+	if len(values)%2 == 1 {
+		return values[middle]
+	}
+	return (values[middle-1] + values[middle]) / 2
+}
+
+// total is what was completed and how long it took, of samples [from, to).
+func total(samples []Sample, from, to int) (amount, seconds float64) {
+	for _, s := range samples[from:to] {
+		amount += s.Rate * s.seconds()
+		seconds += s.seconds()
+	}
+	return amount, seconds
+}
+
+// group joins each `size` neighbours to one, keeping amounts. Gaps inside a group are not counted in
+// `covered`, the seconds that its rate stands for.
+func group(samples []Sample, size int) []Sample {
+	if size <= 1 {
+		return samples
+	}
+	joined := make([]Sample, 0, len(samples)/size+1)
+	for from := 0; from < len(samples); from += size {
+		to := min(from+size, len(samples))
+		amount, seconds := total(samples, from, to)
+		joined = append(joined, Sample{StartSeconds: samples[from].StartSeconds, EndSeconds: samples[to-1].EndSeconds, Rate: amount / seconds})
+	}
+	return joined
+}

@@ -1,0 +1,267 @@
+package detect
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// score is how a family did.
+type score struct {
+	name                    string
+	series, found, alarms   int
+	required, requiredFound int
+	hard, hardFound         int
+	levels, levelsRight     int
+	twoLevels, twoRight     int
+	timeErrors, timeOracle  []float64
+	burst, baseline, spent  pair
+	time                    coverage
+}
+
+// pair compares errors with those of an oracle, and counts covered truths.
+type pair struct {
+	own, oracle float64 // sums of squares
+	coverage
+}
+
+type coverage struct{ all, covered int }
+
+func (c *coverage) add(e Estimate, truth float64) {
+	c.all++
+	if e.Low <= truth && truth <= e.High {
+		c.covered++
+	}
+}
+
+func (c coverage) String() string {
+	if c.all == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f", 100*float64(c.covered)/float64(c.all))
+}
+
+func (p *pair) add(e Estimate, oracle, truth float64) {
+	p.coverage.add(e, truth)
+	p.own += (e.Value/truth - 1) * (e.Value/truth - 1)
+	p.oracle += (oracle/truth - 1) * (oracle/truth - 1)
+}
+
+func (p *pair) ratio() string {
+	if p.oracle == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", math.Sqrt(p.own/p.oracle))
+}
+
+// demanded is whether the drops of a scenario have to be found: at least three times the noise, or
+// both sides longer than 1,000 samples.
+func (s scenario) demanded() bool {
+	for i := range s.drops {
+		drop := 1 - s.levels[i+1]/s.levels[i]
+		if drop < 3*s.deviation && min(s.samplesIn(i), s.samplesIn(i+1)) <= 1000 {
+			return false
+		}
+	}
+	return true
+}
+
+// information is the least over the drops of the expected gain in squares of innovations, with levels
+// and noise known: what there is to find it by.
+func (s scenario) information() float64 {
+	least := math.Inf(1)
+	for i := range s.drops {
+		step := math.Log(s.levels[i]/s.levels[i+1]) / s.deviation
+		a, b := s.samplesIn(i), s.samplesIn(i+1)
+		r := s.correlation
+		innovation := 1 - r*r
+		gain := step * step * (1 + (1-r)*(1-r)/innovation*a*b/(a+b))
+		if r > 0 {
+			gain = step * step * (1/innovation + (1-r)*(1-r)/innovation*a*b/(a+b)) / 1
+		}
+		least = min(least, gain)
+	}
+	return least
+}
+
+func (s scenario) samplesIn(i int) float64 {
+	start, end := s.start, s.samples[len(s.samples)-1].EndSeconds
+	if i > 0 {
+		start = s.drops[i-1]
+	}
+	if i < len(s.drops) {
+		end = s.drops[i]
+	}
+	count := 0.0
+	for _, sample := range s.samples {
+		if sample.StartSeconds >= start && sample.EndSeconds <= end {
+			count++
+		}
+	}
+	return count
+}
+
+func (s scenario) oracleMean(i int) float64 {
+	start, end := s.start, s.samples[len(s.samples)-1].EndSeconds
+	if i > 0 {
+		start = s.drops[i-1]
+	}
+	if i < len(s.drops) {
+		end = s.drops[i]
+	}
+	amount, seconds := 0.0, 0.0
+	for _, sample := range s.samples {
+		if sample.StartSeconds >= start && sample.EndSeconds <= end {
+			amount += sample.Rate * sample.seconds()
+			seconds += sample.seconds()
+		}
+	}
+	return amount / seconds
+}
+
+func (c *score) add(s scenario, r Result) {
+	c.series++
+	if len(s.drops) == 0 {
+		if r.Exhausted {
+			c.alarms++
+			return
+		}
+		c.burst.add(r.Burst, s.oracleMean(0), s.levels[0])
+		c.turns(s, r)
+		return
+	}
+	right := len(r.Drops) == len(s.drops)
+	length := s.samples[len(s.samples)-1].EndSeconds
+	for i := 0; right && i < len(s.drops); i++ {
+		right = math.Abs(r.Drops[i].Seconds.Value-s.drops[i]) < 0.1*length
+	}
+	if right {
+		c.found++
+	}
+	c.count(s.demanded(), s.information() < 60, right)
+	if !right {
+		return
+	}
+	last := len(s.drops)
+	c.burst.add(r.Burst, s.oracleMean(0), s.levels[0])
+	c.baseline.add(r.Baseline, s.oracleMean(last), s.levels[last])
+	filled, _ := fillGaps(s.samples)
+	for i, at := range s.drops {
+		c.time.add(r.Drops[i].Seconds, at)
+		c.timeErrors = append(c.timeErrors, math.Abs(r.Drops[i].Seconds.Value-at)/s.interval)
+		before := side{s.levels[i], s.deviation}
+		after := side{s.levels[i+1], s.deviation}
+		guess := min(int(at/length*float64(len(s.samples))), len(s.samples)-1)
+		c.timeOracle = append(c.timeOracle, math.Abs(when(s.samples, 0, guess, len(s.samples), before, after, s.correlation).Value-at)/s.interval)
+		truth, _ := spent(filled, at, s.levels[i+1])
+		oracle, _ := spent(filled, at, s.oracleMean(i+1))
+		if i == 0 {
+			c.spent.add(r.Drops[i].Spent, oracle, truth)
+		}
+	}
+	c.turns(s, r)
+}
+
+func (c *score) count(demanded, hard, right bool) {
+	switch {
+	case demanded && !hard:
+		c.required++
+		if right {
+			c.requiredFound++
+		}
+	case demanded:
+		c.hard++
+		if right {
+			c.hardFound++
+		}
+	}
+}
+
+func (c *score) turns(s scenario, r Result) {
+	if s.high == 0 {
+		return
+	}
+	c.twoLevels++
+	if math.Abs(r.Sustained.Value/s.low-1) < 0.02 && math.Abs(r.Peak.Value/s.high-1) < 0.02 {
+		c.twoRight++
+	}
+}
+
+func rms(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v * v
+	}
+	return math.Sqrt(sum / float64(max(len(values), 1)))
+}
+
+func share(part, whole int) string {
+	if whole == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f (%d)", 100*float64(part)/float64(whole), whole)
+}
+
+func tableOf(scores []*score) string {
+	var text strings.Builder
+	fmt.Fprintln(&text, "| family | series | found, % | of the demanded, % (of) | demanded without information, % (of) | false alarms | burst: error/oracle, covered % | baseline | spent | time: error/oracle in samples, covered % | both levels within 2 %, % (of) |")
+	fmt.Fprintln(&text, "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+	for _, c := range scores {
+		found, when := "-", "-"
+		if len(c.timeErrors) > 0 {
+			found = fmt.Sprintf("%.1f", 100*float64(c.found)/float64(c.series))
+			when = fmt.Sprintf("%.2f / %.2f (median %.2f / %.2f), %s", rms(c.timeErrors), rms(c.timeOracle), median(c.timeErrors), median(c.timeOracle), c.time)
+		}
+		fmt.Fprintf(&text, "| %s | %d | %s | %s | %s | %d | %s, %s | %s, %s | %s, %s | %s | %s |\n", c.name, c.series, found,
+			share(c.requiredFound, c.required), share(c.hardFound, c.hard), c.alarms,
+			c.burst.ratio(), c.burst.coverage, c.baseline.ratio(), c.baseline.coverage, c.spent.ratio(), c.spent.coverage, when,
+			share(c.twoRight, c.twoLevels))
+	}
+	return text.String()
+}
+
+func seedsOf(short int) int {
+	if n, err := strconv.Atoi(os.Getenv("DETECT_SEEDS")); err == nil && n > 0 {
+		return n
+	}
+	if os.Getenv("SOAK") == "1" {
+		return 1000
+	}
+	return short
+}
+
+func TestTable(t *testing.T) {
+	seeds := seedsOf(25)
+	var scores []*score
+	for f, family := range families() {
+		if only := os.Getenv("DETECT_ONLY"); only != "" && !strings.Contains(family.name, only) {
+			continue
+		}
+		c := &score{name: family.name}
+		scores = append(scores, c)
+		for seed := range seeds {
+			s := family.make(rand.New(rand.NewPCG(uint64(seed), uint64(f))))
+			result, err := Analyze(s.samples, Options{})
+			if err != nil {
+				t.Fatalf("%s, seed %d: %v", family.name, seed, err)
+			}
+			alarms, required := c.alarms, c.required-c.requiredFound
+			c.add(s, result)
+			if c.alarms > alarms {
+				t.Errorf("%s, seed %d: a false alarm at %.1f s (%.4g to %.4g): %s", family.name, seed, result.Drops[0].Seconds, result.Drops[0].Before.Value, result.Drops[0].After.Value, s)
+			}
+			if c.required-c.requiredFound > required {
+				var at []float64
+				for _, d := range result.Drops {
+					at = append(at, d.Seconds.Value)
+				}
+				t.Logf("%s, seed %d: missed, drops %.1f: information %.0f, %s", family.name, seed, at, s.information(), s)
+			}
+		}
+	}
+	t.Log("\n" + tableOf(scores))
+}
