@@ -125,8 +125,8 @@ func (s *session) replace(run *v1alpha1.BenchmarkRun, action decide.Action, seen
 }
 
 // finish tells agents to tidy up and leave, each once by every process that conducts the run: the one
-// before may have died before it could. One that the process before has met, and this one has not yet,
-// is given the time to be met: it may have files to remove.
+// before may have died before it could. One that has worked for the process before, and was not met by
+// this one yet, is given the time to be met: it has files to remove.
 func (r *Reconciler) finish(run *v1alpha1.BenchmarkRun, s *session, seen observation) func() {
 	since := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved)
 	if since == nil {
@@ -136,7 +136,7 @@ func (r *Reconciler) finish(run *v1alpha1.BenchmarkRun, s *session, seen observa
 	told := map[string][]decide.ClientKey{}
 	for _, one := range seen.snapshot.Clients {
 		m := s.members[one.Key]
-		waiting := one.Connection == decide.Connecting && m.met && !late
+		waiting := one.Connection == decide.Connecting && m.worked && !late
 		if m.finishing || waiting || one.Connection == decide.Lost || one.Connection == decide.Finished {
 			continue
 		}

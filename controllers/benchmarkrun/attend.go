@@ -126,10 +126,12 @@ func (s *session) connect(run *v1alpha1.BenchmarkRun, key decide.ClientKey, atte
 		address: make(chan string, 1),
 	}
 	if old := s.members[key]; old != nil {
-		added.met = old.met
+		// What a former pod has left is there still, unless its agent has removed it.
+		added.met = old.met && !old.tidy
 	} else {
 		// After a restart: where a step was begun every agent had been met.
 		added.met = len(run.Status.Steps) > 0
+		added.worked = wasThere(run, added)
 	}
 	s.members[key] = added
 	added.lose = s.conductor.Connect(conductor.Endpoint{

@@ -87,8 +87,8 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, m *me
 	}
 	name := objects.PodName(run, m.pod)
 	pod := pods[name]
-	if pod == nil && m.made && m.uid == "" {
-		// Just made: the cache may not know of it yet.
+	if pod == nil && (m.made || m.uid != "") {
+		// The cache may not know of it yet; that it is gone has to be certain before another is made.
 		pod = &corev1.Pod{}
 		err := r.direct.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, pod)
 		switch {

@@ -1,6 +1,7 @@
 package benchmarkrun
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -220,6 +221,41 @@ func restarted(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	if !slices.Equal(done, want) {
 		t.Errorf("steps %q, want %q", done, want)
 	}
+}
+
+// TestDeletedRunWithoutReplacements: a run whose clients were told to end, and whose next pods cannot be made,
+// as in a namespace that is being deleted, waits for nobody. The clients have removed their data.
+func TestDeletedRunWithoutReplacements(t *testing.T) {
+	w := newWorld(t)
+	run := w.start(small())
+	w.until(run, time.Minute, "writing", running(run, "01-write"))
+	for _, name := range []string{"run-data-0-2", "run-data-1-2"} {
+		foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "somebody-elses", Image: "none"}}}}
+		must(t, api.Create(t.Context(), foreign))
+		t.Cleanup(func() { must(t, api.Delete(context.Background(), foreign, client.GracePeriodSeconds(0))) })
+	}
+	for _, name := range []string{"run-data-0-1", "run-data-1-1"} {
+		must(t, api.Delete(t.Context(), w.pod(name)))
+	}
+	w.until(run, 30*time.Second, "replaced", func() bool {
+		return len(run.Status.LostClients) == 2 && run.Status.LostClients[0].Replaced && run.Status.LostClients[1].Replaced
+	})
+	// Somebody else's finalizer keeps the record, to be looked at.
+	run.Finalizers = append(run.Finalizers, "test.storagebench.dev/look")
+	must(t, api.Update(t.Context(), run))
+	must(t, api.Delete(t.Context(), run))
+	began := time.Now()
+	w.until(run, 30*time.Second, "over", func() bool { return run.Status.EndTime != nil })
+	if took := time.Since(began); took > lossTimeout/2 {
+		t.Errorf("it ended after %s: it has waited for clients that were never there", took)
+	}
+	if !is(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue) {
+		t.Errorf("DataRemoved: %s", reason(run, v1alpha1.ConditionDataRemoved))
+	}
+	w.until(run, 10*time.Second, "left alone", func() bool { return len(run.Finalizers) == 1 })
+	run.Finalizers = nil
+	must(t, api.Update(t.Context(), run))
 }
 
 // TestDeletedRun: a run that is deleted at any time stops its load, has its data removed, and goes.

@@ -53,6 +53,8 @@ type member struct {
 	located bool
 	// why the client is not there yet, as the cluster tells it.
 	why string
+	// worked says that the process before this one has given the agent of this very pod something to do.
+	worked bool
 	// met says that the agent has answered once, and so may have made files; tidy that its pod ended
 	// as one does whose agent has removed them.
 	met, tidy bool

@@ -84,6 +84,9 @@ func withControlPlane(m *testing.M) int {
 	return m.Run()
 }
 
+// lossTimeout of these operators.
+const lossTimeout = 5 * time.Second
+
 // world is a namespace with its stand-in kubelet and its operator.
 type world struct {
 	*testing.T
@@ -127,7 +130,7 @@ func (w *world) operate() {
 	must(w.T, err)
 	must(w.T, Setup(mgr, Options{
 		Settings: objects.Settings{AgentImage: "operator:test", FioImage: "fio:test", OperatorNamespace: "storagebench-system"},
-		Master:   master, LossTimeout: 5 * time.Second,
+		Master:   master, LossTimeout: lossTimeout,
 		Epoch: func(context.Context) (uint64, error) { return epoch, nil },
 	}))
 	ctx, cancel := context.WithCancel(context.Background())

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -58,17 +57,12 @@ func newRun(options Options) (*v1alpha1.BenchmarkRun, error) {
 	if _, err := rand.Read(random[:]); err != nil {
 		return nil, fmt.Errorf("make the run's UID: %w", err)
 	}
-	spec, err := json.Marshal(options.Run)
-	if err != nil {
-		return nil, fmt.Errorf("encode spec.run: %w", err)
-	}
-	hash := sha256.Sum256(spec)
 	return record.New(record.Identity{
 		Name:      options.Benchmark.Name + "-" + hex.EncodeToString(random[:3]),
 		Namespace: options.Benchmark.Namespace,
 		UID:       types.UID(uuid(random[:16])),
 		Benchmark: v1alpha1.BenchmarkReference{Name: options.Benchmark.Name, UID: string(options.Benchmark.UID)},
-		Hash:      hex.EncodeToString(hash[:8]),
+		Hash:      plan.RunHash(&options.Benchmark.Spec.Run),
 		Seed:      int64(binary.BigEndian.Uint64(random[16:]) >> 2),
 	}, options.Run, options.Plan), nil
 }
