@@ -18,8 +18,6 @@ type machine struct {
 	// MayLowerOOMScore is CAP_SYS_RESOURCE: to be spared by the killer of
 	// processes when memory is short.
 	MayLowerOOMScore bool
-	// HasKernelLog says that /dev/kmsg can be read.
-	HasKernelLog bool
 	// Snapshotter is containerd's way to keep images.
 	Snapshotter string
 	// NetworkPlugins is the folder of the distribution's CNI plugins.
@@ -62,10 +60,6 @@ func examine(s State) (machine, error) {
 		return machine{}, errors.New("the test cluster cannot run here: " + strings.Join(problems, "; "))
 	}
 	found.MayLowerOOMScore = capabilities&(1<<unix.CAP_SYS_RESOURCE) != 0
-	if log, err := os.Open("/dev/kmsg"); err == nil {
-		found.HasKernelLog = true
-		_ = log.Close()
-	}
 	return found, nil
 }
 

@@ -51,7 +51,10 @@ func (s Spec) setUpMounts() error {
 	if err := bindPrograms(programs); err != nil {
 		return err
 	}
-	return hideSysctls(s.Sysctls)
+	if err := hideSysctls(s.Sysctls); err != nil {
+		return err
+	}
+	return provideKernelLog()
 }
 
 func openAll(paths map[string]string) (map[string]*os.File, error) {
