@@ -77,9 +77,9 @@ fix: ## Correct what the linter can correct by itself
 # One package at a time: many tests load the machine with real fio and look at times. The vet before
 # compiles everything with all cores.
 .PHONY: test
-test: packages build control-plane ## Run all tests, with real fio and a real API server
+test: packages cluster-packages build programs ## Run all tests, with real fio and a real one-node Kubernetes (needs root)
 	go vet $(PACKAGES)
-	hack/test -p 1 $(TEST_FLAGS) $(PACKAGES)
+	hack/test-all $(TEST_FLAGS) $(PACKAGES)
 
 .PHONY: unit
 unit: packages ## Run the tests without the API server and the killing of processes
@@ -102,8 +102,7 @@ bench-overhead: packages build ## Measure what the agent costs against bare fio
 ##@ Trying out
 
 .PHONY: demo
-demo: ## Run four clients in a real one-node Kubernetes of this machine and print the result (needs root)
-	@hack/ensure-packages runc iproute2 nftables containernetworking-plugins
+demo: cluster-packages ## Run four clients in a real one-node Kubernetes of this machine and print the result (needs root)
 	@echo 'Building the demo; the first time Go downloads modules'
 	@go run ./hack/demo -version '$(VERSION)'
 
@@ -115,12 +114,16 @@ demo-local: packages build ## The same without a cluster, on a local directory (
 ##@ Parts of the above
 
 .PHONY: packages
-packages: ## Install the programs that the tests need (fio), where apt-get may
+packages: ## Install fio, where apt-get may
 	@hack/ensure-packages fio
 
-.PHONY: control-plane
-control-plane: ## Build etcd and kube-apiserver from their modules, once (several minutes)
-	go run ./test/binaries/cmd/build control-plane
+.PHONY: cluster-packages
+cluster-packages: ## Install what a one-node cluster needs beside its programs, where apt-get may
+	@hack/ensure-packages runc iproute2 nftables containernetworking-plugins
+
+.PHONY: programs
+programs: ## Build Kubernetes and what belongs to it from their modules, once (10 to 15 minutes)
+	go run ./test/binaries/cmd/build control-plane cluster
 
 .PHONY: tools
 tools: ## Build all development tools, once
