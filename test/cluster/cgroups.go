@@ -42,15 +42,18 @@ func allHierarchies() ([]hierarchy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the mount table: %w", err)
 	}
-	found := parseHierarchies(string(data))
-	for index := range found {
-		if found[index].unified {
-			text, err := os.ReadFile(filepath.Join(found[index].path, "cgroup.controllers"))
+	var found []hierarchy
+	for _, tree := range parseHierarchies(string(data)) {
+		if tree.unified {
+			text, err := os.ReadFile(filepath.Join(tree.path, "cgroup.controllers"))
 			if err != nil {
-				return nil, fmt.Errorf("reading which controllers there are: %w", err)
+				continue // something else is mounted over it
 			}
-			found[index].controllers = strings.Fields(string(text))
+			tree.controllers = strings.Fields(string(text))
+		} else if _, err := os.Stat(filepath.Join(tree.path, "cgroup.procs")); err != nil {
+			continue
 		}
+		found = append(found, tree)
 	}
 	return found, nil
 }

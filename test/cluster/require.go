@@ -48,7 +48,9 @@ func Require(t testing.TB) *Cluster {
 }
 
 // require is done once by each test program.
-var require = sync.OnceValues(func() (*Cluster, error) {
+var require = sync.OnceValues(find)
+
+func find() (*Cluster, error) {
 	switch kind := os.Getenv(KindVariable); kind {
 	case "", "embedded":
 		return embedded(context.Background())
@@ -57,7 +59,7 @@ var require = sync.OnceValues(func() (*Cluster, error) {
 	default:
 		return nil, fmt.Errorf("%s is %q: it has to be \"embedded\" or \"current\"", KindVariable, kind)
 	}
-})
+}
 
 // embedded starts the cluster with the command, since process 1 of the node has
 // to be a program of ours, and a test program is not.

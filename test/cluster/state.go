@@ -49,10 +49,10 @@ func Open(folder string) (State, error) {
 		return State{}, fmt.Errorf("finding the state folder %s: %w", folder, err)
 	}
 	// Links are followed now, since the mount table names real paths.
-	if real, err := filepath.EvalSymlinks(absolute); err == nil {
-		absolute = real
-	} else if real, err := filepath.EvalSymlinks(filepath.Dir(absolute)); err == nil {
-		absolute = filepath.Join(real, filepath.Base(absolute))
+	if resolved, err := filepath.EvalSymlinks(absolute); err == nil {
+		absolute = resolved
+	} else if resolved, err := filepath.EvalSymlinks(filepath.Dir(absolute)); err == nil {
+		absolute = filepath.Join(resolved, filepath.Base(absolute))
 	}
 	return State{folder: absolute}, nil
 }

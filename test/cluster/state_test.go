@@ -48,7 +48,7 @@ func TestTwoFoldersAreTwoClusters(t *testing.T) {
 
 func TestTheStateFolderIsNamedWithoutLinks(t *testing.T) {
 	folder := t.TempDir()
-	real, err := filepath.EvalSymlinks(folder)
+	resolved, err := filepath.EvalSymlinks(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestTheStateFolderIsNamedWithoutLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := filepath.Join(real, "new"); state.Folder() != want {
+	if want := filepath.Join(resolved, "new"); state.Folder() != want {
 		t.Errorf("the folder is %s, want %s", state.Folder(), want)
 	}
 }

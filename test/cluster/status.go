@@ -41,7 +41,7 @@ func (s State) Status(ctx context.Context) (Report, error) {
 	}
 	known, err := s.running()
 	if err != nil {
-		return Report{Reason: err.Error()}, nil //nolint:nilerr // that is the status
+		return Report{Reason: err.Error()}, nil
 	}
 	report := Report{Running: true, StartedAt: known.StartedAt, Kubeconfig: s.Kubeconfig()}
 	status, err := s.nodeStatus()

@@ -51,8 +51,8 @@ func main() {
 }
 
 func usage() {
-	fmt.Fprintf(flag.CommandLine.Output(),
-		"usage: cluster [--state FOLDER] up | down | status | load-image ARCHIVE | kubeconfig | kubectl ARGUMENT... | enter COMMAND... | run COMMAND...\n")
+	fmt.Fprintln(os.Stderr, "usage: cluster [--state FOLDER] up | down | status | load-image ARCHIVE... | kubeconfig | "+
+		"kubectl ARGUMENT... | enter COMMAND... | run COMMAND...")
 	flag.PrintDefaults()
 }
 

@@ -84,13 +84,13 @@ func describe(report cluster.Report) string {
 		binaries.KubernetesVersion, time.Since(report.StartedAt).Round(time.Second))
 	fmt.Fprintf(&text, "kubeconfig  %s\n\n", report.Kubeconfig)
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "component\tready\tpid\trestarts\tlog")
+	_, _ = fmt.Fprintln(table, "component\tready\tpid\trestarts\tlog")
 	for _, c := range report.Components {
 		restarts := strconv.Itoa(c.Restarts)
 		if c.LastExit != "" {
 			restarts += " (" + c.LastExit + ")"
 		}
-		fmt.Fprintf(table, "%s\t%t\t%d\t%s\t%s\n", c.Name, c.Ready, c.PID, restarts, c.LogFile)
+		_, _ = fmt.Fprintf(table, "%s\t%t\t%d\t%s\t%s\n", c.Name, c.Ready, c.PID, restarts, c.LogFile)
 	}
 	_ = table.Flush() // into memory
 	return text.String()

@@ -1,0 +1,97 @@
+package cluster
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// bareMachine runs a program on a machine as bare as a container can be: the
+// state is kept on an overlay, on which no other overlay can be, and /dev has no
+// kernel log. It is this machine, seen from a mount namespace of its own.
+const bareMachine = `set -eu
+folder=$1; shift
+mkdir $folder/lower $folder/upper $folder/work $folder/merged $folder/dev
+mount -t overlay overlay -o lowerdir=$folder/lower,upperdir=$folder/upper,workdir=$folder/work $folder/merged
+mount -t tmpfs tmpfs $folder/dev
+for device in null zero full random urandom tty; do
+	touch $folder/dev/$device
+	mount --bind /dev/$device $folder/dev/$device
+done
+mkdir $folder/dev/pts $folder/dev/shm
+mount --bind /dev/pts $folder/dev/pts
+ln -s pts/ptmx $folder/dev/ptmx
+ln -s /proc/self/fd $folder/dev/fd
+mount --rbind $folder/dev /dev
+trap '"$1" --state=$folder/merged/state down' EXIT
+"$1" --state=$folder/merged/state up
+"$1" --state=$folder/merged/state kubectl run bare --image=$2 --restart=Never
+"$1" --state=$folder/merged/state kubectl wait --for=condition=Ready pod/bare --timeout=60s
+`
+
+func TestABareMachine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts Kubernetes, which -short leaves out")
+	}
+	b := newBench(t)
+	folder := t.TempDir()
+	output, err := exec.CommandContext(t.Context(), "unshare", "--mount", "--propagation=private",
+		"sh", "-c", bareMachine, "sh", folder, b.program, PauseImage).CombinedOutput()
+	if err != nil || !strings.Contains(string(output), "condition met") {
+		t.Errorf("no pod runs: %v\n%s", err, output)
+	}
+	if left, err := os.ReadDir(filepath.Join(folder, "upper")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// Where it cannot run, one line says why, and nothing is left.
+func TestOneLineSaysWhyItCannotRun(t *testing.T) {
+	b := newBench(t)
+	for _, test := range []struct {
+		name    string
+		command []string
+		wants   string
+	}{
+		{"another user", []string{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"}, "needs root"},
+		{"root without rights", []string{"setpriv", "--bounding-set=-sys_admin"}, "CAP_SYS_ADMIN"},
+		{"no packages", []string{"env", "PATH=/nowhere"}, "nftables runc util-linux"},
+		{"no control groups", []string{
+			"unshare", "--mount", "--propagation=private", "sh", "-c",
+			`mount -t tmpfs -o ro tmpfs /sys/fs/cgroup; exec "$@"`, "sh",
+		}, "control groups"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			// Another user has to be able to run it.
+			program := filepath.Join("/tmp", filepath.Base(t.TempDir())+"-cluster")
+			if err := os.Link(b.program, program); err != nil {
+				t.Fatal(err)
+			}
+			defer os.Remove(program)
+			state := filepath.Join(t.TempDir(), "state")
+			command := exec.CommandContext(t.Context(), test.command[0], append(test.command[1:], program, "--state="+state, "up")...)
+			output, err := command.CombinedOutput()
+			if err == nil || strings.Count(string(output), "\n") != 1 || !strings.Contains(string(output), test.wants) {
+				t.Errorf("%v: %q has to be one line with %q", err, output, test.wants)
+			}
+			if _, err := os.Stat(state); err == nil {
+				t.Error("the state folder is left")
+			}
+		})
+	}
+}
+
+// A test that asks for a cluster that is none is told so.
+func TestTheKindOfClusterIsChecked(t *testing.T) {
+	t.Setenv(KindVariable, "kind")
+	if _, err := find(); err == nil || !strings.Contains(err.Error(), `"kind"`) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v: has to name the value in one line", err)
+	}
+	t.Setenv(KindVariable, "current")
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	if _, err := find(); err == nil {
+		t.Error("there is no cluster, and one was found")
+	}
+}
