@@ -34,11 +34,9 @@ type analysis struct {
 	options Options
 	typical float64
 	missing float64
-	// begin is the first settled sample. times are those of the lasting drops, at are the first samples
-	// that lie wholly after each.
+	// begin is the first settled sample. times are those of the lasting drops.
 	begin int
 	times []Estimate
-	at    []int
 	// stretches are the samples of each regime, measured what they give.
 	measured []measuredStretch
 	result   Result
@@ -70,11 +68,82 @@ func (a *analysis) findRegimes() {
 		bounds = append(bounds, min(b*size, len(a.samples)))
 	}
 	bounds[0] = a.begin
-	for i := range c.lasting {
-		a.times = append(a.times, a.locate(bounds[i], bounds[i+1], bounds[i+2]))
-		first := sort.Search(len(a.samples), func(k int) bool { return a.samples[k].StartSeconds >= a.times[i].Value })
-		a.at = append(a.at, first)
+	for i := 0; i < len(bounds)-2; {
+		from, to := c.around(bounds[i+1] / size)
+		at := a.locate(max(from*size, bounds[i]), bounds[i+1], min(to*size, bounds[i+2]))
+		start, end := a.samples[bounds[i]].StartSeconds, a.samples[bounds[i+2]-1].EndSeconds
+		if i > 0 {
+			start = a.times[i-1].Value
+		}
+		if !a.lasts(start, at.Value, end) {
+			bounds = append(bounds[:i+1], bounds[i+2:]...)
+			if i > 0 { // the one before has other samples after it now
+				i--
+				a.times = a.times[:i]
+			}
+			continue
+		}
+		a.times = append(a.times, at)
+		i++
 	}
+	if a.begin > 0 {
+		end := a.samples[len(a.samples)-1].EndSeconds
+		if len(a.times) > 0 {
+			end = a.times[0].Value
+		}
+		if _, ok := alternating(a.between(a.samples[0].StartSeconds, end)); ok {
+			a.begin = 0 // it began on the lower of two levels
+		}
+	}
+}
+
+// What is seen again for so long, and so much of the time that it held, was no lasting change.
+const (
+	returnSeconds = 10
+	returnShare   = 0.3
+)
+
+// lasts looks at the samples as they are, not cleaned: the time that they spend on the other side of
+// the middle between both levels must be short, before the drop and after it.
+func (a *analysis) lasts(start, at, end float64) bool {
+	before, after := a.between(start, at), a.between(at, end)
+	if len(before) < 3 || len(after) < 3 || at-start < returnSeconds || end-at < lastingSeconds {
+		return false
+	}
+	upper, lower := medianRate(before), medianRate(after)
+	if upper <= lower {
+		return false
+	}
+	bottom, middle := lower+separation*(upper-lower), (upper+lower)/2
+	low := longRuns(before, func(rate float64) bool { return rate < bottom })
+	high := longRuns(after, func(rate float64) bool { return rate > middle })
+	return low < returnShare*(end-at) && high < returnShare*(at-start)
+}
+
+func medianRate(samples []Sample) float64 {
+	rates := make([]float64, len(samples))
+	for i, s := range samples {
+		rates[i] = s.Rate
+	}
+	return median(rates)
+}
+
+// longRuns is the time of which a thing is true, in runs that are long enough to be no noise.
+func longRuns(samples []Sample, is func(rate float64) bool) float64 {
+	sum, run, count := 0.0, 0.0, 0
+	for i, s := range samples {
+		if is(s.Rate) {
+			run += s.seconds()
+			count++
+		}
+		if !is(s.Rate) || i == len(samples)-1 {
+			if run >= returnSeconds && count >= 3 {
+				sum += run
+			}
+			run, count = 0, 0
+		}
+	}
+	return sum
 }
 
 // settled is the first sample after the ramp-up: where the rate has come to the level of what
@@ -91,7 +160,7 @@ func (a *analysis) settled(c *course, size int, cleaned []float64) int {
 	level := c.level(from, to)
 	noise := fitNoise([][]float64{deviations(cleaned[from*size : min(to*size, len(cleaned))])})
 	bound := level - 2*math.Sqrt(noise.variance()) - 0.005
-	limit := max(60, 0.05*c.seconds(0, len(c.values)))
+	limit := max(60, c.seconds(0, c.begin))
 	begin := 0
 	for i := range a.samples {
 		if a.samples[i].EndSeconds-a.samples[0].StartSeconds > limit {

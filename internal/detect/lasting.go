@@ -25,6 +25,8 @@ const (
 	// certainBase is the same for a lasting drop of the result. 25 more than the multiplicity is below
 	// one in 10^5 for normal noise.
 	certainBase, certainGrowth = 25, 2
+	// cautionSpread: how much more is asked where few values are independent, and the noise is known badly.
+	cautionSpread = 5
 	// straightBase is how much worse a straight line must explain what is on both sides.
 	straightBase = 6
 )
@@ -42,6 +44,13 @@ type course struct {
 	// segments are the first blocks of all segments but the first, lasting that of the lasting drops.
 	segments []int
 	lasting  []int
+}
+
+// around is the start and the end of the segments on either side of a change.
+func (c *course) around(at int) (from, to int) {
+	bounds := c.bounds()
+	i, _ := slices.BinarySearch(bounds, at)
+	return bounds[max(i-1, 0)], bounds[min(i+1, len(bounds)-1)]
 }
 
 func newCourse(blocks []Sample, values []float64) *course {
@@ -69,10 +78,45 @@ func (c *course) find() {
 	shortest := max(3, int(math.Ceil(20/typical)))
 	penalty := c.noise.innovation * (penaltyBase + penaltyGrowth*math.Log(float64(n)))
 	c.segments = segmentation(c.white, shortest, penalty)
+	if c.patch(c.bounds()) {
+		c.white = whiten(c.values, c.noise.correlation)
+		c.segments = segmentation(c.white, shortest, penalty)
+	}
 	bounds := c.bounds()
 	c.begin = c.rampUp(bounds)
 	c.lasting = c.separated(bounds)
+	if explain != nil {
+		for i := range len(bounds) - 1 {
+			explain("segment %.1f to %.1f: %.4g", c.starts[bounds[i]], c.ends[bounds[i+1]-1], math.Exp(c.level(bounds[i], bounds[i+1])))
+		}
+		explain("noise %+v begin %d lasting %v", c.noise, c.begin, c.lasting)
+	}
 	c.confirm()
+}
+
+// patch overwrites short segments that stand out from both of their neighbours, which are the rest of
+// dips that came too close for clean, with what was before and after.
+func (c *course) patch(bounds []int) bool {
+	patched := false
+	for i := 1; i+2 < len(bounds); i++ {
+		from, to := bounds[i], bounds[i+1]
+		if c.seconds(from, to) > 2.2*dipSeconds {
+			continue
+		}
+		left, level, right := c.level(bounds[i-1], from), c.level(from, to), c.level(to, bounds[i+2])
+		apart := math.Abs(left - right)
+		if level > min(left, right)-apart && level < max(left, right)+apart {
+			continue
+		}
+		for j := from; j < to; j++ {
+			c.values[j] = left
+			if j >= (from+to)/2 {
+				c.values[j] = right
+			}
+		}
+		patched = true
+	}
+	return patched
 }
 
 // bounds are the first blocks of all segments, and the end.
@@ -90,7 +134,7 @@ func (c *course) level(from, to int) float64 {
 
 // rampUp is the first block after leading short segments that rise.
 func (c *course) rampUp(bounds []int) int {
-	longest := max(90, 0.05*c.seconds(0, len(c.values)))
+	longest := min(max(90, 0.02*c.seconds(0, len(c.values))), 600)
 	begin := 0
 	for i := 0; i+2 < len(bounds); i++ {
 		if c.seconds(0, bounds[i+1]) > longest || c.level(bounds[i], bounds[i+1]) >= c.level(bounds[i+1], bounds[i+2]) {
@@ -111,7 +155,10 @@ func (c *course) separated(bounds []int) []int {
 		}
 		before, after := c.level(bounds[i-1], at), c.level(at, bounds[i+1])
 		lowest, highest := before, after
-		lasted := c.seconds(at, len(c.values))
+		lasted := c.lasted(bounds, i, after-separation*(before-after))
+		if lasted < lastingSeconds {
+			continue
+		}
 		for j := range len(bounds) - 1 {
 			from, to := bounds[j], bounds[j+1]
 			switch length := c.seconds(from, to); {
@@ -127,6 +174,15 @@ func (c *course) separated(bounds []int) []int {
 		}
 	}
 	return found
+}
+
+// lasted is how long the rate stayed from a bound on, until it fell below a bottom.
+func (c *course) lasted(bounds []int, i int, bottom float64) float64 {
+	end := i + 1
+	for end+1 < len(bounds) && (c.level(bounds[end], bounds[end+1]) >= bottom || c.seconds(bounds[end], bounds[end+1]) < dipSeconds) {
+		end++
+	}
+	return c.seconds(bounds[i], bounds[end])
 }
 
 // regimes are the first blocks between lasting drops, and the end.
@@ -175,7 +231,7 @@ func (c *course) margin(from, at, to int) float64 {
 		return math.Inf(-1)
 	}
 	squares, _, _ := c.white.two(from, at, to)
-	caution := 1 + 8/c.noise.freedom(n)
+	caution := 1 + cautionSpread/c.noise.freedom(n)
 	gain := (c.white.one(from, to)-squares)/c.noise.innovation/caution - certainBase - certainGrowth*math.Log(n)
 	straight := (c.white.line(from, to)-squares)/c.noise.innovation/caution - straightBase -
 		certainGrowth*c.noise.correlation*math.Log(n)
@@ -184,8 +240,13 @@ func (c *course) margin(from, at, to int) float64 {
 	inflation := c.noise.variance() * (1 + c.noise.correlation) / (1 - c.noise.correlation)
 	allowed := 1.5 * math.Sqrt((leftVariance+rightVariance)*inflation)
 	sharp := (left - right + allowed - sharpness*drop) / math.Sqrt(c.noise.variance())
+	if explain != nil {
+		explain("at %.1f gain %.4g straight %.4g sharp %.4g noise %+v caution %.3g", c.starts[at], gain, straight, sharp, c.noise, caution)
+	}
 	return min(gain, straight, sharp)
 }
 
 // smallestDrop is the smallest one that is reported, as a difference of logarithms: 1 %.
 const smallestDrop = 0.01
+
+var explain func(string, ...any)

@@ -17,27 +17,31 @@ type noise struct {
 const maxCorrelation = 0.985
 
 // roughNoise estimates the noise of values whose levels are not known yet, from differences, in which
-// few changes of level are outliers: the median of squares of differences over k values grows as
+// few changes of level are outliers: the mean square of differences over k values grows as
 // 1 - correlation^k.
 func roughNoise(values []float64) noise {
 	variogram := func(lag int) float64 {
 		if len(values) <= lag+2 {
 			return 0
 		}
-		differences := make([]float64, len(values)-lag)
-		for i := range differences {
-			differences[i] = math.Abs(values[i+lag] - values[i])
+		squares := make([]float64, len(values)-lag)
+		for i := range squares {
+			d := values[i+lag] - values[i]
+			squares[i] = d * d
 		}
-		deviation := 1.4826 * median(differences)
-		return deviation * deviation / 2
+		slices.Sort(squares)
+		// Of normal values the lowest 95 % of the squares have this share of the mean of all.
+		const kept, share = 0.95, 0.7588
+		return mean(squares[:max(int(kept*float64(len(squares))), 1)]) / share / 2
 	}
 	one, two, four := variogram(1), variogram(2), variogram(4)
 	if one <= 0 {
 		return noise{innovation: tiny(values)}
 	}
-	correlation := min(max(two/one-1, 0), maxCorrelation)
+	const most = 0.97 // what is more is rather a level that changes
+	correlation := min(max(two/one-1, 0), most)
 	if two > 0 {
-		correlation = (correlation + math.Sqrt(min(max(four/two-1, 0), maxCorrelation*maxCorrelation))) / 2
+		correlation = (correlation + math.Sqrt(min(max(four/two-1, 0), most*most))) / 2
 	}
 	// one is the variance times (1 - correlation); the innovation is the variance times 1 - correlation^2.
 	return noise{correlation: correlation, innovation: max(one*(1+correlation), tiny(values))}

@@ -83,13 +83,18 @@ func (m *maker) stepRate(at float64) float64 { return m.levels[m.regime(at)] }
 // way: what an observer without noise would see.
 func (m *maker) finish() scenario {
 	n := int(m.length / m.interval)
-	const parts = 50
 	amounts, seconds := make([]float64, len(m.drops)+1), make([]float64, len(m.drops)+1)
 	state := m.random.NormFloat64()
 	for i := range n {
 		start := float64(i) * m.interval
-		sum := 0.0
-		for part := range parts {
+		sum, count := 0.0, 16
+		for _, drop := range m.drops {
+			if drop > start && drop < start+m.interval {
+				count = 4000
+			}
+		}
+		parts := float64(count)
+		for part := range count {
 			at := start + (float64(part)+0.5)*m.interval/parts
 			rate := m.rate(at)
 			for _, dip := range m.dips {
@@ -99,8 +104,8 @@ func (m *maker) finish() scenario {
 			}
 			sum += rate / parts
 			if at >= m.start {
-				amounts[m.regime(at)] += rate
-				seconds[m.regime(at)]++
+				amounts[m.regime(at)] += rate / parts
+				seconds[m.regime(at)] += 1 / parts
 			}
 		}
 		if i > 0 {

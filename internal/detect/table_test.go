@@ -191,6 +191,38 @@ func (c *score) turns(s scenario, r Result) {
 	}
 }
 
+// TestOne prints one series that DETECT_ONE names as family:seed.
+func TestOne(t *testing.T) {
+	name, number, ok := strings.Cut(os.Getenv("DETECT_ONE"), ":")
+	if !ok {
+		t.Skip("set DETECT_ONE=family:seed to look at one series")
+	}
+	seed, err := strconv.ParseUint(number, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f, family := range families() {
+		if family.name != name {
+			continue
+		}
+		s := family.make(rand.New(rand.NewPCG(seed, uint64(f))))
+		t.Log(s)
+		explain = t.Logf
+		result, err := Analyze(s.samples, Options{})
+		t.Logf("%+v %v", result, err)
+		if file := os.Getenv("DETECT_CSV"); file != "" {
+			var text strings.Builder
+			text.WriteString("seconds,bytes_per_second\n")
+			for _, sample := range s.samples {
+				fmt.Fprintf(&text, "%g,%g\n", sample.StartSeconds, sample.Rate)
+			}
+			if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 func rms(values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {
@@ -254,12 +286,22 @@ func TestTable(t *testing.T) {
 			if c.alarms > alarms {
 				t.Errorf("%s, seed %d: a false alarm at %.1f s (%.4g to %.4g): %s", family.name, seed, result.Drops[0].Seconds, result.Drops[0].Before.Value, result.Drops[0].After.Value, s)
 			}
+			if s.high > 0 && math.Abs(result.Sustained.Value/s.low-1)+math.Abs(result.Peak.Value/s.high-1) > 0.02 {
+				t.Logf("%s:%d levels %.4g %.4g, true %.4g %.4g: %s", family.name, seed, result.Sustained.Value, result.Peak.Value, s.low, s.high, s)
+			}
+			if len(result.Drops) > 0 && len(result.Drops) == len(s.drops) {
+				truth, _ := spent(s.samples, s.drops[0], s.levels[1])
+				oracle, _ := spent(s.samples, s.drops[0], s.oracleMean(1))
+				if off := math.Abs(result.Drops[0].Spent.Value - truth); off > 2*math.Abs(oracle-truth)+0.02*truth {
+					t.Logf("%s:%d spent %.4g, truth %.4g, drops %.1f: %s", family.name, seed, result.Drops[0].Spent, truth, result.Drops[0].Seconds, s)
+				}
+			}
 			if c.required-c.requiredFound > required {
 				var at []float64
 				for _, d := range result.Drops {
 					at = append(at, d.Seconds.Value)
 				}
-				t.Logf("%s, seed %d: missed, drops %.1f: information %.0f, %s", family.name, seed, at, s.information(), s)
+				t.Logf("%s:%d missed, drops %.1f: information %.0f, %s", family.name, seed, at, s.information(), s)
 			}
 		}
 	}

@@ -62,7 +62,6 @@ func when(samples []Sample, from, guess, to int, before, after side, correlation
 
 // posterior turns the cost of a drop inside of each sample into its most likely time and its interval.
 func posterior(samples []Sample, at func(i int, share float64) float64) Estimate {
-	const parts = 16
 	n := len(samples)
 	coarse := make([]float64, n)
 	least := math.Inf(1)
@@ -77,16 +76,20 @@ func posterior(samples []Sample, at func(i int, share float64) float64) Estimate
 		if coarse[i] > least+40 {
 			continue
 		}
+		parts := 16
+		if coarse[i] <= least+12 {
+			parts = 128
+		}
 		for part := range parts {
-			share := (float64(part) + 0.5) / parts
+			share := (float64(part) + 0.5) / float64(parts)
 			c := at(i, share)
 			if c < best {
 				best, bestTime = c, s.StartSeconds+share*s.seconds()
 			}
-			weight := math.Exp(-(c-least)/2) * s.seconds() / parts
+			weight := math.Exp(-(c-least)/2) * s.seconds() / float64(parts)
 			all += weight
-			pieces = append(pieces, piece{s.StartSeconds + float64(part)/parts*s.seconds(),
-				s.StartSeconds + float64(part+1)/parts*s.seconds(), weight})
+			pieces = append(pieces, piece{s.StartSeconds + float64(part)/float64(parts)*s.seconds(),
+				s.StartSeconds + float64(part+1)/float64(parts)*s.seconds(), weight})
 		}
 	}
 	if len(pieces) == 0 || !(all > 0) {
