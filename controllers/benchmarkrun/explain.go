@@ -80,34 +80,40 @@ func spreadHint(run *v1alpha1.BenchmarkRun, message string) string {
 		int(run.Spec.Run.Clients.Count)*len(run.Spec.Run.Targets))
 }
 
-// lastWarning is the newest warning of the cluster about a pod or the claims it mounts; empty when
-// there is none or it cannot be asked.
+// lastWarning is the newest warning of the cluster about the claims that a pod waits for, or else about
+// the pod itself: that of a claim says what is wrong with it, the pod's only that it is not bound. Empty
+// when there is none or it cannot be asked.
 func (r *Reconciler) lastWarning(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) string {
-	asked := []types.UID{pod.UID}
 	for _, volume := range pod.Spec.Volumes {
 		if volume.PersistentVolumeClaim == nil {
 			continue
 		}
 		var claim corev1.PersistentVolumeClaim
 		key := client.ObjectKey{Namespace: run.Namespace, Name: volume.PersistentVolumeClaim.ClaimName}
-		if err := r.direct.Get(ctx, key, &claim); err == nil && claim.Status.Phase != corev1.ClaimBound {
-			asked = append(asked, claim.UID)
-		}
-	}
-	var newest *corev1.Event
-	for _, uid := range asked {
-		var list corev1.EventList
-		err := r.direct.List(ctx, &list, client.InNamespace(run.Namespace),
-			client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("involvedObject.uid", string(uid))})
-		if err != nil {
-			// The message is a help, not a fact to decide on.
+		if err := r.direct.Get(ctx, key, &claim); err != nil || claim.Status.Phase == corev1.ClaimBound {
 			continue
 		}
-		for i := range list.Items {
-			event := &list.Items[i]
-			if event.Type == corev1.EventTypeWarning && (newest == nil || eventTime(event).After(eventTime(newest))) {
-				newest = event
-			}
+		if warning := r.warningAbout(ctx, run.Namespace, claim.UID); warning != "" {
+			return warning
+		}
+	}
+	return r.warningAbout(ctx, run.Namespace, pod.UID)
+}
+
+// warningAbout is the newest warning about an object.
+func (r *Reconciler) warningAbout(ctx context.Context, namespace string, uid types.UID) string {
+	var list corev1.EventList
+	err := r.direct.List(ctx, &list, client.InNamespace(namespace),
+		client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("involvedObject.uid", string(uid))})
+	if err != nil {
+		// The message is a help, not a fact to decide on.
+		return ""
+	}
+	var newest *corev1.Event
+	for i := range list.Items {
+		event := &list.Items[i]
+		if event.Type == corev1.EventTypeWarning && (newest == nil || eventTime(event).After(eventTime(newest))) {
+			newest = event
 		}
 	}
 	if newest == nil {

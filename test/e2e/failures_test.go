@@ -43,7 +43,7 @@ var failures = map[string]failing{
 			b.Mutate(func(run *v1alpha1.RunSpec) { run.Clients.Image = "registry.invalid/fio:9.9" })
 		},
 		reason: v1alpha1.ReasonStartTimeout,
-		says:   []string{"data/0", "registry.invalid/fio:9.9", "Image"},
+		says:   []string{"data/0", "pull", "image", "registry.invalid/fio:9.9"},
 	},
 	"an image without the tool": {
 		arrange: func(s *space, b *builders.BenchmarkBuilder) {
@@ -143,6 +143,7 @@ var failures = map[string]failing{
 
 // What cannot work ends in a condition that names the cause, soon, and leaves nothing.
 func TestFailures(t *testing.T) {
+	t.Parallel()
 	for name, f := range failures {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -232,7 +233,7 @@ func TestBadOptions(t *testing.T) {
 		err := s.api.Create(t.Context(), benchmark)
 		if apierrors.IsInvalid(err) {
 			t.Logf("%s is refused at admission: %v", option, err)
-			s.names(err.Error(), "spec.run.workload.fio", option)
+			s.names(err.Error(), "spec.run.workload.fio.options", option)
 			continue
 		}
 		must(t, err)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,10 +24,16 @@ func TestStartSkew(t *testing.T) {
 	requireNode(t)
 	s := newSpace(t)
 	s.claim("data", "2Gi")
-	benchmark := builders.Benchmark("b").Target("data").Clients(sharing).Steady("write", "2s").Steady("again", "2s").Steady("more", "2s").
-		Workload(builders.Fio().Dataset("16Mi"))
+	steps := 3
+	if soaking {
+		steps = 20
+	}
+	benchmark := builders.Benchmark("b").Target("data").Clients(sharing).Workload(builders.Fio().Dataset("16Mi"))
+	for step := range steps {
+		benchmark.Steady(fmt.Sprintf("write-%d", step), "2s")
+	}
 	s.apply(benchmark.Obj())
-	run := s.ended(2 * time.Minute)
+	run := s.ended(4 * time.Minute)
 	folders := bareFolders(s)
 	job := jobOf(t, benchmark, 0)
 	var ours, bare []time.Duration
@@ -41,14 +48,15 @@ func TestStartSkew(t *testing.T) {
 			t.Errorf("phase %s warns of its start skew", phase.Name)
 		}
 	}
-	if len(ours) != 3 {
+	if len(ours) != steps {
 		s.Fatalf("the run has %d phases\n%s", len(ours), s.describe())
 	}
-	t.Logf("start skew of %d clients: %v, of %d bare fio released by one pipe: %v", sharing, ours, sharing, bare)
-	// Somebody may want the processors in the very moment: one phase of three may be off.
-	slices.Sort(ours)
-	if limit := max(100*time.Millisecond, 4*slices.Max(bare)); ours[1] > limit {
-		t.Errorf("the median start skew is %s, over %s", ours[1], limit)
+	report(t, "Start skew", "from the first client's first I/O to the last one's, %d times\n"+
+		"  %d clients of a benchmark                 median %s  of %v\n  %d bare fio that one pipe released        median %s  of %v",
+		steps, sharing, median(ours), ours, sharing, median(bare), bare)
+	// Other programs want the processors too: what bare fio does now is the measure, and only the grossly wrong fails.
+	if limit := max(100*time.Millisecond, 4*slices.Max(bare)); median(ours) > limit {
+		t.Errorf("the median start skew is %s, over %s", median(ours), limit)
 	}
 }
 

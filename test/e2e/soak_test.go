@@ -1,0 +1,156 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/binaries"
+	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/invariants"
+)
+
+// soaking says that there is time: tests repeat more, and some run that are left out else (make soak).
+var soaking = os.Getenv("SOAK") != ""
+
+// reported is what the summary of `make soak` says, by title.
+var reported = struct {
+	sync.Mutex
+	sections map[string]string
+}{sections: map[string]string{}}
+
+// report tells a measurement, and puts it into the summary.
+func report(t *testing.T, title, format string, arguments ...any) {
+	t.Helper()
+	text := fmt.Sprintf(format, arguments...)
+	t.Logf("%s: %s", title, text)
+	reported.Lock()
+	defer reported.Unlock()
+	reported.sections[title] = text
+}
+
+// summarize writes docs/soak.md.
+func summarize(passed bool, took time.Duration) error {
+	if !soaking || len(reported.sections) == 0 {
+		return nil
+	}
+	root, err := binaries.RepositoryRoot()
+	if err != nil {
+		return err
+	}
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // of no machine but Linux
+	load, _ := os.ReadFile("/proc/loadavg")
+	verdict := "passed"
+	if !passed {
+		verdict = "FAILED"
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "# The last soak\n\n`make soak` writes this file: what takes too long for `make test`, on the cluster of test/cluster.\n\n"+
+		"%s on %s in %s. %d CPUs, Linux %s, Kubernetes %s, load at the end %s.\n", verdict, time.Now().UTC().Format(time.DateOnly),
+		took.Round(time.Minute), runtime.NumCPU(), strings.TrimSpace(string(kernel)), binaries.KubernetesVersion,
+		strings.Join(strings.Fields(string(load))[:min(3, len(strings.Fields(string(load))))], " "))
+	for _, title := range sortedKeys(reported.sections) {
+		fmt.Fprintf(&text, "\n## %s\n\n```\n%s\n```\n", title, strings.TrimRight(reported.sections[title], "\n"))
+	}
+	return os.WriteFile(filepath.Join(root, "docs", "soak.md"), []byte(text.String()), 0o644)
+}
+
+func sortedKeys(sections map[string]string) []string {
+	var keys []string
+	for key := range sections {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// soakLength is how long the long run measures: six rounds of the judgement on steady state, and a minute.
+const soakLength = 7 * time.Minute
+
+// A long run loses no sample, judges its steady state, and costs the operator no memory that it keeps.
+func TestLongRun(t *testing.T) {
+	if !soaking {
+		t.Skip("takes too long; make soak runs it")
+	}
+	requireNode(t)
+	s := newSpace(t)
+	s.claim("data", "2Gi")
+	benchmark := s.apply(builders.Benchmark("long").Target("data").Clients(4).Prepare("layout").
+		Steady("write", v1alpha1.DurationOf(soakLength)).
+		Workload(builders.Fio().Mutate(func(fio *v1alpha1.FioProfile) {
+			// A known rate, so that what is missing shows.
+			rate := int64(200)
+			fio.RateLimit = &v1alpha1.FioRateLimit{IOPS: &rate}
+		})).Obj())
+	var before, peak int64
+	var highest time.Time
+	s.until("the run is over", soakLength+3*time.Minute, func() bool {
+		if memory := s.operatorMemory(); memory > peak {
+			peak, highest = memory, time.Now()
+		}
+		if before == 0 {
+			before = peak
+		}
+		run := s.run()
+		return run != nil && run.Status.EndTime != nil
+	})
+	run := s.run()
+	s.log(run)
+	invariants.CheckObject(t, run)
+	result, operation := figures(s, run, "write")
+	plausible(s, "write", result, operation, soakLength, 64<<10, 8)
+	want := int64(4 * 200 * soakLength.Seconds())
+	if operation.Operations < want*99/100 || operation.Operations > want*101/100 {
+		t.Errorf("%d operations were counted, want %d", operation.Operations, want)
+	}
+	if result.SteadyState == nil || !result.SteadyState.Assessed {
+		t.Errorf("the steady state was not assessed: %+v", result.SteadyState)
+	}
+	if hasWarning(result, v1alpha1.WarningSamplesLost) || len(run.Status.LostClients) > 0 {
+		t.Errorf("something was lost: warnings %v, clients %v", warningTypes(result.Warnings), run.Status.LostClients)
+	}
+	s.until("the benchmark is judged", time.Minute, func() bool {
+		return meta.FindStatusCondition(s.benchmark(benchmark.Name).Status.Conditions, v1alpha1.ConditionReady).Status != "Unknown"
+	})
+	s.clean()
+	report(t, "A long run", "4 clients at 200 IOPS each for %s: %d operations of %d\nsteady state %+v, warnings %v\n"+
+		"the operator's memory: %d MiB at the start, at most %d MiB (%s before the end), %d MiB afterwards", soakLength, operation.Operations, want,
+		*result.SteadyState, warningTypes(result.Warnings), before>>20, peak>>20, run.Status.EndTime.Sub(highest).Round(time.Second), s.operatorMemory()>>20)
+}
+
+// operatorMemory is the resident memory of the operator in the cluster, in bytes; 0 when it cannot be told.
+func (s *space) operatorMemory() int64 {
+	s.Helper()
+	var pods corev1.PodList
+	must(s.T, s.api.List(s.Context(), &pods, client.InNamespace(operatorNamespace)))
+	if len(pods.Items) != 1 {
+		return 0
+	}
+	processes, err := filepath.Glob("/proc/[0-9]*")
+	must(s.T, err)
+	for _, process := range processes {
+		command, _ := os.ReadFile(process + "/cmdline") // it may be gone
+		groups, _ := os.ReadFile(process + "/cgroup")
+		if !strings.HasPrefix(string(command), "/storagebench-operator") || !strings.Contains(string(groups), string(pods.Items[0].UID)) {
+			continue
+		}
+		statm, _ := os.ReadFile(process + "/statm")
+		var size, resident int64
+		if _, err := fmt.Sscan(string(statm), &size, &resident); err != nil {
+			return 0
+		}
+		return resident * int64(os.Getpagesize())
+	}
+	return 0
+}
