@@ -111,6 +111,20 @@ demo-local: packages build ## The same without a cluster, on a local directory (
 	mkdir -p $(DEMO_DIR)
 	bin/kubectl-storagebench run --local -f config/samples/quickstart.yaml --target data=$(DEMO_DIR)
 
+##@ A cluster to try things on
+
+.PHONY: cluster-up
+cluster-up: cluster-packages ## Start a real one-node Kubernetes on this machine (needs root); the first time it is built
+	go run ./test/cluster/cmd/cluster up
+
+.PHONY: cluster-down
+cluster-down: ## End it and remove everything that it made
+	go run ./test/cluster/cmd/cluster down
+
+.PHONY: cluster-status
+cluster-status: ## Show what runs of it, and where its logs are
+	go run ./test/cluster/cmd/cluster status
+
 ##@ Parts of the above
 
 .PHONY: packages

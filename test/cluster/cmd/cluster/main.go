@@ -66,6 +66,9 @@ func run(ctx context.Context, folder string, arguments []string) error {
 		return err
 	}
 	verb, rest := arguments[0], arguments[1:]
+	if len(rest) > 0 && rest[0] == "--" {
+		rest = rest[1:]
+	}
 	if takesArguments := map[string]bool{"load-image": true, "kubectl": true, "enter": true, "run": true}[verb]; !takesArguments && len(rest) > 0 {
 		return fmt.Errorf("%s takes no arguments, not %q", verb, rest)
 	}
