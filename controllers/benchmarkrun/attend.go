@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -46,6 +48,7 @@ func (r *Reconciler) attend(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 		conductor: conductor.New(conductor.Options{RunUID: string(run.UID), Epoch: epoch, LossTimeout: r.options.LossTimeout}),
 		members:   map[decide.ClientKey]*member{},
 		answers:   map[decide.ClientKey]*agentapi.FinishResponse{},
+		deleted:   map[types.UID]*corev1.Pod{},
 		done:      make(chan struct{}),
 	}
 	for _, target := range run.Spec.Run.Targets {

@@ -38,7 +38,7 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 		seen.pods[pods[i].Name] = &pods[i]
 	}
 	for _, key := range s.order {
-		if err := r.look(ctx, run, s.members[key], seen.pods); err != nil {
+		if err := r.look(ctx, run, s, s.members[key], seen.pods); err != nil {
 			return observation{}, err
 		}
 	}
@@ -81,7 +81,7 @@ func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]
 }
 
 // look brings a member up to what its pod shows: where its agent listens, or that it is gone.
-func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, m *member, pods map[string]*corev1.Pod) error {
+func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, m *member, pods map[string]*corev1.Pod) error {
 	if m.lost {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, m *me
 		err := r.direct.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, pod)
 		switch {
 		case apierrors.IsNotFound(err):
-			pod = nil
+			pod = endedOnly(s.former(m.uid))
 		case err != nil:
 			return fmt.Errorf("read pod %s: %w", name, err)
 		default:
@@ -120,6 +120,14 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, m *me
 			// It may not run yet; whoever is dialled early answers early.
 			m.locate(net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(agentPort(pod))))
 		}
+	}
+	return nil
+}
+
+// endedOnly is the pod if it had ended.
+func endedOnly(pod *corev1.Pod) *corev1.Pod {
+	if pod != nil && (pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded) {
+		return pod
 	}
 	return nil
 }

@@ -242,8 +242,9 @@ func TestDeletedRunWithoutReplacements(t *testing.T) {
 		return len(run.Status.LostClients) == 2 && run.Status.LostClients[0].Replaced && run.Status.LostClients[1].Replaced
 	})
 	// Somebody else's finalizer keeps the record, to be looked at.
+	before := run.DeepCopy()
 	run.Finalizers = append(run.Finalizers, "test.storagebench.dev/look")
-	must(t, api.Update(t.Context(), run))
+	must(t, api.Patch(t.Context(), run, client.MergeFrom(before)))
 	must(t, api.Delete(t.Context(), run))
 	began := time.Now()
 	w.until(run, 30*time.Second, "over", func() bool { return run.Status.EndTime != nil })
@@ -251,11 +252,12 @@ func TestDeletedRunWithoutReplacements(t *testing.T) {
 		t.Errorf("it ended after %s: it has waited for clients that were never there", took)
 	}
 	if !is(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue) {
-		t.Errorf("DataRemoved: %s", reason(run, v1alpha1.ConditionDataRemoved))
+		t.Errorf("DataRemoved: %s; lost %+v", reason(run, v1alpha1.ConditionDataRemoved), run.Status.LostClients)
 	}
 	w.until(run, 10*time.Second, "left alone", func() bool { return len(run.Finalizers) == 1 })
+	before = run.DeepCopy()
 	run.Finalizers = nil
-	must(t, api.Update(t.Context(), run))
+	must(t, api.Patch(t.Context(), run, client.MergeFrom(before)))
 }
 
 // TestDeletedRun: a run that is deleted at any time stops its load, has its data removed, and goes.

@@ -5,9 +5,10 @@ import (
 	"sync"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/agentapi"
@@ -35,6 +36,8 @@ type session struct {
 
 	mu      sync.Mutex
 	answers map[decide.ClientKey]*agentapi.FinishResponse
+	// deleted pods, as they were at last.
+	deleted map[types.UID]*corev1.Pod
 	done    chan struct{}
 }
 
@@ -74,6 +77,29 @@ func (s *session) answer(key decide.ClientKey) *agentapi.FinishResponse {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.answers[key]
+}
+
+// saw remembers how a pod was when it was deleted, for the run that owns it. A pod that has ended stays for
+// a moment only, and what it has ended with is written nowhere else.
+func (s *sessions) saw(pod *corev1.Pod) {
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil {
+		return
+	}
+	found := s.get(client.ObjectKey{Namespace: pod.Namespace, Name: owner.Name}, owner.UID)
+	if found == nil {
+		return
+	}
+	found.mu.Lock()
+	defer found.mu.Unlock()
+	found.deleted[pod.UID] = pod
+}
+
+// former is a pod that was deleted, as it was at last; nil when that is not known.
+func (s *session) former(uid types.UID) *corev1.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.deleted[uid]
 }
 
 // calm is the least time between two reconciles that agents ask for: they report every second each,

@@ -8,10 +8,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -77,7 +79,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("benchmarkrun").
 		For(&v1alpha1.BenchmarkRun{}).
-		Owns(&corev1.Pod{}).
+		Owns(&corev1.Pod{}, builder.WithPredicates(predicate.Funcs{DeleteFunc: r.podDeleted})).
 		WatchesRawSource(source.Channel(r.sessions.changed, &handler.TypedEnqueueRequestForObject[*v1alpha1.BenchmarkRun]{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: parallelRuns}).
 		Complete(r)
@@ -85,6 +87,14 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		return fmt.Errorf("set up the controller of BenchmarkRuns: %w", err)
 	}
 	return nil
+}
+
+// podDeleted looks at a pod before it is forgotten.
+func (r *Reconciler) podDeleted(deleted event.DeleteEvent) bool {
+	if pod, ok := deleted.Object.(*corev1.Pod); ok {
+		r.sessions.saw(pod)
+	}
+	return true
 }
 
 // changed is how a session asks for a reconcile.

@@ -120,6 +120,12 @@ func (k *Kubelet) start(ctx context.Context, pod *corev1.Pod) {
 	if err != nil {
 		return // The next look finds it.
 	}
+	// A pod that is on no node is gone at once when it is deleted, and nobody is told to end.
+	if pod.Spec.NodeName == "" {
+		node := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "standin"}}
+		_ = k.Client.SubResource("binding").Create(ctx, pod, node)
+		return // The next look finds it bound, or tries again.
+	}
 	number := addresses.Add(1)
 	address := fmt.Sprintf("127.44.%d.%d", number>>8&255, number&255)
 	path, err := k.configure(secret.Data[objects.ConfigKey], address)
