@@ -81,6 +81,11 @@ test: packages cluster-packages build programs ## Run all tests, with real fio a
 	go vet $(PACKAGES)
 	hack/test-all $(TEST_FLAGS) $(PACKAGES)
 
+# Like `make test`, it needs the machine for itself: it looks at times.
+.PHONY: soak
+soak: packages cluster-packages build programs ## Run what takes too long for `make test` (half an hour) and write docs/soak.md
+	SOAK=1 hack/test-all -count=1 -timeout 3h ./test/e2e
+
 .PHONY: unit
 unit: packages ## Run the tests without the API server and the killing of processes
 	hack/test -short $(TEST_FLAGS) ./api/... ./cmd/... ./config/... ./controllers/... ./internal/... ./test/manifests

@@ -22,8 +22,6 @@ type space struct {
 	*installation
 
 	namespace string
-	// volumes are the PersistentVolumes that the test made itself.
-	volumes []string
 }
 
 func newSpace(t *testing.T) *space {
