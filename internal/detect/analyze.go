@@ -69,8 +69,16 @@ func (a *analysis) findRegimes() {
 	}
 	bounds[0] = a.begin
 	for i := 0; i < len(bounds)-2; {
-		from, to := c.around(bounds[i+1] / size)
-		at := a.locate(max(from*size, bounds[i]), bounds[i+1], min(to*size, bounds[i+2]))
+		from, to := bounds[i], bounds[i+2]
+		// Where levels alternate, what counts is the one that was there just before, or just after.
+		nearFrom, nearTo := c.around(bounds[i+1] / size)
+		if _, ok := alternating(a.samples[from:bounds[i+1]]); ok {
+			from = max(from, nearFrom*size)
+		}
+		if _, ok := alternating(a.samples[bounds[i+1]:to]); ok {
+			to = min(to, nearTo*size)
+		}
+		at := a.locate(from, bounds[i+1], to)
 		start, end := a.samples[bounds[i]].StartSeconds, a.samples[bounds[i+2]-1].EndSeconds
 		if i > 0 {
 			start = a.times[i-1].Value
@@ -114,7 +122,11 @@ func (a *analysis) lasts(start, at, end float64) bool {
 	if upper <= lower {
 		return false
 	}
-	bottom, middle := lower+separation*(upper-lower), (upper+lower)/2
+	if two, ok := alternating(before); ok {
+		upper = max(medianRate(two.low), lower)
+	}
+	lower = max(lower, upper*1e-3)
+	bottom, middle := lower*math.Pow(upper/lower, separation), math.Sqrt(upper*lower)
 	low := longRuns(before, func(rate float64) bool { return rate < bottom })
 	high := longRuns(after, func(rate float64) bool { return rate > middle })
 	return low < returnShare*(end-at) && high < returnShare*(at-start)

@@ -88,6 +88,13 @@ func (s scenario) information() float64 {
 	return least
 }
 
+// hard is whether there is too little to be certain by: the gain of what is to be found is near the
+// bound that keeps false alarms out, which is the higher the fewer samples are independent.
+func (s scenario) hard() bool {
+	known := noise{correlation: s.correlation}
+	return s.information() < 60*(1+cautionSpread/known.freedom(float64(len(s.samples))))
+}
+
 func (s scenario) samplesIn(i int) float64 {
 	start, end := s.start, s.samples[len(s.samples)-1].EndSeconds
 	if i > 0 {
@@ -142,7 +149,7 @@ func (c *score) add(s scenario, r Result) {
 	if right {
 		c.found++
 	}
-	c.count(s.demanded(), s.information() < 60, right)
+	c.count(s.demanded(), s.hard(), right)
 	if !right {
 		return
 	}
@@ -290,8 +297,9 @@ func TestTable(t *testing.T) {
 				t.Logf("%s:%d levels %.4g %.4g, true %.4g %.4g: %s", family.name, seed, result.Sustained.Value, result.Peak.Value, s.low, s.high, s)
 			}
 			if len(result.Drops) > 0 && len(result.Drops) == len(s.drops) {
-				truth, _ := spent(s.samples, s.drops[0], s.levels[1])
-				oracle, _ := spent(s.samples, s.drops[0], s.oracleMean(1))
+				filled, _ := fillGaps(s.samples)
+				truth, _ := spent(filled, s.drops[0], s.levels[1])
+				oracle, _ := spent(filled, s.drops[0], s.oracleMean(1))
 				if off := math.Abs(result.Drops[0].Spent.Value - truth); off > 2*math.Abs(oracle-truth)+0.02*truth {
 					t.Logf("%s:%d spent %.4g, truth %.4g, drops %.1f: %s", family.name, seed, result.Drops[0].Spent, truth, result.Drops[0].Seconds, s)
 				}

@@ -1,7 +1,9 @@
 package detect
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"sort"
 )
 
@@ -26,8 +28,11 @@ func when(samples []Sample, from, guess, to int, before, after side, correlation
 	innovation := 1 - correlation*correlation
 	cost := func(d, last, logD float64) float64 {
 		e := d - correlation*last
-		const most = 30 // an outlier says no more than that
-		return min(e*e/innovation, most) + 2*logD
+		squares := e * e / innovation
+		if most := 30.0; squares > most { // an outlier says little more than that
+			squares = most + 4*math.Log(squares/most)
+		}
+		return squares + 2*logD
 	}
 	// prefix[i]: cost of samples [from, from+i) before the drop; suffix[i]: of [from+i, to) after it, but
 	// for the first one, whose predecessor is of another level.
@@ -60,51 +65,74 @@ func when(samples []Sample, from, guess, to int, before, after side, correlation
 	return posterior(samples[from:to], at)
 }
 
+// cell is a part of a sample, in which the drop may lie.
+type cell struct {
+	sample   int
+	low, end float64 // shares of the sample
+	cost     float64
+}
+
 // posterior turns the cost of a drop inside of each sample into its most likely time and its interval.
+// Cells are divided until there are enough of them where the drop may be.
 func posterior(samples []Sample, at func(i int, share float64) float64) Estimate {
-	n := len(samples)
-	coarse := make([]float64, n)
-	least := math.Inf(1)
-	for i := range n {
-		coarse[i] = min(at(i, 0.02), at(i, 0.5), at(i, 0.98))
-		least = min(least, coarse[i])
-	}
-	type piece struct{ start, end, weight float64 }
-	var pieces []piece
-	best, bestTime, all := math.Inf(1), samples[0].StartSeconds, 0.0
-	for i, s := range samples {
-		if coarse[i] > least+40 {
-			continue
-		}
-		parts := 16
-		if coarse[i] <= least+12 {
-			parts = 128
-		}
+	const parts, enough = 4, 100
+	cells := make([]cell, 0, len(samples)*parts)
+	for i := range samples {
 		for part := range parts {
-			share := (float64(part) + 0.5) / float64(parts)
-			c := at(i, share)
-			if c < best {
-				best, bestTime = c, s.StartSeconds+share*s.seconds()
-			}
-			weight := math.Exp(-(c-least)/2) * s.seconds() / float64(parts)
-			all += weight
-			pieces = append(pieces, piece{s.StartSeconds + float64(part)/float64(parts)*s.seconds(),
-				s.StartSeconds + float64(part+1)/float64(parts)*s.seconds(), weight})
+			cells = append(cells, cell{sample: i, low: float64(part) / parts, end: float64(part+1) / parts})
 		}
 	}
-	if len(pieces) == 0 || !(all > 0) {
-		return Estimate{Value: bestTime, Low: samples[0].StartSeconds, High: samples[n-1].EndSeconds}
+	for range 8 {
+		least := math.Inf(1)
+		for i, c := range cells {
+			cells[i].cost = at(c.sample, (c.low+c.end)/2)
+			least = min(least, cells[i].cost)
+		}
+		// A cell's middle may be far worse than its best: neighbours of what is good stay too.
+		var kept []cell
+		good := func(i int) bool { return i >= 0 && i < len(cells) && cells[i].cost <= least+40 }
+		count := 0
+		for i, c := range cells {
+			if good(i) {
+				count++
+			}
+			if good(i-1) || good(i) || good(i+1) {
+				kept = append(kept, c)
+			}
+		}
+		cells = kept
+		if count >= enough {
+			break
+		}
+		divided := make([]cell, 0, len(cells)*parts)
+		for _, c := range cells {
+			for part := range parts {
+				width := (c.end - c.low) / parts
+				divided = append(divided, cell{sample: c.sample, low: c.low + float64(part)*width, end: c.low + float64(part+1)*width, cost: c.cost})
+			}
+		}
+		cells = divided
 	}
-	cumulative := make([]float64, len(pieces)+1)
-	for i, p := range pieces {
-		cumulative[i+1] = cumulative[i] + p.weight/all
+	return quantiles(samples, cells)
+}
+
+func quantiles(samples []Sample, cells []cell) Estimate {
+	best := slices.MinFunc(cells, func(a, b cell) int { return cmp.Compare(a.cost, b.cost) })
+	time := func(c cell, share float64) float64 {
+		s := samples[c.sample]
+		return s.StartSeconds + (c.low+share*(c.end-c.low))*s.seconds()
+	}
+	cumulative := make([]float64, len(cells)+1)
+	for i, c := range cells {
+		weight := math.Exp(-(c.cost-best.cost)/2) * (c.end - c.low) * samples[c.sample].seconds()
+		cumulative[i+1] = cumulative[i] + weight
 	}
 	quantile := func(q float64) float64 {
-		i := sort.Search(len(pieces), func(i int) bool { return cumulative[i+1] >= q })
-		i = min(i, len(pieces)-1)
+		q *= cumulative[len(cells)]
+		i := sort.Search(len(cells)-1, func(i int) bool { return cumulative[i+1] >= q })
 		share := (q - cumulative[i]) / max(cumulative[i+1]-cumulative[i], 1e-300)
-		return pieces[i].start + min(max(share, 0), 1)*(pieces[i].end-pieces[i].start)
+		return time(cells[i], min(max(share, 0), 1))
 	}
 	low, high := quantile(0.025), quantile(0.975)
-	return Estimate{Value: min(max(bestTime, low), high), Low: low, High: high}
+	return Estimate{Value: min(max(time(best, 0.5), low), high), Low: low, High: high}
 }

@@ -1,0 +1,302 @@
+package detect
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Point is a step of a ramp: a load (clients, jobs, requests in flight) and the rate that it gave. More
+// than one point of a load are repetitions.
+type Point struct {
+	Load, Rate float64
+}
+
+// Limits of a knee: five steps at least, six for the scalability fit.
+const (
+	LeastKneePoints   = 5
+	LeastScalePoints  = 6
+	plateauShare      = 0.95
+	kneeSensitivity   = 1
+	kneeResamples     = 400
+	leastPlateauShare = 0.90
+)
+
+// Scalability is Gunther's universal scalability law: rate = Lambda*N / (1 + Contention*(N-1) +
+// Coherency*N*(N-1)) for a load of N. Most is the load of the highest rate, nil where the rate only
+// grows.
+type Scalability struct {
+	Lambda, Contention, Coherency Estimate
+	Most                          *Estimate
+	// Error is the root of the mean square of what is not explained, as a share of the rates.
+	Error float64
+}
+
+// KneeResult is where more load stopped to help. Its intervals are absent (equal to the value) without
+// a scalability fit, from whose errors they come.
+type KneeResult struct {
+	Steps []Point
+	// Knee is the load at which the curve bends most, by Kneedle; nil when it bends nowhere.
+	Knee *Estimate
+	// Enough is the first load within 95 % of the plateau.
+	Enough, Plateau Estimate
+	Scalability     *Scalability
+	Warnings        []Warning
+}
+
+// What may be wrong with a knee.
+const (
+	// WarnNoKnee: the rate grows to the end, more load may give more.
+	WarnNoKnee WarningKind = "NoKnee"
+	// WarnNoScalabilityFit: too few steps for it, and so for intervals.
+	WarnNoScalabilityFit WarningKind = "NoScalabilityFit"
+	// WarnPlateauNotSeen: the last step is the first within 95 % of the highest.
+	WarnPlateauNotSeen WarningKind = "PlateauNotSeen"
+)
+
+var errNoPoints = errors.New("a knee needs at least five different loads")
+
+// FindKnee finds the knee of a ramp. Loads must be positive and rates not negative; there must be at
+// least five different loads.
+func FindKnee(points []Point) (KneeResult, error) {
+	for i, p := range points {
+		if !(p.Load > 0) || p.Load > 1e9 || !(p.Rate >= 0) || p.Rate > maxRate {
+			return KneeResult{}, fmt.Errorf("find the knee: point %d has load %g and rate %g: loads are over 0, rates not under it", i, p.Load, p.Rate)
+		}
+	}
+	steps := merged(points)
+	if len(steps) < LeastKneePoints {
+		return KneeResult{}, fmt.Errorf("find the knee: %d loads: %w", len(steps), errNoPoints)
+	}
+	r := KneeResult{Steps: steps}
+	enough, plateau := reach(steps)
+	r.Enough, r.Plateau = exactly(enough), exactly(plateau)
+	if knee, ok := kneedle(steps); ok {
+		e := exactly(knee)
+		r.Knee = &e
+	} else {
+		r.Warnings = append(r.Warnings, Warning{WarnNoKnee, "the curve bends nowhere: more load may give more"})
+	}
+	if enough == steps[len(steps)-1].Load {
+		r.Warnings = append(r.Warnings, Warning{WarnPlateauNotSeen, "only the last step reaches 95 % of the highest rate: the plateau may lie further on"})
+	}
+	fit, ok := scale(steps)
+	if len(steps) < LeastScalePoints || !ok {
+		r.Warnings = append(r.Warnings, Warning{WarnNoScalabilityFit,
+			fmt.Sprintf("the scalability law needs %d loads with rates over 0 that it can explain; without it there are no intervals", LeastScalePoints)})
+		return r, nil
+	}
+	r.resample(fit)
+	return r, nil
+}
+
+func exactly(value float64) Estimate { return Estimate{Value: value, Low: value, High: value} }
+
+// merged orders the points and takes the mean of those of one load.
+func merged(points []Point) []Point {
+	ordered := slices.Clone(points)
+	slices.SortStableFunc(ordered, func(a, b Point) int { return cmp.Compare(a.Load, b.Load) })
+	var steps []Point
+	for i := 0; i < len(ordered); {
+		sum, j := 0.0, i
+		for ; j < len(ordered) && ordered[j].Load == ordered[i].Load; j++ {
+			sum += ordered[j].Rate
+		}
+		steps = append(steps, Point{Load: ordered[i].Load, Rate: sum / float64(j-i)})
+		i = j
+	}
+	return steps
+}
+
+// reach is the first load within 95 % of the plateau, which is the median of all steps near the highest.
+func reach(steps []Point) (load, plateau float64) {
+	highest := 0.0
+	for _, p := range steps {
+		highest = max(highest, p.Rate)
+	}
+	var near []float64
+	for _, p := range steps {
+		if p.Rate >= leastPlateauShare*highest {
+			near = append(near, p.Rate)
+		}
+	}
+	plateau = median(near)
+	for _, p := range steps {
+		if p.Rate >= plateauShare*plateau {
+			return p.Load, plateau
+		}
+	}
+	return steps[len(steps)-1].Load, plateau
+}
+
+// kneedle is the method of Satopaa and others (2011) for a concave curve: of the curve in the unit
+// square less the diagonal, the first local maximum after which it falls by more than the sensitivity.
+func kneedle(steps []Point) (float64, bool) {
+	n := len(steps)
+	low, high := steps[0].Rate, steps[0].Rate
+	for _, p := range steps {
+		low, high = min(low, p.Rate), max(high, p.Rate)
+	}
+	width := steps[n-1].Load - steps[0].Load
+	if high <= low {
+		return 0, false
+	}
+	difference := make([]float64, n)
+	for i, p := range steps {
+		difference[i] = (p.Rate-low)/(high-low) - (p.Load-steps[0].Load)/width
+	}
+	fall := kneeSensitivity / float64(n-1)
+	candidate, threshold := -1, 0.0
+	for i := 1; i < n; i++ {
+		rises := difference[i] > difference[i-1]
+		peak := rises && (i == n-1 || difference[i] >= difference[i+1])
+		if peak && (candidate < 0 || difference[i] > difference[candidate]) {
+			candidate, threshold = i, difference[i]-fall
+			continue
+		}
+		if candidate >= 0 && difference[i] < threshold {
+			return steps[candidate].Load, true
+		}
+	}
+	return 0, false
+}
+
+// law is the scalability law as N/rate = a + b(N-1) + cN(N-1), which is linear.
+type law struct{ a, b, c float64 }
+
+func (l law) rate(load float64) float64 {
+	return load / (l.a + l.b*(load-1) + l.c*load*(load-1))
+}
+
+// most is the load of the highest rate, infinite where it only grows.
+func (l law) most() float64 {
+	if l.c <= 0 || l.b >= l.a {
+		return math.Inf(1)
+	}
+	return math.Sqrt((l.a - l.b) / l.c)
+}
+
+// scale fits the law by least squares of relative errors, with contention and coherency not negative.
+func scale(steps []Point) (law, bool) {
+	best, least, found := law{}, math.Inf(1), false
+	for _, use := range [][3]bool{{true, true, true}, {true, true, false}, {true, false, true}, {true, false, false}} {
+		coefficients, ok := leastSquares(steps, use)
+		if !ok || coefficients[0] <= 0 || coefficients[1] < 0 || coefficients[2] < 0 {
+			continue
+		}
+		l := law{coefficients[0], coefficients[1], coefficients[2]}
+		squares := 0.0
+		for _, p := range steps {
+			e := l.rate(p.Load)/p.Rate - 1
+			squares += e * e
+		}
+		if squares < least {
+			best, least, found = l, squares, true
+		}
+	}
+	return best, found
+}
+
+// leastSquares solves the normal equations for the coefficients in use; the others are 0.
+func leastSquares(steps []Point, use [3]bool) (coefficients [3]float64, ok bool) {
+	var matrix [3][4]float64
+	for _, p := range steps {
+		if p.Rate <= 0 {
+			return coefficients, false
+		}
+		y := p.Load / p.Rate
+		x := [3]float64{1, p.Load - 1, p.Load * (p.Load - 1)}
+		for i := range 3 {
+			for j := range 3 {
+				if use[i] && use[j] {
+					matrix[i][j] += x[i] * x[j] / (y * y)
+				}
+			}
+			if use[i] {
+				matrix[i][3] += x[i] / y
+			}
+		}
+	}
+	for i := range 3 {
+		if !use[i] {
+			matrix[i][i] = 1
+		}
+	}
+	for i := range 3 {
+		if math.Abs(matrix[i][i]) < 1e-300 {
+			return coefficients, false
+		}
+		for k := i + 1; k < 3; k++ {
+			factor := matrix[k][i] / matrix[i][i]
+			for j := i; j < 4; j++ {
+				matrix[k][j] -= factor * matrix[i][j]
+			}
+		}
+	}
+	for i := 2; i >= 0; i-- {
+		value := matrix[i][3]
+		for j := i + 1; j < 3; j++ {
+			value -= matrix[i][j] * coefficients[j]
+		}
+		coefficients[i] = value / matrix[i][i]
+	}
+	return coefficients, !math.IsNaN(coefficients[0] + coefficients[1] + coefficients[2])
+}
+
+// resample gives intervals: what comes out of curves as likely as the one seen, the law's with errors
+// drawn from its own, always the same ones.
+func (r *KneeResult) resample(fit law) {
+	errors := make([]float64, len(r.Steps))
+	squares := 0.0
+	for i, p := range r.Steps {
+		errors[i] = p.Rate/fit.rate(p.Load) - 1
+		squares += errors[i] * errors[i]
+	}
+	n := float64(len(errors))
+	inflate := math.Sqrt(n / max(n-3, 1))
+	random := rand.New(rand.NewPCG(1, 2)) // #nosec G404 -- the same figures every time
+	var knees, enough, plateaus, lambdas, contentions, coherencies, most []float64
+	for range kneeResamples {
+		drawn := make([]Point, len(r.Steps))
+		for i, p := range r.Steps {
+			e := inflate * errors[random.IntN(len(errors))]
+			drawn[i] = Point{Load: p.Load, Rate: fit.rate(p.Load) * max(1+e, 0.01)}
+		}
+		load, plateau := reach(drawn)
+		enough, plateaus = append(enough, load), append(plateaus, plateau)
+		if knee, ok := kneedle(drawn); ok {
+			knees = append(knees, knee)
+		}
+		if l, ok := scale(drawn); ok {
+			lambdas = append(lambdas, 1/l.a)
+			contentions = append(contentions, l.b/l.a)
+			coherencies = append(coherencies, l.c/l.a)
+			most = append(most, l.most())
+		}
+	}
+	r.Enough, r.Plateau = within(r.Enough.Value, enough), within(r.Plateau.Value, plateaus)
+	if r.Knee != nil {
+		knee := within(r.Knee.Value, knees)
+		r.Knee = &knee
+	}
+	s := &Scalability{Lambda: within(1/fit.a, lambdas), Contention: within(fit.b/fit.a, contentions),
+		Coherency: within(fit.c/fit.a, coherencies), Error: math.Sqrt(squares / n)}
+	if peak := fit.most(); !math.IsInf(peak, 0) {
+		e := within(peak, most)
+		s.Most = &e
+	}
+	r.Scalability = s
+}
+
+// within is a value with the middle 95 % of what was drawn.
+func within(value float64, drawn []float64) Estimate {
+	if len(drawn) == 0 {
+		return exactly(value)
+	}
+	slices.Sort(drawn)
+	at := func(q float64) float64 { return drawn[min(int(q*float64(len(drawn))), len(drawn)-1)] }
+	return Estimate{Value: value, Low: min(at(0.025), value), High: max(at(0.975), value)}
+}

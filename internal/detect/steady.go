@@ -1,0 +1,163 @@
+package detect
+
+import (
+	"fmt"
+	"math"
+)
+
+// The rule of SNIA's Performance Test Specification 2.0.2 (2.1.24), on rounds of a minute: over a window
+// of five, the rounds differ by at most 20 % of their mean, and the best straight line through them by
+// at most 10 %.
+const (
+	RoundSeconds  = 60
+	WindowRounds  = 5
+	mostExcursion = 0.20
+	mostSlope     = 0.10
+	// leastCovered is the least share of a round that must have samples.
+	leastCovered = 0.95
+)
+
+// SteadyOptions say what is known about the store.
+type SteadyOptions struct {
+	// BucketEmpty is whether its burst credits are known to be spent, or it is known to have none.
+	BucketEmpty bool
+}
+
+// Steadiness is whether a series was steady.
+type Steadiness string
+
+// The states.
+const (
+	Steady    Steadiness = "Steady"
+	NotSteady Steadiness = "NotSteady"
+	// NotAssessed is a series without five whole rounds in a row.
+	NotAssessed Steadiness = "NotAssessed"
+)
+
+// Round is a minute of the series.
+type Round struct {
+	StartSeconds, EndSeconds float64
+	Mean                     float64
+	// Whole is false where samples are missing.
+	Whole bool
+}
+
+// SteadyWindow is five rounds, judged. Excursion and Slope are shares of the mean.
+type SteadyWindow struct {
+	StartSeconds, EndSeconds float64
+	Mean                     Estimate
+	Excursion, Slope         float64
+	Steady                   bool
+}
+
+// SteadyResult is whether and when a series was steady.
+type SteadyResult struct {
+	State  Steadiness
+	Rounds []Round
+	// First is the first steady window, in which the figure of a run is taken; nil when there is none.
+	First *SteadyWindow
+	// Last is the last window; nil when there is none.
+	Last     *SteadyWindow
+	Warnings []Warning
+}
+
+// What may be wrong with a steady state.
+const (
+	// WarnSteadyInBurst: the store may still have been spending burst credits.
+	WarnSteadyInBurst WarningKind = "SteadyInBurst"
+	// WarnLeftSteadyState: it was steady, and was not at the end.
+	WarnLeftSteadyState WarningKind = "LeftSteadyState"
+	// WarnNotAssessed: the series is too short.
+	WarnNotAssessed WarningKind = "NotAssessed"
+)
+
+// AssessSteady judges the rounds of a series, that of all clients summed up. The samples are in order,
+// or a *SampleError says which is not.
+func AssessSteady(samples []Sample, options SteadyOptions) (SteadyResult, error) {
+	if err := check(samples); err != nil {
+		return SteadyResult{}, fmt.Errorf("assess the steady state: %w", err)
+	}
+	r := SteadyResult{State: NotAssessed, Rounds: rounds(samples)}
+	for i := range r.Rounds {
+		if i+1 < WindowRounds {
+			continue
+		}
+		window, ok := judgeWindow(samples, r.Rounds[i+1-WindowRounds:i+1])
+		if !ok {
+			continue
+		}
+		r.Last = &window
+		if window.Steady && r.First == nil {
+			r.First = &window
+		}
+	}
+	warn := func(kind WarningKind, message string) { r.Warnings = append(r.Warnings, Warning{kind, message}) }
+	switch {
+	case r.First != nil:
+		r.State = Steady
+		if !options.BucketEmpty {
+			warn(WarnSteadyInBurst, "the store is not known to have spent its burst credits; it may be slower later")
+		}
+		if !r.Last.Steady {
+			warn(WarnLeftSteadyState, "it was steady for a time, but not at the end")
+		}
+	case r.Last != nil:
+		r.State = NotSteady
+	default:
+		warn(WarnNotAssessed, fmt.Sprintf("it takes %d rounds of %d s in a row, without gaps", WindowRounds, RoundSeconds))
+	}
+	return r, nil
+}
+
+// rounds cuts the series into whole minutes from its start on.
+func rounds(samples []Sample) []Round {
+	start, end := samples[0].StartSeconds, samples[len(samples)-1].EndSeconds
+	// A last round that lacks a hair of rounding is whole.
+	count := int((end - start + 1e-6) / RoundSeconds)
+	const most = 1 << 20
+	result := make([]Round, 0, min(count, most))
+	next := 0
+	for i := range min(count, most) {
+		r := Round{StartSeconds: start + float64(i)*RoundSeconds, EndSeconds: start + float64(i+1)*RoundSeconds}
+		amount, covered := 0.0, 0.0
+		for next < len(samples) && samples[next].EndSeconds <= r.StartSeconds {
+			next++
+		}
+		for j := next; j < len(samples) && samples[j].StartSeconds < r.EndSeconds; j++ {
+			length := min(samples[j].EndSeconds, r.EndSeconds) - max(samples[j].StartSeconds, r.StartSeconds)
+			amount += samples[j].Rate * length
+			covered += length
+		}
+		if covered > 0 {
+			r.Mean = amount / covered
+		}
+		r.Whole = covered >= leastCovered*RoundSeconds
+		result = append(result, r)
+	}
+	return result
+}
+
+func judgeWindow(samples []Sample, rounds []Round) (SteadyWindow, bool) {
+	w := SteadyWindow{StartSeconds: rounds[0].StartSeconds, EndSeconds: rounds[len(rounds)-1].EndSeconds}
+	lowest, highest, sum, slope, spread := math.Inf(1), 0.0, 0.0, 0.0, 0.0
+	middle := float64(len(rounds)-1) / 2
+	for i, r := range rounds {
+		if !r.Whole {
+			return w, false
+		}
+		lowest, highest = min(lowest, r.Mean), max(highest, r.Mean)
+		sum += r.Mean
+		slope += (float64(i) - middle) * r.Mean
+		spread += (float64(i) - middle) * (float64(i) - middle)
+	}
+	a := analysis{samples: samples}
+	w.Mean, _, _, _ = meanOf(a.between(w.StartSeconds, w.EndSeconds))
+	mean := sum / float64(len(rounds))
+	if mean <= 0 {
+		return w, true
+	}
+	w.Excursion = (highest - lowest) / mean
+	w.Slope = math.Abs(slope/spread) * float64(len(rounds)-1) / mean
+	w.Steady = w.Excursion <= mostExcursion && w.Slope <= mostSlope
+	return w, true
+}
