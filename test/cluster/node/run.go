@@ -35,7 +35,7 @@ func Run(specFile string) error {
 	if err := os.Setenv("PATH", searchPath); err != nil {
 		return fmt.Errorf("setting where programs are: %w", err)
 	}
-	if err := prepare(spec); err != nil {
+	if err := errors.Join(setLimits(), prepare(spec)); err != nil {
 		return errors.Join(err, Status{Error: err.Error()}.write(folder, spec.StatusFile))
 	}
 	return newSupervisor(spec, folder).run(context.Background())
