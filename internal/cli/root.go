@@ -68,6 +68,7 @@ func newRoot(streams Streams, arguments []string) *cobra.Command {
 		newReport(streams),
 		newMerge(streams),
 		newParse(streams),
+		newAnalyze(streams),
 		newAgent(streams),
 	)
 	return root

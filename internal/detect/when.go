@@ -113,7 +113,17 @@ func posterior(samples []Sample, at func(i int, share float64) float64) Estimate
 		}
 		cells = divided
 	}
-	return quantiles(samples, cells)
+	e := quantiles(samples, cells)
+	// A drop just between two samples is no unlikely one, so that their edge counts when it is about as good.
+	best := slices.MinFunc(cells, func(a, b cell) int { return cmp.Compare(a.cost, b.cost) })
+	const about = 5
+	if at(best.sample, 0) <= best.cost+about {
+		e.Low = min(e.Low, samples[best.sample].StartSeconds)
+	}
+	if at(best.sample, 1) <= best.cost+about {
+		e.High = max(e.High, samples[best.sample].EndSeconds)
+	}
+	return e
 }
 
 func quantiles(samples []Sample, cells []cell) Estimate {

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/storagebench/storagebench/internal/detect"
+	"github.com/storagebench/storagebench/internal/report"
+)
+
+// confidence is that of every interval of detect.
+const confidence = 0.95
+
+// analyzeHeader is what every document of analyze begins with.
+type analyzeHeader struct {
+	SchemaVersion int `json:"schemaVersion"`
+	// Confidence is that of all intervals.
+	Confidence float64          `json:"confidence"`
+	Samples    int              `json:"samples"`
+	Warnings   []analyzeWarning `json:"warnings"`
+}
+
+type analyzeWarning struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// analyzeInterval is where a figure lies with the document's confidence.
+type analyzeInterval struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+func newAnalyze(streams Streams) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "analyze",
+		Short: "Find burst, steady state or knee in a measured series",
+		Long: "Find in a series of throughput where a burst ended, whether it was steady, or where more load\n" +
+			"gained nothing. The series may come from any tool, as CSV. Every figure has a 95 % interval.",
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
+	}
+	command.AddCommand(newAnalyzeBurst(streams), newAnalyzeSteady(streams), newAnalyzeKnee(streams))
+	return command
+}
+
+func newAnalyzeHeader(samples int, warnings []detect.Warning) analyzeHeader {
+	header := analyzeHeader{SchemaVersion: report.SchemaVersion, Confidence: confidence, Samples: samples, Warnings: []analyzeWarning{}}
+	for _, w := range warnings {
+		header.Warnings = append(header.Warnings, analyzeWarning{Type: string(w.Kind), Message: w.Message})
+	}
+	return header
+}
+
+// perSecond rounds a rate, or an amount, to what the unit can carry.
+func perSecond(value float64) int64 { return int64(math.Round(min(value, math.MaxInt64/2))) }
+
+// microseconds rounds a time in seconds, or a share, to a millionth.
+func microseconds(value float64) float64 { return math.Round(value*1e6) / 1e6 }
+
+func rateInterval(e detect.Estimate) analyzeInterval {
+	return analyzeInterval{Low: math.Round(e.Low), High: math.Round(e.High)}
+}
+
+func timeInterval(e detect.Estimate) analyzeInterval {
+	return analyzeInterval{Low: microseconds(e.Low), High: microseconds(e.High)}
+}
+
+// analyzeOutput writes a document, or its text.
+func analyzeOutput(w io.Writer, output string, document any, text func(io.Writer) error) error {
+	if output == "text" {
+		return text(w)
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(document)
+}
+
+func knownOutput(output string) error {
+	if output != "json" && output != "text" {
+		return fmt.Errorf("--output %q is not known: analyze gives text or json", output)
+	}
+	return nil
+}
+
+func printWarnings(w io.Writer, warnings []detect.Warning) error {
+	for _, warning := range warnings {
+		if _, err := fmt.Fprintf(w, "%s: %s\n", warning.Kind, warning.Message); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/storagebench/storagebench/internal/detect"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// burstDocument is what a burst drain tells.
+type burstDocument struct {
+	analyzeHeader
+	Exhausted               bool  `json:"exhausted"`
+	BurstBytesPerSecond     int64 `json:"burstBytesPerSecond"`
+	SustainedBytesPerSecond int64 `json:"sustainedBytesPerSecond"`
+	PeakBytesPerSecond      int64 `json:"peakBytesPerSecond"`
+	Peak5sBytesPerSecond    int64 `json:"peak5sBytesPerSecond"`
+	BaselineBytesPerSecond  int64 `json:"baselineBytesPerSecond"`
+	// SecondsToBaseline counts from the first sample on. It is null without a drop.
+	SecondsToBaseline *float64       `json:"secondsToBaseline"`
+	Intervals         burstIntervals `json:"intervals"`
+	// BucketAtLeastBytes is what a series without a drop proves, with --refill; else null.
+	BucketAtLeastBytes *int64         `json:"bucketAtLeastBytes"`
+	Drops              []burstDrop    `json:"drops"`
+	Segments           []burstSegment `json:"segments"`
+}
+
+// burstIntervals are those of the fields of the same names.
+type burstIntervals struct {
+	BurstBytesPerSecond     analyzeInterval  `json:"burstBytesPerSecond"`
+	SustainedBytesPerSecond analyzeInterval  `json:"sustainedBytesPerSecond"`
+	PeakBytesPerSecond      analyzeInterval  `json:"peakBytesPerSecond"`
+	BaselineBytesPerSecond  analyzeInterval  `json:"baselineBytesPerSecond"`
+	SecondsToBaseline       *analyzeInterval `json:"secondsToBaseline"`
+}
+
+type burstDrop struct {
+	Seconds              float64            `json:"seconds"`
+	BeforeBytesPerSecond int64              `json:"beforeBytesPerSecond"`
+	AfterBytesPerSecond  int64              `json:"afterBytesPerSecond"`
+	SpentBytes           int64              `json:"spentBytes"`
+	RefillBytesPerSecond int64              `json:"refillBytesPerSecond"`
+	RefillSource         string             `json:"refillSource"`
+	Intervals            burstDropIntervals `json:"intervals"`
+}
+
+type burstDropIntervals struct {
+	Seconds              analyzeInterval `json:"seconds"`
+	BeforeBytesPerSecond analyzeInterval `json:"beforeBytesPerSecond"`
+	AfterBytesPerSecond  analyzeInterval `json:"afterBytesPerSecond"`
+	SpentBytes           analyzeInterval `json:"spentBytes"`
+}
+
+type burstSegment struct {
+	StartSeconds            float64         `json:"startSeconds"`
+	EndSeconds              float64         `json:"endSeconds"`
+	MeanBytesPerSecond      int64           `json:"meanBytesPerSecond"`
+	MeanInterval            analyzeInterval `json:"meanInterval"`
+	DeviationBytesPerSecond int64           `json:"deviationBytesPerSecond"`
+	Shape                   string          `json:"shape"`
+	// The two levels of a segment that alternates, and the share of time on the upper one.
+	LowBytesPerSecond  *int64   `json:"lowBytesPerSecond,omitempty"`
+	HighBytesPerSecond *int64   `json:"highBytesPerSecond,omitempty"`
+	HighShare          *float64 `json:"highShare,omitempty"`
+}
+
+func newAnalyzeBurst(streams Streams) *cobra.Command {
+	var output string
+	var refill float64
+	command := &cobra.Command{
+		Use:   "burst FILE.csv",
+		Short: "Find where a burst ended, the levels before and after, and what was spent",
+		Long: "Find the lasting drops in a series of throughput, the levels before and after each, and the credits\n" +
+			"that were spent: the greatest sum of (rate - refill) up to the drop. Dips of half a minute, turns\n" +
+			"between two levels, drift and sawtooth are no drops. A series that never drops is no error.\n\n" +
+			"The file has the header " + seriesHeader + ". Rows are in order of time, at any interval; where\n" +
+			"one is more than three times as long as usual, samples are taken to be missing. A time is the end\n" +
+			"of its sample; in a file that begins at 0 it is the start.",
+		Example: "  kubectl storagebench analyze burst drain.csv\n" +
+			"  kubectl storagebench analyze burst drain.csv -o json --refill 32000000",
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, names []string) error {
+			if err := knownOutput(output); err != nil {
+				return err
+			}
+			var options detect.Options
+			if command.Flags().Changed("refill") {
+				if !(refill >= 0) || math.IsInf(refill, 0) {
+					return fmt.Errorf("--refill is %g: give the bytes a second at which credits come back, 0 or more", refill)
+				}
+				options.Refill, options.RefillSource = &refill, detect.RefillGiven
+			}
+			samples, err := analyzeFile(streams, names[0], readSeries)
+			if err != nil {
+				return err
+			}
+			result, err := detect.Analyze(samples, options)
+			if err != nil {
+				return fmt.Errorf("%s: %w", names[0], err)
+			}
+			return analyzeOutput(streams.Out, output, burstDocumentOf(samples, result), func(w io.Writer) error {
+				return printBurst(w, samples, result)
+			})
+		},
+	}
+	command.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	command.Flags().Float64Var(&refill, "refill", 0, "bytes a second at which credits come back, where known (default: the level after the drop)")
+	return command
+}
+
+func burstDocumentOf(samples []detect.Sample, r detect.Result) burstDocument {
+	d := burstDocument{
+		analyzeHeader:           newAnalyzeHeader(len(samples), r.Warnings),
+		Exhausted:               r.Exhausted,
+		BurstBytesPerSecond:     perSecond(r.Burst.Value),
+		SustainedBytesPerSecond: perSecond(r.Sustained.Value),
+		PeakBytesPerSecond:      perSecond(r.Peak.Value),
+		Peak5sBytesPerSecond:    perSecond(r.Peak5s),
+		BaselineBytesPerSecond:  perSecond(r.Baseline.Value),
+		Intervals: burstIntervals{
+			BurstBytesPerSecond:     rateInterval(r.Burst),
+			SustainedBytesPerSecond: rateInterval(r.Sustained),
+			PeakBytesPerSecond:      rateInterval(r.Peak),
+			BaselineBytesPerSecond:  rateInterval(r.Baseline),
+		},
+		Drops:    []burstDrop{},
+		Segments: []burstSegment{},
+	}
+	if at := r.SecondsToBaseline; at != nil {
+		start := samples[0].StartSeconds
+		since := detect.Estimate{Value: at.Value - start, Low: at.Low - start, High: at.High - start}
+		value, interval := microseconds(since.Value), timeInterval(since)
+		d.SecondsToBaseline, d.Intervals.SecondsToBaseline = &value, &interval
+	}
+	if r.BucketAtLeast != nil {
+		least := perSecond(*r.BucketAtLeast)
+		d.BucketAtLeastBytes = &least
+	}
+	for _, drop := range r.Drops {
+		d.Drops = append(d.Drops, burstDropOf(drop))
+	}
+	for _, segment := range r.Segments {
+		d.Segments = append(d.Segments, burstSegmentOf(segment))
+	}
+	return d
+}
+
+func burstDropOf(drop detect.Drop) burstDrop {
+	return burstDrop{
+		Seconds:              microseconds(drop.Seconds.Value),
+		BeforeBytesPerSecond: perSecond(drop.Before.Value),
+		AfterBytesPerSecond:  perSecond(drop.After.Value),
+		SpentBytes:           perSecond(drop.Spent.Value),
+		RefillBytesPerSecond: perSecond(drop.Refill),
+		RefillSource:         string(drop.RefillSource),
+		Intervals: burstDropIntervals{
+			Seconds: timeInterval(drop.Seconds), BeforeBytesPerSecond: rateInterval(drop.Before),
+			AfterBytesPerSecond: rateInterval(drop.After), SpentBytes: rateInterval(drop.Spent),
+		},
+	}
+}
+
+func burstSegmentOf(segment detect.Segment) burstSegment {
+	s := burstSegment{
+		StartSeconds: microseconds(segment.StartSeconds), EndSeconds: microseconds(segment.EndSeconds),
+		MeanBytesPerSecond: perSecond(segment.Mean.Value), MeanInterval: rateInterval(segment.Mean),
+		DeviationBytesPerSecond: perSecond(segment.Deviation), Shape: string(segment.Shape),
+	}
+	if segment.Low != nil && segment.High != nil {
+		low, high, share := perSecond(segment.Low.Value), perSecond(segment.High.Value), math.Round(segment.HighShare*1e4)/1e4
+		s.LowBytesPerSecond, s.HighBytesPerSecond, s.HighShare = &low, &high, &share
+	}
+	return s
+}
+
+// rateText is a figure with its interval.
+func rateText(e detect.Estimate) string {
+	return fmt.Sprintf("%s\t%s to %s", measure.FormatMegabytesPerSecond(e.Value),
+		measure.FormatMegabytesPerSecond(e.Low), measure.FormatMegabytesPerSecond(e.High))
+}
+
+func bytesText(e detect.Estimate) string {
+	text := func(value float64) string { return measure.FormatBytes(uint64(max(value, 0))) }
+	return fmt.Sprintf("%s\t%s to %s", text(e.Value), text(e.Low), text(e.High))
+}
+
+func printBurst(w io.Writer, samples []detect.Sample, r detect.Result) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name, text string) { _, _ = fmt.Fprintf(table, "%s\t%s\n", name, text) }
+	row("", "FIGURE\t95 % INTERVAL")
+	row("burst", rateText(r.Burst))
+	if r.Peak != r.Burst {
+		row("  sustained", rateText(r.Sustained))
+		row("  peak", rateText(r.Peak))
+	}
+	row("peak of 5 s", measure.FormatMegabytesPerSecond(r.Peak5s))
+	if at := r.SecondsToBaseline; at != nil {
+		row("baseline", rateText(r.Baseline))
+		start := samples[0].StartSeconds
+		row("time to baseline", fmt.Sprintf("%.1f s\t%.1f to %.1f s", at.Value-start, at.Low-start, at.High-start))
+	}
+	for _, drop := range r.Drops {
+		row(fmt.Sprintf("drop at %.1f s", drop.Seconds.Value), fmt.Sprintf("%s to %s",
+			measure.FormatMegabytesPerSecond(drop.Before.Value), measure.FormatMegabytesPerSecond(drop.After.Value)))
+		row("  spent until then", bytesText(drop.Spent))
+		row("  above a refill of", fmt.Sprintf("%s\t%s", measure.FormatMegabytesPerSecond(drop.Refill), refillText(drop.RefillSource)))
+	}
+	if r.BucketAtLeast != nil {
+		row("bucket", "over "+measure.FormatBytes(uint64(max(*r.BucketAtLeast, 0))))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if !r.Exhausted {
+		if _, err := fmt.Fprintln(w, "\nThe rate never dropped for good."); err != nil {
+			return err
+		}
+	}
+	return printWarnings(w, r.Warnings)
+}
+
+func refillText(source detect.RefillSource) string {
+	if source == detect.RefillAssumed {
+		return "assumed: the level after the drop"
+	}
+	return "given"
+}

@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/storagebench/storagebench/internal/detect"
+)
+
+const (
+	seriesHeader = "seconds,bytes_per_second"
+	kneeHeader   = "load,bytes_per_second"
+	// mostRows bounds the memory; a day of samples at ten a second.
+	mostRows = 1_000_000
+	// gapIntervals is how many times longer than usual an interval is from which on samples are taken
+	// to be missing in it.
+	gapIntervals = 3
+)
+
+// csvRow is a row of two numbers.
+type csvRow struct {
+	line   int
+	values [2]float64
+}
+
+// readCSV reads two columns of numbers under a header. Errors name the line and the remedy.
+func readCSV(r io.Reader, header string) ([]csvRow, error) {
+	scanner := bufio.NewScanner(r)
+	const longest = 4096
+	scanner.Buffer(make([]byte, 0, longest), longest)
+	var rows []csvRow
+	line, headed := 0, false
+	for scanner.Scan() {
+		line++
+		text := strings.TrimSpace(scanner.Text())
+		if line == 1 {
+			text = strings.TrimPrefix(text, "\ufeff")
+		}
+		switch {
+		case text == "":
+			continue
+		case !headed:
+			if strings.Join(fields(text), ",") != header {
+				return nil, fmt.Errorf("line %d: the header is %.80q: make the first line %q", line, text, header)
+			}
+			headed = true
+			continue
+		case len(rows) == mostRows:
+			return nil, fmt.Errorf("line %d: there are more than %d rows: take the mean of several samples", line, mostRows)
+		}
+		row, err := parseRow(text, header)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		row.line = line
+		rows = append(rows, row)
+	}
+	if err := scanner.Err(); err != nil {
+		if errors.Is(err, bufio.ErrTooLong) {
+			return nil, fmt.Errorf("line %d: it is longer than %d bytes: this is no such CSV", line+1, longest)
+		}
+		return nil, fmt.Errorf("read after line %d: %w", line, err)
+	}
+	if !headed {
+		return nil, fmt.Errorf("it is empty: make the first line %q and give a row for each sample", header)
+	}
+	return rows, nil
+}
+
+func fields(text string) []string {
+	parts := strings.Split(text, ",")
+	for i := range parts {
+		parts[i] = strings.Trim(strings.TrimSpace(parts[i]), `"`)
+	}
+	return parts
+}
+
+func parseRow(text, header string) (csvRow, error) {
+	var row csvRow
+	parts := fields(text)
+	names := strings.Split(header, ",")
+	if len(parts) != len(names) {
+		return row, fmt.Errorf("it has %d fields, not %d (%s): write numbers with a point and without separators of thousands",
+			len(parts), len(names), header)
+	}
+	for i, part := range parts {
+		value, err := strconv.ParseFloat(part, 64)
+		if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
+			return row, fmt.Errorf("%s is %.40q, which is no number: correct the row, or leave it out where nothing was measured", names[i], part)
+		}
+		if value < 0 {
+			return row, fmt.Errorf("%s is %s, under 0: give seconds since the start, and what was completed a second", names[i], part)
+		}
+		const most = 1e18
+		if value > most {
+			return row, fmt.Errorf("%s is %s, over 1e18: check the unit", names[i], part)
+		}
+		row.values[i] = value
+	}
+	return row, nil
+}
+
+// readSeries reads a series. A time is the end of the sample, as tools print it when an interval is
+// over; in a file that begins at 0 it is the start, since nothing was measured before. A sample lasts
+// to its neighbour, or where samples are missing as long as is usual.
+func readSeries(r io.Reader) ([]detect.Sample, error) {
+	rows, err := readCSV(r, seriesHeader)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) < 2 {
+		return nil, fmt.Errorf("it has %d rows of samples: give at least two, since the time between rows is how long a sample lasts", len(rows))
+	}
+	intervals := make([]float64, 0, len(rows)-1)
+	for i := 1; i < len(rows); i++ {
+		interval := rows[i].values[0] - rows[i-1].values[0]
+		if interval <= 0 {
+			return nil, fmt.Errorf("line %d: seconds is %g, not after the %g of line %d: sort the rows, with one for each time",
+				rows[i].line, rows[i].values[0], rows[i-1].values[0], rows[i-1].line)
+		}
+		intervals = append(intervals, interval)
+	}
+	ordered := slices.Clone(intervals)
+	slices.Sort(ordered)
+	usual := ordered[len(ordered)/2]
+	length := func(interval float64) float64 {
+		if interval > gapIntervals*usual {
+			return usual
+		}
+		return interval
+	}
+	samples := make([]detect.Sample, len(rows))
+	starts := rows[0].values[0] == 0
+	for i, row := range rows {
+		at := row.values[0]
+		s := detect.Sample{Rate: row.values[1]}
+		switch {
+		case starts && i == len(rows)-1:
+			s.StartSeconds, s.EndSeconds = at, at+usual
+		case starts:
+			s.StartSeconds, s.EndSeconds = at, min(at+length(intervals[i]), rows[i+1].values[0])
+		case i == 0:
+			s.StartSeconds, s.EndSeconds = max(at-usual, 0), at
+		default:
+			s.StartSeconds, s.EndSeconds = max(at-length(intervals[i-1]), rows[i-1].values[0]), at
+		}
+		if s.EndSeconds <= s.StartSeconds {
+			return nil, fmt.Errorf("line %d: seconds is %g, too near to its neighbour: give seconds since the start of the series", row.line, at)
+		}
+		samples[i] = s
+	}
+	return samples, nil
+}
+
+// readPoints reads the steps of a ramp.
+func readPoints(r io.Reader) ([]detect.Point, error) {
+	rows, err := readCSV(r, kneeHeader)
+	if err != nil {
+		return nil, err
+	}
+	points := make([]detect.Point, len(rows))
+	for i, row := range rows {
+		if row.values[0] <= 0 || row.values[0] > 1e9 {
+			return nil, fmt.Errorf("line %d: load is %g: give a count of clients, jobs or requests in flight, over 0 and up to 1e9", row.line, row.values[0])
+		}
+		points[i] = detect.Point{Load: row.values[0], Rate: row.values[1]}
+	}
+	return points, nil
+}
+
+// analyzeFile opens a file, reads it and names it in errors.
+func analyzeFile[T any](streams Streams, name string, read func(io.Reader) ([]T, error)) ([]T, error) {
+	file, err := openInput(streams, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	result, err := read(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return result, nil
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/storagebench/storagebench/internal/detect"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+type kneeDocument struct {
+	analyzeHeader
+	// KneeLoad is where the curve bends most, null where it bends nowhere.
+	KneeLoad *kneeFigure `json:"kneeLoad"`
+	// EnoughLoad is the first load within 95 % of the plateau.
+	EnoughLoad            kneeFigure       `json:"enoughLoad"`
+	PlateauBytesPerSecond kneeFigure       `json:"plateauBytesPerSecond"`
+	Scalability           *kneeScalability `json:"scalability"`
+}
+
+// kneeFigure has an interval of null where none is known.
+type kneeFigure struct {
+	Value    float64          `json:"value"`
+	Interval *analyzeInterval `json:"interval"`
+}
+
+// kneeScalability is the universal scalability law; mostLoad is null where the rate only grows.
+type kneeScalability struct {
+	LambdaBytesPerSecond kneeFigure  `json:"lambdaBytesPerSecond"`
+	Contention           kneeFigure  `json:"contention"`
+	Coherency            kneeFigure  `json:"coherency"`
+	MostLoad             *kneeFigure `json:"mostLoad"`
+	ErrorShare           float64     `json:"errorShare"`
+}
+
+func newAnalyzeKnee(streams Streams) *cobra.Command {
+	var output string
+	command := &cobra.Command{
+		Use:   "knee FILE.csv",
+		Short: "Find the load from which on more load gained nothing",
+		Long: "Find the knee of a ramp: where the curve bends most (Kneedle), the first load within 95 % of the\n" +
+			"plateau, and from six loads on the universal scalability law with intervals.\n\n" +
+			"The file has the header " + kneeHeader + ". The load counts clients, jobs or requests in\n" +
+			"flight; rows of the same load are repetitions. There must be five loads at least.",
+		Example: "  kubectl storagebench analyze knee ramp.csv -o json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, names []string) error {
+			if err := knownOutput(output); err != nil {
+				return err
+			}
+			points, err := analyzeFile(streams, names[0], readPoints)
+			if err != nil {
+				return err
+			}
+			result, err := detect.FindKnee(points)
+			if err != nil {
+				return fmt.Errorf("%s: %w", names[0], err)
+			}
+			return analyzeOutput(streams.Out, output, kneeDocumentOf(len(points), result), func(w io.Writer) error {
+				return printKnee(w, result)
+			})
+		},
+	}
+	command.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	return command
+}
+
+func kneeDocumentOf(points int, r detect.KneeResult) kneeDocument {
+	known := r.Scalability != nil
+	figure := func(e detect.Estimate) kneeFigure {
+		f := kneeFigure{Value: significant(e.Value)}
+		if known && !math.IsInf(e.High, 0) {
+			f.Interval = &analyzeInterval{Low: significant(e.Low), High: significant(e.High)}
+		}
+		return f
+	}
+	d := kneeDocument{analyzeHeader: newAnalyzeHeader(points, r.Warnings),
+		EnoughLoad: figure(r.Enough), PlateauBytesPerSecond: figure(r.Plateau)}
+	if r.Knee != nil {
+		knee := figure(*r.Knee)
+		d.KneeLoad = &knee
+	}
+	if s := r.Scalability; s != nil {
+		d.Scalability = &kneeScalability{LambdaBytesPerSecond: figure(s.Lambda), Contention: figure(s.Contention),
+			Coherency: figure(s.Coherency), ErrorShare: significant(s.Error)}
+		if s.Most != nil {
+			most := figure(*s.Most)
+			d.Scalability.MostLoad = &most
+		}
+	}
+	return d
+}
+
+// significant rounds to nine digits, so that documents are the same on every machine.
+func significant(value float64) float64 {
+	if value == 0 || math.IsInf(value, 0) {
+		return value
+	}
+	scale := math.Pow(10, 8-math.Floor(math.Log10(math.Abs(value))))
+	return math.Round(value*scale) / scale
+}
+
+func printKnee(w io.Writer, r detect.KneeResult) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	load := func(name string, e detect.Estimate) {
+		if r.Scalability == nil {
+			_, _ = fmt.Fprintf(table, "%s\t%.4g\n", name, e.Value)
+			return
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%.4g\t%.4g to %.4g\n", name, e.Value, e.Low, e.High)
+	}
+	_, _ = fmt.Fprintf(table, "\tFIGURE\t95 %% INTERVAL\n")
+	if r.Knee != nil {
+		load("knee of the curve, load", *r.Knee)
+	}
+	load("first load within 95 % of the plateau", r.Enough)
+	_, _ = fmt.Fprintf(table, "plateau\t%s\n", measure.FormatMegabytesPerSecond(r.Plateau.Value))
+	if s := r.Scalability; s != nil {
+		load("contention", s.Contention)
+		load("coherency", s.Coherency)
+		if s.Most != nil {
+			load("load of the highest rate", *s.Most)
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return printWarnings(w, r.Warnings)
+}
