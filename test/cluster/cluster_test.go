@@ -28,6 +28,7 @@ func TestLifeOfACluster(t *testing.T) {
 	b.mustBeQuick("load-image again", 2*time.Second, "load-image", archive)
 	b.prepareNamespace()
 	b.podWithVolume("first")
+	b.podOnStaticVolume("static")
 	b.logAndExec("second")
 
 	for _, name := range []string{binaries.Kubelet, binaries.Containerd, binaries.APIServer} {

@@ -10,10 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -150,10 +148,7 @@ func (s State) snapshotter() string {
 
 // ctr runs containerd's client in the node.
 func (s State) ctr(ctx context.Context, known record, input io.Reader, arguments ...string) (string, error) {
-	command := exec.CommandContext(ctx, "nsenter", append([]string{
-		"--target=" + strconv.Itoa(known.Init.PID), "--mount", "--net", "--pid", "--ipc", "--uts", "--",
-		"/run/storagebench/bin/ctr", "--namespace=k8s.io",
-	}, arguments...)...)
+	command := known.enter(ctx, append([]string{binaries.Ctr, "--namespace=k8s.io"}, arguments...))
 	var output, complaint bytes.Buffer
 	command.Stdin, command.Stdout, command.Stderr = input, &output, &complaint
 	if err := command.Run(); err != nil {

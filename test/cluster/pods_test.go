@@ -73,15 +73,8 @@ func (b *bench) podWithVolume(name string) {
 	if _, err := b.client.CoreV1().PersistentVolumeClaims(probeNamespace).Create(ctx, claim, metav1.CreateOptions{}); err != nil {
 		b.t.Fatal(err)
 	}
-	pod := b.pod(name)
-	pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
-		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
-	}}}
-	container := &pod.Spec.Containers[0]
-	container.Env = []corev1.EnvVar{{Name: "DATA", Value: "/data"}}
-	container.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
 	begin := time.Now()
-	b.runPod(pod, corev1.PodSucceeded)
+	b.runPod(onClaim(b.pod(name), name), corev1.PodSucceeded)
 	b.t.Logf("pod %s ended %.2f s after it was made", name, time.Since(begin).Seconds())
 	log := b.log(name)
 	for _, line := range []string{"volume: works", "service name: works", "service name of the search list: works", "other name: works", "API server: works"} {
@@ -103,6 +96,69 @@ func (b *bench) podWithVolume(name string) {
 		found, err := os.ReadDir(b.state.outside(nodeVolumes))
 		return err == nil && len(found) == 0
 	})
+}
+
+// podOnStaticVolume runs a pod on a folder that was mounted in the node by hand.
+func (b *bench) podOnStaticVolume(name string) {
+	b.t.Helper()
+	ctx, folder := b.t.Context(), b.t.TempDir()
+	for _, arguments := range [][]string{
+		{"mount", "-t", "tmpfs", "-o", "size=1m,mode=777", "tmpfs", folder},
+		{"touch", folder + "/inside"},
+	} {
+		command, err := b.state.Enter(ctx, arguments...)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if output, err := command.CombinedOutput(); err != nil {
+			b.t.Fatalf("%q: %v\n%s", arguments, err, output)
+		}
+	}
+	if _, err := os.Stat(folder + "/inside"); err == nil {
+		b.t.Error("what is mounted in the node is mounted on this machine")
+	}
+	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Mi")}
+	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	volume := &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity: size, AccessModes: modes, StorageClassName: "static",
+			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
+			PersistentVolumeSource:        corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}},
+		},
+	}
+	if _, err := b.client.CoreV1().PersistentVolumes().Create(ctx, volume, metav1.CreateOptions{}); err != nil {
+		b.t.Fatal(err)
+	}
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: modes, StorageClassName: new("static"), VolumeName: name,
+			Resources: corev1.VolumeResourceRequirements{Requests: size},
+		},
+	}
+	if _, err := b.client.CoreV1().PersistentVolumeClaims(probeNamespace).Create(ctx, claim, metav1.CreateOptions{}); err != nil {
+		b.t.Fatal(err)
+	}
+	b.runPod(onClaim(b.pod(name), name), corev1.PodSucceeded)
+	command, err := b.state.Enter(ctx, "cat", folder+"/written")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if output, err := command.CombinedOutput(); err != nil || string(output) != "by a pod" {
+		b.t.Errorf("the pod wrote %q, %v", output, err)
+	}
+}
+
+// onClaim gives a pod a volume.
+func onClaim(pod *corev1.Pod, claim string) *corev1.Pod {
+	pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
+	}}}
+	container := &pod.Spec.Containers[0]
+	container.Env = []corev1.EnvVar{{Name: "DATA", Value: "/data"}}
+	container.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
+	return pod
 }
 
 // runPod makes a pod and waits until it is in a phase.

@@ -79,8 +79,7 @@ func (s State) Status(ctx context.Context) (Report, error) {
 	return report, nil
 }
 
-// NodePID is process 1 of the node as this machine sees it, for entering its
-// namespaces.
+// NodePID is process 1 of the node as this machine sees it.
 func (s State) NodePID() (int, error) {
 	known, err := s.running()
 	return known.Init.PID, err

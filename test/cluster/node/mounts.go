@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// SearchPath finds the components first and then the distribution's programs,
+// such as runc.
+const SearchPath = programsFolder + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 const (
 	ownFolder      = "/run/storagebench"
 	programsFolder = ownFolder + "/bin"
 	sysctlsFolder  = ownFolder + "/sysctls"
-
-	// searchPath finds the components first and then the distribution's
-	// programs, such as runc.
-	searchPath = programsFolder + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 )
 
 // setUpMounts makes the node's own /var, /run and /proc.

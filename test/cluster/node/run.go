@@ -32,7 +32,7 @@ func Run(specFile string) error {
 		return fmt.Errorf("opening the node's /var: %w", err)
 	}
 	// For what is started here too, such as ip.
-	if err := os.Setenv("PATH", searchPath); err != nil {
+	if err := os.Setenv("PATH", SearchPath); err != nil {
 		return fmt.Errorf("setting where programs are: %w", err)
 	}
 	if err := errors.Join(setLimits(), prepare(spec)); err != nil {

@@ -173,7 +173,7 @@ func (s *supervisor) start(c Component) (int, error) {
 	child, err := os.StartProcess(path, c.Command, &os.ProcAttr{
 		Dir: "/",
 		// No more than this: a proxy for the web is none for the cluster.
-		Env:   []string{"PATH=" + searchPath, "HOME=/root"},
+		Env:   []string{"PATH=" + SearchPath, "HOME=/root"},
 		Files: []*os.File{null, log, log},
 		Sys:   &unix.SysProcAttr{Setsid: true},
 	})

@@ -24,17 +24,14 @@ func kubectl(ctx context.Context, state cluster.State, arguments []string) error
 }
 
 func enter(ctx context.Context, state cluster.State, arguments []string) error {
-	pid, err := state.NodePID()
-	if err != nil {
-		return err
-	}
 	if len(arguments) == 0 {
 		arguments = []string{"sh"}
 	}
-	return attached(ctx, append([]string{
-		"nsenter", "--target=" + strconv.Itoa(pid), "--mount", "--net", "--pid", "--ipc", "--uts", "--",
-		"env", "PATH=/run/storagebench/bin:" + os.Getenv("PATH"),
-	}, arguments...))
+	command, err := state.Enter(ctx, arguments...)
+	if err != nil {
+		return err
+	}
+	return attach(command)
 }
 
 // runWithCluster leaves the cluster as it found it: up or not.
@@ -60,12 +57,16 @@ func runWithCluster(ctx context.Context, state cluster.State, arguments []string
 func attached(ctx context.Context, arguments []string, environment ...string) error {
 	command := exec.CommandContext(ctx, arguments[0], arguments[1:]...)
 	command.Env = append(os.Environ(), environment...)
+	return attach(command)
+}
+
+func attach(command *exec.Cmd) error {
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
 	// An interrupt is for the program first, and it may have things to clean up.
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = time.Minute
 	if err := command.Run(); err != nil {
-		return fmt.Errorf("running %s: %w", arguments[0], err)
+		return fmt.Errorf("running %s: %w", command.Args[0], err)
 	}
 	return nil
 }
