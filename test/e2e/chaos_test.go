@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/leader"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// kills is how often the operator dies in one run.
+const kills = 10
+
+// TestOperatorKilled: an operator that is killed (-9) again and again while a run is live, at random
+// moments, has done nothing twice and forgotten nothing: the run does as many operations as one that was left
+// in peace, with the same clients, and tidies up. A step whose clients could not all be told of
+// its start, since the operator died between one and the next, is begun again, and says so.
+//
+// A Lease that was not given back keeps the next operator waiting until it expires. That is waited for
+// once, and with SOAK=1 each time; else the Lease is deleted, as an administrator would who cannot wait.
+//
+// SEED=... repeats the moments of another time.
+func TestOperatorKilled(t *testing.T) {
+	in := requireNode(t)
+	in.withoutOperator(t)
+	s := newSpace(t)
+	s.claim("data", "1Gi")
+	seed, patient := seed(t), os.Getenv("SOAK") != ""
+	random := rand.New(rand.NewPCG(seed, kills)) //nolint:gosec // It is to be repeatable.
+	seconds := 20
+	if patient {
+		seconds = 100
+	}
+
+	operator := in.operate(t)
+	operator.leads(time.Minute)
+	census := s.census()
+	s.apply(chaotic(seconds).Obj())
+	for kill := range kills {
+		if kill%2 == 0 {
+			// Something happens just then: a fact was written down, and whoever it concerns is being told.
+			s.news(3 * time.Second)
+			time.Sleep(time.Duration(random.IntN(200)) * time.Millisecond)
+		} else {
+			time.Sleep(time.Duration(random.IntN(2500)) * time.Millisecond)
+		}
+		operator.kill()
+		t.Logf("kill %d: %s", kill+1, s.moment())
+		if run := s.run(); run != nil && run.Status.EndTime != nil {
+			t.Fatalf("the run was over before the operator was killed %d times: make its steps longer", kills)
+		}
+		waits := patient || kill == kills/2
+		if !waits {
+			in.forceElection(t)
+		}
+		operator = in.operate(t)
+		if took := operator.leads(leader.LeaseDuration + 10*time.Second); waits {
+			t.Logf("the next operator led after %.1f s", took.Seconds())
+		}
+	}
+
+	run := s.ended(time.Duration(3*seconds+60) * time.Second)
+	isComplete(t, run)
+	for _, phase := range []string{"write", "read"} {
+		didAll(t, run, phase, 3, seconds)
+	}
+	if len(run.Status.LostClients) > 0 {
+		t.Errorf("lost clients %+v", run.Status.LostClients)
+	}
+	if steps, want := attempts(run), []string{"00-layout Succeeded", "01-write Succeeded", "02-read Succeeded"}; !slices.Equal(steps, want) {
+		t.Errorf("steps %q, want %q", steps, want)
+	}
+	for _, fact := range run.Status.Steps {
+		t.Logf("step %s, attempt %d: %s %s", fact.ID, fact.Attempt, fact.State, fact.Message)
+	}
+	if pods, want := census.names(), []string{run.Name + "-data-0-1", run.Name + "-data-1-1", run.Name + "-data-2-1"}; !slices.Equal(pods, want) {
+		t.Errorf("there were the pods %q, want %q", pods, want)
+	}
+	if runs := s.runs(); len(runs) != 1 {
+		t.Errorf("there are %d runs", len(runs))
+	}
+	s.until("the benchmark is judged", 20*time.Second, func() bool { return s.seen() == "Current" })
+	s.clean()
+	if t.Failed() {
+		t.Log(s.describe())
+	}
+}
+
+// chaotic is a layout, writes and reads of three clients.
+func chaotic(seconds int) *builders.BenchmarkBuilder {
+	return small(seconds).Clients(3).Steady("read", lasting(seconds)).With(paced().Reads())
+}
+
+// seed is a new one each time, unless it is given.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	if text := os.Getenv("SEED"); text != "" {
+		given, err := strconv.ParseUint(text, 10, 64)
+		must(t, err)
+		return given
+	}
+	random := rand.Uint64()
+	t.Logf("SEED=%d", random)
+	return random
+}
+
+// moment is how far the newest run is, in a line; empty when there is none.
+func (s *space) moment() string {
+	s.Helper()
+	run := s.run()
+	if run == nil {
+		return "no run"
+	}
+	text := run.Status.Stage
+	for _, fact := range run.Status.Steps {
+		text += ", " + fact.ID + "#" + strconv.Itoa(int(fact.Attempt)) + " " + string(fact.State)
+	}
+	return text
+}
+
+// news waits until the facts of the newest run change, or for so long.
+func (s *space) news(patience time.Duration) {
+	s.Helper()
+	before := s.moment()
+	for deadline := time.Now().Add(patience); s.moment() == before && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	}
+}
