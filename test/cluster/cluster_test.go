@@ -27,21 +27,21 @@ func TestLifeOfACluster(t *testing.T) {
 	b.mustBeQuick("load-image", 10*time.Second, "load-image", archive)
 	b.mustBeQuick("load-image again", 2*time.Second, "load-image", archive)
 	b.prepareNamespace()
-	b.podWithVolume("first")
+	b.podWithVolume("first", "")
 	b.podOnStaticVolume("static")
-	b.logAndExec("second")
+	url := b.logAndExec("second")
 
 	for _, name := range []string{binaries.Kubelet, binaries.Containerd, binaries.APIServer} {
 		b.kill(name)
 		b.up("up after " + name + " was killed")
 	}
-	b.podWithVolume("third")
+	b.podWithVolume("third", url)
 	if log := b.log("second"); !strings.Contains(log, "waiting") {
 		t.Errorf("the pod did not live through it: %q", log)
 	}
 	b.kill(binaries.Cluster()...)
 	b.up("up after everything was killed")
-	b.podWithVolume("fourth")
+	b.podWithVolume("fourth", url)
 
 	pid, err := b.state.NodePID()
 	if err != nil {
@@ -52,7 +52,7 @@ func TestLifeOfACluster(t *testing.T) {
 	b.up("up after the node was killed")
 	b.run("load-image", true, "load-image", archive)
 	b.prepareNamespace()
-	b.podWithVolume("fifth")
+	b.podWithVolume("fifth", "")
 
 	b.run("down", true, "down")
 	b.mustBeGone()

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // prepareNamespace makes a namespace that takes restricted pods only.
@@ -57,8 +58,8 @@ func (b *bench) pod(name string, arguments ...string) *corev1.Pod {
 }
 
 // podWithVolume runs a pod to its end on a volume that is made for it, and
-// removes both.
-func (b *bench) podWithVolume(name string) {
+// removes both. It asks for something at a URL, if one is given.
+func (b *bench) podWithVolume(name, url string) {
 	b.t.Helper()
 	ctx := b.t.Context()
 	claim := &corev1.PersistentVolumeClaim{
@@ -74,10 +75,12 @@ func (b *bench) podWithVolume(name string) {
 		b.t.Fatal(err)
 	}
 	begin := time.Now()
-	b.runPod(onClaim(b.pod(name), name), corev1.PodSucceeded)
+	pod := onClaim(b.pod(name), name)
+	pod.Spec.Containers[0].Env = append(pod.Spec.Containers[0].Env, corev1.EnvVar{Name: "SERVICE", Value: url})
+	b.runPod(pod, corev1.PodSucceeded)
 	b.t.Logf("pod %s ended %.2f s after it was made", name, time.Since(begin).Seconds())
 	log := b.log(name)
-	for _, line := range []string{"volume: works", "service name: works", "service name of the search list: works", "other name: works", "API server: works"} {
+	for _, line := range []string{"volume: works", "service name: works", "service name of the search list: works", "other name: works", "API server: works", "service of a pod: works"} {
 		if !strings.Contains(log, line+"\n") {
 			b.t.Errorf("the log of pod %s has no line %q:\n%s", name, line, log)
 		}
@@ -182,13 +185,24 @@ func (b *bench) log(name string) string {
 	return output
 }
 
-// logAndExec starts a pod that stays, and looks into it.
-func (b *bench) logAndExec(name string) {
+// logAndExec starts a pod that stays, with a service, and looks into it. It gives
+// the URL of the service.
+func (b *bench) logAndExec(name string) string {
 	b.t.Helper()
-	b.runPod(b.pod(name, "wait"), corev1.PodRunning)
+	pod := b.pod(name, "wait")
+	pod.Labels = map[string]string{"name": name}
+	b.runPod(pod, corev1.PodRunning)
+	service := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.ServiceSpec{Selector: pod.Labels, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}}},
+	}
+	if _, err := b.client.CoreV1().Services(probeNamespace).Create(b.t.Context(), service, metav1.CreateOptions{}); err != nil {
+		b.t.Fatal(err)
+	}
 	b.eventually("pod "+name+" has a log", func(context.Context) bool { return strings.Contains(b.log(name), "waiting") })
 	output, _ := b.run("kubectl exec", true, "kubectl", "--namespace="+probeNamespace, "exec", name, "--", "/probe", "echo", "hello")
 	if !strings.Contains(output, "echo [hello]") {
 		b.t.Errorf("exec says %q", output)
 	}
+	return "http://" + name + "." + probeNamespace + ".svc"
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -25,9 +26,15 @@ func main() {
 	check("service name of the search list", resolve("kubernetes.default"))
 	check("other name", unknown("www.example.com"))
 	check("API server", apiServer())
+	check("service of a pod", service(os.Getenv("SERVICE")))
 	if len(os.Args) > 1 && os.Args[1] == "wait" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
+		go func() {
+			check("server", http.ListenAndServe(":8080", http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+				fmt.Fprint(out, "hello from a pod")
+			})))
+		}()
 		fmt.Println("waiting")
 		<-ctx.Done()
 	}
@@ -53,6 +60,24 @@ func resolve(name string) error {
 	addresses, err := net.LookupHost(name)
 	if err == nil && len(addresses) != 1 {
 		err = fmt.Errorf("%s is %v", name, addresses)
+	}
+	return err
+}
+
+// service asks another pod through the address and name of its service.
+func service(url string) error {
+	if url == "" {
+		return nil
+	}
+	client := http.Client{Timeout: 10 * time.Second}
+	response, err := client.Get(url)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && string(text) != "hello from a pod" {
+		err = fmt.Errorf("it says %q", text)
 	}
 	return err
 }
