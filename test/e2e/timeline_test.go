@@ -20,7 +20,7 @@ const (
 	// wantedDelay is how much later than a bare pod a benchmark may do its first I/O.
 	wantedDelay = 1500 * time.Millisecond
 	// timedPairs are measured unless SOAK asks for more.
-	timedPairs, soakPairs = 5, 25
+	timedPairs, soakPairs = 5, 15
 )
 
 // The time from `kubectl apply` to the first measured I/O, on a bound claim, with the images on the node, beside that
