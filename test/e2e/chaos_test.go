@@ -30,7 +30,7 @@ func TestOperatorKilled(t *testing.T) {
 	s := newSpace(t)
 	s.claim("data", "1Gi")
 	seed, patient := seed(t), os.Getenv("SOAK") != ""
-	random := rand.New(rand.NewPCG(seed, kills)) //nolint:gosec // It is to be repeatable.
+	random := rand.New(rand.NewPCG(seed, kills))
 	seconds := 20
 	if patient {
 		seconds = 100
@@ -126,6 +126,7 @@ func (s *space) moment() string {
 func (s *space) news(patience time.Duration) {
 	s.Helper()
 	before := s.moment()
-	for deadline := time.Now().Add(patience); s.moment() == before && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); s.moment() == before && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
 	}
 }

@@ -106,6 +106,8 @@ func didAll(t *testing.T, run *v1alpha1.BenchmarkRun, phase string, clients int3
 			return
 		}
 		operation := target.Operations[0]
+		t.Logf("phase %s: %d operations of %d clients in %d s, all at work for %s", phase, operation.Operations, clients, seconds,
+			time.Duration(target.WindowNanoseconds))
 		if got := operation.Operations; got < want*95/100 || got > want*105/100 {
 			t.Errorf("phase %s did %d operations, want %d", phase, got, want)
 		}
@@ -235,7 +237,7 @@ func (s *space) retained() string {
 	must(s.T, os.MkdirAll(path, 0o755))
 	s.Cleanup(func() { _ = os.RemoveAll(path) })
 	// The clients are no root.
-	must(s.T, os.Chmod(path, 0o777)) //nolint:gosec // as a volume for all users is
+	must(s.T, os.Chmod(path, 0o777))
 	s.staticClaim("data", folder)
 	return folder
 }
