@@ -69,8 +69,18 @@ type SpaceError struct {
 
 // Error names need, free space and path.
 func (e *SpaceError) Error() string {
-	return fmt.Sprintf("%s %s: the run needs %d bytes (%.2f GiB), %d (%.2f GiB) are free; free some or make the dataset smaller",
-		e.Path, ErrNoSpace, e.NeedBytes, float64(e.NeedBytes)/(1<<30), e.FreeBytes, float64(e.FreeBytes)/(1<<30))
+	return fmt.Sprintf("%s %s: the run needs %s, %s are free; free some, enlarge the volume, or make the dataset smaller",
+		e.Path, ErrNoSpace, readable(e.NeedBytes), readable(e.FreeBytes))
+}
+
+// readable is a size as people say it, and exactly, for the two may be close.
+func readable(bytes uint64) string {
+	for i, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
+		if size := uint64(1) << (40 - 10*i); bytes >= size {
+			return fmt.Sprintf("%.1f %s (%d bytes)", float64(bytes)/float64(size), unit, bytes)
+		}
+	}
+	return fmt.Sprintf("%d bytes", bytes)
 }
 
 // Unwrap is ErrNoSpace.
