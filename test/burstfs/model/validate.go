@@ -1,0 +1,151 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+)
+
+// Validate says everything that is wrong with a configuration, each with the field, the value and what
+// would be right.
+func (c Config) Validate() error {
+	var wrong []error
+	refuse := func(format string, arguments ...any) { wrong = append(wrong, fmt.Errorf(format, arguments...)) }
+	var names []string
+	for i, b := range c.Buckets {
+		at := fmt.Sprintf("buckets[%d] %q: ", i, b.Name)
+		if b.Name == "" || slices.Contains(names, b.Name) {
+			refuse("%sname: must be there and unique", at)
+		}
+		names = append(names, b.Name)
+		for _, reason := range b.wrong() {
+			refuse("%s%s", at, reason)
+		}
+	}
+	if c.QueueLimit < 0 {
+		refuse("queueLimit: %d is below 0", c.QueueLimit)
+	}
+	if l := c.Latency; l.Fixed < 0 || l.Jitter < 0 || l.Floor < 0 {
+		refuse("latency: %+v has a time below 0", l)
+	}
+	if k := c.Cache; k != nil && (k.Bytes <= 0 || k.BytesPerSecond <= 0 || k.BlockBytes < 0 || k.Latency < 0) {
+		refuse("cache: bytes %d and bytesPerSecond %g must be above 0, blockBytes %d and latency %s not below",
+			k.Bytes, k.BytesPerSecond, k.BlockBytes, k.Latency)
+	}
+	for i, t := range c.Tenants {
+		at := fmt.Sprintf("tenants[%d] %q: ", i, t.Name)
+		if !(t.Share > 0 && t.Share <= 1) {
+			refuse("%sshare: %g must be above 0 and at most 1", at, t.Share)
+		}
+		for _, name := range t.Buckets {
+			if !slices.Contains(names, name) {
+				refuse("%sbuckets: there is no bucket %q among %q", at, name, names)
+			}
+		}
+		if err := t.Schedule.validate(); err != nil {
+			refuse("%s%w", at, err)
+		}
+	}
+	for _, name := range names {
+		if sum := c.allShares(name); sum > 1+1e-9 {
+			refuse("tenants: their shares of bucket %q add up to %g, more than 1", name, sum)
+		}
+	}
+	for i, f := range c.Failures {
+		if err := f.Validate(); err != nil {
+			refuse("failures[%d]: %w", i, err)
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+func (c Config) allShares(bucket string) float64 {
+	sum := 0.0
+	for _, t := range c.Tenants {
+		if t.uses(bucket) {
+			sum += t.Share
+		}
+	}
+	return sum
+}
+
+func (b Bucket) wrong() []string {
+	var reasons []string
+	refuse := func(format string, arguments ...any) { reasons = append(reasons, fmt.Sprintf(format, arguments...)) }
+	if b.Counts != CountsBytes && b.Counts != CountsOperations {
+		refuse("counts: %q must be bytes or operations", b.Counts)
+	}
+	for _, figure := range []struct {
+		name  string
+		value float64
+	}{
+		{"baselinePerSecond", b.BaselinePerSecond}, {"burstPerSecond", b.BurstPerSecond}, {"size", b.Size},
+		{"refillPerSecond", b.Refill()}, {"compressionRatio", b.CompressionRatio},
+		{"operationBytes", float64(b.OperationBytes)},
+	} {
+		if figure.value < 0 || math.IsNaN(figure.value) || math.IsInf(figure.value, 0) {
+			refuse("%s: %g must be a number not below 0", figure.name, figure.value)
+		}
+	}
+	if b.BaselinePerSecond == 0 {
+		refuse("baselinePerSecond: must be above 0, or an empty bucket would never let anything through")
+	}
+	if b.StartFill != nil && !(*b.StartFill >= 0 && *b.StartFill <= 1) {
+		refuse("startFill: %g must lie between 0 and 1", *b.StartFill)
+	}
+	if (b.BurstPerSecond > 0) != (b.Size > 0) {
+		refuse("burstPerSecond %g and size %g: give both or neither", b.BurstPerSecond, b.Size)
+	}
+	if b.Bursts() && b.BurstPerSecond <= max(b.BaselinePerSecond, b.Refill()) {
+		refuse("burstPerSecond: %g must be above baselinePerSecond %g and refillPerSecond %g, or the credits never end",
+			b.BurstPerSecond, b.BaselinePerSecond, b.Refill())
+	}
+	for _, kind := range b.Kinds {
+		if kind != Read && kind != Write {
+			refuse("kinds: %q must be read or write", kind)
+		}
+	}
+	if b.Counts == CountsBytes && b.OperationBytes != 0 {
+		refuse("operationBytes: is for counts: operations")
+	}
+	if b.Counts == CountsOperations && b.CompressionRatio != 0 {
+		refuse("compressionRatio: is for counts: bytes")
+	}
+	return reasons
+}
+
+func (s Schedule) validate() error {
+	if s.At < 0 || s.For < 0 || s.Every < 0 {
+		return fmt.Errorf("at %s, for %s, every %s: none may be below 0", s.At, s.For, s.Every)
+	}
+	if s.Every > 0 && (s.For == 0 || s.For > s.Every) {
+		return fmt.Errorf("for: %s must be above 0 and at most every %s", s.For, s.Every)
+	}
+	return nil
+}
+
+// Validate says what is wrong with a failure.
+func (f Failure) Validate() error {
+	if !slices.Contains([]FailureError{FailureEIO, FailureENOSPC, FailureEROFS, FailureStall}, f.Error) {
+		return fmt.Errorf("error: %q must be EIO, ENOSPC, EROFS or stall", f.Error)
+	}
+	if (f.Error == FailureStall) != (f.Stall > 0) {
+		return fmt.Errorf("stall: %s must be above 0 for the error stall and absent for others (error: %s)", f.Stall, f.Error)
+	}
+	for _, kind := range f.Kinds {
+		if !slices.Contains([]Kind{Read, Write, Sync, Create, Change}, kind) {
+			return fmt.Errorf("kinds: %q must be read, write, sync, create or change", kind)
+		}
+	}
+	if _, err := path.Match(f.Path, ""); err != nil {
+		return fmt.Errorf("path: %q is no pattern: %w", f.Path, err)
+	}
+	if f.Count < 0 || f.Probability < 0 || f.Probability > 1 {
+		return fmt.Errorf("count %d must not be below 0, probability %g must lie between 0 and 1", f.Count, f.Probability)
+	}
+	return f.Schedule.validate()
+}
+
+func hasKind(kinds []Kind, kind Kind) bool { return len(kinds) == 0 || slices.Contains(kinds, kind) }
