@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/leader"
 	"github.com/storagebench/storagebench/test/builders"
 )
@@ -63,7 +66,15 @@ func TestOperatorKilled(t *testing.T) {
 		}
 	}
 
-	run := s.ended(time.Duration(3*seconds+60) * time.Second)
+	// And once more while the agents are being told to tidy up and leave.
+	s.until("the run is over or tidies up", time.Duration(3*seconds+60)*time.Second, func() bool {
+		return meta.FindStatusCondition(s.run().Status.Conditions, v1alpha1.ConditionDataRemoved) != nil
+	})
+	operator.kill()
+	t.Logf("killed at the end: %s, DataRemoved %s", s.moment(), told(s.run().Status.Conditions, v1alpha1.ConditionDataRemoved))
+	in.forceElection(t)
+	in.operate(t).leads(time.Minute)
+	run := s.ended(2 * time.Minute)
 	isComplete(t, run)
 	for _, phase := range []string{"write", "read"} {
 		didAll(t, run, phase, 3, seconds)
