@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ const (
 )
 
 // The life of a cluster: up, used, used again, its parts killed, all of it
-// killed, down with nothing left.
+// killed, down with nothing left, even when nothing tells that it runs.
 func TestLifeOfACluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts Kubernetes, which -short leaves out")
@@ -57,4 +58,11 @@ func TestLifeOfACluster(t *testing.T) {
 	b.run("down", true, "down")
 	b.mustBeGone()
 	b.mustBeQuick("down again", 2*time.Second, "down")
+
+	b.up("up once more")
+	if err := os.Remove(b.state.recordFile()); err != nil {
+		t.Fatal(err)
+	}
+	b.run("down without a record", true, "down")
+	b.mustBeGone()
 }
