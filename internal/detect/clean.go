@@ -71,9 +71,8 @@ func logarithms(samples []Sample) []float64 {
 	for i, s := range samples {
 		rates[i] = s.Rate
 	}
-	slices.Sort(rates)
 	const smallest = 1e-3
-	floor := max(rates[len(rates)*9/10]*smallest, math.SmallestNonzeroFloat32)
+	floor := max(selected(rates, len(rates)*9/10)*smallest, math.SmallestNonzeroFloat32)
 	values := make([]float64, len(samples))
 	for i, s := range samples {
 		values[i] = math.Log(max(s.Rate, floor))

@@ -29,10 +29,11 @@ func roughNoise(values []float64) noise {
 			d := values[i+lag] - values[i]
 			squares[i] = d * d
 		}
-		slices.Sort(squares)
 		// Of normal values the lowest 95 % of the squares have this share of the mean of all.
 		const kept, share = 0.95, 0.7588
-		return mean(squares[:max(int(kept*float64(len(squares))), 1)]) / share / 2
+		count := max(int(kept*float64(len(squares))), 1)
+		selected(squares, count-1)
+		return mean(squares[:count]) / share / 2
 	}
 	one, two, four := variogram(1), variogram(2), variogram(4)
 	if one <= 0 {

@@ -22,6 +22,7 @@ func when(samples []Sample, from, guess, to int, before, after side, correlation
 		deviation := after.deviation*after.level*(1-share) + before.deviation*before.level*share
 		return (s.Rate - level) / deviation
 	}
+	logBefore, logAfter := math.Log(before.deviation*before.level), math.Log(after.deviation*after.level)
 	logDeviation := func(share float64) float64 {
 		return math.Log(after.deviation*after.level*(1-share) + before.deviation*before.level*share)
 	}
@@ -44,10 +45,10 @@ func when(samples []Sample, from, guess, to int, before, after side, correlation
 		if i > 0 {
 			last = fit(samples[from+i-1], 1)
 		}
-		prefix[i+1] = prefix[i] + cost(d, last, logDeviation(1))
+		prefix[i+1] = prefix[i] + cost(d, last, logBefore)
 	}
 	for i := n - 1; i >= 1; i-- {
-		suffix[i] = suffix[i+1] + cost(fit(samples[from+i], 0), fit(samples[from+i-1], 0), logDeviation(0))
+		suffix[i] = suffix[i+1] + cost(fit(samples[from+i], 0), fit(samples[from+i-1], 0), logAfter)
 	}
 	at := func(i int, share float64) float64 { // the drop is in sample i, share of which is before it
 		s := samples[from+i]
@@ -57,7 +58,7 @@ func when(samples []Sample, from, guess, to int, before, after side, correlation
 		}
 		result := prefix[i] + cost(d, last, logDeviation(share))
 		if i+1 < n {
-			next = cost(fit(samples[from+i+1], 0), d, logDeviation(0))
+			next = cost(fit(samples[from+i+1], 0), d, logAfter)
 			result += next + suffix[i+2]
 		}
 		return result
@@ -76,13 +77,15 @@ type cell struct {
 // Cells are divided until there are enough of them where the drop may be.
 func posterior(samples []Sample, at func(i int, share float64) float64) Estimate {
 	const parts, enough = 4, 100
-	cells := make([]cell, 0, len(samples)*parts)
+	cells := make([]cell, len(samples))
 	for i := range samples {
-		for part := range parts {
-			cells = append(cells, cell{sample: i, low: float64(part) / parts, end: float64(part+1) / parts})
-		}
+		cells[i] = cell{sample: i, low: 0, end: 1}
 	}
-	for range 8 {
+	for round := range 9 {
+		bound := 40.0
+		if round == 0 {
+			bound = 100 // the middle of a sample may be far worse than its best
+		}
 		least := math.Inf(1)
 		for i, c := range cells {
 			cells[i].cost = at(c.sample, (c.low+c.end)/2)
@@ -90,7 +93,7 @@ func posterior(samples []Sample, at func(i int, share float64) float64) Estimate
 		}
 		// A cell's middle may be far worse than its best: neighbours of what is good stay too.
 		var kept []cell
-		good := func(i int) bool { return i >= 0 && i < len(cells) && cells[i].cost <= least+40 }
+		good := func(i int) bool { return i >= 0 && i < len(cells) && cells[i].cost <= least+bound }
 		count := 0
 		for i, c := range cells {
 			if good(i) {
