@@ -193,7 +193,7 @@ func (a *analysis) locate(from, guess, to int) Estimate {
 	before := sideOf(a.samples[from : guess-gap])
 	after := sideOf(a.samples[guess+gap : to])
 	correlation := min(before.noise.correlation, after.noise.correlation)
-	return when(a.samples, from, guess, to, before.side, after.side, correlation)
+	return when(a.samples, from, to, before.side, after.side, correlation)
 }
 
 type noisySide struct {

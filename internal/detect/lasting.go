@@ -28,7 +28,7 @@ const (
 	// cautionSpread: how much more is asked where few values are independent, and the noise is known badly.
 	cautionSpread = 5
 	// straightBase is how much worse a straight line must explain what is on both sides.
-	straightBase = 6
+	straightBase = 5
 )
 
 // course is a compressed series on its way to its lasting drops.
@@ -194,11 +194,16 @@ func (c *course) regimes() []int {
 func (c *course) confirm() {
 	for len(c.lasting) > 0 {
 		bounds := c.regimes()
-		c.noise = c.fit(bounds)
-		c.white = whiten(c.values, c.noise.correlation)
 		worst, least := -1, 0.0
 		for i := range c.lasting {
-			if margin := c.margin(bounds[i], bounds[i+1], bounds[i+2]); worst < 0 || margin < least {
+			from, at, to := bounds[i], bounds[i+1], bounds[i+2]
+			margin := c.marginOf(c.values, from, at, to)
+			if margin < 0 {
+				if flat, ok := c.flattened(from, at, to); ok {
+					margin = max(margin, c.marginOf(flat, from, at, to))
+				}
+			}
+			if worst < 0 || margin < least {
 				worst, least = i, margin
 			}
 		}
@@ -207,18 +212,65 @@ func (c *course) confirm() {
 		}
 		c.lasting = slices.Delete(c.lasting, worst, worst+1)
 	}
-	c.noise = c.fit(c.regimes())
 }
 
-// fit estimates the noise about the levels of the regimes.
-func (c *course) fit(bounds []int) noise {
+// marginOf is margin with the noise of both sides of the drop. The blocks beside it, which it may cut,
+// are no noise.
+func (c *course) marginOf(values []float64, from, at, to int) float64 {
 	var stretches [][]float64
-	for i := range len(bounds) - 1 {
-		if bounds[i+1]-bounds[i] >= 2 {
-			stretches = append(stretches, deviations(c.values[bounds[i]:bounds[i+1]]))
+	for _, side := range [][2]int{{from, at - 1}, {at + 1, to}} {
+		if side[1]-side[0] >= 2 {
+			stretches = append(stretches, deviations(values[side[0]:side[1]]))
 		}
 	}
-	return fitNoise(stretches)
+	pair := course{values: values, starts: c.starts, ends: c.ends, noise: fitNoise(stretches)}
+	pair.white = whiten(values, pair.noise.correlation)
+	return pair.margin(from, at, to)
+}
+
+// flattened takes turns between levels out of both sides, so that they are no noise: all segments
+// before the drop are moved to the lowest of them, all after it to the highest. That makes the drop
+// smaller, not greater. Only sides that went up again count as turns; a drift is none.
+func (c *course) flattened(from, at, to int) ([]float64, bool) {
+	flat := slices.Clone(c.values)
+	turned := c.flatten(flat, from, at, func(level, other float64) bool { return level < other })
+	turned = c.flatten(flat, at, to, func(level, other float64) bool { return level > other }) || turned
+	return flat, turned
+}
+
+// flatten moves the segments of [from, to) to that level of them that is before all others in order,
+// if they turn.
+func (c *course) flatten(flat []float64, from, to int, before func(level, other float64) bool) bool {
+	var levels []float64
+	bounds := []int{from}
+	for _, b := range c.segments {
+		if b > from && b < to {
+			bounds = append(bounds, b)
+		}
+	}
+	bounds = append(bounds, to)
+	target := 0.0
+	for i := range len(bounds) - 1 {
+		levels = append(levels, c.level(bounds[i], bounds[i+1]))
+		if i == 0 || before(levels[i], target) {
+			target = levels[i]
+		}
+	}
+	rises, width := 0, slices.Max(levels)-slices.Min(levels)
+	for i := 1; i < len(levels); i++ {
+		if levels[i]-levels[i-1] > width/2 {
+			rises++
+		}
+	}
+	if rises < leastTurns {
+		return false
+	}
+	for i := range len(bounds) - 1 {
+		for j := bounds[i]; j < bounds[i+1]; j++ {
+			flat[j] += target - levels[i]
+		}
+	}
+	return true
 }
 
 // margin is by how much a drop at a block is more certain than it must be, in squares of the noise:
@@ -233,7 +285,7 @@ func (c *course) margin(from, at, to int) float64 {
 	squares, _, _ := c.white.two(from, at, to)
 	caution := 1 + cautionSpread/c.noise.freedom(n)
 	gain := (c.white.one(from, to)-squares)/c.noise.innovation/caution - certainBase - certainGrowth*math.Log(n)
-	straight := (c.white.line(from, to)-squares)/c.noise.innovation/caution - straightBase -
+	straight := (c.white.line(from, to)-squares)/c.noise.innovation - straightBase -
 		certainGrowth*c.noise.correlation*math.Log(n)
 	left, leftVariance := edge(c.values, from, at, float64(at)-0.5)
 	right, rightVariance := edge(c.values, at, to, float64(at)-0.5)

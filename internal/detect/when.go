@@ -15,8 +15,11 @@ type side struct {
 
 // when finds the time of a drop between samples [from, to), and where it lies with 95 % probability,
 // when all times are as likely before. A sample that the drop cuts has a share of each level, so the time is
-// finer than the samples. guess is the sample at which the segmentation has the drop.
-func when(samples []Sample, from, guess, to int, before, after side, correlation float64) Estimate {
+// finer than the samples.
+//
+// A gap is a place for it too: gaps are samples of which nothing is known.
+func when(samples []Sample, from, to int, before, after side, correlation float64) Estimate {
+	samples, missing := withGaps(samples[from:to])
 	fit := func(s Sample, share float64) float64 { // share of the sample that is before the drop
 		level := after.level + (before.level-after.level)*share
 		deviation := after.deviation*after.level*(1-share) + before.deviation*before.level*share
@@ -27,43 +30,63 @@ func when(samples []Sample, from, guess, to int, before, after side, correlation
 		return math.Log(after.deviation*after.level*(1-share) + before.deviation*before.level*share)
 	}
 	innovation := 1 - correlation*correlation
-	cost := func(d, last, logD float64) float64 {
-		e := d - correlation*last
+	cost := func(i int, d, last, logD float64) float64 {
+		if missing[i] {
+			return 0
+		}
+		e, innovation := d-correlation*last, innovation
+		if i == 0 || missing[i-1] {
+			e, innovation = d, 1
+		}
 		squares := e * e / innovation
 		if most := 30.0; squares > most { // an outlier says little more than that
 			squares = most + 4*math.Log(squares/most)
 		}
 		return squares + 2*logD
 	}
-	// prefix[i]: cost of samples [from, from+i) before the drop; suffix[i]: of [from+i, to) after it, but
+	// prefix[i]: cost of the first i samples before the drop; suffix[i]: of those from i on after it, but
 	// for the first one, whose predecessor is of another level.
-	n := to - from
+	n := len(samples)
 	prefix, suffix := make([]float64, n+1), make([]float64, n+2)
 	for i := range n {
-		d := fit(samples[from+i], 1)
+		d := fit(samples[i], 1)
 		last := 0.0
 		if i > 0 {
-			last = fit(samples[from+i-1], 1)
+			last = fit(samples[i-1], 1)
 		}
-		prefix[i+1] = prefix[i] + cost(d, last, logBefore)
+		prefix[i+1] = prefix[i] + cost(i, d, last, logBefore)
 	}
 	for i := n - 1; i >= 1; i-- {
-		suffix[i] = suffix[i+1] + cost(fit(samples[from+i], 0), fit(samples[from+i-1], 0), logAfter)
+		suffix[i] = suffix[i+1] + cost(i, fit(samples[i], 0), fit(samples[i-1], 0), logAfter)
 	}
 	at := func(i int, share float64) float64 { // the drop is in sample i, share of which is before it
-		s := samples[from+i]
+		s := samples[i]
 		d, last, next := fit(s, share), 0.0, 0.0
 		if i > 0 {
-			last = fit(samples[from+i-1], 1)
+			last = fit(samples[i-1], 1)
 		}
-		result := prefix[i] + cost(d, last, logDeviation(share))
+		result := prefix[i] + cost(i, d, last, logDeviation(share))
 		if i+1 < n {
-			next = cost(fit(samples[from+i+1], 0), d, logAfter)
+			next = cost(i+1, fit(samples[i+1], 0), d, logAfter)
 			result += next + suffix[i+2]
 		}
 		return result
 	}
-	return posterior(samples[from:to], at)
+	return posterior(samples, at)
+}
+
+// withGaps adds a sample for each gap, and says which they are.
+func withGaps(samples []Sample) (filled []Sample, missing []bool) {
+	filled = make([]Sample, 0, len(samples)+8)
+	missing = make([]bool, 0, len(samples)+8)
+	for i, s := range samples {
+		if i > 0 && s.StartSeconds-samples[i-1].EndSeconds > 1e-9 {
+			filled = append(filled, Sample{StartSeconds: samples[i-1].EndSeconds, EndSeconds: s.StartSeconds})
+			missing = append(missing, true)
+		}
+		filled, missing = append(filled, s), append(missing, false)
+	}
+	return filled, missing
 }
 
 // cell is a part of a sample, in which the drop may lie.
@@ -147,5 +170,5 @@ func quantiles(samples []Sample, cells []cell) Estimate {
 		return time(cells[i], min(max(share, 0), 1))
 	}
 	low, high := quantile(0.025), quantile(0.975)
-	return Estimate{Value: min(max(time(best, 0.5), low), high), Low: low, High: high}
+	return Estimate{Value: quantile(0.5), Low: low, High: high}
 }
