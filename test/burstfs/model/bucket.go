@@ -93,8 +93,11 @@ func (b *bucket) advance(seconds float64) *request {
 	if f.own == 0 || head.left > f.own*nanosecond {
 		return nil
 	}
-	through := head.request
+	through, rest := head.request, head.left
 	b.queue[0] = entry{}
 	b.queue = b.queue[1:]
+	if len(b.queue) > 0 {
+		b.queue[0].left += rest // or a million requests would be off by a million roundings
+	}
 	return through
 }

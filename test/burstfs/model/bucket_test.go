@@ -64,7 +64,7 @@ func TestBucketBurstsThenSettles(t *testing.T) {
 			b := facts()
 			b.RefillPerSecond = test.refill
 			m := store(t, model.Config{Buckets: []model.Bucket{b}})
-			load := model.Load{Kind: model.Write, Bytes: 10000, Depth: 8}
+			load := model.Load{Kind: model.Write, Bytes: 40000, Depth: 8}
 			answers := load.Run(m, 0, 60*time.Second)
 			near(t, "seconds of burst", b.SecondsOfBurst(), test.burst.Seconds(), 1e-6)
 			near(t, "burst", rate(answers, 0, test.burst-time.Millisecond, false), 60*megabyte, 1e-3)
@@ -84,10 +84,10 @@ func TestCreditsComeBackAtTheRefillRate(t *testing.T) {
 			t.Fatal(err)
 		}
 		drained := time.Duration(b.SecondsOfBurst()*1.1*1e9) + time.Second
-		load := model.Load{Kind: model.Write, Bytes: int64(b.BaselinePerSecond/50) + 1, Depth: 4}
+		load := model.Load{Kind: model.Write, Bytes: int64(b.BurstPerSecond*b.SecondsOfBurst()/500) + 1, Depth: 4}
 		load.Run(m, 0, drained)
 		// What is under way at the end is through after at most Depth times the time of one.
-		idle := drained + time.Second
+		idle := drained + time.Second + time.Duration(float64(4*load.Bytes)/b.BaselinePerSecond*1e9)
 		m.Advance(idle)
 		before, _ := m.Credits(b.Name)
 		wait := time.Duration(rapid.Int64Range(0, int64(2*time.Hour)).Draw(t, "wait"))
@@ -131,7 +131,7 @@ func TestNothingMoreThanTheBucketHolds(t *testing.T) {
 			points = append(points, point{now.Seconds(), through, credits})
 		}
 		now := time.Duration(0)
-		for range rapid.IntRange(1, 60).Draw(t, "requests") {
+		for range rapid.IntRange(10, 60).Draw(t, "requests") {
 			bytes := int64(rapid.Float64Range(0, b.BurstPerSecond).Draw(t, "bytes"))
 			largest = max(largest, float64(bytes))
 			m.Submit(now, model.Request{Kind: model.Write, Bytes: bytes})
@@ -173,11 +173,13 @@ func TestSettlesAtTheBaselineExactly(t *testing.T) {
 			t.Fatal(err)
 		}
 		load := model.Load{Kind: model.Read, Bytes: int64(b.BaselinePerSecond/20) + 1, Depth: rapid.IntRange(2, 40).Draw(t, "depth")}
-		answers := load.Run(m, 0, time.Duration(float64(2000*time.Second)/min(20, b.BaselinePerSecond)))
+		const requests = 1000
+		answers := load.Run(m, 0, time.Duration(requests*b.Amount(load.Bytes)/b.BaselinePerSecond*1e9))
 		first, last := answers[0], answers[len(answers)-1]
-		got := b.Amount(load.Bytes) * float64(len(answers)-1) / (last.At - first.At).Seconds()
-		if math.Abs(got-b.BaselinePerSecond) > 1e-6*b.BaselinePerSecond {
-			t.Fatalf("%g a second, want the baseline %g", got, b.BaselinePerSecond)
+		took := (last.At - first.At).Seconds()
+		want := b.Amount(load.Bytes) * float64(len(answers)-1) / b.BaselinePerSecond
+		if math.Abs(took-want) > 2e-9+1e-9*want { // times of answers are rounded to a nanosecond
+			t.Fatalf("%d requests took %.12g s, at the baseline %.12g", len(answers)-1, took, want)
 		}
 	})
 }

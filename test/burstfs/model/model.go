@@ -134,8 +134,9 @@ func (m *Model) apply(config Config) {
 // Config is the present one.
 func (m *Model) Config() Config { return m.config }
 
-// Submit hands in a request.
-func (m *Model) Submit(now time.Duration, r Request) (id uint64) {
+// Submit hands in a request. The error is the one that it will be answered with, for those who have to know
+// before whether it does anything.
+func (m *Model) Submit(now time.Duration, r Request) (id uint64, errno syscall.Errno) {
 	m.advance(now.Seconds())
 	m.lastID++
 	result := m.failing(r.Kind, r.Name)
@@ -148,7 +149,7 @@ func (m *Model) Submit(now time.Duration, r Request) (id uint64) {
 		m.waiting = append(m.waiting, taken)
 	}
 	m.settle()
-	return taken.id
+	return taken.id, taken.errno
 }
 
 // Advance moves on to a time and gives what has been answered since the last call, in order.
@@ -162,7 +163,12 @@ func (m *Model) Advance(now time.Duration) []Answer {
 // Next is when something happens next if nobody asks or changes anything. That is a second from now at most,
 // when a line of the truth is due.
 func (m *Model) Next() time.Duration {
-	return time.Duration(math.Ceil(m.event() * 1e9))
+	event := m.event()
+	next := time.Duration(math.Ceil(event * 1e9))
+	if next.Seconds() < event { // by rounding; the caller would come back too early again and again
+		next++
+	}
+	return next
 }
 
 // Forget drops a file from the cache, after it was removed or truncated.

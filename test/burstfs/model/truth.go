@@ -3,11 +3,11 @@ package model
 // Second is what the store did in a second: after Index seconds from its start, up to and with the moment
 // Index+1. Bytes and operations count when they are answered without an error.
 type Second struct {
-	Index                                                    int
-	ReadBytes, WriteBytes                                    int64
-	ReadOperations, WriteOperations, SyncOperations          int64
-	CachedReadBytes, CachedReadOperations /* of the above */ int64
-	Errors                                                   int64
+	Index                                           int
+	ReadBytes, WriteBytes                           int64
+	ReadOperations, WriteOperations, SyncOperations int64
+	CachedReadBytes, CachedReadOperations/* of the above */ int64
+	Errors int64
 
 	// InFlight are the requests that were submitted and not answered at the end of the second, with their
 	// bytes; Waiting those of them that had no place yet because of the queue limit.

@@ -1,0 +1,69 @@
+package burstfs
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/storagebench/storagebench/test/burstfs/model"
+)
+
+//go:embed scenarios/*.yaml
+var scenarios embed.FS
+
+// Parse reads a configuration. Unknown fields are errors.
+func Parse(text []byte) (model.Config, error) {
+	var config model.Config
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&config); err != nil && !errors.Is(err, io.EOF) {
+		return model.Config{}, fmt.Errorf("reading the YAML: %w", err)
+	}
+	return config, config.Validate()
+}
+
+// Read reads a configuration from a file.
+func Read(name string) (model.Config, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return model.Config{}, fmt.Errorf("reading the configuration: %w", err)
+	}
+	config, err := Parse(text)
+	if err != nil {
+		return model.Config{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return config, nil
+}
+
+// Scenarios are the names that Scenario knows.
+func Scenarios() []string {
+	entries, err := scenarios.ReadDir("scenarios")
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, strings.TrimSuffix(entry.Name(), ".yaml"))
+	}
+	return names
+}
+
+// Scenario is one of the stores in scenarios/, by its name without .yaml.
+func Scenario(name string) (model.Config, error) {
+	text, err := scenarios.ReadFile(path.Join("scenarios", name+".yaml"))
+	if err != nil {
+		return model.Config{}, fmt.Errorf("there is no scenario %q, only %s", name, strings.Join(Scenarios(), ", "))
+	}
+	config, err := Parse(text)
+	if err != nil {
+		return model.Config{}, fmt.Errorf("scenario %s: %w", name, err)
+	}
+	return config, nil
+}

@@ -1,0 +1,47 @@
+package burstfs
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
+)
+
+// alive is how long a mount may take to answer before it counts as somebody else's who is slow, not dead.
+const alive = 2 * time.Second
+
+// RemoveDead unmounts every mount of this kind whose server is gone: what a process leaves that was killed.
+func RemoveDead() error {
+	mounts, err := mountinfo.GetMounts(mountinfo.FSTypeFilter(fileSystemType))
+	if err != nil {
+		return fmt.Errorf("listing mounts: %w", err)
+	}
+	var failed []error
+	for _, m := range mounts {
+		if !dead(m.Mountpoint) {
+			continue
+		}
+		// EINVAL: somebody else was faster.
+		if err := unix.Unmount(m.Mountpoint, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) {
+			failed = append(failed, fmt.Errorf("unmounting %s, whose server is gone: %w", m.Mountpoint, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// dead asks a mount anything. Without a server the kernel answers by itself.
+func dead(mountPoint string) bool {
+	result := make(chan error, 1)
+	go func() {
+		var stat unix.Statfs_t
+		result <- unix.Statfs(mountPoint, &stat)
+	}()
+	select {
+	case err := <-result:
+		return errors.Is(err, unix.ENOTCONN) || errors.Is(err, unix.ECONNABORTED)
+	case <-time.After(alive):
+		return false
+	}
+}

@@ -1,0 +1,176 @@
+package burstfs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+
+	"github.com/storagebench/storagebench/test/burstfs/model"
+)
+
+const (
+	fileSystemType = "fuse.burstfs"
+	// requestBytes is the most that the kernel puts into a request.
+	requestBytes = 1 << 20
+	// background is how many requests may be under way; the kernel's own is 12.
+	background = 4096
+	// attributes stay valid for so long; nobody else changes the directory behind.
+	attributes = time.Second
+)
+
+// FS is a mounted store.
+type FS struct {
+	path   string
+	store  *store
+	server *fuse.Server
+	close  sync.Once
+	failed error // of closing
+}
+
+// New mounts a store at a directory; its files are in the directory backing. It needs /dev/fuse and root. A
+// mount of a store that has died is removed first.
+func New(config model.Config, backing, mountPoint string) (*FS, error) {
+	var err error
+	if mountPoint, err = filepath.Abs(mountPoint); err != nil {
+		return nil, fmt.Errorf("finding the mount point: %w", err)
+	}
+	if backing, err = filepath.Abs(backing); err != nil {
+		return nil, fmt.Errorf("finding the directory behind the mount: %w", err)
+	}
+	if err := RemoveDead(); err != nil {
+		return nil, err
+	}
+	var stat syscall.Stat_t
+	if err := syscall.Stat(backing, &stat); err != nil {
+		return nil, fmt.Errorf("looking at the directory behind the mount, %s: %w", backing, err)
+	}
+	s, err := newStore(config)
+	if err != nil {
+		return nil, err
+	}
+	server, err := mount(s, backing, stat.Dev, mountPoint)
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return &FS{path: mountPoint, store: s, server: server}, nil
+}
+
+// mount mounts by itself, not through the library: that one lets tools that we start inherit the connection, and
+// a connection that somebody holds is not ended by our death.
+func mount(s *store, backing string, device uint64, mountPoint string) (*fuse.Server, error) {
+	connection, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("opening /dev/fuse, which the kernel must offer (a container needs the device): %w", err)
+	}
+	data := fmt.Sprintf("fd=%d,rootmode=40000,user_id=%d,group_id=%d,max_read=%d,allow_other,default_permissions",
+		connection, os.Geteuid(), os.Getegid(), requestBytes)
+	if err := unix.Mount("burstfs", mountPoint, fileSystemType, unix.MS_NOSUID|unix.MS_NODEV, data); err != nil {
+		_ = unix.Close(connection)
+		return nil, fmt.Errorf("mounting at %s, which needs root: %w", mountPoint, err)
+	}
+	rootData := &fs.LoopbackRoot{Path: backing, Dev: device}
+	root := &node{LoopbackNode: &fs.LoopbackNode{RootData: rootData}, store: s}
+	rootData.RootNode = root
+	timeout := attributes
+	options := &fs.Options{
+		EntryTimeout: &timeout, AttrTimeout: &timeout, NullPermissions: true,
+		MountOptions: fuse.MountOptions{
+			FsName: "burstfs", Name: "burstfs", MaxBackground: background, MaxWrite: requestBytes,
+			ExtraCapabilities:    fuse.CAP_ASYNC_DIO | fuse.CAP_DIRECT_IO_ALLOW_MMAP,
+			DisabledCapabilities: fuse.CAP_PASSTHROUGH,
+		},
+	}
+	// The library's name for a connection that is mounted already.
+	server, err := fuse.NewServer(fs.NewNodeFS(root, options), fmt.Sprintf("/dev/fd/%d", connection), &options.MountOptions)
+	if err != nil {
+		_ = unix.Unmount(mountPoint, unix.MNT_DETACH)
+		return nil, fmt.Errorf("serving %s: %w", mountPoint, err)
+	}
+	go server.Serve()
+	refusePoll(mountPoint)
+	return server, nil
+}
+
+// refusePoll makes the kernel ask once whether files of the mount can be polled, and never again. Else Go
+// programs that open files of a mount that they serve themselves may wait for themselves. The library answers to
+// that name.
+func refusePoll(mountPoint string) {
+	descriptor, err := unix.Open(filepath.Join(mountPoint, ".go-fuse-epoll-hack"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(descriptor), Events: unix.POLLIN}}, 0)
+	_ = unix.Close(descriptor)
+}
+
+// Path is the mount point.
+func (f *FS) Path() string { return f.path }
+
+// Start is the moment from which the model's times count.
+func (f *FS) Start() time.Time { return f.store.start }
+
+// Config is the present configuration.
+func (f *FS) Config() (config model.Config) {
+	f.store.with(func(m *model.Model, _ time.Duration) { config = m.Config() })
+	return config
+}
+
+// Set changes the store; see [model.Model.Reconfigure] for what it keeps.
+func (f *FS) Set(config model.Config) (err error) {
+	f.store.with(func(m *model.Model, now time.Duration) { err = m.Reconfigure(now, config) })
+	return err
+}
+
+// Fail adds a failure; its At counts from now.
+func (f *FS) Fail(failure model.Failure) error {
+	if err := failure.Validate(); err != nil {
+		return fmt.Errorf("adding a failure: %w", err)
+	}
+	f.store.with(func(m *model.Model, now time.Duration) { m.Fail(now, failure) })
+	return nil
+}
+
+// Heal ends all failures, those of the configuration too.
+func (f *FS) Heal() {
+	f.store.with(func(m *model.Model, now time.Duration) { m.Heal(now) })
+}
+
+// Truth is what the store did in each complete second since it was mounted.
+func (f *FS) Truth() []model.Second { return f.TruthFrom(0) }
+
+// TruthFrom leaves out the seconds before one.
+func (f *FS) TruthFrom(second int) (seconds []model.Second) {
+	f.store.with(func(m *model.Model, _ time.Duration) { seconds = m.Truth(second) })
+	return seconds
+}
+
+// Close unmounts. Requests under way fail with EIO; a mount that is still in use disappears, and its files
+// answer EIO from then on. What was recorded can still be read.
+func (f *FS) Close() error {
+	f.close.Do(func() {
+		f.store.close()
+		err := unix.Unmount(f.path, 0)
+		for try := 0; errors.Is(err, unix.EBUSY) && try < 20; try++ {
+			time.Sleep(10 * time.Millisecond)
+			err = unix.Unmount(f.path, 0)
+		}
+		if errors.Is(err, unix.EBUSY) {
+			err = unix.Unmount(f.path, unix.MNT_DETACH)
+		} else if err == nil {
+			f.server.Wait()
+		}
+		if err != nil {
+			f.failed = fmt.Errorf("unmounting %s: %w", f.path, err)
+		}
+	})
+	return f.failed
+}

@@ -1,0 +1,54 @@
+package burstfs
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/storagebench/storagebench/test/burstfs/model"
+)
+
+// Mounted is a store of a test. Its methods fail the test instead of giving errors.
+type Mounted struct {
+	*FS
+	t testing.TB
+}
+
+// Mount mounts a store for the time of a test, which fails with the reason where that cannot be done. The
+// files are in backing, or in a directory of the test where that is empty.
+func Mount(t testing.TB, config model.Config, backing string) *Mounted {
+	t.Helper()
+	if backing == "" {
+		backing = t.TempDir()
+	}
+	mountPoint := filepath.Join(t.TempDir(), "store")
+	if err := os.Mkdir(mountPoint, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := New(config, backing, mountPoint)
+	if err != nil {
+		t.Fatalf("mounting a store for a test: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &Mounted{FS: f, t: t}
+}
+
+// Set changes the store; see [FS.Set].
+func (m *Mounted) Set(config model.Config) {
+	m.t.Helper()
+	if err := m.FS.Set(config); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// Fail adds a failure; see [FS.Fail].
+func (m *Mounted) Fail(failure model.Failure) {
+	m.t.Helper()
+	if err := m.FS.Fail(failure); err != nil {
+		m.t.Fatal(err)
+	}
+}
