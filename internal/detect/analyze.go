@@ -208,7 +208,9 @@ func sideOf(samples []Sample) noisySide {
 	}
 	cleaned := clean(logarithms(samples), typicalSeconds(samples))
 	n := fitNoise([][]float64{deviations(cleaned)})
-	return noisySide{side: side{level: math.Exp(mean(cleaned)), deviation: max(math.Sqrt(n.variance()), 1e-4)}, noise: n}
+	// What is known of the noise from few samples is rough, and an interval wider by that.
+	rough := student(n.freedom(float64(len(cleaned)))) / student(math.Inf(1))
+	return noisySide{side: side{level: math.Exp(mean(cleaned)), deviation: max(math.Sqrt(n.variance())*rough, 1e-4)}, noise: n}
 }
 
 func mean(values []float64) float64 {

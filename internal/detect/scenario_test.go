@@ -15,6 +15,9 @@ type scenario struct {
 	// start is the end of the ramp-up. low and high are the levels of turns, 0 if there are none.
 	start     float64
 	low, high float64
+	// isHigh tells which level it is on, shortest is about the shortest time on one.
+	isHigh   func(at float64) bool
+	shortest float64
 	// deviation is the marginal standard deviation as a share of the level, correlation that of a
 	// sample with the next.
 	deviation, correlation float64
@@ -140,13 +143,17 @@ func (m *maker) oscillate(cycles float64) {
 		jitter[i] = m.uniform(-0.1, 0.1)
 	}
 	phase := m.random.Float64()
-	m.rate = func(at float64) float64 {
-		if m.regime(at) > 0 {
-			return m.stepRate(at)
-		}
+	m.shortest = period * min(0.9*duty, 1-1.1*duty)
+	m.isHigh = func(at float64) bool {
 		turn := at/period + phase
 		whole := math.Floor(turn)
-		if turn-whole < duty*(1+jitter[int(whole)]) {
+		return turn-whole < duty*(1+jitter[int(whole)])
+	}
+	m.rate = func(at float64) float64 {
+		switch {
+		case m.regime(at) > 0:
+			return m.stepRate(at)
+		case m.isHigh(at):
 			return high
 		}
 		return low
