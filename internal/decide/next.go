@@ -197,11 +197,13 @@ func (s Snapshot) left(step Step, record Record) (Attempt, []ClientKey) {
 	return Attempt{}, nil
 }
 
-// start sets the common instant once; an intent that is recorded is sent again as it is.
+// start sets the common instant once; an intent that is recorded is sent again as it is. A machine so busy
+// that clients are told too late will be as busy a second later, so each new attempt is given four times
+// as long to tell them.
 func (s Snapshot) start(step Step, record Record, attempt Attempt, loaded []ClientKey, now time.Time) Action {
 	begin, deadline := record.Start, record.Deadline
 	if begin.IsZero() {
-		begin = now.Add(s.Policy.StartLead)
+		begin = now.Add(s.Policy.StartLead << (2 * min(max(record.Attempt-1, 0), maxMissedStarts)))
 		deadline = begin.Add(step.Limit)
 	}
 	return Action{Kind: Start, Attempt: attempt, Clients: loaded, Start: begin, Deadline: deadline}

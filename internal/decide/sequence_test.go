@@ -502,6 +502,21 @@ func TestMissedStart(t *testing.T) {
 	}
 }
 
+// TestLaterStartsAreFartherOff: whoever was told too late is given more time at the next attempt.
+func TestLaterStartsAreFartherOff(t *testing.T) {
+	for attempt, want := range map[int]time.Duration{1: lead, 2: 4 * lead, 3: 16 * lead, 9: 16 * lead} {
+		w := newWorld(1, 1, steps()...)
+		w.snapshot.Records["00-layout"] = decide.Record{Attempt: attempt}
+		w.clients[0].Connection = decide.Ready
+		w.clients[0].Attempts[decide.Attempt{Step: "00-layout", Number: attempt}] = decide.ClientStep{Progress: decide.Loaded}
+		w.snapshot.Clients = []decide.Client{*w.clients[0]}
+		got := decide.Next(w.snapshot, w.now)
+		if got.Kind != decide.Start || got.Start.Sub(w.now) != want || got.Deadline.Sub(got.Start) != steps()[0].Limit {
+			t.Errorf("attempt %d: %s in %s, want %s", attempt, got.Kind, got.Start.Sub(w.now), want)
+		}
+	}
+}
+
 // TestLeftAttemptIsStopped: whoever is still at an earlier attempt is told to stop before the step is
 // loaded anew.
 func TestLeftAttemptIsStopped(t *testing.T) {
