@@ -74,7 +74,7 @@ func TestOperatorKilled(t *testing.T) {
 	t.Logf("killed at the end: %s, DataRemoved %s", s.moment(), told(s.run().Status.Conditions, v1alpha1.ConditionDataRemoved))
 	in.forceElection(t)
 	in.operate(t).leads(time.Minute)
-	run := s.ended(2 * time.Minute)
+	run := s.ended(wholeRun)
 	isComplete(t, run)
 	for _, phase := range []string{"write", "read"} {
 		didAll(t, run, phase, 3, seconds)

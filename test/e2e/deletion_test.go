@@ -77,7 +77,7 @@ func TestDeletedBeforeDeploy(t *testing.T) {
 		t.Errorf("without an operator there are %d pods, and the run is %+v", len(pods), now.Status)
 	}
 	in.scale(t, 1)
-	if run = s.ended(2 * time.Minute); !meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete) {
+	if run = s.ended(wholeRun); !meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete) {
 		t.Errorf("with an operator it is not carried out: %s\n%s", told(run.Status.Conditions, v1alpha1.ConditionFailed), s.describe())
 	}
 	s.clean()
@@ -164,7 +164,7 @@ func TestDeletedWhenFinished(t *testing.T) {
 			s := newSpace(t)
 			s.claim("data", "1Gi")
 			s.apply(small(1).Obj())
-			s.ended(2 * time.Minute)
+			s.ended(wholeRun)
 			s.until("the benchmark is judged", 10*time.Second, func() bool { return s.benchmark("bench").Status.LastRun != nil })
 			s.clean()
 			before := s.benchmark("bench").Status
@@ -192,7 +192,7 @@ func TestOperatorGoneWhileLive(t *testing.T) {
 	s, finished := newSpace(t), newSpace(t)
 	finished.claim("data", "1Gi")
 	finished.apply(small(1).Obj())
-	over := finished.ended(2 * time.Minute)
+	over := finished.ended(wholeRun)
 	finished.clean()
 
 	folder := s.retained()
@@ -227,7 +227,7 @@ func TestOperatorGoneWhileLive(t *testing.T) {
 	}
 
 	in.scale(t, 1)
-	run := s.ended(2 * time.Minute)
+	run := s.ended(wholeRun)
 	isComplete(t, run)
 	if lost := run.Status.LostClients; len(lost) != 2 || !lost[0].Replaced || !lost[1].Replaced {
 		t.Errorf("lost clients %+v", lost)

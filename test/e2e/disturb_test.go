@@ -27,6 +27,9 @@ import (
 // What the tests share that disturb something: a workload whose size does not depend on the machine,
 // what is known of a run, and ways to look at it from outside.
 
+// wholeRun is the patience for a run of some seconds, or a part of it, on a machine that does much else.
+const wholeRun = 4 * time.Minute
+
 // pace is the operations a second of each client. However busy this machine is, a step of so many
 // seconds does so many operations: that is what "the same result" is compared by.
 const pace = 100
@@ -53,7 +56,7 @@ func lasting(seconds int) v1alpha1.Duration {
 func (s *space) busy(step string) *v1alpha1.BenchmarkRun {
 	s.Helper()
 	var run *v1alpha1.BenchmarkRun
-	s.until("step "+step+" does I/O", time.Minute, func() bool {
+	s.until("step "+step+" does I/O", wholeRun, func() bool {
 		if run = s.run(); run == nil {
 			return false
 		}

@@ -41,7 +41,7 @@ func (s *space) seen() string {
 func (s *space) sees(last string) []string {
 	s.Helper()
 	var states []string
-	s.until("the benchmark is "+last, 2*time.Minute, func() bool {
+	s.until("the benchmark is "+last, wholeRun, func() bool {
 		now := s.seen()
 		if len(states) == 0 || states[len(states)-1] != now {
 			states = append(states, now)

@@ -68,7 +68,7 @@ func TestTwoLeaders(t *testing.T) {
 		t.Errorf("the first operator goes on beside the second\n%s", tail(first.log(), 20))
 	}
 
-	run = s.ended(2 * time.Minute)
+	run = s.ended(wholeRun)
 	isComplete(t, run)
 	didAll(t, run, "write", 2, seconds)
 	if steps, want := attempts(run), []string{"00-layout Succeeded", "01-write Succeeded"}; !slices.Equal(steps, want) || len(run.Status.Steps) != 2 {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -69,7 +68,7 @@ func TestLostClient(t *testing.T) {
 				t.Fatalf("there is no pod of client 1\n%s", s.describe())
 			}
 			losses[test.loss](s, pod)
-			run = s.ended(2 * time.Minute)
+			run = s.ended(wholeRun)
 			test.check(t, run)
 			if len(run.Status.LostClients) != 1 || run.Status.LostClients[0].Client != 1 || run.Status.LostClients[0].Step != "01-write" {
 				t.Errorf("lost clients %+v", run.Status.LostClients)
