@@ -42,7 +42,7 @@ func TestFioSeesTheParameters(t *testing.T) {
 			completions := test.load.run(t, f, "file")
 			bucket := test.config.Buckets[0]
 			c := sums(completions, bucket.Counts == model.CountsOperations)
-			c.measure(test.want.seconds).hold(t, test.want, 0.02)
+			c.measure(test.want.seconds, test.load.runtime.Seconds()).hold(t, test.want, 0.02)
 
 			ended := time.Since(f.Start())
 			time.Sleep(2100 * time.Millisecond)
@@ -52,6 +52,9 @@ func TestFioSeesTheParameters(t *testing.T) {
 			}
 			var bytes, count int64
 			for _, s := range truth {
+				if t.Failed() {
+					t.Logf("%+v", s)
+				}
 				bytes += s.Bytes()
 				count += s.Operations()
 			}

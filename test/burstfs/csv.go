@@ -23,13 +23,14 @@ type TruthWriter struct {
 //	read_bytes ...       what was answered without error in it, by kind
 //	errors               what was answered with an error
 //	in_flight            requests under way at its end, their bytes, and those that wait for a place
+//	busy                 share of it in which a bucket had something to let through; below 1 the client did not ask
 //	tenant_share         what tenants took on average of the bucket that they took most of
 //	credits_NAME         what each bucket holds at its end, in bytes or operations
 func NewTruthWriter(w io.Writer, config model.Config) (*TruthWriter, error) {
 	t := &TruthWriter{csv: csv.NewWriter(w)}
 	header := []string{
 		"seconds", "unix_seconds", "read_bytes", "read_operations", "write_bytes", "write_operations", "sync_operations",
-		"cached_read_bytes", "cached_read_operations", "errors", "in_flight", "in_flight_bytes", "waiting", "tenant_share",
+		"cached_read_bytes", "cached_read_operations", "errors", "in_flight", "in_flight_bytes", "waiting", "busy", "tenant_share",
 	}
 	for _, b := range config.Buckets {
 		header = append(header, "credits_"+b.Name)
@@ -63,7 +64,7 @@ func line(s model.Second, start time.Time) []string {
 	} {
 		fields = append(fields, strconv.FormatInt(n, 10))
 	}
-	fields = append(fields, strconv.FormatFloat(s.TenantShare, 'f', 4, 64))
+	fields = append(fields, strconv.FormatFloat(s.Busy, 'f', 4, 64), strconv.FormatFloat(s.TenantShare, 'f', 4, 64))
 	for _, credits := range s.Credits {
 		fields = append(fields, strconv.FormatFloat(credits, 'f', 0, 64))
 	}

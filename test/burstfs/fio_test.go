@@ -115,10 +115,10 @@ type drain struct{ burst, baseline, seconds float64 }
 
 // measure fits the two straight lines of a drain that is expected to last so long. The burst begins where its
 // line was zero and ends where the lines meet, whatever is in flight and whenever fio began.
-func (c curve) measure(expected float64) drain {
-	last := c[len(c)-1].seconds
+// What fio sees after its runtime does not count: it reaps all that is in flight then as one.
+func (c curve) measure(expected, runtime float64) drain {
 	burst := c.fit(0.2*expected, 0.9*expected)
-	baseline := c.fit(1.15*expected+0.3, last)
+	baseline := c.fit(1.15*expected+0.3, runtime)
 	start := -burst.at0 / burst.rate
 	end := (baseline.at0 - burst.at0) / (burst.rate - baseline.rate)
 	return drain{burst: burst.rate, baseline: baseline.rate, seconds: end - start}

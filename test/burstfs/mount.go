@@ -85,6 +85,7 @@ func mount(s *store, backing string, device uint64, mountPoint string) (*fuse.Se
 		EntryTimeout: &timeout, AttrTimeout: &timeout, NullPermissions: true,
 		MountOptions: fuse.MountOptions{
 			FsName: "burstfs", Name: "burstfs", MaxBackground: background, MaxWrite: requestBytes,
+			DisableSplice:        true, // answers of 1 MiB and a header do not fit a pipe; data are in memory anyway
 			ExtraCapabilities:    fuse.CAP_ASYNC_DIO | fuse.CAP_DIRECT_IO_ALLOW_MMAP,
 			DisabledCapabilities: fuse.CAP_PASSTHROUGH,
 		},

@@ -201,6 +201,12 @@ func (m *Model) each(do func(*bucket)) {
 	}
 }
 
+// busy tells whether a bucket has something to let through.
+func (m *Model) busy() (busy bool) {
+	m.each(func(b *bucket) { busy = busy || len(b.queue) > 0 })
+	return busy
+}
+
 // event is the time of the next change.
 func (m *Model) event() float64 {
 	next := min(m.nextSchedule(), m.truth.boundary())
@@ -229,6 +235,9 @@ func (m *Model) advance(to float64) {
 func (m *Model) step(to float64) {
 	seconds := to - m.now
 	m.truth.tenantSeconds += m.tenantShare * seconds
+	if m.busy() {
+		m.truth.busySeconds += seconds
+	}
 	m.now = to
 	m.each(func(b *bucket) {
 		if r := b.advance(seconds); r != nil {

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"math"
 	"strings"
 	"syscall"
 	"testing"
@@ -172,7 +173,7 @@ func TestFailures(t *testing.T) {
 }
 
 func TestTruthIsWhatWasAnswered(t *testing.T) {
-	m := store(t, model.Config{Buckets: []model.Bucket{facts()}, Latency: model.Latency{Jitter: 40 * time.Millisecond}})
+	m := store(t, model.Config{Buckets: []model.Bucket{facts()}, Latency: model.Latency{Jitter: 4 * time.Millisecond}})
 	write := model.Load{Kind: model.Write, Bytes: 100000, Depth: 7}
 	answers := write.Run(m, 0, 9500*time.Millisecond)
 	seconds := m.Truth(0)
@@ -184,11 +185,18 @@ func TestTruthIsWhatWasAnswered(t *testing.T) {
 		if got, want := float64(s.WriteBytes), rate(answers, from, from+time.Second, false); got != want {
 			t.Errorf("second %d: %g bytes, answered %g", s.Index, got, want)
 		}
+		if math.Abs(s.Busy-1) > 1e-9 {
+			t.Errorf("second %d: busy for %g of it", s.Index, s.Busy)
+		}
 		if s.InFlight != 7 || s.ReadOperations+s.SyncOperations+s.Errors != 0 || s.WriteOperations*100000 != s.WriteBytes {
 			t.Errorf("%+v", s)
 		}
 	}
-	if rest := m.Truth(8); len(rest) != 1 || rest[0].Index != 8 || m.Truth(9) != nil {
+	m.Advance(12 * time.Second)
+	if idle := m.Truth(11)[0]; idle.Busy != 0 || idle.InFlight != 0 {
+		t.Errorf("without demand: %+v", idle)
+	}
+	if rest := m.Truth(11); len(rest) != 1 || rest[0].Index != 11 || m.Truth(12) != nil {
 		t.Errorf("the rest is %+v", rest)
 	}
 }

@@ -16,6 +16,9 @@ type Second struct {
 	Waiting       int
 	// TenantShare is the mean over the second of what tenants took of the bucket that they took most of.
 	TenantShare float64
+	// Busy is the share of the second in which at least one bucket had something to let through. Below 1 it was
+	// the client who did not ask for more.
+	Busy float64
 	// Credits of the buckets, in the configuration's order, at the end of the second.
 	Credits []float64
 }
@@ -33,6 +36,7 @@ type truth struct {
 	inFlight      int
 	inFlightBytes int64
 	tenantSeconds float64
+	busySeconds   float64
 }
 
 // boundary is when the present second ends.
@@ -72,13 +76,13 @@ func (t *truth) answered(r *request) {
 func (t *truth) record(m *Model) {
 	s := t.current
 	s.InFlight, s.InFlightBytes, s.Waiting = t.inFlight, t.inFlightBytes, len(m.waiting)
-	s.TenantShare = t.tenantSeconds
+	s.TenantShare, s.Busy = t.tenantSeconds, t.busySeconds
 	for _, b := range m.buckets {
 		s.Credits = append(s.Credits, b.credits)
 	}
 	t.seconds = append(t.seconds, s)
 	t.current = Second{Index: s.Index + 1}
-	t.tenantSeconds = 0
+	t.tenantSeconds, t.busySeconds = 0, 0
 }
 
 // Truth is what the store did in the complete seconds from the given one on.

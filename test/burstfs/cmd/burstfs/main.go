@@ -1,0 +1,118 @@
+// Command burstfs mounts a store with known limits.
+//
+//	burstfs --config FILE | --scenario NAME --backing DIR [--truth FILE] MOUNTPOINT
+//
+// It stays in the foreground until SIGTERM or SIGINT, then unmounts. It needs root and /dev/fuse. Changes of
+// the configuration file apply at once. The truth is CSV, a line a second.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/storagebench/storagebench/test/burstfs"
+	"github.com/storagebench/storagebench/test/burstfs/model"
+)
+
+type options struct {
+	config, scenario, backing, truth, mountPoint string
+}
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "burstfs:", err)
+		os.Exit(1)
+	}
+}
+
+func parse() (options, error) {
+	var o options
+	flag.StringVar(&o.config, "config", "", "file that describes the store; it may change while the store is mounted")
+	flag.StringVar(&o.scenario, "scenario", "", "instead of a file, one of "+strings.Join(burstfs.Scenarios(), ", "))
+	flag.StringVar(&o.backing, "backing", "", "directory that holds the files")
+	flag.StringVar(&o.truth, "truth", "", "file for what the store did in each second, as CSV; - is standard output")
+	flag.Parse()
+	o.mountPoint = flag.Arg(0)
+	switch {
+	case flag.NArg() != 1:
+		return o, fmt.Errorf("give one mount point, not %q", flag.Args())
+	case (o.config == "") == (o.scenario == ""):
+		return o, errors.New("give --config or --scenario")
+	case o.backing == "":
+		return o, errors.New("give --backing, the directory that holds the files")
+	}
+	return o, nil
+}
+
+func run() (err error) {
+	o, err := parse()
+	if err != nil {
+		return err
+	}
+	config, err := o.read()
+	if err != nil {
+		return err
+	}
+	// Before the mount: a signal that comes in between must not leave it.
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	syscall.Umask(0) // clients have applied theirs
+	f, err := burstfs.New(config, o.backing, o.mountPoint)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if o.config != "" {
+		go f.Watch(ctx, o.config, func(err error) { fmt.Fprintln(os.Stderr, "burstfs:", err) })
+	}
+	fmt.Fprintf(os.Stderr, "burstfs: %s is mounted\n", f.Path())
+	return o.record(ctx, f, config)
+}
+
+func (o options) read() (model.Config, error) {
+	if o.scenario != "" {
+		return burstfs.Scenario(o.scenario)
+	}
+	return burstfs.Read(o.config)
+}
+
+// record writes the truth until the context ends.
+func (o options) record(ctx context.Context, f *burstfs.FS, config model.Config) (err error) {
+	out := io.Discard
+	switch o.truth {
+	case "":
+	case "-":
+		out = os.Stdout
+	default:
+		file, err := os.Create(o.truth)
+		if err != nil {
+			return fmt.Errorf("making the file for the truth: %w", err)
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		out = file
+	}
+	truth, err := burstfs.NewTruthWriter(out, config)
+	if err != nil {
+		return err
+	}
+	ticker := time.NewTicker(500 * time.Millisecond)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		}
+		if err := truth.Write(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
