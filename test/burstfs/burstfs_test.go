@@ -1,6 +1,7 @@
 package burstfs_test
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -17,6 +18,64 @@ func scenario(t *testing.T, name string) model.Config {
 	return config
 }
 
+// experiment is a fio run on a fresh store.
+type experiment struct {
+	completions []completion
+	store       *burstfs.Mounted
+	ended       time.Duration // by the store's clock
+}
+
+// idle is the share of the runtime in which nothing was asked of the store.
+func (e experiment) idle(runtime time.Duration) float64 {
+	idle, seconds := 0.0, int(runtime.Seconds())
+	for _, s := range e.store.Truth() {
+		if s.InFlight == 0 && idle == 0 && s.Operations() == 0 {
+			continue // fio starts
+		}
+		if seconds--; seconds < 0 {
+			break
+		}
+		idle += 1 - s.Busy
+	}
+	// In the second in which fio begins it asks nothing before that.
+	return max(0, idle-1) / runtime.Seconds()
+}
+
+// inMemory is a directory that no slow disk serves.
+func inMemory(t *testing.T) string {
+	t.Helper()
+	directory, err := os.MkdirTemp("/dev/shm", "burstfs")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { must(t, os.RemoveAll(directory)) })
+	return directory
+}
+
+// saturate runs a load that a store can be judged by: one that always has something in flight. On a machine that
+// is busy otherwise fio or the mount may have to wait longer than what is in flight lasts; then what fio
+// sees is the machine and not the store, and it is done again.
+func saturate(t *testing.T, config model.Config, l load) experiment {
+	t.Helper()
+	const attempts, most = 5, 0.004
+	for attempt := 1; ; attempt++ {
+		backing := inMemory(t)
+		prepare(t, backing, "file")
+		e := experiment{store: burstfs.Mount(t, config, backing)}
+		e.completions = l.run(t, e.store, "file")
+		e.ended = time.Since(e.store.Start())
+		idle := e.idle(l.runtime)
+		switch {
+		case idle <= most:
+			return e
+		case attempt == attempts:
+			t.Fatalf("this machine is too busy: in %d attempts fio asked nothing of the store for more than %g %% of the time",
+				attempts, 100*most)
+		}
+		t.Logf("attempt %d: fio asked nothing of the store for %.1f %% of the time; again", attempt, 100*idle)
+	}
+}
+
 // What real fio sees of a store is what its parameters say: the rates within 2 %, and so is the time that the
 // credits last. What the store says of itself is what fio counted, to the byte.
 func TestFioSeesTheParameters(t *testing.T) {
@@ -31,23 +90,19 @@ func TestFioSeesTheParameters(t *testing.T) {
 		load   load
 		want   drain
 	}{
-		{"1MiB", facts, load{"write", 1 << 20, 16, 9 * time.Second}, drain{60e6, 10e6, 4}},
-		{"64KiB", facts, load{"read", 64 << 10, 32, 8 * time.Second}, drain{60e6, 10e6, 4}},
-		{"4KiB", model.Config{Buckets: []model.Bucket{operations}}, load{"randwrite", 4 << 10, 32, 6 * time.Second}, drain{1200, 300, 2.4}},
+		{"1MiB", facts, load{"write", 1 << 20, 16, 8 * time.Second}, drain{60e6, 10e6, 4}},
+		{"64KiB", facts, load{"read", 64 << 10, 128, 8 * time.Second}, drain{60e6, 10e6, 4}},
+		{"4KiB", model.Config{Buckets: []model.Bucket{operations}}, load{"randwrite", 4 << 10, 128, 6 * time.Second}, drain{1200, 300, 2.4}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			backing := t.TempDir()
-			prepare(t, backing, "file")
-			f := burstfs.Mount(t, test.config, backing)
-			completions := test.load.run(t, f, "file")
+			e := saturate(t, test.config, test.load)
 			bucket := test.config.Buckets[0]
-			c := sums(completions, bucket.Counts == model.CountsOperations)
+			c := sums(e.completions, bucket.Counts == model.CountsOperations)
 			c.measure(test.want.seconds, test.load.runtime.Seconds()).hold(t, test.want, 0.02)
 
-			ended := time.Since(f.Start())
 			time.Sleep(2100 * time.Millisecond)
-			truth, counted := f.Truth(), 0
-			for _, one := range completions {
+			truth, counted := e.store.Truth(), 0
+			for _, one := range e.completions {
 				counted += one.bytes
 			}
 			var bytes, count int64
@@ -58,13 +113,13 @@ func TestFioSeesTheParameters(t *testing.T) {
 				bytes += s.Bytes()
 				count += s.Operations()
 			}
-			if bytes != int64(counted) || count != int64(len(completions)) {
-				t.Errorf("the store counts %d bytes and %d operations, fio %d and %d", bytes, count, counted, len(completions))
+			if bytes != int64(counted) || count != int64(len(e.completions)) {
+				t.Errorf("the store counts %d bytes and %d operations, fio %d and %d", bytes, count, counted, len(e.completions))
 			}
 			// Nothing is asked any more, so all of the refill stays.
 			last := truth[len(truth)-1]
-			idle := float64(last.Index+1) - ended.Seconds()
-			if got, want := last.Credits[0], idle*bucket.Refill(); got < 0.98*want || got > want+0.3*bucket.Refill() {
+			idle := float64(last.Index+1) - e.ended.Seconds()
+			if got, want := last.Credits[0], idle*bucket.Refill(); got < 0.98*want || got > want+0.5*bucket.Refill() {
 				t.Errorf("%g credits %.2f s after the end, the refill gives %g", got, idle, want)
 			}
 		})

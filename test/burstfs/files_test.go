@@ -175,15 +175,15 @@ func TestFailuresReachTheClient(t *testing.T) {
 	}
 	f.Heal()
 
-	f.Fail(model.Failure{Error: model.FailureStall, Stall: 300 * time.Millisecond, Path: "file", Count: 1})
+	f.Fail(model.Failure{Error: model.FailureStall, Stall: time.Second, Path: "file", Count: 1})
 	began := time.Now()
 	must(t, write())
-	if took := time.Since(began); took < 300*time.Millisecond {
+	if took := time.Since(began); took < time.Second {
 		t.Errorf("a write that stalls took %s", took)
 	}
 	began = time.Now()
 	must(t, write())
-	if took := time.Since(began); took > 250*time.Millisecond {
+	if took := time.Since(began); took > 900*time.Millisecond {
 		t.Errorf("a write after the stall took %s", took)
 	}
 	errors := int64(0)
@@ -200,7 +200,7 @@ func TestSetWhileMounted(t *testing.T) {
 	limit := func(perSecond float64) model.Config {
 		return model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsOperations, BaselinePerSecond: perSecond}}}
 	}
-	f := burstfs.Mount(t, limit(0.5), "")
+	f := burstfs.Mount(t, limit(0.1), "")
 	done := make(chan time.Duration)
 	began := time.Now()
 	go func() {
@@ -209,8 +209,8 @@ func TestSetWhileMounted(t *testing.T) {
 	}()
 	time.Sleep(300 * time.Millisecond)
 	f.Set(limit(1000))
-	if took := <-done; took > time.Second || took < 300*time.Millisecond {
-		t.Errorf("a write took %s: 2 s at the old limit, none at the new one after 0.3 s", took)
+	if took := <-done; took > 5*time.Second || took < 300*time.Millisecond {
+		t.Errorf("a write took %s: 10 s at the old limit, none at the new one after 0.3 s", took)
 	}
 	if got := f.Config().Buckets[0].BaselinePerSecond; got != 1000 {
 		t.Errorf("the configuration still has %g", got)

@@ -1,0 +1,139 @@
+package burstfs_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/moby/sys/mountinfo"
+
+	"github.com/storagebench/storagebench/test/burstfs"
+)
+
+// program is the command at work.
+type program struct {
+	*exec.Cmd
+	backing, mountPoint, config, truth string
+	stderr                             bytes.Buffer
+}
+
+func start(t *testing.T, program *program, binary string) {
+	t.Helper()
+	program.Cmd = exec.CommandContext(t.Context(), binary, "--config", program.config, "--backing", program.backing,
+		"--truth", program.truth, program.mountPoint)
+	program.Stderr = &program.stderr
+	must(t, program.Start())
+	for began := time.Now(); !mounted(t, program.mountPoint) || !answers(program.mountPoint); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > 20*time.Second {
+			_ = program.Process.Kill()
+			_ = program.Wait()
+			t.Fatalf("not mounted after 20 s: %s", program.stderr.String())
+		}
+	}
+}
+
+// answers tells a mount from one whose server is gone.
+func answers(path string) bool {
+	_, err := os.ReadDir(path)
+	return err == nil
+}
+
+func mounted(t *testing.T, path string) bool {
+	t.Helper()
+	mounts, err := mountinfo.GetMounts(mountinfo.SingleEntryFilter(path))
+	must(t, err)
+	return len(mounts) > 0
+}
+
+func TestCommand(t *testing.T) {
+	directory := t.TempDir()
+	binary := filepath.Join(directory, "burstfs")
+	if output, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/burstfs").CombinedOutput(); err != nil {
+		t.Fatalf("building the command: %v\n%s", err, output)
+	}
+	p := &program{
+		backing: filepath.Join(directory, "backing"), mountPoint: filepath.Join(directory, "mount"),
+		config: filepath.Join(directory, "store.yaml"), truth: filepath.Join(directory, "truth.csv"),
+	}
+	must(t, os.Mkdir(p.backing, 0o755))
+	must(t, os.Mkdir(p.mountPoint, 0o755))
+	configure := func(perSecond int) {
+		t.Helper()
+		text := "buckets: [{name: volume, counts: operations, baselinePerSecond: " + strconv.Itoa(perSecond) + "}]\n"
+		must(t, os.WriteFile(p.config+".new", []byte(text), 0o644))
+		must(t, os.Rename(p.config+".new", p.config))
+	}
+	write := func() time.Duration {
+		t.Helper()
+		began := time.Now()
+		command := exec.CommandContext(t.Context(), "dd", "if=/dev/zero", "of="+filepath.Join(p.mountPoint, "file"), "bs=4k", "count=2")
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("writing: %v\n%s", err, output)
+		}
+		return time.Since(began)
+	}
+
+	configure(1)
+	start(t, p, binary)
+	if took := write(); took < 2*time.Second {
+		t.Errorf("two writes took %s at one a second", took)
+	}
+	configure(1000)
+	time.Sleep(700 * time.Millisecond)
+	if took := write(); took > 1900*time.Millisecond {
+		t.Errorf("two writes took %s at 1,000 a second", took)
+	}
+	must(t, os.WriteFile(p.config, []byte("bucket: []\n"), 0o644))
+	time.Sleep(1300 * time.Millisecond)
+
+	must(t, p.Process.Signal(syscall.SIGTERM))
+	if err := p.Wait(); err != nil || mounted(t, p.mountPoint) {
+		t.Errorf("after SIGTERM: %v, mounted: %v", err, mounted(t, p.mountPoint))
+	}
+	if got := p.stderr.String(); !strings.Contains(got, "is not applied") || !strings.Contains(got, "field bucket not found") {
+		t.Errorf("of a faulty configuration it says %q", got)
+	}
+	lines, err := csv.NewReader(bytes.NewReader(content(t, p.truth))).ReadAll()
+	must(t, err)
+	if got := strings.Join(lines[0], ","); !strings.HasPrefix(got, "seconds,unix_seconds,read_bytes") || !strings.HasSuffix(got, "tenant_share,credits_volume") {
+		t.Errorf("header %q", got)
+	}
+	written := 0
+	for i, line := range lines[1:] {
+		if line[0] != strconv.Itoa(i) {
+			t.Errorf("line %d is of second %s", i, line[0])
+		}
+		bytes, err := strconv.Atoi(line[4])
+		must(t, err)
+		written += bytes
+	}
+	if written != 4*4096 {
+		t.Errorf("the truth has %d bytes, %d were written", written, 4*4096)
+	}
+
+	// Killed, it leaves a mount that answers nothing. The next start removes it.
+	configure(1000)
+	start(t, p, binary)
+	must(t, p.Process.Kill())
+	_ = p.Wait()
+	if answers(p.mountPoint) {
+		t.Error("the mount of a killed process still answers")
+	}
+	start(t, p, binary)
+	if entries, err := os.ReadDir(p.mountPoint); err != nil || len(entries) != 1 {
+		t.Errorf("mounted again: %v, %v", entries, err)
+	}
+	must(t, p.Process.Kill())
+	_ = p.Wait()
+	must(t, burstfs.RemoveDead())
+	if mounted(t, p.mountPoint) {
+		t.Error("the dead mount is still there")
+	}
+}

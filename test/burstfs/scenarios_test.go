@@ -1,0 +1,159 @@
+package burstfs_test
+
+import (
+	"math"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/test/burstfs"
+	"github.com/storagebench/storagebench/test/burstfs/model"
+)
+
+const megabyte = 1e6
+
+// scenarioTests say of each scenario what is seen of it with which load. Where the store drains, the bucket
+// that does it is named; its parameters give the figures.
+var scenarioTests = []struct {
+	scenario   string
+	load       load
+	operations bool
+	drains     string  // the bucket, or
+	level      float64 // what it gives for good, or neither where dips make it no straight line
+}{
+	{"facts", load{"write", 1 << 20, 16, 8 * time.Second}, false, "volume", 0},
+	{"fsx-windows-32-hdd", load{"write", 1 << 20, 32, 40 * time.Second}, false, "disk", 0},
+	{"fsx-windows-32-hdd-dips", load{"write", 1 << 20, 32, 75 * time.Second}, false, "", 0},
+	{"fsx-lustre-none", load{"write", 1 << 20, 32, 20 * time.Second}, false, "", 35.6 * megabyte},
+	{"fsx-lustre-lz4", load{"write", 1 << 20, 64, 90 * time.Second}, false, "network", 0},
+	{"azure-p20", load{"write", 1 << 20, 32, 50 * time.Second}, false, "throughput", 0},
+	{"azure-p20", load{"randread", 4 << 10, 64, 50 * time.Second}, true, "operations", 0},
+	{"azure-p30", load{"randwrite", 4 << 10, 128, 15 * time.Second}, true, "", 1250},
+	{"azure-p30", load{"read", 256 << 10, 32, 15 * time.Second}, false, "", 50 * megabyte},
+	{"azure-vm-cap", load{"read", 256 << 10, 32, 15 * time.Second}, false, "", 48 * megabyte},
+	{"azure-vm-cap", load{"randread", 4 << 10, 128, 15 * time.Second}, true, "", 1250},
+	{"ebs-gp2", load{"randwrite", 4 << 10, 64, 60 * time.Second}, true, "operations", 0},
+	{"azure-files", load{"randwrite", 4 << 10, 64, 50 * time.Second}, true, "operations", 0},
+	{"azure-files", load{"write", 1 << 20, 16, 15 * time.Second}, false, "", 11534336},
+}
+
+// Every scenario that there is can be read and is tested.
+func TestScenariosAreTested(t *testing.T) {
+	tested := map[string]bool{}
+	for _, test := range scenarioTests {
+		tested[test.scenario] = true
+	}
+	for _, name := range burstfs.Scenarios() {
+		if scenario(t, name).Scenario == "" || !tested[name] {
+			t.Errorf("%s says nothing of itself or is not tested", name)
+		}
+	}
+}
+
+// predict lets the same load work on the model, without a clock.
+func (l load) predict(t *testing.T, config model.Config) (completions []completion) {
+	t.Helper()
+	m, err := model.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind := model.Write
+	if l.pattern == "read" || l.pattern == "randread" {
+		kind = model.Read
+	}
+	client := model.Load{Kind: kind, Bytes: int64(l.block), Depth: l.depth, FileBytes: fileBytes}
+	for _, a := range client.Run(m, 0, l.runtime) {
+		completions = append(completions, completion{seconds: a.At.Seconds(), bytes: int(a.Bytes)})
+	}
+	return completions
+}
+
+// The scenarios without a mount: what the arithmetic gives is what their parameters say.
+func TestScenariosOnTheModel(t *testing.T) {
+	for _, test := range scenarioTests {
+		t.Run(test.scenario+"/"+test.load.pattern, func(t *testing.T) {
+			config := scenario(t, test.scenario)
+			c := sums(test.load.predict(t, config), test.operations)
+			check(t, c, config, test.drains, test.level, test.load.runtime, 0.005)
+		})
+	}
+}
+
+// A store with dips gives less on average than most of the time.
+func TestDipsPutTheMeanBelowTheMode(t *testing.T) {
+	config := scenario(t, "fsx-windows-32-hdd-dips")
+	c := sums(load{"write", 1 << 20, 32, 25 * time.Second}.predict(t, config), false)
+	mean, mode := c.fit(1, 25).rate, c.fit(12, 25).rate
+	if ratio := c[len(c)-1].sum / 25 / mode; ratio < 0.93 || ratio > 0.95 {
+		t.Errorf("mean %g (slope %g), mode %g: %g, want 0.94", c[len(c)-1].sum/25, mean, mode, ratio)
+	}
+}
+
+// The scenarios with real fio take about ten minutes.
+func TestScenariosWithFio(t *testing.T) {
+	if os.Getenv("SOAK") == "" {
+		t.Skip("takes ten minutes; SOAK=1 runs it")
+	}
+	for _, test := range scenarioTests {
+		t.Run(test.scenario+"/"+test.load.pattern, func(t *testing.T) {
+			config := scenario(t, test.scenario)
+			e := saturate(t, config, test.load)
+			seen := sums(e.completions, test.operations)
+			check(t, seen, config, test.drains, test.level, test.load.runtime, 0.02)
+
+			// The whole course is that of the model, from the first answer on.
+			want := sums(test.load.predict(t, config), test.operations)
+			worst := 0.0
+			for second := 1.0; second < test.load.runtime.Seconds()-1; second++ {
+				got, expected := seen.at(seen[0].seconds+second), want.at(want[0].seconds+second)
+				worst = max(worst, math.Abs(got/expected-1))
+			}
+			t.Logf("worst difference of the sum from the model at any second: %.2f %%", 100*worst)
+			if worst > 0.03 {
+				t.Error("the course is not that of the model")
+			}
+		})
+	}
+}
+
+// at is the sum at a time, between two points on the straight line.
+func (c curve) at(seconds float64) float64 {
+	for i, p := range c {
+		if p.seconds >= seconds {
+			if i == 0 || p.seconds == seconds {
+				return p.sum
+			}
+			before := c[i-1]
+			return before.sum + (p.sum-before.sum)*(seconds-before.seconds)/(p.seconds-before.seconds)
+		}
+	}
+	return c[len(c)-1].sum
+}
+
+func check(t *testing.T, c curve, config model.Config, drains string, level float64, runtime time.Duration, relative float64) {
+	t.Helper()
+	if level > 0 {
+		got := c.fit(1, runtime.Seconds()).rate
+		t.Logf("level %.6g, the parameters say %.6g: %+.2f %%", got, level, 100*(got/level-1))
+		if math.Abs(got/level-1) > relative {
+			t.Errorf("the level is off by more than %g %%", 100*relative)
+		}
+	}
+	for _, b := range config.Buckets {
+		if b.Name == drains {
+			want := drain{b.BurstPerSecond, b.BaselinePerSecond, b.SecondsOfBurst()}
+			c.measure(want.seconds, runtime.Seconds()).hold(t, want, relative)
+		}
+	}
+}
+
+// At a queue depth of one the latency decides; what a mount adds to it is seen here.
+func TestFloorWithFio(t *testing.T) {
+	f := burstfs.Mount(t, scenario(t, "azure-p30"), "")
+	completions := load{"randwrite", 4 << 10, 1, 4 * time.Second}.run(t, f, "file")
+	got := sums(completions, true).fit(0.5, 4).rate
+	t.Logf("%.1f operations a second, a floor of 4 ms allows 250", got)
+	if got > 251 || got < 100 {
+		t.Errorf("%.1f operations a second, want a little less than 250, on a busy machine at least 100", got)
+	}
+}
