@@ -3,6 +3,7 @@ package detect
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 )
 
@@ -20,6 +21,7 @@ func Analyze(samples []Sample, options Options) (Result, error) {
 	}
 	a := &analysis{samples: samples, options: options}
 	a.typical = typicalSeconds(samples)
+	a.pace = paceOf(samples)
 	a.filled, a.missing = fillGaps(samples)
 	a.findRegimes()
 	a.measureRegimes()
@@ -33,6 +35,7 @@ type analysis struct {
 	filled  []Sample
 	options Options
 	typical float64
+	pace    pace
 	missing float64
 	// begin is the first settled sample. times are those of the lasting drops.
 	begin int
@@ -53,7 +56,7 @@ func (a *analysis) findRegimes() {
 	if len(a.samples) < leastSamples {
 		return
 	}
-	cleaned := clean(logarithms(a.samples), a.typical)
+	cleaned := clean(logarithms(a.samples), a.typical, a.pace.of(cleanSeconds))
 	size := (len(a.samples) + mostBlocks - 1) / mostBlocks
 	blocks := group(a.samples, size)
 	values := make([]float64, len(blocks))
@@ -115,21 +118,42 @@ const (
 // the middle between both levels must be short, before the drop and after it.
 func (a *analysis) lasts(start, at, end float64) bool {
 	before, after := a.between(start, at), a.between(at, end)
-	if len(before) < 3 || len(after) < 3 || at-start < returnSeconds || end-at < lastingSeconds {
+	if len(before) < 3 || len(after) < 3 || at-start < a.pace.of(returnSeconds) || end-at < a.pace.of(lastingSeconds) {
+		return false
+	}
+	// Dips and outliers count here: the means must be apart by more than all of it.
+	first, firstVariance, _, _ := meanOf(before)
+	second, secondVariance, _, _ := meanOf(after)
+	if first.Value-second.Value < 2*math.Sqrt(firstVariance+secondVariance) && (a.cleanedAway(before) || a.cleanedAway(after)) {
 		return false
 	}
 	upper, lower := medianRate(before), medianRate(after)
+	if two, ok := alternating(after); ok {
+		lower = medianRate(two.high)
+	}
 	if upper <= lower {
 		return false
 	}
-	if two, ok := alternating(before); ok {
-		upper = max(medianRate(two.low), lower)
-	}
 	lower = max(lower, upper*1e-3)
+	if two, ok := alternating(before); ok {
+		low, high := max(medianRate(two.low), lower), medianRate(two.high)
+		if math.Log(low/lower) < separation*math.Log(high/lower) {
+			// It may be the lower one of the two, until it has lasted too long for that.
+			return end-at > outlast*two.longestLow
+		}
+		upper = low
+	}
 	bottom, middle := lower*math.Pow(upper/lower, separation), math.Sqrt(upper*lower)
-	low := longRuns(before, func(rate float64) bool { return rate < bottom })
-	high := longRuns(after, func(rate float64) bool { return rate > middle })
-	return low < returnShare*(end-at) && high < returnShare*(at-start)
+	low, _ := longRuns(before, a.pace.of(returnSeconds), func(rate float64) bool { return rate < bottom })
+	high, last := longRuns(after, a.pace.of(returnSeconds), func(rate float64) bool { return rate > middle })
+	return low < returnShare*(end-at) && high < returnShare*min(at-start, end-at) && !last
+}
+
+// cleanedAway is whether cleaning takes a good part of the spread away.
+func (a *analysis) cleanedAway(samples []Sample) bool {
+	_, _, _, n := meanOf(samples)
+	cleaned := a.sideOf(samples)
+	return math.Sqrt(n.variance()) > 1.5*math.Sqrt(cleaned.noise.variance())*cleaned.level
 }
 
 func medianRate(samples []Sample) float64 {
@@ -140,22 +164,24 @@ func medianRate(samples []Sample) float64 {
 	return median(rates)
 }
 
-// longRuns is the time of which a thing is true, in runs that are long enough to be no noise.
-func longRuns(samples []Sample, is func(rate float64) bool) float64 {
-	sum, run, count := 0.0, 0.0, 0
+// longRuns is the time of which a thing is true, in runs that are long enough to be no noise, and whether
+// the last one is at the end.
+func longRuns(samples []Sample, least float64, is func(rate float64) bool) (sum float64, last bool) {
+	run, count := 0.0, 0
 	for i, s := range samples {
 		if is(s.Rate) {
 			run += s.seconds()
 			count++
 		}
 		if !is(s.Rate) || i == len(samples)-1 {
-			if run >= returnSeconds && count >= 3 {
+			if run >= least && count >= 2 {
 				sum += run
+				last = is(s.Rate)
 			}
 			run, count = 0, 0
 		}
 	}
-	return sum
+	return sum, last
 }
 
 // settled is the first sample after the ramp-up: where the rate has come to the level of what
@@ -172,7 +198,7 @@ func (a *analysis) settled(c *course, size int, cleaned []float64) int {
 	level := c.level(from, to)
 	noise := fitNoise([][]float64{deviations(cleaned[from*size : min(to*size, len(cleaned))])})
 	bound := level - 2*math.Sqrt(noise.variance()) - 0.005
-	limit := max(60, c.seconds(0, c.begin))
+	limit := max(a.pace.of(60), c.seconds(0, c.begin))
 	begin := 0
 	for i := range a.samples {
 		if a.samples[i].EndSeconds-a.samples[0].StartSeconds > limit {
@@ -189,9 +215,9 @@ func (a *analysis) settled(c *course, size int, cleaned []float64) int {
 
 // locate finds the time of the drop near a sample.
 func (a *analysis) locate(from, guess, to int) Estimate {
-	gap := min(2+int(30/a.typical), (guess-from)/2, (to-guess)/2)
-	before := sideOf(a.samples[from : guess-gap])
-	after := sideOf(a.samples[guess+gap : to])
+	gap := min(2+int(a.pace.of(30)/a.typical), (guess-from)/2, (to-guess)/2)
+	before := a.sideOf(a.samples[from : guess-gap])
+	after := a.sideOf(a.samples[guess+gap : to])
 	correlation := min(before.noise.correlation, after.noise.correlation)
 	return when(a.samples, from, to, before.side, after.side, correlation)
 }
@@ -202,15 +228,24 @@ type noisySide struct {
 }
 
 // sideOf is the level and the noise of samples, without their outliers and dips.
-func sideOf(samples []Sample) noisySide {
+func (a *analysis) sideOf(samples []Sample) noisySide {
 	if len(samples) == 0 {
 		return noisySide{side: side{level: 1, deviation: 1}}
 	}
-	cleaned := clean(logarithms(samples), typicalSeconds(samples))
+	cleaned := clean(logarithms(samples), typicalSeconds(samples), a.pace.of(cleanSeconds))
 	n := fitNoise([][]float64{deviations(cleaned)})
 	// What is known of the noise from few samples is rough, and an interval wider by that.
 	rough := student(n.freedom(float64(len(cleaned)))) / student(math.Inf(1))
-	return noisySide{side: side{level: math.Exp(mean(cleaned)), deviation: max(math.Sqrt(n.variance())*rough, 1e-4)}, noise: n}
+	return noisySide{side: side{level: math.Exp(midmean(cleaned)), deviation: max(math.Sqrt(n.variance())*rough, 1e-4)}, noise: n}
+}
+
+// midmean is the mean of the middle half. It reorders its argument.
+func midmean(values []float64) float64 {
+	if len(values) < 8 {
+		return median(values)
+	}
+	slices.Sort(values)
+	return mean(values[len(values)/4 : len(values)-len(values)/4])
 }
 
 func mean(values []float64) float64 {

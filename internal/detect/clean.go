@@ -12,14 +12,27 @@ const (
 	cleanSeconds = 75
 )
 
+// pace is by how much all such times are shorter in a series that is short itself: the whole of it may
+// be a store's day in small.
+type pace float64
+
+func paceOf(samples []Sample) pace {
+	const full = 240 // from so many seconds on times are as they are
+	length := samples[len(samples)-1].EndSeconds - samples[0].StartSeconds
+	return pace(min(1, length/full))
+}
+
+// of shortens a time.
+func (p pace) of(seconds float64) float64 { return float64(p) * seconds }
+
 // clean gives the values with those that stand far from the median around them replaced by it: dips,
 // outliers, the two halves of a late sample. A step stays where it is. Values are logarithms, so that
-// noise is the same at each level. typical is the seconds of a value.
-func clean(values []float64, typical float64) []float64 {
+// noise is the same at each level. typical is the seconds of a value, window those of the running median.
+func clean(values []float64, typical, window float64) []float64 {
 	if len(values) < 5 {
 		return slices.Clone(values)
 	}
-	half := int(cleanSeconds / typical / 2)
+	half := int(window / typical / 2)
 	half = min(max(half, 2), (len(values)-1)/2)
 	middle := runningMedian(values, half)
 	off := make([]float64, len(values))

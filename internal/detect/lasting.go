@@ -39,6 +39,7 @@ type course struct {
 	ends   []float64
 	white  *whitened
 	noise  noise
+	pace   pace
 	// begin is the first block after the ramp-up.
 	begin int
 	// segments are the first blocks of all segments but the first, lasting that of the lasting drops.
@@ -54,7 +55,7 @@ func (c *course) around(at int) (from, to int) {
 }
 
 func newCourse(blocks []Sample, values []float64) *course {
-	c := &course{values: values, starts: make([]float64, len(blocks)), ends: make([]float64, len(blocks))}
+	c := &course{values: values, starts: make([]float64, len(blocks)), ends: make([]float64, len(blocks)), pace: paceOf(blocks)}
 	for i, b := range blocks {
 		c.starts[i], c.ends[i] = b.StartSeconds, b.EndSeconds
 	}
@@ -75,7 +76,7 @@ func (c *course) find() {
 	c.noise = roughNoise(c.values)
 	c.white = whiten(c.values, c.noise.correlation)
 	typical := c.seconds(0, n) / float64(n)
-	shortest := max(3, int(math.Ceil(20/typical)))
+	shortest := max(3, int(math.Ceil(c.pace.of(20)/typical)))
 	penalty := c.noise.innovation * (penaltyBase + penaltyGrowth*math.Log(float64(n)))
 	c.segments = segmentation(c.white, shortest, penalty)
 	if c.patch(c.bounds()) {
@@ -100,7 +101,7 @@ func (c *course) patch(bounds []int) bool {
 	patched := false
 	for i := 1; i+2 < len(bounds); i++ {
 		from, to := bounds[i], bounds[i+1]
-		if c.seconds(from, to) > 2.2*dipSeconds {
+		if c.seconds(from, to) > 2.2*c.pace.of(dipSeconds) {
 			continue
 		}
 		left, level, right := c.level(bounds[i-1], from), c.level(from, to), c.level(to, bounds[i+2])
@@ -134,7 +135,7 @@ func (c *course) level(from, to int) float64 {
 
 // rampUp is the first block after leading short segments that rise.
 func (c *course) rampUp(bounds []int) int {
-	longest := min(max(90, 0.02*c.seconds(0, len(c.values))), 600)
+	longest := min(max(c.pace.of(90), 0.02*c.seconds(0, len(c.values))), 600)
 	begin := 0
 	for i := 0; i+2 < len(bounds); i++ {
 		if c.seconds(0, bounds[i+1]) > longest || c.level(bounds[i], bounds[i+1]) >= c.level(bounds[i+1], bounds[i+2]) {
@@ -150,19 +151,19 @@ func (c *course) separated(bounds []int) []int {
 	var found []int
 	for i := 1; i+1 < len(bounds); i++ {
 		at := bounds[i]
-		if at <= c.begin || c.seconds(at, len(c.values)) < lastingSeconds {
+		if at <= c.begin || c.seconds(at, len(c.values)) < c.pace.of(lastingSeconds) {
 			continue
 		}
 		before, after := c.level(bounds[i-1], at), c.level(at, bounds[i+1])
 		lowest, highest := before, after
 		lasted := c.lasted(bounds, i, after-separation*(before-after))
-		if lasted < lastingSeconds {
+		if lasted < c.pace.of(lastingSeconds) {
 			continue
 		}
 		for j := range len(bounds) - 1 {
 			from, to := bounds[j], bounds[j+1]
 			switch length := c.seconds(from, to); {
-			case from < c.begin || length < dipSeconds:
+			case from < c.begin || length < c.pace.of(dipSeconds):
 			case to <= at && length*outlast > lasted:
 				lowest = min(lowest, c.level(from, to))
 			case from >= at:
@@ -179,7 +180,7 @@ func (c *course) separated(bounds []int) []int {
 // lasted is how long the rate stayed from a bound on, until it fell below a bottom.
 func (c *course) lasted(bounds []int, i int, bottom float64) float64 {
 	end := i + 1
-	for end+1 < len(bounds) && (c.level(bounds[end], bounds[end+1]) >= bottom || c.seconds(bounds[end], bounds[end+1]) < dipSeconds) {
+	for end+1 < len(bounds) && (c.level(bounds[end], bounds[end+1]) >= bottom || c.seconds(bounds[end], bounds[end+1]) < c.pace.of(dipSeconds)) {
 		end++
 	}
 	return c.seconds(bounds[i], bounds[end])

@@ -9,6 +9,8 @@ import (
 type turns struct {
 	low, high []Sample // the samples on each level, without those at a turn
 	highShare float64
+	// longestLow is the longest time on the lower level, in seconds.
+	longestLow float64
 }
 
 // What makes turns: three of each at least, levels apart by so many deviations about them, and a
@@ -172,6 +174,7 @@ func judge(samples []Sample, states []bool, low, high float64) (turns, bool) {
 	if len(lows) < leastTurns || len(highs) < leastTurns {
 		return turns{}, false
 	}
+	result.longestLow = slices.Max(lows)
 	dips := 1-result.highShare < dipsShare && quantileOf(lows, 0.9) <= dipSeconds+8
 	spikes := result.highShare < dipsShare && quantileOf(highs, 0.9) <= dipSeconds
 	if dips && (len(lows) < 5 || !regular(highs)) || spikes && (len(highs) < 5 || !regular(lows)) {

@@ -125,7 +125,7 @@ func (l *Live) prepare() {
 	if len(l.blocks) < 3*leastBlocks {
 		return
 	}
-	l.values = clean(logarithms(l.blocks), l.typical())
+	l.values = clean(logarithms(l.blocks), l.typical(), cleanSeconds)
 }
 
 func (l *Live) typical() float64 {
