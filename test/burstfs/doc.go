@@ -5,9 +5,18 @@
 // What is fast and slow about it is decided in package model; here it gets files, a clock and a mount.
 // Scenarios, the stores it stands for, are in [Scenario].
 //
+// Tests call [Mount]; by hand it is
+//
+//	go run ./test/burstfs/cmd/burstfs --config FILE --backing DIR --truth FILE MOUNTPOINT
+//
+// Real fio is held against every scenario by SOAK=1 go test ./test/burstfs, in about ten minutes.
+//
 // It adds no limits but those of the machine, which must be above those of the scenario. It keeps nothing
 // from the page cache of the directory behind it, so that memory, not a disk, serves it. Requests above
 // 1 MiB come in pieces of 1 MiB, because the kernel cuts them.
+//
+// What is asked is answered, also when the one who asked was killed: as on a real store, a killed client ends
+// once all that it has in flight is through.
 //
 // A process that has files of its own mount open must not start another process in that time: the new one
 // closes its copies before its first instruction, the mount has to answer that, and the garbage collector

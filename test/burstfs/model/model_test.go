@@ -246,8 +246,10 @@ func TestValidate(t *testing.T) {
 		"share: 0 must be above 0":                      {Tenants: []model.Tenant{{}}},
 		`there is no bucket "x"`:                        {Tenants: []model.Tenant{{Share: 1, Buckets: []string{"x"}}}},
 		"add up to 1.2":                                 {Buckets: []model.Bucket{facts()}, Tenants: []model.Tenant{{Share: .6}, {Share: .6}}},
-		"for: 0s must be above 0":                       {Tenants: []model.Tenant{{Share: 1, Schedule: model.Schedule{Every: 1}}}},
+		"for: 0s must be above 0":                       {Tenants: []model.Tenant{{Share: 1, Schedule: model.Schedule{Every: time.Second}}}},
 		"stall: 0s must be above 0":                     {Failures: []model.Failure{{Error: model.FailureStall}}},
+		"floor: 4ns must be 0 or at least 1us":          {Latency: model.Latency{Floor: 4}},
+		"at: -1s must be":                               {Tenants: []model.Tenant{{Share: 1, Schedule: model.Schedule{At: -time.Second}}}},
 		`error: "" must be`:                             {Failures: []model.Failure{{}}},
 	} {
 		if err := config.Validate(); err == nil || !strings.Contains(err.Error(), want) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"path"
 	"slices"
+	"time"
 )
 
 // Validate says everything that is wrong with a configuration, each with the field, the value and what
@@ -27,12 +28,20 @@ func (c Config) Validate() error {
 	if c.QueueLimit < 0 {
 		refuse("queueLimit: %d is below 0", c.QueueLimit)
 	}
-	if l := c.Latency; l.Fixed < 0 || l.Jitter < 0 || l.Floor < 0 {
-		refuse("latency: %+v has a time below 0", l)
+	for name, d := range map[string]time.Duration{
+		"fixed": c.Latency.Fixed, "jitter": c.Latency.Jitter, "floor": c.Latency.Floor,
+	} {
+		if err := times(name, d); err != nil {
+			refuse("latency: %w", err)
+		}
 	}
-	if k := c.Cache; k != nil && (k.Bytes <= 0 || k.BytesPerSecond <= 0 || k.BlockBytes < 0 || k.Latency < 0) {
-		refuse("cache: bytes %d and bytesPerSecond %g must be above 0, blockBytes %d and latency %s not below",
-			k.Bytes, k.BytesPerSecond, k.BlockBytes, k.Latency)
+	if k := c.Cache; k != nil && (k.Bytes <= 0 || k.BytesPerSecond <= 0 || k.BlockBytes < 0) {
+		refuse("cache: bytes %d and bytesPerSecond %g must be above 0, blockBytes %d not below",
+			k.Bytes, k.BytesPerSecond, k.BlockBytes)
+	} else if k != nil {
+		if err := times("latency", k.Latency); err != nil {
+			refuse("cache: %w", err)
+		}
 	}
 	for i, t := range c.Tenants {
 		at := fmt.Sprintf("tenants[%d] %q: ", i, t.Name)
@@ -116,9 +125,17 @@ func (b Bucket) wrong() []string {
 	return reasons
 }
 
+// times refuses a time that cannot be meant: YAML reads a number without a unit as nanoseconds.
+func times(name string, d time.Duration) error {
+	if d < 0 || d > 0 && d < time.Microsecond {
+		return fmt.Errorf("%s: %s must be 0 or at least 1us; a time has a unit, as 4ms has", name, d)
+	}
+	return nil
+}
+
 func (s Schedule) validate() error {
-	if s.At < 0 || s.For < 0 || s.Every < 0 {
-		return fmt.Errorf("at %s, for %s, every %s: none may be below 0", s.At, s.For, s.Every)
+	if err := errors.Join(times("at", s.At), times("for", s.For), times("every", s.Every)); err != nil {
+		return err
 	}
 	if s.Every > 0 && (s.For == 0 || s.For > s.Every) {
 		return fmt.Errorf("for: %s must be above 0 and at most every %s", s.For, s.Every)
@@ -133,6 +150,9 @@ func (f Failure) Validate() error {
 	}
 	if (f.Error == FailureStall) != (f.Stall > 0) {
 		return fmt.Errorf("stall: %s must be above 0 for the error stall and absent for others (error: %s)", f.Stall, f.Error)
+	}
+	if err := times("stall", f.Stall); err != nil {
+		return err
 	}
 	for _, kind := range f.Kinds {
 		if !slices.Contains([]Kind{Read, Write, Sync, Create, Change}, kind) {
