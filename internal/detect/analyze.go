@@ -151,9 +151,18 @@ func (a *analysis) lasts(start, at, end float64) bool {
 
 // cleanedAway is whether cleaning takes a good part of the spread away.
 func (a *analysis) cleanedAway(samples []Sample) bool {
-	_, _, _, n := meanOf(samples)
-	cleaned := a.sideOf(samples)
-	return math.Sqrt(n.variance()) > 1.5*math.Sqrt(cleaned.noise.variance())*cleaned.level
+	values := logarithms(samples)
+	cleaned := clean(values, a.typical, a.pace.of(cleanSeconds))
+	return spread(values) > 1.5*spread(cleaned)
+}
+
+// spread is the root of the mean square of what values are off their mean.
+func spread(values []float64) float64 {
+	squares := 0.0
+	for _, d := range deviations(values) {
+		squares += d * d
+	}
+	return math.Sqrt(squares / float64(len(values)))
 }
 
 func medianRate(samples []Sample) float64 {
@@ -219,24 +228,25 @@ func (a *analysis) locate(from, guess, to int) Estimate {
 	before := a.sideOf(a.samples[from : guess-gap])
 	after := a.sideOf(a.samples[guess+gap : to])
 	correlation := min(before.noise.correlation, after.noise.correlation)
-	return when(a.samples, from, to, before.side, after.side, correlation)
+	return when(a.samples, from, to, before.side, after.side, correlation, max(before.rough, after.rough))
 }
 
 type noisySide struct {
 	side
 	noise noise
+	// rough is how many times wider an interval must be, since the noise is known from few samples.
+	rough float64
 }
 
 // sideOf is the level and the noise of samples, without their outliers and dips.
 func (a *analysis) sideOf(samples []Sample) noisySide {
 	if len(samples) == 0 {
-		return noisySide{side: side{level: 1, deviation: 1}}
+		return noisySide{side: side{level: 1, deviation: 1}, rough: 1}
 	}
 	cleaned := clean(logarithms(samples), typicalSeconds(samples), a.pace.of(cleanSeconds))
 	n := fitNoise([][]float64{deviations(cleaned)})
-	// What is known of the noise from few samples is rough, and an interval wider by that.
 	rough := student(n.freedom(float64(len(cleaned)))) / student(math.Inf(1))
-	return noisySide{side: side{level: math.Exp(midmean(cleaned)), deviation: max(math.Sqrt(n.variance())*rough, 1e-4)}, noise: n}
+	return noisySide{side: side{level: math.Exp(midmean(cleaned)), deviation: max(math.Sqrt(n.variance()), 1e-4)}, noise: n, rough: rough}
 }
 
 // midmean is the mean of the middle half. It reorders its argument.

@@ -162,7 +162,7 @@ func (c *score) add(s scenario, r Result) {
 		c.timeErrors = append(c.timeErrors, math.Abs(r.Drops[i].Seconds.Value-at)/s.interval)
 		before := side{s.levels[i], s.deviation}
 		after := side{s.levels[i+1], s.deviation}
-		c.timeOracle = append(c.timeOracle, math.Abs(when(s.samples, 0, len(s.samples), before, after, s.correlation).Value-at)/s.interval)
+		c.timeOracle = append(c.timeOracle, math.Abs(when(s.samples, 0, len(s.samples), before, after, s.correlation, 1).Value-at)/s.interval)
 		truth, _ := spent(filled, at, s.levels[i+1])
 		oracle, _ := spent(filled, at, s.oracleMean(i+1))
 		if i == 0 {

@@ -17,8 +17,8 @@ type side struct {
 // when all times are as likely before. A sample that the drop cuts has a share of each level, so the time is
 // finer than the samples.
 //
-// A gap is a place for it too: gaps are samples of which nothing is known.
-func when(samples []Sample, from, to int, before, after side, correlation float64) Estimate {
+// The interval is `rough` times as wide as it would be with noise that is known. A gap is a place for it too: gaps are samples of which nothing is known.
+func when(samples []Sample, from, to int, before, after side, correlation, rough float64) Estimate {
 	samples, missing := withGaps(samples[from:to])
 	fit := func(s Sample, share float64) float64 { // share of the sample that is before the drop
 		level := after.level + (before.level-after.level)*share
@@ -72,7 +72,7 @@ func when(samples []Sample, from, to int, before, after side, correlation float6
 		}
 		return result
 	}
-	return posterior(samples, at)
+	return posterior(samples, at, rough)
 }
 
 // withGaps adds a sample for each gap, and says which they are.
@@ -98,7 +98,7 @@ type cell struct {
 
 // posterior turns the cost of a drop inside of each sample into its most likely time and its interval.
 // Cells are divided until there are enough of them where the drop may be.
-func posterior(samples []Sample, at func(i int, share float64) float64) Estimate {
+func posterior(samples []Sample, at func(i int, share float64) float64, rough float64) Estimate {
 	const parts, enough = 4, 100
 	cells := make([]cell, len(samples))
 	for i := range samples {
@@ -139,7 +139,7 @@ func posterior(samples []Sample, at func(i int, share float64) float64) Estimate
 		}
 		cells = divided
 	}
-	e := quantiles(samples, cells)
+	e := quantiles(samples, cells, rough)
 	// A drop just between two samples is no unlikely one, so that their edge counts when it is about as good.
 	best := slices.MinFunc(cells, func(a, b cell) int { return cmp.Compare(a.cost, b.cost) })
 	const about = 5
@@ -152,7 +152,7 @@ func posterior(samples []Sample, at func(i int, share float64) float64) Estimate
 	return e
 }
 
-func quantiles(samples []Sample, cells []cell) Estimate {
+func quantiles(samples []Sample, cells []cell, rough float64) Estimate {
 	best := slices.MinFunc(cells, func(a, b cell) int { return cmp.Compare(a.cost, b.cost) })
 	time := func(c cell, share float64) float64 {
 		s := samples[c.sample]
@@ -160,7 +160,7 @@ func quantiles(samples []Sample, cells []cell) Estimate {
 	}
 	cumulative := make([]float64, len(cells)+1)
 	for i, c := range cells {
-		weight := math.Exp(-(c.cost-best.cost)/2) * (c.end - c.low) * samples[c.sample].seconds()
+		weight := math.Exp(-(c.cost-best.cost)/(2*rough*rough)) * (c.end - c.low) * samples[c.sample].seconds()
 		cumulative[i+1] = cumulative[i] + weight
 	}
 	quantile := func(q float64) float64 {
