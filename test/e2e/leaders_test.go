@@ -70,7 +70,7 @@ func TestTwoLeaders(t *testing.T) {
 
 	run = s.ended(wholeRun)
 	isComplete(t, run)
-	didAll(t, run, "write", 2, seconds)
+	didAll(t, run, "write", 2, seconds, 95)
 	if steps, want := attempts(run), []string{"00-layout Succeeded", "01-write Succeeded"}; !slices.Equal(steps, want) || len(run.Status.Steps) != 2 {
 		t.Errorf("steps %q, want %q, one attempt each", steps, want)
 	}

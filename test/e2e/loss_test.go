@@ -99,7 +99,7 @@ func stepWasRepeated(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	if lost := run.Status.LostClients; len(lost) > 0 && !lost[0].Replaced {
 		t.Errorf("lost clients %+v", lost)
 	}
-	didAll(t, run, "write", 2, 4)
+	didAll(t, run, "write", 2, 4, 55)
 }
 
 // runHasFailed: it ends at once, and says which client was lost and why.
@@ -123,5 +123,5 @@ func runWentOn(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	if lost := run.Status.LostClients; len(lost) > 0 && lost[0].Replaced {
 		t.Errorf("lost clients %+v", lost)
 	}
-	didAll(t, run, "write", 1, 4)
+	didAll(t, run, "write", 1, 4, 55)
 }

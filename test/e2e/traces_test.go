@@ -25,7 +25,7 @@ func (s *space) clean() {
 		left = append(s.objectsLeft(), s.filesLeft()...)
 		return len(left) == 0
 	}
-	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(90 * time.Second); !holds(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.Errorf("the run is over and has left:\n  %s\n%s", strings.Join(left, "\n  "), s.describe())
 			return
