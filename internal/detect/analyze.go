@@ -86,7 +86,9 @@ func (a *analysis) findRegimes() {
 		if i > 0 {
 			start = a.times[i-1].Value
 		}
-		if !a.lasts(start, at.Value, end) {
+		// A time that lies in another segment is that of another change, and this one no step.
+		near := at.Value >= a.samples[nearFrom*size].StartSeconds && at.Value <= a.samples[min(nearTo*size, len(a.samples))-1].EndSeconds
+		if !near || !a.lasts(start, at.Value, end) {
 			bounds = append(bounds[:i+1], bounds[i+2:]...)
 			if i > 0 { // the one before has other samples after it now
 				i--
@@ -146,7 +148,21 @@ func (a *analysis) lasts(start, at, end float64) bool {
 	bottom, middle := lower*math.Pow(upper/lower, separation), math.Sqrt(upper*lower)
 	low, _ := longRuns(before, a.pace.of(returnSeconds), func(rate float64) bool { return rate < bottom })
 	high, last := longRuns(after, a.pace.of(returnSeconds), func(rate float64) bool { return rate > middle })
-	return low < returnShare*(end-at) && high < returnShare*min(at-start, end-at) && !last
+	// Where noise reaches over to the other level, so much of the time is no return.
+	lowNoise := beyond((1-separation)*math.Log(upper/lower), a.spread(before))
+	highNoise := beyond(math.Log(upper/lower)/2, a.spread(after))
+	return low < returnShare*(end-at)+lowNoise*(at-start) && high < returnShare*min(at-start, end-at)+highNoise*(end-at) &&
+		(!last || highNoise > 0.001)
+}
+
+// beyond is about the share of normal noise that is further off than a distance, on one side.
+func beyond(distance, deviation float64) float64 {
+	return 0.6 * math.Erfc(distance/max(deviation, 1e-9)/math.Sqrt2)
+}
+
+// spread is the deviation of the logarithms of rates, without dips and outliers.
+func (a *analysis) spread(samples []Sample) float64 {
+	return spread(clean(logarithms(samples), a.typical, a.pace.of(cleanSeconds)))
 }
 
 // cleanedAway is whether cleaning takes a good part of the spread away.
@@ -183,7 +199,7 @@ func longRuns(samples []Sample, least float64, is func(rate float64) bool) (sum 
 			count++
 		}
 		if !is(s.Rate) || i == len(samples)-1 {
-			if run >= least && count >= 2 {
+			if run >= least && (count >= 2 || least == 0) {
 				sum += run
 				last = is(s.Rate)
 			}

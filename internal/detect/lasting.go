@@ -40,6 +40,8 @@ type course struct {
 	white  *whitened
 	noise  noise
 	pace   pace
+	// extra is how much more certain a drop must be, where many looks are taken.
+	extra float64
 	// begin is the first block after the ramp-up.
 	begin int
 	// segments are the first blocks of all segments but the first, lasting that of the lasting drops.
@@ -215,11 +217,11 @@ func (c *course) confirm() {
 	}
 }
 
-// marginOf is margin with the noise of both sides of the drop. The blocks beside it, which it may cut,
-// are no noise.
+// marginOf is margin with the noise of both sides of the drop. The blocks at the ends of each, which a drop
+// may cut, are no noise.
 func (c *course) marginOf(values []float64, from, at, to int) float64 {
 	var stretches [][]float64
-	for _, side := range [][2]int{{from, at - 1}, {at + 1, to}} {
+	for _, side := range [][2]int{{from + 1, at - 1}, {at + 1, to - 1}} {
 		if side[1]-side[0] >= 2 {
 			stretches = append(stretches, deviations(values[side[0]:side[1]]))
 		}
@@ -285,8 +287,8 @@ func (c *course) margin(from, at, to int) float64 {
 	}
 	squares, _, _ := c.white.two(from, at, to)
 	caution := 1 + cautionSpread/c.noise.freedom(n)
-	gain := (c.white.one(from, to)-squares)/c.noise.innovation/caution - certainBase - certainGrowth*math.Log(n)
-	straight := (c.white.line(from, to)-squares)/c.noise.innovation - straightBase -
+	gain := (c.white.one(from, to)-squares)/c.noise.innovation/caution - certainBase - certainGrowth*math.Log(n) - c.extra
+	straight := (c.white.line(from, to)-squares)/c.noise.innovation - straightBase - c.extra -
 		certainGrowth*c.noise.correlation*math.Log(n)
 	left, leftVariance := edge(c.values, from, at, float64(at)-0.5)
 	right, rightVariance := edge(c.values, at, to, float64(at)-0.5)

@@ -11,8 +11,10 @@ const (
 	// joined, so that a block is at most one part in half as many of the time.
 	mostLiveBlocks = 320
 	// A drop must have lasted this long, and this share of the time since the start of its history.
-	liveSeconds = 70
+	liveSeconds = 85
 	liveShare   = 0.02
+	// liveExtra is how much more certain than for one look a drop must be, since each sample is one.
+	liveExtra = 12
 	// leastBlocks is how many a side of a drop needs.
 	leastBlocks = 4
 	// defaultPrecision is the half width of the baseline's interval, as a share, that is good enough.
@@ -139,7 +141,7 @@ func (l *Live) search() {
 		return
 	}
 	blocks := l.blocks[:n]
-	c := course{values: l.values}
+	c := course{values: l.values, extra: liveExtra}
 	begin := 0
 	at := 0
 	for range 2 { // once to know the noise, once with it
@@ -147,7 +149,7 @@ func (l *Live) search() {
 			return
 		}
 		begin = min(l.rampUp(blocks, at), at-leastBlocks)
-		c.noise = fitNoise([][]float64{deviations(l.values[begin:at]), deviations(l.values[at:])})
+		c.noise = fitNoise([][]float64{deviations(l.values[begin:at-1]), deviations(l.values[at+1:])})
 	}
 	c.white = &l.white
 	l.white.correlation = c.noise.correlation
@@ -207,17 +209,9 @@ func (l *Live) stays(blocks []Sample, at int) bool {
 		return false
 	}
 	bottom, middle := lower*math.Pow(upper/lower, separation), math.Sqrt(upper*lower)
-	low, high := 0.0, 0.0
-	for _, b := range before {
-		if b.Rate < bottom {
-			low += b.seconds()
-		}
-	}
-	for _, b := range after {
-		if b.Rate > middle {
-			high += b.seconds()
-		}
-	}
+	// Dips before it are no level: only what lasted for longer counts. After it each moment does.
+	low, _ := longRuns(before, dipSeconds+8, func(rate float64) bool { return rate < bottom })
+	high, _ := longRuns(after, 0, func(rate float64) bool { return rate > middle })
 	lasted := after[len(after)-1].EndSeconds - after[0].StartSeconds
 	return low < returnShare*lasted && high < 0.1*lasted
 }
