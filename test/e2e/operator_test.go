@@ -162,17 +162,6 @@ func (p *process) kill() {
 	})
 }
 
-// stop ends it politely, so that the Lease is given back.
-func (p *process) stop() {
-	p.t.Helper()
-	p.signal(syscall.SIGTERM)
-	select {
-	case <-p.ended:
-	case <-time.After(30 * time.Second):
-		p.t.Fatalf("operator %d does not end", p.command.Process.Pid)
-	}
-}
-
 // log is all that it has written.
 func (p *process) log() string {
 	text, err := os.ReadFile(p.logFile)
