@@ -106,15 +106,20 @@ func TestFioSeesTheParameters(t *testing.T) {
 				counted += one.bytes
 			}
 			var bytes, count int64
+			deepest := 0
 			for _, s := range truth {
 				if t.Failed() {
 					t.Logf("%+v", s)
 				}
+				deepest = max(deepest, s.InFlight)
 				bytes += s.Bytes()
 				count += s.Operations()
 			}
 			if bytes != int64(counted) || count != int64(len(e.completions)) {
 				t.Errorf("the store counts %d bytes and %d operations, fio %d and %d", bytes, count, counted, len(e.completions))
+			}
+			if deepest < test.load.depth*9/10 || deepest > test.load.depth {
+				t.Errorf("%d requests were in flight at once, fio has %d", deepest, test.load.depth)
 			}
 			// Nothing is asked any more, so all of the refill stays.
 			last := truth[len(truth)-1]

@@ -196,6 +196,37 @@ func TestFailuresReachTheClient(t *testing.T) {
 	}
 }
 
+// What was read once comes from the server's memory, past the disk's empty bucket.
+func TestCacheServesFiles(t *testing.T) {
+	config := scenario(t, "fsx-windows-32-hdd")
+	config.Buckets[1].StartFill = model.Pointer(0) // the disk's: 8 MB/s
+	backing := t.TempDir()
+	f := burstfs.Mount(t, config, backing)
+	data := bytes.Repeat([]byte("x"), 8<<20)
+	must(t, os.WriteFile(filepath.Join(backing, "file"), data, 0o644))
+	read := func() time.Duration {
+		began := time.Now()
+		if got := content(t, filepath.Join(f.Path(), "file")); !bytes.Equal(got, data) {
+			t.Errorf("%d bytes, not those that were written", len(got))
+		}
+		return time.Since(began)
+	}
+	if took := read(); took < time.Second {
+		t.Errorf("8 MiB at 8 MB/s took %s", took)
+	}
+	if took := read(); took > 900*time.Millisecond {
+		t.Errorf("8 MiB from the cache at 150 MB/s took %s", took)
+	}
+	time.Sleep(1100 * time.Millisecond)
+	var cached int64
+	for _, s := range f.Truth() {
+		cached += s.CachedReadBytes
+	}
+	if cached != int64(len(data)) {
+		t.Errorf("%d bytes came from the cache, want %d", cached, len(data))
+	}
+}
+
 func TestSetWhileMounted(t *testing.T) {
 	limit := func(perSecond float64) model.Config {
 		return model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsOperations, BaselinePerSecond: perSecond}}}
