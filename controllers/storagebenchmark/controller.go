@@ -45,7 +45,12 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	act := next(*obs)
 	out := r.apply(ctx, *obs, act)
 	told := reportOn(*obs, act, out)
-	if err := r.patch(ctx, obs.benchmark, told.status); err != nil {
+	err = r.patch(ctx, obs.benchmark, told.status)
+	if apierrors.IsConflict(err) {
+		// Somebody else was faster, which is no error: it is decided again on what is there now.
+		return ctrl.Result{RequeueAfter: soon}, nil
+	}
+	if err != nil {
 		return ctrl.Result{}, errors.Join(err, out.err)
 	}
 	for _, one := range told.events {

@@ -212,7 +212,7 @@ func (j *judge) incomplete() bool {
 	for i := range j.result.Snapshot.Operations {
 		longest = max(longest, j.result.Snapshot.Operations[i].RuntimeMilliseconds)
 	}
-	if wanted := j.expected.MeasuredMilliseconds; longest < wanted-wanted/50-10 {
+	if wanted := j.expected.MeasuredMilliseconds; longest < wanted-tolerated(wanted) {
 		return j.fail(FailureTruncated, fmt.Sprintf("it ran for %d ms of %d ms", longest, wanted))
 	}
 	if ran, wanted := j.result.Snapshot.JobRuntimeMilliseconds, j.jobsRuntime(); ran < wanted {
@@ -230,5 +230,10 @@ func (j *judge) jobsRuntime() uint64 {
 		return 0
 	}
 	each := uint64(j.expected.MeasuredMilliseconds)
-	return uint64(j.expected.Jobs) * (each - min(each, each/50+10))
+	return uint64(j.expected.Jobs) * (each - min(each, uint64(tolerated(j.expected.MeasuredMilliseconds))))
 }
+
+// tolerated is by how much a complete run may fall short of its time. fio starts the clock of its
+// deadline a moment before that of its figures; on a node without a free processor that moment was
+// 141 ms. The figures are of what was measured, so nothing is wrong with them.
+func tolerated(milliseconds int64) int64 { return milliseconds/50 + 250 }
