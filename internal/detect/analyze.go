@@ -87,7 +87,12 @@ func (a *analysis) findRegimes() {
 			start = a.times[i-1].Value
 		}
 		// A time that lies in another segment is that of another change, and this one no step.
-		near := at.Value >= a.samples[nearFrom*size].StartSeconds && at.Value <= a.samples[min(nearTo*size, len(a.samples))-1].EndSeconds
+		margin := 2 * a.pace.of(dipSeconds) // dips beside the drop make segments too
+		near := at.Value >= a.samples[nearFrom*size].StartSeconds-margin &&
+			at.Value <= a.samples[min(nearTo*size, len(a.samples))-1].EndSeconds+margin
+		if explain != nil {
+			explain("at %.1f near %v lasts %v", at, near, a.lasts(start, at.Value, end))
+		}
 		if !near || !a.lasts(start, at.Value, end) {
 			bounds = append(bounds[:i+1], bounds[i+2:]...)
 			if i > 0 { // the one before has other samples after it now
@@ -131,7 +136,11 @@ func (a *analysis) lasts(start, at, end float64) bool {
 	}
 	upper, lower := medianRate(before), medianRate(after)
 	if two, ok := alternating(after); ok {
+		bottom := max(medianRate(two.low), upper*1e-3)
 		lower = medianRate(two.high)
+		if math.Log(upper/lower) < separation*math.Log(upper/bottom) {
+			return false // it comes back to where it was, at each turn
+		}
 	}
 	if upper <= lower {
 		return false
@@ -165,11 +174,18 @@ func (a *analysis) spread(samples []Sample) float64 {
 	return spread(clean(logarithms(samples), a.typical, a.pace.of(cleanSeconds)))
 }
 
-// cleanedAway is whether cleaning takes a good part of the spread away.
+// cleanedAway is whether cleaning changes more of the time than dips take.
 func (a *analysis) cleanedAway(samples []Sample) bool {
 	values := logarithms(samples)
 	cleaned := clean(values, a.typical, a.pace.of(cleanSeconds))
-	return spread(values) > 1.5*spread(cleaned)
+	changed := 0
+	for i := range values {
+		if values[i] != cleaned[i] {
+			changed++
+		}
+	}
+	const dipsTake = 0.08
+	return float64(changed) > dipsTake*float64(len(values))
 }
 
 // spread is the root of the mean square of what values are off their mean.
