@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -251,5 +252,16 @@ func onlySoak(t *testing.T) {
 	t.Helper()
 	if os.Getenv("SOAK") == "" {
 		t.Skip("runs with SOAK=1")
+	}
+}
+
+// stop ends an operator politely, so that the Lease is given back.
+func (p *process) stop() {
+	p.t.Helper()
+	p.signal(syscall.SIGTERM)
+	select {
+	case <-p.ended:
+	case <-time.After(30 * time.Second):
+		p.t.Fatalf("operator %d does not end", p.command.Process.Pid)
 	}
 }

@@ -81,6 +81,8 @@ func TestTwoLeaders(t *testing.T) {
 		t.Errorf("lost clients %+v", run.Status.LostClients)
 	}
 	s.clean()
+	// The next test need not wait for the Lease.
+	second.stop()
 }
 
 // leaseVersion is the version of the Lease, which epochs are made of.
