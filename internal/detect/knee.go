@@ -256,7 +256,8 @@ func (r *KneeResult) resample(fit law) {
 		squares += errors[i] * errors[i]
 	}
 	n := float64(len(errors))
-	inflate := math.Sqrt(n / max(n-3, 1))
+	// The errors were made small by the fit, and are few.
+	inflate := math.Sqrt(n/max(n-3, 1)) * student(n-3) / student(math.Inf(1))
 	random := rand.New(rand.NewPCG(1, 2)) // #nosec G404 -- the same figures every time
 	var knees, enough, plateaus, lambdas, contentions, coherencies, most []float64
 	for range kneeResamples {

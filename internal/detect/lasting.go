@@ -88,12 +88,6 @@ func (c *course) find() {
 	bounds := c.bounds()
 	c.begin = c.rampUp(bounds)
 	c.lasting = c.separated(bounds)
-	if explain != nil {
-		for i := range len(bounds) - 1 {
-			explain("segment %.1f to %.1f: %.4g", c.starts[bounds[i]], c.ends[bounds[i+1]-1], math.Exp(c.level(bounds[i], bounds[i+1])))
-		}
-		explain("noise %+v begin %d lasting %v", c.noise, c.begin, c.lasting)
-	}
 	c.confirm()
 }
 
@@ -295,13 +289,8 @@ func (c *course) margin(from, at, to int) float64 {
 	inflation := c.noise.variance() * (1 + c.noise.correlation) / (1 - c.noise.correlation)
 	allowed := 1.5 * math.Sqrt((leftVariance+rightVariance)*inflation)
 	sharp := (left - right + allowed - sharpness*drop) / math.Sqrt(c.noise.variance())
-	if explain != nil {
-		explain("at %.1f gain %.4g straight %.4g sharp %.4g noise %+v caution %.3g", c.starts[at], gain, straight, sharp, c.noise, caution)
-	}
 	return min(gain, straight, sharp)
 }
 
 // smallestDrop is the smallest one that is reported, as a difference of logarithms: 1 %.
 const smallestDrop = 0.01
-
-var explain func(string, ...any)

@@ -149,7 +149,7 @@ func (l *Live) search() {
 			return
 		}
 		begin = min(l.rampUp(blocks, at), at-leastBlocks)
-		c.noise = fitNoise([][]float64{deviations(l.values[begin:at-1]), deviations(l.values[at+1:])})
+		c.noise = fitNoise([][]float64{deviations(l.values[begin : at-1]), deviations(l.values[at+1:])})
 	}
 	c.white = &l.white
 	l.white.correlation = c.noise.correlation

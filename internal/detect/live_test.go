@@ -19,7 +19,7 @@ type liveScore struct {
 
 // TestLiveTable runs the live detector over the families.
 func TestLiveTable(t *testing.T) {
-	seeds := seedsOf(8)
+	seeds := min(seedsOf(3), 150)
 	var text strings.Builder
 	fmt.Fprintln(&text, "| family | series | certain, % | of the demanded in time, % (of) | median delay as share of the allowed | false alarms | of these taken back |")
 	fmt.Fprintln(&text, "| --- | --- | --- | --- | --- | --- | --- |")
@@ -36,9 +36,16 @@ func TestLiveTable(t *testing.T) {
 				t.Logf("%s:%d early: %s", family.name, seed, s)
 			}
 		}
+		if c.early > 0 && !strings.Contains(c.name, "turns") && !strings.Contains(c.name, "tenant") && !strings.Contains(c.name, "sawtooth") && !strings.Contains(c.name, "dips") {
+			t.Errorf("%s: %d false alarms", c.name, c.early)
+		}
 		delay := "-"
 		if len(c.delays) > 0 {
-			delay = fmt.Sprintf("%.2f", median(c.delays))
+			middle := median(c.delays)
+			delay = fmt.Sprintf("%.2f", middle)
+			if len(c.delays) >= 10 && middle > 1 {
+				t.Errorf("%s: the median delay is %.2f of what is allowed", c.name, middle)
+			}
 		}
 		fmt.Fprintf(&text, "| %s | %d | %.1f | %s | %s | %d | %d |\n", c.name, c.series, 100*float64(c.found)/float64(c.series),
 			share(c.inTime, c.asked), delay, c.early, c.returned)

@@ -239,7 +239,6 @@ func TestOne(t *testing.T) {
 		}
 		s := family.make(rand.New(rand.NewPCG(seed, uint64(f))))
 		t.Log(s)
-		explain = t.Logf
 		result, err := Analyze(s.samples, Options{})
 		t.Logf("%+v %v", result, err)
 		if file := os.Getenv("DETECT_CSV"); file != "" {
@@ -295,6 +294,9 @@ func seedsOf(short int) int {
 	if os.Getenv("SOAK") == "1" {
 		return 1000
 	}
+	if testing.Short() {
+		return max(short/4, 1)
+	}
 	return short
 }
 
@@ -331,4 +333,26 @@ func TestTable(t *testing.T) {
 		}
 	}
 	t.Log("\n" + tableOf(scores))
+	judgeScores(t, scores)
+}
+
+// judgeScores fails when it is worse than docs/detection.md says. The seeds are always the same.
+func judgeScores(t *testing.T, scores []*score) {
+	t.Helper()
+	const leastFound, lowest, highest, few = 0.98, 0.90, 0.98, 100
+	for _, c := range scores {
+		if c.required >= few && float64(c.requiredFound) < leastFound*float64(c.required) {
+			t.Errorf("%s: found %d of %d", c.name, c.requiredFound, c.required)
+		}
+		// Dips and turns make intervals wider than they must be; docs/detection.md says so.
+		if strings.Contains(c.name, "dips") || strings.Contains(c.name, "turns") || strings.Contains(c.name, "tenant") ||
+			strings.Contains(c.name, "drift") || strings.Contains(c.name, "sawtooth") {
+			continue
+		}
+		for name, covered := range map[string]coverage{"burst": c.burst.coverage, "baseline": c.baseline.coverage, "spent": c.spent.coverage, "time": c.time} {
+			if s := float64(covered.covered) / float64(max(covered.all, 1)); covered.all >= few && (s < lowest || s > highest) {
+				t.Errorf("%s: the interval of %s covers %.3f", c.name, name, s)
+			}
+		}
+	}
 }
