@@ -28,17 +28,18 @@ type experiment struct {
 // idle is the share of the runtime in which nothing was asked of the store.
 func (e experiment) idle(runtime time.Duration) float64 {
 	idle, seconds := 0.0, int(runtime.Seconds())
+	began := false
 	for _, s := range e.store.Truth() {
-		if s.InFlight == 0 && idle == 0 && s.Operations() == 0 {
-			continue // fio starts
+		if !began { // of the second in which fio begins nothing is known
+			began = s.InFlight > 0
+			continue
 		}
-		if seconds--; seconds < 0 {
+		if seconds--; seconds <= 0 {
 			break
 		}
 		idle += 1 - s.Busy
 	}
-	// In the second in which fio begins it asks nothing before that.
-	return max(0, idle-1) / runtime.Seconds()
+	return idle / runtime.Seconds()
 }
 
 // inMemory is a directory that no slow disk serves.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -73,11 +74,11 @@ func TestFilesPassThrough(t *testing.T) {
 		t.Errorf("removed, and behind the mount %v", err)
 	}
 
-	var mounted, real syscall.Statfs_t
+	var mounted, behindIt syscall.Statfs_t
 	must(t, syscall.Statfs(f.Path(), &mounted))
-	must(t, syscall.Statfs(backing, &real))
-	if mounted.Blocks != real.Blocks || mounted.Bsize != real.Bsize || mounted.Type != unix.FUSE_SUPER_MAGIC {
-		t.Errorf("statfs: %+v, behind %+v", mounted, real)
+	must(t, syscall.Statfs(backing, &behindIt))
+	if mounted.Blocks != behindIt.Blocks || mounted.Bsize != behindIt.Bsize || mounted.Type != unix.FUSE_SUPER_MAGIC {
+		t.Errorf("statfs: %+v, behind %+v", mounted, behindIt)
 	}
 }
 
@@ -266,5 +267,33 @@ func TestCloseWhileInUse(t *testing.T) {
 	must(t, err)
 	if len(entries) != 0 {
 		t.Errorf("the mount is still there: %v", entries)
+	}
+}
+
+// A mount namespace that is made while a store is mounted has a mount of its own, which does not go with ours.
+func TestCloseWhileAnotherNamespaceHasTheMount(t *testing.T) {
+	f := burstfs.Mount(t, model.Config{}, "")
+	must(t, os.WriteFile(filepath.Join(f.Path(), "file"), nil, 0o644))
+	script := `echo ready; read -r line; ls "$1"`
+	other := exec.CommandContext(t.Context(), "unshare", "--mount", "--propagation=private", "sh", "-c", script, "sh", f.Path())
+	input, err := other.StdinPipe()
+	must(t, err)
+	output, err := other.StdoutPipe()
+	must(t, err)
+	must(t, other.Start())
+	ready := make([]byte, len("ready\n"))
+	_, err = io.ReadFull(output, ready)
+	must(t, err)
+	closed := make(chan error, 1)
+	go func() { closed <- f.Close() }()
+	select {
+	case err := <-closed:
+		must(t, err)
+	case <-time.After(20 * time.Second):
+		t.Error("not closed after 20 s")
+	}
+	must(t, input.Close())
+	if err := other.Wait(); err == nil {
+		t.Error("the other namespace still lists the files")
 	}
 }

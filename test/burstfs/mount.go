@@ -24,6 +24,8 @@ const (
 	background = 4096
 	// attributes stay valid for so long; nobody else changes the directory behind.
 	attributes = time.Second
+	// unmounting takes no longer, unless somebody else holds the mount.
+	unmounting = 500 * time.Millisecond
 )
 
 // FS is a mounted store.
@@ -154,11 +156,12 @@ func (f *FS) TruthFrom(second int) (seconds []model.Second) {
 	return seconds
 }
 
-// Close unmounts. Requests under way fail with EIO; a mount that is still in use disappears, and its files
-// answer EIO from then on. What was recorded can still be read.
+// Close unmounts. Requests under way fail with EIO; a mount that is still in use disappears. What was
+// recorded can still be read.
 func (f *FS) Close() error {
 	f.close.Do(func() {
 		f.store.close()
+		device, deviceErr := deviceOf(f.path)
 		err := unix.Unmount(f.path, 0)
 		for try := 0; errors.Is(err, unix.EBUSY) && try < 20; try++ {
 			time.Sleep(10 * time.Millisecond)
@@ -166,12 +169,36 @@ func (f *FS) Close() error {
 		}
 		if errors.Is(err, unix.EBUSY) {
 			err = unix.Unmount(f.path, unix.MNT_DETACH)
-		} else if err == nil {
-			f.server.Wait()
 		}
 		if err != nil {
 			f.failed = fmt.Errorf("unmounting %s: %w", f.path, err)
+			return
 		}
+		f.failed = f.end(device, deviceErr)
 	})
 	return f.failed
+}
+
+// end waits until the kernel ends the connection, which it does when the last mount is gone. Files that are
+// open, and every mount namespace that was made meanwhile, a container's for instance, have mounts of their
+// own; then the connection is cut.
+func (f *FS) end(device uint32, deviceErr error) error {
+	ended := make(chan struct{})
+	go func() {
+		f.server.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-time.After(unmounting):
+	}
+	if deviceErr != nil {
+		return fmt.Errorf("ending a mount that is still in use: %w", deviceErr)
+	}
+	if err := abort(device); err != nil {
+		return fmt.Errorf("ending a mount that is still in use: %w", err)
+	}
+	<-ended
+	return nil
 }

@@ -27,13 +27,13 @@ var scenarioTests = []struct {
 	{"fsx-lustre-none", load{"write", 1 << 20, 32, 20 * time.Second}, false, "", 35.6 * megabyte},
 	{"fsx-lustre-lz4", load{"write", 1 << 20, 64, 90 * time.Second}, false, "network", 0},
 	{"azure-p20", load{"write", 1 << 20, 32, 50 * time.Second}, false, "throughput", 0},
-	{"azure-p20", load{"randread", 4 << 10, 64, 50 * time.Second}, true, "operations", 0},
+	{"azure-p20", load{"randread", 4 << 10, 256, 50 * time.Second}, true, "operations", 0},
 	{"azure-p30", load{"randwrite", 4 << 10, 128, 15 * time.Second}, true, "", 1250},
 	{"azure-p30", load{"read", 256 << 10, 32, 15 * time.Second}, false, "", 50 * megabyte},
 	{"azure-vm-cap", load{"read", 256 << 10, 32, 15 * time.Second}, false, "", 48 * megabyte},
 	{"azure-vm-cap", load{"randread", 4 << 10, 128, 15 * time.Second}, true, "", 1250},
-	{"ebs-gp2", load{"randwrite", 4 << 10, 64, 60 * time.Second}, true, "operations", 0},
-	{"azure-files", load{"randwrite", 4 << 10, 64, 50 * time.Second}, true, "operations", 0},
+	{"ebs-gp2", load{"randwrite", 4 << 10, 128, 60 * time.Second}, true, "operations", 0},
+	{"azure-files", load{"randwrite", 4 << 10, 256, 50 * time.Second}, true, "operations", 0},
 	{"azure-files", load{"write", 1 << 20, 16, 15 * time.Second}, false, "", 11534336},
 }
 

@@ -101,10 +101,10 @@ func (s *store) submit(r model.Request) ticket {
 		return ticket{errno: syscall.EIO, answer: answer}
 	}
 	now := s.now()
-	id, errno := s.model.Submit(now, r)
-	s.waiting[id] = answer
+	submitted := s.model.Submit(now, r)
+	s.waiting[submitted.ID] = answer
 	s.changed(now)
-	return ticket{errno: errno, answer: answer}
+	return ticket{errno: submitted.Errno, answer: answer}
 }
 
 // metadata is the error of creating or changing a file now.

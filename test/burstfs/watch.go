@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"reflect"
 	"time"
 )
 
@@ -12,7 +13,7 @@ import (
 // applied is reported, and the store goes on as it is. It looks every quarter of a second; a file that is being
 // written in place may be reported as faulty in between, one that is renamed into place never.
 func (f *FS) Watch(ctx context.Context, name string, report func(error)) {
-	last, _ := os.ReadFile(name) // what New was given; a failure shows at the next look
+	var last []byte
 	ticker := time.NewTicker(250 * time.Millisecond)
 	defer ticker.Stop()
 	for {
@@ -27,7 +28,7 @@ func (f *FS) Watch(ctx context.Context, name string, report func(error)) {
 		}
 		last = text
 		config, err := Parse(text)
-		if err == nil {
+		if err == nil && !reflect.DeepEqual(config, f.Config()) {
 			err = f.Set(config)
 		}
 		if err != nil {

@@ -80,7 +80,7 @@ func New(config Config) (*Model, error) {
 
 // Reconfigure changes the store at a time. Buckets are known by their names, and there must be the same ones as
 // before, which count the same; they keep their credits, up to the new size, unless StartFill is given and
-// changed: then they are filled to it. Failures start anew.
+// changed: then they are filled to it. Failures start anew, and those of Fail end.
 func (m *Model) Reconfigure(now time.Duration, config Config) error {
 	if err := config.Validate(); err != nil {
 		return fmt.Errorf("describing a store anew: %w", err)
@@ -134,9 +134,15 @@ func (m *Model) apply(config Config) {
 // Config is the present one.
 func (m *Model) Config() Config { return m.config }
 
-// Submit hands in a request. The error is the one that it will be answered with, for those who have to know
-// before whether it does anything.
-func (m *Model) Submit(now time.Duration, r Request) (id uint64, errno syscall.Errno) {
+// Submitted is a request that was handed in.
+type Submitted struct {
+	ID uint64
+	// Errno is what it will be answered with, for those who have to know before whether it does anything.
+	Errno syscall.Errno
+}
+
+// Submit hands in a request.
+func (m *Model) Submit(now time.Duration, r Request) Submitted {
 	m.advance(now.Seconds())
 	m.lastID++
 	result := m.failing(r.Kind, r.Name)
@@ -149,7 +155,7 @@ func (m *Model) Submit(now time.Duration, r Request) (id uint64, errno syscall.E
 		m.waiting = append(m.waiting, taken)
 	}
 	m.settle()
-	return taken.id, taken.errno
+	return Submitted{ID: taken.id, Errno: taken.errno}
 }
 
 // Advance moves on to a time and gives what has been answered since the last call, in order.
