@@ -280,7 +280,7 @@ func (c *course) margin(from, at, to int) float64 {
 		return math.Inf(-1)
 	}
 	squares, _, _ := c.white.two(from, at, to)
-	caution := 1 + cautionSpread/c.noise.freedom(n)
+	caution := 1 + (cautionSpread+c.extra)/c.noise.freedom(n)
 	gain := (c.white.one(from, to)-squares)/c.noise.innovation/caution - certainBase - certainGrowth*math.Log(n) - c.extra
 	straight := (c.white.line(from, to)-squares)/c.noise.innovation - straightBase - c.extra -
 		certainGrowth*c.noise.correlation*math.Log(n)

@@ -191,9 +191,9 @@ func (l *Live) best(begin int, correlation float64) int {
 
 // rampUp is the first block that comes near to the level before the drop, if that is soon.
 func (l *Live) rampUp(blocks []Sample, at int) int {
-	level := mean(l.values[at/2 : at])
+	level := mean(l.values[at/2:at]) - 3*spread(l.values[at/2:at]) - 0.005
 	for i := range at / 2 {
-		if l.values[i] >= level-0.1 || blocks[i].EndSeconds-blocks[0].StartSeconds > 90 {
+		if l.values[i] >= level || blocks[i].EndSeconds-blocks[0].StartSeconds > 90 {
 			return i
 		}
 	}
