@@ -211,11 +211,17 @@ func (c *course) confirm() {
 	}
 }
 
-// marginOf is margin with the noise of both sides of the drop. The blocks at the ends of each, which a drop
-// may cut, are no noise.
+// marginOf is margin with the noise of both sides of the drop. Blocks that this or
+// another drop may cut are no noise.
 func (c *course) marginOf(values []float64, from, at, to int) float64 {
+	if from > c.begin && at-from > 2 {
+		from++
+	}
+	if to < len(values) && to-at > 2 {
+		to--
+	}
 	var stretches [][]float64
-	for _, side := range [][2]int{{from + 1, at - 1}, {at + 1, to - 1}} {
+	for _, side := range [][2]int{{from, at - 1}, {at + 1, to}} {
 		if side[1]-side[0] >= 2 {
 			stretches = append(stretches, deviations(values[side[0]:side[1]]))
 		}
