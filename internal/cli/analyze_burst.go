@@ -21,7 +21,7 @@ type burstDocument struct {
 	PeakBytesPerSecond      int64 `json:"peakBytesPerSecond"`
 	Peak5sBytesPerSecond    int64 `json:"peak5sBytesPerSecond"`
 	BaselineBytesPerSecond  int64 `json:"baselineBytesPerSecond"`
-	// SecondsToBaseline counts from the first sample on. It is null without a drop.
+	// SecondsToBaseline is the time of the last drop, in the file's own seconds. It is null without a drop.
 	SecondsToBaseline *float64       `json:"secondsToBaseline"`
 	Intervals         burstIntervals `json:"intervals"`
 	// BucketAtLeastBytes is what a series without a drop proves, with --refill; else null.
@@ -103,8 +103,8 @@ func newAnalyzeBurst(streams Streams) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%s: %w", names[0], err)
 			}
-			return analyzeOutput(streams.Out, output, burstDocumentOf(samples, result), func(w io.Writer) error {
-				return printBurst(w, samples, result)
+			return analyzeOutput(streams.Out, output, burstDocumentOf(len(samples), result), func(w io.Writer) error {
+				return printBurst(w, result)
 			})
 		},
 	}
@@ -113,9 +113,9 @@ func newAnalyzeBurst(streams Streams) *cobra.Command {
 	return command
 }
 
-func burstDocumentOf(samples []detect.Sample, r detect.Result) burstDocument {
+func burstDocumentOf(samples int, r detect.Result) burstDocument {
 	d := burstDocument{
-		analyzeHeader:           newAnalyzeHeader(len(samples), r.Warnings),
+		analyzeHeader:           newAnalyzeHeader(samples, r.Warnings),
 		Exhausted:               r.Exhausted,
 		BurstBytesPerSecond:     perSecond(r.Burst.Value),
 		SustainedBytesPerSecond: perSecond(r.Sustained.Value),
@@ -132,9 +132,7 @@ func burstDocumentOf(samples []detect.Sample, r detect.Result) burstDocument {
 		Segments: []burstSegment{},
 	}
 	if at := r.SecondsToBaseline; at != nil {
-		start := samples[0].StartSeconds
-		since := detect.Estimate{Value: at.Value - start, Low: at.Low - start, High: at.High - start}
-		value, interval := microseconds(since.Value), timeInterval(since)
+		value, interval := microseconds(at.Value), timeInterval(*at)
 		d.SecondsToBaseline, d.Intervals.SecondsToBaseline = &value, &interval
 	}
 	if r.BucketAtLeast != nil {
@@ -189,7 +187,7 @@ func bytesText(e detect.Estimate) string {
 	return fmt.Sprintf("%s\t%s to %s", text(e.Value), text(e.Low), text(e.High))
 }
 
-func printBurst(w io.Writer, samples []detect.Sample, r detect.Result) error {
+func printBurst(w io.Writer, r detect.Result) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, text string) { _, _ = fmt.Fprintf(table, "%s\t%s\n", name, text) }
 	row("", "FIGURE\t95 % INTERVAL")
@@ -201,8 +199,7 @@ func printBurst(w io.Writer, samples []detect.Sample, r detect.Result) error {
 	row("peak of 5 s", measure.FormatMegabytesPerSecond(r.Peak5s))
 	if at := r.SecondsToBaseline; at != nil {
 		row("baseline", rateText(r.Baseline))
-		start := samples[0].StartSeconds
-		row("time to baseline", fmt.Sprintf("%.1f s\t%.1f to %.1f s", at.Value-start, at.Low-start, at.High-start))
+		row("time to baseline", fmt.Sprintf("%.1f s\t%.1f to %.1f s", at.Value, at.Low, at.High))
 	}
 	for _, drop := range r.Drops {
 		row(fmt.Sprintf("drop at %.1f s", drop.Seconds.Value), fmt.Sprintf("%s to %s",
