@@ -92,7 +92,7 @@ func TestFioSeesTheParameters(t *testing.T) {
 		want   drain
 	}{
 		{"1MiB", facts, load{"write", 1 << 20, 16, 8 * time.Second}, drain{60e6, 10e6, 4}},
-		{"64KiB", facts, load{"read", 64 << 10, 128, 8 * time.Second}, drain{60e6, 10e6, 4}},
+		{"64KiB", facts, load{"read", 64 << 10, 128, 7 * time.Second}, drain{60e6, 10e6, 4}},
 		{"4KiB", model.Config{Buckets: []model.Bucket{operations}}, load{"randwrite", 4 << 10, 128, 6 * time.Second}, drain{1200, 300, 2.4}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
