@@ -19,14 +19,22 @@ func Analyze(samples []Sample, options Options) (Result, error) {
 	if err := check(samples); err != nil {
 		return Result{}, fmt.Errorf("analyze a burst: %w", err)
 	}
-	a := &analysis{samples: samples, options: options}
-	a.typical = typicalSeconds(samples)
-	a.pace = paceOf(samples)
+	a := &analysis{options: options, pace: paceOf(samples)}
+	samples = thinned(samples, a.pace)
+	a.samples, a.typical = samples, typicalSeconds(samples)
 	a.filled, a.missing = fillGaps(samples)
 	a.findRegimes()
 	a.measureRegimes()
 	a.fillResult()
 	return a.result, nil
+}
+
+// thinned joins samples that are far finer than what is looked for, which bounds time and memory.
+func thinned(samples []Sample, p pace) []Sample {
+	const most, mostInWindow = 120_000, 4000
+	size := (len(samples) + most - 1) / most
+	inWindow := p.of(cleanSeconds) / typicalSeconds(samples)
+	return group(samples, max(size, int(min(math.Ceil(inWindow/mostInWindow), float64(len(samples))))))
 }
 
 // analysis is a series on its way to a Result.

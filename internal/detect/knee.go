@@ -19,6 +19,7 @@ type Point struct {
 const (
 	LeastKneePoints   = 5
 	LeastScalePoints  = 6
+	mostKneePoints    = 10_000
 	plateauShare      = 0.95
 	kneeSensitivity   = 1
 	kneeResamples     = 400
@@ -68,6 +69,9 @@ func FindKnee(points []Point) (KneeResult, error) {
 		}
 	}
 	steps := merged(points)
+	if len(steps) > mostKneePoints {
+		return KneeResult{}, fmt.Errorf("find the knee: %d loads are over %d: leave some out", len(steps), mostKneePoints)
+	}
 	if len(steps) < LeastKneePoints {
 		return KneeResult{}, fmt.Errorf("find the knee: %d loads: %w", len(steps), errNoPoints)
 	}

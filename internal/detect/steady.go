@@ -15,6 +15,8 @@ const (
 	mostSlope     = 0.10
 	// leastCovered is the least share of a round that must have samples.
 	leastCovered = 0.95
+	// mostRounds is ten weeks.
+	mostRounds = 100_000
 )
 
 // SteadyOptions say what is known about the store.
@@ -77,6 +79,10 @@ func AssessSteady(samples []Sample, options SteadyOptions) (SteadyResult, error)
 	if err := check(samples); err != nil {
 		return SteadyResult{}, fmt.Errorf("assess the steady state: %w", err)
 	}
+	if length := samples[len(samples)-1].EndSeconds - samples[0].StartSeconds; length > mostRounds*RoundSeconds {
+		return SteadyResult{}, fmt.Errorf("assess the steady state: the series lasts %.3g s, over %d rounds of %d s: give a part of it",
+			length, mostRounds, RoundSeconds)
+	}
 	r := SteadyResult{State: NotAssessed, Rounds: rounds(samples)}
 	for i := range r.Rounds {
 		if i+1 < WindowRounds {
@@ -114,10 +120,9 @@ func rounds(samples []Sample) []Round {
 	start, end := samples[0].StartSeconds, samples[len(samples)-1].EndSeconds
 	// A last round that lacks a hair of rounding is whole.
 	count := int((end - start + 1e-6) / RoundSeconds)
-	const most = 1 << 20
-	result := make([]Round, 0, min(count, most))
+	result := make([]Round, 0, count)
 	next := 0
-	for i := range min(count, most) {
+	for i := range count {
 		r := Round{StartSeconds: start + float64(i)*RoundSeconds, EndSeconds: start + float64(i+1)*RoundSeconds}
 		amount, covered := 0.0, 0.0
 		for next < len(samples) && samples[next].EndSeconds <= r.StartSeconds {
