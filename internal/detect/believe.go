@@ -56,9 +56,11 @@ func beyond(distance, deviation float64) float64 {
 	return 0.6 * math.Erfc(distance/max(deviation, 1e-9)/math.Sqrt2)
 }
 
-// spread is the deviation of the logarithms of rates, without dips and outliers.
+// spread is the deviation of the logarithms of rates, without dips and outliers, and without what is
+// slow and no noise.
 func (a *analysis) spread(samples []Sample) float64 {
-	return spread(clean(logarithms(samples), a.typical, a.pace.of(cleanSeconds)))
+	cleaned := clean(logarithms(samples), a.typical, a.pace.of(cleanSeconds))
+	return min(spread(cleaned), math.Sqrt(roughNoise(cleaned).variance()))
 }
 
 // cleanedAway is whether cleaning changes more of the time than dips take.
