@@ -7,7 +7,7 @@
 // replaced by the version that was released together with it.
 //
 // To move to another version, change it here in every line, run
-// go mod tidy in this folder, and change test/controlplane/binaries.go.
+// go mod tidy in this folder, and change test/binaries/programs.go.
 module github.com/storagebench/storagebench/hack/kubernetes
 
 go 1.26.0
