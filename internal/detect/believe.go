@@ -23,9 +23,8 @@ func (a *analysis) lasts(start, at, end float64) bool {
 	}
 	upper, lower := medianRate(before), medianRate(after)
 	if two, ok := alternating(after); ok {
-		bottom := max(medianRate(two.low), upper*1e-3)
 		lower = medianRate(two.high)
-		if math.Log(upper/lower) < separation*math.Log(upper/bottom) {
+		if upper-lower < separation*(upper-medianRate(two.low)) {
 			return false // it comes back to where it was, at each turn
 		}
 	}
@@ -34,8 +33,11 @@ func (a *analysis) lasts(start, at, end float64) bool {
 	}
 	lower = max(lower, upper*1e-3)
 	if two, ok := alternating(before); ok {
-		low, high := max(medianRate(two.low), lower), medianRate(two.high)
-		if math.Log(low/lower) < separation*math.Log(high/lower) {
+		low, high := medianRate(two.low), medianRate(two.high)
+		switch {
+		case low < lower-separation*(high-lower):
+			low = upper // what it went down to was deeper: dips, not this level
+		case math.Log(max(low/lower, 1)) < separation*math.Log(high/lower):
 			// It may be the lower one of the two, until it has lasted too long for that.
 			return end-at > outlast*two.longestLow
 		}
