@@ -78,7 +78,6 @@ fix: ## Correct what the linter can correct by itself
 # compiles everything with all cores.
 .PHONY: test
 test: packages cluster-packages build programs ## Run all tests, with real fio and a real one-node Kubernetes (needs root)
-	go vet $(PACKAGES)
 	hack/test-all $(TEST_FLAGS) $(PACKAGES)
 
 # Like `make test`, it needs the machine for itself: it looks at times.
