@@ -98,7 +98,9 @@ func (a *analysis) findRegimes() {
 		margin := 2 * a.pace.of(dipSeconds) // dips beside the drop make segments too
 		near := at.Value >= a.samples[nearFrom*size].StartSeconds-margin &&
 			at.Value <= a.samples[min(nearTo*size, len(a.samples))-1].EndSeconds+margin
-		if !near || !a.lasts(start, at.Value, end) {
+		// Nor is one that may be anywhere.
+		located := at.High-at.Low <= max(0.5*min(at.Value-start, end-at.Value), 2*a.typical)
+		if !near || !located || !a.lasts(start, at.Value, end) {
 			bounds = append(bounds[:i+1], bounds[i+2:]...)
 			if i > 0 { // the one before has other samples after it now
 				i--

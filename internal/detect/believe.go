@@ -18,6 +18,9 @@ func (a *analysis) lasts(start, at, end float64) bool {
 	// Dips and outliers count here: the means must be apart by more than all of it.
 	first, firstVariance, _, _ := meanOf(before)
 	second, secondVariance, _, _ := meanOf(after)
+	if second.Value >= first.Value {
+		return false
+	}
 	if first.Value-second.Value < 2*math.Sqrt(firstVariance+secondVariance) && (a.cleanedAway(before) || a.cleanedAway(after)) {
 		return false
 	}
