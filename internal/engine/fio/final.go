@@ -230,10 +230,10 @@ func (j *judge) jobsRuntime() uint64 {
 		return 0
 	}
 	each := uint64(j.expected.MeasuredMilliseconds)
-	return uint64(j.expected.Jobs) * (each - min(each, uint64(tolerated(j.expected.MeasuredMilliseconds))))
+	return uint64(j.expected.Jobs) * (each - min(each, tolerated(each)))
 }
 
 // tolerated is by how much a complete run may fall short of its time. fio starts the clock of its
 // deadline a moment before that of its figures; on a node without a free processor that moment was
 // 141 ms. The figures are of what was measured, so nothing is wrong with them.
-func tolerated(milliseconds int64) int64 { return milliseconds/50 + 250 }
+func tolerated[T int64 | uint64](milliseconds T) T { return milliseconds/50 + 250 }
