@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -140,13 +142,33 @@ func (k *Kubelet) start(ctx context.Context, pod *corev1.Pod) {
 		k.status(ctx, pod, corev1.PodFailed, "", err.Error())
 		return
 	}
+	client := "client-" + pod.Labels[v1alpha1.LabelClient]
 	go func() {
 		_ = started.command.Wait()
-		_ = os.Remove(path)
+		k.killLeft(client)
+		_ = os.RemoveAll(filepath.Dir(path))
 		close(started.ended)
 	}()
 	k.pods[pod.UID] = started
 	k.status(ctx, pod, corev1.PodRunning, address, "")
+}
+
+// killLeft ends what a dead agent has left running in its client's directory: in a container it would
+// have gone with process 1.
+func (k *Kubelet) killLeft(client string) {
+	folders, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return
+	}
+	for _, folder := range folders {
+		where, err := os.Readlink(filepath.Join(folder, "cwd"))
+		if err != nil || !strings.HasPrefix(where, k.Directory+"/") || filepath.Base(strings.TrimSuffix(where, " (deleted)")) != client {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(folder)); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
 
 // configure writes the agent's configuration with this machine's address and directory in place of
