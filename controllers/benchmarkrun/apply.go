@@ -1,17 +1,14 @@
 package benchmarkrun
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
-	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
-	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
 )
 
@@ -48,10 +45,10 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 			s.conductor.Start(action.Attempt, action.Clients, action.Start, action.Deadline)
 		}}, nil
 	case decide.Stop:
-		reason := stopReason(seen.snapshot)
+		reason := seen.snapshot.WhyStopped()
 		return outcome{wait: patience(s, action), then: func() { s.conductor.Stop(action.Attempt, action.Clients, reason) }}, nil
 	case decide.RecordResult:
-		record.Result(run, s.step(action.Attempt.Step), action.Attempt, s.conductor.Results(action.Attempt), s.now())
+		record.Result(run, s.plan.Step(action.Attempt.Step), action.Attempt, s.conductor.Results(action.Attempt), s.now())
 		return outcome{wait: soon, then: func() { s.conductor.Forget(action.Attempt) }}, nil
 	case decide.Retry:
 		record.Retry(run, action, s.now())
@@ -76,34 +73,13 @@ func patience(s *session, action decide.Action) time.Duration {
 	return max(soon, min(beat, action.Until.Sub(s.now())))
 }
 
-func stopReason(snapshot decide.Snapshot) string {
-	switch {
-	case snapshot.Cancel != nil:
-		return snapshot.Cancel.Message
-	case snapshot.Failure != nil:
-		return snapshot.Failure.Message
-	}
-	return "the step is to be repeated"
-}
-
-func (s *session) step(id string) plan.Step {
-	return s.plan.Steps[slices.IndexFunc(s.plan.Steps, func(step plan.Step) bool { return step.ID == id })]
-}
-
 // load sends a step, rendered for each client, to its agents.
 func (s *session) load(run *v1alpha1.BenchmarkRun, action decide.Action) (outcome, error) {
-	step := s.step(action.Attempt.Step)
-	requests := map[decide.ClientKey]*agentapi.LoadRequest{}
-	for _, key := range action.Clients {
-		request, err := conductor.LoadRequest(step, key, run.Spec.Seed)
-		if err != nil {
-			return outcome{}, fmt.Errorf("step %s: %w", step.ID, err)
-		}
-		requests[key] = request
+	requests, err := conductor.LoadRequests(s.plan.Step(action.Attempt.Step), action.Clients, run.Spec.Seed)
+	if err != nil {
+		return outcome{}, err
 	}
-	return outcome{wait: beat, then: func() {
-		s.conductor.Load(action.Attempt, action.Clients, func(key decide.ClientKey) *agentapi.LoadRequest { return requests[key] })
-	}}, nil
+	return outcome{wait: beat, then: func() { s.conductor.Load(action.Attempt, action.Clients, requests) }}, nil
 }
 
 // replace notes that lost clients get a successor, and begins to reach for it. Its pod is made when

@@ -63,7 +63,7 @@ func progress(run *v1alpha1.BenchmarkRun, s *session) string {
 		}
 		attempt := decide.Attempt{Step: fact.ID, Number: int(fact.Attempt)}
 		bytesPerSecond, iops := s.conductor.Rate(attempt)
-		step := s.step(fact.ID)
+		step := s.plan.Step(fact.ID)
 		text := fmt.Sprintf("%s: %s", step.Phase, elapsed.Round(time.Second))
 		if whole := step.WarmUp + step.Duration; !step.WorkBound() {
 			text += fmt.Sprintf(" of %s", whole)

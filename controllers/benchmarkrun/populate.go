@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -43,7 +44,7 @@ func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s
 		for _, key := range absent {
 			s.members[key].why = err.Error()
 		}
-		return r.unlessRefused(err)
+		return unlessRefused(err)
 	}
 	slots := make(chan struct{}, parallelCreates)
 	problems := make([]error, len(absent))
@@ -55,7 +56,7 @@ func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s
 			m := s.members[key]
 			if err := r.makeClient(ctx, run, s, m, seen.pods); err != nil {
 				m.why = err.Error()
-				problems[i] = r.unlessRefused(err)
+				problems[i] = unlessRefused(err)
 			}
 		})
 	}
@@ -65,20 +66,13 @@ func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s
 
 // ending says that the run makes nothing any more.
 func ending(run *v1alpha1.BenchmarkRun) bool {
-	if finishing(run) || run.Status.EndTime != nil {
-		return true
-	}
-	for _, condition := range run.Status.Conditions {
-		if condition.Type == v1alpha1.ConditionFailed && condition.Status == metav1.ConditionTrue {
-			return true
-		}
-	}
-	return false
+	return finishing(run) || run.Status.EndTime != nil ||
+		meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionFailed)
 }
 
 // unlessRefused leaves out answers of the cluster that no hurry changes: a quota, Pod Security, a
 // namespace that is being deleted. They are told in the status, and tried again at the next beat.
-func (r *Reconciler) unlessRefused(err error) error {
+func unlessRefused(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) || errors.Is(err, errNotOurs) {
 		return nil
 	}

@@ -57,6 +57,19 @@ func LoadRequest(step plan.Step, key decide.ClientKey, seed int64) (*agentapi.Lo
 	return request, nil
 }
 
+// LoadRequests gives each client its LoadRequest of a step, for Conductor.Load.
+func LoadRequests(step plan.Step, keys []decide.ClientKey, seed int64) (func(decide.ClientKey) *agentapi.LoadRequest, error) {
+	requests := map[decide.ClientKey]*agentapi.LoadRequest{}
+	for _, key := range keys {
+		request, err := LoadRequest(step, key, seed)
+		if err != nil {
+			return nil, fmt.Errorf("step %s: %w", step.ID, err)
+		}
+		requests[key] = request
+	}
+	return func(key decide.ClientKey) *agentapi.LoadRequest { return requests[key] }, nil
+}
+
 func files(traits fio.Traits) []*agentapi.DataFile {
 	var all []*agentapi.DataFile
 	for _, name := range slices.Sorted(maps.Keys(traits.FileSizes)) {

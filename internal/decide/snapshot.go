@@ -27,6 +27,17 @@ type Snapshot struct {
 	FinishSent time.Time
 }
 
+// WhyStopped is what clients are told when their load is stopped.
+func (s Snapshot) WhyStopped() string {
+	switch {
+	case s.Cancel != nil:
+		return s.Cancel.Message
+	case s.Failure != nil:
+		return s.Failure.Message
+	}
+	return "the step is to be repeated"
+}
+
 // Step is what a decision needs to know of one step of the plan.
 type Step struct {
 	ID string

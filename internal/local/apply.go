@@ -11,7 +11,6 @@ import (
 	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/dataset"
 	"github.com/storagebench/storagebench/internal/decide"
-	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
 )
 
@@ -31,10 +30,10 @@ func (r *runner) apply(action decide.Action, snapshot decide.Snapshot) (settled 
 		r.conductor.Start(action.Attempt, action.Clients, action.Start, action.Deadline)
 		return true, nil
 	case decide.Stop:
-		r.conductor.Stop(action.Attempt, action.Clients, stopReason(snapshot))
+		r.conductor.Stop(action.Attempt, action.Clients, snapshot.WhyStopped())
 		return true, nil
 	case decide.RecordResult:
-		step := r.step(action.Attempt.Step)
+		step := r.options.Plan.Step(action.Attempt.Step)
 		record.Result(r.run, step, action.Attempt, r.conductor.Results(action.Attempt), r.now())
 		r.conductor.Forget(action.Attempt)
 	case decide.Retry:
@@ -51,32 +50,13 @@ func (r *runner) apply(action decide.Action, snapshot decide.Snapshot) (settled 
 	return false, nil
 }
 
-func stopReason(snapshot decide.Snapshot) string {
-	switch {
-	case snapshot.Cancel != nil:
-		return snapshot.Cancel.Message
-	case snapshot.Failure != nil:
-		return snapshot.Failure.Message
-	}
-	return "the step is to be repeated"
-}
-
-func (r *runner) step(id string) plan.Step {
-	return r.options.Plan.Steps[slices.IndexFunc(r.options.Plan.Steps, func(s plan.Step) bool { return s.ID == id })]
-}
-
 // load sends a step, rendered for each client, to its agents.
 func (r *runner) load(action decide.Action) error {
-	step := r.step(action.Attempt.Step)
-	requests := map[decide.ClientKey]*agentapi.LoadRequest{}
-	for _, key := range action.Clients {
-		request, err := conductor.LoadRequest(step, key, r.run.Spec.Seed)
-		if err != nil {
-			return fmt.Errorf("step %s: %w", step.ID, err)
-		}
-		requests[key] = request
+	requests, err := conductor.LoadRequests(r.options.Plan.Step(action.Attempt.Step), action.Clients, r.run.Spec.Seed)
+	if err != nil {
+		return err
 	}
-	r.conductor.Load(action.Attempt, action.Clients, func(key decide.ClientKey) *agentapi.LoadRequest { return requests[key] })
+	r.conductor.Load(action.Attempt, action.Clients, requests)
 	return nil
 }
 
@@ -161,7 +141,7 @@ func (r *runner) observe(snapshot decide.Snapshot) {
 			continue
 		}
 		attempt := decide.Attempt{Step: fact.ID, Number: int(fact.Attempt)}
-		live := &Live{Step: r.step(fact.ID), Elapsed: r.now().Sub(fact.StartTime.Time)}
+		live := &Live{Step: r.options.Plan.Step(fact.ID), Elapsed: r.now().Sub(fact.StartTime.Time)}
 		for _, client := range snapshot.Clients {
 			if client.Attempts[attempt].Progress == decide.Running {
 				live.Clients++

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -15,6 +16,11 @@ type Plan struct {
 	DatasetHash string
 	// Warnings are for whoever reads the plan; they stop nothing.
 	Warnings []string
+}
+
+// Step is the step of that ID, which has to be one of the plan's.
+func (p Plan) Step(id string) Step {
+	return p.Steps[slices.IndexFunc(p.Steps, func(step Step) bool { return step.ID == id })]
 }
 
 // Purpose is what a step's tool is for.
