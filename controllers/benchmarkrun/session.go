@@ -86,8 +86,11 @@ func (s *sessions) saw(pod *corev1.Pod) {
 	if owner == nil {
 		return
 	}
-	found := s.get(client.ObjectKey{Namespace: pod.Namespace, Name: owner.Name}, owner.UID)
-	if found == nil {
+	s.mu.Lock()
+	found := s.live[client.ObjectKey{Namespace: pod.Namespace, Name: owner.Name}]
+	s.mu.Unlock()
+	if found == nil || found.uid != owner.UID {
+		// It is of a run that went before; get would hang up on the one that is live.
 		return
 	}
 	found.mu.Lock()
