@@ -43,8 +43,12 @@ images: bin/operator bin/agent ## Make the container images of VERSION, without 
 	go run ./images/build operator -version '$(VERSION)'
 	go run ./images/build fio -version '$(VERSION)'
 
+.PHONY: release-archives
+release-archives: ## Make the archives of the command line for linux and darwin, checksums and krew's manifest, into bin/release
+	hack/release-archives '$(VERSION)'
+
 .PHONY: generate
-generate: ## Make deepcopy code, CRDs, RBAC, the protocol's code and the API reference again
+generate: ## Make deepcopy code, CRDs, RBAC, the protocol's code, monitoring and the references again
 	hack/ensure-packages protobuf-compiler
 	"$$(hack/tool controller-gen)" object paths=./api/...
 	"$$(hack/tool controller-gen)" crd paths=./api/... output:crd:artifacts:config=config/crd/bases
@@ -52,6 +56,10 @@ generate: ## Make deepcopy code, CRDs, RBAC, the protocol's code and the API ref
 	"$$(hack/tool controller-gen)" rbac:roleName=storagebench-operator $(RBAC_PATHS) output:rbac:dir=config/rbac
 	hack/generate-protocol
 	hack/generate-api-reference
+	go run ./hack/cli-reference >docs/reference/cli.md
+	go run ./hack/monitoring
+	hack/generate-chart
+	go run ./hack/events
 
 .PHONY: manifests
 manifests: ## Write all that a cluster needs, with images of VERSION, to bin/install.yaml
@@ -77,21 +85,21 @@ fix: ## Correct what the linter can correct by itself
 # One package at a time: many tests load the machine with real fio and look at times. The vet before
 # compiles everything with all cores.
 .PHONY: test
-test: packages cluster-packages build programs ## Run all tests, with real fio and a real one-node Kubernetes (needs root)
+test: packages mpi-packages browser-packages cluster-packages build programs ## Run all tests, with real fio and a real one-node Kubernetes (needs root)
 	hack/test-all $(TEST_FLAGS) $(PACKAGES)
 
 # Like `make test`, it needs the machine for itself: it looks at times.
 .PHONY: soak
-soak: packages cluster-packages build programs ## Run what takes too long for `make test` (half an hour) and write docs/soak.md
+soak: packages mpi-packages browser-packages cluster-packages build programs ## Run what takes too long for `make test` (half an hour) and write docs/soak.md
+	SOAK=1 hack/test -count=1 -run TestRegression ./internal/detect
 	SOAK=1 hack/test-all -count=1 -timeout 3h ./test/e2e
 
 .PHONY: unit
-unit: packages ## Run the tests without the API server and the killing of processes
+unit: packages mpi-packages browser-packages ## Run the tests without the API server and the killing of processes
 	hack/test -short $(TEST_FLAGS) ./api/... ./cmd/... ./config/... ./controllers/... ./internal/... ./test/manifests
 
 .PHONY: race
-race: packages ## Run the unit tests with the race detector (needs a C compiler)
-	hack/ensure-packages gcc
+race: packages mpi-packages browser-packages ## Run the unit tests with the race detector (needs a C compiler)
 	CGO_ENABLED=1 hack/test -race -short $(TEST_FLAGS) ./internal/...
 
 .PHONY: fuzz
@@ -132,8 +140,16 @@ cluster-status: ## Show what runs of it, and where its logs are
 ##@ Parts of the above
 
 .PHONY: packages
-packages: ## Install fio, where apt-get may
-	@hack/ensure-packages fio
+packages: ## Install fio, the archivers that tests run as commands, and Prometheus, where apt-get may
+	@hack/ensure-packages fio zip unzip lz4 tmux prometheus
+
+.PHONY: mpi-packages
+mpi-packages: ## Install Open MPI and what compiles the tests' stand-in of IOR, where apt-get may
+	@hack/ensure-packages gcc libopenmpi-dev openmpi-bin
+
+.PHONY: browser-packages
+browser-packages: ## Install the browser that reports are opened in by tests, where apt-get may
+	@hack/ensure-packages chromium
 
 .PHONY: cluster-packages
 cluster-packages: ## Install what a one-node cluster needs beside its programs, where apt-get may

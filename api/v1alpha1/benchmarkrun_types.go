@@ -75,6 +75,13 @@ type BenchmarkRunSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=1024
 	Steps []ResolvedStep `json:"steps"`
+
+	// objectives of the benchmark when the run was made: status.objectives is
+	// by these. The benchmark's own status is by those that it has now.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Objectives []Objective `json:"objectives,omitempty"`
 }
 
 // BenchmarkReference points to a StorageBenchmark of the same namespace.
@@ -110,6 +117,10 @@ type ResolvedStep struct {
 	// +required
 	Kind PhaseKind `json:"kind"`
 
+	// purpose is what the step is for.
+	// +required
+	Purpose StepPurpose `json:"purpose"`
+
 	// cell is the index of the sweep's cell or the ramp's step.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -128,7 +139,8 @@ type ResolvedStep struct {
 	// +kubebuilder:validation:items:MaxLength=40
 	Targets []string `json:"targets"`
 
-	// clients of each target that take part: those with the lowest indexes.
+	// clients of each target that take part: those with the lowest indexes; 0
+	// where nothing is loaded.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
@@ -138,9 +150,14 @@ type ResolvedStep struct {
 	// +optional
 	WarmUp Duration `json:"warmUp,omitempty"`
 
-	// duration that is measured. Absent: the step ends with its work.
+	// duration that is measured, or idled, at most. Absent: the step ends with
+	// its work, or its length follows from what was measured before.
 	// +optional
 	Duration *Duration `json:"duration,omitempty"`
+
+	// minDuration before a step that ends by what it measures may end.
+	// +optional
+	MinDuration *Duration `json:"minDuration,omitempty"`
 
 	// maxDuration ends the step whatever it does, counted from its start.
 	// +required
@@ -150,6 +167,25 @@ type ResolvedStep struct {
 	// +optional
 	Overrides *StepOverrides `json:"overrides,omitempty"`
 }
+
+// StepPurpose is what a step is for.
+//
+// +kubebuilder:validation:Enum=Prepare;Precondition;Measure;Drain;Idle
+type StepPurpose string
+
+// The purposes of steps.
+const (
+	// StepPrepare lays data out: a fixed amount of work.
+	StepPrepare StepPurpose = "Prepare"
+	// StepPrecondition overwrites the data: a fixed amount of work.
+	StepPrecondition StepPurpose = "Precondition"
+	// StepMeasure loads for a fixed time.
+	StepMeasure StepPurpose = "Measure"
+	// StepDrain loads until the burst credits are gone.
+	StepDrain StepPurpose = "Drain"
+	// StepIdle loads nothing for a time.
+	StepIdle StepPurpose = "Idle"
+)
 
 // StepOverrides replace values of a step's workload.
 type StepOverrides struct {
@@ -174,7 +210,7 @@ type StepOverrides struct {
 }
 
 // BenchmarkRunStatus is what happened in the run and what came out, at most
-// 64 KiB. Times are facts as they were recorded; everything else derives from
+// 64 KiB; 384 KiB for runs of more than 64 steps. Times are facts as they were recorded; everything else derives from
 // them.
 type BenchmarkRunStatus struct {
 	// observedGeneration is the generation that the status speaks of; -1
@@ -203,6 +239,11 @@ type BenchmarkRunStatus struct {
 	// +optional
 	Display *HeadlineDisplay `json:"display,omitempty"`
 
+	// live is what the running step does at present, written every three
+	// seconds. It is no result, and is absent when the run has ended.
+	// +optional
+	Live *LiveFigures `json:"live,omitempty"`
+
 	// startTime is when the run began to make its pods.
 	// +optional
 	StartTime *metav1.MicroTime `json:"startTime,omitempty"`
@@ -217,6 +258,13 @@ type BenchmarkRunStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Environments []Environment `json:"environments,omitempty"`
+
+	// storage is what each target was found to be and is documented to do, as it
+	// was before the first step.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Storage []StorageDescription `json:"storage,omitempty"`
 
 	// steps are the facts about each step that was begun.
 	// +optional
@@ -235,6 +283,10 @@ type BenchmarkRunStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Objectives []ObjectiveResult `json:"objectives,omitempty"`
+
+	// comparable is what other runs are compared with this one by.
+	// +optional
+	Comparable *Comparable `json:"comparable,omitempty"`
 
 	// warnings about the whole run.
 	// +optional
@@ -382,11 +434,46 @@ type StepStatus struct {
 	// +optional
 	StartTime *metav1.MicroTime `json:"startTime,omitempty"`
 
+	// plannedEndTime is when the step was to end. Absent where that was not
+	// known: it ends with its work, or by what it measures.
+	// +optional
+	PlannedEndTime *metav1.MicroTime `json:"plannedEndTime,omitempty"`
+
 	// deadline is when the agents stop by themselves.
 	// +optional
 	Deadline *metav1.MicroTime `json:"deadline,omitempty"`
 
-	// endTime is when the last agent was done.
+	// concludedTime is when the load was ended since enough was measured. It
+	// is recorded before the agents are told.
+	// +optional
+	ConcludedTime *metav1.MicroTime `json:"concludedTime,omitempty"`
+
+	// conclusion says what was enough.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Conclusion string `json:"conclusion,omitempty"`
+
+	// firstIOTime is when the first client began its first I/O, warm-up
+	// included.
+	// +optional
+	FirstIOTime *metav1.MicroTime `json:"firstIOTime,omitempty"`
+
+	// measuredTime is when the first client began to measure.
+	// +optional
+	MeasuredTime *metav1.MicroTime `json:"measuredTime,omitempty"`
+
+	// lastIOTime is when the last client's last I/O was complete.
+	// +optional
+	LastIOTime *metav1.MicroTime `json:"lastIOTime,omitempty"`
+
+	// io is what was done, one entry a target, warm-up and what was in flight
+	// at the end included: all of it spends credits.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	IO []StepIO `json:"io,omitempty"`
+
+	// endTime is when the last agent was done and the result was recorded.
 	// +optional
 	EndTime *metav1.MicroTime `json:"endTime,omitempty"`
 
@@ -394,6 +481,28 @@ type StepStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
+}
+
+// StepIO is what one step did on one target.
+type StepIO struct {
+	// target of the I/O.
+	// +required
+	// +kubebuilder:validation:MaxLength=40
+	Target string `json:"target"`
+	// bytes read and written.
+	// +optional
+	Bytes int64 `json:"bytes"`
+	// operations read and written.
+	// +optional
+	Operations int64 `json:"operations"`
+	// creditPercentAtStart is the estimated fill of the bucket of bytes, where
+	// its limits are known.
+	// +optional
+	CreditPercentAtStart *int32 `json:"creditPercentAtStart,omitempty"`
+	// creditPercentAtEnd is the estimated fill of the bucket of bytes, where
+	// its limits are known.
+	// +optional
+	CreditPercentAtEnd *int32 `json:"creditPercentAtEnd,omitempty"`
 }
 
 // LostClient is a client that was lost.

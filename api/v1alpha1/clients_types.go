@@ -20,12 +20,12 @@ type Clients struct {
 	// +kubebuilder:default=OnePerNode
 	Spread Spread `json:"spread,omitempty"`
 
-	// processesPerClient is the number of MPI ranks a client.
+	// processesPerClient is the number of MPI ranks a client. Only for ior and
+	// mdtest.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
-	// +kubebuilder:validation:XValidation:rule="self == 1",message="processesPerClient: the ranks of MPI engines are not built yet in this version; remove it. For fio raise jobs or clients.count"
 	ProcessesPerClient int32 `json:"processesPerClient,omitempty"`
 
 	// image of the clients. Absent: the operator's default for the engine.

@@ -10,7 +10,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.datasetSize) || (isQuantity(string(self.datasetSize)) && (double(int(quantity(string(self.datasetSize)).asApproximateFloat() + 0.5)) - quantity(string(self.datasetSize)).asApproximateFloat() < 0.3 && quantity(string(self.datasetSize)).asApproximateFloat() - double(int(quantity(string(self.datasetSize)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self.datasetSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.datasetSize)).compareTo(quantity('1Pi')) <= 0)",message="datasetSize: a whole number of bytes above zero, such as 8Gi",fieldPath=".datasetSize"
 type CommandProfile struct {
 	// command is the program and its arguments. No shell reads it. The words
-	// $(DATA) and $(CLIENT) stand for the client's directory and index.
+	// $(DATA), $(CLIENT) and $(AGENT) stand for the client's directory, its
+	// index, and the agent's program; $$( is $(.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -18,7 +19,8 @@ type CommandProfile struct {
 	// +kubebuilder:validation:items:MaxLength=4096
 	Command []string `json:"command"`
 
-	// setup runs before the measured command and is not measured.
+	// setup makes the data of the command, before it, and is not measured. A
+	// prepare phase runs it alone.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64

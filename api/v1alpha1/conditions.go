@@ -17,10 +17,17 @@ const (
 	ConditionStalled = "Stalled"
 	// ConditionRunning is True while a run is live or queued.
 	ConditionRunning = "Running"
+	// ConditionRegressed is True when the newest judged runs are worse than
+	// earlier ones, False when they are not, and Unknown with fewer than four
+	// earlier runs to compare with. Absent without spec.regression.
+	ConditionRegressed = "Regressed"
 )
 
 // Conditions of a BenchmarkRun. Complete and Failed exclude each other.
 const (
+	// ConditionWaiting is True while the run waits for its turn or for quota,
+	// with whom it waits for in the message, and False once its turn has come.
+	ConditionWaiting = "Waiting"
 	// ConditionComplete is True when every phase has its result.
 	ConditionComplete = "Complete"
 	// ConditionFailed is True when the run ended without all results.
@@ -61,6 +68,20 @@ const (
 	ReasonRunNotCreated = "RunNotCreated"
 )
 
+// Reasons of Regressed of a StorageBenchmark, beside ReasonRegressed.
+const (
+	// ReasonNoChange: the newest runs are as good as earlier ones.
+	ReasonNoChange = "NoChange"
+	// ReasonImproved: they are better.
+	ReasonImproved = "Improved"
+	// ReasonTooFewRuns: there are fewer than four earlier runs of the same
+	// spec.run on the same kind of storage that are valid.
+	ReasonTooFewRuns = "TooFewRuns"
+	// ReasonNotComparable: the newest run is not valid, or has no figure to
+	// compare.
+	ReasonNotComparable = "NotComparable"
+)
+
 // Reasons of Running of a StorageBenchmark.
 const (
 	// ReasonRunLive: a run does its steps.
@@ -69,6 +90,21 @@ const (
 	ReasonRunQueued = "RunQueued"
 	// ReasonNoRun: nothing runs.
 	ReasonNoRun = "NoRun"
+)
+
+// Reasons of Waiting of a BenchmarkRun.
+const (
+	// ReasonWaitsForQueue: another run of its queue is live or was first.
+	ReasonWaitsForQueue = "WaitsForQueue"
+	// ReasonWaitsForVolume: another run on one of its volumes is live or was
+	// first.
+	ReasonWaitsForVolume = "WaitsForVolume"
+	// ReasonWaitsForQuota: Kueue has not admitted its clients yet.
+	ReasonWaitsForQuota = "WaitsForQuota"
+	// ReasonItsTurn: nothing is before it any more.
+	ReasonItsTurn = "ItsTurn"
+	// ReasonQuotaGranted: Kueue has admitted its clients.
+	ReasonQuotaGranted = "QuotaGranted"
 )
 
 // Reasons of Complete and Failed of a BenchmarkRun.
@@ -89,12 +125,19 @@ const (
 	ReasonInvalidWorkload = "InvalidWorkload"
 	// ReasonMountNotFound: a client's volume is not the mount it should be.
 	ReasonMountNotFound = "MountNotFound"
+	// ReasonClaimUnfit: a claim does not allow what the run is to do with it,
+	// or is not what its template asks for.
+	ReasonClaimUnfit = "ClaimUnfit"
+	// ReasonVolumeInUse: something else uses a volume, and requireIdle is true.
+	ReasonVolumeInUse = "VolumeInUse"
 	// ReasonNotEnoughSpace: the data set does not fit on the volume.
 	ReasonNotEnoughSpace = "NotEnoughSpace"
 	// ReasonClientLost: a client was lost and could not be replaced.
 	ReasonClientLost = "ClientLost"
 	// ReasonPreempted: the clients were preempted; the run is queued again.
 	ReasonPreempted = "Preempted"
+	// ReasonReplaced: another run was due, and replacePolicy is Stop.
+	ReasonReplaced = "Replaced"
 	// ReasonStopped: somebody stopped the run.
 	ReasonStopped = "Stopped"
 	// ReasonInternalError: an error of storagebench itself.

@@ -55,3 +55,23 @@ func DurationOf(d time.Duration) Duration {
 	}
 	return Duration(text)
 }
+
+// ShortDuration is a length of time as a string: whole numbers of s, ms and us,
+// in that order, such as "250ms" or "500us".
+//
+// +kubebuilder:validation:MinLength=2
+// +kubebuilder:validation:MaxLength=32
+// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,6}s)?([0-9]{1,9}ms)?([0-9]{1,9}us)?$') && self.matches('[1-9]')",message="write whole numbers above zero with the units s, ms, us in that order, such as 250ms or 500us"
+type ShortDuration string
+
+var shortDurationPattern = regexp.MustCompile(`^([0-9]{1,6}s)?([0-9]{1,9}ms)?([0-9]{1,9}us)?$`)
+
+// Parse gives the length of time. Anything that the API server would refuse is
+// an error that says how to write it.
+func (d ShortDuration) Parse() (time.Duration, error) {
+	length, err := time.ParseDuration(string(d))
+	if err != nil || length <= 0 || !shortDurationPattern.MatchString(string(d)) {
+		return 0, fmt.Errorf("%q: write whole numbers above zero with the units s, ms, us in that order, such as 250ms or 500us", string(d))
+	}
+	return length, nil
+}

@@ -53,3 +53,18 @@ func TestDurationOfIsParsedBack(t *testing.T) {
 		t.Errorf("1.5 ms is written %q, want 1ms", got)
 	}
 }
+
+func TestShortDurationParse(t *testing.T) {
+	for text, want := range map[v1alpha1.ShortDuration]time.Duration{
+		"500us": 500 * time.Microsecond, "1ms500us": 1500 * time.Microsecond, "2s": 2 * time.Second, "999999s": 999999 * time.Second,
+	} {
+		if got, err := text.Parse(); err != nil || got != want {
+			t.Errorf("%q: %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []v1alpha1.ShortDuration{"", "0us", "5", "1.5ms", "-5us", "1us1ms", "5m", "1h", "us", "5ns"} {
+		if got, err := text.Parse(); err == nil || !strings.Contains(err.Error(), string(text)) {
+			t.Errorf("%q: accepted as %v, or the error does not name it: %v", text, got, err)
+		}
+	}
+}

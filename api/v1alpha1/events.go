@@ -8,8 +8,23 @@ const (
 	EventReferenceMissing = "ReferenceMissing"
 	// EventInvalidWorkload: no run can be made of spec.run.
 	EventInvalidWorkload = "InvalidWorkload"
-	// EventRunQueued: a run waits for another.
+	// EventRunQueued: a run waits for another, or for quota.
 	EventRunQueued = "RunQueued"
+	// EventRunAdmitted: a run that has waited goes on.
+	EventRunAdmitted = "RunAdmitted"
+	// EventRunReplaced: a run is stopped to make way for another.
+	EventRunReplaced = "RunReplaced"
+	// EventRunPreempted: a run was preempted, and another one is made for it.
+	EventRunPreempted = "RunPreempted"
+	// EventScheduleMissed: times of the schedule passed without a run.
+	EventScheduleMissed = "ScheduleMissed"
+	// EventSeriesNotKept: what a step did over time could not be written to
+	// the run's ConfigMap. The figures do not depend on it.
+	EventSeriesNotKept = "SeriesNotKept"
+	// EventRunStarted: a run begins to make its clients.
+	EventRunStarted = "RunStarted"
+	// EventRunStopping: a run ends its load before its time, and tidies up.
+	EventRunStopping = "RunStopping"
 	// EventClientsReady: all clients of a run are connected.
 	EventClientsReady = "ClientsReady"
 	// EventStepStarted: a step began.
@@ -32,4 +47,8 @@ const (
 	EventRegressed = "Regressed"
 	// EventDataLeft: data of a run could not be removed.
 	EventDataLeft = "DataLeft"
+	// EventLimitsFaulty: the ConfigMap of documented limits cannot be used.
+	EventLimitsFaulty = "LimitsFaulty"
+	// EventVolumeInUse: something else uses a volume of a run.
+	EventVolumeInUse = "VolumeInUse"
 )

@@ -10,7 +10,7 @@ import (
 // Without a jobFile, pattern, readPercent and blockSize are required: a
 // benchmark whose shape was guessed cannot be defended.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.jobFile) || !(has(self.pattern) || has(self.readPercent) || has(self.blockSize) || has(self.jobs) || has(self.queueDepth) || has(self.filesPerJob) || has(self.fileSharing) || has(self.direct) || has(self.ioEngine) || has(self.rateLimit) || has(self.randomDistribution) || has(self.compressibility) || has(self.refillBuffers) || has(self.fsync) || has(self.options))",message="jobFile: takes the place of every typed field but datasetSize; remove the others, or write them in the job file",fieldPath=".jobFile"
+// +kubebuilder:validation:XValidation:rule="!has(self.jobFile) || !(has(self.pattern) || has(self.readPercent) || has(self.blockSize) || has(self.jobs) || has(self.queueDepth) || has(self.filesPerJob) || has(self.fileSharing) || has(self.direct) || has(self.ioEngine) || has(self.rateLimit) || has(self.randomDistribution) || has(self.compressibility) || has(self.compressLike) || has(self.refillBuffers) || has(self.fsync) || has(self.options))",message="jobFile: takes the place of every typed field but datasetSize; remove the others, or write them in the job file",fieldPath=".jobFile"
 // +kubebuilder:validation:XValidation:rule="has(self.jobFile) || has(self.pattern)",message="pattern: required where there is no jobFile; write Sequential or Random",fieldPath=".pattern",reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule="has(self.jobFile) || has(self.readPercent)",message="readPercent: required where there is no jobFile; write 100 for reads only, 0 for writes only",fieldPath=".readPercent",reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule="has(self.jobFile) || has(self.blockSize)",message="blockSize: required where there is no jobFile; write a size such as 4Ki or 1Mi",fieldPath=".blockSize",reason=FieldValueRequired
@@ -93,6 +93,16 @@ type FioProfile struct {
 	// compressibility of what is written.
 	// +optional
 	Compressibility *Compressibility `json:"compressibility,omitempty"`
+
+	// compressLike names a file or a folder of the user's own, from the target's
+	// path on: what is written can be compressed as far as that, as the agents
+	// find with lz4 in a sample of it before they load. Takes the place of
+	// compressibility.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..')",message="compressLike: a path within the volume, from the target's path on, such as projects/2024"
+	CompressLike string `json:"compressLike,omitempty"`
 
 	// refillBuffers makes new data for every write, so that a store which
 	// compresses or dedupes gains nothing from repeats. Absent: false.

@@ -9,6 +9,12 @@ import (
 // +kubebuilder:validation:XValidation:rule="(isQuantity(string(self.transferSize)) && (double(int(quantity(string(self.transferSize)).asApproximateFloat() + 0.5)) - quantity(string(self.transferSize)).asApproximateFloat() < 0.3 && quantity(string(self.transferSize)).asApproximateFloat() - double(int(quantity(string(self.transferSize)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self.transferSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.transferSize)).compareTo(quantity('1Gi')) <= 0)",message="transferSize: a whole number of bytes from 1 to 1Gi, such as 1Mi",fieldPath=".transferSize"
 // +kubebuilder:validation:XValidation:rule="(isQuantity(string(self.blockSize)) && (double(int(quantity(string(self.blockSize)).asApproximateFloat() + 0.5)) - quantity(string(self.blockSize)).asApproximateFloat() < 0.3 && quantity(string(self.blockSize)).asApproximateFloat() - double(int(quantity(string(self.blockSize)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self.blockSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.blockSize)).compareTo(quantity('1Pi')) <= 0)",message="blockSize: a whole number of bytes from 1 to 1Pi, such as 12000Mi",fieldPath=".blockSize"
 // +kubebuilder:validation:XValidation:rule="!isQuantity(string(self.transferSize)) || !isQuantity(string(self.blockSize)) || !(double(int(quantity(string(self.transferSize)).asApproximateFloat() + 0.5)) - quantity(string(self.transferSize)).asApproximateFloat() < 0.3 && quantity(string(self.transferSize)).asApproximateFloat() - double(int(quantity(string(self.transferSize)).asApproximateFloat() + 0.5)) < 0.3) || !(double(int(quantity(string(self.blockSize)).asApproximateFloat() + 0.5)) - quantity(string(self.blockSize)).asApproximateFloat() < 0.3 && quantity(string(self.blockSize)).asApproximateFloat() - double(int(quantity(string(self.blockSize)).asApproximateFloat() + 0.5)) < 0.3) || quantity(string(self.transferSize)).compareTo(quantity('0')) <= 0 || int(quantity(string(self.blockSize)).asApproximateFloat() + 0.5) % int(quantity(string(self.transferSize)).asApproximateFloat() + 0.5) == 0",message="blockSize: must be a multiple of transferSize; IOR refuses anything else",fieldPath=".blockSize"
+// +kubebuilder:validation:XValidation:rule="!has(self.direct) || !self.direct || !has(self.api) || self.api == 'POSIX'",message="direct: only the api POSIX has it; remove direct, or set api to POSIX",fieldPath=".direct"
+// +kubebuilder:validation:XValidation:rule="!has(self.collective) || !self.collective || (has(self.api) && self.api == 'MPIIO')",message="collective: only the api MPIIO has collective operations; set api to MPIIO, or remove collective",fieldPath=".collective"
+// +kubebuilder:validation:XValidation:rule="!has(self.stonewallWearOut) || !self.stonewallWearOut || has(self.stonewall)",message="stonewallWearOut: there is nothing to wear out without a stonewall; set stonewall, or remove stonewallWearOut",fieldPath=".stonewallWearOut"
+// +kubebuilder:validation:XValidation:rule="!has(self.reorderTasks) || self.reorderTasks == 'None' || (has(self.operations) && 'Read' in self.operations)",message="reorderTasks: it says who reads what, and nothing is read; add Read to operations, or remove reorderTasks",fieldPath=".reorderTasks"
+// +kubebuilder:validation:XValidation:rule="!has(self.random) || !self.random || !has(self.verify) || !self.verify",message="verify: IOR cannot check data at random offsets; remove verify, or random",fieldPath=".verify"
+// +kubebuilder:validation:XValidation:rule="!has(self.verify) || !self.verify || !has(self.dataPattern) || self.dataPattern in ['Timestamp', 'Offset']",message="verify: needs data that can be told again; set dataPattern to Timestamp or Offset",fieldPath=".verify"
 type IORProfile struct {
 	// api is IOR's interface to the storage.
 	// +optional
@@ -45,11 +51,17 @@ type IORProfile struct {
 	// +kubebuilder:validation:items:Enum=Write;Read
 	Operations []Operation `json:"operations,omitempty"`
 
-	// random takes the offsets in random order.
+	// collective makes all ranks do each operation together. Only for MPIIO.
+	// +optional
+	Collective *bool `json:"collective,omitempty"`
+
+	// random takes the offsets within each block in random order. The block
+	// must hold more than one transfer.
 	// +optional
 	Random *bool `json:"random,omitempty"`
 
-	// direct bypasses the page cache of the client.
+	// direct bypasses the page cache of the client (O_DIRECT). Absent: false,
+	// as in IOR itself. Only for POSIX.
 	// +optional
 	Direct *bool `json:"direct,omitempty"`
 
@@ -58,36 +70,89 @@ type IORProfile struct {
 	// +kubebuilder:default=true
 	Fsync *bool `json:"fsync,omitempty"`
 
-	// reorderTasks reads what another client has written, so that no client's
-	// own cache serves it.
+	// reorderTasks says which rank reads what, so that no client's own cache
+	// serves it: Constant shifts by one client, Random draws, None reads its own.
+	// Absent: Constant where something is read, None where IOR cannot (random
+	// offsets in a shared file).
 	// +optional
-	// +kubebuilder:default=true
-	ReorderTasks *bool `json:"reorderTasks,omitempty"`
+	ReorderTasks IORReorder `json:"reorderTasks,omitempty"`
 
-	// stonewall ends each repetition after that time.
+	// intraTestBarriers makes all ranks wait for each other between opening,
+	// moving data and closing.
+	// +optional
+	IntraTestBarriers *bool `json:"intraTestBarriers,omitempty"`
+
+	// repetitions of the whole test. Absent: 1, or as many as there is time for
+	// in a burstDrain. A phase that is bound by time repeats for as long as it
+	// lasts, whatever this says.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=50000
+	Repetitions *int32 `json:"repetitions,omitempty"`
+
+	// stonewall ends each write and each read of a repetition after that time,
+	// in whole seconds.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	Stonewall *Duration `json:"stonewall,omitempty"`
 
+	// stonewallWearOut lets all ranks go on after the stonewall until each has
+	// done as much as the fastest.
+	// +optional
+	StonewallWearOut *bool `json:"stonewallWearOut,omitempty"`
+
+	// keepFiles leaves the files where they are after each repetition. Absent:
+	// true. Without, IOR removes them, and a later phase finds nothing to read.
+	// +optional
+	KeepFiles *bool `json:"keepFiles,omitempty"`
+
+	// useExistingFiles overwrites the files that are there, where IOR else
+	// removes and makes them again.
+	// +optional
+	UseExistingFiles *bool `json:"useExistingFiles,omitempty"`
+
+	// verify checks what was written after each write, and what is read. Reads
+	// then take the time of the check too.
+	// +optional
+	Verify *bool `json:"verify,omitempty"`
+
 	// dataPattern is what is written; tools and versions differ in their own
-	// default, which a compressing store turns into speed.
+	// default, which a compressing store turns into speed. Random needs IOR
+	// 4.0.0; Incompressible is broken from 4.0.0 on.
 	// +optional
 	// +kubebuilder:validation:Enum=Timestamp;Offset;Incompressible;Random
 	DataPattern string `json:"dataPattern,omitempty"`
 
-	// options are more of IOR's own options, from a list of safe ones.
+	// args are more of IOR's own options, as on its command line, from a list
+	// of safe ones: none that names a path, runs a command or loads code, and
+	// none that a field or the operator sets.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=256
-	Options []string `json:"options,omitempty"`
+	Args []string `json:"args,omitempty"`
 }
+
+// IORReorder says which rank reads what.
+//
+// +kubebuilder:validation:Enum=None;Constant;Random
+type IORReorder string
+
+// The orders.
+const (
+	IORReorderNone     IORReorder = "None"
+	IORReorderConstant IORReorder = "Constant"
+	IORReorderRandom   IORReorder = "Random"
+)
 
 // MdtestProfile is a workload for mdtest, a test of metadata, under MPI.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.fileSize) || (isQuantity(string(self.fileSize)) && (double(int(quantity(string(self.fileSize)).asApproximateFloat() + 0.5)) - quantity(string(self.fileSize)).asApproximateFloat() < 0.3 && quantity(string(self.fileSize)).asApproximateFloat() - double(int(quantity(string(self.fileSize)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self.fileSize)).compareTo(quantity('0')) >= 0 && quantity(string(self.fileSize)).compareTo(quantity('1Ti')) <= 0)",message="fileSize: a whole number of bytes up to 1Ti, such as 4Ki",fieldPath=".fileSize"
+// +kubebuilder:validation:XValidation:rule="!(has(self.filesOnly) && self.filesOnly && has(self.directoriesOnly) && self.directoriesOnly)",message="directoriesOnly: excludes filesOnly; remove one of them, both are tested without",fieldPath=".directoriesOnly"
+// +kubebuilder:validation:XValidation:rule="!(has(self.directoriesOnly) && self.directoriesOnly && has(self.fileSize))",message="fileSize: directories have none; remove fileSize, or directoriesOnly",fieldPath=".fileSize"
 type MdtestProfile struct {
-	// filesPerProcess is the number of files of each rank.
+	// filesPerProcess is the number of items of each rank: files, and directories
+	// as well where those are tested.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
@@ -101,9 +166,19 @@ type MdtestProfile struct {
 	// +optional
 	FilesOnly *bool `json:"filesOnly,omitempty"`
 
-	// fileSize that is written to each file, in bytes.
+	// directoriesOnly leaves out the test of files.
+	// +optional
+	DirectoriesOnly *bool `json:"directoriesOnly,omitempty"`
+
+	// fileSize that is written to each file, in bytes. Absent: 0, files are
+	// only made.
 	// +optional
 	FileSize *resource.Quantity `json:"fileSize,omitempty"`
+
+	// readSize that is read from each file, in bytes, at most fileSize. Absent:
+	// fileSize; where that is 0 files are only opened and closed.
+	// +optional
+	ReadSize *resource.Quantity `json:"readSize,omitempty"`
 
 	// depth of the tree of directories.
 	// +optional
@@ -124,10 +199,11 @@ type MdtestProfile struct {
 	// +kubebuilder:validation:Maximum=1000
 	Iterations *int32 `json:"iterations,omitempty"`
 
-	// options are more of mdtest's own options, from a list of safe ones.
+	// args are more of mdtest's own options, as on its command line, from a
+	// list of safe ones.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=256
-	Options []string `json:"options,omitempty"`
+	Args []string `json:"args,omitempty"`
 }

@@ -14,6 +14,18 @@ const (
 	LabelAttempt = Group + "/attempt"
 	// LabelQueue is the queue of a run.
 	LabelQueue = Group + "/queue"
+	// LabelOver is "true" on a BenchmarkRun that has ended and has nothing in
+	// the cluster any more, so that the others can be listed alone.
+	LabelOver = Group + "/over"
+)
+
+// Labels of Kueue that are honoured on a StorageBenchmark: they are copied to
+// its runs and from there to the pods.
+const (
+	// LabelKueueQueue is the name of a LocalQueue.
+	LabelKueueQueue = "kueue.x-k8s.io/queue-name"
+	// LabelKueuePriority is the name of a WorkloadPriorityClass.
+	LabelKueuePriority = "kueue.x-k8s.io/priority-class"
 )
 
 // Annotations.
@@ -21,6 +33,9 @@ const (
 	// AnnotationRequestedAt on a StorageBenchmark asks for one more run when
 	// its value changes; status.lastHandledRequest echoes it.
 	AnnotationRequestedAt = Group + "/requested-at"
+	// AnnotationReplaced on a BenchmarkRun ends it: another run is to take its
+	// place. The value says why.
+	AnnotationReplaced = Group + "/replaced"
 )
 
 // Finalizers.

@@ -5,9 +5,12 @@ import (
 )
 
 // Objective is one figure that has to be reached. Exactly one of throughput,
-// iops, latency, burst, baseline, refill and ratio is set.
+// iops, latency, burst, timeToBaseline, credits, baseline, refill and ratio is
+// set.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.throughput), has(self.iops), has(self.latency), has(self.burst), has(self.baseline), has(self.refill), has(self.ratio)].filter(x, x).size() == 1",message="give exactly one figure: throughput, iops, latency, burst, baseline, refill or ratio"
+// +kubebuilder:validation:XValidation:rule="[has(self.throughput), has(self.iops), has(self.latency), has(self.burst), has(self.timeToBaseline), has(self.credits), has(self.baseline), has(self.refill), has(self.ratio)].filter(x, x).size() == 1",message="give exactly one figure: throughput, iops, latency, burst, timeToBaseline, credits, baseline, refill or ratio"
+// +kubebuilder:validation:XValidation:rule="!has(self.cell) || !(has(self.burst) || has(self.timeToBaseline) || has(self.credits) || has(self.baseline) || has(self.refill))",message="cell: a cell has throughput, iops, latency and ratio only; remove the cell, or ask for one of these"
+// +kubebuilder:validation:XValidation:rule="!has(self.cell) || !has(self.latency) || self.latency.percentile in ['99', 'Mean']",message="latency: a cell keeps the mean and the 99th percentile only; ask for 99 or Mean, or measure the cell in a steady phase"
 type Objective struct {
 	// name of the objective.
 	// +required
@@ -50,6 +53,16 @@ type Objective struct {
 	// burst is the throughput with credits, in bytes a second.
 	// +optional
 	Burst *QuantityBounds `json:"burst,omitempty"`
+
+	// timeToBaseline is from the start of a burst drain until the credits are
+	// gone and the throughput has settled.
+	// +optional
+	TimeToBaseline *DurationBounds `json:"timeToBaseline,omitempty"`
+
+	// credits that a burst drain has spent, in bytes, or in operations where
+	// the bucket holds those.
+	// +optional
+	Credits *QuantityBounds `json:"credits,omitempty"`
 
 	// baseline is the throughput without credits, in bytes a second.
 	// +optional
@@ -101,32 +114,61 @@ type QuantityBounds struct {
 	Max *resource.Quantity `json:"max,omitempty"`
 }
 
-// LatencyObjective is an upper bound of a latency.
-type LatencyObjective struct {
-	// percentile that is judged, or Mean, or Max.
-	// +required
-	// +kubebuilder:validation:Enum="50";"95";"99";"99.9";"99.99";Mean;Max
-	Percentile string `json:"percentile"`
+// DurationBounds are bounds of a time; one of them or both.
+//
+// +kubebuilder:validation:MinProperties=1
+type DurationBounds struct {
+	// min is the least that is accepted.
+	// +optional
+	Min *Duration `json:"min,omitempty"`
 
 	// max is the most that is accepted.
+	// +optional
+	Max *Duration `json:"max,omitempty"`
+}
+
+// LatencyObjective bounds a latency.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.max) || has(self.min)",message="latency: give max, min or both"
+type LatencyObjective struct {
+	// percentile that is judged, such as 99 or 99.95, or Mean, or Max. It is
+	// known where at least ten samples lie above it.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
-	Max Duration `json:"max"`
+	// +kubebuilder:validation:MaxLength=8
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(Mean|Max|[1-9][0-9]?([.][0-9]{1,4})?)$')",message="percentile: write Mean, Max, or a number from 1 to below 100 with at most four decimals, such as 99.9"
+	Percentile string `json:"percentile"`
+
+	// max is the most that is accepted, such as 250ms or 500us.
+	// +optional
+	Max *ShortDuration `json:"max,omitempty"`
+
+	// min is the least that is accepted: less is a cache.
+	// +optional
+	Min *ShortDuration `json:"min,omitempty"`
 }
 
 // RatioObjective bounds the ratio of a figure to another.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.minPercent) || has(self.maxPercent)",message="ratio: give minPercent, maxPercent or both"
 type RatioObjective struct {
 	// of is Documented, the throughput in percent of the documented baseline,
-	// or Compression, the size in percent of the space that it takes.
+	// DocumentedBurst, that in percent of the documented burst, or
+	// Compression, the size in percent of the space that it takes.
 	// +required
-	// +kubebuilder:validation:Enum=Documented;Compression
+	// +kubebuilder:validation:Enum=Documented;DocumentedBurst;Compression
 	Of string `json:"of"`
 
 	// minPercent is the least that is accepted.
-	// +required
+	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
-	MinPercent int32 `json:"minPercent"`
+	MinPercent *int32 `json:"minPercent,omitempty"`
+
+	// maxPercent is the most that is accepted.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000
+	MaxPercent *int32 `json:"maxPercent,omitempty"`
 }
 
 // Verdict is the outcome of an objective.
@@ -150,13 +192,19 @@ type ObjectiveResult struct {
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name"`
 
+	// figure that is judged, where it was measured, such as "p99.9 latency of
+	// baseline".
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Figure string `json:"figure,omitempty"`
+
 	// verdict on it.
 	// +required
 	Verdict Verdict `json:"verdict"`
 
 	// unit of observed and required.
 	// +optional
-	// +kubebuilder:validation:Enum=BytesPerSecond;IOPSMilli;Nanoseconds;Percent
+	// +kubebuilder:validation:Enum=BytesPerSecond;IOPSMilli;Nanoseconds;Permille;Bytes;Operations
 	Unit string `json:"unit,omitempty"`
 
 	// observed figure, in unit.

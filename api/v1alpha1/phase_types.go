@@ -44,12 +44,10 @@ type Phase struct {
 
 	// ramp raises one dimension in steps.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="ramp: not built yet in this version; remove it"
 	Ramp *RampPhase `json:"ramp,omitempty"`
 
 	// sweep runs a product of axes.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="sweep: not built yet in this version; remove it"
 	Sweep *SweepPhase `json:"sweep,omitempty"`
 
 	// steady measures for a time.
@@ -58,12 +56,10 @@ type Phase struct {
 
 	// burstDrain runs until the burst credits are gone.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="burstDrain: not built yet in this version; remove it"
 	BurstDrain *BurstDrainPhase `json:"burstDrain,omitempty"`
 
 	// cooldown idles.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="cooldown: not built yet in this version; remove it"
 	Cooldown *CooldownPhase `json:"cooldown,omitempty"`
 
 	// search finds the highest rate that meets an objective.
@@ -128,6 +124,15 @@ const (
 // Kind gives the kind of the phase, or "" when none is set. Admission makes
 // sure that exactly one is.
 func (p *Phase) Kind() PhaseKind {
+	if kinds := p.Kinds(); len(kinds) > 0 {
+		return kinds[0]
+	}
+	return ""
+}
+
+// Kinds gives every kind that is set.
+func (p *Phase) Kinds() []PhaseKind {
+	var kinds []PhaseKind
 	for _, kind := range []struct {
 		set  bool
 		kind PhaseKind
@@ -144,10 +149,10 @@ func (p *Phase) Kind() PhaseKind {
 		{p.Provision != nil, PhaseProvision},
 	} {
 		if kind.set {
-			return kind.kind
+			kinds = append(kinds, kind.kind)
 		}
 	}
-	return ""
+	return kinds
 }
 
 // TargetWorkload is the workload of one target in a phase.
@@ -174,7 +179,8 @@ type PreparePhase struct {
 	// +kubebuilder:validation:Maximum=10
 	Precondition *int32 `json:"precondition,omitempty"`
 
-	// maxDuration ends the phase as failed. Absent: the run's deadline does.
+	// maxDuration ends a layout, or the overwriting after it, as failed.
+	// Absent: the run's deadline does.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
@@ -191,6 +197,11 @@ type SteadyPhase struct {
 	// +optional
 	// +kubebuilder:default="0s"
 	WarmUp Duration `json:"warmUp,omitempty"`
+
+	// endWhenSteady ends the phase before its duration, as soon as five rounds
+	// of a minute were steady.
+	// +optional
+	EndWhenSteady *bool `json:"endWhenSteady,omitempty"`
 }
 
 // RampDimension is what a ramp raises.
@@ -212,7 +223,7 @@ const (
 type RampPhase struct {
 	// dimension that is raised.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self != 'Rate'",message="dimension: Rate is not built yet in this version; use Clients, Jobs, QueueDepth or Processes"
+	// +kubebuilder:validation:XValidation:rule="self != 'Rate'",message="dimension: Rate is not built yet in this version; use Clients, Jobs, QueueDepth, or Processes"
 	Dimension RampDimension `json:"dimension"`
 
 	// steps are the values, rising.
@@ -243,9 +254,11 @@ type Regime string
 
 // The regimes of a sweep.
 const (
-	// RegimeBurst inserts cooldowns, or is refused by the plan.
+	// RegimeBurst inserts pauses, so that each cell starts with the credits that
+	// it can spend. It needs limits.throughput of every target, and is refused
+	// where a full bucket does not last for a cell.
 	RegimeBurst Regime = "Burst"
-	// RegimeBaseline drains the credits first.
+	// RegimeBaseline drains the credits first, unless the phase right before did.
 	RegimeBaseline Regime = "Baseline"
 	// RegimeAny takes the credits as they are.
 	RegimeAny Regime = "Any"
@@ -258,7 +271,8 @@ type SweepPhase struct {
 	// +required
 	Axes SweepAxes `json:"axes"`
 
-	// regime of the burst credits.
+	// regime of the burst credits: Burst puts pauses between cells, so that each
+	// can burst; Baseline drains the credits first; Any takes them as they are.
 	// +required
 	Regime Regime `json:"regime"`
 
@@ -278,6 +292,7 @@ type SweepPhase struct {
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="(has(self.clients) ? self.clients.size() : 1) * (has(self.jobs) ? self.jobs.size() : 1) * (has(self.queueDepth) ? self.queueDepth.size() : 1) * (has(self.blockSize) ? self.blockSize.size() : 1) * (has(self.readPercent) ? self.readPercent.size() : 1) <= 256",message="axes: at most 256 cells, the product of the lengths of all axes; shorten one, or make two phases of it"
+// +kubebuilder:validation:XValidation:rule="[has(self.clients) ? self.clients : [], has(self.jobs) ? self.jobs : [], has(self.queueDepth) ? self.queueDepth : [], has(self.readPercent) ? self.readPercent : []].all(l, l.all(a, l.exists_one(b, b == a)))",message="axes: a value is there twice; remove the second"
 type SweepAxes struct {
 	// clients that take part.
 	// +optional
@@ -288,7 +303,8 @@ type SweepAxes struct {
 	// +kubebuilder:validation:items:Maximum=1000
 	Clients []int32 `json:"clients,omitempty"`
 
-	// jobs a client.
+	// jobs a client. With files of their own they share the data set by the
+	// largest number; fewer work on a part of it.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -329,7 +345,9 @@ type SweepAxes struct {
 //
 // +kubebuilder:validation:XValidation:rule="!self.minDuration.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || !self.maxDuration.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self.minDuration) <= duration(self.maxDuration)",message="maxDuration: cannot be shorter than minDuration (2m where absent); raise it or lower minDuration",fieldPath=".maxDuration"
 type BurstDrainPhase struct {
-	// minDuration before an end is looked for.
+	// minDuration before an end is looked for. It also tells the scale of time:
+	// a rate counts as lower for good once it has lasted for 85 seconds, or
+	// for 70 % of a minDuration that is shorter than the default.
 	// +optional
 	// +kubebuilder:default="2m"
 	MinDuration Duration `json:"minDuration,omitempty"`
@@ -351,7 +369,8 @@ type CooldownPhase struct {
 	Duration *Duration `json:"duration,omitempty"`
 
 	// untilCredits waits until the bucket should hold that much again, by the
-	// catalog or by an earlier redrain.
+	// target's limits or by an earlier redrain; where neither is known, for
+	// maxDuration if there is one.
 	// +optional
 	UntilCredits *UntilCredits `json:"untilCredits,omitempty"`
 
@@ -360,7 +379,8 @@ type CooldownPhase struct {
 	// +optional
 	Redrain *Redrain `json:"redrain,omitempty"`
 
-	// maxDuration bounds untilCredits and redrain.
+	// maxDuration bounds untilCredits and redrain, pause and drain together.
+	// Absent: the drain has the time of the newest burstDrain before it.
 	// +optional
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }

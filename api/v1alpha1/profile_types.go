@@ -89,17 +89,14 @@ type Engine struct {
 
 	// ior runs IOR under MPI.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="ior: not built yet in this version; remove it; use fio"
 	IOR *IORProfile `json:"ior,omitempty"`
 
 	// mdtest runs mdtest, a test of metadata, under MPI.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="mdtest: not built yet in this version; remove it; use fio"
 	Mdtest *MdtestProfile `json:"mdtest,omitempty"`
 
 	// command runs a program of the user's and measures its I/O.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="command: not built yet in this version; remove it; use fio"
 	Command *CommandProfile `json:"command,omitempty"`
 }
 

@@ -42,6 +42,12 @@ type PhaseResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Targets []TargetResult `json:"targets,omitempty"`
+
+	// comparisons of the other targets with the first one.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=15
+	Comparisons []TargetComparison `json:"comparisons,omitempty"`
 }
 
 // TargetResult is the result of one target in one phase, over all its clients.
@@ -101,24 +107,69 @@ type TargetResult struct {
 	// +optional
 	SteadyState *SteadyStateResult `json:"steadyState,omitempty"`
 
-	// burst is what a burstDrain phase found. Not filled in yet.
+	// burst is what a burstDrain phase, or the drain of a cooldown, found.
 	// +optional
 	Burst *BurstResult `json:"burst,omitempty"`
 
-	// steps are the figures of a ramp's steps or a sweep's cells. Not filled
-	// in yet.
+	// cooldown is what a cooldown did.
+	// +optional
+	Cooldown *CooldownResult `json:"cooldown,omitempty"`
+
+	// inFlightNanoseconds is how long it took, after the last client was to
+	// end its load, until the last operation was complete. What was completed
+	// in it counts for no rate. Totals and latencies hold it: it was begun in
+	// the measured time, and to leave the slowest operations out would flatter
+	// them.
+	// +optional
+	InFlightNanoseconds *int64 `json:"inFlightNanoseconds,omitempty"`
+
+	// steps are the figures of a ramp's steps or a sweep's cells.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	Steps []StepResult `json:"steps,omitempty"`
 
-	// knee of a ramp. Not filled in yet.
+	// knee of a ramp.
 	// +optional
 	Knee *KneeResult `json:"knee,omitempty"`
 
-	// attribution names what limited the rate. Not filled in yet.
+	// ior is what IOR says of itself. Rates of it are means over repetitions,
+	// from the first start of a repetition to its last end; bytesPerSecond of
+	// operations is by what went through on the clients.
 	// +optional
-	Attribution *Attribution `json:"attribution,omitempty"`
+	IOR *IORResult `json:"ior,omitempty"`
+
+	// mdtest is what mdtest says of itself.
+	// +optional
+	Mdtest *MdtestResult `json:"mdtest,omitempty"`
+
+	// command is how a program of the user's ran, and by which counts its
+	// figures are.
+	// +optional
+	Command *CommandResult `json:"command,omitempty"`
+
+	// usage is the space that the files took after the phase's last step that
+	// wrote and was asked.
+	// +optional
+	Usage *UsageResult `json:"usage,omitempty"`
+
+	// clientCPUPermille is what the busiest client used of the CPU that its load
+	// can use, in thousandths. Absent: not known.
+	// +optional
+	ClientCPUPermille *int64 `json:"clientCPUPermille,omitempty"`
+
+	// throttledPermille of the periods in which the client that was held back
+	// by its CPU limit the most was held back, in thousandths. Absent: none.
+	// +optional
+	ThrottledPermille *int64 `json:"throttledPermille,omitempty"`
+
+	// attributions compare rates with what is documented, and name what held
+	// them back: one for all that was measured, of a drain one for the burst and
+	// one for the baseline. For a ramp or a sweep they are in steps.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	Attributions []Attribution `json:"attributions,omitempty"`
 }
 
 // OperationResult is the figures of one operation over all clients.
@@ -143,6 +194,14 @@ type OperationResult struct {
 	// window. Absent where there is none.
 	// +optional
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
+
+	// rateErrorPPM is half of the 95 % interval of bytesPerSecond and iopsMilli,
+	// in millionths of them: how far chance may take a mean over samples that
+	// vary as these did, each of which resembles the one before. Another run may
+	// differ by more. Absent with too few samples, and where the rate is no mean
+	// of one level.
+	// +optional
+	RateErrorPPM *int64 `json:"rateErrorPPM,omitempty"`
 
 	// latency is the time from submission to completion (fio's lat).
 	// +optional
@@ -193,6 +252,14 @@ type LatencyResult struct {
 	// maxNanoseconds is the longest, exactly and not from the histogram.
 	// +optional
 	MaxNanoseconds int64 `json:"maxNanoseconds"`
+
+	// histogram counts the samples, so that any percentile can be had: a byte
+	// that says which form this is (1), the number of bins, and of each bin how
+	// many empty ones precede it in fio's grid and its count, as varints.
+	// Absent of completionLatency, and where a run has too many figures.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16384
+	Histogram []byte `json:"histogram,omitempty"`
 }
 
 // ClientSpread is the best, median and worst client by throughput.
@@ -250,41 +317,79 @@ type BurstResult struct {
 	// +optional
 	Exhausted bool `json:"exhausted"`
 
-	// burstBytesPerSecond is the mean of the first settled segment.
+	// dimension that the credits are of, by the documented baseline that the
+	// level after the drop agrees with. Of the other one spent is a lower
+	// bound only.
 	// +optional
-	BurstBytesPerSecond *Estimate `json:"burstBytesPerSecond,omitempty"`
+	// +kubebuilder:validation:Enum=Bytes;Operations;Unknown
+	Dimension string `json:"dimension,omitempty"`
 
-	// sustainedBytesPerSecond is the lower level of a segment that goes back
-	// and forth between two.
+	// bytes is the series of bytes a second.
 	// +optional
-	SustainedBytesPerSecond *Estimate `json:"sustainedBytesPerSecond,omitempty"`
+	Bytes *BurstSeries `json:"bytes,omitempty"`
 
-	// peakBytesPerSecond is the upper level of such a segment.
+	// operations is the series of operations a second, in thousandths.
 	// +optional
-	PeakBytesPerSecond *Estimate `json:"peakBytesPerSecond,omitempty"`
+	Operations *BurstSeries `json:"operations,omitempty"`
 
 	// peak5sBytesPerSecond is the extreme of five seconds.
 	// +optional
 	Peak5sBytesPerSecond *int64 `json:"peak5sBytesPerSecond,omitempty"`
 
-	// baselineBytesPerSecond is the mean of the last settled segment.
-	// +optional
-	BaselineBytesPerSecond *Estimate `json:"baselineBytesPerSecond,omitempty"`
-
-	// nanosecondsToBaseline is the start of that segment.
+	// nanosecondsToBaseline is the start of the last settled segment, from the
+	// start of the measured time.
 	// +optional
 	NanosecondsToBaseline *Estimate `json:"nanosecondsToBaseline,omitempty"`
 
-	// refillBytesPerSecond of the bucket, and refillSource where it is from.
+	// idleNanoseconds before a redrain, from the last completion to the first
+	// I/O.
 	// +optional
-	RefillBytesPerSecond *Estimate `json:"refillBytesPerSecond,omitempty"`
+	IdleNanoseconds *int64 `json:"idleNanoseconds,omitempty"`
 
-	// refillSource says where the refill is from.
+	// message says in a sentence what the figures do not, such as why a
+	// refill is a lower bound only.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+}
+
+// BurstSeries is what a series of throughput over a burst drain tells, in
+// bytes a second, or in thousandths of an operation a second. Amounts are in
+// bytes, or in operations.
+type BurstSeries struct {
+	// burst is the mean of the first settled segment.
+	// +optional
+	Burst *Estimate `json:"burst,omitempty"`
+
+	// sustained is the lower level of a segment that goes back and forth
+	// between two; else it equals burst.
+	// +optional
+	Sustained *Estimate `json:"sustained,omitempty"`
+
+	// peak is the upper level of such a segment; else it equals burst.
+	// +optional
+	Peak *Estimate `json:"peak,omitempty"`
+
+	// baseline is the mean of the last settled segment.
+	// +optional
+	Baseline *Estimate `json:"baseline,omitempty"`
+
+	// refill of the bucket a second, and refillSource where it is from.
+	// +optional
+	Refill *Estimate `json:"refill,omitempty"`
+
+	// refillSource says where the refill is from: Measured by a redrain,
+	// Documented by the target's limits, or Assumed to be the level after the
+	// drop.
 	// +optional
 	// +kubebuilder:validation:Enum=Measured;Documented;Assumed
 	RefillSource string `json:"refillSource,omitempty"`
 
-	// segments of constant throughput.
+	// bucketAtLeast is what a series without a drop proves of the bucket.
+	// +optional
+	BucketAtLeast *int64 `json:"bucketAtLeast,omitempty"`
+
+	// segments between lasting drops.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -310,37 +415,45 @@ type Estimate struct {
 	Upper *int64 `json:"upper,omitempty"`
 }
 
-// Segment is a stretch of constant throughput.
+// SegmentShape says what a segment looks like.
+//
+// +kubebuilder:validation:Enum=Level;Alternating;RampUp
+type SegmentShape string
+
+// Segment is a stretch between lasting drops.
 type Segment struct {
-	// startNanoseconds from the start of the phase.
+	// startNanoseconds from the start of the measured time.
 	// +optional
 	StartNanoseconds int64 `json:"startNanoseconds"`
-	// endNanoseconds from the start of the phase.
+	// endNanoseconds from the start of the measured time.
 	// +optional
 	EndNanoseconds int64 `json:"endNanoseconds"`
-	// meanBytesPerSecond of the stretch.
+	// mean rate of the stretch.
 	// +optional
-	MeanBytesPerSecond int64 `json:"meanBytesPerSecond"`
-	// spreadBytesPerSecond is the standard deviation.
+	Mean Estimate `json:"mean"`
+	// deviation is the standard deviation of its samples.
 	// +optional
-	SpreadBytesPerSecond int64 `json:"spreadBytesPerSecond,omitempty"`
+	Deviation int64 `json:"deviation,omitempty"`
+	// shape of the stretch.
+	// +optional
+	Shape SegmentShape `json:"shape,omitempty"`
 }
 
 // Drop is a lasting fall of the throughput.
 type Drop struct {
-	// atNanoseconds from the start of the phase.
+	// atNanoseconds from the start of the measured time.
 	// +optional
-	AtNanoseconds int64 `json:"atNanoseconds"`
-	// beforeBytesPerSecond is the level before.
+	AtNanoseconds Estimate `json:"atNanoseconds"`
+	// before is the level before.
 	// +optional
-	BeforeBytesPerSecond int64 `json:"beforeBytesPerSecond"`
-	// afterBytesPerSecond is the level after.
+	Before Estimate `json:"before"`
+	// after is the level after.
 	// +optional
-	AfterBytesPerSecond int64 `json:"afterBytesPerSecond"`
-	// spentBytes of credit: a lower bound on the bucket where its fill at the
-	// start is not known.
+	After Estimate `json:"after"`
+	// spent is the credit that went: a lower bound on the bucket where its
+	// fill at the start is not known.
 	// +optional
-	SpentBytes *int64 `json:"spentBytes,omitempty"`
+	Spent *Estimate `json:"spent,omitempty"`
 	// cause of the fall.
 	// +optional
 	// +kubebuilder:validation:Enum=Volume;Server;Instance;Client;Interference;Unknown
@@ -350,13 +463,40 @@ type Drop struct {
 	Confirmed bool `json:"confirmed,omitempty"`
 }
 
+// CooldownResult is what a cooldown did.
+type CooldownResult struct {
+	// idleNanoseconds that nothing was loaded, from the last completion before
+	// it to its end.
+	// +optional
+	IdleNanoseconds int64 `json:"idleNanoseconds"`
+	// wantedPercent of the bucket that was waited for.
+	// +optional
+	WantedPercent *int32 `json:"wantedPercent,omitempty"`
+	// creditPercentAtEnd is the estimated fill of the bucket. Absent: unknown.
+	// +optional
+	CreditPercentAtEnd *int32 `json:"creditPercentAtEnd,omitempty"`
+	// message says how long was waited, by what, and what is not known.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+}
+
 // StepResult is the figures of one step of a ramp or one cell of a sweep. It
 // is small, since there can be 256 of them; a run with more figures than fit
 // keeps them in its ConfigMap.
 type StepResult struct {
-	// cell is its index.
+	// cell is its index: that of the ramp's step, or that of the sweep's cell
+	// with the axes in the order clients, jobs, queueDepth, blockSize,
+	// readPercent, the last one changing fastest.
 	// +required
 	Cell int32 `json:"cell"`
+	// clients that the figures are of.
+	// +optional
+	Clients int32 `json:"clients,omitempty"`
+	// driftPermille of a sweep's repeated cell is the greatest difference of a
+	// repetition from the first time, in thousandths.
+	// +optional
+	DriftPermille *int64 `json:"driftPermille,omitempty"`
 	// operations are the figures, one an operation.
 	// +optional
 	// +listType=atomic
@@ -373,6 +513,16 @@ type StepResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Warnings []WarningType `json:"warnings,omitempty"`
+	// clientCPUPermille is what the busiest client used of the CPU that its load
+	// can use, in thousandths. Absent: below 500, or not known.
+	// +optional
+	ClientCPUPermille *int64 `json:"clientCPUPermille,omitempty"`
+	// throttledPermille of the periods, as of a phase.
+	// +optional
+	ThrottledPermille *int64 `json:"throttledPermille,omitempty"`
+	// attribution names what held the rate back.
+	// +optional
+	Attribution *StepAttribution `json:"attribution,omitempty"`
 }
 
 // StepOperation is the figures of one operation of a step.
@@ -386,6 +536,9 @@ type StepOperation struct {
 	// iopsMilli is a thousand times the operations a second.
 	// +optional
 	IOPSMilli int64 `json:"iopsMilli"`
+	// rateErrorPPM is half of the 95 % interval of both, in millionths of them.
+	// +optional
+	RateErrorPPM *int64 `json:"rateErrorPPM,omitempty"`
 	// meanNanoseconds is the mean latency.
 	// +optional
 	MeanNanoseconds int64 `json:"meanNanoseconds,omitempty"`
@@ -410,31 +563,4 @@ type KneeResult struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
-}
-
-// Attribution is the limits that are within 10 % of the rate.
-type Attribution struct {
-	// ambiguous says that several limits fit alike.
-	// +optional
-	Ambiguous bool `json:"ambiguous,omitempty"`
-	// limits, the likeliest first.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=8
-	Limits []AttributedLimit `json:"limits,omitempty"`
-}
-
-// AttributedLimit is a limit and how much of it was used.
-type AttributedLimit struct {
-	// limit by name.
-	// +required
-	// +kubebuilder:validation:MaxLength=64
-	Limit string `json:"limit"`
-	// percentUsed of it.
-	// +optional
-	PercentUsed int32 `json:"percentUsed,omitempty"`
-	// evidence in a sentence.
-	// +optional
-	// +kubebuilder:validation:MaxLength=512
-	Evidence string `json:"evidence,omitempty"`
 }

@@ -63,12 +63,12 @@ type StorageBenchmarkSpec struct {
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
 
-	// queue names a queue of this namespace. Runs of one queue never overlap,
-	// which keeps two benchmarks off the same storage server.
+	// queue names a queue of this namespace, or one over namespaces where the
+	// operator's flag --shared-queues lists it. Runs of one queue never
+	// overlap, which keeps two benchmarks off the same storage server.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
-	// +kubebuilder:validation:XValidation:rule="false",message="queue: not built yet in this version; remove it"
 	Queue string `json:"queue,omitempty"`
 
 	// historyLimit is how many complete runs are kept.
@@ -91,12 +91,10 @@ type StorageBenchmarkSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.name == a.name))",message="objectives: names must differ; rename one"
-	// +kubebuilder:validation:XValidation:rule="self.size() == 0",message="objectives: not built yet in this version; remove them"
 	Objectives []Objective `json:"objectives,omitempty"`
 
 	// regression compares each run with earlier ones.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="regression: not built yet in this version; remove it"
 	Regression *RegressionPolicy `json:"regression,omitempty"`
 
 	// run is all that a run freezes; its hash is the run's identity.
@@ -127,27 +125,24 @@ type Trigger struct {
 	// +kubebuilder:validation:MinLength=9
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ ]+( [^ ]+){4}$')",message="schedule: a cron line of five fields with single spaces between them, such as '0 3 * * 1'"
-	// +kubebuilder:validation:XValidation:rule="false",message="schedule: not built yet in this version; remove it"
 	Schedule string `json:"schedule,omitempty"`
 
 	// timeZone is the IANA name of the zone of the schedule. Absent: UTC.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="false",message="timeZone: not built yet in this version; remove it"
 	TimeZone string `json:"timeZone,omitempty"`
 
 	// startingDeadline is how late a scheduled run may start; later it is
 	// skipped. Absent: any delay.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
-	// +kubebuilder:validation:XValidation:rule="false",message="startingDeadline: not built yet in this version; remove it"
 	StartingDeadline *Duration `json:"startingDeadline,omitempty"`
 
 	// replacePolicy says what happens to a live run when another is due:
-	// Wait (the default) or Stop.
+	// Wait (the default) lets it finish. Stop ends it, without a verdict, as
+	// soon as what follows could start.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self != 'Stop'",message="replacePolicy: Stop is not built yet in this version; use Wait"
 	ReplacePolicy ReplacePolicy `json:"replacePolicy,omitempty"`
 
 	// manual is any text. A new value asks for one more run, so that a run
@@ -169,8 +164,8 @@ type RegressionPolicy struct {
 	// against is how many earlier valid runs are compared with.
 	// +optional
 	// +kubebuilder:default=20
-	// +kubebuilder:validation:Minimum=3
-	// +kubebuilder:validation:Maximum=200
+	// +kubebuilder:validation:Minimum=4
+	// +kubebuilder:validation:Maximum=50
 	Against *int32 `json:"against,omitempty"`
 
 	// tolerancePercent is the change that is accepted, in percent.
@@ -195,7 +190,8 @@ type StorageBenchmarkStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are Ready, Reconciling, Stalled and Running.
+	// conditions are Ready, Reconciling, Stalled, Running and, with
+	// spec.regression, Regressed.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -233,13 +229,21 @@ type StorageBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxLength=128
 	LastHandledManual string `json:"lastHandledManual,omitempty"`
 
-	// lastScheduleTime is the newest time of the schedule that was handled.
+	// lastScheduleTime is the newest time of the schedule that was handled: a
+	// run was made for it, or it was skipped.
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
 
-	// nextScheduleTime is when the schedule starts a run next.
+	// nextScheduleTime is when the schedule starts a run next. One in the
+	// past is due, and waits for the live run or for what is missing.
 	// +optional
 	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`
+
+	// lastReplacedRun is the newest run that ended without a verdict, since
+	// it was stopped for another or preempted.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	LastReplacedRun string `json:"lastReplacedRun,omitempty"`
 
 	// headlines are the main figures of lastRun, one a phase, target and
 	// operation.
@@ -257,6 +261,11 @@ type StorageBenchmarkStatus struct {
 	// regression is the comparison of lastRun with earlier runs.
 	// +optional
 	Regression *RegressionResult `json:"regression,omitempty"`
+
+	// history is what later runs are compared with. It stays when the runs are
+	// deleted.
+	// +optional
+	History *ComparedHistory `json:"history,omitempty"`
 }
 
 // RunReference points to a BenchmarkRun of the same namespace.
@@ -291,6 +300,12 @@ type JudgedRun struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
+
+	// policyHash is of the objectives and the regression policy that it was
+	// judged by.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16
+	PolicyHash string `json:"policyHash,omitempty"`
 }
 
 // HeadlineDisplay is the headline of the newest judged run as text. Programs
@@ -334,34 +349,4 @@ type Headline struct {
 	// p99Nanoseconds is absent with fewer than ten samples above it.
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
-}
-
-// RegressionVerdict is the outcome of a comparison with earlier runs.
-//
-// +kubebuilder:validation:Enum=NoChange;Regressed;Improved;Unknown
-type RegressionVerdict string
-
-// The verdicts of a comparison.
-const (
-	RegressionNoChange  RegressionVerdict = "NoChange"
-	RegressionRegressed RegressionVerdict = "Regressed"
-	RegressionImproved  RegressionVerdict = "Improved"
-	// RegressionUnknown: too few earlier valid runs to say.
-	RegressionUnknown RegressionVerdict = "Unknown"
-)
-
-// RegressionResult is a comparison with earlier runs.
-type RegressionResult struct {
-	// verdict of the comparison.
-	// +required
-	Verdict RegressionVerdict `json:"verdict"`
-
-	// comparedRuns is how many earlier runs were compared with.
-	// +optional
-	ComparedRuns int32 `json:"comparedRuns,omitempty"`
-
-	// message says which figure changed, by how much, how sure that is.
-	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	Message string `json:"message,omitempty"`
 }

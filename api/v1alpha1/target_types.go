@@ -22,7 +22,6 @@ type Target struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
-	// +kubebuilder:validation:XValidation:rule="self.size() <= 1",message="volumes: several volumes in one target are not built yet in this version; leave one"
 	Volumes []Volume `json:"volumes"`
 
 	// path is the folder inside each volume below which the run works, always
@@ -35,7 +34,6 @@ type Target struct {
 	// limits are what the storage is documented to do, by preset or one by
 	// one. Absent: discovered from the volume, where that is possible.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="limits: not built yet in this version; remove it"
 	Limits *Limits `json:"limits,omitempty"`
 
 	// dataPolicy says what happens to the data at the end of the run: Delete,
@@ -46,18 +44,15 @@ type Target struct {
 
 	// requireIdle refuses to start while something else uses the volumes.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self == false",message="requireIdle: not built yet in this version; remove it"
 	RequireIdle *bool `json:"requireIdle,omitempty"`
 
 	// allowRawDeviceWrites lets the run write to a raw block device that
 	// carries no file system signature.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self == false",message="allowRawDeviceWrites: not built yet in this version; remove it"
 	AllowRawDeviceWrites *bool `json:"allowRawDeviceWrites,omitempty"`
 
 	// lustre sets the striping of the run's directory on Lustre.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="lustre: not built yet in this version; remove it"
 	Lustre *LustreStriping `json:"lustre,omitempty"`
 }
 

@@ -25,6 +25,9 @@ var severityTable = map[WarningType]severities{
 	WarningPageCacheSuspected:   {info, warning, warning, info},
 	WarningServerCacheSuspected: {info, warning, warning, info},
 	WarningFasterThanDocumented: {info, warning, warning, info},
+	WarningHostCacheOn:          {info, warning, warning, info},
+	WarningFreshVolume:          {info, warning, warning, info},
+	WarningBurstBilled:          {info, warning, warning, info},
 	WarningUnwrittenDataRead:    {disqualifying, disqualifying, disqualifying, disqualifying},
 	WarningRunTooShort:          {info, warning, warning, info},
 	WarningClientLost:           {disqualifying, disqualifying, disqualifying, disqualifying},
@@ -37,6 +40,7 @@ var severityTable = map[WarningType]severities{
 	WarningNotAssessed:          {info, info, info, info},
 	WarningSteadyInBurst:        {info, warning, info, info},
 	WarningClientsShareNode:     {info, warning, warning, info},
+	WarningSharedClientNode:     {info, warning, warning, info},
 	WarningWindowsDiffer:        {info, warning, warning, info},
 	WarningCommonWindowTooShort: {info, disqualifying, disqualifying, info},
 	WarningTooFewSamples:        {info, info, info, info},
@@ -50,7 +54,15 @@ var severityTable = map[WarningType]severities{
 	WarningNoDropSeen:           {info, info, warning, info},
 	WarningCreditsUnknown:       {info, info, warning, info},
 	WarningToolVersionsDiffer:   {warning, warning, warning, warning},
+	WarningLayoutReused:         {info, info, info, info},
+	WarningLayoutRenewed:        {info, info, info, info},
+	WarningPatternCompresses:    {info, warning, warning, info},
+	WarningCompressionNotShown:  {info, warning, warning, info},
+	WarningDirectoryHeld:        {info, info, info, info},
+	WarningUsageUnknown:         {info, info, info, info},
 	WarningToolMessages:         {info, info, info, info},
+	WarningVolumeInUse:          {info, warning, warning, info},
+	WarningDataLeftBehind:       {info, info, info, info},
 }
 
 // Severity gives what a warning means in a phase of that kind, by the table at

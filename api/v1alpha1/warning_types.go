@@ -54,6 +54,9 @@ type Warning struct {
 //	PageCacheSuspected        I        W         W        I     reads can have come from the client's memory
 //	ServerCacheSuspected      I        W         W        I     reads can have come from the server's memory
 //	FasterThanDocumented      I        W         W        I     over 1.25 times the highest documented burst
+//	HostCacheOn               I        W         W        I     the machine of a client caches the disk
+//	FreshVolume               I        W         W        I     the volume was made for the run, so that its credits are full
+//	BurstBilled               I        W         W        I     the burst costs money, and does not end
 //	UnwrittenDataRead         D        D         D        D     reads hit blocks that were never written
 //	RunTooShort               I        W         W        I     shorter than the credits could last
 //	ClientLost                D        D         D        D     a client was lost and its figures with it
@@ -66,20 +69,29 @@ type Warning struct {
 //	NotAssessed               I        I         I        I     too short to say whether it was steady
 //	SteadyInBurst             I        W         I        I     steady, but perhaps only while credits last
 //	ClientsShareNode          I        W         W        I     clients ran on one node
+//	SharedClientNode          I        W         W        I     clients of two targets that were loaded together ran on one node
 //	WindowsDiffer             I        W         W        I     under 95 % of a client's time is common to all
 //	CommonWindowTooShort      I        D         D        I     under 80 % of a client's time is common to all
 //	TooFewSamples             I        I         I        I     a percentile is absent
 //	LatencyClipped            I        W         W        I     latencies over 17.1 s are only known by their maximum
 //	SubmissionBlocks          I        W         W        I     submitting takes over 10 % of the latency
 //	DirtyPages                I        W         W        I     buffered writes were not flushed in the measured time
-//	BytesUncertain            I        W         W        I     two counts of the bytes differ by over 5 %
+//	BytesUncertain            I        W         W        I     two counts of the bytes, or bytes and operations, differ by over 5 %
 //	SamplesLost               I        W         W        I     part of the series over time is lost
 //	SweepDrift                I        W         I        I     a repeated cell differs by over 10 %
 //	IOStalled                 I        W         W        I     no operation was completed for long
 //	NoDropSeen                I        I         W        I     the throughput never fell
 //	CreditsUnknown            I        I         W        I     the fill of the bucket at the start is not known
 //	ToolVersionsDiffer        W        W         W        W     the clients run different versions of the tool
+//	LayoutReused              I        I         I        I     the data was there already and was not written again
+//	LayoutRenewed             I        I         I        I     data was there and could not be used: it was written again
+//	PatternCompresses         I        W         W        I     the tool's own data is what the storage compresses
+//	CompressionNotShown       I        W         W        I     that data may be compressed, and it cannot be seen
+//	DirectoryHeld             I        I         I        I     a client's last agent was waited for, which still had its files
+//	UsageUnknown              I        I         I        I     how much space the files take is not known
 //	ToolMessages              I        I         I        I     the tool said something that is not understood here
+//	VolumeInUse               I        W         W        I     something else uses a volume of the run
+//	DataLeftBehind            I        I         I        I     data of benchmarks that are gone, or of earlier runs, was found
 //
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=40
@@ -96,6 +108,9 @@ const (
 	WarningPageCacheSuspected   WarningType = "PageCacheSuspected"
 	WarningServerCacheSuspected WarningType = "ServerCacheSuspected"
 	WarningFasterThanDocumented WarningType = "FasterThanDocumented"
+	WarningHostCacheOn          WarningType = "HostCacheOn"
+	WarningFreshVolume          WarningType = "FreshVolume"
+	WarningBurstBilled          WarningType = "BurstBilled"
 	WarningUnwrittenDataRead    WarningType = "UnwrittenDataRead"
 	WarningRunTooShort          WarningType = "RunTooShort"
 	WarningClientLost           WarningType = "ClientLost"
@@ -108,6 +123,7 @@ const (
 	WarningNotAssessed          WarningType = "NotAssessed"
 	WarningSteadyInBurst        WarningType = "SteadyInBurst"
 	WarningClientsShareNode     WarningType = "ClientsShareNode"
+	WarningSharedClientNode     WarningType = "SharedClientNode"
 	WarningWindowsDiffer        WarningType = "WindowsDiffer"
 	WarningCommonWindowTooShort WarningType = "CommonWindowTooShort"
 	WarningTooFewSamples        WarningType = "TooFewSamples"
@@ -121,5 +137,13 @@ const (
 	WarningNoDropSeen           WarningType = "NoDropSeen"
 	WarningCreditsUnknown       WarningType = "CreditsUnknown"
 	WarningToolVersionsDiffer   WarningType = "ToolVersionsDiffer"
+	WarningLayoutReused         WarningType = "LayoutReused"
+	WarningLayoutRenewed        WarningType = "LayoutRenewed"
+	WarningPatternCompresses    WarningType = "PatternCompresses"
+	WarningCompressionNotShown  WarningType = "CompressionNotShown"
+	WarningDirectoryHeld        WarningType = "DirectoryHeld"
+	WarningUsageUnknown         WarningType = "UsageUnknown"
 	WarningToolMessages         WarningType = "ToolMessages"
+	WarningVolumeInUse          WarningType = "VolumeInUse"
+	WarningDataLeftBehind       WarningType = "DataLeftBehind"
 )

@@ -8,10 +8,25 @@ import (
 	"strings"
 
 	"github.com/storagebench/storagebench/internal/agent"
+	"github.com/storagebench/storagebench/internal/makefiles"
 	"github.com/storagebench/storagebench/internal/version"
 )
 
 func main() {
+	// What MPI calls, on one client and on the others.
+	if len(os.Args) > 1 && os.Args[1] == "launch" {
+		os.Exit(agent.LaunchCommand(os.Args[2:], os.Stdout, os.Stderr))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "rank" {
+		fail(agent.Rank(os.Args[2:]))
+	}
+	// What the agent itself calls to run a program of the user's, and what such a program may call to make its data.
+	if len(os.Args) > 1 && os.Args[1] == "tend" {
+		os.Exit(agent.Tend(os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "files" {
+		os.Exit(makefiles.Command(os.Args[2:], os.Stdout, os.Stderr))
+	}
 	var files agent.Files
 	showVersion := flag.Bool("version", false, "print the version and exit")
 	flag.StringVar(&files.Config, "config", "/etc/storagebench/agent.json", "file with the agent's configuration")
@@ -24,10 +39,14 @@ func main() {
 		return
 	}
 	if err := run(files, *install); err != nil {
-		// One line: in a pod it becomes the termination message.
-		_, _ = fmt.Fprintf(os.Stderr, "error: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
-		os.Exit(1)
+		fail(err)
 	}
+}
+
+// fail says why in one line: in a pod it becomes the termination message.
+func fail(err error) {
+	_, _ = fmt.Fprintf(os.Stderr, "error: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	os.Exit(1)
 }
 
 func run(files agent.Files, install string) error {

@@ -55,5 +55,6 @@ func readDirectly() []client.Object {
 		&eventsv1.Event{},
 		&networkingv1.NetworkPolicy{},
 		&storagev1.StorageClass{},
+		&storagev1.VolumeAttributesClass{},
 	}
 }

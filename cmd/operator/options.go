@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"flag"
 	"fmt"
 	"io"
@@ -9,10 +10,14 @@ import (
 	"strings"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/storagebench/storagebench/controllers/catalog"
 	"github.com/storagebench/storagebench/internal/version"
 )
 
@@ -20,17 +25,25 @@ import (
 const (
 	operatorImage = "storagebench.dev/operator"
 	fioImage      = "storagebench.dev/fio"
+	iorImage      = "storagebench.dev/ior"
 )
 
 // options are what the command line says.
 type options struct {
-	agentImage  string
-	fioImage    string
-	namespace   string
-	metrics     string
-	health      string
-	logLevel    slog.Level
-	showVersion bool
+	agentImage string
+	fioImage   string
+	iorImage   string
+	namespace  string
+	metrics    string
+	// metricsSecure asks for TLS and for the right to read metrics, metricsCertificate is a folder with tls.crt and tls.key.
+	metricsSecure      bool
+	metricsCertificate string
+	limits             string
+	health             string
+	// sharedQueues are one in all namespaces.
+	sharedQueues []string
+	logLevel     slog.Level
+	showVersion  bool
 }
 
 func parse(arguments []string, output io.Writer) (options, error) {
@@ -42,11 +55,32 @@ func parse(arguments []string, output io.Writer) (options, error) {
 		"`image` that holds /storagebench-agent, which is copied into the clients")
 	flags.StringVar(&o.fioImage, "fio-image", fioImage+":"+imageTag(version.Version),
 		"`image` of clients that run fio, unless a benchmark names one")
+	flags.StringVar(&o.iorImage, "ior-image", iorImage+":"+imageTag(version.Version),
+		"`image` of clients of runs with ior or mdtest in them, unless a benchmark names one; it has fio too")
 	flags.StringVar(&o.namespace, "namespace", os.Getenv("POD_NAMESPACE"),
 		"the operator's own `namespace`, with its Lease and its master key; by default $POD_NAMESPACE")
 	flags.StringVar(&o.metrics, "metrics-bind-address", "127.0.0.1:8080",
-		"`address` of the metrics; they are served to anybody who can reach it, so by default only through "+
-			"kubectl port-forward; 0 turns them off")
+		"`address` of the metrics; without --metrics-secure they are served to anybody who can reach it, so by default only "+
+			"through kubectl port-forward; 0 turns them off")
+	flags.BoolVar(&o.metricsSecure, "metrics-secure", false,
+		"serve the metrics by TLS, and only to who may get /metrics, as the API server says; config/metrics gives the operator "+
+			"the right to ask")
+	flags.StringVar(&o.metricsCertificate, "metrics-certificate-dir", "",
+		"`folder` with tls.crt and tls.key for --metrics-secure, read again when they change; by default the operator makes a "+
+			"certificate of its own at each start")
+	flags.StringVar(&o.limits, "limits-config-map", catalog.DefaultName,
+		"`name` of a ConfigMap in the operator's namespace with documented limits beside or in place of those of this "+
+			"version; it need not be there. The operator's Role lets it read that of the default name")
+	flags.Func("shared-queues", "`names`, with commas between them, of queues that are one in all namespaces; others are of their namespace",
+		func(value string) error {
+			for name := range strings.SplitSeq(value, ",") {
+				if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+					return fmt.Errorf("queue %q: %s", name, strings.Join(problems, "; "))
+				}
+				o.sharedQueues = append(o.sharedQueues, name)
+			}
+			return nil
+		})
 	flags.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
 	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "least `level` of the log: debug, info, warn or error")
 	flags.BoolVar(&o.showVersion, "version", false, "print the version and exit")
@@ -59,10 +93,15 @@ func parse(arguments []string, output io.Writer) (options, error) {
 	if o.showVersion {
 		return o, nil
 	}
+	if o.metricsCertificate != "" && !o.metricsSecure {
+		return options{}, fmt.Errorf("--metrics-certificate-dir is %q without --metrics-secure: give that too, or leave the folder out", o.metricsCertificate)
+	}
 	for _, needed := range []struct{ flag, value, remedy string }{
 		{"--namespace", o.namespace, "give it, or set POD_NAMESPACE, which config/default does"},
+		{"--limits-config-map", o.limits, "leave it out; a ConfigMap that is not there changes nothing"},
 		{"--agent-image", o.agentImage, "leave it out for that of this version"},
 		{"--fio-image", o.fioImage, "leave it out for that of this version"},
+		{"--ior-image", o.iorImage, "leave it out for that of this version"},
 	} {
 		if needed.value == "" {
 			return options{}, fmt.Errorf("%s is empty: %s", needed.flag, needed.remedy)
@@ -73,6 +112,19 @@ func parse(arguments []string, output io.Writer) (options, error) {
 
 // imageTag makes a tag of a version: a tag has no +, which a version of a changed tree has.
 func imageTag(version string) string { return strings.ReplaceAll(version, "+", "-") }
+
+// metricsServer says how the metrics are served.
+func (o *options) metricsServer() metricsserver.Options {
+	served := metricsserver.Options{BindAddress: o.metrics}
+	if o.metricsSecure {
+		served.SecureServing = true
+		served.CertDir = o.metricsCertificate
+		served.FilterProvider = filters.WithAuthenticationAndAuthorization
+		// One request a scrape has nothing to gain from HTTP/2, whose streams have been a way to exhaust servers.
+		served.TLSOpts = []func(*tls.Config){func(config *tls.Config) { config.NextProtos = []string{"http/1.1"} }}
+	}
+	return served
+}
 
 // logTo sends the log of everything in this process, one JSON object a line.
 func (o *options) logTo(log io.Writer) {

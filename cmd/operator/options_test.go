@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,8 +21,8 @@ func TestOptions(t *testing.T) {
 		t.Errorf("namespace %q, want that of the pod", o.namespace)
 	}
 	tag := imageTag(version.Version)
-	if o.agentImage != "storagebench.dev/operator:"+tag || o.fioImage != "storagebench.dev/fio:"+tag {
-		t.Errorf("images %q and %q, want those of version %s", o.agentImage, o.fioImage, tag)
+	if o.agentImage != "storagebench.dev/operator:"+tag || o.fioImage != "storagebench.dev/fio:"+tag || o.iorImage != "storagebench.dev/ior:"+tag {
+		t.Errorf("images %q, %q and %q, want those of version %s", o.agentImage, o.fioImage, o.iorImage, tag)
 	}
 	if !strings.HasPrefix(o.metrics, "127.0.0.1:") {
 		t.Errorf("by default the metrics are for anybody who can reach %s", o.metrics)
@@ -29,6 +30,10 @@ func TestOptions(t *testing.T) {
 	o, err = parse([]string{"--namespace=there", "--agent-image=a", "--fio-image=b", "--metrics-bind-address=0", "--log-level=debug"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if o, err = parse([]string{"--namespace=there", "--agent-image=a", "--fio-image=b", "--metrics-bind-address=0", "--log-level=debug",
+		"--shared-queues=fsx-1,fsx-2"}, io.Discard); err != nil || !slices.Equal(o.sharedQueues, []string{"fsx-1", "fsx-2"}) {
+		t.Errorf("shared queues are %q, %v", o.sharedQueues, err)
 	}
 	if o.namespace != "there" || o.agentImage != "a" || o.fioImage != "b" || o.metrics != "0" || o.logLevel != slog.LevelDebug {
 		t.Errorf("flags are ignored: %+v", o)
@@ -43,8 +48,11 @@ func TestOptionsRefused(t *testing.T) {
 		"no namespace":   {nil, "--namespace is empty: give it, or set POD_NAMESPACE"},
 		"no agent image": {[]string{"--namespace=a", "--agent-image="}, "--agent-image is empty"},
 		"no fio image":   {[]string{"--namespace=a", "--fio-image="}, "--fio-image is empty"},
+		"no ior image":   {[]string{"--namespace=a", "--ior-image="}, "--ior-image is empty"},
 		"argument":       {[]string{"--namespace=a", "serve"}, `unexpected argument "serve"`},
 		"unknown":        {[]string{"--leader-elect"}, "leader-elect"},
+		"certificate":    {[]string{"--namespace=a", "--metrics-certificate-dir=/tls"}, "without --metrics-secure"},
+		"shared queues":  {[]string{"--namespace=a", "--shared-queues=fsx-1,,b"}, `queue ""`},
 		"level":          {[]string{"--log-level=loud"}, "loud"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/installation"
@@ -51,7 +50,7 @@ func serve(ctx context.Context, o *options) error {
 		return err
 	}
 	ctrl.Log.Info("Starting", "version", version.Version, "namespace", o.namespace, "identity", parts.candidate.Identity(),
-		"agentImage", o.agentImage, "fioImage", o.fioImage)
+		"agentImage", o.agentImage, "fioImage", o.fioImage, "iorImage", o.iorImage)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
@@ -88,11 +87,15 @@ func prepare(ctx context.Context, config *rest.Config, o *options) (parts, error
 	if err != nil {
 		return parts{}, err
 	}
+	id, err := installation.ID(ctx, api.CoreV1(), o.namespace)
+	if err != nil {
+		return parts{}, err
+	}
 	candidate, err := leader.New(config, o.namespace)
 	if err != nil {
 		return parts{}, err
 	}
-	return parts{master: master, candidate: candidate}, nil
+	return parts{master: master, installation: id, candidate: candidate}, nil
 }
 
 func newManager(config *rest.Config, o *options, candidate *leader.Candidate) (ctrl.Manager, error) {
@@ -108,7 +111,7 @@ func newManager(config *rest.Config, o *options, candidate *leader.Candidate) (c
 		Scheme:                              types,
 		Cache:                               cacheOptions(),
 		Client:                              client.Options{Cache: &client.CacheOptions{DisableFor: readDirectly()}, FieldOwner: "storagebench-operator"},
-		Metrics:                             metricsserver.Options{BindAddress: o.metrics},
+		Metrics:                             o.metricsServer(),
 		HealthProbeBindAddress:              o.health,
 		LeaderElection:                      true,
 		LeaderElectionID:                    leader.LeaseName,

@@ -17,12 +17,24 @@ import (
 // entry is the kustomization that names the images.
 const entry = "default/kustomization.yaml"
 
+// Folders that are made.
+const (
+	// Default is all that a cluster needs, Metrics that with metrics that others can reach, Monitoring that with what the
+	// Prometheus operator and Grafana look for.
+	Default    = "default"
+	Metrics    = "metrics"
+	Monitoring = "monitoring"
+)
+
 // Install gives all manifests of config/default as YAML documents. The files are those of the folder
 // config; version is that of the images, or empty for the tags in the files.
-func Install(config fs.FS, version string) ([]byte, error) {
+func Install(config fs.FS, version string) ([]byte, error) { return Folder(config, Default, version) }
+
+// Folder gives all manifests of one of the folders, as Install does of the default one.
+func Folder(config fs.FS, folder, version string) ([]byte, error) {
 	memory := filesys.MakeFsInMemory()
 	err := fs.WalkDir(config, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || path.Ext(name) != ".yaml" {
+		if err != nil || entry.IsDir() || path.Ext(name) != ".yaml" && path.Ext(name) != ".json" {
 			return err
 		}
 		text, err := fs.ReadFile(config, name)
@@ -39,9 +51,9 @@ func Install(config fs.FS, version string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, path.Dir(entry))
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, folder)
 	if err != nil {
-		return nil, fmt.Errorf("build %s: %w", path.Dir(entry), err)
+		return nil, fmt.Errorf("build %s: %w", folder, err)
 	}
 	text, err := built.AsYaml()
 	if err != nil {

@@ -1,19 +1,23 @@
 package benchmarkrun
 
 import (
+	"errors"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
-	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/internal/series"
 )
 
 // outcome is what follows from an action beside the facts that it notes.
 type outcome struct {
+	// series of a step that has ended; nil where none has. It is kept before the facts are.
+	series *series.Step
 	// then is done once the facts are stored; nil where nothing is.
 	then func()
 	// wait is how long the run may be left alone when nothing happens.
@@ -26,6 +30,8 @@ const soon = time.Millisecond
 // apply notes the facts of an action in the run and says what is to be done.
 func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observation, action decide.Action) (outcome, error) {
 	record.Losses(run, seen.snapshot.Clients, s.now())
+	record.Warn(run, seen.warnings...)
+	record.Storage(run, seen.storage)
 	if why := seen.snapshot.Cancel; why != nil {
 		record.Fail(run, *why, s.now())
 	}
@@ -39,17 +45,22 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 		if len(run.Status.Environments) == 0 {
 			record.Environments(run, s.conductor.Environments())
 		}
-		record.Intent(run, action)
+		record.Intent(run, s.plan.Step(action.Attempt.Step), action)
 		run.Status.Message = ""
-		return outcome{wait: beat, then: func() {
+		return outcome{wait: patience(s, action), then: func() {
 			s.conductor.Start(action.Attempt, action.Clients, action.Start, action.Deadline)
 		}}, nil
 	case decide.Stop:
 		reason := seen.snapshot.WhyStopped()
 		return outcome{wait: patience(s, action), then: func() { s.conductor.Stop(action.Attempt, action.Clients, reason) }}, nil
+	case decide.Conclude:
+		record.Conclude(run, action, s.now())
+		return outcome{wait: patience(s, action), then: func() { s.conductor.Stop(action.Attempt, action.Clients, action.Reason) }}, nil
 	case decide.RecordResult:
-		record.Result(run, s.plan.Step(action.Attempt.Step), action.Attempt, s.conductor.Results(action.Attempt), s.now())
-		return outcome{wait: soon, then: func() { s.conductor.Forget(action.Attempt) }}, nil
+		step, clients := s.plan.Step(action.Attempt.Step), s.conductor.Results(action.Attempt)
+		record.Result(run, step, action.Attempt, clients, s.now())
+		over := record.Series(run, step, action.Attempt, clients, s.conductor.Latencies(action.Attempt))
+		return outcome{wait: soon, series: &over, then: func() { s.conductor.Forget(action.Attempt) }}, nil
 	case decide.Retry:
 		record.Retry(run, action, s.now())
 	case decide.Replace:
@@ -60,6 +71,7 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 		record.Finishing(run, s.now())
 		return outcome{wait: beat, then: r.finish(run, s, seen)}, nil
 	case decide.Done:
+		record.Warn(run, leftBehind(run, s)...)
 		record.Finished(run, leftovers(run, s), s.now())
 	}
 	return outcome{wait: soon}, nil
@@ -75,8 +87,21 @@ func patience(s *session, action decide.Action) time.Duration {
 
 // load sends a step, rendered for each client, to its agents.
 func (s *session) load(run *v1alpha1.BenchmarkRun, action decide.Action) (outcome, error) {
-	requests, err := conductor.LoadRequests(s.plan.Step(action.Attempt.Step), action.Clients, run.Spec.Seed)
-	if err != nil {
+	shared := func(name string) bool {
+		for i := range run.Spec.Run.Targets {
+			if run.Spec.Run.Targets[i].Name == name {
+				return plan.Shared(&run.Spec.Run.Targets[i])
+			}
+		}
+		return false
+	}
+	requests, err := s.conductor.Requests(s.plan.Step(action.Attempt.Step), action.Clients, run.Spec.Seed, shared)
+	var failure *decide.Failure
+	switch {
+	case errors.As(err, &failure):
+		record.Fail(run, *failure, s.now())
+		return outcome{wait: soon}, nil
+	case err != nil:
 		return outcome{}, err
 	}
 	return outcome{wait: beat, then: func() { s.conductor.Load(action.Attempt, action.Clients, requests) }}, nil

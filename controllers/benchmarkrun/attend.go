@@ -3,12 +3,13 @@ package benchmarkrun
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/internal/watch"
 )
 
 // attend gives the session of a live run. Where this process has none, such as after a restart, it
@@ -28,7 +30,7 @@ func (r *Reconciler) attend(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	if found := r.sessions.get(client.ObjectKeyFromObject(run), run.UID); found != nil {
 		return found, nil
 	}
-	planned, problems := plan.Make(&run.Spec.Run)
+	planned, problems := r.planAgain(ctx, run)
 	if len(problems) > 0 || !samePlan(run, planned) {
 		return nil, nil
 	}
@@ -36,20 +38,28 @@ func (r *Reconciler) attend(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	if err != nil {
 		return nil, fmt.Errorf("learn this leader's epoch: %w", err)
 	}
-	authority, err := identity.ForRun(r.options.Master, string(run.UID), identity.ValidityOf(run.CreationTimestamp.Time,
+	authority, err := identity.ForRun(r.options.Master, string(run.UID), identity.ValidityOf(run.Status.StartTime.Time, // it may have waited for long
 		atMost(run.Spec.Run.ActiveDeadline), atMost(run.Spec.Run.OrphanTimeout)))
 	if err != nil {
 		return nil, fmt.Errorf("make the run's identities: %w", err)
 	}
 	made := &session{
-		uid:       run.UID,
-		plan:      planned,
-		authority: authority,
-		conductor: conductor.New(conductor.Options{RunUID: string(run.UID), Epoch: epoch, LossTimeout: r.options.LossTimeout}),
-		members:   map[decide.ClientKey]*member{},
-		answers:   map[decide.ClientKey]*agentapi.FinishResponse{},
-		deleted:   map[types.UID]*corev1.Pod{},
-		done:      make(chan struct{}),
+		installation: r.options.Installation,
+		uid:          run.UID,
+		benchmark:    run.Spec.BenchmarkRef.Name,
+		plan:         planned,
+		phases:       map[string]string{},
+		authority:    authority,
+		conductor: conductor.New(conductor.Options{RunUID: string(run.UID), Epoch: epoch, LossTimeout: r.options.LossTimeout, Tools: planned.Tools,
+			CountSince: countSince(run, time.Now())}),
+		members: map[decide.ClientKey]*member{},
+		answers: map[decide.ClientKey]*agentapi.FinishResponse{},
+		deleted: map[types.UID]*corev1.Pod{},
+		done:    make(chan struct{}),
+	}
+	made.watcher = watch.New(made.conductor)
+	for _, step := range planned.Steps {
+		made.phases[step.ID] = step.Phase
 	}
 	for _, target := range run.Spec.Run.Targets {
 		for index := range planned.ClientsPerTarget {
@@ -65,20 +75,31 @@ func (r *Reconciler) attend(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	return made, nil
 }
 
+// planAgain makes the plan of a run as it was made when it was frozen. The ConfigMap of limits may have been changed or
+// taken away since: where its catalog gives other steps, that of this version may give the same.
+func (r *Reconciler) planAgain(ctx context.Context, run *v1alpha1.BenchmarkRun) (plan.Plan, field.ErrorList) {
+	catalog, _ := r.options.Catalog(ctx)
+	planned, problems := plan.Make(&run.Spec.Run, run.Spec.Seed, plan.WithStorage(plan.Storage{Catalog: catalog}))
+	if len(problems) == 0 && samePlan(run, planned) {
+		return planned, nil
+	}
+	if builtin, others := plan.Make(&run.Spec.Run, run.Spec.Seed); len(others) == 0 && samePlan(run, builtin) {
+		return builtin, nil
+	}
+	return planned, problems
+}
+
 // samePlan says whether the steps that the run has frozen are those that this version would take: an
 // operator that was upgraded in the middle must not go on with another plan.
 func samePlan(run *v1alpha1.BenchmarkRun, planned plan.Plan) bool {
-	return slices.EqualFunc(run.Spec.Steps, planned.Steps, func(frozen v1alpha1.ResolvedStep, step plan.Step) bool {
-		return frozen.ID == step.ID && frozen.MaxDuration == v1alpha1.DurationOf(step.Limit) &&
-			slices.Equal(frozen.Targets, step.Targets)
-	})
+	return equality.Semantic.DeepEqual(run.Spec.Steps, record.Steps(planned))
 }
 
 // abandon fails a run that this version cannot conduct. Its pods go with it; their agents remove
 // the data when they are told to end.
 func (r *Reconciler) abandon(ctx context.Context, before, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
 	message := "its steps are not those that this version of the operator would take: the operator was upgraded in the middle of the run"
-	if _, problems := plan.Make(&run.Spec.Run); len(problems) > 0 {
+	if _, problems := r.planAgain(ctx, run); len(problems) > 0 {
 		message = problems.ToAggregate().Error()
 	}
 	record.Fail(run, decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: message}, time.Now())

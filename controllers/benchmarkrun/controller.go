@@ -49,9 +49,16 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*v1alpha1.
 	return r.sessions.newest(run), nil
 }
 
-// begin notes that the run makes objects from now on. The finalizer comes first: what is made has to
-// be tidied up.
+// begin notes that the run makes objects from now on, once it is its turn. The finalizer comes first: what
+// is made has to be tidied up. Each write has the version of the one before, so that nothing comes between
+// the look at the other runs and the beginning.
 func (r *Reconciler) begin(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
+	if replacedBy(run) != nil {
+		return r.withdraw(ctx, run)
+	}
+	if turn, result, err := r.takeTurn(ctx, run); err != nil || !turn {
+		return result, err
+	}
 	if !controllerutil.ContainsFinalizer(run, v1alpha1.FinalizerRun) {
 		before := run.DeepCopy()
 		controllerutil.AddFinalizer(run, v1alpha1.FinalizerRun)
@@ -65,6 +72,7 @@ func (r *Reconciler) begin(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctr
 	if err := r.store(ctx, before, run); err != nil {
 		return again(err, "note the beginning of the run")
 	}
+	r.tell(run, before)
 	return r.conduct(ctx, run)
 }
 
@@ -92,9 +100,13 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	if out.series != nil {
+		r.keepSeries(ctx, run, session, *out.series)
+	}
 	if err := r.store(ctx, before, run); err != nil {
 		return again(err, "note what happened")
 	}
+	session.follows(run)
 	r.tell(run, before)
 	if out.then != nil {
 		out.then()

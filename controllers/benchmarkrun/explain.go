@@ -80,9 +80,9 @@ func spreadHint(run *v1alpha1.BenchmarkRun, message string) string {
 		int(run.Spec.Run.Clients.Count)*len(run.Spec.Run.Targets))
 }
 
-// lastWarning is the newest warning of the cluster about the claims that a pod waits for, or else about
-// the pod itself: that of a claim says what is wrong with it, the pod's only that it is not bound. Empty
-// when there is none or it cannot be asked.
+// lastWarning is what the cluster says of the claims that a pod waits for, or else its newest warning about the pod
+// itself: an event of a claim says what is wrong with it, the pod's only that it is not bound. Empty when there is
+// nothing or it cannot be asked.
 func (r *Reconciler) lastWarning(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) string {
 	for _, volume := range pod.Spec.Volumes {
 		if volume.PersistentVolumeClaim == nil {
@@ -93,33 +93,49 @@ func (r *Reconciler) lastWarning(ctx context.Context, run *v1alpha1.BenchmarkRun
 		if err := r.direct.Get(ctx, key, &claim); err != nil || claim.Status.Phase == corev1.ClaimBound {
 			continue
 		}
-		if warning := r.warningAbout(ctx, run.Namespace, claim.UID); warning != "" {
-			return warning
+		if why := aboutClaim(&claim, r.newestEvent(ctx, run.Namespace, claim.UID)); why != "" {
+			return why
 		}
 	}
-	return r.warningAbout(ctx, run.Namespace, pod.UID)
+	if event := r.newestEvent(ctx, run.Namespace, pod.UID); event != nil && event.Type == corev1.EventTypeWarning {
+		return fmt.Sprintf("%s: %s", event.Reason, event.Message)
+	}
+	return ""
 }
 
-// warningAbout is the newest warning about an object.
-func (r *Reconciler) warningAbout(ctx context.Context, namespace string, uid types.UID) string {
+// aboutClaim says of a claim that is not bound what the cluster says of it; empty where that is nothing.
+func aboutClaim(claim *corev1.PersistentVolumeClaim, event *corev1.Event) string {
+	subject := fmt.Sprintf("claim %s is %s", claim.Name, cmp.Or(claim.Status.Phase, corev1.ClaimPending))
+	if claim.Spec.StorageClassName != nil && *claim.Spec.StorageClassName != "" {
+		subject = fmt.Sprintf("%s (class %s)", subject, *claim.Spec.StorageClassName)
+	}
+	switch {
+	case event != nil:
+		return fmt.Sprintf("%s: %s: %s", subject, event.Reason, event.Message)
+	case claim.Status.Phase == corev1.ClaimLost:
+		return subject + ": its volume is gone"
+	}
+	return ""
+}
+
+// newestEvent is the newest warning about an object, or where there is none the newest event; nil where there is
+// nothing, or it cannot be asked: the message is a help, not a fact to decide on.
+func (r *Reconciler) newestEvent(ctx context.Context, namespace string, uid types.UID) *corev1.Event {
 	var list corev1.EventList
 	err := r.direct.List(ctx, &list, client.InNamespace(namespace),
 		client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("involvedObject.uid", string(uid))})
 	if err != nil {
-		// The message is a help, not a fact to decide on.
-		return ""
+		return nil
 	}
+	warns := func(e *corev1.Event) bool { return e.Type == corev1.EventTypeWarning }
 	var newest *corev1.Event
 	for i := range list.Items {
 		event := &list.Items[i]
-		if event.Type == corev1.EventTypeWarning && (newest == nil || eventTime(event).After(eventTime(newest))) {
+		if newest == nil || warns(event) && !warns(newest) || warns(event) == warns(newest) && eventTime(event).After(eventTime(newest)) {
 			newest = event
 		}
 	}
-	if newest == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s: %s", newest.Reason, newest.Message)
+	return newest
 }
 
 func eventTime(event *corev1.Event) time.Time {

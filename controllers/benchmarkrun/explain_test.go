@@ -52,6 +52,28 @@ func TestWaitingNamesTheCause(t *testing.T) {
 	}
 }
 
+// TestAboutClaim: the message names the claim and its class with the event's own words.
+func TestAboutClaim(t *testing.T) {
+	class := "fast"
+	claim := func(phase corev1.PersistentVolumeClaimPhase) *corev1.PersistentVolumeClaim {
+		made := &corev1.PersistentVolumeClaim{Status: corev1.PersistentVolumeClaimStatus{Phase: phase}}
+		made.Name, made.Spec.StorageClassName = "data", &class
+		return made
+	}
+	for want, got := range map[string]string{
+		`claim data is Pending (class fast): ProvisioningFailed: storageclass.storage.k8s.io "fast" not found`: aboutClaim(claim(corev1.ClaimPending),
+			&corev1.Event{Reason: "ProvisioningFailed", Message: `storageclass.storage.k8s.io "fast" not found`}),
+		"claim data is Pending (class fast): WaitForFirstConsumer: waiting for first consumer to be created before binding": aboutClaim(claim(""),
+			&corev1.Event{Reason: "WaitForFirstConsumer", Message: "waiting for first consumer to be created before binding"}),
+		"claim data is Lost (class fast): its volume is gone": aboutClaim(claim(corev1.ClaimLost), nil),
+		"": aboutClaim(claim(corev1.ClaimPending), nil),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestLastWords: a pod's end is told with the agent's own words.
 func TestLastWords(t *testing.T) {
 	ended := func(code int32, reason, message string) *corev1.Pod {

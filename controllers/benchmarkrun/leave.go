@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,14 +18,15 @@ import (
 // leave removes what an ended run has made, then its finalizer.
 func (r *Reconciler) leave(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
 	r.sessions.drop(client.ObjectKeyFromObject(run))
-	if !controllerutil.ContainsFinalizer(run, v1alpha1.FinalizerRun) {
+	before := run.DeepCopy()
+	finalized := controllerutil.RemoveFinalizer(run, v1alpha1.FinalizerRun)
+	marked := run.Status.EndTime != nil && markOver(run)
+	if !finalized && !marked {
 		return ctrl.Result{}, nil
 	}
 	if err := r.clear(ctx, run); err != nil {
 		return ctrl.Result{}, err
 	}
-	before := run.DeepCopy()
-	controllerutil.RemoveFinalizer(run, v1alpha1.FinalizerRun)
 	if err := r.client.Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return again(err, "remove the finalizer")
 	}
@@ -39,6 +41,9 @@ func (r *Reconciler) clear(ctx context.Context, run *v1alpha1.BenchmarkRun) erro
 	}
 	var problems []error
 	for i := range pods {
+		if err := r.endGroup(ctx, &pods[i]); err != nil {
+			problems = append(problems, err)
+		}
 		if err := r.remove(ctx, &pods[i]); err != nil {
 			problems = append(problems, fmt.Errorf("delete pod %s: %w", pods[i].Name, err))
 		}
@@ -47,7 +52,20 @@ func (r *Reconciler) clear(ctx context.Context, run *v1alpha1.BenchmarkRun) erro
 	for _, claim := range objects.Claims(run) {
 		problems = append(problems, r.removeOwn(ctx, run, claim))
 	}
+	problems = append(problems, r.trimSeries(ctx, run))
 	return errors.Join(problems...)
+}
+
+// endGroup lets Kueue give the pods of a run free that is over.
+func (r *Reconciler) endGroup(ctx context.Context, pod *corev1.Pod) error {
+	before := pod.DeepCopy()
+	if !objects.EndKueueGroup(pod) {
+		return nil
+	}
+	if err := r.client.Patch(ctx, pod, client.MergeFrom(before)); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("tell Kueue that the group of pod %s is over: %w", pod.Name, err)
+	}
+	return nil
 }
 
 // removeOwn deletes an object of that name if the run owns it.

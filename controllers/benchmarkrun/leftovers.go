@@ -3,6 +3,7 @@ package benchmarkrun
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -10,6 +11,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/objects"
 )
 
 // finishing says that the agents were told, or are to be told, to tidy up.
@@ -20,7 +22,7 @@ func finishing(run *v1alpha1.BenchmarkRun) bool {
 // finishOptions say what the agents of a target remove: their own data, and that of clients that
 // were lost, where they share the volume.
 func (s *session) finishOptions(target v1alpha1.Target, remove bool) conductor.FinishOptions {
-	options := conductor.FinishOptions{RemoveData: remove}
+	options := conductor.FinishOptions{RemoveData: remove, Left: s.leftOf(target)}
 	if !remove || !shared(target) {
 		return options
 	}
@@ -59,16 +61,30 @@ func leftovers(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 		}
 		for _, key := range s.of(target.Name) {
 			if why := leftBy(s, key, tidied && shared(target)); why != "" {
-				left = append(left, v1alpha1.DataLeft{
+				left = append(left, eachVolume(target, s.storage(target.Name), v1alpha1.DataLeft{
 					Target: target.Name,
-					Volume: target.Volumes[0].Name,
 					Path:   dataPath(run, target, s.plan.DatasetHash, key.Index),
 					Reason: why,
-				})
+				})...)
 			}
 		}
 	}
 	return left
+}
+
+// eachVolume is what was left on every volume of a target that has directories: a raw device has none, and of one whose
+// claim goes with the run nothing stays.
+func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLeft) []v1alpha1.DataLeft {
+	var all []v1alpha1.DataLeft
+	for _, volume := range target.Volumes {
+		ends := volume.ClaimTemplate != nil && volume.ClaimTemplate.Lifetime != v1alpha1.ClaimForBenchmark
+		if ends || slices.Contains(on.Devices, volume.Name) || slices.Contains(on.ReadOnly, volume.Name) {
+			continue
+		}
+		left.Volume = volume.Name
+		all = append(all, left)
+	}
+	return all
 }
 
 // leftBy is why a client's data may still be there; empty when it is not. byOthers says that another
@@ -94,12 +110,11 @@ func unseen(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 		if target.DataPolicy == v1alpha1.DataRetain || goesWithRun(target) {
 			continue
 		}
-		left = append(left, v1alpha1.DataLeft{
+		left = append(left, eachVolume(target, objects.Storage{}, v1alpha1.DataLeft{
 			Target: target.Name,
-			Volume: target.Volumes[0].Name,
 			Path:   path.Join("/", target.Path, v1alpha1.DataDirectory, run.Spec.BenchmarkRef.UID),
 			Reason: "its agents were told to remove it when their pods were deleted, and nobody saw whether they did",
-		})
+		})...)
 	}
 	return left
 }

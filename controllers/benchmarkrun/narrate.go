@@ -7,6 +7,8 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
 )
 
 const (
@@ -22,7 +24,7 @@ func narrate(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 		return
 	}
 	if absent := absentees(seen.snapshot.Clients); absent != "" {
-		if run.Status.Stage != v1alpha1.StageRunning {
+		if run.Status.Stage != v1alpha1.StageRunning && run.Status.Stage != v1alpha1.StageQueued {
 			run.Status.Stage = v1alpha1.StageMeeting
 		}
 		run.Status.Message = v1alpha1.Truncate(absent, maxMessage)
@@ -51,7 +53,7 @@ func absentees(clients []decide.Client) string {
 	return fmt.Sprintf("waiting for %d of %d clients: %s", len(why), len(clients), strings.Join(why, ", "))
 }
 
-// progress is how far the live step is; empty when none runs.
+// progress is how far the live step is, of which it notes the live figures too; empty when none runs.
 func progress(run *v1alpha1.BenchmarkRun, s *session) string {
 	for _, fact := range run.Status.Steps {
 		if fact.State != v1alpha1.StepRunning || fact.EndTime != nil || fact.StartTime == nil {
@@ -64,9 +66,10 @@ func progress(run *v1alpha1.BenchmarkRun, s *session) string {
 		attempt := decide.Attempt{Step: fact.ID, Number: int(fact.Attempt)}
 		bytesPerSecond, iops := s.conductor.Rate(attempt)
 		step := s.plan.Step(fact.ID)
-		text := fmt.Sprintf("%s: %s", step.Phase, elapsed.Round(time.Second))
-		if whole := step.WarmUp + step.Duration; !step.WorkBound() {
-			text += fmt.Sprintf(" of %s", whole)
+		record.Live(run, step, attempt, s.conductor.Doing(attempt), s.now())
+		text := fmt.Sprintf("%s: %s%s", step.Label(), elapsed.Round(time.Second), step.Whole())
+		if step.Purpose == plan.Idle {
+			return text
 		}
 		return fmt.Sprintf("%s, %.1f MB/s, %.0f IOPS", text, bytesPerSecond/1e6, iops)
 	}

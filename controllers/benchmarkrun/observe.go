@@ -1,6 +1,7 @@
 package benchmarkrun
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -23,6 +24,10 @@ type observation struct {
 	snapshot decide.Snapshot
 	// pods of the run by name, those of former attempts too.
 	pods map[string]*corev1.Pod
+	// storage is what the targets were found to be, where that is to be noted now; with it, or in its place, warnings
+	// about the whole run.
+	storage  []v1alpha1.StorageDescription
+	warnings []v1alpha1.Warning
 	// superseded says that another leader conducts the run; empty when none does.
 	superseded string
 }
@@ -36,6 +41,9 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	}
 	for i := range pods {
 		seen.pods[pods[i].Name] = &pods[i]
+	}
+	if err := r.inspect(ctx, run, s); err != nil {
+		return observation{}, err
 	}
 	for _, key := range s.order {
 		if err := r.look(ctx, run, s, s.members[key], seen.pods); err != nil {
@@ -51,12 +59,25 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 			seen.superseded = clients[i].Message
 		}
 	}
+	r.lookForGone(ctx, run, s, clients)
 	r.explain(ctx, run, s, seen.pods, clients)
-	snapshot, err := record.Snapshot(run, clients)
+	r.quota(run, s, seen.pods, clients)
+	snapshot, err := record.Snapshot(run, s.plan, clients)
 	if err != nil {
 		return observation{}, fmt.Errorf("read the run's facts: %w", err)
 	}
+	snapshot.Begun = begun(run, snapshot.Begun, s.now())
+	snapshot.Enough = s.watcher.Look(s.plan, snapshot, record.Baselines(run), record.Documented(run))
 	snapshot.Cancel = cancelled(run, pods)
+	if s.claimed != nil {
+		seen.warnings = s.claimed.warnings
+		snapshot.Cancel = cmp.Or(snapshot.Cancel, s.claimed.refusal)
+	}
+	if snapshot.Cancel == nil && due(run, clients) {
+		if seen.storage, snapshot.Cancel, err = r.describe(ctx, run, s, seen.pods); err != nil {
+			return observation{}, err
+		}
+	}
 	if snapshot.Cancel != nil && snapshot.EndingSince.IsZero() {
 		snapshot.EndingSince = s.now()
 	}
@@ -179,6 +200,14 @@ func agentPort(pod *corev1.Pod) int {
 func cancelled(run *v1alpha1.BenchmarkRun, pods []corev1.Pod) *decide.Failure {
 	if !run.DeletionTimestamp.IsZero() {
 		return &decide.Failure{Reason: v1alpha1.ReasonStopped, Message: "the run was deleted while it was live"}
+	}
+	if replaced := replacedBy(run); replaced != nil {
+		return replaced
+	}
+	for i := range pods {
+		if ended := endedByKueue(&pods[i]); ended != nil {
+			return ended
+		}
 	}
 	for _, pod := range pods {
 		for _, condition := range pod.Status.Conditions {

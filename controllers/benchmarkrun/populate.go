@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -137,7 +138,7 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 			m.why = fmt.Sprintf("pod %s, which it replaces, is not gone yet (node %s)", before.Name, before.Spec.NodeName)
 			return r.remove(ctx, before)
 		}
-		pod = objects.Pod(r.options.Settings, run, m.pod)
+		pod = objects.Pod(r.options.Settings, run, m.pod, s.storage(m.pod.Target))
 		if err := r.ensure(ctx, pod); err != nil {
 			return fmt.Errorf("make pod %s: %w", pod.Name, err)
 		}
@@ -162,9 +163,12 @@ func formerPod(run *v1alpha1.BenchmarkRun, m *member, pods map[string]*corev1.Po
 	for attempt := m.pod.Attempt - 1; attempt > 0; attempt-- {
 		former := m.pod
 		former.Attempt = attempt
-		if pod := pods[objects.PodName(run, former)]; pod != nil {
-			return pod
+		pod := pods[objects.PodName(run, former)]
+		if pod == nil || pod.DeletionTimestamp != nil && len(pod.Finalizers) > 0 && endedOnly(pod) != nil {
+			// One that has ended and is kept by a finalizer, such as that of Kueue, may wait for its replacement.
+			continue
 		}
+		return pod
 	}
 	return nil
 }
@@ -188,10 +192,12 @@ func agentConfig(run *v1alpha1.BenchmarkRun, s *session, client objects.Client) 
 	if err != nil {
 		return nil, fmt.Errorf("make the identity of client %s/%d: %w", client.Target, client.Index, err)
 	}
-	return json.Marshal(configOf(run, s.plan.DatasetHash, client, bundle))
+	config := configOf(run, s.plan.DatasetHash, client, bundle, s.storage(client.Target))
+	config.Installation = s.installation
+	return json.Marshal(config)
 }
 
-func configOf(run *v1alpha1.BenchmarkRun, datasetHash string, client objects.Client, bundle identity.Bundle) agent.Config {
+func configOf(run *v1alpha1.BenchmarkRun, datasetHash string, client objects.Client, bundle identity.Bundle, on objects.Storage) agent.Config {
 	config := agent.Config{
 		RunUID:        string(run.UID),
 		RunName:       run.Name,
@@ -210,8 +216,12 @@ func configOf(run *v1alpha1.BenchmarkRun, datasetHash string, client objects.Cli
 		}
 		config.KeepData = target.DataPolicy == v1alpha1.DataRetain
 		for _, volume := range target.Volumes {
+			if slices.Contains(on.Devices, volume.Name) {
+				config.Volumes = append(config.Volumes, agent.VolumeConfig{Name: volume.Name, Path: objects.DevicePath(volume.Name), Device: true})
+				continue
+			}
 			config.Volumes = append(config.Volumes, agent.VolumeConfig{
-				Name: volume.Name, Path: objects.VolumePath(volume.Name), Folder: target.Path,
+				Name: volume.Name, Path: objects.VolumePath(volume.Name), Folder: target.Path, ReadOnly: slices.Contains(on.ReadOnly, volume.Name),
 				Expect: dataset.Expectation{MustBeMountPoint: true, NotRootFilesystem: true}})
 		}
 	}

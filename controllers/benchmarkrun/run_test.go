@@ -23,8 +23,12 @@ import (
 	"github.com/storagebench/storagebench/test/invariants"
 )
 
-func cacheOf(namespace string) cache.Options {
-	return cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}}
+func cacheOf(namespaces ...string) cache.Options {
+	options := cache.Options{DefaultNamespaces: map[string]cache.Config{}}
+	for _, namespace := range namespaces {
+		options.DefaultNamespaces[namespace] = cache.Config{}
+	}
+	return options
 }
 
 // small is a layout, a write and a read of two clients, as short as they can be.
@@ -80,6 +84,7 @@ func TestGoodRun(t *testing.T) {
 		run.Status.Phases[2].Targets[0].Operations[0].Latency.Samples == 0 {
 		t.Errorf("phases %+v", run.Status.Phases)
 	}
+	checkSeries(t, run)
 	run.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.BenchmarkRunKind}
 	invariants.CheckObject(t, run)
 	w.clean()

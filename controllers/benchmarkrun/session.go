@@ -3,6 +3,7 @@ package benchmarkrun
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,22 +18,43 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/series"
+	"github.com/storagebench/storagebench/internal/watch"
 )
 
 // session is what this process holds of a live run. A run is reconciled by one worker at a time, so
 // only what the conductor's answers touch needs the lock.
 type session struct {
+	// gone are benchmarks, by UID, that are gone and have left data on the run's volumes; goneAsked that it is known.
+	gone      []string
+	goneAsked bool
+	// installation is that of this operator, in what agents write to storage.
+	installation string
+
 	uid       types.UID
+	benchmark string
 	plan      plan.Plan
+	// phases of the plan's steps, by their IDs.
+	phases    map[string]string
 	conductor *conductor.Conductor
+	watcher   *watch.Watcher
 	authority *identity.Authority
 	members   map[decide.ClientKey]*member
 	// order of the members: that of the specification.
 	order []decide.ClientKey
+	// claimed is what was found of the run's claims; nil before they were looked at.
+	claimed *claimed
+	// series are those of the steps that have ended; nil before the first one did.
+	series *series.Log
 	// told is when the status last said how far a step is.
 	told time.Time
 	// asked is when the cluster was last asked why clients are not there.
 	asked time.Time
+
+	// loading is the attempt that loads, or did last, and counted says that what clients did before this session is known; both
+	// are for who looks on, see Live.
+	loading atomic.Pointer[decide.Attempt]
+	counted atomic.Bool
 
 	mu      sync.Mutex
 	answers map[decide.ClientKey]*agentapi.FinishResponse
@@ -56,6 +78,8 @@ type member struct {
 	located bool
 	// why the client is not there yet, as the cluster tells it.
 	why string
+	// heldUntil is when the pod was last seen to wait for quota.
+	heldUntil time.Time
 	// worked says that the process before this one has given the agent of this very pod something to do.
 	worked bool
 	// met says that the agent has answered once, and so may have made files; tidy that its pod ended
@@ -106,8 +130,11 @@ func (s *session) former(uid types.UID) *corev1.Pod {
 }
 
 // calm is the least time between two reconciles that agents ask for: they report every second each,
-// and nobody needs to decide on every word of hundreds of them.
-const calm = 50 * time.Millisecond
+// and nobody needs to decide on every word of hundreds of them. With few it is short, since between two
+// steps the store has nothing to do meanwhile.
+func (s *session) calm() time.Duration {
+	return min(time.Duration(len(s.order))*time.Millisecond/2, 50*time.Millisecond)
+}
 
 // sessions are the live runs of this process.
 type sessions struct {
@@ -175,7 +202,7 @@ func (s *sessions) follow(key client.ObjectKey, followed *session) {
 		case <-followed.done:
 			return
 		}
-		time.Sleep(calm)
+		time.Sleep(followed.calm())
 	}
 }
 

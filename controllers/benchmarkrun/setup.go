@@ -18,6 +18,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/objects"
 )
 
@@ -25,9 +26,12 @@ import (
 // +kubebuilder:rbac:groups=storagebench.dev,resources=benchmarkruns/status,verbs=patch
 // +kubebuilder:rbac:groups=storagebench.dev,resources=benchmarkruns/finalizers,verbs=update
 // +kubebuilder:rbac:groups=storagebench.dev,resources=storagebenchmarks/finalizers,verbs=update
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create
-// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;create;delete
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;create;delete
+// +kubebuilder:rbac:groups="",resources=persistentvolumes,verbs=get;list
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get
+// +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses;volumeattributesclasses;csidrivers,verbs=get
 // +kubebuilder:rbac:groups="",resources=events,verbs=list
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;create;delete
@@ -45,10 +49,19 @@ type Options struct {
 	Settings objects.Settings
 	// Master is the key that the identities of all runs derive from.
 	Master identity.Master
+	// Installation tells this operator's clusters from others, in what agents write to storage; empty where it is not known,
+	// and nothing that benchmarks leave is removed when they are gone.
+	Installation string
 	// Epoch of this leader; an error when it does not lead any more.
 	Epoch func(context.Context) (uint64, error)
+	// Catalog is that of the documented limits as it holds now, with notes about it; nil is that of this version.
+	Catalog func(context.Context) (*limits.Catalog, []string)
+	// SharedQueues are the names of queues that are one in all namespaces.
+	SharedQueues []string
 	// LossTimeout is how long an agent that was ready may be out of reach; 0 is the default.
 	LossTimeout time.Duration
+	// Live, where it is not nil, tells from then on what goes on in the live runs.
+	Live *Live
 }
 
 // Reconciler carries out BenchmarkRuns.
@@ -66,6 +79,13 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	if options.LossTimeout == 0 {
 		options.LossTimeout = defaultLossTimeout
 	}
+	if options.Catalog == nil {
+		builtin, err := limits.Builtin()
+		if err != nil {
+			return fmt.Errorf("read the catalog of limits: %w", err)
+		}
+		options.Catalog = func(context.Context) (*limits.Catalog, []string) { return builtin, nil }
+	}
 	r := &Reconciler{
 		client:   mgr.GetClient(),
 		direct:   mgr.GetAPIReader(),
@@ -73,12 +93,16 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		options:  options,
 		sessions: newSessions(),
 	}
+	if options.Live != nil {
+		options.Live.sessions.Store(r.sessions)
+	}
 	if err := mgr.Add(r.sessions); err != nil {
 		return fmt.Errorf("add the sessions of live runs: %w", err)
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("benchmarkrun").
 		For(&v1alpha1.BenchmarkRun{}).
+		Watches(&v1alpha1.BenchmarkRun{}, handler.EnqueueRequestsFromMapFunc(r.waiters), builder.WithPredicates(makesRoom())).
 		Owns(&corev1.Pod{}, builder.WithPredicates(predicate.Funcs{DeleteFunc: r.podDeleted})).
 		WatchesRawSource(source.Channel(r.sessions.changed, &handler.TypedEnqueueRequestForObject[*v1alpha1.BenchmarkRun]{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: parallelRuns}).

@@ -1,6 +1,7 @@
 package benchmarkrun
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -87,25 +88,27 @@ func withControlPlane(m *testing.M) int {
 // lossTimeout of these operators.
 const lossTimeout = 5 * time.Second
 
+// testInstallation is that of these operators.
+const testInstallation = "installation-1"
+
 // world is a namespace with its stand-in kubelet and its operator.
 type world struct {
 	*testing.T
 
 	namespace string
+	// more are other namespaces of which the operator knows.
+	more      []string
 	directory string
 	kubelet   *standin.Kubelet
 	epoch     uint64
-	stop      func()
+	// rest is who the operator is; nil is an administrator.
+	rest *rest.Config
+	stop func()
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	if api == nil {
-		t.Skip("needs an API server, which -short leaves out")
-	}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "run-"}}
-	must(t, api.Create(t.Context(), namespace))
-	w := &world{T: t, namespace: namespace.Name, directory: t.TempDir()}
+	w := newQuietWorld(t)
 	w.kubelet = &standin.Kubelet{Client: client.NewNamespacedClient(api, w.namespace), Agent: agentPath, Directory: w.directory}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -116,6 +119,17 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// newQuietWorld is a namespace in which no pod ever runs, and of which no operator knows yet.
+func newQuietWorld(t *testing.T) *world {
+	t.Helper()
+	if api == nil {
+		t.Skip("needs an API server, which -short leaves out")
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "run-"}}
+	must(t, api.Create(t.Context(), namespace))
+	return &world{T: t, namespace: namespace.Name, directory: t.TempDir()}
+}
+
 // operate starts an operator, of a higher epoch than the one before.
 func (w *world) operate() {
 	w.Helper()
@@ -123,15 +137,16 @@ func (w *world) operate() {
 	epoch := w.epoch
 	logger := ctrl.Log
 	skip := true
-	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
+	mgr, err := ctrl.NewManager(cmp.Or(w.rest, restConfig), ctrl.Options{
 		Scheme: kinds, Logger: logger, Metrics: metricsserver.Options{BindAddress: "0"},
-		Cache: cacheOf(w.namespace), Controller: config.Controller{SkipNameValidation: &skip},
+		Cache: cacheOf(append(w.more, w.namespace)...), Controller: config.Controller{SkipNameValidation: &skip},
 	})
 	must(w.T, err)
 	must(w.T, Setup(mgr, Options{
-		Settings: objects.Settings{AgentImage: "operator:test", FioImage: "fio:test", OperatorNamespace: "storagebench-system"},
-		Master:   master, LossTimeout: lossTimeout,
-		Epoch: func(context.Context) (uint64, error) { return epoch, nil },
+		Settings: objects.Settings{AgentImage: "operator:test", FioImage: "fio:test", IORImage: "ior:test", OperatorNamespace: "storagebench-system"},
+		Master:   master, Installation: testInstallation, LossTimeout: lossTimeout,
+		Epoch:        func(context.Context) (uint64, error) { return epoch, nil },
+		SharedQueues: []string{"shared"},
 	}))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -147,11 +162,17 @@ func (w *world) operate() {
 // start creates a run of a benchmark.
 func (w *world) start(benchmark *builders.BenchmarkBuilder) *v1alpha1.BenchmarkRun {
 	w.Helper()
+	return w.startAs("run", benchmark)
+}
+
+// startAs is start for one of several runs.
+func (w *world) startAs(name string, benchmark *builders.BenchmarkBuilder) *v1alpha1.BenchmarkRun {
+	w.Helper()
 	spec := benchmark.Run()
-	planned, problems := plan.Make(spec)
+	planned, problems := plan.Make(spec, 1)
 	must(w.T, problems.ToAggregate())
 	run := record.New(record.Identity{
-		Name: "run", Namespace: w.namespace, Hash: "hash", Seed: 1,
+		Name: name, Namespace: w.namespace, Hash: "hash", Seed: 1,
 		Benchmark: v1alpha1.BenchmarkReference{Name: "b", UID: "6b0f7f0c-0000-4000-8000-000000000001"},
 	}, spec, planned)
 	run.UID = ""

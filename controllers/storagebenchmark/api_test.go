@@ -21,6 +21,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
 )
 
 // controllerUser has the rights of the markers in setup.go and no others.
@@ -58,6 +59,7 @@ const patience = 30 * time.Second
 type bed struct {
 	*testing.T
 	namespace string
+	catalog   func(context.Context) (*limits.Catalog, []string)
 }
 
 func newBed(t *testing.T) *bed {
@@ -69,7 +71,7 @@ func newBed(t *testing.T) *bed {
 	if err := cluster.Create(t.Context(), namespace); err != nil {
 		t.Fatal(err)
 	}
-	return &bed{t, namespace.Name}
+	return &bed{T: t, namespace: namespace.Name}
 }
 
 // operator starts the controller for the namespace of the test, with its own rights only. It ends when
@@ -92,7 +94,7 @@ func (b *bed) operator(newClient client.NewClientFunc) (stop func()) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := Setup(manager, Options{}); err != nil {
+	if err := Setup(manager, Options{Catalog: b.catalog}); err != nil {
 		b.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

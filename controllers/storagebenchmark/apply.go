@@ -14,14 +14,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
 )
 
 // apply writes what was decided, but for the status.
 func (r *reconciler) apply(ctx context.Context, obs observation, act action) outcome {
 	var out outcome
-	if act.do == create {
+	switch act.do {
+	case create:
 		out = r.create(ctx, obs)
+	case replace:
+		out = r.stop(ctx, act.run)
+	case leave, watch, hold, await, refuse, yield, intend, adopt, judge, miss:
 	}
 	if err := r.prune(ctx, act.prune); err != nil {
 		out.err = errors.Join(out.err, err)
@@ -54,16 +59,28 @@ func (r *reconciler) create(ctx context.Context, obs observation) outcome {
 func newRun(obs observation, scheme *runtime.Scheme) (*v1alpha1.BenchmarkRun, error) {
 	benchmark := obs.benchmark
 	recorded := benchmark.Status.ActiveRun
+	seed := identityOf(benchmark, &benchmark.Status, recorded.Hash).seed
+	planned, problems := plan.Make(obs.candidate.run, seed, plan.WithStorage(obs.candidate.storage))
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("plan run %s: %w", recorded.Name, problems.ToAggregate())
+	}
 	run := record.New(record.Identity{
 		Name:      recorded.Name,
 		Namespace: benchmark.Namespace,
 		Benchmark: v1alpha1.BenchmarkReference{Name: benchmark.Name, UID: string(benchmark.UID)},
 		Hash:      recorded.Hash,
-		Seed:      identityOf(benchmark, &benchmark.Status, recorded.Hash).seed,
-	}, obs.candidate.run, obs.candidate.plan)
+		Seed:      seed,
+		// Those of now: which were asked for with the run nobody knows any more.
+		Objectives: benchmark.Spec.Objectives,
+	}, obs.candidate.run, planned)
 	run.Labels = map[string]string{v1alpha1.LabelBenchmark: benchmark.Name}
 	if benchmark.Spec.Queue != "" {
 		run.Labels[v1alpha1.LabelQueue] = benchmark.Spec.Queue
+	}
+	for _, label := range []string{v1alpha1.LabelKueueQueue, v1alpha1.LabelKueuePriority} {
+		if value := benchmark.Labels[label]; value != "" {
+			run.Labels[label] = value
+		}
 	}
 	if err := controllerutil.SetControllerReference(benchmark, run, scheme); err != nil {
 		return nil, fmt.Errorf("own run %s: %w", run.Name, err)

@@ -4,17 +4,26 @@ import (
 	"encoding/json"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/trend"
 )
 
 // maxStatusBytes of JSON.
 const maxStatusBytes = 16 << 10
 
 // fit makes a status that has grown too large smaller: what is told at length first, then figures,
-// which the run has all of.
+// which the run has all of, and what later runs are compared with at last.
 func fit(status *v1alpha1.StorageBenchmarkStatus) {
-	if size(status) <= maxStatusBytes {
-		return
+	for _, less := range []func(*v1alpha1.StorageBenchmarkStatus){
+		shortenConditions, shortenObjectives(160), dropDifferences, shortenObjectives(60), dropHeadlines, shortenObjectives(0), dropHistory,
+	} {
+		if size(status) <= maxStatusBytes {
+			return
+		}
+		less(status)
 	}
+}
+
+func shortenConditions(status *v1alpha1.StorageBenchmarkStatus) {
 	const short = 160
 	for i := range status.Conditions {
 		status.Conditions[i].Message = v1alpha1.Truncate(status.Conditions[i].Message, short)
@@ -22,8 +31,40 @@ func fit(status *v1alpha1.StorageBenchmarkStatus) {
 	if status.LastRun != nil {
 		status.LastRun.Message = v1alpha1.Truncate(status.LastRun.Message, short)
 	}
+	if status.Regression != nil {
+		status.Regression.Message = v1alpha1.Truncate(status.Regression.Message, short)
+	}
+}
+
+// shortenObjectives cuts what is said of objectives, whose numbers stay.
+func shortenObjectives(length int) func(*v1alpha1.StorageBenchmarkStatus) {
+	return func(status *v1alpha1.StorageBenchmarkStatus) {
+		for i := range status.Objectives {
+			one := &status.Objectives[i]
+			one.Message, one.Figure = v1alpha1.Truncate(one.Message, length), v1alpha1.Truncate(one.Figure, length)
+		}
+	}
+}
+
+func dropDifferences(status *v1alpha1.StorageBenchmarkStatus) {
+	if status.Regression != nil {
+		for i := range status.Regression.Changes {
+			status.Regression.Changes[i].Differences = nil
+		}
+	}
+}
+
+func dropHeadlines(status *v1alpha1.StorageBenchmarkStatus) {
 	for len(status.Headlines) > 0 && size(status) > maxStatusBytes {
 		status.Headlines = status.Headlines[1:]
+	}
+}
+
+// dropHistory cuts it from its oldest runs, some at a time.
+func dropHistory(status *v1alpha1.StorageBenchmarkStatus) {
+	const step = 4
+	for status.History != nil && len(status.History.Runs) > 0 && size(status) > maxStatusBytes {
+		status.History = trend.Trim(status.History, max(0, len(status.History.Runs)-step))
 	}
 }
 

@@ -21,7 +21,7 @@ type claim struct {
 
 // picture is the four conditions; nil is absent.
 type picture struct {
-	ready, stalled, reconciling, running *claim
+	ready, stalled, reconciling, running, regressed *claim
 	// since is when Ready came to be what it is, where that is not for SetStatusCondition's rule to say.
 	since time.Time
 	wake  time.Duration
@@ -41,8 +41,11 @@ func draw(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, 
 	p := verdictPicture(status, obs)
 	p.running = &claim{metav1.ConditionFalse, v1alpha1.ReasonNoRun, "nothing runs"}
 	switch act.do {
-	case watch, adopt:
+	case watch, adopt, replace:
 		p.running = &claim{metav1.ConditionTrue, v1alpha1.ReasonRunLive, liveMessage(status, obs)}
+		if queued := waiting(obs.active.run); queued != nil {
+			p.running = &claim{metav1.ConditionTrue, v1alpha1.ReasonRunQueued, fmt.Sprintf("run %s waits: %s", status.ActiveRun.Name, queued.Message)}
+		}
 	case create:
 		switch {
 		case out.created != nil:
@@ -83,6 +86,8 @@ func verdictPicture(status *v1alpha1.StorageBenchmarkStatus, obs observation) pi
 func notJudgedMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) string {
 	active := status.ActiveRun
 	switch {
+	case active == nil && obs.times.set && status.NextScheduleTime != nil && !requestOf(obs.benchmark).any():
+		return "the present spec.run is run at " + clockText(status.NextScheduleTime.Time) + ", the next time of the schedule"
 	case active == nil:
 		return "the present spec.run is run next"
 	case active.Hash != obs.hash:
@@ -98,6 +103,12 @@ func liveMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) strin
 	switch {
 	case suspended(obs.benchmark):
 		return message + "; spec.suspend is true: no other is started after it"
+	case obs.active.run != nil && told(obs.active.run):
+		return message + " and makes way for another"
+	case obs.times.set && !obs.times.due.At.IsZero():
+		return message + "; the time " + clockText(obs.times.due.At) + " of the schedule has come, and its run follows"
+	case status.ActiveRun.Hash != obs.hash && obs.times.set:
+		return message + "; spec.run has changed since and is run at the next time of the schedule"
 	case status.ActiveRun.Hash != obs.hash:
 		return message + "; spec.run has changed since and is run next"
 	case requestOf(obs.benchmark).any():
@@ -120,6 +131,11 @@ func (p *picture) notCreated(status *v1alpha1.StorageBenchmarkStatus, obs observ
 // suspended keeps Ready and Stalled as they are.
 func (p *picture) suspended(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
 	message := "spec.suspend is true: no run is started"
+	if obs.review.due {
+		// The verdict is another one, by other objectives.
+		p.running, p.reconciling = &claim{metav1.ConditionFalse, v1alpha1.ReasonSuspended, message}, nil
+		return
+	}
 	if !judged(status, obs.hash) {
 		message += "; the present spec.run is not judged yet"
 	}
@@ -192,6 +208,7 @@ func (p *picture) conditions(obs observation) []metav1.Condition {
 	}{
 		{v1alpha1.ConditionReady, p.ready}, {v1alpha1.ConditionStalled, p.stalled},
 		{v1alpha1.ConditionReconciling, p.reconciling}, {v1alpha1.ConditionRunning, p.running},
+		{v1alpha1.ConditionRegressed, p.regressed},
 	} {
 		if one.claim == nil {
 			continue

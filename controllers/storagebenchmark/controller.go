@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
 )
 
 // soon is when to look again at what has just changed. It is not zero, so that a cache can catch up.
@@ -28,7 +29,9 @@ type reconciler struct {
 	live   client.Reader
 	scheme *runtime.Scheme
 	clock  clock.PassiveClock
-	events events.EventRecorder
+	// catalog of documented limits; nil is that of this version.
+	catalog func(context.Context) (*limits.Catalog, []string)
+	events  events.EventRecorder
 }
 
 // Reconcile takes one step: it writes at most one run, deletes what is too old, and patches the

@@ -26,6 +26,8 @@ const (
 	create verb = "create"
 	// adopt records that the run exists.
 	adopt verb = "adopt"
+	// replace tells the live run to make way for another.
+	replace verb = "replace"
 	// judge records what came out of the run that has ended.
 	judge verb = "judge"
 	// miss records that the run was deleted before it was judged.
@@ -59,6 +61,9 @@ func begin(obs observation) action {
 		if status.ActiveRun.UID == "" {
 			return action{do: adopt, run: obs.active.run}
 		}
+		if replaces(obs) && !told(obs.active.run) && len(obs.candidate.missing)+len(obs.candidate.problems) == 0 {
+			return action{do: replace, run: obs.active.run}
+		}
 		return action{do: watch}
 	case noActive:
 		if stray := unrecorded(obs); stray != nil {
@@ -70,7 +75,7 @@ func begin(obs observation) action {
 	switch {
 	case suspended(obs.benchmark):
 		return action{do: hold}
-	case !intended && !wanted(obs.benchmark, obs.hash):
+	case !intended && !wanted(obs):
 		return action{do: leave}
 	case len(obs.candidate.missing) > 0:
 		return action{do: await}
@@ -93,10 +98,13 @@ func suspended(benchmark *v1alpha1.StorageBenchmark) bool {
 func mayCreate(obs observation) bool {
 	switch obs.active.state {
 	case noActive:
-		return !suspended(obs.benchmark) && wanted(obs.benchmark, obs.hash)
+		return !suspended(obs.benchmark) && wanted(obs)
 	case activeIntended, activeTaken:
 		return !suspended(obs.benchmark)
-	case activeLive, activeEnded, activeDeleted:
+	case activeLive:
+		// A live run is not stopped for one that could not be.
+		return replaces(obs)
+	case activeEnded, activeDeleted:
 	}
 	return false
 }

@@ -26,11 +26,19 @@ const (
 	actionCreate = "CreateRun"
 	actionJudge  = "JudgeRun"
 	actionCheck  = "CheckSpec"
+	// actionReplace and actionSchedule are about what starts when.
+	actionReplace  = "StopRun"
+	actionSchedule = "LookAtSchedule"
 )
 
 // eventsOf are what a person would ask about: each is told once, by the patch that makes it known.
 func eventsOf(obs observation, act action, out outcome, status *v1alpha1.StorageBenchmarkStatus) []news {
 	switch act.do {
+	case replace:
+		if out.err == nil && !out.again {
+			return []news{{corev1.EventTypeNormal, v1alpha1.EventRunReplaced, actionReplace,
+				"run " + act.run.Name + " is stopped: another is due, and spec.trigger.replacePolicy is Stop", act.run}}
+		}
 	case create:
 		if out.created != nil {
 			return []news{{corev1.EventTypeNormal, v1alpha1.EventRunCreated, actionCreate, "created run " + out.created.Name, out.created}}
@@ -38,6 +46,9 @@ func eventsOf(obs observation, act action, out outcome, status *v1alpha1.Storage
 	case adopt:
 		return []news{{corev1.EventTypeNormal, v1alpha1.EventRunCreated, actionCreate, "created run " + act.run.Name, act.run}}
 	case judge:
+		if withoutVerdict(obs.active.run) {
+			return passedEvent(obs.active.run)
+		}
 		return []news{judgedEvent(status.LastRun, obs.active.run)}
 	case miss:
 		return []news{{corev1.EventTypeWarning, v1alpha1.EventRunFailed, actionJudge, status.LastRun.Message, nil}}
@@ -49,9 +60,42 @@ func eventsOf(obs observation, act action, out outcome, status *v1alpha1.Storage
 		if ready := changedReady(obs, status); ready != "" {
 			return []news{{corev1.EventTypeWarning, v1alpha1.EventInvalidWorkload, actionCheck, ready, nil}}
 		}
-	case leave, watch, hold, yield, intend:
+	case intend:
+		if times := obs.times.due; times.Missed > 1 {
+			return []news{missedEvent(times.Missed-1, times.TooMany, "the newest of them, "+clockText(times.At)+", is run now")}
+		}
+	case leave, watch, hold, yield:
 	}
 	return nil
+}
+
+// passedEvent is about a run that ended without a verdict. That one was told to make way was told then.
+func passedEvent(run *v1alpha1.BenchmarkRun) []news {
+	if !endedBy(run, v1alpha1.ReasonPreempted) {
+		return nil
+	}
+	return []news{{corev1.EventTypeWarning, v1alpha1.EventRunPreempted, actionCreate, "run " + run.Name + " was preempted; another one is queued for it", run}}
+}
+
+// missedEvent is about times of the schedule that passed without a run.
+func missedEvent(count int, atLeast bool, then string) news {
+	text := fmt.Sprintf("%d times of the schedule passed without a run", count)
+	switch {
+	case atLeast:
+		text = "over " + text
+	case count == 1:
+		text = "a time of the schedule passed without a run"
+	}
+	return news{corev1.EventTypeWarning, v1alpha1.EventScheduleMissed, actionSchedule, text + "; " + then, nil}
+}
+
+// skippedEvent is about a time that was too late to start.
+func skippedEvent(obs observation) []news {
+	if !obs.times.skips(obs) {
+		return nil
+	}
+	return []news{missedEvent(1, false, fmt.Sprintf("%s is longer ago than spec.trigger.startingDeadline %s",
+		clockText(obs.times.due.Expired), obs.times.deadline))}
 }
 
 func judgedEvent(verdict *v1alpha1.JudgedRun, run *v1alpha1.BenchmarkRun) news {
@@ -62,6 +106,8 @@ func judgedEvent(verdict *v1alpha1.JudgedRun, run *v1alpha1.BenchmarkRun) news {
 		told.kind, told.reason, told.note = corev1.EventTypeNormal, v1alpha1.EventRunComplete, verdict.Message
 	case v1alpha1.ReasonRunInvalid:
 		told.reason, told.note = v1alpha1.EventRunInvalid, verdict.Message
+	case v1alpha1.ReasonRegressed:
+		told.reason, told.note = v1alpha1.EventRegressed, verdict.Message
 	case v1alpha1.ReasonObjectiveMissed:
 		told.reason, told.note = v1alpha1.EventObjectiveMissed, verdict.Message
 	}

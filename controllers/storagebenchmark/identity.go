@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"strconv"
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -17,16 +18,22 @@ type identity struct {
 }
 
 // identityOf takes hash from the run and the rest from a status in which the run is recorded: what
-// it was asked for by, and the run before it. The latter makes a value that comes back (v1, v2, v1)
-// a new request.
+// it was asked for by, a time of the schedule included, and the run before it, with a verdict and
+// without. The latter makes a value that comes back (v1, v2, v1) a new request.
 func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBenchmarkStatus, hash string) identity {
 	previous := ""
 	if status.LastRun != nil {
 		previous = status.LastRun.Name
 	}
+	parts := []string{string(benchmark.UID), hash, status.LastHandledManual, status.LastHandledRequest, previous}
+	if at := status.LastScheduleTime; at != nil {
+		parts = append(parts, "scheduled", strconv.FormatInt(at.Unix(), 10))
+	}
+	if status.LastReplacedRun != "" {
+		parts = append(parts, "replaced", status.LastReplacedRun)
+	}
 	// NUL is in no field that the API takes, except in requests, which are cleaned.
-	sum := sha256.Sum256([]byte(strings.Join([]string{
-		string(benchmark.UID), hash, status.LastHandledManual, status.LastHandledRequest, previous}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return identity{
 		name: benchmark.Name + "-" + hex.EncodeToString(sum[:4]),
 		seed: int64(binary.BigEndian.Uint64(sum[8:16]) >> 2),
@@ -72,7 +79,14 @@ func judged(status *v1alpha1.StorageBenchmarkStatus, hash string) bool {
 	return status.LastRun != nil && status.LastRun.Hash == hash
 }
 
-// wanted says whether something asks for a run that is not recorded yet.
-func wanted(benchmark *v1alpha1.StorageBenchmark, hash string) bool {
-	return !judged(&benchmark.Status, hash) || requestOf(benchmark).any()
+// wanted says whether something asks for a run that is not recorded yet. With a schedule its times do, and
+// a spec.run that was not judged waits for the next.
+func wanted(obs observation) bool {
+	if requestOf(obs.benchmark).any() {
+		return true
+	}
+	if obs.times.set {
+		return obs.times.asks()
+	}
+	return !judged(&obs.benchmark.Status, obs.hash)
 }

@@ -17,7 +17,8 @@ func checkBenchmark(tb testing.TB, benchmark *v1alpha1.StorageBenchmark) {
 	if status.ObservedGeneration < 0 {
 		return
 	}
-	order := []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling, v1alpha1.ConditionRunning}
+	order := []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling, v1alpha1.ConditionRunning,
+		v1alpha1.ConditionRegressed}
 	at := -1
 	for _, condition := range status.Conditions {
 		position := slices.Index(order, condition.Type)
@@ -50,6 +51,10 @@ func checkBenchmark(tb testing.TB, benchmark *v1alpha1.StorageBenchmark) {
 	stalled := find(status.Conditions, v1alpha1.ConditionStalled)
 	if ready.Status == metav1.ConditionFalse && stalled == nil {
 		tb.Error("Ready is False, and nothing is Stalled: kstatus would wait for ever")
+	}
+	if regressed := find(status.Conditions, v1alpha1.ConditionRegressed); status.ObservedGeneration == benchmark.Generation &&
+		(regressed != nil) != (benchmark.Spec.Regression != nil) {
+		tb.Errorf("Regressed is %+v, and spec.regression %+v", regressed, benchmark.Spec.Regression)
 	}
 	if status.Stage == "" {
 		tb.Error("there is no stage")

@@ -252,7 +252,7 @@ func probeRun(namespace string) *v1alpha1.BenchmarkRun {
 	return &v1alpha1.BenchmarkRun{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "probe"},
 		Spec: v1alpha1.BenchmarkRunSpec{BenchmarkRef: v1alpha1.BenchmarkReference{Name: "bench"}, Hash: "h", Run: *run,
-			Steps: []v1alpha1.ResolvedStep{{ID: "00", Phase: "write", Kind: v1alpha1.PhaseSteady, Targets: []string{"data"}, Clients: 1, MaxDuration: "1m"}}},
+			Steps: []v1alpha1.ResolvedStep{{ID: "00", Phase: "write", Kind: v1alpha1.PhaseSteady, Purpose: v1alpha1.StepMeasure, Targets: []string{"data"}, Clients: 1, MaxDuration: "1m"}}},
 	}
 }
 

@@ -61,5 +61,9 @@ func runWithCluster(m *testing.M) (code int, err error) {
 	if err := grantRights(context.Background()); err != nil {
 		return 1, err
 	}
-	return m.Run(), nil
+	code = m.Run()
+	if kubectlFolder != "" {
+		err = os.RemoveAll(kubectlFolder)
+	}
+	return code, err
 }

@@ -21,9 +21,13 @@ type observation struct {
 	// runs of this benchmark, the active one included. Those that have ended may be trimmed (see
 	// TrimEndedRun).
 	runs []v1alpha1.BenchmarkRun
+	// times are those of the schedule.
+	times timetable
 	// candidate is what would be frozen into a new run. It is looked at only where one may be created.
 	candidate candidate
-	now       time.Time
+	// review is the newest judged run where it has to be judged again.
+	review review
+	now    time.Time
 }
 
 // activeState is what became of the run that status.activeRun names.
@@ -96,6 +100,7 @@ type candidate struct {
 	// problems keep the plan from being made; nothing but an edit helps.
 	problems field.ErrorList
 
-	run  *v1alpha1.RunSpec
-	plan plan.Plan
+	run *v1alpha1.RunSpec
+	// storage is what plans are made with.
+	storage plan.Storage
 }

@@ -39,9 +39,22 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	if obs.active, err = r.active(ctx, benchmark, obs.runs); err != nil {
 		return nil, err
 	}
+	obs.times = timetableOf(benchmark, obs.now)
+	if obs.review, err = r.review(ctx, benchmark, obs.hash); err != nil {
+		return nil, err
+	}
+	if obs.active.state == activeLive && replaces(*obs) && !told(obs.active.run) {
+		// Somebody may have taken back what asks for another run.
+		if err := r.proveFresh(ctx, benchmark); err != nil {
+			return nil, err
+		}
+	}
 	if mayCreate(*obs) {
 		if obs.candidate, err = r.resolve(ctx, benchmark); err != nil {
 			return nil, err
+		}
+		if obs.times.problem != nil {
+			obs.candidate.problems = append(obs.candidate.problems, obs.times.problem)
 		}
 	}
 	return obs, nil

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/objective"
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
@@ -38,7 +39,12 @@ func (r *reconciler) resolve(ctx context.Context, benchmark *v1alpha1.StorageBen
 	}
 	if len(missing) == 0 {
 		found.reason = v1alpha1.ReasonClaimNotFound
-		found.plan, found.problems = plan.Make(run)
+		// What is wrong with a plan does not depend on the seed, which is not known yet.
+		if r.catalog != nil {
+			found.storage.Catalog, _ = r.catalog(ctx)
+		}
+		_, found.problems = plan.Make(run, 0, plan.WithStorage(found.storage))
+		found.problems = append(found.problems, objective.Check(benchmark.Spec.Objectives, run)...)
 	}
 	found.missing = append(found.missing, claims...)
 	return found, nil

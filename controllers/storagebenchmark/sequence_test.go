@@ -76,12 +76,14 @@ func suspend(value bool) func(*v1alpha1.StorageBenchmark) {
 
 var withProfile = builders.Benchmark("bench").Target("data").Steady("write", "10s").WithProfile(v1alpha1.WorkloadProfileKind, "heavy")
 
-// sequences are lives of benchmarks. Each line of the golden file is what a reconcile changed.
-var sequences = []struct {
+// sequence is the life of a benchmark. Each line of the golden file is what a reconcile changed.
+type sequence struct {
 	name    string
 	objects []client.Object
 	live    func(*world)
-}{
+}
+
+var sequences = []sequence{
 	{"a benchmark is run once", []client.Object{bench(), claimNamed("data")}, func(w *world) {
 		w.settle()
 		w.goes(v1alpha1.StageMeeting)

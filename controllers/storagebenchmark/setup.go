@@ -18,12 +18,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
 )
 
 // +kubebuilder:rbac:groups=storagebench.dev,resources=storagebenchmarks,verbs=get;list;watch
 // +kubebuilder:rbac:groups=storagebench.dev,resources=storagebenchmarks/status,verbs=patch
 // +kubebuilder:rbac:groups=storagebench.dev,resources=storagebenchmarks/finalizers,verbs=update
-// +kubebuilder:rbac:groups=storagebench.dev,resources=benchmarkruns,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=storagebench.dev,resources=benchmarkruns,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=storagebench.dev,resources=workloadprofiles;clusterworkloadprofiles,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
@@ -43,6 +44,8 @@ const (
 type Options struct {
 	// Clock tells the time; nil is the real one.
 	Clock clock.PassiveClock
+	// Catalog is that of the documented limits as it holds now, with notes about it; nil is that of this version.
+	Catalog func(context.Context) (*limits.Catalog, []string)
 }
 
 // Setup adds the controller to a manager, whose scheme has to know v1alpha1.
@@ -51,11 +54,12 @@ func Setup(manager ctrl.Manager, options Options) error {
 		options.Clock = clock.RealClock{}
 	}
 	r := &reconciler{
-		client: manager.GetClient(),
-		live:   manager.GetAPIReader(),
-		scheme: manager.GetScheme(),
-		clock:  options.Clock,
-		events: manager.GetEventRecorder(Name),
+		client:  manager.GetClient(),
+		live:    manager.GetAPIReader(),
+		scheme:  manager.GetScheme(),
+		clock:   options.Clock,
+		catalog: options.Catalog,
+		events:  manager.GetEventRecorder(Name),
 	}
 	if err := index(manager.GetFieldIndexer()); err != nil {
 		return err
@@ -134,6 +138,8 @@ func runTellsMore(update event.UpdateEvent) bool {
 	}
 	return before.Status.Stage != after.Status.Stage ||
 		ended(before) != ended(after) ||
+		!equality.Semantic.DeepEqual(waiting(before), waiting(after)) ||
+		told(before) != told(after) ||
 		before.UID != after.UID ||
 		!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
 		!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences)

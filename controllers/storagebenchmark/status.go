@@ -1,6 +1,7 @@
 package storagebenchmark
 
 import (
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,11 +34,14 @@ func reportOn(obs observation, act action, out outcome) report {
 	status := obs.benchmark.Status.DeepCopy()
 	status.ObservedGeneration = obs.benchmark.Generation
 	remember(status, obs, act, out)
+	revise(status, obs, act)
+	obs.times.note(status, obs, act)
 	drawn := draw(status, obs, act, out)
+	drawn.regressed = regressedClaim(status, obs)
 	status.Conditions = drawn.conditions(obs)
 	status.Stage = v1alpha1.Truncate(stageOf(status, obs, act), 64)
 	fit(status)
-	return report{status: *status, events: eventsOf(obs, act, out, status), wake: drawn.wake}
+	return report{status: *status, events: slices.Concat(eventsOf(obs, act, out, status), skippedEvent(obs), revisedEvent(obs, act, status)), wake: sooner(drawn.wake, obs.times.wake(obs.now))}
 }
 
 // remember writes down the facts that an action makes.
@@ -59,17 +63,23 @@ func remember(status *v1alpha1.StorageBenchmarkStatus, obs observation, act acti
 	case adopt:
 		status.ActiveRun = new(referenceTo(act.run))
 	case judge:
-		keep(status, verdictOn(obs.active.run), obs.active.run)
+		if withoutVerdict(obs.active.run) {
+			pass(status, obs)
+			return
+		}
+		keep(status, verdictOn(obs, obs.active.run), obs.active.run)
+		status.ActiveRun = nil
 	case miss:
-		keep(status, verdictOnDeleted(*status.ActiveRun), nil)
-	case leave, watch, hold, await, refuse, yield:
+		keep(status, verdictOnDeleted(obs, *status.ActiveRun), nil)
+		status.ActiveRun = nil
+	case leave, watch, replace, hold, await, refuse, yield:
 	}
 }
 
 // stageOf is what goes on, in a word.
 func stageOf(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) string {
 	switch act.do {
-	case watch, adopt:
+	case watch, adopt, replace:
 		run := obs.active.run
 		if run == nil {
 			run = act.run

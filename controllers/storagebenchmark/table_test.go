@@ -2,24 +2,13 @@ package storagebenchmark
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/builders"
 )
-
-// missedObjective ends a run whose objectives are not met.
-func missedObjective(run *v1alpha1.BenchmarkRun, now time.Time) {
-	good(run, now)
-	for i := range run.Status.Conditions {
-		if condition := &run.Status.Conditions[i]; condition.Type == v1alpha1.ConditionObjectivesMet {
-			condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, v1alpha1.ReasonObjectiveMissed, "tail: 300 ms, at most 250 ms"
-		}
-	}
-}
 
 // The table of states: four conditions, and what kstatus makes of them, on objects read back from the
 // API server.
@@ -82,14 +71,50 @@ func TestTableOfStates(t *testing.T) {
 			b.operator(nil)
 			stalls(b)
 		}, row{"False/InvalidWorkload", absent, "True/InvalidWorkload", "False/NoRun", "Failed"}},
+		{"edited, and not seen by the operator", func(b *bed) {
+			b.put(claimNamed("data"))
+			b.put(bench())
+			stop := b.operator(nil)
+			b.ends(good)
+			b.steady()
+			stop()
+			b.edit(clients(2))
+		}, row{"True/Passed", absent, absent, "False/NoRun", "InProgress"}},
 		{"good", after(good),
 			row{"True/Passed", absent, absent, "False/NoRun", "Current"}},
 		{"invalid", after(invalid),
 			row{"False/RunInvalid", absent, "True/RunInvalid", "False/NoRun", "Failed"}},
 		{"failed", after(failed),
 			row{"False/StartTimeout", absent, "True/StartTimeout", "False/NoRun", "Failed"}},
-		{"objective missed", after(missedObjective),
+		{"objective missed", func(b *bed) {
+			b.put(claimNamed("data"))
+			b.put(with(floor("200M")))
+			b.operator(nil)
+			b.ends(good)
+		},
 			row{"False/ObjectiveMissed", absent, "True/ObjectiveMissed", "False/NoRun", "Failed"}},
+		{"objective added that a stored run has missed", then(after(good), editing(floor("200M"))),
+			row{"False/ObjectiveMissed", absent, "True/ObjectiveMissed", "False/NoRun", "Failed"}},
+		{"objective corrected", then(then(after(good), then(editing(floor("200M")), stalls)), editing(floor("100M"))),
+			row{"True/Passed", absent, absent, "False/NoRun", "Current"}},
+		{"objective added while suspended", then(then(after(good), editing(suspend(true))), editing(floor("200M"))),
+			row{"False/ObjectiveMissed", absent, "True/ObjectiveMissed", "False/Suspended", "Failed"}},
+		{"objective added, and the run is gone", then(after(good), func(b *bed) {
+			for _, run := range b.runs() {
+				if err := cluster.Delete(b.Context(), &run); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.edit(floor("100M"))
+			stalls(b)
+		}), row{"False/NotJudged", absent, "True/NotJudged", "False/NoRun", "Failed"}},
+		{"too few runs to compare", then(after(good), editing(compared)),
+			row{"True/Passed", absent, absent, "False/NoRun", "Current"}},
+		{"regressed", then(after(good), func(b *bed) {
+			b.remembers(150_000_000, 149_000_000, 151_000_000, 150_500_000, 149_500_000, 150_000_000)
+			b.edit(compared)
+			stalls(b)
+		}), row{"False/Regressed", absent, "True/Regressed", "False/NoRun", "Failed"}},
 		{"stopped by deleting the run", then(apply, func(b *bed) {
 			if err := cluster.Delete(b.Context(), b.live()); err != nil {
 				b.Fatal(err)
@@ -123,7 +148,7 @@ func TestTableOfStates(t *testing.T) {
 			b := newBed(t)
 			test.live(b)
 			benchmark := b.benchmark()
-			if test.want.ready != absent {
+			if test.want.ready != absent && !strings.Contains(test.name, "not seen by the operator") {
 				benchmark = b.steady()
 			}
 			shown := func(kind string) string {
@@ -138,6 +163,7 @@ func TestTableOfStates(t *testing.T) {
 			}
 			got := row{shown(v1alpha1.ConditionReady), shown(v1alpha1.ConditionReconciling), shown(v1alpha1.ConditionStalled),
 				shown(v1alpha1.ConditionRunning), b.kstatus()}
+			b.checkGates(test.want.kstatus)
 			if got != test.want {
 				t.Errorf("the state is\n%+v, want\n%+v\n%s", got, test.want, stateLine(t, benchmark))
 			}

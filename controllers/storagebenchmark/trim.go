@@ -28,6 +28,7 @@ func TrimEndedRun(object any) (any, error) {
 		Stage:              run.Status.Stage,
 		StartTime:          run.Status.StartTime,
 		EndTime:            run.Status.EndTime,
+		Comparable:         run.Status.Comparable,
 	}
 	return run, nil
 }

@@ -7,7 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/objective"
 	"github.com/storagebench/storagebench/internal/result"
+	"github.com/storagebench/storagebench/internal/trend"
 )
 
 const (
@@ -20,23 +22,48 @@ const (
 	maxHeadlines = 64
 )
 
-// verdictOn judges a run that has ended.
-func verdictOn(run *v1alpha1.BenchmarkRun) v1alpha1.JudgedRun {
-	reason, message := judgement(run)
+// verdict on a run, with what it rests on.
+type verdict struct {
+	run        v1alpha1.JudgedRun
+	objectives []v1alpha1.ObjectiveResult
+	regression *v1alpha1.RegressionResult
+	history    *v1alpha1.ComparedHistory
+}
+
+// verdictOn judges a run that has ended: whole, and against the others of its benchmark.
+func verdictOn(obs observation, run *v1alpha1.BenchmarkRun) verdict {
+	by := policyFor(obs, run)
+	made := verdict{run: v1alpha1.JudgedRun{RunReference: referenceTo(run), PolicyHash: by.hash()}}
+	if len(by.objectives) > 0 {
+		made.objectives = objective.Evaluate(by.objectives, &run.Spec, &run.Status)
+	}
+	last := obs.benchmark.Status.LastRun
+	switch {
+	case by.regression == nil:
+	case last != nil && last.UID == string(run.UID) && by.comparesAs(last.PolicyHash) && obs.benchmark.Status.Regression != nil:
+		// It was compared already, and others have moved up since.
+		made.regression, made.history = obs.benchmark.Status.Regression, obs.benchmark.Status.History
+	default:
+		found := trend.Judge(obs.benchmark.Status.History, storedRuns(obs), trend.RunOf(run), by.regression)
+		made.regression, made.history = &found.Result, found.History
+	}
+	reason, message := judgement(run, &made)
 	if len(reason) > maxReason {
 		reason = v1alpha1.ReasonRunFailed
 	}
-	return v1alpha1.JudgedRun{RunReference: referenceTo(run), Reason: reason, Message: v1alpha1.Truncate(message, maxMessage)}
+	made.run.Reason, made.run.Message = reason, v1alpha1.Truncate(message, maxMessage)
+	return made
 }
 
-func judgement(run *v1alpha1.BenchmarkRun) (reason, message string) {
+func judgement(run *v1alpha1.BenchmarkRun, by *verdict) (reason, message string) {
 	find := func(kind string) metav1.Condition {
 		if found := meta.FindStatusCondition(run.Status.Conditions, kind); found != nil {
 			return *found
 		}
 		return metav1.Condition{Status: metav1.ConditionUnknown}
 	}
-	failed, valid, met := find(v1alpha1.ConditionFailed), find(v1alpha1.ConditionValid), find(v1alpha1.ConditionObjectivesMet)
+	failed, valid := find(v1alpha1.ConditionFailed), find(v1alpha1.ConditionValid)
+	met, why, message := objective.Condition(by.objectives)
 	switch {
 	case failed.Status == metav1.ConditionTrue:
 		return failed.Reason, fmt.Sprintf("run %s failed: %s", run.Name, failed.Message)
@@ -44,17 +71,22 @@ func judgement(run *v1alpha1.BenchmarkRun) (reason, message string) {
 		return v1alpha1.ReasonRunFailed, fmt.Sprintf("run %s ended and says neither that it is complete nor why it failed", run.Name)
 	case valid.Status != metav1.ConditionTrue:
 		return v1alpha1.ReasonRunInvalid, fmt.Sprintf("the results of run %s are not valid: %s: %s", run.Name, valid.Reason, valid.Message)
-	case met.Status != metav1.ConditionTrue && met.Reason != "":
-		return v1alpha1.ReasonObjectiveMissed, fmt.Sprintf("run %s: %s: %s", run.Name, met.Reason, met.Message)
+	case met == metav1.ConditionFalse:
+		return v1alpha1.ReasonObjectiveMissed, fmt.Sprintf("run %s: %s", run.Name, message)
+	case met != metav1.ConditionTrue:
+		return v1alpha1.ReasonObjectiveMissed, fmt.Sprintf("run %s: %s: %s", run.Name, why, message)
+	case by.regression != nil && by.regression.Verdict == v1alpha1.RegressionRegressed:
+		return v1alpha1.ReasonRegressed, fmt.Sprintf("run %s: %s", run.Name, by.regression.Message)
 	}
 	return v1alpha1.ReasonPassed, fmt.Sprintf("run %s is complete and valid", run.Name)
 }
 
 // verdictOnDeleted is for a run that somebody deleted before it was judged, which stops it.
-func verdictOnDeleted(ref v1alpha1.RunReference) v1alpha1.JudgedRun {
-	return v1alpha1.JudgedRun{RunReference: ref, Reason: v1alpha1.ReasonStopped, Message: v1alpha1.Truncate(fmt.Sprintf(
-		"run %s was deleted before it was judged; ask for another with spec.trigger.manual or the annotation %s",
-		ref.Name, v1alpha1.AnnotationRequestedAt), maxMessage)}
+func verdictOnDeleted(obs observation, ref v1alpha1.RunReference) verdict {
+	return verdict{history: obs.benchmark.Status.History, run: v1alpha1.JudgedRun{RunReference: ref, PolicyHash: policyOf(obs.benchmark).hash(),
+		Reason: v1alpha1.ReasonStopped, Message: v1alpha1.Truncate(fmt.Sprintf(
+			"run %s was deleted before it was judged; ask for another with spec.trigger.manual or the annotation %s",
+			ref.Name, v1alpha1.AnnotationRequestedAt), maxMessage)}}
 }
 
 func referenceTo(run *v1alpha1.BenchmarkRun) v1alpha1.RunReference {
@@ -89,10 +121,10 @@ func headlinesOf(run *v1alpha1.BenchmarkRun) []v1alpha1.Headline {
 }
 
 // keep writes the verdict on a run, and its figures, into a status.
-func keep(status *v1alpha1.StorageBenchmarkStatus, verdict v1alpha1.JudgedRun, run *v1alpha1.BenchmarkRun) {
-	status.LastRun, status.ActiveRun = &verdict, nil
+func keep(status *v1alpha1.StorageBenchmarkStatus, judged verdict, run *v1alpha1.BenchmarkRun) {
+	status.LastRun = &judged.run
 	status.Headlines, status.Display = nil, nil
-	status.Objectives, status.Regression = nil, nil
+	status.Objectives, status.Regression, status.History = judged.objectives, judged.regression, judged.history
 	if run != nil {
 		status.Headlines = headlinesOf(run)
 		status.Display = result.Headline(run.Status.Phases)

@@ -113,6 +113,9 @@ func newWorld(tb testing.TB, objects ...client.Object) *world {
 		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, object client.Object, options ...client.SubResourceUpdateOption) error {
 			return w.write(func() error { return c.SubResource(sub).Update(ctx, object, options...) })
 		},
+		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			return w.write(func() error { return c.Patch(ctx, object, patch, options...) })
+		},
 		Delete: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.DeleteOption) error {
 			return w.write(func() error { return c.Delete(ctx, object, options...) })
 		},
@@ -341,7 +344,7 @@ func stateLine(tb testing.TB, benchmark *v1alpha1.StorageBenchmark) string {
 	parts = append(parts, fmt.Sprintf("%s, kstatus %s:", benchmark.Status.Stage, kstatusOf(tb, benchmark)))
 	for _, condition := range benchmark.Status.Conditions {
 		text := fmt.Sprintf("%s=%s", condition.Type, condition.Status)
-		if condition.Type == v1alpha1.ConditionReady || condition.Type == v1alpha1.ConditionRunning {
+		if condition.Type == v1alpha1.ConditionReady || condition.Type == v1alpha1.ConditionRunning || condition.Type == v1alpha1.ConditionRegressed {
 			text += fmt.Sprintf("/%s (%s)", condition.Reason, condition.Message)
 		}
 		parts = append(parts, text)
@@ -351,6 +354,21 @@ func stateLine(tb testing.TB, benchmark *v1alpha1.StorageBenchmark) string {
 	}
 	if last := benchmark.Status.LastRun; last != nil {
 		parts = append(parts, "last="+last.Name)
+	}
+	if last := benchmark.Status.LastScheduleTime; last != nil {
+		parts = append(parts, "scheduled="+clockText(last.Time))
+	}
+	if next := benchmark.Status.NextScheduleTime; next != nil {
+		parts = append(parts, "next="+clockText(next.Time))
+	}
+	if name := benchmark.Status.LastReplacedRun; name != "" {
+		parts = append(parts, "replaced="+name)
+	}
+	for _, one := range benchmark.Status.Objectives {
+		parts = append(parts, fmt.Sprintf("objective=%s/%s", one.Name, one.Verdict))
+	}
+	if history := benchmark.Status.History; history != nil {
+		parts = append(parts, fmt.Sprintf("history=%d", len(history.Runs)))
 	}
 	if display := benchmark.Status.Display; display != nil {
 		parts = append(parts, display.Throughput+" "+display.P99)

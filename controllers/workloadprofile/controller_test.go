@@ -192,22 +192,49 @@ func TestVerdictFollowsTheSpec(t *testing.T) {
 	}
 }
 
+// Profiles of IOR and mdtest are judged as those of fio are.
+func TestProfilesOfMPI(t *testing.T) {
+	for name, test := range map[string]struct {
+		engine v1alpha1.Engine
+		want   string
+	}{
+		"ior":               {builders.IOR().Engine(), ""},
+		"ior of the post":   {builders.Post().Engine(), ""},
+		"ior that verifies": {builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.Verify = new(true) }).Engine(), ""},
+		"mdtest":            {builders.Mdtest(), ""},
+		"path":              {builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.Args = []string{"-o", "/etc/passwd"} }).Engine(), "spec.ior.args"},
+		"old pattern":       {builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.DataPattern = "Incompressible" }).Engine(), ""},
+		"old and new": {builders.IOR().Mutate(func(p *v1alpha1.IORProfile) {
+			p.DataPattern, p.Args = "Incompressible", []string{"--random-offset-seed=1"}
+		}).Engine(), "use Random with this version: change the profile"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var found v1alpha1.WorkloadProfileStatus
+			report(&v1alpha1.WorkloadProfileSpec{Engine: test.engine}, &found, 3)
+			ready := meta.FindStatusCondition(found.Conditions, v1alpha1.ConditionReady)
+			if ready == nil || (ready.Status == metav1.ConditionTrue) != (test.want == "") || !strings.Contains(ready.Message, test.want) || found.Engine != test.engine.EngineKind() {
+				t.Errorf("Ready is %+v", ready)
+			}
+		})
+	}
+}
+
 // A profile of another version may hold what this one does not know how to run.
 func TestWhatAdmissionWouldRefuse(t *testing.T) {
 	for name, test := range map[string]struct {
 		engine v1alpha1.Engine
 		want   string
 	}{
-		"nothing": {v1alpha1.Engine{}, "there is no engine"},
-		"ior":     {v1alpha1.Engine{IOR: &v1alpha1.IORProfile{}}, "spec.ior"},
-		"mdtest":  {v1alpha1.Engine{Mdtest: &v1alpha1.MdtestProfile{}}, "spec.mdtest"},
-		"command": {v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}, "spec.command"},
+		"nothing": {v1alpha1.Engine{}, "there is no engine in it: give fio, ior, mdtest or command"},
+		"ior":     {v1alpha1.Engine{IOR: &v1alpha1.IORProfile{}}, "spec.ior.transferSize"},
+		"mdtest":  {v1alpha1.Engine{Mdtest: &v1alpha1.MdtestProfile{}}, "spec.mdtest.filesPerProcess"},
+		"command": {v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}, "spec.command.command: Required value: give the program"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var found v1alpha1.WorkloadProfileStatus
 			report(&v1alpha1.WorkloadProfileSpec{Engine: test.engine}, &found, 3)
 			ready := meta.FindStatusCondition(found.Conditions, v1alpha1.ConditionReady)
-			if ready == nil || ready.Status != metav1.ConditionFalse || !strings.Contains(ready.Message, test.want) || !strings.Contains(ready.Message, "fio") {
+			if ready == nil || ready.Status != metav1.ConditionFalse || !strings.Contains(ready.Message, test.want) {
 				t.Errorf("Ready is %+v", ready)
 			}
 		})

@@ -1,6 +1,8 @@
 // Command demo shows storagebench on a real Kubernetes of this machine: it brings a one-node cluster up, installs
-// the operator, runs config/samples/quickstart.yaml and prints what came out. `make demo` calls it, in the
-// root of the repository.
+// the operator, runs two samples and prints what came out. The first is the quickstart, on a volume of this machine. The
+// second is the experiment with a file server that has burst credits, on a store that behaves as that one is documented
+// to; what storagebench says of it is printed beside what the store itself did. `make demo` calls it, in the root of the
+// repository.
 //
 // Every step finds out what is there already, so it may be interrupted and called again at any time. The
 // cluster stays up, for a look around and for the next time.
@@ -19,7 +21,6 @@ import (
 
 const (
 	namespace = "storagebench-demo"
-	benchmark = "quickstart"
 	// operatorNamespace is that of config/default.
 	operatorNamespace = "storagebench-system"
 )
@@ -28,13 +29,18 @@ func main() {
 	version := flag.String("version", "dev", "version of storagebench, the tag of the images")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	d := &demo{console: console{out: os.Stdout, began: time.Now(), steps: 6}, version: *version}
+	d := &demo{console: console{out: os.Stdout, began: time.Now(), steps: 8}, version: *version}
 	err := d.run(ctx)
 	if ctx.Err() != nil {
 		// From here on another interrupt ends the program at once.
 		stop()
 		d.interrupted()
 		os.Exit(130)
+	}
+	if err != nil && d.mounted {
+		if left := d.unmount(ctx); left != nil {
+			d.say("error: %v", left)
+		}
 	}
 	stop()
 	if err != nil {
@@ -49,12 +55,14 @@ type demo struct {
 	version string
 	// kubectl and kubeconfig are known once the cluster is up.
 	kubectl, kubeconfig string
-	// asked is set when the benchmark was given to the cluster, and nil again when it is over.
-	asked bool
+	// asked is the benchmark that was given to the cluster, and empty again when it is over.
+	asked string
+	// mounted says that there is a store in the node.
+	mounted bool
 }
 
 func (d *demo) run(ctx context.Context) error {
-	if _, err := os.Stat("config/samples/quickstart.yaml"); err != nil {
+	if _, err := os.Stat(quickstart.file); err != nil {
 		return errors.New("this is not the root of the repository: call it there, by `make demo`")
 	}
 	for _, step := range []struct {
@@ -65,8 +73,10 @@ func (d *demo) run(ctx context.Context) error {
 		{"Images of the operator and of fio", d.makeImages},
 		{"Images into the cluster", d.loadImages},
 		{"The operator", d.install},
-		{"The benchmark config/samples/quickstart.yaml", d.benchmark},
-		{"What came out", d.results},
+		{"A first benchmark, of half a minute: " + quickstart.file, d.quickstart},
+		{"A store with burst credits: a file server of 32 MB/s, in small", d.mount},
+		{"What it does with and without its credits, in three minutes: " + experiment.file, d.experiment},
+		{"What came out, beside what the store says of itself", d.compare},
 	} {
 		d.begin(step.title)
 		if err := step.do(ctx); err != nil {
@@ -79,9 +89,16 @@ func (d *demo) run(ctx context.Context) error {
 // interrupted leaves nothing half: a benchmark that was begun would go on without anybody looking.
 func (d *demo) interrupted() {
 	d.say("Interrupted.")
-	if d.asked {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	if d.asked != "" {
 		d.say("Taking the benchmark out of the cluster, which ends its clients")
-		if err := d.remove(context.Background(), time.Minute); err != nil {
+		if err := d.remove(ctx, d.asked, time.Minute); err != nil {
+			d.say("error: %v", err)
+		}
+	}
+	if d.mounted {
+		if err := d.unmount(ctx); err != nil {
 			d.say("error: %v", err)
 		}
 	}

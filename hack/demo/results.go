@@ -13,40 +13,48 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// results shows the result as users look at it. It fails when the verdict is bad.
-func (d *demo) results(ctx context.Context) error {
+// results shows the result as users look at it, and gives the run. It fails when the verdict is bad, and gives the run all
+// the same.
+func (d *demo) results(ctx context.Context, which sample) (*v1alpha1.BenchmarkRun, error) {
 	if err := d.kubectlRun(ctx, "-n", namespace, "get", "storagebenchmarks,benchmarkruns"); err != nil {
-		return err
-	}
-	text, err := d.kubectlCommand(ctx, "-n", namespace, "get", "storagebenchmark", benchmark, "-o", "json").Output()
-	if err != nil {
-		return failure(err, "kubectl get", "")
+		return nil, err
 	}
 	var found v1alpha1.StorageBenchmark
-	if err := json.Unmarshal(text, &found); err != nil {
-		return fmt.Errorf("read the benchmark: %w", err)
+	if _, err := d.get(ctx, "storagebenchmark", which.name, &found); err != nil {
+		return nil, err
 	}
 	ready := meta.FindStatusCondition(found.Status.Conditions, v1alpha1.ConditionReady)
 	if found.Status.LastRun == nil {
-		return fmt.Errorf("there is no run: Ready is %s, %s: %s", ready.Status, ready.Reason, ready.Message)
+		return nil, fmt.Errorf("there is no run: Ready is %s, %s: %s", ready.Status, ready.Reason, ready.Message)
 	}
-	run := found.Status.LastRun.Name
-	if err := d.report(ctx, run); err != nil {
-		return err
+	var run v1alpha1.BenchmarkRun
+	text, err := d.get(ctx, "benchmarkrun", found.Status.LastRun.Name, &run)
+	if err != nil {
+		return nil, err
 	}
-	d.next(run)
+	if err := d.report(ctx, run.Name, text); err != nil {
+		return nil, err
+	}
 	if ready.Status != metav1.ConditionTrue {
-		return fmt.Errorf("the benchmark did not pass: Ready is %s, %s: %s", ready.Status, ready.Reason, ready.Message)
+		return &run, fmt.Errorf("the benchmark did not pass: Ready is %s, %s: %s", ready.Status, ready.Reason, ready.Message)
 	}
-	return nil
+	return &run, nil
+}
+
+// get reads an object, and gives its JSON too.
+func (d *demo) get(ctx context.Context, kind, name string, into any) ([]byte, error) {
+	text, err := d.kubectlCommand(ctx, "-n", namespace, "get", kind, name, "-o", "json").Output()
+	if err != nil {
+		return nil, failure(err, "kubectl get", "")
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", kind, name, err)
+	}
+	return text, nil
 }
 
 // report shows the figures. Its exit code is a verdict on the run, which Ready tells too.
-func (d *demo) report(ctx context.Context, run string) error {
-	text, err := d.kubectlCommand(ctx, "-n", namespace, "get", "benchmarkrun", run, "-o", "json").Output()
-	if err != nil {
-		return failure(err, "kubectl get", "")
-	}
+func (d *demo) report(ctx context.Context, run string, text []byte) error {
 	d.say("$ kubectl -n %s get benchmarkrun %s -o json | kubectl storagebench report -\n", namespace, run)
 	command := d.command(ctx, "bin/kubectl-storagebench", "report", "-")
 	command.Stdin = bytes.NewReader(text)
@@ -69,12 +77,12 @@ func (d *demo) next(run string) {
   kubectl -n %[3]s get storagebenchmarks,benchmarkruns
   kubectl -n %[3]s describe benchmarkrun %[4]s
   kubectl -n %[3]s get benchmarkrun %[4]s -o json | kubectl storagebench report -
-  # one more run of the same:
+  # one more run of the first one:
   kubectl -n %[3]s annotate storagebenchmark %[5]s --overwrite storagebench.dev/requested-at="$(date)"
-  # away with it, its runs and their results:
+  # away with that one, its runs and their results:
   kubectl -n %[3]s delete storagebenchmark %[5]s
   # the end of the cluster:
   cluster down
 
-`, d.kubeconfig, folder, namespace, run, benchmark)
+`, d.kubeconfig, folder, namespace, run, quickstart.name)
 }

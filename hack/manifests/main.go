@@ -1,4 +1,4 @@
-// Command manifests writes all that config/default installs as one file.
+// Command manifests writes all that config/default, or another folder of config, installs as one file.
 //
 //	go run ./hack/manifests -version v1.2.3 -output bin/install.yaml
 package main
@@ -16,15 +16,16 @@ func main() {
 	version := flag.String("version", "", "version of the images; empty for the tags in the files")
 	output := flag.String("output", "bin/install.yaml", "file to write")
 	config := flag.String("config", "config", "the folder of manifests")
+	folder := flag.String("folder", render.Default, "which of them: default, metrics or monitoring")
 	flag.Parse()
-	if err := write(*config, *version, *output); err != nil {
+	if err := write(*config, *folder, *version, *output); err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func write(config, version, output string) error {
-	manifests, err := render.Install(os.DirFS(config), version)
+func write(config, folder, version, output string) error {
+	manifests, err := render.Folder(os.DirFS(config), folder, version)
 	if err != nil {
 		return err
 	}

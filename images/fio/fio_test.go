@@ -17,6 +17,7 @@ import (
 	"github.com/storagebench/storagebench/images/fio"
 	"github.com/storagebench/storagebench/images/image"
 	"github.com/storagebench/storagebench/images/image/imagetest"
+	"github.com/storagebench/storagebench/images/packaged"
 )
 
 // usual is the image as users make it, from their cache if it is there.
@@ -93,7 +94,7 @@ func TestPackagesAreNamed(t *testing.T) {
 	if version == "" {
 		t.Errorf("the label %s is empty", fio.LabelPackage)
 	}
-	lines := strings.Split(strings.TrimSpace(string(opened.Data(t, fio.PackagesFile))), "\n")
+	lines := strings.Split(strings.TrimSpace(string(opened.Data(t, packaged.PackagesFile))), "\n")
 	form := regexp.MustCompile(`^(\S+)=(\S+) \S+ (SHA256|SHA512):[0-9a-f]{64,128}$`)
 	var names []string
 	for _, line := range lines {
@@ -117,11 +118,22 @@ func TestPackagesAreNamed(t *testing.T) {
 			t.Errorf("the licence of %s is missing", parts[1])
 		}
 	}
-	for _, name := range []string{"fio", "libaio1", "libc6", "base-files"} {
+	for _, name := range []string{"fio", "zip", "unzip", "libaio1", "libc6", "base-files"} {
 		// Later releases of Debian add a suffix to some names.
 		if !slices.ContainsFunc(names, func(n string) bool { return strings.TrimSuffix(n, "t64") == name }) {
 			t.Errorf("%s is not among the packages %v", name, names)
 		}
+	}
+}
+
+// TestArchiversRun packs a file and lists what was packed, with nothing but the image around.
+func TestArchiversRun(t *testing.T) {
+	folder := opened(t).Unpack(t)
+	if got := imagetest.Run(t, folder, "/usr/bin/zip", "-q", "/tmp/a.zip", "/etc/passwd", "-sf"); !strings.HasPrefix(got, "Total 1 entries") {
+		t.Errorf("zip prints %q", got)
+	}
+	if got := imagetest.Run(t, folder, "/usr/bin/unzip", "-v"); !strings.HasPrefix(got, "UnZip ") {
+		t.Errorf("unzip prints %q", got)
 	}
 }
 

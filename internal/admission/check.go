@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
@@ -31,6 +32,12 @@ type Problem struct {
 // place; its status is dropped. The result is what is wrong with it; an error
 // is returned only where the rules themselves cannot be read.
 func Check(ctx context.Context, object map[string]any) ([]Problem, error) {
+	return check(ctx, object, false)
+}
+
+// check is Check; with all it tells of broken rules also where the API server would not get to them, as far as they
+// are not about what is wrong anyway.
+func check(ctx context.Context, object map[string]any, all bool) ([]Problem, error) {
 	kind, rules, problem, err := rulesOf(object)
 	if err != nil || problem != nil {
 		return asList(problem), err
@@ -43,6 +50,9 @@ func Check(ctx context.Context, object map[string]any) ([]Problem, error) {
 	defaulting.Default(object, rules.structural)
 	delete(object, "status")
 	faults := rules.validate(ctx, kind, object, nil)
+	if all && slices.ContainsFunc(faults, blocksRules) {
+		faults = append(faults, rules.broken(ctx, object, faults)...)
+	}
 	return append(problems, toProblems(object, faults)...), nil
 }
 
@@ -119,6 +129,19 @@ func (r *rules) validate(ctx context.Context, kind *kind, object, old map[string
 	}
 	broken, _ := r.cel.Validate(ctx, nil, r.structural, object, before, celconfig.RuntimeCELCostBudget)
 	return append(faults, broken...)
+}
+
+// broken are the rules that an object breaks whose shape is wrong in other places. A rule that cannot be evaluated says
+// nothing, and what is about a part with a known fault may follow from it.
+func (r *rules) broken(ctx context.Context, object map[string]any, known field.ErrorList) field.ErrorList {
+	faults, _ := r.cel.Validate(ctx, nil, r.structural, object, nil, celconfig.RuntimeCELCostBudget)
+	return slices.DeleteFunc(faults, func(fault *field.Error) bool {
+		if fault.Type == field.ErrorTypeInternal || slices.ContainsFunc([]string{"evaluating rule: ", "did not match a supported operator", "no further validation rules"},
+			func(words string) bool { return strings.Contains(fault.Detail, words) }) {
+			return true
+		}
+		return slices.ContainsFunc(known, func(one *field.Error) bool { return related(one.Field, fault.Field) })
+	})
 }
 
 // blocksRules says whether the API server leaves the CEL rules out after a

@@ -2,13 +2,11 @@ package admission
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -36,18 +34,43 @@ type Object struct {
 	Benchmark      *v1alpha1.StorageBenchmark
 	Profile        *v1alpha1.WorkloadProfile
 	ClusterProfile *v1alpha1.ClusterWorkloadProfile
+
+	// Written is the object as the file has it, without defaults.
+	Written map[string]any
+
+	document document
+	node     *yaml.Node
+}
+
+// At is a fault of the object, at the line of the field or of the nearest one above it.
+func (o *Object) At(problem Problem) *Error {
+	return o.document.place(o.node, o.Written, []Problem{problem})[0]
 }
 
 // Decode reads the StorageBenchmarks, WorkloadProfiles and
 // ClusterWorkloadProfiles of a YAML or JSON file with any number of documents.
 // All that is wrong is returned at once, as Errors; the objects are then nil.
 func Decode(data []byte) ([]Object, error) {
+	objects, faults, err := Read(data)
+	if err != nil {
+		return nil, err
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return objects, nil
+}
+
+// Read is Decode for who looks for more that is wrong than admission can see: it gives the objects also where there
+// are faults, as far as they can be read at all. Their values then are not to be trusted. An error says that nothing
+// can be read.
+func Read(data []byte) ([]Object, Errors, error) {
 	if len(data) > maxFileBytes {
-		return nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d bytes; at most %d are read: split it", len(data), maxFileBytes)}}}
+		return nil, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d bytes; at most %d are read: split it", len(data), maxFileBytes)}}}
 	}
 	documents := split(data)
 	if len(documents) > maxDocuments {
-		return nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d documents; at most %d are read: split it", len(documents), maxDocuments)}}}
+		return nil, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d documents; at most %d are read: split it", len(documents), maxDocuments)}}}
 	}
 	// The cost of the rules is bounded by themselves; nothing here can block.
 	ctx := context.Background()
@@ -57,7 +80,7 @@ func Decode(data []byte) ([]Object, error) {
 	for _, document := range documents {
 		object, wrong, err := document.decode(ctx)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		faults = append(faults, wrong...)
 		if object == nil {
@@ -73,11 +96,8 @@ func Decode(data []byte) ([]Object, error) {
 	if len(faults) == 0 && len(objects) == 0 {
 		faults = Errors{{Problem: Problem{Message: "there is no object in the file; write a StorageBenchmark"}}}
 	}
-	if len(faults) > 0 {
-		slices.SortStableFunc(faults, func(a, b *Error) int { return cmp.Compare(a.Line, b.Line) })
-		return nil, faults
-	}
-	return objects, nil
+	faults.Sort()
+	return objects, faults, nil
 }
 
 // title is kind, namespace and name of the object.
@@ -160,7 +180,8 @@ func (d document) decode(ctx context.Context) (*Object, Errors, error) {
 	if !ok {
 		return nil, Errors{d.fault(lineOf(node, ""), "an object was expected: apiVersion, kind, metadata and spec")}, nil
 	}
-	problems, err := Check(ctx, fields)
+	written := runtime.DeepCopyJSON(fields)
+	problems, err := check(ctx, fields, true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -171,11 +192,15 @@ func (d document) decode(ctx context.Context) (*Object, Errors, error) {
 	if typed != nil && len(problems) == 0 {
 		problems = append(problems, *typed)
 	}
-	object.Line = d.before + lineOf(node, "")
+	object.Line, object.Written, object.document, object.node = d.before+lineOf(node, ""), written, d, node
 	if len(problems) == 0 {
 		return object, nil, nil
 	}
-	return nil, d.place(node, fields, problems), nil
+	faults := d.place(node, fields, problems)
+	if typed != nil || object.title() == "" {
+		return nil, faults, nil
+	}
+	return object, faults, nil
 }
 
 // place gives problems their lines and the title of the object.

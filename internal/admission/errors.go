@@ -1,7 +1,9 @@
 package admission
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -43,6 +45,30 @@ func (e Errors) Error() string {
 		lines[i] = err.Error()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Sort puts them into the order of their lines.
+func (e Errors) Sort() {
+	slices.SortStableFunc(e, func(a, b *Error) int { return cmp.Compare(a.Line, b.Line) })
+}
+
+// About says whether one of them is about that field of an object, or about one that it holds.
+func (e Errors) About(object, path string) bool {
+	steps := len(parsePath(path))
+	return slices.ContainsFunc(e, func(err *Error) bool {
+		return err.Object == object && related(err.Path, path) && len(parsePath(err.Path)) >= steps
+	})
+}
+
+// related says whether one of two fields is the other, or holds it.
+func related(a, b string) bool {
+	left, right := parsePath(a), parsePath(b)
+	for i := range min(len(left), len(right)) {
+		if left[i] != right[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // Unwrap lets errors.As find the single errors.

@@ -27,6 +27,8 @@ type Config struct {
 	Benchmark    string `json:"benchmark"`
 	BenchmarkUID string `json:"benchmarkUID"`
 	DatasetHash  string `json:"datasetHash"`
+	// Installation is who knows whether benchmarks are there; see dataset.Owner.
+	Installation string `json:"installation,omitempty"`
 	// KeepData leaves the files when the agent has to leave by itself.
 	KeepData bool `json:"keepData"`
 
@@ -46,6 +48,10 @@ type VolumeConfig struct {
 	// Folder is the one inside the volume in which the run works, relative to Path; it is made where
 	// it is missing. Empty is Path itself.
 	Folder string `json:"folder,omitempty"`
+	// Device says that the volume is a raw device, whose file is Path; then there is neither mount nor folder.
+	Device bool `json:"device,omitempty"`
+	// ReadOnly says that it is mounted read-only, so that no directory can be made on it.
+	ReadOnly bool `json:"readOnly,omitempty"`
 }
 
 // ReadConfig decodes and checks a configuration.

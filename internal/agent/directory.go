@@ -17,10 +17,13 @@ import (
 const (
 	ReasonVolume      = "VolumeUnfit"
 	ReasonNoSpace     = "NoSpace"
+	ReasonNoInodes    = "NoInodes"
 	ReasonReadOnly    = "ReadOnly"
 	ReasonMissing     = "DirectoryMissing"
 	ReasonNotPrepared = "NotPrepared"
 	ReasonTool        = "ToolFailed"
+	// ReasonHeld is a directory whose last agent does not go.
+	ReasonHeld = "DirectoryHeld"
 )
 
 // refuse makes the answer to a Load that cannot be.
@@ -42,6 +45,7 @@ func (a *Agent) volume(name string) (VolumeConfig, error) {
 type workingDirectory struct {
 	mount   dataset.Mount
 	dataset *dataset.Dataset
+	hold    *dataset.Hold
 }
 
 // prepareDirectory proves that the volume is the one that was planned for, makes the client's own
@@ -51,28 +55,44 @@ func (s *step) prepareDirectory() (workingDirectory, error) {
 	if err != nil {
 		return workingDirectory{}, status.Error(codes.InvalidArgument, err.Error())
 	}
+	if volume.Device || len(s.request.GetMoreVolumes()) > 0 {
+		return workingDirectory{}, refuse(ReasonVolume, errors.New("this tool works in a folder of one volume: give target "+
+			s.agent.config.Target+" one volume with a file system, or use fio"))
+	}
+	if volume.ReadOnly {
+		return s.prepareReadOnly(volume)
+	}
 	mount, err := volume.place().Make()
 	if err != nil {
 		return workingDirectory{}, refuse(reasonOf(err), volume.advise(err))
 	}
-	directory, err := dataset.Create(mount, s.agent.location(s.agent.config.Client), s.agent.owner())
+	directory, err := s.take(volume, mount)
 	if err != nil {
 		return workingDirectory{}, refuse(reasonOf(err), volume.advise(err))
 	}
-	if err := checkFiles(directory, s.request.GetDataset()); err != nil {
+	err = s.stripe(directory)
+	if err == nil {
+		err = checkFiles(directory, s.request.GetDataset())
+	}
+	if err != nil {
 		// The refusal is what the conductor reads; a directory that cannot be closed adds nothing.
 		_ = directory.Close()
 		return workingDirectory{}, err
 	}
+	s.lookBefore(directory)
+	return workingDirectory{mount: mount, dataset: directory, hold: s.agent.holds.of(volume.Name)}, nil
+}
+
+// lookBefore notes what the step reads that nobody has written, and has this machine forget what it holds of its files.
+func (s *step) lookBefore(directory *dataset.Dataset) {
 	s.unwritten = unwritten(directory, s.request.GetDataset().GetReads())
-	if s.request.GetFio().GetDirect() {
+	if s.direct() {
 		for _, file := range s.request.GetDataset().GetFiles() {
 			// What is in the page cache now would later look as if direct I/O had put it there. A
 			// file that is not there yet, or a file system that keeps its pages, is no obstacle.
 			_ = directory.DropCache(file.GetName())
 		}
 	}
-	return workingDirectory{mount: mount, dataset: directory}, nil
 }
 
 func (a *Agent) owner() dataset.Owner {
@@ -82,22 +102,35 @@ func (a *Agent) owner() dataset.Owner {
 		RunUID:       a.config.RunUID,
 		Run:          a.config.RunName,
 		CreatedBy:    version.Version,
+		Installation: a.config.Installation,
+		Keep:         a.config.KeepData,
 	}
 }
 
 // checkFiles refuses a step that would run out of space, or read what is not there.
 func checkFiles(directory *dataset.Dataset, wanted *agentapi.Dataset) error {
-	if wanted.GetNewBytes() > 0 {
-		have := uint64(0)
+	if wanted.GetNewBytes() > 0 || wanted.GetNewFiles() > 0 {
+		have, missing := uint64(0), wanted.GetNewFiles()
 		for _, file := range wanted.GetFiles() {
-			if coverage, err := directory.Written(file.GetName()); err == nil {
+			coverage, err := directory.Written(file.GetName())
+			if err == nil {
 				have += min(coverage.WrittenBytes, file.GetBytes())
+			} else if errors.Is(err, fs.ErrNotExist) {
+				missing++
 			}
+		}
+		if err := directory.CheckFiles(missing); err != nil {
+			return refuse(reasonOf(err), err)
 		}
 		if err := directory.CheckSpace(wanted.GetNewBytes() - min(have, wanted.GetNewBytes())); err != nil {
 			return refuse(reasonOf(err), err)
 		}
 	}
+	return checkReads(directory, wanted)
+}
+
+// checkReads refuses a step that would read what is not there.
+func checkReads(directory *dataset.Dataset, wanted *agentapi.Dataset) error {
 	for _, file := range wanted.GetReads() {
 		coverage, err := directory.Written(file.GetName())
 		switch {
@@ -143,10 +176,14 @@ func reasonOf(err error) string {
 	switch {
 	case errors.Is(err, dataset.ErrNoSpace):
 		return ReasonNoSpace
+	case errors.Is(err, dataset.ErrNoInodes):
+		return ReasonNoInodes
 	case errors.Is(err, dataset.ErrReadOnly), errors.Is(err, dataset.ErrPermission):
 		return ReasonReadOnly
 	case errors.Is(err, dataset.ErrMissing):
 		return ReasonMissing
+	case errors.Is(err, dataset.ErrHeld):
+		return ReasonHeld
 	}
 	return ReasonVolume
 }

@@ -10,6 +10,9 @@
 //	   |                    Ended <------------------------ last json, exit code
 //	   | Finish ----------> remove the data, exit
 //
+// A step of MPI has a part on every client of a target: client 0's agent runs mpirun, and the others start MPI's
+// daemons for it (docs/design/0006-mpi.md).
+//
 // The agent is the log: it keeps all records until the run ends (Log). It keeps its own deadlines
 // on the monotonic clock and, when nobody talks to it any more, stops its load, removes its data
 // and leaves by itself. No process of the tool outlives it.

@@ -10,8 +10,14 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// minute is how much time one latency record covers.
-const minute = time.Minute
+// minute is how much time one latency record covers, and firstRecord how much the first one of a step does: who looks on
+// at a short step wants to see latencies, too. Each of the next ones covers as much as all before it, up to a minute.
+const (
+	minute      = time.Minute
+	firstRecord = 5 * time.Second
+	// roomForEarly is how large the log may be for that: a run of a thousand steps has no room for more than a record each.
+	roomForEarly = 3 << 20
+)
 
 // feed reads fio's output as it comes and writes samples to the log.
 type feed struct {
@@ -24,19 +30,25 @@ type feed struct {
 
 	histograms  [measure.NumOperations]measure.Histogram
 	minuteStart int64
-	ioEnd       int64
-	problems    []string
+	// measured is the begin of the first latency record.
+	measured int64
+	ioEnd    int64
+	problems []string
 }
 
 func newFeed(s *step) *feed {
 	tool := s.request.GetFio()
 	wall := newEvenWall(s.agent.clock)
 	return &feed{step: s, wall: wall, sampler: fio.NewSampler(fio.SamplerOptions{
-		WarmUp:  time.Duration(tool.GetWarmUpNanoseconds()),
-		Jobs:    int(tool.GetJobs()),
-		ToClock: wall.monotonic,
+		WarmUp:   time.Duration(tool.GetWarmUpNanoseconds()),
+		Duration: time.Duration(tool.GetDurationNanoseconds()),
+		Jobs:     int(tool.GetJobs()),
+		ToClock:  wall.monotonic,
 	})}
 }
+
+// stopped tells that the load is ended now, before its time.
+func (f *feed) stopped() { f.sampler.Stopped(f.step.agent.clock.Monotonic() + f.wall.offset) }
 
 // read returns at the end of the output.
 func (f *feed) read(output io.Reader) {
@@ -80,7 +92,8 @@ func (f *feed) log(deltas []fio.Delta) {
 		for operation, counter := range delta.Sample.Counters {
 			if counter != (measure.Counter{}) {
 				sample.Counts = append(sample.Counts, &agentapi.OperationCount{
-					Operation: uint32(operation), Bytes: counter.Bytes, Operations: counter.Operations})
+					Operation: uint32(operation), Bytes: counter.Bytes, Operations: counter.Operations,
+					MeanLatencyMicroseconds: (delta.Histograms[operation].MeanNanoseconds() + 999) / 1000})
 			}
 		}
 		f.step.write(&agentapi.Record{Entry: &agentapi.Record_Sample{Sample: sample}})
@@ -92,20 +105,37 @@ func (f *feed) log(deltas []fio.Delta) {
 	}
 }
 
-// collect adds a delta's latencies to the minute's.
+// collect adds a delta's latencies to the record's.
 func (f *feed) collect(delta fio.Delta) {
 	if f.minuteStart == 0 {
 		f.minuteStart = delta.Sample.StartNanoseconds
+		f.measured = f.minuteStart
 	}
 	for operation := range delta.Histograms {
 		f.histograms[operation].Merge(&delta.Histograms[operation])
 	}
-	if time.Duration(delta.Sample.EndNanoseconds-f.minuteStart) >= minute {
+	wanted := minute
+	if f.step.agent.log.SizeBytes() < roomForEarly {
+		wanted = recordLength(time.Duration(f.minuteStart - f.measured))
+	}
+	if time.Duration(delta.Sample.EndNanoseconds-f.minuteStart) >= wanted {
 		f.flush()
 	}
 }
 
-// flush writes the minute's latencies.
+// recordLength is how much time the latency record covers that begins so long after the first one. Records end with the
+// minutes of the step, as far as samples do.
+func recordLength(elapsed time.Duration) time.Duration {
+	const aSample = time.Second
+	left := minute - elapsed%minute
+	if left <= aSample {
+		left += minute
+	}
+	// What a sample ends a little early of is not waited for: the next one would be a second more.
+	return min(left, max(firstRecord, elapsed)) - aSample/4
+}
+
+// flush writes the record.
 func (f *feed) flush() {
 	record := &agentapi.LatencyMinute{StartNanoseconds: f.minuteStart, EndNanoseconds: f.ioEnd}
 	for operation := range f.histograms {

@@ -18,6 +18,9 @@ type removal struct {
 	// others are clients of the same target that are lost: what they left on the volumes that they
 	// shared with this one.
 	others []int
+	// gone are benchmarks that are gone, and clients how many the target has: see FinishRequest.
+	gone    []string
+	clients int
 }
 
 // finish stops what is live, waits until it is gone, removes the data if asked, and lets the
@@ -28,11 +31,18 @@ func (a *Agent) finish(remove removal, reason string) finishOutcome {
 		a.finishing = true
 		live := a.live
 		a.mu.Unlock()
+		a.spare.close()
 		if live != nil && !a.end(live, reason) {
 			a.outcome = finishOutcome{problem: fmt.Sprintf(
 				"step %s does not end, so its files were not touched: its file system does not answer", stepName(live.key))}
 		} else {
+			if !remove.own {
+				a.sumKept()
+			}
 			a.outcome = a.tidy(remove)
+			a.clearLeft(remove)
+			a.holds.release()
+			a.devices.release()
 		}
 		close(a.finished)
 	})
@@ -92,7 +102,7 @@ func (a *Agent) removeFrom(volume VolumeConfig, clients []int) error {
 	go func() {
 		var failed error
 		for _, client := range clients {
-			failed = errors.Join(failed, volume.advise(remove(ctx, volume.place(), a.location(client))))
+			failed = errors.Join(failed, volume.advise(a.remove(ctx, volume, client)))
 		}
 		removed <- failed
 	}()
@@ -105,7 +115,14 @@ func (a *Agent) removeFrom(volume VolumeConfig, clients []int) error {
 	}
 }
 
-func remove(ctx context.Context, place dataset.Place, location dataset.Location) error {
+func (a *Agent) remove(ctx context.Context, volume VolumeConfig, client int) error {
+	if volume.Device {
+		return a.clearDevice(ctx, volume, client)
+	}
+	if volume.ReadOnly {
+		return nil // Nothing was made there.
+	}
+	place := volume.place()
 	mount, err := place.Find()
 	if errors.Is(err, dataset.ErrMissing) && place.Folder != "" {
 		return nil // the folder was never made
@@ -113,9 +130,10 @@ func remove(ctx context.Context, place dataset.Place, location dataset.Location)
 	if err != nil {
 		return err
 	}
-	directory, err := dataset.Open(mount, location)
+	directory, err := a.openToRemove(ctx, volume, mount, client)
 	if errors.Is(err, dataset.ErrMissing) {
-		return nil
+		// It may have been refused half way: for want of space, say.
+		return dataset.RemoveEmpty(mount, a.location(client))
 	}
 	if err != nil {
 		return err
@@ -138,4 +156,6 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 type finishOutcome struct {
 	removed bool
 	problem string
+	// left is what became of what was left by others and by earlier runs.
+	left dataset.LeftResult
 }

@@ -286,13 +286,16 @@ func TestNoDescriptorLeaks(t *testing.T) {
 		}
 	}
 	once()
+	r.spare()
 	before := openFiles(t)
 	for range 3 {
 		once()
 	}
+	r.spare()
 	if after := openFiles(t); after > before {
 		t.Errorf("%d files are open after some steps, %d after the first", after, before)
 	}
+	r.agent.finish(removal{}, "the test is over")
 	if below, err := process.Descendants(os.Getpid()); err != nil || len(below) > 0 {
 		t.Errorf("processes are left: %v, %v", below, err)
 	}

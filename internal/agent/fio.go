@@ -1,30 +1,23 @@
 package agent
 
 import (
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"syscall"
 	"time"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/dataset"
-	"github.com/storagebench/storagebench/internal/engine/fio"
-	"github.com/storagebench/storagebench/internal/process"
 )
 
 // fioRun is one fio process of one step: spawned ahead, fed its job at the start instant,
 // supervised until it is gone.
 type fioRun struct {
+	*waitingFio
 	step      *step
 	directory *dataset.Dataset
-	command   *exec.Cmd
-	handle    *process.Handle
-	stdin     io.WriteCloser
-	stdout    io.Closer
-	stderr    *tail
-	exited    <-chan struct{}
+	// place takes the directory's place where fio works on several volumes or on raw devices.
+	place  *workplace
+	exited <-chan struct{}
 	// output is closed when fio's standard output was read to its end.
 	output chan struct{}
 	feed   *feed
@@ -33,89 +26,71 @@ type fioRun struct {
 	left error
 }
 
-// spawnFio starts a fio that waits for its job on its standard input, with the client's own
-// directory as working directory: the job names no path at all. The directory is the run's from
-// here on, and is closed where there is none.
-func spawnFio(s *step, working workingDirectory) (*fioRun, error) {
-	run, err := startFio(s, working.dataset)
+// takeFio gives a fio that waits for its job on its standard input, with the client's own directory as
+// working directory: the job names no path at all. It is the spare one where there is one that fits, else
+// one that is spawned now. The directory is the run's from here on, and is closed where there is none.
+func takeFio(s *step, working workingDirectory) (*fioRun, error) {
+	waiting, err := s.agent.fioFor(s, working)
 	if err != nil {
 		_ = working.dataset.Close()
-		return nil, refuse(ReasonTool, err)
-	}
-	if err := run.isIn(working.mount); err != nil {
-		run.discard("")
-		return nil, refuse(ReasonVolume, err)
-	}
-	return run, nil
-}
-
-func startFio(s *step, directory *dataset.Dataset) (*fioRun, error) {
-	path, err := s.agent.fioPath()
-	if err != nil {
-		return nil, fmt.Errorf("find fio: %w", err)
-	}
-	interval := time.Duration(s.request.GetFio().GetSampleIntervalNanoseconds())
-	run := &fioRun{
-		step:      s,
-		directory: directory,
-		command:   exec.Command(path, fio.Arguments(interval)...),
-		stderr:    &tail{limit: stderrBytes},
-		output:    make(chan struct{}),
-		feed:      newFeed(s),
-	}
-	run.command.Dir = directory.Path()
-	run.command.Env = toolEnvironment()
-	run.command.Stderr = run.stderr
-	// What fio has left running may hold its standard error for ever.
-	run.command.WaitDelay = s.agent.patient.gone / 2
-	stdout, err := run.command.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("make a pipe to fio: %w", err)
-	}
-	if run.stdin, err = run.command.StdinPipe(); err != nil {
-		_ = stdout.Close()
-		return nil, fmt.Errorf("make a pipe to fio: %w", err)
-	}
-	run.stdout = stdout
-	run.cpu.begin(s.agent.clock)
-	if run.handle, err = process.Start(run.command); err != nil {
 		return nil, err
 	}
-	run.exited = run.handle.Exited()
-	go func() {
-		defer close(run.output)
-		run.feed.read(stdout)
-	}()
+	run := s.follow(waiting)
+	run.directory = working.dataset
 	return run, nil
 }
 
-func toolEnvironment() []string { return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"} }
-
-// isIn proves that fio works on the file system that was proven, also when another was mounted or
-// moved there between the proof and its start. fio keeps its working directory from here on.
-func (r *fioRun) isIn(mount dataset.Mount) error {
-	info, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", r.handle.PID()))
-	if err != nil {
-		// It is gone already, and did nothing.
-		return nil //nolint:nilerr // Its end says why.
+// follow reads what a waiting fio says.
+func (s *step) follow(waiting *waitingFio) *fioRun {
+	run := &fioRun{
+		waitingFio: waiting,
+		step:       s,
+		exited:     waiting.handle.Exited(),
+		output:     make(chan struct{}),
+		feed:       newFeed(s),
 	}
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Dev != mount.Device {
-		return &dataset.Problem{
-			Reason: dataset.ErrChanged, Path: r.directory.Path(),
-			Detail: fmt.Sprintf("device %d when it was checked, device %d when fio was started in it", mount.Device, stat.Dev),
-			Remedy: "look what was mounted there meanwhile, and start a new run",
-		}
-	}
-	return nil
+	run.cpu.begin(s.agent.clock)
+	go func() {
+		defer close(run.output)
+		run.feed.read(waiting.stdout)
+	}()
+	return run
 }
 
+// fioFor spawns a fio, or takes the spare one.
+func (a *Agent) fioFor(s *step, working workingDirectory) (*waitingFio, error) {
+	how, err := a.howToSpawn(s, working)
+	if err != nil {
+		return nil, refuse(ReasonTool, err)
+	}
+	if spare := a.spare.take(how, working.dataset); spare != nil {
+		return spare, nil
+	}
+	waiting, err := how.spawn()
+	if err != nil {
+		return nil, refuse(ReasonTool, err)
+	}
+	if err := waiting.isIn(working); err != nil {
+		waiting.discard()
+		return nil, refuse(ReasonVolume, err)
+	}
+	return waiting, nil
+}
+
+func (r *fioRun) exitedEarly() <-chan struct{} { return r.exited }
+
+func (r *fioRun) concludeEarly() *agentapi.Ended { return r.conclude(order{}) }
+
 // discard ends a fio that was never given its job.
-func (r *fioRun) discard(reason string) *agentapi.Ended {
+func (r *fioRun) discard() {
 	_ = r.stdin.Close()
 	r.kill()
 	r.reap(false)
+	if r.place != nil {
+		r.place.close()
+		return
+	}
 	_ = r.directory.Close()
-	return &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_STOPPED, Reason: "Stopped", Message: "before its start: " + reason}
 }
 
 // release gives fio its job, now, and stays until it has ended.
@@ -125,7 +100,7 @@ func (r *fioRun) release(given order) *agentapi.Ended {
 		Started: &agentapi.Started{ReleasedNanoseconds: r.step.agent.clock.Monotonic()}}})
 	// A fio that does not read must not keep us from its deadline.
 	go func() {
-		_, err := io.WriteString(r.stdin, r.step.request.GetFio().GetJob())
+		_, err := io.WriteString(r.stdin, r.step.job())
 		if closeErr := r.stdin.Close(); err == nil {
 			err = closeErr
 		}
@@ -134,7 +109,9 @@ func (r *fioRun) release(given order) *agentapi.Ended {
 			r.stderr.note("its job could not be given to fio: " + err.Error())
 		}
 	}()
-	return r.conclude(given)
+	ended := r.conclude(given)
+	ended.Like = r.step.like
+	return ended
 }
 
 // kill ends fio and all that it started, at once.

@@ -12,9 +12,12 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// describeTimeout bounds the look at the tool, and that at the volumes; a dead network file system
-// hangs. Both together are shorter than a conductor waits.
-const describeTimeout = 4 * time.Second
+// What bounds the look at the tools, and that at the volumes; a dead network file system hangs. A tool that is asked for its
+// version while a node starts many pods takes seconds. Both together are shorter than a conductor waits.
+const (
+	askTimeout      = 15 * time.Second
+	describeTimeout = 4 * time.Second
+)
 
 // describeHost says what the tool runs on. What cannot be read is left empty.
 func describeHost() *agentapi.Host {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/dataset"
 )
 
 // maxCachedShare of the files' bytes may be in the page cache after direct I/O.
@@ -15,62 +16,72 @@ type findings struct {
 	incomplete   error
 	unwritten    uint64
 	cached, size uint64
+	space        spaceTaken
 }
 
 // inspect looks at the files after the tool has ended: whether a layout is whole, whether reads met
-// bytes that nobody wrote, whether direct I/O really left the page cache alone.
-func (r *fioRun) inspect(ended *agentapi.Ended, watch *supervision) {
-	if watch.hung != "" {
+// bytes that nobody wrote, whether direct I/O really left the page cache alone. The directory is closed.
+func (s *step) inspect(ended *agentapi.Ended, directory *dataset.Dataset, hung bool) {
+	if hung {
 		// A look at them might not come back either.
-		_ = r.directory.Close()
+		_ = directory.Close()
 		return
 	}
 	looked := make(chan findings, 1)
 	go func() {
-		looked <- r.look()
+		found := s.look(directory)
+		if found.incomplete == nil && ended.GetOutcome() == agentapi.Outcome_OUTCOME_COMPLETE {
+			s.remember(directory)
+		}
+		found.space = s.spaceTaken(ended.GetOutcome(), directory)
+		looked <- found
 		// Closing a directory that was only read can fail in no way that matters.
-		_ = r.directory.Close()
+		_ = directory.Close()
 	}()
 	var found findings
 	select {
 	case found = <-looked:
-	case <-time.After(r.step.agent.patient.files):
+	case <-time.After(s.agent.patient.files):
 		ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, reasonHung
-		ended.Message = fmt.Sprintf("the file system did not answer within %s when the step's files were looked at", r.step.agent.patient.files)
+		ended.Message = fmt.Sprintf("the file system did not answer within %s when the step's files were looked at", s.agent.patient.files)
 		return
 	}
 	if found.incomplete != nil && ended.GetOutcome() == agentapi.Outcome_OUTCOME_COMPLETE {
 		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, reasonIncomplete, found.incomplete.Error()
 	}
+	found.space.tell(ended)
 	// A step that also writes may have filled what it had read before.
-	ended.UnwrittenBytes = max(found.unwritten, r.step.unwritten)
+	ended.UnwrittenBytes = max(found.unwritten, s.unwritten)
 	if float64(found.cached) > maxCachedShare*float64(found.size) {
 		ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: "DirectIONotHonoured",
 			Message: fmt.Sprintf("direct I/O was asked for, and %d of the files' %d bytes are in the page cache", found.cached, found.size)})
 	}
 }
 
-func (r *fioRun) look() findings {
-	wanted := r.step.request.GetDataset()
+func (s *step) look(directory *dataset.Dataset) findings {
+	wanted := s.request.GetDataset()
 	found := findings{
-		incomplete: incomplete(r.directory, wanted.GetWrites()),
-		unwritten:  unwritten(r.directory, wanted.GetReads()),
+		incomplete: incomplete(directory, wanted.GetWrites()),
+		unwritten:  unwritten(directory, wanted.GetReads()),
 	}
-	if r.step.request.GetFio().GetDirect() {
-		found.cached, found.size = r.cached()
+	if s.direct() {
+		found.cached, found.size = s.cached(directory)
 	}
 	return found
 }
 
+// direct says whether the step's I/O is to pass by the page cache.
+func (s *step) direct() bool { return s.request.GetFio().GetDirect() || s.request.GetMpi().GetDirect() }
+
 // cached is how much of the step's files is in the page cache, and how large they are. They were
 // dropped from it when the step was loaded.
-func (r *fioRun) cached() (cached, size uint64) {
-	for _, file := range r.step.request.GetDataset().GetFiles() {
-		bytes, err := r.directory.CachedBytes(file.GetName())
+func (s *step) cached(directory *dataset.Dataset) (cached, size uint64) {
+	for _, file := range s.request.GetDataset().GetFiles() {
+		bytes, err := directory.CachedBytes(file.GetName())
 		if err != nil {
 			continue
 		}
-		if coverage, err := r.directory.Written(file.GetName()); err == nil {
+		if coverage, err := directory.Written(file.GetName()); err == nil {
 			cached += bytes
 			size += coverage.ApparentBytes
 		}

@@ -35,7 +35,7 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 	if err := a.admit(request.GetEpoch()); err != nil {
 		return nil, err
 	}
-	if request.GetStep().GetId() == "" || request.GetFio() == nil {
+	if request.GetStep().GetId() == "" || request.GetTool() == nil {
 		return nil, status.Error(codes.InvalidArgument, "the step has no ID or no tool")
 	}
 	if a.finishing {
@@ -73,6 +73,7 @@ func (a *Agent) carry(s *step) {
 	}
 	close(s.loaded)
 	result := s.carryOut()
+	s.loadEnded()
 	// Whoever reads of the end may load the next step at once, and finds this one to have ended.
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -146,6 +146,7 @@ func (c *chunk) appendSample(step uint64, sample *agentapi.Sample) {
 		c.data = append(c.data, byte(count.GetOperation())) //nolint:gosec // Of four.
 		c.data = binary.AppendUvarint(c.data, count.GetBytes())
 		c.data = binary.AppendUvarint(c.data, count.GetOperations())
+		c.data = binary.AppendUvarint(c.data, count.GetMeanLatencyMicroseconds())
 	}
 }
 
@@ -208,6 +209,7 @@ func (r *chunkReader) next() (*agentapi.Record, error) {
 		r.data = r.data[1:]
 		count.Bytes = r.unsigned()
 		count.Operations = r.unsigned()
+		count.MeanLatencyMicroseconds = r.unsigned()
 		sample.Counts = append(sample.Counts, count)
 	}
 	return &agentapi.Record{Entry: &agentapi.Record_Sample{Sample: sample}}, nil

@@ -35,7 +35,8 @@ func anyRecord(t *rapid.T) *agentapi.Record {
 		}
 		for operation := range rapid.Uint32Range(0, measure.NumOperations).Draw(t, "operations") {
 			sample.Counts = append(sample.Counts, &agentapi.OperationCount{Operation: operation,
-				Bytes: rapid.Uint64().Draw(t, "bytes"), Operations: rapid.Uint64().Draw(t, "operations")})
+				Bytes: rapid.Uint64().Draw(t, "bytes"), Operations: rapid.Uint64().Draw(t, "operations"),
+				MeanLatencyMicroseconds: rapid.Uint64().Draw(t, "latency")})
 		}
 		record.Entry = &agentapi.Record_Sample{Sample: sample}
 	}
@@ -108,8 +109,8 @@ func TestLogBudget(t *testing.T) {
 		sample := &agentapi.Sample{
 			StartNanoseconds: start + second*1_000_123_000, EndNanoseconds: start + (second+1)*1_000_123_000,
 			Counts: []*agentapi.OperationCount{
-				{Operation: 0, Bytes: 12_460_000_000 + uint64(second), Operations: 1_200_000 + uint64(second)},
-				{Operation: 1, Bytes: 3_560_000_000 + uint64(second), Operations: 870_000 + uint64(second)},
+				{Operation: 0, Bytes: 12_460_000_000 + uint64(second), Operations: 1_200_000 + uint64(second), MeanLatencyMicroseconds: 4_210 + uint64(second)%1000},
+				{Operation: 1, Bytes: 3_560_000_000 + uint64(second), Operations: 870_000 + uint64(second), MeanLatencyMicroseconds: 17_310 + uint64(second)%1000},
 			},
 		}
 		if err := log.Append(&agentapi.Record{Step: step, Entry: &agentapi.Record_Sample{Sample: sample}}); err != nil {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/dataset"
 )
 
 // looks are the looks at volumes that have not come back yet. One at a file system that does not
@@ -12,6 +13,8 @@ import (
 type looks struct {
 	mu      sync.Mutex
 	pending map[string]*look
+	// installation and besides say whose directories are told of; see dataset.Owners.
+	installation, besides string
 	// good are the newest looks that found nothing wrong.
 	good map[string]*agentapi.Volume
 }
@@ -53,7 +56,7 @@ func (l *looks) join(configured VolumeConfig) *look {
 	}
 	l.pending[configured.Name] = begun
 	go func() {
-		begun.volume = describeVolume(configured)
+		begun.volume = l.describe(configured)
 		l.mu.Lock()
 		delete(l.pending, configured.Name)
 		if begun.volume.GetProblem() == "" {
@@ -65,9 +68,34 @@ func (l *looks) join(configured VolumeConfig) *look {
 	return begun
 }
 
+// describe looks at a volume, and at who else has directories there.
+func (l *looks) describe(configured VolumeConfig) *agentapi.Volume {
+	volume := describeVolume(configured)
+	if volume.GetProblem() != "" || configured.Device || configured.ReadOnly {
+		return volume
+	}
+	l.mu.Lock()
+	before := l.good[configured.Name]
+	l.mu.Unlock()
+	if before != nil {
+		// Once is enough, and a look under load takes its turn behind it.
+		volume.Owners = before.GetOwners()
+		return volume
+	}
+	// Where that cannot be told nobody is asked about, and nothing of theirs removed.
+	if mount, err := configured.place().Find(); err == nil {
+		volume.Owners, _ = dataset.Owners(mount, l.installation, l.besides)
+	}
+	return volume
+}
+
 // describeVolume looks at a volume, with its problem where it cannot be used.
 func describeVolume(configured VolumeConfig) *agentapi.Volume {
 	volume := &agentapi.Volume{Name: configured.Name, Path: configured.place().String()}
+	if configured.Device {
+		describeDevice(volume)
+		return volume
+	}
 	mount, err := configured.place().Look()
 	if err != nil {
 		volume.Problem = configured.advise(err).Error()

@@ -28,6 +28,17 @@ import (
 var scratch string
 
 func TestMain(m *testing.M) {
+	// MPI calls the program of client 0's agent, which in these tests is this one.
+	if len(os.Args) > 1 && os.Args[1] == "launch" {
+		os.Exit(LaunchCommand(os.Args[2:], os.Stdout, os.Stderr))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "rank" {
+		fmt.Fprintln(os.Stderr, Rank(os.Args[2:]))
+		os.Exit(1)
+	}
+	if len(os.Args) > 1 && os.Args[1] == "tend" {
+		os.Exit(Tend(os.Args[2:]))
+	}
 	if _, err := exec.LookPath("fio"); err != nil {
 		panic("these tests need fio: " + err.Error())
 	}
@@ -109,12 +120,10 @@ func serveAt(t *testing.T, directory string, change func(*Agent)) *rig {
 	if change != nil {
 		change(served)
 	}
-	tls, err := config.Identity.ServerTLS(identity.OperatorOf(runUID))
+	server, err := served.newServer()
 	must(t, err)
 	listener, err := net.Listen("tcp", config.Listen)
 	must(t, err)
-	server := grpc.NewServer(grpc.Creds(credentials.NewTLS(tls)))
-	served.Register(server)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	t.Cleanup(func() {
@@ -181,7 +190,12 @@ func (r *rig) start(id string, limit time.Duration) {
 // finished waits for the end of a step and gives all records of it.
 func (r *rig) finished(id string) (*agentapi.Ended, []*agentapi.Record) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Second)
+	return r.finishedWithin(id, 30*time.Second)
+}
+
+func (r *rig) finishedWithin(id string, patience time.Duration) (*agentapi.Ended, []*agentapi.Record) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
 	stream, err := r.Watch(ctx, &agentapi.WatchRequest{Epoch: 1})
 	must(r.t, err)
@@ -217,7 +231,34 @@ func (r *rig) tool() *fioRun {
 	if r.agent.live == nil {
 		r.t.Fatal("no step is live")
 	}
-	return r.agent.live.tool
+	run, ok := r.agent.live.tool.(*fioRun)
+	if !ok {
+		r.t.Fatalf("the live step's tool is %T", r.agent.live.tool)
+	}
+	return run
+}
+
+// spare waits for the fio that waits for the next step, and gives it.
+func (r *rig) spare() *waitingFio {
+	r.t.Helper()
+	var spare *waitingFio
+	eventually(r.t, "there is no spare fio", func() bool {
+		r.agent.spare.mu.Lock()
+		defer r.agent.spare.mu.Unlock()
+		spare = r.agent.spare.waiting
+		return spare != nil
+	})
+	return spare
+}
+
+// dropSpare ends it.
+func (r *rig) dropSpare() {
+	r.t.Helper()
+	spare := r.spare()
+	r.agent.spare.mu.Lock()
+	r.agent.spare.waiting = nil
+	r.agent.spare.mu.Unlock()
+	spare.discard()
 }
 
 // jobs waits until fio has so many running jobs.
@@ -234,7 +275,12 @@ func (r *rig) jobs(want int) []process.Worker {
 
 func eventually(t *testing.T, complaint string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	eventuallyWithin(t, 15*time.Second, complaint, holds)
+}
+
+func eventuallyWithin(t *testing.T, patience time.Duration, complaint string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if holds() {
 			return
 		}
@@ -250,6 +296,7 @@ func (r *rig) put(name string, fill func(*os.File)) {
 	_, err := r.Stop(r.t.Context(), &agentapi.StopRequest{Epoch: 1})
 	must(r.t, err)
 	r.finished("make-directory")
+	r.dropSpare()
 	file, err := os.Create(filepath.Join(r.directory, dataPath, name))
 	must(r.t, err)
 	fill(file)

@@ -11,11 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/keepalive"
-
-	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/process"
 )
 
@@ -51,20 +46,15 @@ func Serve(p Process) error {
 	if err := process.SetSubreaper(); err != nil {
 		return fmt.Errorf("become the parent of orphans: %w", err)
 	}
-	config, err := p.Config.Identity.ServerTLS(identity.OperatorOf(p.Config.RunUID))
+	served := New(p.Config, SystemClock{})
+	server, err := served.newServer()
 	if err != nil {
-		return fmt.Errorf("read the agent's identity: %w", err)
+		return err
 	}
 	listener, err := net.Listen("tcp", p.Config.Listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	served := New(p.Config, SystemClock{})
-	server := grpc.NewServer(
-		grpc.Creds(credentials.NewTLS(config)),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepAlive, Timeout: keepAlive}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minKeepAlive, PermitWithoutStream: true}))
-	served.Register(server)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	if err := announce(p.Ready, listener.Addr()); err != nil {

@@ -2,7 +2,10 @@ package agent
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"math"
+	"slices"
 	"sync"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -24,6 +27,18 @@ type Agent struct {
 	patient patience
 	looks   looks
 	tool    knownTool
+	mpi     knownMPI
+	// path is where programs are looked for in place of PATH, and moreMPI are settings of MPI: for tests alone.
+	path    string
+	moreMPI [][2]string
+	spare   spareFio
+	laidOut knownLayout
+	like    knownLike
+	striped knownStriping
+	holds   holds
+	devices devices
+	// instance tells this agent from the others that its client has had.
+	instance string
 
 	// mu guards what follows. No tool and no file is waited for while it is held.
 	mu    sync.Mutex
@@ -53,7 +68,9 @@ func New(config Config, clock Clock) *Agent {
 		config:      config,
 		clock:       clock,
 		log:         &Log{},
+		instance:    rand.Text(),
 		patient:     usualPatience,
+		looks:       looks{installation: config.Installation, besides: config.BenchmarkUID},
 		steps:       map[string]*step{},
 		lastContact: clock.Monotonic(),
 		finished:    make(chan struct{}),
@@ -103,7 +120,7 @@ func (a *Agent) Describe(ctx context.Context, request *agentapi.DescribeRequest)
 	if err != nil {
 		return nil, err
 	}
-	tools, volumes := []*agentapi.Tool{a.describeFio(ctx)}, a.describeVolumes(ctx)
+	tools, volumes := a.describeTools(ctx), a.describeVolumes(ctx)
 	// The steps come last, together with the record that tells of their states.
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -172,19 +189,23 @@ func (a *Agent) Finish(_ context.Context, request *agentapi.FinishRequest) (*age
 	if err != nil {
 		return nil, err
 	}
-	if err := checkRemoval(request); err != nil {
+	if err := a.checkRemoval(request); err != nil {
 		return nil, err
 	}
-	wanted := removal{own: request.GetRemoveData()}
+	wanted := removal{own: request.GetRemoveData(), gone: request.GetGoneBenchmarks(), clients: int(request.GetClients())}
 	for _, other := range request.GetRemoveClients() {
 		wanted.others = append(wanted.others, int(other))
 	}
 	outcome := a.finish(wanted, "the run is finishing")
-	return &agentapi.FinishResponse{DataRemoved: outcome.removed, Problem: outcome.problem}, nil
+	return &agentapi.FinishResponse{DataRemoved: outcome.removed, Problem: outcome.problem,
+		LeftRemoved: int32(min(outcome.left.Removed, math.MaxInt32)), LeftStays: outcome.left.Stays}, nil // #nosec G115 -- Just bounded.
 }
 
 // checkRemoval refuses what can only be a mistake: it is about deleting.
-func checkRemoval(request *agentapi.FinishRequest) error {
+func (a *Agent) checkRemoval(request *agentapi.FinishRequest) error {
+	if slices.Contains(request.GetGoneBenchmarks(), a.config.BenchmarkUID) {
+		return status.Error(codes.InvalidArgument, "the run's own benchmark is named among those that are gone")
+	}
 	for _, other := range request.GetRemoveClients() {
 		switch {
 		case !request.GetRemoveData():

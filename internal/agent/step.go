@@ -28,9 +28,14 @@ type step struct {
 	agent   *Agent
 	key     *agentapi.StepKey
 	request *agentapi.LoadRequest
-	tool    *fioRun
+	// tool is nil for a layout that is used again.
+	tool tool
+	// next is how the fio of the step after it is to be spawned, as far as this one can know.
+	next spawning
 	// unwritten is how many bytes in the reach of its reads nobody had written when it was loaded.
 	unwritten uint64
+	// like is what was found in the data that the step's is to be like; nil where it is to be like none.
+	like *agentapi.DataSample
 
 	// loaded is closed when the loading has ended; refusal, set before, says that it failed.
 	loaded  chan struct{}
@@ -71,6 +76,19 @@ func stepName(key *agentapi.StepKey) string {
 	return fmt.Sprintf("%s#%d", key.GetId(), key.GetAttempt())
 }
 
+// tool is what a step runs: fio, the launcher of a job of MPI, or a member of one.
+type tool interface {
+	// exitedEarly is closed when the tool has ended; it is looked at before the start alone. Nil for a tool
+	// that has no process by then.
+	exitedEarly() <-chan struct{}
+	// release lets the tool begin, now, and stays until nothing of it is left.
+	release(given order) *agentapi.Ended
+	// discard ends a tool that was never released.
+	discard()
+	// concludeEarly gives the result of one that has ended before it was released.
+	concludeEarly() *agentapi.Ended
+}
+
 // same says whether a request loads what this step was loaded with.
 func (s *step) same(request *agentapi.LoadRequest) bool {
 	again, ok := proto.Clone(request).(*agentapi.LoadRequest)
@@ -93,12 +111,38 @@ func (s *step) isLoaded() bool {
 
 // load makes all checks and spawns the tool. An error means that nothing runs and nothing is open.
 func (s *step) load() error {
+	if s.request.GetMpi() != nil {
+		return s.loadMPI()
+	}
+	if s.isSpread() {
+		return s.loadSpread()
+	}
+	if s.request.GetCommand() != nil {
+		return s.loadCommand()
+	}
 	working, err := s.prepareDirectory()
 	if err != nil {
 		return err
 	}
-	s.tool, err = spawnFio(s, working)
-	return err
+	if err := s.findLike(); err != nil {
+		_ = working.dataset.Close()
+		return err
+	}
+	reusable, err := s.layout(working.dataset)
+	if err != nil || reusable {
+		if reusable {
+			// It needs no fio, so one that cannot be found is for the next step to tell.
+			s.next, _ = s.agent.howToSpawn(s, working)
+		}
+		_ = working.dataset.Close()
+		return err
+	}
+	run, err := takeFio(s, working)
+	if err != nil {
+		return err
+	}
+	s.tool, s.next = run, run.how
+	return nil
 }
 
 // start takes the first order; later ones are ignored.
@@ -141,27 +185,41 @@ const maxLate = 500 * time.Millisecond
 
 // carryOut waits for the order and carries it out.
 func (s *step) carryOut() *agentapi.Ended {
+	var exited <-chan struct{}
+	if s.tool != nil {
+		exited = s.tool.exitedEarly()
+	}
 	select {
 	case given := <-s.orders:
 		late := time.Duration(s.agent.clock.Monotonic() - given.at)
 		switch err := sleepUntil(s.stopped, s.agent.clock, given.at); {
 		case err != nil:
-			return s.tool.discard(context.Cause(s.stopped).Error())
+			return s.discard(context.Cause(s.stopped).Error())
 		case s.agent.clock.Monotonic() >= given.deadline:
-			ended := s.tool.discard("its deadline had passed when the order came")
+			ended := s.discard("its deadline had passed when the order came")
 			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, "DeadlineExceeded"
 			return ended
 		case late > maxLate:
-			ended := s.tool.discard(fmt.Sprintf("the order to start came %s after the instant of the start", late.Round(time.Millisecond)))
+			ended := s.discard(fmt.Sprintf("the order to start came %s after the instant of the start", late.Round(time.Millisecond)))
 			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, agentapi.ReasonStartMissed
 			return ended
+		case s.tool == nil:
+			return s.reuse()
 		}
 		return s.tool.release(given)
 	case <-s.stopped.Done():
-		return s.tool.discard(context.Cause(s.stopped).Error())
-	case <-s.tool.exited:
-		return s.tool.conclude(order{})
+		return s.discard(context.Cause(s.stopped).Error())
+	case <-exited:
+		return s.tool.concludeEarly()
 	}
+}
+
+// discard ends a step before its start.
+func (s *step) discard(reason string) *agentapi.Ended {
+	if s.tool != nil {
+		s.tool.discard()
+	}
+	return &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_STOPPED, Reason: reasonStopped, Message: "before its start: " + reason}
 }
 
 // write adds a record of this step to the log.
@@ -188,6 +246,19 @@ func purify(record *agentapi.Record) {
 		for _, text := range []*string{&ended.Message, &ended.ToolMessages, &ended.ToolVersion} {
 			mend(text)
 		}
+		for _, rate := range ended.GetMpi().GetRates() {
+			mend(&rate.Operation)
+		}
+		for i := range ended.GetCommand().GetCommandLine() {
+			mend(&ended.Command.CommandLine[i])
+		}
+	}
+}
+
+// loadEnded has the fio of the next step spawned. It may be called more than once.
+func (s *step) loadEnded() {
+	if s.next.path != "" {
+		go s.agent.spare.keep(s.next)
 	}
 }
 

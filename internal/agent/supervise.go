@@ -21,6 +21,8 @@ const (
 	earlyPatience = 3 * time.Second
 	// jobKilled is what fio says of a job that was ended by a signal.
 	jobKilled = ", got signal="
+	// jobStart is longer than fio takes from reading its job to its first I/O, 100 ms of which it sleeps.
+	jobStart = 250 * time.Millisecond
 	// maxStallNotices bounds the log of a store that stalls all the time.
 	maxStallNotices = 100
 )
@@ -63,6 +65,7 @@ func (r *fioRun) supervise(given order) *supervision {
 	defer ticker.Stop()
 	deadline := time.NewTimer(time.Duration(given.deadline - r.step.agent.clock.Monotonic()))
 	defer deadline.Stop()
+	loadEnd := r.plannedLoadEnd()
 	stopped, abandoned, exited := r.step.stopped.Done(), r.step.abandoned, r.exited
 	if given.deadline == 0 {
 		// It ended before it was started; only its output is left to read.
@@ -79,6 +82,9 @@ func (r *fioRun) supervise(given order) *supervision {
 		case <-stopped:
 			stopped = nil
 			watch.end(context.Cause(r.step.stopped).Error())
+			r.step.loadEnded()
+		case <-loadEnd:
+			r.step.loadEnded()
 		case <-deadline.C:
 			watch.overdue = watch.ending == ""
 			watch.end("the step's deadline passed")
@@ -92,6 +98,15 @@ func (r *fioRun) supervise(given order) *supervision {
 			watch.look()
 		}
 	}
+}
+
+// plannedLoadEnd fires when fio, released now, should have begun its last I/O; never for one that is bound by work.
+func (r *fioRun) plannedLoadEnd() <-chan time.Time {
+	tool := r.step.request.GetFio()
+	if tool.GetDurationNanoseconds() == 0 {
+		return nil
+	}
+	return time.After(jobStart + time.Duration(tool.GetWarmUpNanoseconds()+tool.GetDurationNanoseconds()))
 }
 
 // giveUp ends the waiting, but not for an output that we only had no time to read.
@@ -111,6 +126,7 @@ func (w *supervision) end(reason string) {
 	}
 	w.ending = reason
 	w.endingAt = w.run.step.agent.clock.Monotonic()
+	w.run.feed.stopped()
 	// The main process tells its jobs, by the memory that they share.
 	if err := syscall.Kill(w.run.handle.PID(), syscall.SIGINT); err != nil {
 		w.run.stderr.note("stop fio: " + err.Error())
@@ -197,6 +213,10 @@ func (r *fioRun) conclude(given order) *agentapi.Ended {
 	}
 	ended := r.feed.result(state, r.stderr.String(), watch)
 	ended.Cpu = r.cpu.end(r.step.agent.clock, state)
-	r.inspect(ended, watch)
+	if r.place != nil {
+		r.place.inspect(ended, watch.hung != "")
+	} else {
+		r.step.inspect(ended, r.directory, watch.hung != "")
+	}
 	return ended
 }

@@ -17,6 +17,13 @@ type knownTool struct {
 	tool *agentapi.Tool
 }
 
+// version is the tool's, where somebody has asked for it.
+func (k *knownTool) version() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.tool.GetVersion()
+}
+
 // describeFio finds the program and its version.
 func (a *Agent) describeFio(ctx context.Context) *agentapi.Tool {
 	a.tool.mu.Lock()
@@ -56,13 +63,18 @@ const maxAnswerBytes = 256
 
 // ask runs a program that answers on its standard output, and leaves nothing of it behind.
 func ask(ctx context.Context, path string, arguments ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	return askIn(ctx, "", toolEnvironment(), path, arguments...)
+}
+
+// askIn is ask in a directory and an environment.
+func askIn(ctx context.Context, directory string, environment []string, path string, arguments ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	answer := &tail{limit: maxAnswerBytes}
 	command := exec.CommandContext(ctx, path, arguments...)
-	command.Env = toolEnvironment()
+	command.Env, command.Dir = environment, directory
 	command.Stdout = answer
-	command.WaitDelay = describeTimeout / 4
+	command.WaitDelay = askTimeout / 15
 	handle, err := process.Start(command)
 	if err != nil {
 		return "", err

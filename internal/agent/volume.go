@@ -7,7 +7,9 @@ import (
 )
 
 func (v VolumeConfig) place() dataset.Place {
-	return dataset.Place{Path: v.Path, Expect: v.Expect, Folder: v.Folder}
+	expect := v.Expect
+	expect.ReadOnly = v.ReadOnly
+	return dataset.Place{Path: v.Path, Expect: expect, Folder: v.Folder}
 }
 
 // advise says what to do about a refusal in the words of whoever wrote the specification: in a pod

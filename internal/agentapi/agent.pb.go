@@ -376,8 +376,14 @@ type Volume struct {
 	TotalBytes     uint64                 `protobuf:"varint,7,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
 	AvailableBytes uint64                 `protobuf:"varint,8,opt,name=available_bytes,json=availableBytes,proto3" json:"available_bytes,omitempty"`
 	Problem        string                 `protobuf:"bytes,9,opt,name=problem,proto3" json:"problem,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// It is a raw block device.
+	Raw bool `protobuf:"varint,10,opt,name=raw,proto3" json:"raw,omitempty"`
+	// Files and folders that may still be made; 0 where the file system does not say.
+	FreeInodes uint64 `protobuf:"varint,11,opt,name=free_inodes,json=freeInodes,proto3" json:"free_inodes,omitempty"`
+	// Other benchmarks of the same installation that have directories on it, by UID, at most 64.
+	Owners        []string `protobuf:"bytes,12,rep,name=owners,proto3" json:"owners,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Volume) Reset() {
@@ -471,6 +477,27 @@ func (x *Volume) GetProblem() string {
 		return x.Problem
 	}
 	return ""
+}
+
+func (x *Volume) GetRaw() bool {
+	if x != nil {
+		return x.Raw
+	}
+	return false
+}
+
+func (x *Volume) GetFreeInodes() uint64 {
+	if x != nil {
+		return x.FreeInodes
+	}
+	return 0
+}
+
+func (x *Volume) GetOwners() []string {
+	if x != nil {
+		return x.Owners
+	}
+	return nil
 }
 
 type Host struct {
@@ -766,11 +793,20 @@ type LoadRequest struct {
 	Step  *StepKey               `protobuf:"bytes,2,opt,name=step,proto3" json:"step,omitempty"`
 	// The agent's own dataset directory on this volume is the tool's working directory.
 	Volume string `protobuf:"bytes,3,opt,name=volume,proto3" json:"volume,omitempty"`
+	// More volumes over which fio's files are spread; the job finds file N of each of its jobs in folder N, which is on
+	// volume N modulo their number. Where they are raw devices, N is the device itself.
+	MoreVolumes []string `protobuf:"bytes,5,rep,name=more_volumes,json=moreVolumes,proto3" json:"more_volumes,omitempty"`
+	// The target's raw devices may be written to.
+	RawWrites bool `protobuf:"varint,6,opt,name=raw_writes,json=rawWrites,proto3" json:"raw_writes,omitempty"`
+	// How many such folders the job uses, from 0; 0 where it works in the directory itself.
+	Folders uint32 `protobuf:"varint,7,opt,name=folders,proto3" json:"folders,omitempty"`
 	// What a step may find, and must leave, in the dataset directory.
 	Dataset *Dataset `protobuf:"bytes,4,opt,name=dataset,proto3" json:"dataset,omitempty"`
 	// Types that are valid to be assigned to Tool:
 	//
 	//	*LoadRequest_Fio
+	//	*LoadRequest_Mpi
+	//	*LoadRequest_Command
 	Tool isLoadRequest_Tool `protobuf_oneof:"tool"`
 	// Load is stopped when no I/O of a worker completes for so long; 0 means the default.
 	StallTimeoutNanoseconds int64 `protobuf:"varint,20,opt,name=stall_timeout_nanoseconds,json=stallTimeoutNanoseconds,proto3" json:"stall_timeout_nanoseconds,omitempty"`
@@ -829,6 +865,27 @@ func (x *LoadRequest) GetVolume() string {
 	return ""
 }
 
+func (x *LoadRequest) GetMoreVolumes() []string {
+	if x != nil {
+		return x.MoreVolumes
+	}
+	return nil
+}
+
+func (x *LoadRequest) GetRawWrites() bool {
+	if x != nil {
+		return x.RawWrites
+	}
+	return false
+}
+
+func (x *LoadRequest) GetFolders() uint32 {
+	if x != nil {
+		return x.Folders
+	}
+	return 0
+}
+
 func (x *LoadRequest) GetDataset() *Dataset {
 	if x != nil {
 		return x.Dataset
@@ -852,6 +909,24 @@ func (x *LoadRequest) GetFio() *FioTool {
 	return nil
 }
 
+func (x *LoadRequest) GetMpi() *MpiTool {
+	if x != nil {
+		if x, ok := x.Tool.(*LoadRequest_Mpi); ok {
+			return x.Mpi
+		}
+	}
+	return nil
+}
+
+func (x *LoadRequest) GetCommand() *CommandTool {
+	if x != nil {
+		if x, ok := x.Tool.(*LoadRequest_Command); ok {
+			return x.Command
+		}
+	}
+	return nil
+}
+
 func (x *LoadRequest) GetStallTimeoutNanoseconds() int64 {
 	if x != nil {
 		return x.StallTimeoutNanoseconds
@@ -867,18 +942,45 @@ type LoadRequest_Fio struct {
 	Fio *FioTool `protobuf:"bytes,10,opt,name=fio,proto3,oneof"`
 }
 
+type LoadRequest_Mpi struct {
+	Mpi *MpiTool `protobuf:"bytes,11,opt,name=mpi,proto3,oneof"`
+}
+
+type LoadRequest_Command struct {
+	Command *CommandTool `protobuf:"bytes,12,opt,name=command,proto3,oneof"`
+}
+
 func (*LoadRequest_Fio) isLoadRequest_Tool() {}
+
+func (*LoadRequest_Mpi) isLoadRequest_Tool() {}
+
+func (*LoadRequest_Command) isLoadRequest_Tool() {}
 
 type Dataset struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Free bytes that the step needs beyond what its files hold already.
+	// Free bytes that the step needs on each volume beyond what its files hold already.
 	NewBytes uint64 `protobuf:"varint,1,opt,name=new_bytes,json=newBytes,proto3" json:"new_bytes,omitempty"`
 	// Files that the step will read, with the bytes that must have been written in each.
 	Reads []*DataFile `protobuf:"bytes,2,rep,name=reads,proto3" json:"reads,omitempty"`
 	// Files that must hold so many written bytes at the end of the step.
 	Writes []*DataFile `protobuf:"bytes,3,rep,name=writes,proto3" json:"writes,omitempty"`
 	// All files that the step is known to use.
-	Files         []*DataFile `protobuf:"bytes,4,rep,name=files,proto3" json:"files,omitempty"`
+	Files []*DataFile `protobuf:"bytes,4,rep,name=files,proto3" json:"files,omitempty"`
+	// Names what the step writes into its files; empty for one that writes nothing.
+	Content string `protobuf:"bytes,5,opt,name=content,proto3" json:"content,omitempty"`
+	// The step only lays out: where its writes are there already, with that content, it has nothing to do.
+	Reuse bool `protobuf:"varint,6,opt,name=reuse,proto3" json:"reuse,omitempty"`
+	// Look how much space the files take once the step has ended (Ended.usage).
+	MeasureUsage bool `protobuf:"varint,7,opt,name=measure_usage,json=measureUsage,proto3" json:"measure_usage,omitempty"`
+	// Striping of the directory on Lustre, set before anything is written; absent for the file system's own.
+	Striping *Striping `protobuf:"bytes,8,opt,name=striping,proto3" json:"striping,omitempty"`
+	// How long to wait for a file system that says some seconds late how much space files take, before usage is
+	// given as not settled; 0 for not at all.
+	UsagePatienceNanoseconds int64 `protobuf:"varint,9,opt,name=usage_patience_nanoseconds,json=usagePatienceNanoseconds,proto3" json:"usage_patience_nanoseconds,omitempty"`
+	// What the step writes may be zeros, so that zeros in a file do not show that it was never written.
+	MayHoldZeros bool `protobuf:"varint,10,opt,name=may_hold_zeros,json=mayHoldZeros,proto3" json:"may_hold_zeros,omitempty"`
+	// Files and folders that the step makes on the volume beyond those of files; 0 where that is not known.
+	NewFiles      uint64 `protobuf:"varint,11,opt,name=new_files,json=newFiles,proto3" json:"new_files,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -941,17 +1043,123 @@ func (x *Dataset) GetFiles() []*DataFile {
 	return nil
 }
 
+func (x *Dataset) GetContent() string {
+	if x != nil {
+		return x.Content
+	}
+	return ""
+}
+
+func (x *Dataset) GetReuse() bool {
+	if x != nil {
+		return x.Reuse
+	}
+	return false
+}
+
+func (x *Dataset) GetMeasureUsage() bool {
+	if x != nil {
+		return x.MeasureUsage
+	}
+	return false
+}
+
+func (x *Dataset) GetStriping() *Striping {
+	if x != nil {
+		return x.Striping
+	}
+	return nil
+}
+
+func (x *Dataset) GetUsagePatienceNanoseconds() int64 {
+	if x != nil {
+		return x.UsagePatienceNanoseconds
+	}
+	return 0
+}
+
+func (x *Dataset) GetMayHoldZeros() bool {
+	if x != nil {
+		return x.MayHoldZeros
+	}
+	return false
+}
+
+func (x *Dataset) GetNewFiles() uint64 {
+	if x != nil {
+		return x.NewFiles
+	}
+	return 0
+}
+
+// Striping is how Lustre spreads a file over its object storage targets.
+type Striping struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// -1 for all; 0 for the file system's own.
+	Count int32 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	// 0 for the file system's own.
+	SizeBytes     uint64 `protobuf:"varint,2,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Striping) Reset() {
+	*x = Striping{}
+	mi := &file_internal_agentapi_agent_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Striping) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Striping) ProtoMessage() {}
+
+func (x *Striping) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_agentapi_agent_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Striping.ProtoReflect.Descriptor instead.
+func (*Striping) Descriptor() ([]byte, []int) {
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Striping) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Striping) GetSizeBytes() uint64 {
+	if x != nil {
+		return x.SizeBytes
+	}
+	return 0
+}
+
 type DataFile struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Bytes         uint64                 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Bytes uint64                 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Which of the step's volumes it is on, from 0.
+	Volume        uint32 `protobuf:"varint,3,opt,name=volume,proto3" json:"volume,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DataFile) Reset() {
 	*x = DataFile{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[11]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -963,7 +1171,7 @@ func (x *DataFile) String() string {
 func (*DataFile) ProtoMessage() {}
 
 func (x *DataFile) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[11]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -976,7 +1184,7 @@ func (x *DataFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataFile.ProtoReflect.Descriptor instead.
 func (*DataFile) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{11}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DataFile) GetName() string {
@@ -989,6 +1197,13 @@ func (x *DataFile) GetName() string {
 func (x *DataFile) GetBytes() uint64 {
 	if x != nil {
 		return x.Bytes
+	}
+	return 0
+}
+
+func (x *DataFile) GetVolume() uint32 {
+	if x != nil {
+		return x.Volume
 	}
 	return 0
 }
@@ -1006,15 +1221,18 @@ type FioTool struct {
 	// Interval of live samples.
 	SampleIntervalNanoseconds int64 `protobuf:"varint,3,opt,name=sample_interval_nanoseconds,json=sampleIntervalNanoseconds,proto3" json:"sample_interval_nanoseconds,omitempty"`
 	// Jobs in the file after numjobs; only used to say how many of them stall.
-	Jobs          int32 `protobuf:"varint,4,opt,name=jobs,proto3" json:"jobs,omitempty"`
-	Direct        bool  `protobuf:"varint,5,opt,name=direct,proto3" json:"direct,omitempty"`
+	Jobs   int32 `protobuf:"varint,4,opt,name=jobs,proto3" json:"jobs,omitempty"`
+	Direct bool  `protobuf:"varint,5,opt,name=direct,proto3" json:"direct,omitempty"`
+	// A file or folder below the volume's folder: the job's buffer_compress_percentage is chosen so that what is
+	// written is compressed as far as a sample of it.
+	CompressLike  string `protobuf:"bytes,10,opt,name=compress_like,json=compressLike,proto3" json:"compress_like,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FioTool) Reset() {
 	*x = FioTool{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[12]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1026,7 +1244,7 @@ func (x *FioTool) String() string {
 func (*FioTool) ProtoMessage() {}
 
 func (x *FioTool) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[12]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1039,7 +1257,7 @@ func (x *FioTool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FioTool.ProtoReflect.Descriptor instead.
 func (*FioTool) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{12}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *FioTool) GetJob() string {
@@ -1098,6 +1316,621 @@ func (x *FioTool) GetDirect() bool {
 	return false
 }
 
+func (x *FioTool) GetCompressLike() string {
+	if x != nil {
+		return x.CompressLike
+	}
+	return ""
+}
+
+// DataSample is what was found in files that a load is to be like.
+type DataSample struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Files uint64                 `protobuf:"varint,1,opt,name=files,proto3" json:"files,omitempty"`
+	Bytes uint64                 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// A thousand times the ratio by which lz4 compresses it in records of 128 KiB.
+	RatioMilli int64 `protobuf:"varint,3,opt,name=ratio_milli,json=ratioMilli,proto3" json:"ratio_milli,omitempty"`
+	// The percentage that fio was given.
+	Percent       int32 `protobuf:"varint,4,opt,name=percent,proto3" json:"percent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DataSample) Reset() {
+	*x = DataSample{}
+	mi := &file_internal_agentapi_agent_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DataSample) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DataSample) ProtoMessage() {}
+
+func (x *DataSample) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_agentapi_agent_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DataSample.ProtoReflect.Descriptor instead.
+func (*DataSample) Descriptor() ([]byte, []int) {
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *DataSample) GetFiles() uint64 {
+	if x != nil {
+		return x.Files
+	}
+	return 0
+}
+
+func (x *DataSample) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *DataSample) GetRatioMilli() int64 {
+	if x != nil {
+		return x.RatioMilli
+	}
+	return 0
+}
+
+func (x *DataSample) GetPercent() int32 {
+	if x != nil {
+		return x.Percent
+	}
+	return 0
+}
+
+// MpiTool is a part of one job that spans clients of a target. Client 0 starts it; the others wait for Launch,
+// and watch the ranks that the daemon starts in them.
+type MpiTool struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The program that all ranks are: ior or mdtest.
+	Program string `protobuf:"bytes,1,opt,name=program,proto3" json:"program,omitempty"`
+	// Its arguments. What files they name is relative to the working directory.
+	Arguments []string `protobuf:"bytes,2,rep,name=arguments,proto3" json:"arguments,omitempty"`
+	// Ranks of each client.
+	ProcessesPerClient int32 `protobuf:"varint,3,opt,name=processes_per_client,json=processesPerClient,proto3" json:"processes_per_client,omitempty"`
+	// The clients that take part, by index from 0. Their addresses are told to client 0 alone.
+	Clients []*MpiClient `protobuf:"bytes,4,rep,name=clients,proto3" json:"clients,omitempty"`
+	// All work in the directory of client 0, since they share the volume; else each in its own.
+	Shared            bool  `protobuf:"varint,5,opt,name=shared,proto3" json:"shared,omitempty"`
+	WarmUpNanoseconds int64 `protobuf:"varint,6,opt,name=warm_up_nanoseconds,json=warmUpNanoseconds,proto3" json:"warm_up_nanoseconds,omitempty"`
+	// Measured time after the warm-up of a job that is bound by time; 0 for one that is bound by work.
+	DurationNanoseconds int64 `protobuf:"varint,7,opt,name=duration_nanoseconds,json=durationNanoseconds,proto3" json:"duration_nanoseconds,omitempty"`
+	// Interval of live samples.
+	SampleIntervalNanoseconds int64 `protobuf:"varint,8,opt,name=sample_interval_nanoseconds,json=sampleIntervalNanoseconds,proto3" json:"sample_interval_nanoseconds,omitempty"`
+	// What a complete run of ior has done: so many repetitions of each of the operations (measure.Operation).
+	Repetitions int32    `protobuf:"varint,9,opt,name=repetitions,proto3" json:"repetitions,omitempty"`
+	Operations  []uint32 `protobuf:"varint,10,rep,packed,name=operations,proto3" json:"operations,omitempty"`
+	// The tool was told to begin no repetition after a time, so that there may be fewer.
+	Limited bool `protobuf:"varint,11,opt,name=limited,proto3" json:"limited,omitempty"`
+	Direct  bool `protobuf:"varint,12,opt,name=direct,proto3" json:"direct,omitempty"`
+	// All ranks do each operation together, and pass data to each other.
+	Collective    bool `protobuf:"varint,13,opt,name=collective,proto3" json:"collective,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MpiTool) Reset() {
+	*x = MpiTool{}
+	mi := &file_internal_agentapi_agent_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MpiTool) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MpiTool) ProtoMessage() {}
+
+func (x *MpiTool) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_agentapi_agent_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MpiTool.ProtoReflect.Descriptor instead.
+func (*MpiTool) Descriptor() ([]byte, []int) {
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *MpiTool) GetProgram() string {
+	if x != nil {
+		return x.Program
+	}
+	return ""
+}
+
+func (x *MpiTool) GetArguments() []string {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
+func (x *MpiTool) GetProcessesPerClient() int32 {
+	if x != nil {
+		return x.ProcessesPerClient
+	}
+	return 0
+}
+
+func (x *MpiTool) GetClients() []*MpiClient {
+	if x != nil {
+		return x.Clients
+	}
+	return nil
+}
+
+func (x *MpiTool) GetShared() bool {
+	if x != nil {
+		return x.Shared
+	}
+	return false
+}
+
+func (x *MpiTool) GetWarmUpNanoseconds() int64 {
+	if x != nil {
+		return x.WarmUpNanoseconds
+	}
+	return 0
+}
+
+func (x *MpiTool) GetDurationNanoseconds() int64 {
+	if x != nil {
+		return x.DurationNanoseconds
+	}
+	return 0
+}
+
+func (x *MpiTool) GetSampleIntervalNanoseconds() int64 {
+	if x != nil {
+		return x.SampleIntervalNanoseconds
+	}
+	return 0
+}
+
+func (x *MpiTool) GetRepetitions() int32 {
+	if x != nil {
+		return x.Repetitions
+	}
+	return 0
+}
+
+func (x *MpiTool) GetOperations() []uint32 {
+	if x != nil {
+		return x.Operations
+	}
+	return nil
+}
+
+func (x *MpiTool) GetLimited() bool {
+	if x != nil {
+		return x.Limited
+	}
+	return false
+}
+
+func (x *MpiTool) GetDirect() bool {
+	if x != nil {
+		return x.Direct
+	}
+	return false
+}
+
+func (x *MpiTool) GetCollective() bool {
+	if x != nil {
+		return x.Collective
+	}
+	return false
+}
+
+type MpiClient struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Client int32                  `protobuf:"varint,1,opt,name=client,proto3" json:"client,omitempty"`
+	// Host and port of its agent; empty for whom it does not concern.
+	Address       string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MpiClient) Reset() {
+	*x = MpiClient{}
+	mi := &file_internal_agentapi_agent_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MpiClient) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MpiClient) ProtoMessage() {}
+
+func (x *MpiClient) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_agentapi_agent_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MpiClient.ProtoReflect.Descriptor instead.
+func (*MpiClient) Descriptor() ([]byte, []int) {
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *MpiClient) GetClient() int32 {
+	if x != nil {
+		return x.Client
+	}
+	return 0
+}
+
+func (x *MpiClient) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+// CommandTool runs a program of the user's once. The words $(DATA), $(CLIENT) and $(AGENT) in command and setup
+// stand for the client's own directory, its index and the agent's program.
+type CommandTool struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The program and its arguments; none in a step that only sets up.
+	Command []string `protobuf:"bytes,1,rep,name=command,proto3" json:"command,omitempty"`
+	// What makes its data. It is the tool of a step without a command; in a step that is repeated it runs before
+	// the step is loaded, since what an earlier attempt has left is not what the command should find.
+	Setup []string `protobuf:"bytes,2,rep,name=setup,proto3" json:"setup,omitempty"`
+	// Relative to the client's own directory; made where it is missing.
+	WorkingDirectory string `protobuf:"bytes,3,opt,name=working_directory,json=workingDirectory,proto3" json:"working_directory,omitempty"`
+	// Exit codes of a run that counts; none is 0.
+	SuccessExitCodes []int32 `protobuf:"varint,4,rep,packed,name=success_exit_codes,json=successExitCodes,proto3" json:"success_exit_codes,omitempty"`
+	// Interval of live samples.
+	SampleIntervalNanoseconds int64 `protobuf:"varint,5,opt,name=sample_interval_nanoseconds,json=sampleIntervalNanoseconds,proto3" json:"sample_interval_nanoseconds,omitempty"`
+	unknownFields             protoimpl.UnknownFields
+	sizeCache                 protoimpl.SizeCache
+}
+
+func (x *CommandTool) Reset() {
+	*x = CommandTool{}
+	mi := &file_internal_agentapi_agent_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CommandTool) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CommandTool) ProtoMessage() {}
+
+func (x *CommandTool) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_agentapi_agent_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CommandTool.ProtoReflect.Descriptor instead.
+func (*CommandTool) Descriptor() ([]byte, []int) {
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *CommandTool) GetCommand() []string {
+	if x != nil {
+		return x.Command
+	}
+	return nil
+}
+
+func (x *CommandTool) GetSetup() []string {
+	if x != nil {
+		return x.Setup
+	}
+	return nil
+}
+
+func (x *CommandTool) GetWorkingDirectory() string {
+	if x != nil {
+		return x.WorkingDirectory
+	}
+	return ""
+}
+
+func (x *CommandTool) GetSuccessExitCodes() []int32 {
+	if x != nil {
+		return x.SuccessExitCodes
+	}
+	return nil
+}
+
+func (x *CommandTool) GetSampleIntervalNanoseconds() int64 {
+	if x != nil {
+		return x.SampleIntervalNanoseconds
+	}
+	return 0
+}
+
+type LaunchRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Step  *StepKey               `protobuf:"bytes,1,opt,name=step,proto3" json:"step,omitempty"`
+	// The command line of the daemon, orted or prted, as MPI gives it.
+	Command       []string `protobuf:"bytes,2,rep,name=command,proto3" json:"command,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LaunchRequest) Reset() {
+	*x = LaunchRequest{}
+	mi := &file_internal_agentapi_agent_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LaunchRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LaunchRequest) ProtoMessage() {}
+
+func (x *LaunchRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_agentapi_agent_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LaunchRequest.ProtoReflect.Descriptor instead.
+func (*LaunchRequest) Descriptor() ([]byte, []int) {
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *LaunchRequest) GetStep() *StepKey {
+	if x != nil {
+		return x.Step
+	}
+	return nil
+}
+
+func (x *LaunchRequest) GetCommand() []string {
+	if x != nil {
+		return x.Command
+	}
+	return nil
+}
+
+type LaunchOutput struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Stdout []byte                 `protobuf:"bytes,1,opt,name=stdout,proto3" json:"stdout,omitempty"`
+	Stderr []byte                 `protobuf:"bytes,2,opt,name=stderr,proto3" json:"stderr,omitempty"`
+	// In the last message: how it ended.
+	Exit          *LaunchExit `protobuf:"bytes,3,opt,name=exit,proto3" json:"exit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LaunchOutput) Reset() {
+	*x = LaunchOutput{}
+	mi := &file_internal_agentapi_agent_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LaunchOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LaunchOutput) ProtoMessage() {}
+
+func (x *LaunchOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_agentapi_agent_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LaunchOutput.ProtoReflect.Descriptor instead.
+func (*LaunchOutput) Descriptor() ([]byte, []int) {
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *LaunchOutput) GetStdout() []byte {
+	if x != nil {
+		return x.Stdout
+	}
+	return nil
+}
+
+func (x *LaunchOutput) GetStderr() []byte {
+	if x != nil {
+		return x.Stderr
+	}
+	return nil
+}
+
+func (x *LaunchOutput) GetExit() *LaunchExit {
+	if x != nil {
+		return x.Exit
+	}
+	return nil
+}
+
+type LaunchExit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its exit code; 128 and the signal where it was killed.
+	Code int32 `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
+	// Why it could not be started; empty when it was.
+	Problem       string `protobuf:"bytes,2,opt,name=problem,proto3" json:"problem,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LaunchExit) Reset() {
+	*x = LaunchExit{}
+	mi := &file_internal_agentapi_agent_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LaunchExit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LaunchExit) ProtoMessage() {}
+
+func (x *LaunchExit) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_agentapi_agent_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LaunchExit.ProtoReflect.Descriptor instead.
+func (*LaunchExit) Descriptor() ([]byte, []int) {
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *LaunchExit) GetCode() int32 {
+	if x != nil {
+		return x.Code
+	}
+	return 0
+}
+
+func (x *LaunchExit) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
+type ReleaseRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Step          *StepKey               `protobuf:"bytes,1,opt,name=step,proto3" json:"step,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReleaseRequest) Reset() {
+	*x = ReleaseRequest{}
+	mi := &file_internal_agentapi_agent_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseRequest) ProtoMessage() {}
+
+func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_agentapi_agent_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
+func (*ReleaseRequest) Descriptor() ([]byte, []int) {
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ReleaseRequest) GetStep() *StepKey {
+	if x != nil {
+		return x.Step
+	}
+	return nil
+}
+
+type ReleaseResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReleaseResponse) Reset() {
+	*x = ReleaseResponse{}
+	mi := &file_internal_agentapi_agent_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseResponse) ProtoMessage() {}
+
+func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_agentapi_agent_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
+func (*ReleaseResponse) Descriptor() ([]byte, []int) {
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{22}
+}
+
 type LoadResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Status        *StepStatus            `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
@@ -1107,7 +1940,7 @@ type LoadResponse struct {
 
 func (x *LoadResponse) Reset() {
 	*x = LoadResponse{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[13]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1119,7 +1952,7 @@ func (x *LoadResponse) String() string {
 func (*LoadResponse) ProtoMessage() {}
 
 func (x *LoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[13]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1132,7 +1965,7 @@ func (x *LoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadResponse.ProtoReflect.Descriptor instead.
 func (*LoadResponse) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{13}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *LoadResponse) GetStatus() *StepStatus {
@@ -1156,7 +1989,7 @@ type StartRequest struct {
 
 func (x *StartRequest) Reset() {
 	*x = StartRequest{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[14]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1168,7 +2001,7 @@ func (x *StartRequest) String() string {
 func (*StartRequest) ProtoMessage() {}
 
 func (x *StartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[14]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1181,7 +2014,7 @@ func (x *StartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartRequest.ProtoReflect.Descriptor instead.
 func (*StartRequest) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{14}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *StartRequest) GetEpoch() uint64 {
@@ -1221,7 +2054,7 @@ type StartResponse struct {
 
 func (x *StartResponse) Reset() {
 	*x = StartResponse{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[15]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1233,7 +2066,7 @@ func (x *StartResponse) String() string {
 func (*StartResponse) ProtoMessage() {}
 
 func (x *StartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[15]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1246,7 +2079,7 @@ func (x *StartResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartResponse.ProtoReflect.Descriptor instead.
 func (*StartResponse) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{15}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *StartResponse) GetStatus() *StepStatus {
@@ -1267,7 +2100,7 @@ type StopRequest struct {
 
 func (x *StopRequest) Reset() {
 	*x = StopRequest{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[16]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1279,7 +2112,7 @@ func (x *StopRequest) String() string {
 func (*StopRequest) ProtoMessage() {}
 
 func (x *StopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[16]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1292,7 +2125,7 @@ func (x *StopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopRequest.ProtoReflect.Descriptor instead.
 func (*StopRequest) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{16}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *StopRequest) GetEpoch() uint64 {
@@ -1325,7 +2158,7 @@ type StopResponse struct {
 
 func (x *StopResponse) Reset() {
 	*x = StopResponse{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[17]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1337,7 +2170,7 @@ func (x *StopResponse) String() string {
 func (*StopResponse) ProtoMessage() {}
 
 func (x *StopResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[17]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1350,7 +2183,7 @@ func (x *StopResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopResponse.ProtoReflect.Descriptor instead.
 func (*StopResponse) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{17}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *StopResponse) GetSteps() []*StepStatus {
@@ -1371,7 +2204,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[18]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1383,7 +2216,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[18]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1396,7 +2229,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{18}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *WatchRequest) GetEpoch() uint64 {
@@ -1432,7 +2265,7 @@ type Record struct {
 
 func (x *Record) Reset() {
 	*x = Record{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[19]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1444,7 +2277,7 @@ func (x *Record) String() string {
 func (*Record) ProtoMessage() {}
 
 func (x *Record) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[19]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1457,7 +2290,7 @@ func (x *Record) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Record.ProtoReflect.Descriptor instead.
 func (*Record) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{19}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Record) GetSequence() uint64 {
@@ -1570,7 +2403,7 @@ type Started struct {
 
 func (x *Started) Reset() {
 	*x = Started{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[20]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1582,7 +2415,7 @@ func (x *Started) String() string {
 func (*Started) ProtoMessage() {}
 
 func (x *Started) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[20]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1595,7 +2428,7 @@ func (x *Started) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Started.ProtoReflect.Descriptor instead.
 func (*Started) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{20}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Started) GetReleasedNanoseconds() int64 {
@@ -1618,7 +2451,7 @@ type Sample struct {
 
 func (x *Sample) Reset() {
 	*x = Sample{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[21]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1630,7 +2463,7 @@ func (x *Sample) String() string {
 func (*Sample) ProtoMessage() {}
 
 func (x *Sample) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[21]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1643,7 +2476,7 @@ func (x *Sample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sample.ProtoReflect.Descriptor instead.
 func (*Sample) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{21}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Sample) GetStartNanoseconds() int64 {
@@ -1677,16 +2510,19 @@ func (x *Sample) GetCounts() []*OperationCount {
 type OperationCount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// measure.Operation.
-	Operation     uint32 `protobuf:"varint,1,opt,name=operation,proto3" json:"operation,omitempty"`
-	Bytes         uint64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	Operations    uint64 `protobuf:"varint,3,opt,name=operations,proto3" json:"operations,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Operation  uint32 `protobuf:"varint,1,opt,name=operation,proto3" json:"operation,omitempty"`
+	Bytes      uint64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	Operations uint64 `protobuf:"varint,3,opt,name=operations,proto3" json:"operations,omitempty"`
+	// Mean latency of the sample, from submission to completion, rounded up, for who looks on: results come
+	// from histograms. 0 where the tool does not tell.
+	MeanLatencyMicroseconds uint64 `protobuf:"varint,4,opt,name=mean_latency_microseconds,json=meanLatencyMicroseconds,proto3" json:"mean_latency_microseconds,omitempty"`
+	unknownFields           protoimpl.UnknownFields
+	sizeCache               protoimpl.SizeCache
 }
 
 func (x *OperationCount) Reset() {
 	*x = OperationCount{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[22]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1698,7 +2534,7 @@ func (x *OperationCount) String() string {
 func (*OperationCount) ProtoMessage() {}
 
 func (x *OperationCount) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[22]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1711,7 +2547,7 @@ func (x *OperationCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationCount.ProtoReflect.Descriptor instead.
 func (*OperationCount) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{22}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *OperationCount) GetOperation() uint32 {
@@ -1735,6 +2571,13 @@ func (x *OperationCount) GetOperations() uint64 {
 	return 0
 }
 
+func (x *OperationCount) GetMeanLatencyMicroseconds() uint64 {
+	if x != nil {
+		return x.MeanLatencyMicroseconds
+	}
+	return 0
+}
+
 type LatencyMinute struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	StartNanoseconds int64                  `protobuf:"varint,1,opt,name=start_nanoseconds,json=startNanoseconds,proto3" json:"start_nanoseconds,omitempty"`
@@ -1746,7 +2589,7 @@ type LatencyMinute struct {
 
 func (x *LatencyMinute) Reset() {
 	*x = LatencyMinute{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[23]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1758,7 +2601,7 @@ func (x *LatencyMinute) String() string {
 func (*LatencyMinute) ProtoMessage() {}
 
 func (x *LatencyMinute) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[23]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1771,7 +2614,7 @@ func (x *LatencyMinute) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatencyMinute.ProtoReflect.Descriptor instead.
 func (*LatencyMinute) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{23}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *LatencyMinute) GetStartNanoseconds() int64 {
@@ -1806,7 +2649,7 @@ type OperationHistogram struct {
 
 func (x *OperationHistogram) Reset() {
 	*x = OperationHistogram{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[24]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1818,7 +2661,7 @@ func (x *OperationHistogram) String() string {
 func (*OperationHistogram) ProtoMessage() {}
 
 func (x *OperationHistogram) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[24]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1831,7 +2674,7 @@ func (x *OperationHistogram) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationHistogram.ProtoReflect.Descriptor instead.
 func (*OperationHistogram) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{24}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *OperationHistogram) GetOperation() uint32 {
@@ -1859,7 +2702,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[25]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1871,7 +2714,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[25]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1884,7 +2727,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{25}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Notice) GetWarning() string {
@@ -1920,14 +2763,22 @@ type Ended struct {
 	UnwrittenBytes uint64    `protobuf:"varint,10,opt,name=unwritten_bytes,json=unwrittenBytes,proto3" json:"unwritten_bytes,omitempty"`
 	Notices        []*Notice `protobuf:"bytes,11,rep,name=notices,proto3" json:"notices,omitempty"`
 	// The tool's own complaint, trimmed.
-	ToolMessages  string `protobuf:"bytes,12,opt,name=tool_messages,json=toolMessages,proto3" json:"tool_messages,omitempty"`
+	ToolMessages string `protobuf:"bytes,12,opt,name=tool_messages,json=toolMessages,proto3" json:"tool_messages,omitempty"`
+	// What ior or mdtest say themselves; only of client 0.
+	Mpi *MpiResult `protobuf:"bytes,13,opt,name=mpi,proto3" json:"mpi,omitempty"`
+	// Where it was asked for, and the directory is this client's to look at.
+	Usage *Usage `protobuf:"bytes,14,opt,name=usage,proto3" json:"usage,omitempty"`
+	// How a program of the user's ran.
+	Command *CommandResult `protobuf:"bytes,15,opt,name=command,proto3" json:"command,omitempty"`
+	// What the load was made like, where that was asked for.
+	Like          *DataSample `protobuf:"bytes,16,opt,name=like,proto3" json:"like,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[26]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1939,7 +2790,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[26]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1952,7 +2803,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{26}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Ended) GetOutcome() Outcome {
@@ -2039,6 +2890,698 @@ func (x *Ended) GetToolMessages() string {
 	return ""
 }
 
+func (x *Ended) GetMpi() *MpiResult {
+	if x != nil {
+		return x.Mpi
+	}
+	return nil
+}
+
+func (x *Ended) GetUsage() *Usage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+func (x *Ended) GetCommand() *CommandResult {
+	if x != nil {
+		return x.Command
+	}
+	return nil
+}
+
+func (x *Ended) GetLike() *DataSample {
+	if x != nil {
+		return x.Like
+	}
+	return nil
+}
+
+// CommandResult is how a program of the user's ran on one client.
+type CommandResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The program and its arguments as they ran.
+	CommandLine []string `protobuf:"bytes,1,rep,name=command_line,json=commandLine,proto3" json:"command_line,omitempty"`
+	// 128 and the signal where it was killed.
+	ExitCode int32 `protobuf:"varint,2,opt,name=exit_code,json=exitCode,proto3" json:"exit_code,omitempty"`
+	// From its start to its end, and from there until what it had left in memory was on the storage.
+	DurationNanoseconds int64 `protobuf:"varint,3,opt,name=duration_nanoseconds,json=durationNanoseconds,proto3" json:"duration_nanoseconds,omitempty"`
+	FlushNanoseconds    int64 `protobuf:"varint,4,opt,name=flush_nanoseconds,json=flushNanoseconds,proto3" json:"flush_nanoseconds,omitempty"`
+	// It was ended, and did not end by itself.
+	CutShort      bool          `protobuf:"varint,5,opt,name=cut_short,json=cutShort,proto3" json:"cut_short,omitempty"`
+	Sources       []*ByteSource `protobuf:"bytes,6,rep,name=sources,proto3" json:"sources,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CommandResult) Reset() {
+	*x = CommandResult{}
+	mi := &file_internal_agentapi_agent_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CommandResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CommandResult) ProtoMessage() {}
+
+func (x *CommandResult) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_agentapi_agent_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CommandResult.ProtoReflect.Descriptor instead.
+func (*CommandResult) Descriptor() ([]byte, []int) {
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *CommandResult) GetCommandLine() []string {
+	if x != nil {
+		return x.CommandLine
+	}
+	return nil
+}
+
+func (x *CommandResult) GetExitCode() int32 {
+	if x != nil {
+		return x.ExitCode
+	}
+	return 0
+}
+
+func (x *CommandResult) GetDurationNanoseconds() int64 {
+	if x != nil {
+		return x.DurationNanoseconds
+	}
+	return 0
+}
+
+func (x *CommandResult) GetFlushNanoseconds() int64 {
+	if x != nil {
+		return x.FlushNanoseconds
+	}
+	return 0
+}
+
+func (x *CommandResult) GetCutShort() bool {
+	if x != nil {
+		return x.CutShort
+	}
+	return false
+}
+
+func (x *CommandResult) GetSources() []*ByteSource {
+	if x != nil {
+		return x.Sources
+	}
+	return nil
+}
+
+// ByteSource is what one source has counted over the program and the flush.
+type ByteSource struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A CommandSource of the API.
+	Source     string `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
+	ReadBytes  uint64 `protobuf:"varint,2,opt,name=read_bytes,json=readBytes,proto3" json:"read_bytes,omitempty"`
+	WriteBytes uint64 `protobuf:"varint,3,opt,name=write_bytes,json=writeBytes,proto3" json:"write_bytes,omitempty"`
+	// Whether it counts operations.
+	HasOperations   bool   `protobuf:"varint,4,opt,name=has_operations,json=hasOperations,proto3" json:"has_operations,omitempty"`
+	ReadOperations  uint64 `protobuf:"varint,5,opt,name=read_operations,json=readOperations,proto3" json:"read_operations,omitempty"`
+	WriteOperations uint64 `protobuf:"varint,6,opt,name=write_operations,json=writeOperations,proto3" json:"write_operations,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *ByteSource) Reset() {
+	*x = ByteSource{}
+	mi := &file_internal_agentapi_agent_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ByteSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ByteSource) ProtoMessage() {}
+
+func (x *ByteSource) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_agentapi_agent_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ByteSource.ProtoReflect.Descriptor instead.
+func (*ByteSource) Descriptor() ([]byte, []int) {
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ByteSource) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *ByteSource) GetReadBytes() uint64 {
+	if x != nil {
+		return x.ReadBytes
+	}
+	return 0
+}
+
+func (x *ByteSource) GetWriteBytes() uint64 {
+	if x != nil {
+		return x.WriteBytes
+	}
+	return 0
+}
+
+func (x *ByteSource) GetHasOperations() bool {
+	if x != nil {
+		return x.HasOperations
+	}
+	return false
+}
+
+func (x *ByteSource) GetReadOperations() uint64 {
+	if x != nil {
+		return x.ReadOperations
+	}
+	return 0
+}
+
+func (x *ByteSource) GetWriteOperations() uint64 {
+	if x != nil {
+		return x.WriteOperations
+	}
+	return 0
+}
+
+// MpiResult is what ior or mdtest have measured, in their own terms.
+type MpiResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The command line that ran: the program and its arguments.
+	CommandLine []string `protobuf:"bytes,1,rep,name=command_line,json=commandLine,proto3" json:"command_line,omitempty"`
+	// Ranks, and clients that they ran in.
+	Ranks   int32 `protobuf:"varint,2,opt,name=ranks,proto3" json:"ranks,omitempty"`
+	Clients int32 `protobuf:"varint,3,opt,name=clients,proto3" json:"clients,omitempty"`
+	// Of ior, in the order in which they ended.
+	Repetitions []*Repetition `protobuf:"bytes,4,rep,name=repetitions,proto3" json:"repetitions,omitempty"`
+	// Of mdtest.
+	Rates []*MdtestRate `protobuf:"bytes,5,rep,name=rates,proto3" json:"rates,omitempty"`
+	// Open MPI's version.
+	MpiVersion    string `protobuf:"bytes,6,opt,name=mpi_version,json=mpiVersion,proto3" json:"mpi_version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MpiResult) Reset() {
+	*x = MpiResult{}
+	mi := &file_internal_agentapi_agent_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MpiResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MpiResult) ProtoMessage() {}
+
+func (x *MpiResult) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_agentapi_agent_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MpiResult.ProtoReflect.Descriptor instead.
+func (*MpiResult) Descriptor() ([]byte, []int) {
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *MpiResult) GetCommandLine() []string {
+	if x != nil {
+		return x.CommandLine
+	}
+	return nil
+}
+
+func (x *MpiResult) GetRanks() int32 {
+	if x != nil {
+		return x.Ranks
+	}
+	return 0
+}
+
+func (x *MpiResult) GetClients() int32 {
+	if x != nil {
+		return x.Clients
+	}
+	return 0
+}
+
+func (x *MpiResult) GetRepetitions() []*Repetition {
+	if x != nil {
+		return x.Repetitions
+	}
+	return nil
+}
+
+func (x *MpiResult) GetRates() []*MdtestRate {
+	if x != nil {
+		return x.Rates
+	}
+	return nil
+}
+
+func (x *MpiResult) GetMpiVersion() string {
+	if x != nil {
+		return x.MpiVersion
+	}
+	return ""
+}
+
+// Repetition is one write or one read of all files by ior, from its first start to its last end.
+type Repetition struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// measure.Operation.
+	Operation uint32 `protobuf:"varint,1,opt,name=operation,proto3" json:"operation,omitempty"`
+	// Counts from 0.
+	Index int32  `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	Bytes uint64 `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// The bytes follow from what was printed, and are no product of rounded figures.
+	BytesExact          bool    `protobuf:"varint,4,opt,name=bytes_exact,json=bytesExact,proto3" json:"bytes_exact,omitempty"`
+	BytesPerSecond      float64 `protobuf:"fixed64,5,opt,name=bytes_per_second,json=bytesPerSecond,proto3" json:"bytes_per_second,omitempty"`
+	OperationsPerSecond float64 `protobuf:"fixed64,6,opt,name=operations_per_second,json=operationsPerSecond,proto3" json:"operations_per_second,omitempty"`
+	OpenNanoseconds     int64   `protobuf:"varint,7,opt,name=open_nanoseconds,json=openNanoseconds,proto3" json:"open_nanoseconds,omitempty"`
+	TransferNanoseconds int64   `protobuf:"varint,8,opt,name=transfer_nanoseconds,json=transferNanoseconds,proto3" json:"transfer_nanoseconds,omitempty"`
+	CloseNanoseconds    int64   `protobuf:"varint,9,opt,name=close_nanoseconds,json=closeNanoseconds,proto3" json:"close_nanoseconds,omitempty"`
+	TotalNanoseconds    int64   `protobuf:"varint,10,opt,name=total_nanoseconds,json=totalNanoseconds,proto3" json:"total_nanoseconds,omitempty"`
+	// When its line was read.
+	EndedNanoseconds int64 `protobuf:"varint,11,opt,name=ended_nanoseconds,json=endedNanoseconds,proto3" json:"ended_nanoseconds,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *Repetition) Reset() {
+	*x = Repetition{}
+	mi := &file_internal_agentapi_agent_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Repetition) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Repetition) ProtoMessage() {}
+
+func (x *Repetition) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_agentapi_agent_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Repetition.ProtoReflect.Descriptor instead.
+func (*Repetition) Descriptor() ([]byte, []int) {
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *Repetition) GetOperation() uint32 {
+	if x != nil {
+		return x.Operation
+	}
+	return 0
+}
+
+func (x *Repetition) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *Repetition) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *Repetition) GetBytesExact() bool {
+	if x != nil {
+		return x.BytesExact
+	}
+	return false
+}
+
+func (x *Repetition) GetBytesPerSecond() float64 {
+	if x != nil {
+		return x.BytesPerSecond
+	}
+	return 0
+}
+
+func (x *Repetition) GetOperationsPerSecond() float64 {
+	if x != nil {
+		return x.OperationsPerSecond
+	}
+	return 0
+}
+
+func (x *Repetition) GetOpenNanoseconds() int64 {
+	if x != nil {
+		return x.OpenNanoseconds
+	}
+	return 0
+}
+
+func (x *Repetition) GetTransferNanoseconds() int64 {
+	if x != nil {
+		return x.TransferNanoseconds
+	}
+	return 0
+}
+
+func (x *Repetition) GetCloseNanoseconds() int64 {
+	if x != nil {
+		return x.CloseNanoseconds
+	}
+	return 0
+}
+
+func (x *Repetition) GetTotalNanoseconds() int64 {
+	if x != nil {
+		return x.TotalNanoseconds
+	}
+	return 0
+}
+
+func (x *Repetition) GetEndedNanoseconds() int64 {
+	if x != nil {
+		return x.EndedNanoseconds
+	}
+	return 0
+}
+
+// MdtestRate is one kind of operation, over all ranks, over the iterations.
+type MdtestRate struct {
+	state                                protoimpl.MessageState `protogen:"open.v1"`
+	Operation                            string                 `protobuf:"bytes,1,opt,name=operation,proto3" json:"operation,omitempty"`
+	MaxOperationsPerSecond               float64                `protobuf:"fixed64,2,opt,name=max_operations_per_second,json=maxOperationsPerSecond,proto3" json:"max_operations_per_second,omitempty"`
+	MinOperationsPerSecond               float64                `protobuf:"fixed64,3,opt,name=min_operations_per_second,json=minOperationsPerSecond,proto3" json:"min_operations_per_second,omitempty"`
+	MeanOperationsPerSecond              float64                `protobuf:"fixed64,4,opt,name=mean_operations_per_second,json=meanOperationsPerSecond,proto3" json:"mean_operations_per_second,omitempty"`
+	StandardDeviationOperationsPerSecond float64                `protobuf:"fixed64,5,opt,name=standard_deviation_operations_per_second,json=standardDeviationOperationsPerSecond,proto3" json:"standard_deviation_operations_per_second,omitempty"`
+	unknownFields                        protoimpl.UnknownFields
+	sizeCache                            protoimpl.SizeCache
+}
+
+func (x *MdtestRate) Reset() {
+	*x = MdtestRate{}
+	mi := &file_internal_agentapi_agent_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MdtestRate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MdtestRate) ProtoMessage() {}
+
+func (x *MdtestRate) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_agentapi_agent_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MdtestRate.ProtoReflect.Descriptor instead.
+func (*MdtestRate) Descriptor() ([]byte, []int) {
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *MdtestRate) GetOperation() string {
+	if x != nil {
+		return x.Operation
+	}
+	return ""
+}
+
+func (x *MdtestRate) GetMaxOperationsPerSecond() float64 {
+	if x != nil {
+		return x.MaxOperationsPerSecond
+	}
+	return 0
+}
+
+func (x *MdtestRate) GetMinOperationsPerSecond() float64 {
+	if x != nil {
+		return x.MinOperationsPerSecond
+	}
+	return 0
+}
+
+func (x *MdtestRate) GetMeanOperationsPerSecond() float64 {
+	if x != nil {
+		return x.MeanOperationsPerSecond
+	}
+	return 0
+}
+
+func (x *MdtestRate) GetStandardDeviationOperationsPerSecond() float64 {
+	if x != nil {
+		return x.StandardDeviationOperationsPerSecond
+	}
+	return 0
+}
+
+// Usage is the space that files take.
+type Usage struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ApparentBytes uint64                 `protobuf:"varint,1,opt,name=apparent_bytes,json=apparentBytes,proto3" json:"apparent_bytes,omitempty"`
+	// What the file system says that they take on it.
+	AllocatedBytes uint64 `protobuf:"varint,2,opt,name=allocated_bytes,json=allocatedBytes,proto3" json:"allocated_bytes,omitempty"`
+	Files          uint64 `protobuf:"varint,3,opt,name=files,proto3" json:"files,omitempty"`
+	// The same by the extension of the files' names, the largest first; "" for none, "*" for all that are too many
+	// to be told one by one.
+	Types []*TypeUsage `protobuf:"bytes,4,rep,name=types,proto3" json:"types,omitempty"`
+	// The apparent bytes without the holes of the files, as far as the file system tells them.
+	DataBytes uint64 `protobuf:"varint,5,opt,name=data_bytes,json=dataBytes,proto3" json:"data_bytes,omitempty"`
+	// It is known to tell them; else data_bytes may hold bytes that nobody wrote.
+	HolesKnown bool `protobuf:"varint,6,opt,name=holes_known,json=holesKnown,proto3" json:"holes_known,omitempty"`
+	// What was allocated had come to rest, as far as can be known.
+	Settled        bool   `protobuf:"varint,7,opt,name=settled,proto3" json:"settled,omitempty"`
+	FilesystemType string `protobuf:"bytes,8,opt,name=filesystem_type,json=filesystemType,proto3" json:"filesystem_type,omitempty"`
+	// Whether allocated_bytes show what compression saves: Shown, Hidden, None (it does not compress) or Unknown.
+	Compression   string `protobuf:"bytes,9,opt,name=compression,proto3" json:"compression,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Usage) Reset() {
+	*x = Usage{}
+	mi := &file_internal_agentapi_agent_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Usage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Usage) ProtoMessage() {}
+
+func (x *Usage) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_agentapi_agent_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Usage.ProtoReflect.Descriptor instead.
+func (*Usage) Descriptor() ([]byte, []int) {
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *Usage) GetApparentBytes() uint64 {
+	if x != nil {
+		return x.ApparentBytes
+	}
+	return 0
+}
+
+func (x *Usage) GetAllocatedBytes() uint64 {
+	if x != nil {
+		return x.AllocatedBytes
+	}
+	return 0
+}
+
+func (x *Usage) GetFiles() uint64 {
+	if x != nil {
+		return x.Files
+	}
+	return 0
+}
+
+func (x *Usage) GetTypes() []*TypeUsage {
+	if x != nil {
+		return x.Types
+	}
+	return nil
+}
+
+func (x *Usage) GetDataBytes() uint64 {
+	if x != nil {
+		return x.DataBytes
+	}
+	return 0
+}
+
+func (x *Usage) GetHolesKnown() bool {
+	if x != nil {
+		return x.HolesKnown
+	}
+	return false
+}
+
+func (x *Usage) GetSettled() bool {
+	if x != nil {
+		return x.Settled
+	}
+	return false
+}
+
+func (x *Usage) GetFilesystemType() string {
+	if x != nil {
+		return x.FilesystemType
+	}
+	return ""
+}
+
+func (x *Usage) GetCompression() string {
+	if x != nil {
+		return x.Compression
+	}
+	return ""
+}
+
+type TypeUsage struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Extension      string                 `protobuf:"bytes,1,opt,name=extension,proto3" json:"extension,omitempty"`
+	ApparentBytes  uint64                 `protobuf:"varint,2,opt,name=apparent_bytes,json=apparentBytes,proto3" json:"apparent_bytes,omitempty"`
+	AllocatedBytes uint64                 `protobuf:"varint,3,opt,name=allocated_bytes,json=allocatedBytes,proto3" json:"allocated_bytes,omitempty"`
+	Files          uint64                 `protobuf:"varint,4,opt,name=files,proto3" json:"files,omitempty"`
+	DataBytes      uint64                 `protobuf:"varint,5,opt,name=data_bytes,json=dataBytes,proto3" json:"data_bytes,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *TypeUsage) Reset() {
+	*x = TypeUsage{}
+	mi := &file_internal_agentapi_agent_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TypeUsage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TypeUsage) ProtoMessage() {}
+
+func (x *TypeUsage) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_agentapi_agent_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TypeUsage.ProtoReflect.Descriptor instead.
+func (*TypeUsage) Descriptor() ([]byte, []int) {
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *TypeUsage) GetExtension() string {
+	if x != nil {
+		return x.Extension
+	}
+	return ""
+}
+
+func (x *TypeUsage) GetApparentBytes() uint64 {
+	if x != nil {
+		return x.ApparentBytes
+	}
+	return 0
+}
+
+func (x *TypeUsage) GetAllocatedBytes() uint64 {
+	if x != nil {
+		return x.AllocatedBytes
+	}
+	return 0
+}
+
+func (x *TypeUsage) GetFiles() uint64 {
+	if x != nil {
+		return x.Files
+	}
+	return 0
+}
+
+func (x *TypeUsage) GetDataBytes() uint64 {
+	if x != nil {
+		return x.DataBytes
+	}
+	return 0
+}
+
 type OperationResult struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Operation  uint32                 `protobuf:"varint,1,opt,name=operation,proto3" json:"operation,omitempty"`
@@ -2055,7 +3598,7 @@ type OperationResult struct {
 
 func (x *OperationResult) Reset() {
 	*x = OperationResult{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[27]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2067,7 +3610,7 @@ func (x *OperationResult) String() string {
 func (*OperationResult) ProtoMessage() {}
 
 func (x *OperationResult) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[27]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2080,7 +3623,7 @@ func (x *OperationResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationResult.ProtoReflect.Descriptor instead.
 func (*OperationResult) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{27}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *OperationResult) GetOperation() uint32 {
@@ -2139,7 +3682,7 @@ type CPUUse struct {
 
 func (x *CPUUse) Reset() {
 	*x = CPUUse{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[28]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2151,7 +3694,7 @@ func (x *CPUUse) String() string {
 func (*CPUUse) ProtoMessage() {}
 
 func (x *CPUUse) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[28]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2164,7 +3707,7 @@ func (x *CPUUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CPUUse.ProtoReflect.Descriptor instead.
 func (*CPUUse) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{28}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *CPUUse) GetBusyNanoseconds() int64 {
@@ -2217,13 +3760,19 @@ type FinishRequest struct {
 	// Clients of the same target that are lost: what they left on this client's volumes goes too.
 	// Only with remove_data.
 	RemoveClients []int32 `protobuf:"varint,3,rep,packed,name=remove_clients,json=removeClients,proto3" json:"remove_clients,omitempty"`
+	// Benchmarks that are gone, as their installation knows: what they left on this client's volumes goes, where nobody holds
+	// it and it was not kept on purpose.
+	GoneBenchmarks []string `protobuf:"bytes,4,rep,name=gone_benchmarks,json=goneBenchmarks,proto3" json:"gone_benchmarks,omitempty"`
+	// How many clients the target has. What earlier runs of this benchmark left goes too: other data sets, and clients from
+	// this number on. 0 leaves it alone.
+	Clients       int32 `protobuf:"varint,5,opt,name=clients,proto3" json:"clients,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FinishRequest) Reset() {
 	*x = FinishRequest{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[29]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2235,7 +3784,7 @@ func (x *FinishRequest) String() string {
 func (*FinishRequest) ProtoMessage() {}
 
 func (x *FinishRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[29]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2248,7 +3797,7 @@ func (x *FinishRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishRequest.ProtoReflect.Descriptor instead.
 func (*FinishRequest) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{29}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *FinishRequest) GetEpoch() uint64 {
@@ -2272,18 +3821,35 @@ func (x *FinishRequest) GetRemoveClients() []int32 {
 	return nil
 }
 
+func (x *FinishRequest) GetGoneBenchmarks() []string {
+	if x != nil {
+		return x.GoneBenchmarks
+	}
+	return nil
+}
+
+func (x *FinishRequest) GetClients() int32 {
+	if x != nil {
+		return x.Clients
+	}
+	return 0
+}
+
 type FinishResponse struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	DataRemoved bool                   `protobuf:"varint,1,opt,name=data_removed,json=dataRemoved,proto3" json:"data_removed,omitempty"`
 	// Why data stayed, with its path.
-	Problem       string `protobuf:"bytes,2,opt,name=problem,proto3" json:"problem,omitempty"`
+	Problem string `protobuf:"bytes,2,opt,name=problem,proto3" json:"problem,omitempty"`
+	// What became of what others and earlier runs had left: how many directories are gone, and why some stay.
+	LeftRemoved   int32    `protobuf:"varint,3,opt,name=left_removed,json=leftRemoved,proto3" json:"left_removed,omitempty"`
+	LeftStays     []string `protobuf:"bytes,4,rep,name=left_stays,json=leftStays,proto3" json:"left_stays,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FinishResponse) Reset() {
 	*x = FinishResponse{}
-	mi := &file_internal_agentapi_agent_proto_msgTypes[30]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2295,7 +3861,7 @@ func (x *FinishResponse) String() string {
 func (*FinishResponse) ProtoMessage() {}
 
 func (x *FinishResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_agentapi_agent_proto_msgTypes[30]
+	mi := &file_internal_agentapi_agent_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2308,7 +3874,7 @@ func (x *FinishResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishResponse.ProtoReflect.Descriptor instead.
 func (*FinishResponse) Descriptor() ([]byte, []int) {
-	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{30}
+	return file_internal_agentapi_agent_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *FinishResponse) GetDataRemoved() bool {
@@ -2323,6 +3889,20 @@ func (x *FinishResponse) GetProblem() string {
 		return x.Problem
 	}
 	return ""
+}
+
+func (x *FinishResponse) GetLeftRemoved() int32 {
+	if x != nil {
+		return x.LeftRemoved
+	}
+	return 0
+}
+
+func (x *FinishResponse) GetLeftStays() []string {
+	if x != nil {
+		return x.LeftStays
+	}
+	return nil
 }
 
 var File_internal_agentapi_agent_proto protoreflect.FileDescriptor
@@ -2348,7 +3928,7 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x12\n" +
 	"\x04path\x18\x03 \x01(\tR\x04path\x12\x18\n" +
-	"\aproblem\x18\x04 \x01(\tR\aproblem\"\x87\x02\n" +
+	"\aproblem\x18\x04 \x01(\tR\aproblem\"\xd2\x02\n" +
 	"\x06Volume\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12'\n" +
@@ -2359,7 +3939,12 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\vtotal_bytes\x18\a \x01(\x04R\n" +
 	"totalBytes\x12'\n" +
 	"\x0favailable_bytes\x18\b \x01(\x04R\x0eavailableBytes\x12\x18\n" +
-	"\aproblem\x18\t \x01(\tR\aproblem\"\xce\x01\n" +
+	"\aproblem\x18\t \x01(\tR\aproblem\x12\x10\n" +
+	"\x03raw\x18\n" +
+	" \x01(\bR\x03raw\x12\x1f\n" +
+	"\vfree_inodes\x18\v \x01(\x04R\n" +
+	"freeInodes\x12\x16\n" +
+	"\x06owners\x18\f \x03(\tR\x06owners\"\xce\x01\n" +
 	"\x04Host\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06kernel\x18\x02 \x01(\tR\x06kernel\x12\x12\n" +
@@ -2378,24 +3963,43 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\n" +
 	"StepStatus\x128\n" +
 	"\x04step\x18\x01 \x01(\v2$.storagebench.agent.v1alpha1.StepKeyR\x04step\x12<\n" +
-	"\x05state\x18\x02 \x01(\x0e2&.storagebench.agent.v1alpha1.StepStateR\x05state\"\xb3\x02\n" +
+	"\x05state\x18\x02 \x01(\x0e2&.storagebench.agent.v1alpha1.StepStateR\x05state\"\x8f\x04\n" +
 	"\vLoadRequest\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x128\n" +
 	"\x04step\x18\x02 \x01(\v2$.storagebench.agent.v1alpha1.StepKeyR\x04step\x12\x16\n" +
-	"\x06volume\x18\x03 \x01(\tR\x06volume\x12>\n" +
+	"\x06volume\x18\x03 \x01(\tR\x06volume\x12!\n" +
+	"\fmore_volumes\x18\x05 \x03(\tR\vmoreVolumes\x12\x1d\n" +
+	"\n" +
+	"raw_writes\x18\x06 \x01(\bR\trawWrites\x12\x18\n" +
+	"\afolders\x18\a \x01(\rR\afolders\x12>\n" +
 	"\adataset\x18\x04 \x01(\v2$.storagebench.agent.v1alpha1.DatasetR\adataset\x128\n" +
 	"\x03fio\x18\n" +
-	" \x01(\v2$.storagebench.agent.v1alpha1.FioToolH\x00R\x03fio\x12:\n" +
+	" \x01(\v2$.storagebench.agent.v1alpha1.FioToolH\x00R\x03fio\x128\n" +
+	"\x03mpi\x18\v \x01(\v2$.storagebench.agent.v1alpha1.MpiToolH\x00R\x03mpi\x12D\n" +
+	"\acommand\x18\f \x01(\v2(.storagebench.agent.v1alpha1.CommandToolH\x00R\acommand\x12:\n" +
 	"\x19stall_timeout_nanoseconds\x18\x14 \x01(\x03R\x17stallTimeoutNanosecondsB\x06\n" +
-	"\x04tool\"\xdf\x01\n" +
+	"\x04tool\"\xf8\x03\n" +
 	"\aDataset\x12\x1b\n" +
 	"\tnew_bytes\x18\x01 \x01(\x04R\bnewBytes\x12;\n" +
 	"\x05reads\x18\x02 \x03(\v2%.storagebench.agent.v1alpha1.DataFileR\x05reads\x12=\n" +
 	"\x06writes\x18\x03 \x03(\v2%.storagebench.agent.v1alpha1.DataFileR\x06writes\x12;\n" +
-	"\x05files\x18\x04 \x03(\v2%.storagebench.agent.v1alpha1.DataFileR\x05files\"4\n" +
+	"\x05files\x18\x04 \x03(\v2%.storagebench.agent.v1alpha1.DataFileR\x05files\x12\x18\n" +
+	"\acontent\x18\x05 \x01(\tR\acontent\x12\x14\n" +
+	"\x05reuse\x18\x06 \x01(\bR\x05reuse\x12#\n" +
+	"\rmeasure_usage\x18\a \x01(\bR\fmeasureUsage\x12A\n" +
+	"\bstriping\x18\b \x01(\v2%.storagebench.agent.v1alpha1.StripingR\bstriping\x12<\n" +
+	"\x1ausage_patience_nanoseconds\x18\t \x01(\x03R\x18usagePatienceNanoseconds\x12$\n" +
+	"\x0emay_hold_zeros\x18\n" +
+	" \x01(\bR\fmayHoldZeros\x12\x1b\n" +
+	"\tnew_files\x18\v \x01(\x04R\bnewFiles\"?\n" +
+	"\bStriping\x12\x14\n" +
+	"\x05count\x18\x01 \x01(\x05R\x05count\x12\x1d\n" +
+	"\n" +
+	"size_bytes\x18\x02 \x01(\x04R\tsizeBytes\"L\n" +
 	"\bDataFile\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\"\xb8\x02\n" +
+	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\x12\x16\n" +
+	"\x06volume\x18\x03 \x01(\rR\x06volume\"\xdd\x02\n" +
 	"\aFioTool\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12.\n" +
 	"\x13warm_up_nanoseconds\x18\x02 \x01(\x03R\x11warmUpNanoseconds\x121\n" +
@@ -2404,7 +4008,58 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\rwritten_bytes\x18\b \x01(\x04R\fwrittenBytes\x12>\n" +
 	"\x1bsample_interval_nanoseconds\x18\x03 \x01(\x03R\x19sampleIntervalNanoseconds\x12\x12\n" +
 	"\x04jobs\x18\x04 \x01(\x05R\x04jobs\x12\x16\n" +
-	"\x06direct\x18\x05 \x01(\bR\x06direct\"O\n" +
+	"\x06direct\x18\x05 \x01(\bR\x06direct\x12#\n" +
+	"\rcompress_like\x18\n" +
+	" \x01(\tR\fcompressLike\"s\n" +
+	"\n" +
+	"DataSample\x12\x14\n" +
+	"\x05files\x18\x01 \x01(\x04R\x05files\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\x12\x1f\n" +
+	"\vratio_milli\x18\x03 \x01(\x03R\n" +
+	"ratioMilli\x12\x18\n" +
+	"\apercent\x18\x04 \x01(\x05R\apercent\"\x84\x04\n" +
+	"\aMpiTool\x12\x18\n" +
+	"\aprogram\x18\x01 \x01(\tR\aprogram\x12\x1c\n" +
+	"\targuments\x18\x02 \x03(\tR\targuments\x120\n" +
+	"\x14processes_per_client\x18\x03 \x01(\x05R\x12processesPerClient\x12@\n" +
+	"\aclients\x18\x04 \x03(\v2&.storagebench.agent.v1alpha1.MpiClientR\aclients\x12\x16\n" +
+	"\x06shared\x18\x05 \x01(\bR\x06shared\x12.\n" +
+	"\x13warm_up_nanoseconds\x18\x06 \x01(\x03R\x11warmUpNanoseconds\x121\n" +
+	"\x14duration_nanoseconds\x18\a \x01(\x03R\x13durationNanoseconds\x12>\n" +
+	"\x1bsample_interval_nanoseconds\x18\b \x01(\x03R\x19sampleIntervalNanoseconds\x12 \n" +
+	"\vrepetitions\x18\t \x01(\x05R\vrepetitions\x12\x1e\n" +
+	"\n" +
+	"operations\x18\n" +
+	" \x03(\rR\n" +
+	"operations\x12\x18\n" +
+	"\alimited\x18\v \x01(\bR\alimited\x12\x16\n" +
+	"\x06direct\x18\f \x01(\bR\x06direct\x12\x1e\n" +
+	"\n" +
+	"collective\x18\r \x01(\bR\n" +
+	"collective\"=\n" +
+	"\tMpiClient\x12\x16\n" +
+	"\x06client\x18\x01 \x01(\x05R\x06client\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddress\"\xd8\x01\n" +
+	"\vCommandTool\x12\x18\n" +
+	"\acommand\x18\x01 \x03(\tR\acommand\x12\x14\n" +
+	"\x05setup\x18\x02 \x03(\tR\x05setup\x12+\n" +
+	"\x11working_directory\x18\x03 \x01(\tR\x10workingDirectory\x12,\n" +
+	"\x12success_exit_codes\x18\x04 \x03(\x05R\x10successExitCodes\x12>\n" +
+	"\x1bsample_interval_nanoseconds\x18\x05 \x01(\x03R\x19sampleIntervalNanoseconds\"c\n" +
+	"\rLaunchRequest\x128\n" +
+	"\x04step\x18\x01 \x01(\v2$.storagebench.agent.v1alpha1.StepKeyR\x04step\x12\x18\n" +
+	"\acommand\x18\x02 \x03(\tR\acommand\"{\n" +
+	"\fLaunchOutput\x12\x16\n" +
+	"\x06stdout\x18\x01 \x01(\fR\x06stdout\x12\x16\n" +
+	"\x06stderr\x18\x02 \x01(\fR\x06stderr\x12;\n" +
+	"\x04exit\x18\x03 \x01(\v2'.storagebench.agent.v1alpha1.LaunchExitR\x04exit\":\n" +
+	"\n" +
+	"LaunchExit\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x18\n" +
+	"\aproblem\x18\x02 \x01(\tR\aproblem\"J\n" +
+	"\x0eReleaseRequest\x128\n" +
+	"\x04step\x18\x01 \x01(\v2$.storagebench.agent.v1alpha1.StepKeyR\x04step\"\x11\n" +
+	"\x0fReleaseResponse\"O\n" +
 	"\fLoadResponse\x12?\n" +
 	"\x06status\x18\x01 \x01(\v2'.storagebench.agent.v1alpha1.StepStatusR\x06status\"\xb8\x01\n" +
 	"\fStartRequest\x12\x14\n" +
@@ -2439,13 +4094,14 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\x11start_nanoseconds\x18\x01 \x01(\x03R\x10startNanoseconds\x12'\n" +
 	"\x0fend_nanoseconds\x18\x02 \x01(\x03R\x0eendNanoseconds\x12\x17\n" +
 	"\awarm_up\x18\x03 \x01(\bR\x06warmUp\x12C\n" +
-	"\x06counts\x18\x04 \x03(\v2+.storagebench.agent.v1alpha1.OperationCountR\x06counts\"d\n" +
+	"\x06counts\x18\x04 \x03(\v2+.storagebench.agent.v1alpha1.OperationCountR\x06counts\"\xa0\x01\n" +
 	"\x0eOperationCount\x12\x1c\n" +
 	"\toperation\x18\x01 \x01(\rR\toperation\x12\x14\n" +
 	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\x12\x1e\n" +
 	"\n" +
 	"operations\x18\x03 \x01(\x04R\n" +
-	"operations\"\xb6\x01\n" +
+	"operations\x12:\n" +
+	"\x19mean_latency_microseconds\x18\x04 \x01(\x04R\x17meanLatencyMicroseconds\"\xb6\x01\n" +
 	"\rLatencyMinute\x12+\n" +
 	"\x11start_nanoseconds\x18\x01 \x01(\x03R\x10startNanoseconds\x12'\n" +
 	"\x0fend_nanoseconds\x18\x02 \x01(\x03R\x0eendNanoseconds\x12O\n" +
@@ -2457,7 +4113,7 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\thistogram\x18\x02 \x01(\fR\thistogram\"<\n" +
 	"\x06Notice\x12\x18\n" +
 	"\awarning\x18\x01 \x01(\tR\awarning\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\"\xab\x04\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\"\xa2\x06\n" +
 	"\x05Ended\x12>\n" +
 	"\aoutcome\x18\x01 \x01(\x0e2$.storagebench.agent.v1alpha1.OutcomeR\aoutcome\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
@@ -2473,7 +4129,77 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\x0funwritten_bytes\x18\n" +
 	" \x01(\x04R\x0eunwrittenBytes\x12=\n" +
 	"\anotices\x18\v \x03(\v2#.storagebench.agent.v1alpha1.NoticeR\anotices\x12#\n" +
-	"\rtool_messages\x18\f \x01(\tR\ftoolMessages\"\xee\x01\n" +
+	"\rtool_messages\x18\f \x01(\tR\ftoolMessages\x128\n" +
+	"\x03mpi\x18\r \x01(\v2&.storagebench.agent.v1alpha1.MpiResultR\x03mpi\x128\n" +
+	"\x05usage\x18\x0e \x01(\v2\".storagebench.agent.v1alpha1.UsageR\x05usage\x12D\n" +
+	"\acommand\x18\x0f \x01(\v2*.storagebench.agent.v1alpha1.CommandResultR\acommand\x12;\n" +
+	"\x04like\x18\x10 \x01(\v2'.storagebench.agent.v1alpha1.DataSampleR\x04like\"\x8f\x02\n" +
+	"\rCommandResult\x12!\n" +
+	"\fcommand_line\x18\x01 \x03(\tR\vcommandLine\x12\x1b\n" +
+	"\texit_code\x18\x02 \x01(\x05R\bexitCode\x121\n" +
+	"\x14duration_nanoseconds\x18\x03 \x01(\x03R\x13durationNanoseconds\x12+\n" +
+	"\x11flush_nanoseconds\x18\x04 \x01(\x03R\x10flushNanoseconds\x12\x1b\n" +
+	"\tcut_short\x18\x05 \x01(\bR\bcutShort\x12A\n" +
+	"\asources\x18\x06 \x03(\v2'.storagebench.agent.v1alpha1.ByteSourceR\asources\"\xdf\x01\n" +
+	"\n" +
+	"ByteSource\x12\x16\n" +
+	"\x06source\x18\x01 \x01(\tR\x06source\x12\x1d\n" +
+	"\n" +
+	"read_bytes\x18\x02 \x01(\x04R\treadBytes\x12\x1f\n" +
+	"\vwrite_bytes\x18\x03 \x01(\x04R\n" +
+	"writeBytes\x12%\n" +
+	"\x0ehas_operations\x18\x04 \x01(\bR\rhasOperations\x12'\n" +
+	"\x0fread_operations\x18\x05 \x01(\x04R\x0ereadOperations\x12)\n" +
+	"\x10write_operations\x18\x06 \x01(\x04R\x0fwriteOperations\"\x89\x02\n" +
+	"\tMpiResult\x12!\n" +
+	"\fcommand_line\x18\x01 \x03(\tR\vcommandLine\x12\x14\n" +
+	"\x05ranks\x18\x02 \x01(\x05R\x05ranks\x12\x18\n" +
+	"\aclients\x18\x03 \x01(\x05R\aclients\x12I\n" +
+	"\vrepetitions\x18\x04 \x03(\v2'.storagebench.agent.v1alpha1.RepetitionR\vrepetitions\x12=\n" +
+	"\x05rates\x18\x05 \x03(\v2'.storagebench.agent.v1alpha1.MdtestRateR\x05rates\x12\x1f\n" +
+	"\vmpi_version\x18\x06 \x01(\tR\n" +
+	"mpiVersion\"\xba\x03\n" +
+	"\n" +
+	"Repetition\x12\x1c\n" +
+	"\toperation\x18\x01 \x01(\rR\toperation\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\x12\x1f\n" +
+	"\vbytes_exact\x18\x04 \x01(\bR\n" +
+	"bytesExact\x12(\n" +
+	"\x10bytes_per_second\x18\x05 \x01(\x01R\x0ebytesPerSecond\x122\n" +
+	"\x15operations_per_second\x18\x06 \x01(\x01R\x13operationsPerSecond\x12)\n" +
+	"\x10open_nanoseconds\x18\a \x01(\x03R\x0fopenNanoseconds\x121\n" +
+	"\x14transfer_nanoseconds\x18\b \x01(\x03R\x13transferNanoseconds\x12+\n" +
+	"\x11close_nanoseconds\x18\t \x01(\x03R\x10closeNanoseconds\x12+\n" +
+	"\x11total_nanoseconds\x18\n" +
+	" \x01(\x03R\x10totalNanoseconds\x12+\n" +
+	"\x11ended_nanoseconds\x18\v \x01(\x03R\x10endedNanoseconds\"\xb5\x02\n" +
+	"\n" +
+	"MdtestRate\x12\x1c\n" +
+	"\toperation\x18\x01 \x01(\tR\toperation\x129\n" +
+	"\x19max_operations_per_second\x18\x02 \x01(\x01R\x16maxOperationsPerSecond\x129\n" +
+	"\x19min_operations_per_second\x18\x03 \x01(\x01R\x16minOperationsPerSecond\x12;\n" +
+	"\x1amean_operations_per_second\x18\x04 \x01(\x01R\x17meanOperationsPerSecond\x12V\n" +
+	"(standard_deviation_operations_per_second\x18\x05 \x01(\x01R$standardDeviationOperationsPerSecond\"\xd0\x02\n" +
+	"\x05Usage\x12%\n" +
+	"\x0eapparent_bytes\x18\x01 \x01(\x04R\rapparentBytes\x12'\n" +
+	"\x0fallocated_bytes\x18\x02 \x01(\x04R\x0eallocatedBytes\x12\x14\n" +
+	"\x05files\x18\x03 \x01(\x04R\x05files\x12<\n" +
+	"\x05types\x18\x04 \x03(\v2&.storagebench.agent.v1alpha1.TypeUsageR\x05types\x12\x1d\n" +
+	"\n" +
+	"data_bytes\x18\x05 \x01(\x04R\tdataBytes\x12\x1f\n" +
+	"\vholes_known\x18\x06 \x01(\bR\n" +
+	"holesKnown\x12\x18\n" +
+	"\asettled\x18\a \x01(\bR\asettled\x12'\n" +
+	"\x0ffilesystem_type\x18\b \x01(\tR\x0efilesystemType\x12 \n" +
+	"\vcompression\x18\t \x01(\tR\vcompression\"\xae\x01\n" +
+	"\tTypeUsage\x12\x1c\n" +
+	"\textension\x18\x01 \x01(\tR\textension\x12%\n" +
+	"\x0eapparent_bytes\x18\x02 \x01(\x04R\rapparentBytes\x12'\n" +
+	"\x0fallocated_bytes\x18\x03 \x01(\x04R\x0eallocatedBytes\x12\x14\n" +
+	"\x05files\x18\x04 \x01(\x04R\x05files\x12\x1d\n" +
+	"\n" +
+	"data_bytes\x18\x05 \x01(\x04R\tdataBytes\"\xee\x01\n" +
 	"\x0fOperationResult\x12\x1c\n" +
 	"\toperation\x18\x01 \x01(\rR\toperation\x12\x14\n" +
 	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\x12\x1e\n" +
@@ -2490,15 +4216,20 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"limitMilli\x12+\n" +
 	"\x11throttled_periods\x18\x04 \x01(\x04R\x10throttledPeriods\x12\x18\n" +
 	"\aperiods\x18\x05 \x01(\x04R\aperiods\x123\n" +
-	"\x15throttled_nanoseconds\x18\x06 \x01(\x03R\x14throttledNanoseconds\"m\n" +
+	"\x15throttled_nanoseconds\x18\x06 \x01(\x03R\x14throttledNanoseconds\"\xb0\x01\n" +
 	"\rFinishRequest\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x1f\n" +
 	"\vremove_data\x18\x02 \x01(\bR\n" +
 	"removeData\x12%\n" +
-	"\x0eremove_clients\x18\x03 \x03(\x05R\rremoveClients\"M\n" +
+	"\x0eremove_clients\x18\x03 \x03(\x05R\rremoveClients\x12'\n" +
+	"\x0fgone_benchmarks\x18\x04 \x03(\tR\x0egoneBenchmarks\x12\x18\n" +
+	"\aclients\x18\x05 \x01(\x05R\aclients\"\x8f\x01\n" +
 	"\x0eFinishResponse\x12!\n" +
 	"\fdata_removed\x18\x01 \x01(\bR\vdataRemoved\x12\x18\n" +
-	"\aproblem\x18\x02 \x01(\tR\aproblem*l\n" +
+	"\aproblem\x18\x02 \x01(\tR\aproblem\x12!\n" +
+	"\fleft_removed\x18\x03 \x01(\x05R\vleftRemoved\x12\x1d\n" +
+	"\n" +
+	"left_stays\x18\x04 \x03(\tR\tleftStays*l\n" +
 	"\tStepState\x12\x1a\n" +
 	"\x16STEP_STATE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11STEP_STATE_LOADED\x10\x01\x12\x16\n" +
@@ -2508,7 +4239,7 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10OUTCOME_COMPLETE\x10\x01\x12\x13\n" +
 	"\x0fOUTCOME_STOPPED\x10\x02\x12\x12\n" +
-	"\x0eOUTCOME_FAILED\x10\x032\xa8\x05\n" +
+	"\x0eOUTCOME_FAILED\x10\x032\xf1\x06\n" +
 	"\x05Agent\x12g\n" +
 	"\bDescribe\x12,.storagebench.agent.v1alpha1.DescribeRequest\x1a-.storagebench.agent.v1alpha1.DescribeResponse\x12^\n" +
 	"\x05Clock\x12).storagebench.agent.v1alpha1.ClockRequest\x1a*.storagebench.agent.v1alpha1.ClockResponse\x12[\n" +
@@ -2516,7 +4247,9 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\x05Start\x12).storagebench.agent.v1alpha1.StartRequest\x1a*.storagebench.agent.v1alpha1.StartResponse\x12[\n" +
 	"\x04Stop\x12(.storagebench.agent.v1alpha1.StopRequest\x1a).storagebench.agent.v1alpha1.StopResponse\x12Y\n" +
 	"\x05Watch\x12).storagebench.agent.v1alpha1.WatchRequest\x1a#.storagebench.agent.v1alpha1.Record0\x01\x12a\n" +
-	"\x06Finish\x12*.storagebench.agent.v1alpha1.FinishRequest\x1a+.storagebench.agent.v1alpha1.FinishResponseB8Z6github.com/storagebench/storagebench/internal/agentapib\x06proto3"
+	"\x06Finish\x12*.storagebench.agent.v1alpha1.FinishRequest\x1a+.storagebench.agent.v1alpha1.FinishResponse\x12a\n" +
+	"\x06Launch\x12*.storagebench.agent.v1alpha1.LaunchRequest\x1a).storagebench.agent.v1alpha1.LaunchOutput0\x01\x12d\n" +
+	"\aRelease\x12+.storagebench.agent.v1alpha1.ReleaseRequest\x1a,.storagebench.agent.v1alpha1.ReleaseResponseB8Z6github.com/storagebench/storagebench/internal/agentapib\x06proto3"
 
 var (
 	file_internal_agentapi_agent_proto_rawDescOnce sync.Once
@@ -2531,7 +4264,7 @@ func file_internal_agentapi_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_internal_agentapi_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_internal_agentapi_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_internal_agentapi_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_internal_agentapi_agent_proto_goTypes = []any{
 	(StepState)(0),             // 0: storagebench.agent.v1alpha1.StepState
 	(Outcome)(0),               // 1: storagebench.agent.v1alpha1.Outcome
@@ -2546,26 +4279,43 @@ var file_internal_agentapi_agent_proto_goTypes = []any{
 	(*StepStatus)(nil),         // 10: storagebench.agent.v1alpha1.StepStatus
 	(*LoadRequest)(nil),        // 11: storagebench.agent.v1alpha1.LoadRequest
 	(*Dataset)(nil),            // 12: storagebench.agent.v1alpha1.Dataset
-	(*DataFile)(nil),           // 13: storagebench.agent.v1alpha1.DataFile
-	(*FioTool)(nil),            // 14: storagebench.agent.v1alpha1.FioTool
-	(*LoadResponse)(nil),       // 15: storagebench.agent.v1alpha1.LoadResponse
-	(*StartRequest)(nil),       // 16: storagebench.agent.v1alpha1.StartRequest
-	(*StartResponse)(nil),      // 17: storagebench.agent.v1alpha1.StartResponse
-	(*StopRequest)(nil),        // 18: storagebench.agent.v1alpha1.StopRequest
-	(*StopResponse)(nil),       // 19: storagebench.agent.v1alpha1.StopResponse
-	(*WatchRequest)(nil),       // 20: storagebench.agent.v1alpha1.WatchRequest
-	(*Record)(nil),             // 21: storagebench.agent.v1alpha1.Record
-	(*Started)(nil),            // 22: storagebench.agent.v1alpha1.Started
-	(*Sample)(nil),             // 23: storagebench.agent.v1alpha1.Sample
-	(*OperationCount)(nil),     // 24: storagebench.agent.v1alpha1.OperationCount
-	(*LatencyMinute)(nil),      // 25: storagebench.agent.v1alpha1.LatencyMinute
-	(*OperationHistogram)(nil), // 26: storagebench.agent.v1alpha1.OperationHistogram
-	(*Notice)(nil),             // 27: storagebench.agent.v1alpha1.Notice
-	(*Ended)(nil),              // 28: storagebench.agent.v1alpha1.Ended
-	(*OperationResult)(nil),    // 29: storagebench.agent.v1alpha1.OperationResult
-	(*CPUUse)(nil),             // 30: storagebench.agent.v1alpha1.CPUUse
-	(*FinishRequest)(nil),      // 31: storagebench.agent.v1alpha1.FinishRequest
-	(*FinishResponse)(nil),     // 32: storagebench.agent.v1alpha1.FinishResponse
+	(*Striping)(nil),           // 13: storagebench.agent.v1alpha1.Striping
+	(*DataFile)(nil),           // 14: storagebench.agent.v1alpha1.DataFile
+	(*FioTool)(nil),            // 15: storagebench.agent.v1alpha1.FioTool
+	(*DataSample)(nil),         // 16: storagebench.agent.v1alpha1.DataSample
+	(*MpiTool)(nil),            // 17: storagebench.agent.v1alpha1.MpiTool
+	(*MpiClient)(nil),          // 18: storagebench.agent.v1alpha1.MpiClient
+	(*CommandTool)(nil),        // 19: storagebench.agent.v1alpha1.CommandTool
+	(*LaunchRequest)(nil),      // 20: storagebench.agent.v1alpha1.LaunchRequest
+	(*LaunchOutput)(nil),       // 21: storagebench.agent.v1alpha1.LaunchOutput
+	(*LaunchExit)(nil),         // 22: storagebench.agent.v1alpha1.LaunchExit
+	(*ReleaseRequest)(nil),     // 23: storagebench.agent.v1alpha1.ReleaseRequest
+	(*ReleaseResponse)(nil),    // 24: storagebench.agent.v1alpha1.ReleaseResponse
+	(*LoadResponse)(nil),       // 25: storagebench.agent.v1alpha1.LoadResponse
+	(*StartRequest)(nil),       // 26: storagebench.agent.v1alpha1.StartRequest
+	(*StartResponse)(nil),      // 27: storagebench.agent.v1alpha1.StartResponse
+	(*StopRequest)(nil),        // 28: storagebench.agent.v1alpha1.StopRequest
+	(*StopResponse)(nil),       // 29: storagebench.agent.v1alpha1.StopResponse
+	(*WatchRequest)(nil),       // 30: storagebench.agent.v1alpha1.WatchRequest
+	(*Record)(nil),             // 31: storagebench.agent.v1alpha1.Record
+	(*Started)(nil),            // 32: storagebench.agent.v1alpha1.Started
+	(*Sample)(nil),             // 33: storagebench.agent.v1alpha1.Sample
+	(*OperationCount)(nil),     // 34: storagebench.agent.v1alpha1.OperationCount
+	(*LatencyMinute)(nil),      // 35: storagebench.agent.v1alpha1.LatencyMinute
+	(*OperationHistogram)(nil), // 36: storagebench.agent.v1alpha1.OperationHistogram
+	(*Notice)(nil),             // 37: storagebench.agent.v1alpha1.Notice
+	(*Ended)(nil),              // 38: storagebench.agent.v1alpha1.Ended
+	(*CommandResult)(nil),      // 39: storagebench.agent.v1alpha1.CommandResult
+	(*ByteSource)(nil),         // 40: storagebench.agent.v1alpha1.ByteSource
+	(*MpiResult)(nil),          // 41: storagebench.agent.v1alpha1.MpiResult
+	(*Repetition)(nil),         // 42: storagebench.agent.v1alpha1.Repetition
+	(*MdtestRate)(nil),         // 43: storagebench.agent.v1alpha1.MdtestRate
+	(*Usage)(nil),              // 44: storagebench.agent.v1alpha1.Usage
+	(*TypeUsage)(nil),          // 45: storagebench.agent.v1alpha1.TypeUsage
+	(*OperationResult)(nil),    // 46: storagebench.agent.v1alpha1.OperationResult
+	(*CPUUse)(nil),             // 47: storagebench.agent.v1alpha1.CPUUse
+	(*FinishRequest)(nil),      // 48: storagebench.agent.v1alpha1.FinishRequest
+	(*FinishResponse)(nil),     // 49: storagebench.agent.v1alpha1.FinishResponse
 }
 var file_internal_agentapi_agent_proto_depIdxs = []int32{
 	4,  // 0: storagebench.agent.v1alpha1.DescribeResponse.tools:type_name -> storagebench.agent.v1alpha1.Tool
@@ -2576,46 +4326,65 @@ var file_internal_agentapi_agent_proto_depIdxs = []int32{
 	0,  // 5: storagebench.agent.v1alpha1.StepStatus.state:type_name -> storagebench.agent.v1alpha1.StepState
 	9,  // 6: storagebench.agent.v1alpha1.LoadRequest.step:type_name -> storagebench.agent.v1alpha1.StepKey
 	12, // 7: storagebench.agent.v1alpha1.LoadRequest.dataset:type_name -> storagebench.agent.v1alpha1.Dataset
-	14, // 8: storagebench.agent.v1alpha1.LoadRequest.fio:type_name -> storagebench.agent.v1alpha1.FioTool
-	13, // 9: storagebench.agent.v1alpha1.Dataset.reads:type_name -> storagebench.agent.v1alpha1.DataFile
-	13, // 10: storagebench.agent.v1alpha1.Dataset.writes:type_name -> storagebench.agent.v1alpha1.DataFile
-	13, // 11: storagebench.agent.v1alpha1.Dataset.files:type_name -> storagebench.agent.v1alpha1.DataFile
-	10, // 12: storagebench.agent.v1alpha1.LoadResponse.status:type_name -> storagebench.agent.v1alpha1.StepStatus
-	9,  // 13: storagebench.agent.v1alpha1.StartRequest.step:type_name -> storagebench.agent.v1alpha1.StepKey
-	10, // 14: storagebench.agent.v1alpha1.StartResponse.status:type_name -> storagebench.agent.v1alpha1.StepStatus
-	9,  // 15: storagebench.agent.v1alpha1.StopRequest.step:type_name -> storagebench.agent.v1alpha1.StepKey
-	10, // 16: storagebench.agent.v1alpha1.StopResponse.steps:type_name -> storagebench.agent.v1alpha1.StepStatus
-	9,  // 17: storagebench.agent.v1alpha1.Record.step:type_name -> storagebench.agent.v1alpha1.StepKey
-	22, // 18: storagebench.agent.v1alpha1.Record.started:type_name -> storagebench.agent.v1alpha1.Started
-	23, // 19: storagebench.agent.v1alpha1.Record.sample:type_name -> storagebench.agent.v1alpha1.Sample
-	25, // 20: storagebench.agent.v1alpha1.Record.latency_minute:type_name -> storagebench.agent.v1alpha1.LatencyMinute
-	27, // 21: storagebench.agent.v1alpha1.Record.notice:type_name -> storagebench.agent.v1alpha1.Notice
-	28, // 22: storagebench.agent.v1alpha1.Record.ended:type_name -> storagebench.agent.v1alpha1.Ended
-	24, // 23: storagebench.agent.v1alpha1.Sample.counts:type_name -> storagebench.agent.v1alpha1.OperationCount
-	26, // 24: storagebench.agent.v1alpha1.LatencyMinute.histograms:type_name -> storagebench.agent.v1alpha1.OperationHistogram
-	1,  // 25: storagebench.agent.v1alpha1.Ended.outcome:type_name -> storagebench.agent.v1alpha1.Outcome
-	29, // 26: storagebench.agent.v1alpha1.Ended.operations:type_name -> storagebench.agent.v1alpha1.OperationResult
-	30, // 27: storagebench.agent.v1alpha1.Ended.cpu:type_name -> storagebench.agent.v1alpha1.CPUUse
-	27, // 28: storagebench.agent.v1alpha1.Ended.notices:type_name -> storagebench.agent.v1alpha1.Notice
-	2,  // 29: storagebench.agent.v1alpha1.Agent.Describe:input_type -> storagebench.agent.v1alpha1.DescribeRequest
-	7,  // 30: storagebench.agent.v1alpha1.Agent.Clock:input_type -> storagebench.agent.v1alpha1.ClockRequest
-	11, // 31: storagebench.agent.v1alpha1.Agent.Load:input_type -> storagebench.agent.v1alpha1.LoadRequest
-	16, // 32: storagebench.agent.v1alpha1.Agent.Start:input_type -> storagebench.agent.v1alpha1.StartRequest
-	18, // 33: storagebench.agent.v1alpha1.Agent.Stop:input_type -> storagebench.agent.v1alpha1.StopRequest
-	20, // 34: storagebench.agent.v1alpha1.Agent.Watch:input_type -> storagebench.agent.v1alpha1.WatchRequest
-	31, // 35: storagebench.agent.v1alpha1.Agent.Finish:input_type -> storagebench.agent.v1alpha1.FinishRequest
-	3,  // 36: storagebench.agent.v1alpha1.Agent.Describe:output_type -> storagebench.agent.v1alpha1.DescribeResponse
-	8,  // 37: storagebench.agent.v1alpha1.Agent.Clock:output_type -> storagebench.agent.v1alpha1.ClockResponse
-	15, // 38: storagebench.agent.v1alpha1.Agent.Load:output_type -> storagebench.agent.v1alpha1.LoadResponse
-	17, // 39: storagebench.agent.v1alpha1.Agent.Start:output_type -> storagebench.agent.v1alpha1.StartResponse
-	19, // 40: storagebench.agent.v1alpha1.Agent.Stop:output_type -> storagebench.agent.v1alpha1.StopResponse
-	21, // 41: storagebench.agent.v1alpha1.Agent.Watch:output_type -> storagebench.agent.v1alpha1.Record
-	32, // 42: storagebench.agent.v1alpha1.Agent.Finish:output_type -> storagebench.agent.v1alpha1.FinishResponse
-	36, // [36:43] is the sub-list for method output_type
-	29, // [29:36] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	15, // 8: storagebench.agent.v1alpha1.LoadRequest.fio:type_name -> storagebench.agent.v1alpha1.FioTool
+	17, // 9: storagebench.agent.v1alpha1.LoadRequest.mpi:type_name -> storagebench.agent.v1alpha1.MpiTool
+	19, // 10: storagebench.agent.v1alpha1.LoadRequest.command:type_name -> storagebench.agent.v1alpha1.CommandTool
+	14, // 11: storagebench.agent.v1alpha1.Dataset.reads:type_name -> storagebench.agent.v1alpha1.DataFile
+	14, // 12: storagebench.agent.v1alpha1.Dataset.writes:type_name -> storagebench.agent.v1alpha1.DataFile
+	14, // 13: storagebench.agent.v1alpha1.Dataset.files:type_name -> storagebench.agent.v1alpha1.DataFile
+	13, // 14: storagebench.agent.v1alpha1.Dataset.striping:type_name -> storagebench.agent.v1alpha1.Striping
+	18, // 15: storagebench.agent.v1alpha1.MpiTool.clients:type_name -> storagebench.agent.v1alpha1.MpiClient
+	9,  // 16: storagebench.agent.v1alpha1.LaunchRequest.step:type_name -> storagebench.agent.v1alpha1.StepKey
+	22, // 17: storagebench.agent.v1alpha1.LaunchOutput.exit:type_name -> storagebench.agent.v1alpha1.LaunchExit
+	9,  // 18: storagebench.agent.v1alpha1.ReleaseRequest.step:type_name -> storagebench.agent.v1alpha1.StepKey
+	10, // 19: storagebench.agent.v1alpha1.LoadResponse.status:type_name -> storagebench.agent.v1alpha1.StepStatus
+	9,  // 20: storagebench.agent.v1alpha1.StartRequest.step:type_name -> storagebench.agent.v1alpha1.StepKey
+	10, // 21: storagebench.agent.v1alpha1.StartResponse.status:type_name -> storagebench.agent.v1alpha1.StepStatus
+	9,  // 22: storagebench.agent.v1alpha1.StopRequest.step:type_name -> storagebench.agent.v1alpha1.StepKey
+	10, // 23: storagebench.agent.v1alpha1.StopResponse.steps:type_name -> storagebench.agent.v1alpha1.StepStatus
+	9,  // 24: storagebench.agent.v1alpha1.Record.step:type_name -> storagebench.agent.v1alpha1.StepKey
+	32, // 25: storagebench.agent.v1alpha1.Record.started:type_name -> storagebench.agent.v1alpha1.Started
+	33, // 26: storagebench.agent.v1alpha1.Record.sample:type_name -> storagebench.agent.v1alpha1.Sample
+	35, // 27: storagebench.agent.v1alpha1.Record.latency_minute:type_name -> storagebench.agent.v1alpha1.LatencyMinute
+	37, // 28: storagebench.agent.v1alpha1.Record.notice:type_name -> storagebench.agent.v1alpha1.Notice
+	38, // 29: storagebench.agent.v1alpha1.Record.ended:type_name -> storagebench.agent.v1alpha1.Ended
+	34, // 30: storagebench.agent.v1alpha1.Sample.counts:type_name -> storagebench.agent.v1alpha1.OperationCount
+	36, // 31: storagebench.agent.v1alpha1.LatencyMinute.histograms:type_name -> storagebench.agent.v1alpha1.OperationHistogram
+	1,  // 32: storagebench.agent.v1alpha1.Ended.outcome:type_name -> storagebench.agent.v1alpha1.Outcome
+	46, // 33: storagebench.agent.v1alpha1.Ended.operations:type_name -> storagebench.agent.v1alpha1.OperationResult
+	47, // 34: storagebench.agent.v1alpha1.Ended.cpu:type_name -> storagebench.agent.v1alpha1.CPUUse
+	37, // 35: storagebench.agent.v1alpha1.Ended.notices:type_name -> storagebench.agent.v1alpha1.Notice
+	41, // 36: storagebench.agent.v1alpha1.Ended.mpi:type_name -> storagebench.agent.v1alpha1.MpiResult
+	44, // 37: storagebench.agent.v1alpha1.Ended.usage:type_name -> storagebench.agent.v1alpha1.Usage
+	39, // 38: storagebench.agent.v1alpha1.Ended.command:type_name -> storagebench.agent.v1alpha1.CommandResult
+	16, // 39: storagebench.agent.v1alpha1.Ended.like:type_name -> storagebench.agent.v1alpha1.DataSample
+	40, // 40: storagebench.agent.v1alpha1.CommandResult.sources:type_name -> storagebench.agent.v1alpha1.ByteSource
+	42, // 41: storagebench.agent.v1alpha1.MpiResult.repetitions:type_name -> storagebench.agent.v1alpha1.Repetition
+	43, // 42: storagebench.agent.v1alpha1.MpiResult.rates:type_name -> storagebench.agent.v1alpha1.MdtestRate
+	45, // 43: storagebench.agent.v1alpha1.Usage.types:type_name -> storagebench.agent.v1alpha1.TypeUsage
+	2,  // 44: storagebench.agent.v1alpha1.Agent.Describe:input_type -> storagebench.agent.v1alpha1.DescribeRequest
+	7,  // 45: storagebench.agent.v1alpha1.Agent.Clock:input_type -> storagebench.agent.v1alpha1.ClockRequest
+	11, // 46: storagebench.agent.v1alpha1.Agent.Load:input_type -> storagebench.agent.v1alpha1.LoadRequest
+	26, // 47: storagebench.agent.v1alpha1.Agent.Start:input_type -> storagebench.agent.v1alpha1.StartRequest
+	28, // 48: storagebench.agent.v1alpha1.Agent.Stop:input_type -> storagebench.agent.v1alpha1.StopRequest
+	30, // 49: storagebench.agent.v1alpha1.Agent.Watch:input_type -> storagebench.agent.v1alpha1.WatchRequest
+	48, // 50: storagebench.agent.v1alpha1.Agent.Finish:input_type -> storagebench.agent.v1alpha1.FinishRequest
+	20, // 51: storagebench.agent.v1alpha1.Agent.Launch:input_type -> storagebench.agent.v1alpha1.LaunchRequest
+	23, // 52: storagebench.agent.v1alpha1.Agent.Release:input_type -> storagebench.agent.v1alpha1.ReleaseRequest
+	3,  // 53: storagebench.agent.v1alpha1.Agent.Describe:output_type -> storagebench.agent.v1alpha1.DescribeResponse
+	8,  // 54: storagebench.agent.v1alpha1.Agent.Clock:output_type -> storagebench.agent.v1alpha1.ClockResponse
+	25, // 55: storagebench.agent.v1alpha1.Agent.Load:output_type -> storagebench.agent.v1alpha1.LoadResponse
+	27, // 56: storagebench.agent.v1alpha1.Agent.Start:output_type -> storagebench.agent.v1alpha1.StartResponse
+	29, // 57: storagebench.agent.v1alpha1.Agent.Stop:output_type -> storagebench.agent.v1alpha1.StopResponse
+	31, // 58: storagebench.agent.v1alpha1.Agent.Watch:output_type -> storagebench.agent.v1alpha1.Record
+	49, // 59: storagebench.agent.v1alpha1.Agent.Finish:output_type -> storagebench.agent.v1alpha1.FinishResponse
+	21, // 60: storagebench.agent.v1alpha1.Agent.Launch:output_type -> storagebench.agent.v1alpha1.LaunchOutput
+	24, // 61: storagebench.agent.v1alpha1.Agent.Release:output_type -> storagebench.agent.v1alpha1.ReleaseResponse
+	53, // [53:62] is the sub-list for method output_type
+	44, // [44:53] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_internal_agentapi_agent_proto_init() }
@@ -2625,8 +4394,10 @@ func file_internal_agentapi_agent_proto_init() {
 	}
 	file_internal_agentapi_agent_proto_msgTypes[9].OneofWrappers = []any{
 		(*LoadRequest_Fio)(nil),
+		(*LoadRequest_Mpi)(nil),
+		(*LoadRequest_Command)(nil),
 	}
-	file_internal_agentapi_agent_proto_msgTypes[19].OneofWrappers = []any{
+	file_internal_agentapi_agent_proto_msgTypes[29].OneofWrappers = []any{
 		(*Record_Started)(nil),
 		(*Record_Sample)(nil),
 		(*Record_LatencyMinute)(nil),
@@ -2639,7 +4410,7 @@ func file_internal_agentapi_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_agentapi_agent_proto_rawDesc), len(file_internal_agentapi_agent_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   31,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -31,6 +31,8 @@ const (
 	Agent_Stop_FullMethodName     = "/storagebench.agent.v1alpha1.Agent/Stop"
 	Agent_Watch_FullMethodName    = "/storagebench.agent.v1alpha1.Agent/Watch"
 	Agent_Finish_FullMethodName   = "/storagebench.agent.v1alpha1.Agent/Finish"
+	Agent_Launch_FullMethodName   = "/storagebench.agent.v1alpha1.Agent/Launch"
+	Agent_Release_FullMethodName  = "/storagebench.agent.v1alpha1.Agent/Release"
 )
 
 // AgentClient is the client API for Agent service.
@@ -54,6 +56,13 @@ type AgentClient interface {
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Record], error)
 	// Finish stops load, removes the data if asked, and lets the agent exit. Idempotent.
 	Finish(ctx context.Context, in *FinishRequest, opts ...grpc.CallOption) (*FinishResponse, error)
+	// Launch starts the daemon of MPI in this client, for a job that spans the clients of its target, and follows
+	// it to its end. Only client 0 of the same target may call it, for a step that is loaded as a part of such
+	// a job. A caller that hangs up ends the daemon, and all that it has started.
+	Launch(ctx context.Context, in *LaunchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[LaunchOutput], error)
+	// Release tells a client that the job has ended: its part of the step ends, with all that the daemon may
+	// have left. Who may call it, and for what, is as with Launch. Idempotent.
+	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error)
 }
 
 type agentClient struct {
@@ -143,6 +152,35 @@ func (c *agentClient) Finish(ctx context.Context, in *FinishRequest, opts ...grp
 	return out, nil
 }
 
+func (c *agentClient) Launch(ctx context.Context, in *LaunchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[LaunchOutput], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Agent_ServiceDesc.Streams[1], Agent_Launch_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[LaunchRequest, LaunchOutput]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Agent_LaunchClient = grpc.ServerStreamingClient[LaunchOutput]
+
+func (c *agentClient) Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReleaseResponse)
+	err := c.cc.Invoke(ctx, Agent_Release_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AgentServer is the server API for Agent service.
 // All implementations must embed UnimplementedAgentServer
 // for forward compatibility.
@@ -164,6 +202,13 @@ type AgentServer interface {
 	Watch(*WatchRequest, grpc.ServerStreamingServer[Record]) error
 	// Finish stops load, removes the data if asked, and lets the agent exit. Idempotent.
 	Finish(context.Context, *FinishRequest) (*FinishResponse, error)
+	// Launch starts the daemon of MPI in this client, for a job that spans the clients of its target, and follows
+	// it to its end. Only client 0 of the same target may call it, for a step that is loaded as a part of such
+	// a job. A caller that hangs up ends the daemon, and all that it has started.
+	Launch(*LaunchRequest, grpc.ServerStreamingServer[LaunchOutput]) error
+	// Release tells a client that the job has ended: its part of the step ends, with all that the daemon may
+	// have left. Who may call it, and for what, is as with Launch. Idempotent.
+	Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error)
 	mustEmbedUnimplementedAgentServer()
 }
 
@@ -194,6 +239,12 @@ func (UnimplementedAgentServer) Watch(*WatchRequest, grpc.ServerStreamingServer[
 }
 func (UnimplementedAgentServer) Finish(context.Context, *FinishRequest) (*FinishResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Finish not implemented")
+}
+func (UnimplementedAgentServer) Launch(*LaunchRequest, grpc.ServerStreamingServer[LaunchOutput]) error {
+	return status.Error(codes.Unimplemented, "method Launch not implemented")
+}
+func (UnimplementedAgentServer) Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Release not implemented")
 }
 func (UnimplementedAgentServer) mustEmbedUnimplementedAgentServer() {}
 func (UnimplementedAgentServer) testEmbeddedByValue()               {}
@@ -335,6 +386,35 @@ func _Agent_Finish_Handler(srv interface{}, ctx context.Context, dec func(interf
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Agent_Launch_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(LaunchRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AgentServer).Launch(m, &grpc.GenericServerStream[LaunchRequest, LaunchOutput]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Agent_LaunchServer = grpc.ServerStreamingServer[LaunchOutput]
+
+func _Agent_Release_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReleaseRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServer).Release(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Agent_Release_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServer).Release(ctx, req.(*ReleaseRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Agent_ServiceDesc is the grpc.ServiceDesc for Agent service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -366,11 +446,20 @@ var Agent_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "Finish",
 			Handler:    _Agent_Finish_Handler,
 		},
+		{
+			MethodName: "Release",
+			Handler:    _Agent_Release_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "Watch",
 			Handler:       _Agent_Watch_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Launch",
+			Handler:       _Agent_Launch_Handler,
 			ServerStreams: true,
 		},
 	},

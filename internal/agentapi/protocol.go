@@ -17,6 +17,9 @@ const ReasonSuperseded = "Superseded"
 // is gone soon after.
 const ReasonLeaving = "AgentLeaving"
 
+// ReasonClientLost is the reason of a step that ended since another client of its job was lost.
+const ReasonClientLost = "ClientLost"
+
 // ReasonStartMissed is the reason of a step that an agent did not begin: the order to start came so
 // long after the instant of the start that the others had begun without it.
 const ReasonStartMissed = "StartMissed"

@@ -1,9 +1,14 @@
+//go:build linux
+
 package cli
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/storagebench/storagebench/internal/agent"
+	"github.com/storagebench/storagebench/internal/makefiles"
 )
 
 // newAgent is the agent of a local run: this same program, so that one file is enough.
@@ -26,4 +31,25 @@ func newAgent(streams Streams) *cobra.Command {
 	command.Flags().StringVar(&files.Ready, "ready", "", "file to write the agent's address to")
 	command.Flags().StringVar(&files.Lifeline, "lifeline", "", "file whose end tells the agent to leave")
 	return command
+}
+
+// calledAsAgent does what is asked of the agent's program, which in a local run is this one: by MPI to become a rank, or to
+// start a daemon on another client; by the agent to watch over a program of the user's; by such a program to make files.
+// What follows is theirs, and no flags of ours.
+func calledAsAgent(arguments []string, streams Streams) (code int, called bool) {
+	if len(arguments) == 0 {
+		return 0, false
+	}
+	switch arguments[0] {
+	case "rank":
+		_, _ = fmt.Fprintf(streams.Err, "error: %s\n", agent.Rank(arguments[1:])) // it returns when that failed
+		return 1, true
+	case "launch":
+		return agent.LaunchCommand(arguments[1:], streams.Out, streams.Err), true
+	case "tend":
+		return agent.Tend(arguments[1:]), true
+	case "files":
+		return makefiles.Command(arguments[1:], streams.Out, streams.Err), true
+	}
+	return 0, false
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -68,23 +67,6 @@ func rateInterval(e detect.Estimate) analyzeInterval {
 
 func timeInterval(e detect.Estimate) analyzeInterval {
 	return analyzeInterval{Low: microseconds(e.Low), High: microseconds(e.High)}
-}
-
-// analyzeOutput writes a document, or its text.
-func analyzeOutput(w io.Writer, output string, document any, text func(io.Writer) error) error {
-	if output == "text" {
-		return text(w)
-	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(document)
-}
-
-func knownOutput(output string) error {
-	if output != "json" && output != "text" {
-		return fmt.Errorf("--output %q is not known: analyze gives text or json", output)
-	}
-	return nil
 }
 
 func printWarnings(w io.Writer, warnings []detect.Warning) error {

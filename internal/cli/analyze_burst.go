@@ -85,7 +85,7 @@ func newAnalyzeBurst(streams Streams) *cobra.Command {
 			"  kubectl storagebench analyze burst drain.csv -o json --refill 32000000",
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, names []string) error {
-			if err := knownOutput(output); err != nil {
+			if err := knownForm(output, "text", "json", "yaml"); err != nil {
 				return err
 			}
 			var options detect.Options
@@ -103,12 +103,12 @@ func newAnalyzeBurst(streams Streams) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%s: %w", names[0], err)
 			}
-			return analyzeOutput(streams.Out, output, burstDocumentOf(len(samples), result), func(w io.Writer) error {
+			return printAs(streams.Out, output, burstDocumentOf(len(samples), result), func(w io.Writer) error {
 				return printBurst(w, result)
 			})
 		},
 	}
-	command.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	formFlag(command, &output, "text", "json", "yaml")
 	command.Flags().Float64Var(&refill, "refill", 0, "bytes a second at which credits come back, where known (default: the level after the drop)")
 	return command
 }

@@ -49,7 +49,7 @@ func newAnalyzeKnee(streams Streams) *cobra.Command {
 		Example: "  kubectl storagebench analyze knee ramp.csv -o json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, names []string) error {
-			if err := knownOutput(output); err != nil {
+			if err := knownForm(output, "text", "json", "yaml"); err != nil {
 				return err
 			}
 			points, err := analyzeFile(streams, names[0], readPoints)
@@ -60,12 +60,12 @@ func newAnalyzeKnee(streams Streams) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%s: %w", names[0], err)
 			}
-			return analyzeOutput(streams.Out, output, kneeDocumentOf(len(points), result), func(w io.Writer) error {
+			return printAs(streams.Out, output, kneeDocumentOf(len(points), result), func(w io.Writer) error {
 				return printKnee(w, result)
 			})
 		},
 	}
-	command.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	formFlag(command, &output, "text", "json", "yaml")
 	return command
 }
 

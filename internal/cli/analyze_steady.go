@@ -52,7 +52,7 @@ func newAnalyzeSteady(streams Streams) *cobra.Command {
 		Example: "  kubectl storagebench analyze steady run.csv -o json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, names []string) error {
-			if err := knownOutput(output); err != nil {
+			if err := knownForm(output, "text", "json", "yaml"); err != nil {
 				return err
 			}
 			samples, err := analyzeFile(streams, names[0], readSeries)
@@ -63,12 +63,12 @@ func newAnalyzeSteady(streams Streams) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%s: %w", names[0], err)
 			}
-			return analyzeOutput(streams.Out, output, steadyDocumentOf(len(samples), result), func(w io.Writer) error {
+			return printAs(streams.Out, output, steadyDocumentOf(len(samples), result), func(w io.Writer) error {
 				return printSteady(w, result)
 			})
 		},
 	}
-	command.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	formFlag(command, &output, "text", "json", "yaml")
 	command.Flags().BoolVar(&empty, "bucket-empty", false, "the store's burst credits are known to be spent, or it has none")
 	return command
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/storagebench/storagebench/test/golden"
 )
 
 // drain is a series of 287.5 MB/s that falls to 32 MB/s after 600 of 1,200 s, with a little noise.
@@ -54,7 +56,7 @@ func TestAnalyzeTexts(t *testing.T) {
 		"analyze-knee":        {ramp, []string{"analyze", "knee", "-"}},
 		"analyze-knee-json":   {ramp, []string{"analyze", "knee", "-", "-o", "json"}},
 	} {
-		t.Run(name, func(t *testing.T) { golden(t, name, call(test.input, test.arguments...).String()) })
+		t.Run(name, func(t *testing.T) { golden.Check(t, name, call(test.input, test.arguments...).String()) })
 	}
 }
 
@@ -106,7 +108,7 @@ func TestAnalyzeRefuses(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	golden(t, "analyze-refuses", all.String())
+	golden.Check(t, "analyze-refuses", all.String())
 }
 
 type burst struct {

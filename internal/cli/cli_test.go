@@ -2,19 +2,14 @@ package cli_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/storagebench/storagebench/internal/cli"
+	"github.com/storagebench/storagebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // called is what a call of the program in this process gave.
 type called struct {
@@ -32,49 +27,50 @@ func (c called) String() string {
 	return fmt.Sprintf("exit code %d\n--- standard output\n%s--- standard error\n%s", c.code, c.stdout, c.stderr)
 }
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("differs (-want +got):\n%s", diff)
-	}
-}
-
 // TestTexts are what people see: help, plans, errors.
 func TestTexts(t *testing.T) {
 	for name, arguments := range map[string][]string{
-		"help":           {"--help"},
-		"help-run":       {"run", "--help"},
-		"help-plan":      {"plan", "--help"},
-		"help-report":    {"report", "--help"},
-		"help-merge":     {"merge", "--help"},
-		"help-parse":     {"parse", "--help"},
-		"plan":           {"plan", "-f", "../../config/samples/quickstart.yaml"},
-		"plan-jobs":      {"plan", "-f", "../../config/samples/jobfile.yaml", "--jobs"},
-		"plan-json":      {"plan", "-f", "../../config/samples/quickstart.yaml", "-o", "json"},
-		"unknown-verb":   {"measure"},
-		"unknown-flag":   {"plan", "--fast"},
-		"unknown-output": {"plan", "-f", "../../config/samples/quickstart.yaml", "-o", "xml"},
-		"no-file":        {"plan"},
-		"no-such-file":   {"plan", "-f", "testdata/nothing.yaml"},
-		"not-local":      {"run", "-f", "../../config/samples/quickstart.yaml"},
-		"parse-ior":      {"parse", "ior", "x"},
-		"report-garbage": {"report", "cli_test.go"},
-		"merge-nothing":  {"merge"},
+		"help":            {"--help"},
+		"help-run":        {"run", "--help"},
+		"help-plan":       {"plan", "--help"},
+		"help-report":     {"report", "--help"},
+		"help-merge":      {"merge", "--help"},
+		"help-parse":      {"parse", "--help"},
+		"plan":            {"plan", "-f", "../../config/samples/quickstart.yaml"},
+		"plan-jobs":       {"plan", "-f", "../../config/samples/jobfile.yaml", "--jobs"},
+		"plan-json":       {"plan", "-f", "../../config/samples/quickstart.yaml", "-o", "json"},
+		"plan-phases":     {"plan", "-f", "testdata/plan-phases.yaml"},
+		"plan-all":        {"plan", "-f", "testdata/plan-phases.yaml", "--all", "--seed", "7"},
+		"plan-ior":        {"plan", "-f", "../../config/samples/ior.yaml", "--jobs"},
+		"plan-two":        {"plan", "-f", "testdata/plan-two.yaml"},
+		"plan-two-json":   {"plan", "-f", "testdata/plan-two.yaml", "-o", "json"},
+		"plan-refused":    {"plan", "-f", "testdata/plan-refused.yaml"},
+		"plan-mistakes":   {"plan", "-f", "testdata/plan-mistakes.yaml"},
+		"unknown-verb":    {"measure"},
+		"unknown-flag":    {"plan", "--fast"},
+		"unknown-output":  {"plan", "-f", "../../config/samples/quickstart.yaml", "-o", "xml"},
+		"no-file":         {"plan"},
+		"no-such-file":    {"plan", "-f", "testdata/nothing.yaml"},
+		"not-local":       {"run", "-f", "../../config/samples/quickstart.yaml", "--kubeconfig", "testdata/nothing"},
+		"local-target":    {"run", "-f", "../../config/samples/quickstart.yaml", "--target", "data=/x"},
+		"run-mistakes":    {"run", "-f", "testdata/plan-refused.yaml", "--kubeconfig", "testdata/nothing"},
+		"help-watch":      {"watch", "--help"},
+		"watch-nobody":    {"watch", "quickstart", "--kubeconfig", "testdata/nothing"},
+		"help-init":       {"init", "--help"},
+		"init-claim":      {"init", "--offline", "--claim", "data", "--access-mode", "ReadWriteMany", "--clients", "4"},
+		"init-one-node":   {"init", "mine", "--offline", "--claim", "data", "--clients", "2"},
+		"init-class":      {"init", "--offline", "--storage-class", "gp3", "--size", "100Gi", "--clients", "3"},
+		"init-json":       {"init", "--offline", "--storage-class", "azurefile.csi", "--access-mode", "ReadWriteMany", "-o", "json"},
+		"init-both":       {"init", "--offline", "--storage-class", "gp3", "--claim", "data"},
+		"init-size":       {"init", "--offline", "--storage-class", "gp3", "--size", "many"},
+		"init-nothing":    {"init", "--offline"},
+		"plan-yaml":       {"plan", "-f", "../../config/samples/quickstart.yaml", "-o", "yaml"},
+		"help-completion": {"completion", "--help"},
+		"parse-unknown":   {"parse", "iozone", "x"},
+		"report-garbage":  {"report", "cli_test.go"},
+		"merge-nothing":   {"merge"},
 	} {
-		t.Run(name, func(t *testing.T) { golden(t, name, call("", arguments...).String()) })
+		t.Run(name, func(t *testing.T) { golden.Check(t, name, call("", arguments...).String()) })
 	}
 }
 
@@ -92,7 +88,7 @@ func TestParseEveryRun(t *testing.T) {
 			if got.code != 0 && got.stdout != "" {
 				t.Errorf("exit code %d, and yet it printed a result", got.code)
 			}
-			golden(t, "parse-"+name, got.String())
+			golden.Check(t, "parse-"+name, got.String())
 		})
 	}
 }

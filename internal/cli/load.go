@@ -4,25 +4,42 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/admission"
+	"github.com/storagebench/storagebench/internal/objective"
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
 // loaded is a file that was read, checked and planned.
 type loaded struct {
 	benchmark *v1alpha1.StorageBenchmark
-	resolved  *v1alpha1.RunSpec
-	plan      plan.Plan
+	// objects are all of the file.
+	objects  []admission.Object
+	resolved *v1alpha1.RunSpec
+	plan     plan.Plan
+	// seed that the plan was made with.
+	seed int64
 }
 
 // load reads a file with one StorageBenchmark and the profiles that it refers to. All that is wrong
 // is told at once.
-func load(streams Streams, name string) (loaded, error) {
+func load(streams Streams, name string, seed int64) (loaded, error) {
+	return loadFor(streams, name, loadOptions{seed: seed})
+}
+
+// loadOptions say what a file is read for.
+type loadOptions struct {
+	seed int64
+	// profilesElsewhere: profiles that are not in the file may be in the cluster. What depends on them is not planned.
+	profilesElsewhere bool
+}
+
+func loadFor(streams Streams, name string, options loadOptions) (loaded, error) {
 	if name == "" {
 		return loaded{}, errors.New("no file is given: add -f FILE")
 	}
@@ -36,35 +53,81 @@ func load(streams Streams, name string) (loaded, error) {
 	if err != nil {
 		return loaded{}, fmt.Errorf("read %s: %w", name, err)
 	}
-	objects, err := admission.Decode(text)
-	if err != nil {
-		return loaded{}, fmt.Errorf("%s is not valid:\n%s", name, indent(err.Error()))
-	}
-	benchmark, err := only(objects)
-	if err != nil {
+	read, faults, err := understand(text, options)
+	switch {
+	case err != nil:
 		return loaded{}, fmt.Errorf("%s: %w", name, err)
+	case len(faults) > 0:
+		return loaded{}, mistakes(name, faults)
 	}
-	resolved, problems := plan.Resolve(&benchmark.Spec.Run, profilesOf(objects, benchmark.Namespace))
-	if len(problems) > 0 {
-		return loaded{}, fmt.Errorf("%s: a profile that is referred to is not in the file:\n%s", name, list(problems))
-	}
-	planned, problems := plan.Make(resolved)
-	if len(problems) > 0 {
-		return loaded{}, fmt.Errorf("%s cannot be run:\n%s", name, list(problems))
-	}
-	return loaded{benchmark: benchmark, resolved: resolved, plan: planned}, nil
+	return read, nil
 }
 
-func only(objects []admission.Object) (*v1alpha1.StorageBenchmark, error) {
-	var found *v1alpha1.StorageBenchmark
-	for _, object := range objects {
+// mistakes tells all that is wrong with a file.
+func mistakes(name string, faults admission.Errors) error {
+	return fmt.Errorf("%s has %s:\n%s", name, many(len(faults), "mistake"), indent(faults.Error()))
+}
+
+// understand reads a file and plans it. What only the plan can see is looked for in a file with other faults too: who
+// corrects a file wants to know all of them. What is about a field with a known fault may follow from that.
+func understand(text []byte, options loadOptions) (loaded, admission.Errors, error) {
+	objects, faults, err := admission.Read(text)
+	var broken admission.Errors
+	if errors.As(err, &broken) {
+		return loaded{}, broken, nil
+	}
+	if err != nil {
+		return loaded{}, nil, err
+	}
+	object, err := only(objects)
+	if err != nil {
+		if len(faults) > 0 {
+			return loaded{}, faults, nil
+		}
+		return loaded{}, nil, err
+	}
+	benchmark, known := object.Benchmark, len(faults)
+	add := func(problems field.ErrorList) {
+		for _, problem := range problems {
+			fault := object.At(admission.Problem{Path: problem.Field, Message: problem.ErrorBody()})
+			if !faults[:known].About(fault.Object, fault.Path) {
+				faults = append(faults, fault)
+			}
+		}
+	}
+	resolved, problems := plan.Resolve(&benchmark.Spec.Run, profilesOf(objects, benchmark.Namespace))
+	unresolved := problems
+	if !options.profilesElsewhere {
+		add(unresolved)
+	}
+	planned, problems := plan.Make(resolved, options.seed)
+	for _, problem := range problems {
+		// A workload that is not known cannot be judged.
+		if !slices.ContainsFunc(unresolved, func(one *field.Error) bool {
+			return strings.HasPrefix(one.Field, strings.TrimSuffix(problem.Field, ".profileRef"))
+		}) {
+			add(field.ErrorList{problem})
+		}
+	}
+	if len(unresolved) == 0 {
+		add(objective.Check(benchmark.Spec.Objectives, resolved))
+	}
+	faults.Sort()
+	return loaded{benchmark: benchmark, objects: objects, resolved: resolved, plan: planned, seed: options.seed}, faults, nil
+}
+
+// only is the benchmark of a file.
+func only(objects []admission.Object) (*admission.Object, error) {
+	var found *admission.Object
+	for i := range objects {
+		object := &objects[i]
 		if object.Benchmark == nil {
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Errorf("it has two StorageBenchmarks, %s and %s: give one a file", found.Name, object.Benchmark.Name)
+			return nil, fmt.Errorf("it has two StorageBenchmarks, %s and %s: give one a file", found.Benchmark.Name, object.Benchmark.Name)
 		}
-		found = object.Benchmark
+		found = object
 	}
 	if found == nil {
 		return nil, errors.New("there is no StorageBenchmark in it")
@@ -86,14 +149,6 @@ func profilesOf(objects []admission.Object, namespace string) plan.Profiles {
 		}
 		return v1alpha1.Engine{}, false
 	}
-}
-
-func list(problems field.ErrorList) string {
-	var lines []string
-	for _, problem := range problems {
-		lines = append(lines, problem.Error())
-	}
-	return indent(strings.Join(lines, "\n"))
 }
 
 func indent(text string) string {

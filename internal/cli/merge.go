@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -57,8 +56,8 @@ func newMerge(streams Streams) *cobra.Command {
 		Example: "  kubectl storagebench merge client-*.json -o json",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, names []string) error {
-			if output != "json" {
-				return fmt.Errorf("--output %q is not known: merge gives json", output)
+			if err := knownForm(output, "json", "yaml"); err != nil {
+				return err
 			}
 			var results []fioResult
 			for _, name := range names {
@@ -72,12 +71,10 @@ func newMerge(streams Streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			encoder := json.NewEncoder(streams.Out)
-			encoder.SetIndent("", "  ")
-			return encoder.Encode(document)
+			return printAs(streams.Out, output, document, nil)
 		},
 	}
-	command.Flags().StringVarP(&output, "output", "o", "json", "json")
+	formFlag(command, &output, "json", "yaml")
 	return command
 }
 

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/storagebench/storagebench/test/golden"
 )
 
 // rawJob is as much of fio's JSON as the test needs, read without the project's own decoder.
@@ -140,5 +142,5 @@ func TestMergeNeverMixes(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	golden(t, "merge-clat-and-lat", call("", "merge", runs+"mixed-four-jobs.stdout", runs+"no-lat-bins.stdout").String())
+	golden.Check(t, "merge-clat-and-lat", call("", "merge", runs+"mixed-four-jobs.stdout", runs+"no-lat-bins.stdout").String())
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -44,32 +43,47 @@ type parseSummary struct {
 func newParse(streams Streams) *cobra.Command {
 	var output string
 	command := &cobra.Command{
-		Use:   "parse fio FILE",
+		Use:   "parse fio|ior|mdtest FILE",
 		Short: "Read a tool's output, and refuse one that is no result",
 		Long: "Read a tool's output and show it in the project's own words. One that is no result (an error, a\n" +
-			"cut-off document, nothing at all) ends with exit code 1 and the tool's own reason. Only the file\n" +
-			"is seen, not the tool's exit code: check that too.",
-		Example:   "  fio --output-format=json+ job.fio | kubectl storagebench parse fio -",
+			"cut-off document, nothing at all) ends with exit code 1 and the tool's own reason. IOR's can be a table,\n" +
+			"JSON or CSV; one that is cut off after some repetitions is a result with \"complete\": false. Only the\n" +
+			"file is seen, not the tool's exit code: check that too.",
+		Example: "  fio --output-format=json+ job.fio | kubectl storagebench parse fio -\n" +
+			"  kubectl storagebench parse ior ior.out\n" +
+			"  kubectl storagebench parse mdtest mdtest.out",
 		Args:      cobra.ExactArgs(2),
-		ValidArgs: []string{"fio"},
+		ValidArgs: []string{"fio", "ior", "mdtest"},
 		RunE: func(_ *cobra.Command, arguments []string) error {
-			if output != "json" {
-				return fmt.Errorf("--output %q is not known: parse gives json", output)
+			if err := knownForm(output, "json", "yaml"); err != nil {
+				return err
 			}
-			if arguments[0] != "fio" {
-				return fmt.Errorf("the output of %q cannot be parsed in this version: only that of fio", arguments[0])
+			parse, known := parsers[arguments[0]]
+			if !known {
+				return fmt.Errorf("the output of %q cannot be parsed: only that of fio, ior and mdtest", arguments[0])
 			}
-			result, err := readFio(streams, arguments[1])
+			document, err := parse(streams, arguments[1])
 			if err != nil {
 				return fmt.Errorf("%s: %w", arguments[1], err)
 			}
-			encoder := json.NewEncoder(streams.Out)
-			encoder.SetIndent("", "  ")
-			return encoder.Encode(parseFio(result))
+			return printAs(streams.Out, output, document, nil)
 		},
 	}
-	command.Flags().StringVarP(&output, "output", "o", "json", "json")
+	formFlag(command, &output, "json", "yaml")
 	return command
+}
+
+// parsers give the document of a tool's output.
+var parsers = map[string]func(Streams, string) (any, error){
+	"fio": func(streams Streams, name string) (any, error) {
+		result, err := readFio(streams, name)
+		if err != nil {
+			return nil, err
+		}
+		return parseFio(result), nil
+	},
+	"ior":    parseIOR,
+	"mdtest": parseMdtest,
 }
 
 // parseFio has one repetition for each operation that fio did: it repeats nothing by itself.

@@ -33,6 +33,9 @@ func exit(code int) error {
 
 // Main runs the program and gives its exit code.
 func Main(arguments []string, streams Streams) int {
+	if code, called := calledAsAgent(arguments, streams); called {
+		return code
+	}
 	root := newRoot(streams, arguments)
 	root.SetArgs(arguments)
 	err := root.Execute()
@@ -51,7 +54,7 @@ func newRoot(streams Streams, arguments []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-storagebench",
 		Short: "Measure storage, and say whether the number can be trusted",
-		Long: "kubectl storagebench measures storage with fio, on a cluster or on this machine,\n" +
+		Long: "kubectl storagebench measures storage with fio, IOR and mdtest, on a cluster or on this machine,\n" +
 			"and says what is wrong with each figure.",
 		Version:       version.Version,
 		SilenceUsage:  true,
@@ -64,11 +67,15 @@ func newRoot(streams Streams, arguments []string) *cobra.Command {
 	root.SetErr(streams.Err)
 	root.AddCommand(
 		newRun(streams, arguments),
+		newInit(streams),
 		newPlan(streams),
+		newWatch(streams),
 		newReport(streams),
+		newCompare(streams),
 		newMerge(streams),
 		newParse(streams),
 		newAnalyze(streams),
+		newConvert(streams),
 		newAgent(streams),
 	)
 	return root

@@ -31,7 +31,9 @@ type client struct {
 	message     string
 	description *agentapi.DescribeResponse
 	api         agentapi.AgentClient
-	offset      measure.ClockOffset
+	// address of the agent, once it is located.
+	address string
+	offset  measure.ClockOffset
 	// seen is the newest record that was read, replay the newest there was when the agent was met:
 	// until that is read, too, little is known of its steps and it does not count as ready.
 	seen, replay uint64
@@ -177,7 +179,7 @@ func (c *client) facts() decide.Client {
 		Attempts:     map[decide.Attempt]decide.ClientStep{},
 	}
 	for attempt, p := range c.attempts {
-		facts.Attempts[attempt] = decide.ClientStep{Progress: p.progress, Failed: p.failed, Left: p.left()}
+		facts.Attempts[attempt] = decide.ClientStep{Progress: p.progress, Failed: p.failed, Since: p.failedSince, Left: p.left()}
 	}
 	return facts
 }

@@ -2,6 +2,7 @@ package conductor
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"time"
 
@@ -52,10 +53,6 @@ func (c *Conductor) Load(attempt decide.Attempt, keys []decide.ClientKey, reques
 }
 
 func (c *client) load(ctx context.Context, load *agentapi.LoadRequest) error {
-	// Clocks drift; an estimate is as fresh as the step that it serves.
-	if err := c.estimateClock(ctx); err != nil {
-		return err
-	}
 	api, err := c.service()
 	if err == nil {
 		_, err = api.Load(ctx, load)
@@ -92,6 +89,7 @@ func (c *client) loaded(ctx context.Context, attempt decide.Attempt, err error) 
 	defer c.mu.Unlock()
 	p := c.part(attempt)
 	p.failed = &decide.Failure{Reason: reason, Message: clean(status.Convert(err).Message(), maxMessageLength)}
+	p.failedSince = c.owner.Reference.Now()
 	c.advance(attempt, decide.Refused)
 }
 
@@ -146,6 +144,17 @@ type FinishOptions struct {
 	// AlsoRemove names lost clients of the same target whose data a client removes with its own, by
 	// their indexes, where they shared its volumes; nil names none. It counts with RemoveData only.
 	AlsoRemove func(decide.ClientKey) []int
+	// Left says what a client removes of what was there before the run; nil is nothing.
+	Left func(decide.ClientKey) Left
+}
+
+// Left is what a client removes of what others and earlier runs have left on its volumes.
+type Left struct {
+	// Gone are benchmarks that are gone, by UID.
+	Gone []string
+	// Clients is how many the target has: earlier data sets of the run's own benchmark go, and clients from this number
+	// on. 0 leaves them.
+	Clients int
 }
 
 // Finish tells clients to tidy up and leave. done gets each one's answer.
@@ -167,7 +176,8 @@ func (c *Conductor) Finish(keys []decide.ClientKey, options FinishOptions, done 
 			return
 		}
 		done(client.endpoint.Key, &agentapi.FinishResponse{
-			DataRemoved: answer.GetDataRemoved(), Problem: clean(answer.GetProblem(), maxMessageLength)})
+			DataRemoved: answer.GetDataRemoved(), Problem: clean(answer.GetProblem(), maxMessageLength),
+			LeftRemoved: max(0, answer.GetLeftRemoved()), LeftStays: cleanAll(answer.GetLeftStays())})
 		client.leave(decide.Finished, "", "")
 	})
 }
@@ -179,8 +189,46 @@ func (c *Conductor) finishRequest(key decide.ClientKey, options FinishOptions) *
 			request.RemoveClients = append(request.RemoveClients, int32(index)) //nolint:gosec // The API allows far fewer clients.
 		}
 	}
+	if options.Left != nil {
+		left := options.Left(key)
+		request.GoneBenchmarks, request.Clients = left.Gone, int32(left.Clients) //nolint:gosec // The API allows far fewer clients.
+	}
 	return request
 }
+
+// maxLeftStays of an agent's words on what it has left alone are taken.
+const maxLeftStays = 16
+
+func cleanAll(texts []string) []string {
+	var all []string
+	for _, text := range texts[:min(len(texts), maxLeftStays)] {
+		all = append(all, clean(text, maxMessageLength))
+	}
+	return all
+}
+
+// uidText is what may be a benchmark's UID.
+var uidText = regexp.MustCompile(`^[A-Za-z0-9-]{1,63}$`)
+
+// Owners are other benchmarks of the same installation that have directories on volumes of the clients, by UID.
+func (c *Conductor) Owners() []string {
+	var all []string
+	for _, client := range c.all() {
+		for _, volume := range client.describe().GetVolumes() {
+			for _, uid := range volume.GetOwners() {
+				if uidText.MatchString(uid) {
+					all = append(all, uid)
+				}
+			}
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return all[:min(len(all), maxOwners)]
+}
+
+// maxOwners of all volumes are asked about at once.
+const maxOwners = 256
 
 func stepKey(attempt decide.Attempt) *agentapi.StepKey {
 	return &agentapi.StepKey{Id: attempt.Step, Attempt: uint32(attempt.Number)} //nolint:gosec // Attempts are few.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/result"
 )
@@ -26,8 +27,21 @@ type Options struct {
 	RunUID string
 	// Epoch of the leader; agents refuse a lower one than they have seen.
 	Epoch uint64
+	// Tools are the programs that the clients of each target need, see plan.Plan.Tools. Nil for fio alone,
+	// which need not be told of.
+	Tools func(target string) []string
 	// LossTimeout is how long an agent that was ready may be out of reach.
 	LossTimeout time.Duration
+	// CountSince keeps what was done before it out of Totals; zero counts all that agents remember.
+	CountSince time.Time
+}
+
+// tools of a target.
+func (o *Options) tools(target string) []string {
+	if o.Tools == nil {
+		return []string{string(v1alpha1.EngineFio)}
+	}
+	return o.Tools(target)
 }
 
 // Conductor drives the agents of one run.
@@ -45,6 +59,9 @@ type Conductor struct {
 	closed  bool
 	clients map[decide.ClientKey]*client
 	keys    []decide.ClientKey
+
+	latencies latencies
+	totals    totals
 }
 
 // New makes a conductor without clients; Close ends it.
@@ -135,6 +152,7 @@ func (c *Conductor) Forget(attempt decide.Attempt) {
 	for _, client := range c.all() {
 		client.forget(attempt)
 	}
+	c.latencies.forget(attempt)
 }
 
 func (c *Conductor) client(key decide.ClientKey) *client {

@@ -2,10 +2,12 @@ package conductor
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/plan"
 )
 
 // Environments are the clients as they described themselves, those that are alike together.
@@ -17,7 +19,7 @@ next:
 		if description == nil {
 			continue
 		}
-		found := environment(description)
+		found := environment(description, c.options.tools(description.GetTarget()))
 		for i := range all {
 			found.Clients = all[i].Clients
 			if reflect.DeepEqual(all[i], found) {
@@ -31,7 +33,7 @@ next:
 	return all
 }
 
-func environment(d *agentapi.DescribeResponse) v1alpha1.Environment {
+func environment(d *agentapi.DescribeResponse, needed []string) v1alpha1.Environment {
 	host := d.GetHost()
 	found := v1alpha1.Environment{
 		Target:       d.GetTarget(),
@@ -44,9 +46,7 @@ func environment(d *agentapi.DescribeResponse) v1alpha1.Environment {
 	if limit := host.GetCpuLimitMilli(); limit > 0 {
 		found.CPUMilli = limit
 	}
-	for _, tool := range d.GetTools() {
-		found.Engine, found.ToolVersion = v1alpha1.EngineKind(tool.GetName()), v1alpha1.Truncate(tool.GetVersion(), 64)
-	}
+	found.Engine, found.ToolVersion = tools(d, needed)
 	for _, volume := range d.GetVolumes() {
 		found.Volumes = append(found.Volumes, v1alpha1.MountedVolume{
 			Name:       volume.GetName(),
@@ -59,4 +59,31 @@ func environment(d *agentapi.DescribeResponse) v1alpha1.Environment {
 		})
 	}
 	return found
+}
+
+// tools are the first engine that is used and the versions of all that are. One that gives no name of itself with its
+// version gets one.
+func tools(d *agentapi.DescribeResponse, needed []string) (v1alpha1.EngineKind, string) {
+	var engine v1alpha1.EngineKind
+	var versions []string
+	for _, tool := range d.GetTools() {
+		if !slices.Contains(needed, tool.GetName()) {
+			continue
+		}
+		name := tool.GetName()
+		if name == plan.ToolMPI {
+			name = "Open MPI"
+		} else if engine == "" {
+			engine = v1alpha1.EngineKind(name)
+		}
+		version := tool.GetVersion()
+		if version == "" {
+			continue
+		}
+		if name != string(v1alpha1.EngineFio) {
+			version = name + " " + strings.TrimPrefix(version, "IOR-")
+		}
+		versions = append(versions, version)
+	}
+	return engine, v1alpha1.Truncate(strings.Join(versions, ", "), 128)
 }

@@ -181,7 +181,19 @@ func TestHostileRecords(t *testing.T) {
 		"sample that ends too soon": {records: sequence(sample(2, 1), ended(nil)), words: "a sample lasts from 2 to 1 ns"},
 		"sample for ever":           {records: sequence(sample(math.MinInt64, math.MaxInt64), ended(nil)), words: "a sample lasts"},
 		"ended twice":               {records: sequence(ended(nil), ended(nil)), words: "it ended twice"},
-		"unknown outcome":           {records: sequence(ended(func(e *agentapi.Ended) { e.Outcome = 77 })), words: "outcome 77"},
+		"unknown source": {records: sequence(ended(func(e *agentapi.Ended) {
+			e.Command = &agentapi.CommandResult{Sources: []*agentapi.ByteSource{{Source: "Calls"}, {Source: "\x1b[31mEvil"}}}
+		})), words: `it reports the source "`},
+		"source twice": {records: sequence(ended(func(e *agentapi.Ended) {
+			e.Command = &agentapi.CommandResult{Sources: []*agentapi.ByteSource{{Source: "Calls"}, {Source: "Calls"}}}
+		})), words: "told already"},
+		"many sources": {records: sequence(ended(func(e *agentapi.Ended) {
+			e.Command = &agentapi.CommandResult{Sources: make([]*agentapi.ByteSource, 1000)}
+		})), words: "it reports 1000 sources"},
+		"a program that ran for ever": {records: sequence(ended(func(e *agentapi.Ended) {
+			e.Command = &agentapi.CommandResult{DurationNanoseconds: math.MaxInt64}
+		})), words: "its program ran for"},
+		"unknown outcome": {records: sequence(ended(func(e *agentapi.Ended) { e.Outcome = 77 })), words: "outcome 77"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

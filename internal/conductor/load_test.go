@@ -19,31 +19,37 @@ func TestLoadRequest(t *testing.T) {
 	tests := map[string]struct {
 		profile       *v1alpha1.FioProfile
 		purpose       plan.Purpose
+		passes        int
 		reads, writes int
-		written       uint64
-		direct        bool
-		job           string
+		// content says whether it writes; reuse whether it need not where all is there.
+		content, reuse bool
+		written        uint64
+		direct         bool
+		job            string
 	}{
-		"prepare":  {profile: builders.Fio().Reads().Obj(), purpose: plan.Prepare, writes: 1, written: bytes, direct: true, job: "rw=write"},
-		"writes":   {profile: builders.Fio().Obj(), purpose: plan.Measure, direct: true, job: "rw=randwrite"},
+		"prepare":      {profile: builders.Fio().Reads().Obj(), purpose: plan.Prepare, writes: 1, written: bytes, content: true, reuse: true, direct: true, job: "rw=write"},
+		"precondition": {profile: builders.Fio().Reads().Obj(), purpose: plan.Precondition, passes: 3, writes: 1, written: 3 * bytes, content: true, direct: true, job: "loops=3"},
+		"precondition of odd blocks": {profile: builders.JobFile("[job]\nrw=randwrite\nbs=12k\nsize=64m\ndirect=1\niodepth=8\nioengine=libaio\n", "64Mi").Obj(),
+			purpose: plan.Precondition, passes: 2, writes: 1, written: 2 * (bytes / (12 << 10) * (12 << 10)), content: true, direct: true, job: "rw=randwrite"},
+		"writes":   {profile: builders.Fio().Obj(), purpose: plan.Measure, content: true, direct: true, job: "rw=randwrite"},
 		"reads":    {profile: builders.Fio().Reads().Obj(), purpose: plan.Measure, reads: 1, direct: true, job: "rw=randread"},
-		"both":     {profile: builders.Fio().ReadPercent(70).Obj(), purpose: plan.Measure, reads: 1, direct: true, job: "rwmixread=70"},
-		"buffered": {profile: builders.Fio().Mutate(func(p *v1alpha1.FioProfile) { p.Direct = new(bool) }).Obj(), purpose: plan.Measure, job: "direct=0"},
+		"both":     {profile: builders.Fio().ReadPercent(70).Obj(), purpose: plan.Measure, reads: 1, content: true, direct: true, job: "rwmixread=70"},
+		"buffered": {profile: builders.Fio().Mutate(func(p *v1alpha1.FioProfile) { p.Direct = new(bool) }).Obj(), purpose: plan.Measure, content: true, job: "direct=0"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			step := plan.Step{
-				ID: "01-a", PhaseIndex: 1, Purpose: test.purpose, Duration: 10 * time.Second, WarmUp: 2 * time.Second,
+				ID: "01-a", PhaseIndex: 1, Purpose: test.purpose, Passes: test.passes, Duration: 10 * time.Second, WarmUp: 2 * time.Second,
 				Targets: []string{"target"}, Workloads: map[string]*v1alpha1.Engine{"target": {Fio: test.profile}},
 				NewBytes: map[string]uint64{"target": 5},
 			}
-			if test.purpose == plan.Prepare {
+			if step.WorkBound() {
 				step.Duration, step.WarmUp = 0, 0
 			}
-			got, err := conductor.LoadRequest(step, clientKey(0), 42)
+			got, err := conductor.LoadRequest(step, clientKey(0), 42, conductor.Job{})
 			must(t, err)
-			again, err := conductor.LoadRequest(step, clientKey(0), 42)
+			again, err := conductor.LoadRequest(step, clientKey(0), 42, conductor.Job{})
 			must(t, err)
 			if !proto.Equal(got, again) {
 				t.Error("the same step of the same client is not the same request")
@@ -52,6 +58,9 @@ func TestLoadRequest(t *testing.T) {
 			if len(dataset.GetReads()) != test.reads || len(dataset.GetWrites()) != test.writes || len(dataset.GetFiles()) != 1 ||
 				dataset.GetFiles()[0].GetBytes() != bytes || dataset.GetNewBytes() != 5 {
 				t.Errorf("dataset %v", dataset)
+			}
+			if (dataset.GetContent() != "") != test.content || dataset.GetReuse() != test.reuse || test.content && dataset.GetContent() != plan.ContentOf(test.profile) {
+				t.Errorf("content %q, reuse %v", dataset.GetContent(), dataset.GetReuse())
 			}
 			if tool.GetWrittenBytes() != test.written || tool.GetDirect() != test.direct || tool.GetMaxOutstanding() != 8 || tool.GetJobs() != 1 ||
 				tool.GetDurationNanoseconds() != int64(step.Duration) || tool.GetWarmUpNanoseconds() != int64(step.WarmUp) || tool.GetSampleIntervalNanoseconds() != 1e9 {
@@ -68,7 +77,7 @@ func TestLoadRequestNamesTheClient(t *testing.T) {
 	t.Parallel()
 	bad := builders.JobFile("[job]\nexec_prerun=reboot\n", "1Mi").Obj()
 	step := plan.Step{ID: "00-a", Purpose: plan.Measure, Duration: time.Second, Workloads: map[string]*v1alpha1.Engine{"target": {Fio: bad}}}
-	if _, err := conductor.LoadRequest(step, clientKey(3), 1); err == nil || !strings.HasPrefix(err.Error(), "client target/3: ") || !strings.Contains(err.Error(), "exec_prerun") {
+	if _, err := conductor.LoadRequest(step, clientKey(3), 1, conductor.Job{}); err == nil || !strings.HasPrefix(err.Error(), "client target/3: ") || !strings.Contains(err.Error(), "exec_prerun") {
 		t.Errorf("got %v", err)
 	}
 }

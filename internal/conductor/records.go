@@ -4,26 +4,32 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/result"
 )
 
 // part is one client's part in one attempt. Instants are the agent's.
 type part struct {
 	progress decide.Progress
 	failed   *decide.Failure
-	released int64
+	// failedSince is when that was learnt.
+	failedSince time.Time
+	released    int64
 	// clock is how the agent's clock stood when the part was begun.
 	clock   measure.ClockOffset
 	samples []measure.Sample
+	running running
 	notices []*agentapi.Notice
 	// dropped notices were too many.
 	dropped int
 	ended   *agentapi.Ended
+	usage   *result.Usage
 	// flaw is the first thing in its records that cannot be.
 	flaw error
 	kept int
@@ -108,7 +114,13 @@ func (c *client) take(record *agentapi.Record) error {
 		p.clock = c.offset
 		c.advance(attempt, decide.Running)
 	case *agentapi.Record_Sample:
-		c.takeSample(p, entry.Sample)
+		c.takeSample(attempt, p, entry.Sample)
+	case *agentapi.Record_LatencyMinute:
+		key := latencyKey{attempt: attempt, target: c.endpoint.Key.Target}
+		if err := errors.Join(c.owner.latencies.add(key, p.clock, p.released, entry.LatencyMinute),
+			c.owner.totals.addLatency(attempt, key.target, p.clock, p.released, entry.LatencyMinute)); err != nil {
+			p.damage(err)
+		}
 	case *agentapi.Record_Notice:
 		c.takeNotice(p, entry.Notice)
 	case *agentapi.Record_Ended:
@@ -119,13 +131,21 @@ func (c *client) take(record *agentapi.Record) error {
 	return c.withinBudget()
 }
 
-func (c *client) takeSample(p *part, from *agentapi.Sample) {
+func (c *client) takeSample(attempt decide.Attempt, p *part, from *agentapi.Sample) {
 	sample, err := sampleOf(from)
 	if err != nil {
 		p.damage(err)
 		return
 	}
+	before := int64(0)
+	if last := len(p.samples) - 1; last >= 0 && p.samples[last].WarmUp == sample.WarmUp {
+		before = p.samples[last].EndNanoseconds
+	}
+	if !instant(c.offset, sample.EndNanoseconds).Before(c.owner.options.CountSince) {
+		c.owner.totals.add(attempt.Step, c.endpoint.Key.Target, &sample, before)
+	}
 	p.samples = append(p.samples, sample)
+	p.running.follow(&sample, from)
 	c.keep(p, sampleBytes)
 }
 
@@ -166,11 +186,22 @@ func (c *client) takeEnded(attempt decide.Attempt, p *part, ended *agentapi.Ende
 		ToolVersion:        clean(ended.GetToolVersion(), maxVersionLength),
 		ToolMessages:       cleanLines(ended.GetToolMessages(), maxToolMessages),
 		Cpu:                ended.GetCpu(),
+		Like:               ended.GetLike(),
 		UnwrittenBytes:     ended.GetUnwrittenBytes(),
 	}
 	if len(p.ended.GetOperations()) > maxResults {
 		p.damage(fmt.Errorf("it reports %d operations", len(p.ended.GetOperations())))
 		p.ended.Operations = nil
+	}
+	var err error
+	if p.usage, err = usageOf(ended.GetUsage()); err != nil {
+		p.damage(err)
+	}
+	if p.ended.Mpi, err = jobResult(ended.GetMpi()); err != nil {
+		p.damage(err)
+	}
+	if p.ended.Command, err = commandResult(ended.GetCommand()); err != nil {
+		p.damage(err)
 	}
 	c.keep(p, 2*proto.Size(p.ended))
 	switch p.ended.GetOutcome() {
@@ -180,6 +211,7 @@ func (c *client) takeEnded(attempt decide.Attempt, p *part, ended *agentapi.Ende
 			p.ended.Reason = "ToolFailed"
 		}
 		p.failed = &decide.Failure{Reason: p.ended.GetReason(), Message: p.ended.GetMessage()}
+		p.failedSince = c.owner.Reference.Now()
 	default:
 		p.damage(fmt.Errorf("it ended with outcome %d", p.ended.GetOutcome()))
 	}

@@ -18,8 +18,11 @@ const (
 	// retryInterval is the pause before an agent is tried again.
 	retryInterval = 100 * time.Millisecond
 	// keepAlive is after how much silence an agent is asked whether it lives, how long it may take
-	// to answer, and how long it may take to describe itself.
+	// to answer.
 	keepAlive = 10 * time.Second
+	// introduceTimeout is longer than an agent asks its tools for their versions, which on a machine that starts many
+	// pods takes seconds.
+	introduceTimeout = 30 * time.Second
 	// maxDialPause keeps an agent that has just come up, or is back, from being tried much later.
 	maxDialPause = 250 * time.Millisecond
 	// goodSession is how long a session without records must have lasted to have been a good one.
@@ -49,7 +52,7 @@ func (c *client) follow() {
 	}
 	defer func() { _ = connection.Close() }()
 	c.mu.Lock()
-	c.api = agentapi.NewAgentClient(connection)
+	c.api, c.address = agentapi.NewAgentClient(connection), address
 	c.mu.Unlock()
 	for c.ctx.Err() == nil {
 		good, err := c.session()
@@ -101,7 +104,7 @@ func (c *client) session() (good bool, err error) {
 
 // introduce learns who the agent is, what it knows, and how its clock stands.
 func (c *client) introduce(ctx context.Context, api agentapi.AgentClient) error {
-	ctx, cancel := context.WithTimeout(ctx, keepAlive)
+	ctx, cancel := context.WithTimeout(ctx, introduceTimeout)
 	defer cancel()
 	description, err := api.Describe(ctx, &agentapi.DescribeRequest{Epoch: c.owner.options.Epoch})
 	if err != nil {
@@ -143,9 +146,24 @@ func (c *client) mismatch(d *agentapi.DescribeResponse) *decide.Failure {
 				"volume %s at %s: %s", volume.GetName(), volume.GetPath(), volume.GetProblem())}
 		}
 	}
+	return c.lacks(d)
+}
+
+// lacks is a tool that the client needs and does not have.
+func (c *client) lacks(d *agentapi.DescribeResponse) *decide.Failure {
+	missing := func(name, problem string) *decide.Failure {
+		return &decide.Failure{Reason: "ToolMissing", Message: fmt.Sprintf("%s: %s", name, problem)}
+	}
+	problems := map[string]string{}
 	for _, tool := range d.GetTools() {
-		if tool.GetProblem() != "" {
-			return &decide.Failure{Reason: "ToolMissing", Message: fmt.Sprintf("%s: %s", tool.GetName(), tool.GetProblem())}
+		problems[tool.GetName()] = tool.GetProblem()
+	}
+	for _, name := range c.owner.options.tools(c.endpoint.Key.Target) {
+		switch problem, told := problems[name]; {
+		case !told && c.owner.options.Tools != nil:
+			return missing(name, "it is not in the client's image: use one that has it")
+		case problem != "":
+			return missing(name, problem)
 		}
 	}
 	return nil

@@ -34,11 +34,7 @@ func (c *client) result(attempt decide.Attempt) (result.Client, bool) {
 		MemoryBytes:      host.GetMemoryBytes(),
 		MachineCPUMilli:  int64(host.GetCpus()) * 1000,
 	}
-	for _, sample := range p.samples {
-		sample.StartNanoseconds = clock.ToLocal(sample.StartNanoseconds)
-		sample.EndNanoseconds = clock.ToLocal(sample.EndNanoseconds)
-		translated.Samples = append(translated.Samples, sample)
-	}
+	translated.Samples = p.samplesFrom(0, clock)
 	translated.Notices = p.warnings()
 	if p.failed != nil {
 		translated.Failure, translated.FailureMessage = p.failed.Reason, p.failed.Message
@@ -88,6 +84,8 @@ func (p *part) end(to *result.Client, clock measure.ClockOffset) {
 	}
 	to.ToolVersion, to.ToolMessages = ended.GetToolVersion(), ended.GetToolMessages()
 	to.UnwrittenBytes = ended.GetUnwrittenBytes()
+	to.Usage = p.usage
+	to.Like = likeOf(ended.GetLike())
 	cpu := ended.GetCpu()
 	to.CPU = result.CPU{
 		Busy:             time.Duration(max(cpu.GetBusyNanoseconds(), 0)),
@@ -102,6 +100,10 @@ func (p *part) end(to *result.Client, clock measure.ClockOffset) {
 			p.damage(err)
 		}
 	}
+	if err := addJob(to, ended.GetMpi(), clock); err != nil {
+		p.damage(err)
+	}
+	to.Command = commandOf(ended.GetCommand())
 }
 
 // addOperation decodes one operation of a result. An agent's bytes are checked, not trusted.

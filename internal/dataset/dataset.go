@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,6 +18,13 @@ type Dataset struct {
 	mount    Mount
 	location Location
 	client   *directory
+	// readOnly says that it was opened to be read, on a volume that cannot be written to.
+	readOnly bool
+	// held is set once the directory was taken, or confirmed to be.
+	held *Hold
+	// holesShow is what the first call of showsHoles has found.
+	holes     sync.Once
+	holesShow bool
 }
 
 // Create makes the directory, or opens it when it is there and the benchmark's own. The target
@@ -86,6 +95,26 @@ func openHash(top *directory, location Location) (*directory, error) {
 // Path is the directory's absolute path, for the tool.
 func (d *Dataset) Path() string { return d.client.path }
 
+// Mount is what the directory was proven to be on.
+func (d *Dataset) Mount() Mount { return d.mount }
+
+// Is says whether a look at a directory, by whatever path, was at this one. It is false where this one
+// cannot be looked at.
+func (d *Dataset) Is(seen fs.FileInfo) bool {
+	own, err := d.client.root.Stat(".")
+	return err == nil && os.SameFile(own, seen)
+}
+
+// Empty is true where there is nothing in the directory.
+func (d *Dataset) Empty() (bool, error) {
+	empty := true
+	err := d.client.each(func(fs.DirEntry) (bool, error) {
+		empty = false
+		return true, nil
+	})
+	return empty, err
+}
+
 // Close releases the directory; its files stay.
 func (d *Dataset) Close() error {
 	if err := d.client.root.Close(); err != nil {
@@ -103,9 +132,14 @@ func (d *Dataset) Remove(ctx context.Context) error {
 		return err
 	}
 	defer top.close()
+	removed := false
 	return settle(func() error {
-		if err := ignoreMissing(d.removeClient(ctx, top)); err != nil {
-			return err
+		if !removed {
+			if err := ignoreMissing(d.removeClient(ctx, top)); err != nil {
+				return err
+			}
+			// One of that name from here on is another's, who may have come while the parents are tried again.
+			removed = true
 		}
 		return removeParents(top, d.location.BenchmarkUID, d.location.DatasetHash)
 	})
@@ -128,10 +162,19 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 			Remedy: "look at it and remove it by hand",
 		}
 	}
+	// Before what it tells of.
+	for _, record := range []string{d.location.layoutName(), d.location.layoutName() + ".new"} {
+		if err := ignoreMissing(classify(filepath.Join(hash.path, record), "remove", hash.root.Remove(record))); err != nil {
+			return err
+		}
+	}
 	if err := removeTree(ctx, client); err != nil {
 		return err
 	}
-	return classify(client.path, "remove", hash.root.Remove(d.location.clientName()))
+	if err := classify(client.path, "remove", hash.root.Remove(d.location.clientName())); err != nil {
+		return err
+	}
+	return d.unhold(hash)
 }
 
 // Sweep removes all data of one benchmark below a target's path, whichever client made it, and what
@@ -203,6 +246,24 @@ func (d *Dataset) FreeBytes() (uint64, error) {
 		return 0, classify(d.client.path, "read the file system of", err)
 	}
 	return space.Bavail * blockSize(space), nil
+}
+
+// CheckFiles refuses, with an *InodesError, when fewer files can still be made. Many file systems tell no number; those
+// refuse nothing here.
+func (d *Dataset) CheckFiles(needFiles uint64) error {
+	file, err := d.client.root.Open(".")
+	if err != nil {
+		return classify(d.client.path, "open", err)
+	}
+	defer func() { _ = file.Close() }()
+	var space unix.Statfs_t
+	if err := unix.Fstatfs(int(file.Fd()), &space); err != nil {
+		return classify(d.client.path, "read the file system of", err)
+	}
+	if space.Files > 0 && space.Ffree < needFiles {
+		return &InodesError{Path: d.client.path, NeedFiles: needFiles, FreeFiles: space.Ffree}
+	}
+	return nil
 }
 
 // CheckSpace refuses, with a *SpaceError, when fewer bytes are free.

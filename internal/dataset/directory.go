@@ -61,7 +61,7 @@ func newDirectory(root *os.Root, path string) (*directory, error) {
 	id, err := identify(file)
 	if err != nil {
 		_ = root.Close()
-		return nil, fmt.Errorf("look at %s: %w", path, err)
+		return nil, classify(path, "look at", err) // gone between the two, behind a file system that finds files by name
 	}
 	return &directory{root: root, path: path, id: id}, nil
 }

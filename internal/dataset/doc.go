@@ -5,7 +5,8 @@
 //	<path>/                       the target, proven to be what the run was planned for
 //	  .storagebench/
 //	    <benchmark uid>/          owner.json, lock
-//	      <dataset hash>/         owner.json
+//	      <dataset hash>/         owner.json, layout-<index>.json: what a client has laid out,
+//	                              holder-<index>.json: which agent works in it
 //	        client-<index>/       the working directory of the tool
 //
 // Directories are reached one component at a time by os.Root and never through a link or into

@@ -72,37 +72,33 @@ func tryLock(mount Mount, owner Owner) (*Lock, error) {
 // take locks the open file and writes the holder's name into it.
 func (l *Lock) take(uid *directory) error {
 	path := filepath.Join(uid.path, lockFile)
-	err := unix.Flock(int(l.file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	switch {
+	// Where there are no locks: better an unguarded run than none.
+	switch _, err := tryFlock(l.file); {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return &Problem{
 			Reason: ErrLocked, Path: uid.path, Detail: l.holder(),
 			Remedy: "wait for its end, or give another directory",
 		}
-	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EOPNOTSUPP):
-		// No locks here: better an unguarded run than none.
 	case err != nil:
 		return classify(path, "lock", err)
 	}
 	// The last holder may have removed the file while we opened it; then the lock is on nothing.
-	named, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return errLostRace
-	}
-	if err != nil {
-		return classify(path, "look at", err)
-	}
-	if open, err := l.file.Stat(); err != nil || !os.SameFile(named, open) {
-		return errLostRace
+	if err := isNamed(uid, lockFile, l.file); err != nil {
+		return err
 	}
 	text, err := json.Marshal(l.owner)
 	if err != nil {
 		return fmt.Errorf("encode the holder of a lock: %w", err)
 	}
-	if err := l.file.Truncate(0); err != nil {
+	return rewrite(l.file, path, text)
+}
+
+// rewrite puts a line in the place of all that a file holds.
+func rewrite(file *os.File, path string, line []byte) error {
+	if err := file.Truncate(0); err != nil {
 		return classify(path, "write", err)
 	}
-	if _, err := l.file.WriteAt(append(text, '\n'), 0); err != nil {
+	if _, err := file.WriteAt(append(line, '\n'), 0); err != nil {
 		return classify(path, "write", err)
 	}
 	return nil

@@ -20,6 +20,8 @@ type Expectation struct {
 	// Device and Inode are those of the directory when the run was planned; 0 expects nothing.
 	Device uint64 `json:"device,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"`
+	// ReadOnly does without the right to write: nothing will be made there.
+	ReadOnly bool `json:"readOnly,omitempty"`
 }
 
 // Mount is a directory as it was found, and the file system it is on.
@@ -54,7 +56,7 @@ func ProveMount(path string, expect Expectation) (Mount, error) {
 		return Mount{}, err
 	}
 	defer func() { _ = file.Close() }()
-	return mount, checkWritable(file, mount)
+	return mount, checkAccess(file, mount, expect)
 }
 
 // openMount does all of ProveMount but to ask whether the directory is writable. The caller closes
@@ -149,14 +151,20 @@ func (m Mount) check(expect Expectation) error {
 	return nil
 }
 
-// checkWritable asks the kernel. Permission bits do not stop root, a read-only mount does.
-func checkWritable(directory *os.File, mount Mount) error {
+// checkAccess asks the kernel. Permission bits do not stop root, a read-only mount does.
+func checkAccess(directory *os.File, mount Mount, expect Expectation) error {
+	if expect.ReadOnly {
+		err := unix.Faccessat(int(directory.Fd()), ".", unix.R_OK|unix.X_OK, unix.AT_EACCESS)
+		return classify(mount.Path, "ask for read access to", err)
+	}
 	err := unix.Faccessat(int(directory.Fd()), ".", unix.R_OK|unix.W_OK|unix.X_OK, unix.AT_EACCESS)
-	if err == nil && slices.Contains(mount.Options, "ro") {
+	if err == nil && mount.readOnly() {
 		err = unix.EROFS
 	}
 	return classify(mount.Path, "ask for write access to", err)
 }
+
+func (m Mount) readOnly() bool { return slices.Contains(m.Options, "ro") }
 
 func mountByID(id uint64) (*mountinfo.Info, error) {
 	mounts, err := mountinfo.GetMounts(func(info *mountinfo.Info) (skip, stop bool) {

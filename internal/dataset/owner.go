@@ -29,14 +29,28 @@ type Owner struct {
 	Run    string `json:"run"`
 	// CreatedBy is the version of storagebench.
 	CreatedBy string `json:"createdBy"`
+	// Installation is the operator that knows whether the benchmark is there; empty where nobody does. Nobody else removes
+	// the directory when the benchmark is gone.
+	Installation string `json:"installation,omitempty"`
+	// Keep says that the data stays on purpose when its run is over.
+	Keep bool `json:"keep,omitempty"`
+}
+
+// text is how the file says it.
+func (o Owner) text() ([]byte, error) {
+	o.SchemaVersion = schemaVersion
+	text, err := json.MarshalIndent(o, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode an ownership file: %w", err)
+	}
+	return append(text, '\n'), nil
 }
 
 // writeOwner puts the file there whole or not at all.
 func writeOwner(d *directory, owner Owner) error {
-	owner.SchemaVersion = schemaVersion
-	text, err := json.MarshalIndent(owner, "", "  ")
+	text, err := owner.text()
 	if err != nil {
-		return fmt.Errorf("encode an ownership file: %w", err)
+		return err
 	}
 	path := filepath.Join(d.path, ownerFile)
 	scratch := scratchName(owner.BenchmarkUID)
@@ -44,7 +58,7 @@ func writeOwner(d *directory, owner Owner) error {
 	if err != nil {
 		return classify(path, "create", err)
 	}
-	_, err = file.Write(append(text, '\n'))
+	_, err = file.Write(text)
 	if closeErr := file.Close(); err == nil {
 		err = closeErr
 	}

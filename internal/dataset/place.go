@@ -86,7 +86,7 @@ func (p Place) prove(purpose purpose) (Mount, error) {
 		folder.close()
 		folder = next
 	}
-	return mount.at(folder)
+	return mount.at(folder, p.Expect)
 }
 
 // makeFolder makes one folder, unless another client has done so meanwhile.
@@ -105,8 +105,8 @@ func makeFolder(parent *directory, name string) (*directory, error) {
 	return parent.child(name)
 }
 
-// at is the mount as seen from one of its folders, which has to be writable.
-func (m Mount) at(folder *directory) (Mount, error) {
+// at is the mount as seen from one of its folders, which has to be writable unless that is not expected.
+func (m Mount) at(folder *directory, expect Expectation) (Mount, error) {
 	file, err := folder.root.Open(".")
 	if err != nil {
 		return Mount{}, classify(folder.path, "open", err)
@@ -120,7 +120,7 @@ func (m Mount) at(folder *directory) (Mount, error) {
 	m.IsMountPoint = m.Path == m.MountPoint
 	// A quota on the folder shows here, not at the mount.
 	m.TotalBytes, m.AvailableBytes = space.Blocks*blockSize(space), space.Bavail*blockSize(space)
-	return m, checkWritable(file, m)
+	return m, checkAccess(file, m, expect)
 }
 
 // access says who we are and whose a file is, for whoever is refused: that at the path, or the

@@ -11,6 +11,7 @@ import (
 var (
 	ErrMissing        = errors.New("does not exist")
 	ErrNotDirectory   = errors.New("is not a directory")
+	ErrNotDevice      = errors.New("is not a block device")
 	ErrSymlink        = errors.New("is a symbolic link")
 	ErrReadOnly       = errors.New("is on a read-only file system")
 	ErrPermission     = errors.New("permission denied")
@@ -20,6 +21,8 @@ var (
 	ErrForeign        = errors.New("belongs to somebody else")
 	ErrMountInside    = errors.New("has another file system mounted inside")
 	ErrLocked         = errors.New("is in use by another run")
+	ErrHeld           = errors.New("is in use by another agent")
+	ErrNoInodes       = errors.New("has no room for so many files")
 	ErrNoSpace        = errors.New("has too little free space")
 )
 
@@ -72,6 +75,22 @@ func (e *SpaceError) Error() string {
 	return fmt.Sprintf("%s %s: the run needs %s, %s are free; free some, enlarge the volume, or make the dataset smaller",
 		e.Path, ErrNoSpace, readable(e.NeedBytes), readable(e.FreeBytes))
 }
+
+// InodesError says how many files too many there would be. errors.Is(err, ErrNoInodes) holds.
+type InodesError struct {
+	Path      string
+	NeedFiles uint64
+	FreeFiles uint64
+}
+
+// Error names both numbers and the path.
+func (e *InodesError) Error() string {
+	return fmt.Sprintf("%s %s: the step makes %d files, and %d can still be made; remove some, enlarge the volume, or use fewer and larger files",
+		e.Path, ErrNoInodes, e.NeedFiles, e.FreeFiles)
+}
+
+// Unwrap is ErrNoInodes.
+func (*InodesError) Unwrap() error { return ErrNoInodes }
 
 // readable is a size as people say it, and exactly, for the two may be close.
 func readable(bytes uint64) string {

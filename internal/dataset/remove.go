@@ -91,9 +91,14 @@ func removeLevel(parent *directory, name, benchmarkUID string) error {
 	}
 	only, err := holdsOnlyOurs(child)
 	if err != nil || !only {
-		return err
+		// Another client may have removed it while it was read, at the end of the same run.
+		return ignoreMissing(err)
 	}
 	// By the open directory and not by its name, which may be another's by now.
+	if err := errors.Join(ignoreMissing(removeLayoutRecords(child)), ignoreMissing(removeHolderRecords(child))); err != nil {
+		return err
+	}
+	// Last: without it nobody knows that the directory is ours, if the rest is tried again.
 	if err := removeOwnFiles(child); err != nil {
 		return err
 	}
@@ -108,7 +113,8 @@ func removeLevel(parent *directory, name, benchmarkUID string) error {
 func holdsOnlyOurs(d *directory) (bool, error) {
 	only := true
 	err := d.each(func(entry fs.DirEntry) (bool, error) {
-		only = entry.Name() == ownerFile || entry.Name() == lockFile
+		only = entry.Name() == ownerFile || entry.Name() == lockFile || layoutRecord.MatchString(entry.Name()) ||
+			holderRecord.MatchString(entry.Name())
 		return !only, nil
 	})
 	return only, err
@@ -131,6 +137,19 @@ func removeLitter(d *directory, benchmarkUID string) error {
 		}
 		return false, err
 	})
+}
+
+// RemoveEmpty removes the levels above a client's directory, which is not there, as far as they hold nothing.
+func RemoveEmpty(mount Mount, location Location) error {
+	if err := location.Validate(); err != nil {
+		return err
+	}
+	top, err := openTop(mount)
+	if err != nil {
+		return err
+	}
+	defer top.close()
+	return settle(func() error { return removeParents(top, location.BenchmarkUID, location.DatasetHash) })
 }
 
 // removeParents removes the levels above a client's directory as far as they are empty.
@@ -178,6 +197,10 @@ func sweepHash(ctx context.Context, uid *directory, hash, benchmarkUID string) e
 	}
 	defer child.close()
 	if err := removeLitter(child, benchmarkUID); err != nil {
+		return err
+	}
+	// Before what they tell of.
+	if err := removeLayoutRecords(child); err != nil {
 		return err
 	}
 	return child.each(func(entry fs.DirEntry) (bool, error) {

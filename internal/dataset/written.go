@@ -1,10 +1,12 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,6 +20,9 @@ const (
 	// SourceBlocks is the space that the file takes. Space that is only reserved counts as written,
 	// and a file system that compresses shows less than was written.
 	SourceBlocks Source = "Blocks"
+	// SourceBelieved is neither: the file system has told of no hole, as it would, and the space that files take is
+	// less than what is in them where it compresses. All of the file is taken to be written.
+	SourceBelieved Source = "Believed"
 )
 
 // Coverage is how much of a file holds data that somebody wrote. Reads of the rest never reach the
@@ -41,7 +46,7 @@ func (d *Dataset) Written(name string) (Coverage, error) {
 		return Coverage{}, err
 	}
 	defer func() { _ = file.Close() }()
-	coverage, err := measureCoverage(file)
+	coverage, err := d.measureCoverage(file)
 	if err != nil {
 		return Coverage{}, fmt.Errorf("measure what is written of %s: %w", filepath.Join(d.client.path, name), err)
 	}
@@ -57,40 +62,52 @@ func (d *Dataset) open(name string) (*os.File, error) {
 	return holder.file(base, os.O_RDONLY)
 }
 
-func measureCoverage(file *os.File) (Coverage, error) {
+func (d *Dataset) measureCoverage(file *os.File) (Coverage, error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &stat); err != nil {
 		return Coverage{}, fmt.Errorf("stat: %w", err)
 	}
-	coverage := Coverage{
-		ApparentBytes: uint64(max(stat.Size, 0)),
-		BlockBytes:    uint64(max(stat.Blocks, 0)) * 512, // st_blocks counts 512 bytes whatever the block size
-	}
-	known, err := listsHoles(file)
+	magic, err := magicOf(file)
 	if err != nil {
 		return Coverage{}, err
 	}
-	data, err := dataBytes(file, stat.Size)
-	switch {
-	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EOPNOTSUPP):
-		known, data = false, coverage.ApparentBytes
-	case err != nil:
+	apparent, blocks := uint64(max(stat.Size, 0)), uint64(max(stat.Blocks, 0))*512 // st_blocks counts 512 bytes whatever the block size
+	data, err := dataBytes(context.Background(), file, stat.Size)
+	seeks := !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EOPNOTSUPP)
+	if err != nil && seeks {
 		return Coverage{}, err
 	}
-	if known || data < coverage.ApparentBytes {
-		coverage.WrittenBytes, coverage.Source = data, SourceExtents
-		return coverage, nil
+	believed := d.mount.tellsHoles(magic)
+	if !believed && seeks && !listsHoles(magic) && data >= apparent && blocks < apparent {
+		believed = d.showsHoles()
 	}
-	// Where a file system does not know its holes the kernel answers that all is data.
-	coverage.WrittenBytes, coverage.Source = min(coverage.ApparentBytes, coverage.BlockBytes), SourceBlocks
-	return coverage, nil
+	return coverageOf(magic, seeks, believed, apparent, blocks, data), nil
 }
 
-// dataBytes adds up the extents with data below size.
-func dataBytes(file *os.File, size int64) (uint64, error) {
+// coverageOf judges what is known of a file: data bytes where the file system seeks them. believed says that one without
+// holes, by the seeking, is not doubted for taking less than is in it.
+func coverageOf(magic uint32, seeks, believed bool, apparent, blocks, data uint64) Coverage {
+	coverage := Coverage{ApparentBytes: apparent, BlockBytes: blocks}
+	switch {
+	case seeks && (listsHoles(magic) || data < apparent):
+		coverage.WrittenBytes, coverage.Source = data, SourceExtents
+	case believed && blocks > 0:
+		coverage.WrittenBytes, coverage.Source = apparent, SourceBelieved
+	default:
+		// Where a file system does not know its holes the kernel answers that all is data.
+		coverage.WrittenBytes, coverage.Source = min(apparent, blocks), SourceBlocks
+	}
+	return coverage
+}
+
+// dataBytes adds up the extents with data below size, of which there can be millions.
+func dataBytes(ctx context.Context, file *os.File, size int64) (uint64, error) {
 	fd := int(file.Fd())
 	var sum uint64
 	for at := int64(0); at < size; {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		start, err := unix.Seek(fd, at, unix.SEEK_DATA)
 		if errors.Is(err, unix.ENXIO) { // no data after this offset
 			return sum, nil
@@ -113,19 +130,31 @@ func dataBytes(file *os.File, size int64) (uint64, error) {
 
 // Magic numbers of file systems that x/sys does not name.
 const (
-	zfsMagic = 0x2fc12fc1
+	zfsMagic    = 0x2fc12fc1
+	lustreMagic = 0x0bd00bd0
 )
+
+// magicOf is the number by which the kernel names a file system.
+func magicOf(file *os.File) (uint32, error) {
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(int(file.Fd()), &fs); err != nil {
+		return 0, fmt.Errorf("statfs: %w", err)
+	}
+	return uint32(fs.Type), nil //nolint:gosec // magic numbers are 32 bits; the field is wider on some machines
+}
+
+// tellsHoles is true for file systems that may show less than was written, since they compress or tell it late, and
+// which mostly tell holes: Lustre from 2.14 on, NFS by its version 4.2.
+func (m Mount) tellsHoles(magic uint32) bool {
+	return magic == lustreMagic || magic == unix.NFS_SUPER_MAGIC && slices.Contains(m.Options, "vers=4.2")
+}
 
 // listsHoles is true for file systems that are known to tell data from holes, so that "all data"
 // means what it says. NFS, FUSE and others may or may not.
-func listsHoles(file *os.File) (bool, error) {
-	var fs unix.Statfs_t
-	if err := unix.Fstatfs(int(file.Fd()), &fs); err != nil {
-		return false, fmt.Errorf("statfs: %w", err)
-	}
-	switch uint32(fs.Type) { //nolint:gosec // magic numbers are 32 bits; the field is wider on some machines
+func listsHoles(magic uint32) bool {
+	switch magic {
 	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, zfsMagic:
-		return true, nil
+		return true
 	}
-	return false, nil
+	return false
 }

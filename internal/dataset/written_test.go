@@ -96,6 +96,39 @@ func testWritten(t *testing.T, path string) {
 	}
 }
 
+// Lustre over ZFS shows 4 MiB of what compresses 4:1 as 1 MiB, which is no hole.
+func TestCoverageOf(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		magic                  uint32
+		version                string
+		seeks                  bool
+		apparent, blocks, data uint64
+		written                uint64
+		source                 Source
+	}{
+		"ext4, whole":                 {unix.EXT4_SUPER_MAGIC, "", true, 4 * mib, 4 * mib, 4 * mib, 4 * mib, SourceExtents},
+		"ext4, reserved":              {unix.EXT4_SUPER_MAGIC, "", true, 4 * mib, 4 * mib, mib, mib, SourceExtents},
+		"zfs, compressed":             {zfsMagic, "", true, 4 * mib, mib, 4 * mib, 4 * mib, SourceExtents},
+		"lustre, compressed":          {lustreMagic, "", true, 4 * mib, mib, 4 * mib, 4 * mib, SourceBelieved},
+		"an old lustre":               {lustreMagic, "", false, 4 * mib, mib, 0, 4 * mib, SourceBelieved},
+		"lustre with a hole":          {lustreMagic, "", true, 4 * mib, mib, 3 * mib, 3 * mib, SourceExtents},
+		"lustre, nothing there":       {lustreMagic, "", true, 4 * mib, 0, 4 * mib, 0, SourceBlocks},
+		"nfs, whole":                  {unix.NFS_SUPER_MAGIC, "", true, 4 * mib, 4 * mib, 4 * mib, 4 * mib, SourceBlocks},
+		"nfs, holes or compressed":    {unix.NFS_SUPER_MAGIC, "", true, 4 * mib, mib, 4 * mib, mib, SourceBlocks},
+		"nfs 4.2, compressed or late": {unix.NFS_SUPER_MAGIC, "vers=4.2", true, 4 * mib, 512, 4 * mib, 4 * mib, SourceBelieved},
+		"nfs 4.2 with a hole":         {unix.NFS_SUPER_MAGIC, "vers=4.2", true, 4 * mib, mib, mib, mib, SourceExtents},
+		"nfs 4.1":                     {unix.NFS_SUPER_MAGIC, "vers=4.1", true, 4 * mib, mib, 4 * mib, mib, SourceBlocks},
+		"fuse without seeking":        {unix.FUSE_SUPER_MAGIC, "", false, 4 * mib, 5 * mib, 0, 4 * mib, SourceBlocks},
+	}
+	for name, test := range tests {
+		got := coverageOf(test.magic, test.seeks, Mount{Options: []string{"rw", test.version}}.tellsHoles(test.magic), test.apparent, test.blocks, test.data)
+		if got.WrittenBytes != test.written || got.Source != test.source || got.BlockBytes != test.blocks || got.ApparentBytes != test.apparent {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 func mustWriteAt(t *testing.T, file *os.File, data []byte, offset int64) {
 	t.Helper()
 	if _, err := file.WriteAt(data, offset); err != nil {

@@ -18,6 +18,8 @@ const (
 	Start Kind = "Start"
 	// Stop ends the load of the attempt on Clients; their results are kept.
 	Stop Kind = "Stop"
+	// Conclude records that enough was measured, then stops Clients; their results are complete.
+	Conclude Kind = "Conclude"
 	// RecordResult writes down the step's result from what its clients reported.
 	RecordResult Kind = "RecordResult"
 	// Retry records that the step is tried again, as Attempt.
@@ -41,6 +43,8 @@ type Action struct {
 	Deadline time.Time
 	Until    time.Time
 	Failure  *Failure
+	// Reason is why enough was measured, of Conclude.
+	Reason string
 }
 
 // String is one line for logs and golden files; instants are left to the caller.
@@ -54,6 +58,9 @@ func (a Action) String() string {
 	}
 	if a.Failure != nil {
 		words = append(words, fmt.Sprintf("(%s)", a.Failure.Error()))
+	}
+	if a.Reason != "" {
+		words = append(words, fmt.Sprintf("(%s)", a.Reason))
 	}
 	return strings.Join(words, " ")
 }

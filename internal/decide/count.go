@@ -1,6 +1,9 @@
 package decide
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // counts sorts the clients of an attempt by how far they are. Lost clients are in none of them.
 type counts struct {
@@ -8,15 +11,20 @@ type counts struct {
 	// left are those of the ended that did not do all of their part, and are about to be lost.
 	left   []ClientKey
 	failed []failedClient
+	// parted are those that failed since another client may be lost.
+	parted []failedClient
+	// together says that they are one job.
+	together bool
 }
 
 type failedClient struct {
 	key     ClientKey
 	failure Failure
+	since   time.Time
 }
 
 func (s Snapshot) count(step Step, attempt Attempt) counts {
-	var c counts
+	c := counts{together: step.Together}
 	for _, client := range s.Clients {
 		if client.Connection == Lost || client.Connection == Finished || !step.Takes(client.Key) {
 			continue
@@ -26,8 +34,12 @@ func (s Snapshot) count(step Step, attempt Attempt) counts {
 			c.absent = append(c.absent, client.Key)
 			continue
 		}
-		if part.Failed != nil {
-			c.failed = append(c.failed, failedClient{client.Key, *part.Failed})
+		switch {
+		case part.Failed == nil:
+		case step.parted(part.Failed):
+			c.parted = append(c.parted, failedClient{client.Key, *part.Failed, part.Since})
+		default:
+			c.failed = append(c.failed, failedClient{client.Key, *part.Failed, part.Since})
 		}
 		if part.Left {
 			c.left = append(c.left, client.Key)
@@ -73,7 +85,7 @@ func (s Snapshot) having(connection Connection) []Client {
 func (s Snapshot) everyTargetHasClient(step Step) bool {
 	for _, target := range step.Targets {
 		if !slices.ContainsFunc(s.Clients, func(c Client) bool {
-			return c.Key.Target == target && c.Connection == Ready
+			return c.Key.Target == target && c.Connection == Ready && (step.Idle || step.Takes(c.Key))
 		}) {
 			return false
 		}

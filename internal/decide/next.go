@@ -2,7 +2,6 @@ package decide
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -41,8 +40,14 @@ func (s Snapshot) next(now time.Time) Action {
 	if action, hangs := s.overdue(*step, begun, now); hangs {
 		return action
 	}
+	if action, ends := s.once(*step, begun, now); ends {
+		return action
+	}
 	if action, pending := s.meet(*step, begun, now); pending {
 		return action
+	}
+	if step.Idle {
+		return s.idle(*step, begun, now)
 	}
 	return s.run(*step, begun, now)
 }
@@ -64,6 +69,11 @@ func (s Snapshot) meet(step Step, record Record, now time.Time) (Action, bool) {
 			return action, true
 		}
 	}
+	return s.reach(now)
+}
+
+// reach waits for clients that are not ready yet, and gives up on what never will be.
+func (s Snapshot) reach(now time.Time) (Action, bool) {
 	if unfit := s.having(Unfit); len(unfit) > 0 {
 		first := unfit[0]
 		return Action{Kind: Fail, Failure: &Failure{Reason: first.Reason,
@@ -96,57 +106,6 @@ func (s Snapshot) meet(step Step, record Record, now time.Time) (Action, bool) {
 			s.Policy.StartTimeout, strings.Join(why, ", "))}}, true
 }
 
-// missed are the lost clients that are still needed in a step: one that has done its part is not.
-func (s Snapshot) missed(step Step, record Record) []Client {
-	attempt := Attempt{Step: step.ID, Number: record.Attempt}
-	return slices.DeleteFunc(s.having(Lost), func(c Client) bool {
-		part := c.Attempts[attempt]
-		return part.Progress == Ended && part.Failed == nil && !part.Left
-	})
-}
-
-// lose applies the policy to lost clients; false means that the run goes on without them.
-func (s Snapshot) lose(lost []Client, step Step, record Record) (Action, bool) {
-	attempt := Attempt{Step: step.ID, Number: record.Attempt}
-	switch s.Policy.OnLoss {
-	case ContinueDegraded:
-		if len(s.having(Ready)) > 0 && s.everyTargetHasClient(step) {
-			return Action{}, false
-		}
-	case RestartStep:
-		if action, pending := s.restart(lost, step, record, attempt); pending {
-			return action, true
-		}
-	case FailRun:
-	}
-	first := lost[0]
-	message := fmt.Sprintf("client %s was lost: %s", first.Key, orUnknown(first.Message))
-	if s.Policy.OnLoss == RestartStep {
-		message += fmt.Sprintf("; it had been replaced %d times, the most that maxRestarts allows", first.Replacements)
-	}
-	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonClientLost, Message: message}}, true
-}
-
-// restart stops what is left of the attempt, counts a new one, and replaces the lost clients.
-// False means that a client was replaced too often.
-func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attempt) (Action, bool) {
-	for _, c := range lost {
-		if c.Replacements >= s.Policy.MaxRestarts {
-			return Action{}, false
-		}
-	}
-	if live := s.live(step, attempt); len(live) > 0 {
-		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}, true
-	}
-	if len(s.count(step, attempt).loading) > 0 {
-		return Action{Kind: Wait}, true
-	}
-	if !record.Start.IsZero() || s.touched(step, attempt) {
-		return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}, Clients: keys(lost)}, true
-	}
-	return Action{Kind: Replace, Clients: keys(lost)}, true
-}
-
 // run brings one step from nothing to its recorded result.
 func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	if old, live := s.left(step, record); len(live) > 0 {
@@ -155,10 +114,10 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	counts := s.count(step, attempt)
 	switch {
-	case len(counts.failed) > 0 && counts.missedStart(record):
-		return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}}
 	case len(counts.failed) > 0:
 		return s.abandon(step, record, attempt, counts)
+	case len(counts.parted) > 0:
+		return s.part(step, record, attempt, counts, now)
 	case len(counts.absent) > 0:
 		return Action{Kind: Load, Attempt: attempt, Clients: counts.absent}
 	case len(counts.loading) > 0:
@@ -171,20 +130,8 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	case len(counts.running) == 0:
 		return Action{Kind: RecordResult, Attempt: attempt}
 	}
-	return Action{Kind: Wait, Until: s.latestEnd(record)}
+	return s.running(step, record, attempt, counts, now)
 }
-
-// missedStart says that a client was told to start too late to begin with the others, such as when who
-// was to tell it died in between. The step begins anew, so that all do their work at the same time;
-// where that happens again and again it fails.
-func (c counts) missedStart(record Record) bool {
-	return record.Attempt <= maxMissedStarts && !slices.ContainsFunc(c.failed, func(f failedClient) bool {
-		return f.failure.Reason != ReasonStartMissed
-	})
-}
-
-// maxMissedStarts of one step.
-const maxMissedStarts = 2
 
 // left is an earlier attempt that some clients are still at.
 func (s Snapshot) left(step Step, record Record) (Attempt, []ClientKey) {
@@ -197,44 +144,32 @@ func (s Snapshot) left(step Step, record Record) (Attempt, []ClientKey) {
 	return Attempt{}, nil
 }
 
-// start sets the common instant once; an intent that is recorded is sent again as it is. A machine so busy
-// that clients are told too late will be as busy a second later, so each new attempt is given four times
-// as long to tell them.
-func (s Snapshot) start(step Step, record Record, attempt Attempt, loaded []ClientKey, now time.Time) Action {
-	begin, deadline := record.Start, record.Deadline
-	if begin.IsZero() {
-		begin = now.Add(s.Policy.StartLead << (2 * min(max(record.Attempt-1, 0), maxMissedStarts)))
-		deadline = begin.Add(step.Limit)
-	}
-	return Action{Kind: Start, Attempt: attempt, Clients: loaded, Start: begin, Deadline: deadline}
-}
-
 // overdue gives up on a step whose agents should have ended it by themselves long ago.
 func (s Snapshot) overdue(step Step, record Record, now time.Time) (Action, bool) {
 	live := s.live(step, Attempt{Step: step.ID, Number: record.Attempt})
 	if last := s.latestEnd(record); last.IsZero() || now.Before(last) || len(live) == 0 {
 		return Action{}, false
 	}
-	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonUnresponsive,
-		Message: fmt.Sprintf("step %s: client %s is still running %s after the step's deadline",
-			step.ID, live[0], s.Policy.StopGrace)}}, true
-}
-
-// latestEnd is when the last agent must have ended a step; zero while it is not started.
-func (s Snapshot) latestEnd(record Record) time.Time {
-	if record.Deadline.IsZero() {
-		return time.Time{}
+	end := "the step's deadline"
+	if !record.Concluded.IsZero() {
+		end = "it was told that enough was measured"
 	}
-	return record.Deadline.Add(s.Policy.StopGrace)
+	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonUnresponsive,
+		Message: fmt.Sprintf("step %s: client %s is still running %s after %s",
+			step.ID, live[0], s.Policy.StopGrace, end)}}, true
 }
 
-// abandon ends an attempt in which a client failed: the others are stopped, their results kept.
+// abandon ends an attempt in which a client failed: the others are stopped, their results kept. Where all
+// that went wrong is that a client was told too late, there is another attempt.
 func (s Snapshot) abandon(step Step, record Record, attempt Attempt, counts counts) Action {
 	if live := s.live(step, attempt); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}
 	}
 	if len(counts.loading) > 0 {
 		return Action{Kind: Wait}
+	}
+	if counts.missedStart(record) {
+		return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}}
 	}
 	first := counts.failed[0]
 	return Action{Kind: Fail, Attempt: attempt, Failure: &Failure{Reason: first.failure.Reason,
@@ -245,11 +180,15 @@ func (s Snapshot) abandon(step Step, record Record, attempt Attempt, counts coun
 func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 	if step != nil && s.FinishSent.IsZero() {
 		attempt := Attempt{Step: step.ID, Number: record.Attempt}
-		overdue := !now.Before(s.EndingSince.Add(s.Policy.StopGrace))
-		if live := s.live(*step, attempt); len(live) > 0 && !overdue {
-			return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.EndingSince.Add(s.Policy.StopGrace)}
+		patience := s.EndingSince.Add(s.Policy.StopGrace)
+		working, live := s.left(*step, record)
+		if len(live) == 0 {
+			working, live = attempt, s.live(*step, attempt)
 		}
-		if s.touched(*step, attempt) {
+		if len(live) > 0 && now.Before(patience) {
+			return Action{Kind: Stop, Attempt: working, Clients: live, Until: patience}
+		}
+		if s.touched(*step, attempt) || step.Idle && !record.Start.IsZero() {
 			return Action{Kind: RecordResult, Attempt: attempt}
 		}
 	}

@@ -12,6 +12,8 @@ type Snapshot struct {
 	Steps []Step
 	// Clients as the conductor sees them now.
 	Clients []Client
+	// Enough says, of attempts that end by what they measure, that and why they may end now.
+	Enough map[Attempt]string
 	// Records of steps that were begun, by step ID.
 	Records map[string]Record
 	Policy  Policy
@@ -35,6 +37,23 @@ func (s Snapshot) WhyStopped() string {
 	case s.Failure != nil:
 		return s.Failure.Message
 	}
+	step, record := s.current()
+	if step == nil {
+		return "the run is over"
+	}
+	counts := s.count(*step, Attempt{Step: step.ID, Number: record.Attempt})
+	switch {
+	case !record.Concluded.IsZero():
+		return "enough was measured"
+	case len(counts.failed) > 0 && counts.missedStart(record):
+		return "another client was told too late, and the step is to be repeated"
+	case len(counts.failed) > 0:
+		return "another client failed"
+	case len(counts.parted) > 0:
+		return "another client says that one was lost"
+	case step.Once && !record.Start.IsZero():
+		return "another client was lost, and the step cannot be repeated"
+	}
 	return "the step is to be repeated"
 }
 
@@ -45,13 +64,28 @@ type Step struct {
 	Targets []string
 	// ClientsPerTarget limits the step to the first clients of each target; 0 means all.
 	ClientsPerTarget int
-	// Limit is how long the step may take from its start instant to its last completion.
+	// Limit is how long the step may take from its start instant to its last completion. An Idle step
+	// takes that long, unless Until is known.
 	Limit time.Duration
+	// Idle steps load nothing: no client takes part.
+	Idle bool
+	// Until is when an Idle step ends, where that follows from the steps before it; zero elsewhere. Limit
+	// bounds it.
+	Until time.Time
+	// Once says that the step cannot be repeated once it has started, as a burst drain on a drained bucket:
+	// when a client is lost it ends with what it has, and the run goes on to the next step.
+	Once bool
+	// Earliest is how long after its start the step may end by what it has measured.
+	Earliest time.Duration
+	// Latest is how long after its start it is ended, as one that has measured enough; 0 where it ends by itself.
+	Latest time.Duration
+	// Together says that the clients of each target are one job, which ends for all when one of them is lost.
+	Together bool
 }
 
 // Takes says whether a client takes part in the step.
 func (s Step) Takes(key ClientKey) bool {
-	return slices.Contains(s.Targets, key.Target) &&
+	return !s.Idle && slices.Contains(s.Targets, key.Target) &&
 		(s.ClientsPerTarget == 0 || key.Index < s.ClientsPerTarget)
 }
 
@@ -123,6 +157,8 @@ type ClientStep struct {
 	Progress Progress
 	// Failed is why a refused or ended part is no success.
 	Failed *Failure
+	// Since is when that was learnt; zero where there is no failure.
+	Since time.Time
 	// Left says that the part was ended before its time since the agent was told to end by somebody
 	// else, such as whoever drains its node: the client is Lost as soon as that is seen.
 	Left bool
@@ -136,6 +172,8 @@ type Record struct {
 	Deadline time.Time
 	// Done says that the result of the step was recorded, good or bad.
 	Done bool
+	// Concluded is when it was decided that enough is measured; zero before.
+	Concluded time.Time
 }
 
 // Failure is why something ended before it was complete.
@@ -171,6 +209,8 @@ type Policy struct {
 	StartLead time.Duration
 	// StopGrace is how long an agent may take past a deadline, what is in flight included.
 	StopGrace time.Duration
+	// LossPatience is how long to wait for a client to be seen to be lost, once others say that one is.
+	LossPatience time.Duration
 	// FinishTimeout bounds tidying up.
 	FinishTimeout time.Duration
 }

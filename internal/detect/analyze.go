@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 )
 
 // mostBlocks bounds the optimal segmentation, whose time grows with the square.
@@ -14,15 +13,19 @@ const mostBlocks = 1200
 const leastSamples = 12
 
 // Analyze finds what a series of a burst drain tells. The samples are in order and do not overlap; a
-// *SampleError says which one is not. Gaps are allowed. A series that never drops is no error.
+// *SampleError says which one is not, of the earlier ones too. Gaps are allowed. A series that never drops is no error.
 func Analyze(samples []Sample, options Options) (Result, error) {
 	if err := check(samples); err != nil {
 		return Result{}, fmt.Errorf("analyze a burst: %w", err)
+	}
+	if err := checkEarlier(options.Earlier, samples[0].StartSeconds); err != nil {
+		return Result{}, fmt.Errorf("analyze a burst: what was done before it: %w", err)
 	}
 	a := &analysis{options: options, pace: paceOf(samples)}
 	samples = thinned(samples, a.pace)
 	a.samples, a.typical = samples, typicalSeconds(samples)
 	a.filled, a.missing = fillGaps(samples)
+	a.filled = slices.Concat(withPauses(options.Earlier, samples[0].StartSeconds), a.filled)
 	a.findRegimes()
 	a.measureRegimes()
 	a.fillResult()
@@ -43,8 +46,15 @@ type analysis struct {
 	filled  []Sample
 	options Options
 	typical float64
-	pace    pace
-	missing float64
+	// values are the logarithms of the rates, cleaned those without dips and outliers.
+	values, cleaned []float64
+	// aside are the samples in dips and outliers, breaks the first samples of the segments and the end.
+	aside  []bool
+	breaks []int
+	// blockSize is how many samples make a block.
+	blockSize int
+	pace      pace
+	missing   float64
 	// begin is the first settled sample. times are those of the lasting drops.
 	begin int
 	times []Estimate
@@ -53,18 +63,14 @@ type analysis struct {
 	result   Result
 }
 
-type measuredStretch struct {
-	segment Segment
-	// variance of the mean, freedom of it.
-	variance, freedom float64
-}
-
 // findRegimes finds the lasting drops on blocks, then their times on samples.
 func (a *analysis) findRegimes() {
 	if len(a.samples) < leastSamples {
 		return
 	}
-	cleaned := clean(logarithms(a.samples), a.typical, a.pace.of(cleanSeconds))
+	a.values = logarithms(a.samples)
+	a.cleaned = clean(a.values, a.typical, a.pace.of(cleanSeconds))
+	cleaned := a.cleaned
 	size := (len(a.samples) + mostBlocks - 1) / mostBlocks
 	blocks := group(a.samples, size)
 	values := make([]float64, len(blocks))
@@ -73,6 +79,7 @@ func (a *analysis) findRegimes() {
 	}
 	c := newCourse(blocks, values)
 	c.find()
+	a.remember(c, size)
 	a.begin = a.settled(c, size, cleaned)
 	bounds := make([]int, 0, len(c.lasting)+2)
 	for _, b := range c.regimes() {
@@ -81,11 +88,8 @@ func (a *analysis) findRegimes() {
 	bounds[0] = a.begin
 	for i := 0; i < len(bounds)-2; {
 		from, to := bounds[i], bounds[i+2]
-		// Where levels alternate, what counts is the one that was there just before, or just after.
+		// Where levels alternate, what counts is the one that is there just after.
 		nearFrom, nearTo := c.around(bounds[i+1] / size)
-		if _, ok := alternating(a.samples[from:bounds[i+1]]); ok {
-			from = max(from, nearFrom*size)
-		}
 		if _, ok := alternating(a.samples[bounds[i+1]:to]); ok {
 			to = min(to, nearTo*size)
 		}
@@ -122,6 +126,23 @@ func (a *analysis) findRegimes() {
 	}
 }
 
+// remember notes what is no noise: the samples that cleaning changed, and the levels of all segments.
+func (a *analysis) remember(c *course, size int) {
+	a.aside = make([]bool, len(a.samples))
+	for i := range a.aside {
+		a.aside[i] = a.cleaned[i] != a.values[i]
+	}
+	for _, p := range c.patched {
+		for i := p[0] * size; i < min(p[1]*size, len(a.samples)); i++ {
+			a.aside[i] = true
+		}
+	}
+	a.blockSize = size
+	for _, b := range c.bounds() {
+		a.breaks = append(a.breaks, min(b*size, len(a.samples)))
+	}
+}
+
 // settled is the first sample after the ramp-up: where the rate has come to the level of what
 // follows, within its noise.
 func (a *analysis) settled(c *course, size int, cleaned []float64) int {
@@ -136,6 +157,9 @@ func (a *analysis) settled(c *course, size int, cleaned []float64) int {
 	level := c.level(from, to)
 	noise := fitNoise([][]float64{deviations(cleaned[from*size : min(to*size, len(cleaned))])})
 	bound := level - 2*math.Sqrt(noise.variance()) - 0.005
+	if a.values[0] >= bound {
+		return 0 // what begins on the level does not rise to it: that was a dip
+	}
 	limit := max(a.pace.of(60), c.seconds(0, c.begin))
 	begin := 0
 	for i := range a.samples {
@@ -149,132 +173,4 @@ func (a *analysis) settled(c *course, size int, cleaned []float64) int {
 		}
 	}
 	return begin
-}
-
-// locate finds the time of the drop near a sample.
-func (a *analysis) locate(from, guess, to int) Estimate {
-	gap := min(2+int(a.pace.of(30)/a.typical), (guess-from)/2, (to-guess)/2)
-	before := a.sideOf(a.samples[from : guess-gap])
-	after := a.sideOf(a.samples[guess+gap : to])
-	correlation := min(before.noise.correlation, after.noise.correlation)
-	return when(a.samples, from, to, before.side, after.side, correlation, max(before.rough, after.rough))
-}
-
-type noisySide struct {
-	side
-	noise noise
-	// rough is how many times wider an interval must be, since the noise is known from few samples.
-	rough float64
-}
-
-// sideOf is the level and the noise of samples, without their outliers and dips.
-func (a *analysis) sideOf(samples []Sample) noisySide {
-	if len(samples) == 0 {
-		return noisySide{side: side{level: 1, deviation: 1}, rough: 1}
-	}
-	cleaned := clean(logarithms(samples), typicalSeconds(samples), a.pace.of(cleanSeconds))
-	n := fitNoise([][]float64{deviations(cleaned)})
-	rough := student(n.freedom(float64(len(cleaned)))) / student(math.Inf(1))
-	return noisySide{side: side{level: math.Exp(midmean(cleaned)), deviation: max(math.Sqrt(n.variance()), 1e-4)}, noise: n, rough: rough}
-}
-
-// midmean is the mean of the middle half. It reorders its argument.
-func midmean(values []float64) float64 {
-	if len(values) < 8 {
-		return median(values)
-	}
-	slices.Sort(values)
-	return mean(values[len(values)/4 : len(values)-len(values)/4])
-}
-
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
-}
-
-// between are the samples of a time, the ones at its edges cut.
-func (a *analysis) between(start, end float64) []Sample {
-	first := sort.Search(len(a.samples), func(i int) bool { return a.samples[i].EndSeconds > start })
-	last := sort.Search(len(a.samples), func(i int) bool { return a.samples[i].StartSeconds >= end })
-	cut := append([]Sample(nil), a.samples[first:max(last, first)]...)
-	if len(cut) > 0 {
-		cut[0].StartSeconds = max(cut[0].StartSeconds, start)
-		cut[len(cut)-1].EndSeconds = min(cut[len(cut)-1].EndSeconds, end)
-	}
-	return cut
-}
-
-// measureRegimes measures what is between the drops.
-func (a *analysis) measureRegimes() {
-	n := len(a.samples)
-	start := a.samples[min(a.begin, n-1)].StartSeconds
-	for i := range len(a.times) + 1 {
-		end := a.samples[n-1].EndSeconds
-		if i < len(a.times) {
-			end = a.times[i].Value
-		}
-		a.measured = append(a.measured, measureStretch(a.whole(start, end), start, end))
-		start = end
-	}
-}
-
-// whole are the samples of a time, without one that the drop at either edge cuts: it is of both
-// levels. Where that leaves nothing, they are all.
-func (a *analysis) whole(start, end float64) []Sample {
-	cut := a.between(start, end)
-	inner := cut
-	for len(inner) > 1 && inner[0].seconds() < 0.98*a.originalSeconds(inner[0]) {
-		inner = inner[1:]
-	}
-	for len(inner) > 1 && inner[len(inner)-1].seconds() < 0.98*a.originalSeconds(inner[len(inner)-1]) {
-		inner = inner[:len(inner)-1]
-	}
-	if len(inner) < 2 {
-		return cut
-	}
-	return inner
-}
-
-// originalSeconds is the length of the sample of which this one is a part.
-func (a *analysis) originalSeconds(part Sample) float64 {
-	i := sort.Search(len(a.samples), func(i int) bool { return a.samples[i].EndSeconds > part.StartSeconds })
-	return a.samples[min(i, len(a.samples)-1)].seconds()
-}
-
-// measureStretch gives the mean of a stretch with its interval, and its levels where it has two.
-func measureStretch(samples []Sample, start, end float64) measuredStretch {
-	level, variance, freedom, n := meanOf(samples)
-	m := measuredStretch{variance: variance, freedom: freedom}
-	m.segment = Segment{StartSeconds: start, EndSeconds: end, Mean: level, Shape: ShapeLevel,
-		Correlation: n.correlation, Deviation: math.Sqrt(n.variance())}
-	if two, ok := alternating(samples); ok {
-		low, _, _, _ := meanOf(two.low)
-		high, _, _, _ := meanOf(two.high)
-		m.segment.Shape, m.segment.Low, m.segment.High, m.segment.HighShare = ShapeAlternating, &low, &high, two.highShare
-	}
-	return m
-}
-
-// meanOf is the mean rate of samples with its interval, from their noise and how it is correlated.
-func meanOf(samples []Sample) (estimate Estimate, variance, freedom float64, n noise) {
-	if len(samples) == 0 {
-		return Estimate{}, 0, 2, noise{}
-	}
-	amount, seconds := total(samples, 0, len(samples))
-	value := amount / seconds
-	rates := make([]float64, len(samples))
-	for i, s := range samples {
-		rates[i] = s.Rate - value
-	}
-	if len(samples) < 4 {
-		return Estimate{Value: value, Low: value, High: value}, 0, 2, noise{}
-	}
-	n = fitNoise([][]float64{rates})
-	count := float64(len(samples))
-	variance, freedom = n.meanVariance(count), n.freedom(count)
-	half := student(freedom) * math.Sqrt(variance)
-	return Estimate{Value: value, Low: max(value-half, 0), High: value + half}, variance, freedom, n
 }

@@ -84,9 +84,9 @@ func (a *analysis) cleanedAway(samples []Sample) bool {
 
 // spread is the root of the mean square of what values are off their mean.
 func spread(values []float64) float64 {
-	squares := 0.0
-	for _, d := range deviations(values) {
-		squares += d * d
+	squares, middle := 0.0, mean(values)
+	for _, v := range values {
+		squares += (v - middle) * (v - middle)
 	}
 	return math.Sqrt(squares / float64(len(values)))
 }

@@ -12,6 +12,9 @@ const (
 	cleanSeconds = 75
 )
 
+// standsOut is from how many medians of absolute deviations on a value is no noise: 4.5 standard deviations.
+const standsOut = 4.5 * 1.4826
+
 // pace is by how much all such times are shorter in a series that is short itself: the whole of it may
 // be a store's day in small.
 type pace float64
@@ -39,17 +42,53 @@ func clean(values []float64, typical, window float64) []float64 {
 	for i, v := range values {
 		off[i] = math.Abs(v - middle[i])
 	}
-	const toDeviation = 1.4826 // of a median of absolute deviations, for normal noise
-	bound := 4.5 * toDeviation * median(slices.Clone(off))
-	bound = max(bound, 1e-9)
-	cleaned := make([]float64, len(values))
-	for i, v := range values {
-		cleaned[i] = v
-		if off[i] > bound {
+	bound := standsOut * median(slices.Clone(off))
+	cleaned := slices.Clone(values)
+	for i, far := range strays(off, bound, half) {
+		if far {
 			cleaned[i] = middle[i]
 		}
 	}
 	return cleaned
+}
+
+const (
+	// briefRun is how many values in a row may stand out and be outliers each, and no dip.
+	briefRun = 3
+	// manyStrays is the share of them around a value from which on they are what the noise is like.
+	manyStrays = 0.1
+)
+
+// strays tells the values that are further off than the bound: dips, and outliers as long as they are
+// few. A store that completes a few large operations in a sample has rates in whole operations, such as
+// seven in one second of three and eight in the others: most values are the same, the bound is next to
+// nothing, and those seven are its noise.
+func strays(off []float64, bound float64, half int) []bool {
+	bound = max(bound, 1e-9)
+	far := make([]bool, len(off))
+	brief := make([]int, len(off)+1) // how many before each are far, in brief runs
+	for i := 0; i < len(off); {
+		end := i
+		for end < len(off) && (off[end] > bound) == (off[i] > bound) {
+			end++
+		}
+		out := off[i] > bound
+		for j := i; j < end; j++ {
+			far[j] = out
+			brief[j+1] = brief[j]
+			if out && end-i <= briefRun {
+				brief[j+1]++
+			}
+		}
+		i = end
+	}
+	for i := range far {
+		from, to := max(0, i-half), min(len(off), i+half+1)
+		if brief[i+1] > brief[i] && float64(brief[to]-brief[from]) > manyStrays*float64(to-from) {
+			far[i] = false
+		}
+	}
+	return far
 }
 
 // runningMedian is the median of up to half values on either side of each, fewer at the ends.
@@ -84,11 +123,16 @@ func logarithms(samples []Sample) []float64 {
 	for i, s := range samples {
 		rates[i] = s.Rate
 	}
-	const smallest = 1e-3
-	floor := max(selected(rates, len(rates)*9/10)*smallest, math.SmallestNonzeroFloat32)
+	floor := logarithmFloor(rates)
 	values := make([]float64, len(samples))
 	for i, s := range samples {
 		values[i] = math.Log(max(s.Rate, floor))
 	}
 	return values
+}
+
+// logarithmFloor is the least rate that counts. It reorders its argument.
+func logarithmFloor(rates []float64) float64 {
+	const smallest = 1e-3
+	return max(selected(rates, len(rates)*9/10)*smallest, math.SmallestNonzeroFloat32)
 }

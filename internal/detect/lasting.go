@@ -47,6 +47,8 @@ type course struct {
 	// segments are the first blocks of all segments but the first, lasting that of the lasting drops.
 	segments []int
 	lasting  []int
+	// patched are the first and the last block, plus one, of what was patched.
+	patched [][2]int
 }
 
 // around is the start and the end of the segments on either side of a change.
@@ -112,6 +114,7 @@ func (c *course) patch(bounds []int) bool {
 			}
 		}
 		patched = true
+		c.patched = append(c.patched, [2]int{from, to})
 	}
 	return patched
 }

@@ -9,6 +9,8 @@ import (
 type turns struct {
 	low, high []Sample // the samples on each level, without those at a turn
 	highShare float64
+	// residuals are the deviations of these samples from their level, in stretches between turns.
+	residuals [][]float64
 	// longestLow is the longest time on the lower level, in seconds.
 	longestLow float64
 }
@@ -175,12 +177,32 @@ func judge(samples []Sample, states []bool, low, high float64) (turns, bool) {
 		return turns{}, false
 	}
 	result.longestLow = slices.Max(lows)
-	dips := 1-result.highShare < dipsShare && quantileOf(lows, 0.9) <= dipSeconds+8
-	spikes := result.highShare < dipsShare && quantileOf(highs, 0.9) <= dipSeconds
+	dips := 1-result.highShare < dipsShare && quantileOf(lows, 0.5) <= dipSeconds+8
+	spikes := result.highShare < dipsShare && quantileOf(highs, 0.5) <= dipSeconds
 	if dips && (len(lows) < 5 || !regular(highs)) || spikes && (len(highs) < 5 || !regular(lows)) {
 		return turns{}, false
 	}
+	result.residuals = stateResiduals(samples, states, low, high)
 	return result, true
+}
+
+// stateResiduals are the deviations of samples from their level, in stretches between turns.
+func stateResiduals(samples []Sample, states []bool, low, high float64) [][]float64 {
+	all := make([]float64, 0, len(samples)) // the stretches lie in it one after the other
+	var stretches [][]float64
+	begun := 0
+	for i, s := range samples {
+		if inside(states, i) {
+			all = append(all, s.Rate-[2]float64{low, high}[index(states[i])])
+			if i+1 < len(samples) {
+				continue
+			}
+		}
+		if len(all) > begun {
+			stretches, begun = append(stretches, all[begun:]), len(all)
+		}
+	}
+	return stretches
 }
 
 // runs are the lengths in seconds of whole times on either level, without the first and the last one.
@@ -201,9 +223,11 @@ func runs(samples []Sample, states []bool) (lows, highs []float64) {
 	return lows, highs
 }
 
-// regular is true for lengths that differ little, but for the first and last one, which are cut.
+// regular is true for lengths that differ little, but for the first and last one, which are cut. Few
+// lengths must differ less: those between dips at random moments are as regular in one of fifty cases.
 func regular(lengths []float64) bool {
-	if len(lengths) < 4 {
+	bounds := []float64{0, 0, 0, 0.13, 0.23, 0.31, 0.37, regularTurns}
+	if len(lengths) < 2 {
 		return false
 	}
 	inner := lengths[1 : len(lengths)-1]
@@ -214,7 +238,7 @@ func regular(lengths []float64) bool {
 	for _, l := range inner {
 		squares += (l - mean) * (l - mean) / float64(len(inner))
 	}
-	return math.Sqrt(squares) < regularTurns*mean
+	return math.Sqrt(squares) < bounds[min(len(inner), len(bounds)-1)]*mean
 }
 
 func quantileOf(values []float64, q float64) float64 {

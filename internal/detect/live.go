@@ -10,11 +10,16 @@ const (
 	// mostLiveBlocks bounds its memory and the work of a sample: when there are as many, neighbours are
 	// joined, so that a block is at most one part in half as many of the time.
 	mostLiveBlocks = 320
-	// A drop must have lasted this long, and this share of the time since the start of its history.
+	// A drop must have lasted this long, unless the options say otherwise, and this share of the time since
+	// the start of its history.
 	liveSeconds = 85
 	liveShare   = 0.02
+	// rampUpSeconds is the longest ramp-up, and returnedSeconds how long a rate must have been back.
+	rampUpSeconds, returnedSeconds = 90, 45
 	// liveExtra is how much more certain than for one look a drop must be, since each sample is one.
 	liveExtra = 12
+	// fewBlocks are looked at as a whole with each sample: that takes no longer than a part of a look at all.
+	fewBlocks = 160
 	// leastBlocks is how many a side of a drop needs.
 	leastBlocks = 4
 	// defaultPrecision is the half width of the baseline's interval, as a share, that is good enough.
@@ -27,6 +32,9 @@ type LiveOptions struct {
 	Precision float64
 	// BaselineSeconds is the least time on the baseline; 0 is 60.
 	BaselineSeconds float64
+	// LastingSeconds is the least time that a drop must have lasted; 0 is 85. A shorter one is for drains
+	// in small, whose dips are shorter too.
+	LastingSeconds float64
 }
 
 // LiveState is what a live detector knows.
@@ -50,19 +58,20 @@ type LiveState struct {
 type Live struct {
 	options LiveOptions
 	state   LiveState
-	blocks  []Sample
+	// pace is by how much all times are shorter than usual: that of the time a drop must have lasted.
+	pace   pace
+	blocks []Sample
 	// size is how many samples make a block, pending those of the block that is not full.
 	size    int
 	pending Sample
 	count   int
 	covered float64
-	last    *Sample
-	// stage is what the next sample does: looking is spread over several.
-	stage  int
-	values []float64
-	white  whitened
-	// drops and lows are the levels before the drops that are not taken back, and the times on a lower
-	// level that was left again.
+	last    Sample
+	begun   bool
+	// stage is what comes next of a look at the blocks, which is spread over several samples.
+	stage int
+	look  look
+	// lowLevel and lowSeconds are of the time on a lower level that was left again.
 	lowLevel, lowSeconds float64
 }
 
@@ -74,27 +83,54 @@ func NewLive(options LiveOptions) *Live {
 	if options.BaselineSeconds <= 0 {
 		options.BaselineSeconds = 60
 	}
-	return &Live{options: options, size: 1, blocks: make([]Sample, 0, mostLiveBlocks)}
+	if options.LastingSeconds <= 0 {
+		options.LastingSeconds = liveSeconds
+	}
+	return &Live{options: options, pace: pace(options.LastingSeconds / liveSeconds), size: 1,
+		blocks: make([]Sample, 0, mostLiveBlocks), look: newLook()}
 }
+
+// stages are the parts of a look, each of which takes a small share of what a sample may cost.
+const stages = 5
 
 // Add takes the next sample, and gives what is known then. One that does not follow the last is an
 // error and is left out.
 func (l *Live) Add(s Sample) (LiveState, error) {
-	if reason := refuse(s, l.last); reason != "" {
+	var before *Sample
+	if l.begun {
+		before = &l.last
+	}
+	if reason := refuse(s, before); reason != "" {
 		return l.state, fmt.Errorf("add a sample: %s", reason)
 	}
-	l.last = &s
+	l.last, l.begun = s, true
 	l.join(s)
+	if len(l.blocks) > fewBlocks {
+		l.work()
+		return l.state, nil
+	}
+	l.stage = 0
+	for range stages {
+		l.work()
+	}
+	return l.state, nil
+}
+
+// work does the next part of a look.
+func (l *Live) work() {
 	switch l.stage {
 	case 0:
 		l.prepare()
 	case 1:
-		l.search()
+		l.guess()
+	case 2:
+		l.refine()
+	case 3:
+		l.decide()
 	default:
 		l.follow()
 	}
-	l.stage = (l.stage + 1) % 3
-	return l.state, nil
+	l.stage = (l.stage + 1) % stages
 }
 
 // join adds a sample to the block that is being filled.
@@ -114,106 +150,21 @@ func (l *Live) join(s Sample) {
 	l.blocks = append(l.blocks, l.pending)
 	l.count = 0
 	if len(l.blocks) == mostLiveBlocks {
-		joined := group(l.blocks, 2)
-		l.blocks = append(l.blocks[:0], joined...)
+		for i := range mostLiveBlocks / 2 {
+			pair := l.blocks[2*i : 2*i+2]
+			amount, seconds := total(pair, 0, 2)
+			l.blocks[i] = Sample{StartSeconds: pair[0].StartSeconds, EndSeconds: pair[1].EndSeconds, Rate: amount / seconds}
+		}
+		l.blocks = l.blocks[:mostLiveBlocks/2]
 		l.size *= 2
-		l.stage = -1 // what was prepared is of other blocks
+		l.restart()
 	}
 }
 
-// prepare cleans the blocks.
-func (l *Live) prepare() {
-	l.values = nil
-	if len(l.blocks) < 3*leastBlocks {
-		return
-	}
-	l.values = clean(logarithms(l.blocks), l.typical(), cleanSeconds)
-}
-
-func (l *Live) typical() float64 {
-	return (l.blocks[len(l.blocks)-1].EndSeconds - l.blocks[0].StartSeconds) / float64(len(l.blocks))
-}
-
-// search looks for the drop of which there is most to be said.
-func (l *Live) search() {
-	n := len(l.values)
-	if n < 3*leastBlocks {
-		return
-	}
-	blocks := l.blocks[:n]
-	c := course{values: l.values, extra: liveExtra}
-	begin := 0
-	at := 0
-	for range 2 { // once to know the noise, once with it
-		if at = l.best(begin, c.noise.correlation); at == 0 {
-			return
-		}
-		begin = min(l.rampUp(blocks, at), at-leastBlocks)
-		c.noise = fitNoise([][]float64{deviations(l.values[begin : at-1]), deviations(l.values[at+1:])})
-	}
-	c.white = &l.white
-	l.white.correlation = c.noise.correlation
-	l.white.fill()
-	elapsed := blocks[n-1].EndSeconds - blocks[begin].StartSeconds
-	lasted := blocks[n-1].EndSeconds - blocks[at].StartSeconds
-	if lasted < max(liveSeconds, liveShare*elapsed) || c.margin(begin, at, n) < 0 || !l.stays(blocks[begin:], at-begin) {
-		return
-	}
-	before, after := mean(l.values[begin:at]), mean(l.values[at:])
-	if l.lowSeconds > 0 && after > l.lowLevel-separation*(before-l.lowLevel) && lasted < outlast*l.lowSeconds {
-		return // it has been there before, and came back
-	}
-	l.state.Certain, l.state.Enough = true, false
-	l.state.Drops++
-	l.state.Seconds, l.state.DecidedSeconds = blocks[at].StartSeconds, l.last.EndSeconds
-	l.state.Before = math.Exp(before)
-	l.blocks = append(l.blocks[:0], l.blocks[at:]...)
-	l.values = nil
-}
-
-// best is the split that leaves the least squares, or 0 if there is no drop.
-func (l *Live) best(begin int, correlation float64) int {
-	n := len(l.values)
-	l.white.values, l.white.correlation = l.values, correlation
-	if len(l.white.sum) != n+1 {
-		l.white.sum, l.white.squares = make([]float64, n+1), make([]float64, n+1)
-	}
-	l.white.fill()
-	best, least := 0, math.Inf(1)
-	for at := begin + leastBlocks; at+leastBlocks <= n; at++ {
-		squares, before, after := l.white.two(begin, at, n)
-		if before > after && squares < least {
-			best, least = at, squares
-		}
-	}
-	return best
-}
-
-// rampUp is the first block that comes near to the level before the drop, if that is soon.
-func (l *Live) rampUp(blocks []Sample, at int) int {
-	level := mean(l.values[at/2:at]) - 3*spread(l.values[at/2:at]) - 0.005
-	for i := range at / 2 {
-		if l.values[i] >= level || blocks[i].EndSeconds-blocks[0].StartSeconds > 90 {
-			return i
-		}
-	}
-	return 0
-}
-
-// stays is whether the levels before and after are apart: neither was seen for long on the other side.
-func (l *Live) stays(blocks []Sample, at int) bool {
-	before, after := blocks[:at], blocks[at:]
-	upper, lower := medianRate(before), medianRate(after)
-	lower = max(lower, upper*1e-3)
-	if upper <= lower {
-		return false
-	}
-	bottom, middle := lower*math.Pow(upper/lower, separation), math.Sqrt(upper*lower)
-	// Dips before it are no level: only what lasted for longer counts. After it each moment does.
-	low, _ := longRuns(before, dipSeconds+8, func(rate float64) bool { return rate < bottom })
-	high, _ := longRuns(after, 0, func(rate float64) bool { return rate > middle })
-	lasted := after[len(after)-1].EndSeconds - after[0].StartSeconds
-	return low < returnShare*lasted && high < 0.1*lasted
+// restart forgets what was prepared, since the blocks are others now.
+func (l *Live) restart() {
+	l.stage = 0
+	l.look.reset()
 }
 
 // follow measures the level after a drop, and takes the drop back when the rate comes back.
@@ -228,14 +179,15 @@ func (l *Live) follow() {
 	for i := len(l.blocks) - 1; i >= 0 && l.blocks[i].Rate > middle; i-- {
 		returned = end - l.blocks[i].StartSeconds
 	}
-	if l.state.After.Value > 0 && returned > lastingSeconds {
+	if l.state.After.Value > 0 && returned > l.pace.of(returnedSeconds) {
 		low := end - returned - l.state.Seconds
 		l.lowSeconds = max(l.lowSeconds, low)
 		l.lowLevel = math.Log(max(l.state.After.Value, l.state.Before*1e-3))
 		l.state = LiveState{Drops: l.state.Drops, Returns: l.state.Returns + 1}
 		return
 	}
-	l.state.After, _, _, _ = meanOf(l.blocks)
+	// The drop may cut the first block.
+	l.state.After, _, _, _ = meanOfIn(l.blocks[1:], l.look.scratch)
 	half := (l.state.After.High - l.state.After.Low) / 2
 	l.state.Enough = end-l.state.Seconds >= l.options.BaselineSeconds && len(l.blocks) >= 2*leastBlocks &&
 		half <= l.options.Precision*l.state.After.Value

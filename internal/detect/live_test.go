@@ -19,7 +19,7 @@ type liveScore struct {
 
 // TestLiveTable runs the live detector over the families.
 func TestLiveTable(t *testing.T) {
-	seeds := min(seedsOf(3), 150)
+	seeds := seedsOf(3)
 	var text strings.Builder
 	fmt.Fprintln(&text, "| family | series | certain, % | of the demanded in time, % (of) | median delay as share of the allowed | false alarms | of these taken back |")
 	fmt.Fprintln(&text, "| --- | --- | --- | --- | --- | --- | --- |")
@@ -106,7 +106,7 @@ func TestLiveMemory(t *testing.T) {
 		if _, err := live.Add(Sample{float64(i), float64(i) + 1, 1e8 + float64(i%7)}); err != nil {
 			t.Fatal(err)
 		}
-		if len(live.blocks) > mostLiveBlocks || len(live.values) > mostLiveBlocks || cap(live.white.sum) > 2*mostLiveBlocks {
+		if len(live.blocks) > mostLiveBlocks || len(live.look.values) > mostLiveBlocks || cap(live.look.white.sum) > 2*mostLiveBlocks {
 			t.Fatalf("%d blocks after %d samples", len(live.blocks), i)
 		}
 	}

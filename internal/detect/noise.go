@@ -59,22 +59,25 @@ func tiny(values []float64) float64 {
 
 // fitNoise estimates the noise from deviations in stretches, each about its own mean, with correction
 // for the bias that the estimated means bring.
-func fitNoise(stretches [][]float64) noise {
-	var products, squares, count float64
+func fitNoise(stretches [][]float64) noise { return fitNoiseAbout(stretches, float64(len(stretches))) }
+
+// fitNoiseAbout is the same where the stretches are parts of so many, each of which has a mean of its own.
+func fitNoiseAbout(stretches [][]float64, means float64) noise {
+	var products, squares, count, pairs float64
 	for _, deviations := range stretches {
 		for i, d := range deviations {
 			squares += d * d
 			if i > 0 {
 				products += d * deviations[i-1]
+				pairs++
 			}
 		}
 		count += float64(len(deviations))
 	}
-	if squares <= 0 || count < 3 {
+	if squares <= 0 || count < 3 || pairs < 1 {
 		return noise{innovation: 1e-10}
 	}
-	means := float64(len(stretches))
-	correlation := products / squares
+	correlation := products / squares * count / (pairs + means)
 	// Kendall (1954): the bias is -(1+3 rho)/n for each estimated mean.
 	correlation += means * (1 + 3*correlation) / count
 	correlation = min(max(correlation, 0), maxCorrelation)
@@ -87,7 +90,7 @@ func fitNoise(stretches [][]float64) noise {
 			}
 		}
 	}
-	free := max(count-2*means-1, 1)
+	free := max(pairs-means-1, 1)
 	return noise{correlation: correlation, innovation: max(innovations/free, 1e-10)}
 }
 
@@ -130,13 +133,18 @@ func student(freedom float64) float64 {
 // deviations of values from their mean.
 func deviations(values []float64) []float64 {
 	result := slices.Clone(values)
+	center(result)
+	return result
+}
+
+// center takes the mean of values from each.
+func center(values []float64) {
 	mean := 0.0
 	for _, v := range values {
 		mean += v
 	}
 	mean /= float64(max(len(values), 1))
-	for i := range result {
-		result[i] -= mean
+	for i := range values {
+		values[i] -= mean
 	}
-	return result
 }

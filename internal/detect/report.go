@@ -41,22 +41,58 @@ func (a *analysis) drop(i int, at Estimate) Drop {
 	before, after := a.measured[i], a.measured[i+1]
 	d := Drop{Seconds: at, Before: before.segment.Mean, After: after.segment.Mean,
 		Refill: after.segment.Mean.Value, RefillSource: RefillAssumed}
-	refillHalf := (after.segment.Mean.High - after.segment.Mean.Low) / 2
+	refillHalf := after.half
 	if a.options.Refill != nil {
 		d.Refill, d.RefillSource, refillHalf = *a.options.Refill, a.options.RefillSource, 0
 		if d.RefillSource == "" {
 			d.RefillSource = RefillGiven
 		}
 	}
-	amount, seconds := spent(a.filled, at.Value, d.Refill)
-	atLow, _ := spent(a.filled, at.Low, d.Refill)
-	atHigh, _ := spent(a.filled, at.High, d.Refill)
+	l := levels{before: before.segment.Mean.Value, after: after.segment.Mean.Value}
+	amount, seconds := spent(a.filled, at.Value, d.Refill, l)
 	// What was done is counted, not estimated: only the time of the drop and the refill are uncertain.
 	refill := refillHalf * seconds
-	below := max(amount-min(atLow, atHigh), 0)
-	above := max(max(atLow, atHigh)-amount, 0)
+	below, above := 0.0, 0.0
+	for _, time := range a.within(at) {
+		other, _ := spent(a.filled, time, a.refillAt(i, time, d), l)
+		below, above = max(below, amount-other), max(above, other-amount)
+	}
 	d.Spent = Estimate{Value: amount, Low: max(amount-math.Hypot(refill, below), 0), High: amount + math.Hypot(refill, above)}
 	return d
+}
+
+// within are times in an interval: both ends and, where there are whole samples between, some of their
+// edges. What was spent has its extremes at edges.
+func (a *analysis) within(at Estimate) []float64 {
+	const most = 40
+	times := []float64{at.Low, at.High}
+	inside := a.between(at.Low, at.High)
+	for i := 1; i < len(inside); i += 1 + len(inside)/most {
+		times = append(times, inside[i].StartSeconds)
+	}
+	return times
+}
+
+// refillAt is the refill if the drop was at another time: where it is taken to be the level after the drop,
+// what lies between both times counts in that level or not.
+func (a *analysis) refillAt(i int, at float64, d Drop) float64 {
+	after := a.measured[i+1].segment
+	if d.RefillSource != RefillAssumed || at == after.StartSeconds {
+		return d.Refill
+	}
+	between := func(start, end float64) (amount, seconds float64) {
+		samples := a.between(start, end)
+		return total(samples, 0, len(samples))
+	}
+	amount, seconds := between(after.StartSeconds, after.EndSeconds)
+	part, length := between(min(at, after.StartSeconds), max(at, after.StartSeconds))
+	if at > after.StartSeconds {
+		part, length = -part, -length
+	}
+	if seconds+length <= 0 {
+		return d.Refill
+	}
+	return d.Refill + (amount+part)/(seconds+length) - amount/seconds
 }
 
 // prove says what a series without a drop tells of the bucket.

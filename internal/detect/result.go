@@ -11,6 +11,9 @@ type Options struct {
 	Refill *float64
 	// RefillSource is where it comes from.
 	RefillSource RefillSource
+	// Earlier is what was done before the series, in order and in the same time, so that its seconds may be
+	// negative. It counts for what was spent and for nothing else; between its samples nothing was done.
+	Earlier []Sample
 }
 
 // RefillSource says where a refill comes from.

@@ -12,6 +12,8 @@ type scenario struct {
 	// drops are the true times, levels the true means of the regimes between them, dips included.
 	drops  []float64
 	levels []float64
+	// plain are the levels without the dips.
+	plain []float64
 	// start is the end of the ramp-up. low and high are the levels of turns, 0 if there are none.
 	start     float64
 	low, high float64
@@ -22,6 +24,20 @@ type scenario struct {
 	// sample with the next.
 	deviation, correlation float64
 	interval               float64
+	dips                   [][3]float64 // start, end, share that is left
+	// lost is what dips take of a level in the long run, as a share.
+	lost float64
+}
+
+// dipAtDrop is the middle of a dip that covers a drop or is within two samples of it.
+func (s scenario) dipAtDrop(i int) (middle float64, touches bool) {
+	near := 2 * s.interval
+	for _, dip := range s.dips {
+		if dip[0]-near < s.drops[i] && s.drops[i] < dip[1]+near {
+			return (dip[0] + dip[1]) / 2, true
+		}
+	}
+	return 0, false
 }
 
 func (s scenario) String() string {
@@ -35,7 +51,6 @@ type maker struct {
 	scenario
 	length float64
 	rate   func(at float64) float64
-	dips   [][3]float64 // start, end, share that is left
 }
 
 func pick(random *rand.Rand, values ...float64) float64 { return values[random.IntN(len(values))] }
@@ -117,7 +132,7 @@ func (m *maker) finish() scenario {
 		m.samples = append(m.samples, Sample{StartSeconds: start, EndSeconds: start + m.interval,
 			Rate: max(sum*(1+m.deviation*state), 0)})
 	}
-	m.levels = make([]float64, len(amounts))
+	m.plain, m.levels = m.levels, make([]float64, len(amounts))
 	for i := range amounts {
 		m.levels[i] = amounts[i] / seconds[i]
 	}
@@ -126,7 +141,9 @@ func (m *maker) finish() scenario {
 
 // addDips adds interruptions of 20 to 30 s, one in ten minutes, at least two.
 func (m *maker) addDips() {
-	for range max(2, int(m.length/600)) {
+	count := max(2, int(m.length/600))
+	m.lost = float64(count) * 25 * 0.65 / m.length
+	for range count {
 		start := m.uniform(0, m.length-40)
 		m.dips = append(m.dips, [3]float64{start, start + m.uniform(20, 30), m.uniform(0, 0.7)})
 	}

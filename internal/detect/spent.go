@@ -1,6 +1,8 @@
 package detect
 
-// flow is a series with its gaps filled: what was done while nothing was seen is taken to have gone on
+import "fmt"
+
+// fillGaps is a series with its gaps filled: what was done while nothing was seen is taken to have gone on
 // at the rate of the samples on either side.
 func fillGaps(samples []Sample) (filled []Sample, missingSeconds float64) {
 	filled = make([]Sample, 0, len(samples))
@@ -17,6 +19,37 @@ func fillGaps(samples []Sample) (filled []Sample, missingSeconds float64) {
 	return filled, missingSeconds
 }
 
+// checkEarlier refuses what is not in order, or not before the series.
+func checkEarlier(earlier []Sample, start float64) error {
+	if len(earlier) == 0 {
+		return nil
+	}
+	if err := check(earlier); err != nil {
+		return err
+	}
+	if last := len(earlier) - 1; earlier[last].EndSeconds > start {
+		return &SampleError{Index: last, Reason: fmt.Sprintf("it ends at %g s, after the start of the series at %g s", earlier[last].EndSeconds, start)}
+	}
+	return nil
+}
+
+// withPauses is what was done before the series with the pauses as samples of nothing: credits came back
+// in them.
+func withPauses(earlier []Sample, start float64) []Sample {
+	all := make([]Sample, 0, 2*len(earlier))
+	for i, s := range earlier {
+		next := start
+		if i+1 < len(earlier) {
+			next = earlier[i+1].StartSeconds
+		}
+		all = append(all, s)
+		if next > s.EndSeconds {
+			all = append(all, Sample{StartSeconds: s.EndSeconds, EndSeconds: next})
+		}
+	}
+	return all
+}
+
 // around is the mean rate of up to thirty samples from one on, in a direction.
 func around(samples []Sample, from, step int) float64 {
 	var amount, seconds float64
@@ -27,9 +60,40 @@ func around(samples []Sample, from, step int) float64 {
 	return amount / seconds
 }
 
+// levels are the rate before a drop and the one after it.
+type levels struct{ before, after float64 }
+
+// done is what a sample tells was done in it up to a time. Where its rate lies between both levels the drop
+// is inside of it: a mixture, of which the first part was done at the level before.
+func (l levels) done(s Sample, until float64) float64 {
+	passed := min(s.EndSeconds, until) - s.StartSeconds
+	if passed <= 0 {
+		return 0
+	}
+	if !(l.after < s.Rate && s.Rate < l.before) {
+		return s.Rate * passed
+	}
+	fast := (s.Rate - l.after) / (l.before - l.after) * s.seconds()
+	return l.before*min(passed, fast) + l.after*max(passed-fast, 0)
+}
+
+// DoneBefore is what was done in a series up to a time at which its rate drops from one level to another.
+// Where samples are missing the rate is taken to have gone on.
+func DoneBefore(samples []Sample, until, before, after float64) float64 {
+	if len(samples) == 0 {
+		return 0
+	}
+	filled, _ := fillGaps(samples)
+	amount := 0.0
+	for _, s := range filled {
+		amount += levels{before, after}.done(s, until)
+	}
+	return amount
+}
+
 // spent is what a bucket must have given up to a time: the maximum over s of the sum from s to then of
 // (rate - refill) dt. seconds is how long that sum is, which is how much an error of the refill counts.
-func spent(filled []Sample, until, refill float64) (amount, seconds float64) {
+func spent(filled []Sample, until, refill float64, l levels) (amount, seconds float64) {
 	since := 0.0
 	for i, s := range filled {
 		if s.StartSeconds >= until {
@@ -38,8 +102,8 @@ func spent(filled []Sample, until, refill float64) (amount, seconds float64) {
 		if i == 0 || amount <= 0 {
 			amount, since = 0, s.StartSeconds
 		}
-		// Inside of a sample the rate is constant, so that the maximum starts at a sample's edge.
-		amount += (s.Rate - refill) * (min(s.EndSeconds, until) - s.StartSeconds)
+		// Inside of a sample before the drop the rate is constant, so that the maximum starts at a sample's edge.
+		amount += l.done(s, until) - refill*(min(s.EndSeconds, until)-s.StartSeconds)
 		seconds = min(s.EndSeconds, until) - since
 	}
 	if amount <= 0 {

@@ -21,6 +21,12 @@ type score struct {
 	timeErrors, timeOracle  []float64
 	burst, baseline, spent  pair
 	time                    coverage
+	// blind compares spent with an oracle that knows all but when in a dip the drop was. longRun is how often
+	// the interval of burst holds what the rate would be in the long run, with other dips.
+	blind   pair
+	longRun coverage
+	// touched and clear are those with a dip at the drop and those without.
+	touched, clear *score
 }
 
 // pair compares errors with those of an oracle, and counts covered truths.
@@ -49,6 +55,14 @@ func (p *pair) add(e Estimate, oracle, truth float64) {
 	p.coverage.add(e, truth)
 	p.own += (e.Value/truth - 1) * (e.Value/truth - 1)
 	p.oracle += (oracle/truth - 1) * (oracle/truth - 1)
+}
+
+// beside is what else there is to say of spent.
+func (c *score) beside() string {
+	if c.blind.all == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s)", c.blind.ratio())
 }
 
 func (p *pair) ratio() string {
@@ -130,8 +144,47 @@ func (s scenario) oracleMean(i int) float64 {
 	return amount / seconds
 }
 
+// meanFrom is the mean of the samples from a time on.
+func (s scenario) meanFrom(at float64) float64 {
+	first := 0
+	for s.samples[first].StartSeconds < at {
+		first++
+	}
+	amount, seconds := total(s.samples, first, len(s.samples))
+	return amount / seconds
+}
+
+// oracleTime finds the time of a drop by its levels, known, and the noise, known.
+func (s scenario) oracleTime(i int) float64 {
+	t := timing{samples: s.samples, before: []side{{s.levels[i], s.deviation}}, after: side{s.levels[i+1], s.deviation},
+		correlation: s.correlation, rough: 1}
+	if s.high > 0 {
+		t.before = []side{{s.low, s.deviation}, {s.high, s.deviation}}
+	}
+	if len(s.dips) > 0 { // it knows when they are, and the levels without them
+		t.before[0].level, t.after.level = s.plain[i], s.plain[i+1]
+		t.aside = make([]bool, len(s.samples))
+		for k, sample := range s.samples {
+			for _, dip := range s.dips {
+				t.aside[k] = t.aside[k] || sample.EndSeconds > dip[0] && sample.StartSeconds < dip[1]
+			}
+		}
+	}
+	return t.when().Value
+}
+
 func (c *score) add(s scenario, r Result) {
 	c.series++
+	if len(s.dips) > 0 {
+		c.longRun.add(r.Burst, s.plain[0]*(1-s.lost))
+	}
+	if len(s.dips) > 0 && len(s.drops) > 0 && c.clear != nil {
+		if _, ok := s.dipAtDrop(0); ok {
+			c.touched.add(s, r)
+		} else {
+			c.clear.add(s, r)
+		}
+	}
 	if len(s.drops) == 0 {
 		if r.Exhausted {
 			c.alarms++
@@ -160,13 +213,16 @@ func (c *score) add(s scenario, r Result) {
 	for i, at := range s.drops {
 		c.time.add(r.Drops[i].Seconds, at)
 		c.timeErrors = append(c.timeErrors, math.Abs(r.Drops[i].Seconds.Value-at)/s.interval)
-		before := side{s.levels[i], s.deviation}
-		after := side{s.levels[i+1], s.deviation}
-		c.timeOracle = append(c.timeOracle, math.Abs(when(s.samples, 0, len(s.samples), before, after, s.correlation, 1).Value-at)/s.interval)
-		truth, _ := spent(filled, at, s.levels[i+1])
-		oracle, _ := spent(filled, at, s.oracleMean(i+1))
+		c.timeOracle = append(c.timeOracle, math.Abs(s.oracleTime(i)-at)/s.interval)
+		known := levels{s.levels[i], s.levels[i+1]}
+		truth, _ := spent(filled, at, s.levels[i+1], known)
+		oracle, _ := spent(filled, at, s.oracleMean(i+1), known)
 		if i == 0 {
 			c.spent.add(r.Drops[i].Spent, oracle, truth)
+			if middle, ok := s.dipAtDrop(i); ok {
+				oracle, _ = spent(filled, middle, s.meanFrom(middle), known)
+				c.blind.add(r.Drops[i].Spent, oracle, truth)
+			}
 		}
 	}
 	c.turns(s, r)
@@ -281,7 +337,7 @@ func tableOf(scores []*score) string {
 		}
 		fmt.Fprintf(&text, "| %s | %d | %s | %s | %s | %d | %s, %s | %s, %s | %s, %s | %s | %s | %s |\n", c.name, c.series, found,
 			share(c.requiredFound, c.required), share(c.hardFound, c.hard), c.alarms,
-			c.burst.ratio(), c.burst.coverage, c.baseline.ratio(), c.baseline.coverage, c.spent.ratio(), c.spent.coverage, when,
+			c.burst.ratio(), c.burst.coverage, c.baseline.ratio(), c.baseline.coverage, c.spent.ratio()+c.beside(), c.spent.coverage, when,
 			share(c.twoRight, c.twoLevels), share(c.hardRight, c.hardLevels))
 	}
 	return text.String()
@@ -315,6 +371,10 @@ func TestTable(t *testing.T) {
 		}
 		c := &score{name: family.name}
 		scores = append(scores, c)
+		if family.name == "step and dips" {
+			c.touched, c.clear = &score{name: "of these: a dip at the drop"}, &score{name: "of these: none there"}
+			scores = append(scores, c.touched, c.clear)
+		}
 		for seed := range seeds {
 			s := family.make(rand.New(rand.NewPCG(firstSeed()+uint64(seed), uint64(f))))
 			result, err := Analyze(s.samples, Options{})
@@ -339,21 +399,21 @@ func TestTable(t *testing.T) {
 		}
 	}
 	t.Log("\n" + tableOf(scores))
+	for _, c := range scores {
+		if c.longRun.all > 0 {
+			t.Logf("%s: the interval of burst holds what it would be in the long run, with other dips, in %s %%", c.name, c.longRun)
+		}
+	}
 	judgeScores(t, scores)
 }
 
 // judgeScores fails when it is worse than docs/detection.md says. The seeds are always the same.
 func judgeScores(t *testing.T, scores []*score) {
 	t.Helper()
-	const leastFound, lowest, highest, few = 0.98, 0.90, 0.98, 100
+	const leastFound, lowest, highest, few = 0.985, 0.90, 0.98, 100
 	for _, c := range scores {
 		if c.required >= few && float64(c.requiredFound) < leastFound*float64(c.required) {
 			t.Errorf("%s: found %d of %d", c.name, c.requiredFound, c.required)
-		}
-		// Dips and turns make intervals wider than they must be; docs/detection.md says so.
-		if strings.Contains(c.name, "dips") || strings.Contains(c.name, "turns") || strings.Contains(c.name, "tenant") ||
-			strings.Contains(c.name, "drift") || strings.Contains(c.name, "sawtooth") {
-			continue
 		}
 		for name, covered := range map[string]coverage{"burst": c.burst.coverage, "baseline": c.baseline.coverage, "spent": c.spent.coverage, "time": c.time} {
 			if s := float64(covered.covered) / float64(max(covered.all, 1)); covered.all >= few && (s < lowest || s > highest) {

@@ -13,80 +13,187 @@ type side struct {
 	deviation float64
 }
 
-// when finds the time of a drop between samples [from, to), and where it lies with 95 % probability,
-// when all times are as likely before. A sample that the drop cuts has a share of each level, so the time is
-// finer than the samples.
-//
-// The interval is `rough` times as wide as it would be with noise that is known. A gap is a place for it too: gaps are samples of which nothing is known.
-func when(samples []Sample, from, to int, before, after side, correlation, rough float64) Estimate {
-	samples, missing := withGaps(samples[from:to])
-	fit := func(s Sample, share float64) float64 { // share of the sample that is before the drop
-		level := after.level + (before.level-after.level)*share
-		deviation := after.deviation*after.level*(1-share) + before.deviation*before.level*share
-		return (s.Rate - level) / deviation
-	}
-	logBefore, logAfter := math.Log(before.deviation*before.level), math.Log(after.deviation*after.level)
-	logDeviation := func(share float64) float64 {
-		return math.Log(after.deviation*after.level*(1-share) + before.deviation*before.level*share)
-	}
-	innovation := 1 - correlation*correlation
-	cost := func(i int, d, last, logD float64) float64 {
-		if missing[i] {
-			return 0
-		}
-		e, innovation := d-correlation*last, innovation
-		if i == 0 || missing[i-1] {
-			e, innovation = d, 1
-		}
-		squares := e * e / innovation
-		if most := 30.0; squares > most { // an outlier says little more than that
-			squares = most + 4*math.Log(squares/most)
-		}
-		return squares + 2*logD
-	}
-	// prefix[i]: cost of the first i samples before the drop; suffix[i]: of those from i on after it, but
-	// for the first one, whose predecessor is of another level.
-	n := len(samples)
-	prefix, suffix := make([]float64, n+1), make([]float64, n+2)
-	for i := range n {
-		d := fit(samples[i], 1)
-		last := 0.0
-		if i > 0 {
-			last = fit(samples[i-1], 1)
-		}
-		prefix[i+1] = prefix[i] + cost(i, d, last, logBefore)
-	}
-	for i := n - 1; i >= 1; i-- {
-		suffix[i] = suffix[i+1] + cost(i, fit(samples[i], 0), fit(samples[i-1], 0), logAfter)
-	}
-	at := func(i int, share float64) float64 { // the drop is in sample i, share of which is before it
-		s := samples[i]
-		d, last, next := fit(s, share), 0.0, 0.0
-		if i > 0 {
-			last = fit(samples[i-1], 1)
-		}
-		result := prefix[i] + cost(i, d, last, logDeviation(share))
-		if i+1 < n {
-			next = cost(i+1, fit(samples[i+1], 0), d, logAfter)
-			result += next + suffix[i+2]
-		}
-		return result
-	}
-	return posterior(samples, at, rough)
+// timing is what is known where the time of a drop is looked for.
+type timing struct {
+	samples []Sample
+	// aside are samples that say nothing: gaps, and dips.
+	aside []bool
+	// before are the levels before the drop: one, or the two that it turned between.
+	before []side
+	after  side
+	// correlation is that of a sample with the next one. The interval is `rough` times as wide as it
+	// would be with noise that is known.
+	correlation, rough float64
+
+	// last is the sample before each that says something, or -1, next the one behind it, or their number;
+	// kept is what is left of the last one's deviation.
+	last, next []int
+	kept       []float64
+	// prefix[k][i] is the cost of the samples before i with all of them before the drop, and the last one
+	// of them that says something on level k; suffix[i] that of those from i on after it.
+	prefix [][]float64
+	suffix []float64
 }
 
-// withGaps adds a sample for each gap, and says which they are.
-func withGaps(samples []Sample) (filled []Sample, missing []bool) {
+// What may happen costs this, as squares of the noise: a turn between two levels, an outlier or the start
+// of a dip, and a dip that goes on. There are no dips upwards.
+const turnCost, outlierCost, dipCost = 12, 30, 20
+
+// far is from how many deviations on a sample is no noise.
+const far = 5
+
+// when finds the time of a drop, and where it lies with 95 % probability, when all times are as likely
+// before. A sample that the drop cuts has a share of each level, so the time is finer than the samples.
+// Where samples say nothing each time is as likely as the other.
+func (t *timing) when() Estimate {
+	t.samples, t.aside = withGaps(t.samples, t.aside)
+	t.link()
+	t.sum()
+	return posterior(t.samples, t.at, t.rough)
+}
+
+// link finds for each sample the one before that says something.
+func (t *timing) link() {
+	n := len(t.samples)
+	t.last, t.kept = make([]int, n), make([]float64, n)
+	last := -1
+	for i := range n {
+		t.last[i] = last
+		if last >= 0 {
+			steps := 1.0
+			if last < i-1 {
+				own := (t.samples[i].seconds() + t.samples[last].seconds()) / 2
+				steps += (t.samples[i].StartSeconds - t.samples[last].EndSeconds) / own
+			}
+			t.kept[i] = math.Pow(t.correlation, steps)
+		}
+		if !t.aside[i] {
+			last = i
+		}
+	}
+	t.next = make([]int, n)
+	for i, next := n-1, n; i >= 0; i-- {
+		t.next[i] = next
+		if !t.aside[i] {
+			next = i
+		}
+	}
+}
+
+// off is how many deviations a sample is off the level that it has when a share of it is before the drop.
+func (t *timing) off(i int, before side, share float64) float64 {
+	level := t.after.level + (before.level-t.after.level)*share
+	return (t.samples[i].Rate - level) / t.deviation(before, share)
+}
+
+func (t *timing) deviation(before side, share float64) float64 {
+	return t.after.deviation*t.after.level*(1-share) + before.deviation*before.level*share
+}
+
+// cost of a sample that is so far off when the one before it was so far.
+func (t *timing) cost(i int, off, last, deviation float64) float64 {
+	if t.aside[i] {
+		return 0
+	}
+	kept := t.kept[i]
+	if math.Abs(last) > far { // that was no noise, and says nothing of this one
+		kept = 0
+	}
+	e := off - kept*last
+	squares := e * e / (1 - kept*kept)
+	switch {
+	case off < -far && last < -far && !t.near(i): // a dip goes on
+		squares = dipCost
+	case squares > outlierCost: // an outlier says little more than that
+		squares = outlierCost + 4*math.Log(squares/outlierCost)
+	}
+	return squares + 2*math.Log(deviation)
+}
+
+// near is whether a sample is just above the level after the drop, and may be on it, far off as it may
+// seem: noise is known badly where each sample is like the last.
+func (t *timing) near(i int) bool {
+	const nearShare = 0.03 // of the drop
+	above := t.samples[i].Rate - t.after.level
+	return above > 0 && above < nearShare*(t.before[0].level-t.after.level)
+}
+
+// sum fills prefix and suffix. Before the drop each sample is on the level that makes the whole cheapest.
+func (t *timing) sum() {
+	n := len(t.samples)
+	t.prefix, t.suffix = make([][]float64, len(t.before)), make([]float64, n+1)
+	for k := range t.prefix {
+		t.prefix[k] = make([]float64, n+1)
+	}
+	for i := range n {
+		for k, own := range t.before {
+			if t.aside[i] {
+				t.prefix[k][i+1] = t.prefix[k][i]
+				continue
+			}
+			t.prefix[k][i+1] = t.cheapest(i, k, t.off(i, own, 1), t.deviation(own, 1))
+		}
+	}
+	// The first one after the drop has a predecessor on another level: `at` counts that one.
+	none := t.before[0]
+	for i := n - 1; i >= 0; i-- {
+		t.suffix[i] = t.suffix[i+1]
+		if t.last[i] >= 0 {
+			t.suffix[i] += t.cost(i, t.off(i, none, 0), t.off(t.last[i], none, 0), t.deviation(none, 0))
+		}
+	}
+}
+
+// cheapest is the cost of all before the drop up to a sample that is on level k, or on its way from there.
+func (t *timing) cheapest(i, k int, off, deviation float64) float64 {
+	best := math.Inf(1)
+	for j, other := range t.before {
+		last, cost := 0.0, t.prefix[j][i]
+		if t.last[i] >= 0 {
+			last = t.off(t.last[i], other, 1)
+		}
+		if j != k {
+			cost += turnCost
+		}
+		best = min(best, cost+t.cost(i, off, last, deviation))
+	}
+	return best
+}
+
+// at is the cost of a drop in sample i, a share of which is before it.
+func (t *timing) at(i int, share float64) float64 {
+	best := math.Inf(1)
+	next := t.next[i]
+	for k, own := range t.before {
+		cost, off := t.prefix[k][i], 0.0
+		if !t.aside[i] {
+			off = t.off(i, own, share)
+			cost = t.cheapest(i, k, off, t.deviation(own, share))
+		}
+		if next < len(t.samples) {
+			last := off
+			if t.aside[i] && t.last[next] >= 0 {
+				last = t.off(t.last[next], own, 1)
+			}
+			cost += t.cost(next, t.off(next, own, 0), last, t.deviation(own, 0)) + t.suffix[next+1]
+		}
+		best = min(best, cost)
+	}
+	return best
+}
+
+// withGaps adds a sample for each gap, which says nothing.
+func withGaps(samples []Sample, without []bool) (filled []Sample, aside []bool) {
 	filled = make([]Sample, 0, len(samples)+8)
-	missing = make([]bool, 0, len(samples)+8)
+	aside = make([]bool, 0, len(samples)+8)
 	for i, s := range samples {
 		if i > 0 && s.StartSeconds-samples[i-1].EndSeconds > 1e-9 {
 			filled = append(filled, Sample{StartSeconds: samples[i-1].EndSeconds, EndSeconds: s.StartSeconds})
-			missing = append(missing, true)
+			aside = append(aside, true)
 		}
-		filled, missing = append(filled, s), append(missing, false)
+		filled, aside = append(filled, s), append(aside, without != nil && without[i])
 	}
-	return filled, missing
+	return filled, aside
 }
 
 // cell is a part of a sample, in which the drop may lie.

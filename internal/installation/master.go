@@ -43,6 +43,16 @@ func Master(ctx context.Context, client coreclient.SecretsGetter, namespace stri
 	return master, nil
 }
 
+// ID tells installations apart: it is the UID of the Secret with the master key, which no other cluster has even where the
+// key itself was copied there.
+func ID(ctx context.Context, client coreclient.SecretsGetter, namespace string) (string, error) {
+	secret, err := client.Secrets(namespace).Get(ctx, MasterSecret, metav1.GetOptions{})
+	if err != nil {
+		return "", fmt.Errorf("get the UID of Secret %s/%s: %w", namespace, MasterSecret, err)
+	}
+	return string(secret.UID), nil
+}
+
 func createMaster(ctx context.Context, secrets coreclient.SecretInterface, namespace string) (*corev1.Secret, error) {
 	master, err := identity.NewMaster()
 	if err != nil {

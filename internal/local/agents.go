@@ -40,9 +40,9 @@ func AgentFlags() []string {
 	return []string{"--config=" + fd(fdConfig), "--ready=" + fd(fdReady), "--lifeline=" + fd(fdLifeline)}
 }
 
-// StartAgent starts an agent and hands it its configuration. lock keeps the target's directory ours
-// for as long as any agent lives, even when we do not; nil keeps nothing.
-func StartAgent(command []string, config agent.Config, lock *os.File) (*Agent, error) {
+// StartAgent starts an agent and hands it its configuration. locks keep the target's directories ours
+// for as long as any agent lives, even when we do not.
+func StartAgent(command []string, config agent.Config, locks ...*os.File) (*Agent, error) {
 	var parent, child [3]*os.File
 	defer func() {
 		for _, file := range child {
@@ -66,9 +66,7 @@ func StartAgent(command []string, config agent.Config, lock *os.File) (*Agent, e
 		exited:   make(chan struct{}),
 	}
 	spawned.command.ExtraFiles = child[:]
-	if lock != nil {
-		spawned.command.ExtraFiles = append(spawned.command.ExtraFiles, lock)
-	}
+	spawned.command.ExtraFiles = append(spawned.command.ExtraFiles, locks...)
 	spawned.command.Stderr = os.Stderr
 	// A group of its own: Ctrl-C is the runner's to handle, and what it decides reaches the agent.
 	spawned.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -9,9 +10,9 @@ import (
 	"github.com/storagebench/storagebench/internal/agent"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/conductor"
-	"github.com/storagebench/storagebench/internal/dataset"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/internal/series"
 )
 
 // apply carries an action out. settled is false when it changed the facts at once, so that there is
@@ -21,20 +22,29 @@ func (r *runner) apply(action decide.Action, snapshot decide.Snapshot) (settled 
 	case decide.Wait, decide.Done:
 		return true, nil
 	case decide.Load:
-		return true, r.load(action)
+		return r.load(action)
 	case decide.Start:
 		if len(r.run.Status.Environments) == 0 {
 			record.Environments(r.run, r.conductor.Environments())
 		}
-		record.Intent(r.run, action)
+		if err := r.noteStorage(); err != nil {
+			return false, fmt.Errorf("record what is documented of the storage: %w", err)
+		}
+		record.Intent(r.run, r.options.Plan.Step(action.Attempt.Step), action)
 		r.conductor.Start(action.Attempt, action.Clients, action.Start, action.Deadline)
 		return true, nil
 	case decide.Stop:
 		r.conductor.Stop(action.Attempt, action.Clients, snapshot.WhyStopped())
 		return true, nil
+	case decide.Conclude:
+		record.Conclude(r.run, action, r.now())
+		r.conductor.Stop(action.Attempt, action.Clients, action.Reason)
+		return true, nil
 	case decide.RecordResult:
 		step := r.options.Plan.Step(action.Attempt.Step)
-		record.Result(r.run, step, action.Attempt, r.conductor.Results(action.Attempt), r.now())
+		clients := r.conductor.Results(action.Attempt)
+		record.Result(r.run, step, action.Attempt, clients, r.now())
+		r.keepSeries(record.Series(r.run, step, action.Attempt, clients, r.conductor.Latencies(action.Attempt)))
 		r.conductor.Forget(action.Attempt)
 	case decide.Retry:
 		record.Retry(r.run, action, r.now())
@@ -50,14 +60,27 @@ func (r *runner) apply(action decide.Action, snapshot decide.Snapshot) (settled 
 	return false, nil
 }
 
+// keepSeries notes what a step did over time, here and with the guard.
+func (r *runner) keepSeries(step series.Step) {
+	r.options.Series.Add(step)
+	r.options.Journal.Write(Entry{Series: &step})
+}
+
 // load sends a step, rendered for each client, to its agents.
-func (r *runner) load(action decide.Action) error {
-	requests, err := conductor.LoadRequests(r.options.Plan.Step(action.Attempt.Step), action.Clients, r.run.Spec.Seed)
-	if err != nil {
-		return err
+func (r *runner) load(action decide.Action) (settled bool, err error) {
+	// Whatever the claims say, all clients of a target have one directory here.
+	shared := func(string) bool { return true }
+	requests, err := r.conductor.Requests(r.options.Plan.Step(action.Attempt.Step), action.Clients, r.run.Spec.Seed, shared)
+	var failure *decide.Failure
+	switch {
+	case errors.As(err, &failure):
+		record.Fail(r.run, *failure, r.now())
+		return false, nil
+	case err != nil:
+		return false, err
 	}
 	r.conductor.Load(action.Attempt, action.Clients, requests)
-	return nil
+	return true, nil
 }
 
 // replace starts new agents in place of lost ones.
@@ -93,15 +116,16 @@ func (r *runner) add(key decide.ClientKey) error {
 		Client:       key.Index,
 		Listen:       "127.0.0.1:0",
 		Identity:     bundle,
-		Volumes:      []agent.VolumeConfig{{Name: "data", Path: t.mount.Path, Expect: dataset.Expectation{Device: t.mount.Device, Inode: t.mount.Inode}}},
+		Volumes:      t.configs(),
 		Benchmark:    r.options.Benchmark.Name,
 		BenchmarkUID: t.uid,
+		Installation: installationName,
 		DatasetHash:  r.options.Plan.DatasetHash,
 		KeepData:     t.keep,
 		FioPath:      r.options.FioPath,
 		// The lifeline tells sooner; this is for a runner that lives and does not speak.
 		OrphanTimeout: time.Hour,
-	}, t.lock.File())
+	}, t.locks()...)
 	if err != nil {
 		return fmt.Errorf("client %s: %w", key, err)
 	}
@@ -149,6 +173,10 @@ func (r *runner) observe(snapshot decide.Snapshot) {
 		}
 		live.BytesPerSecond, live.IOPS = r.conductor.Rate(attempt)
 		progress.Live = live
+		if now := r.now(); now.Sub(r.told) >= tellEvery {
+			r.told = now
+			record.Live(r.run, live.Step, attempt, r.conductor.Doing(attempt), now)
+		}
 	}
 	r.options.Observe(progress)
 }

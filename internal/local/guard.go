@@ -16,6 +16,7 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/process"
 	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/internal/series"
 )
 
 // runnerEnvironment marks a process as the runner that a guard has started.
@@ -55,8 +56,8 @@ func InRunner(parent context.Context) (ctx context.Context, journal *Journal, st
 
 // Guard starts this program again as the runner, waits for it, and returns its exit code. When the
 // runner is killed it waits for the agents to leave, removes what is left, and gives the run as far
-// as it got to dead, whose exit code it returns.
-func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, error) int) (int, error) {
+// as it got to dead, with its series, whose exit code it returns.
+func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, error) int) (int, error) {
 	if err := process.SetSubreaper(); err != nil {
 		return 0, fmt.Errorf("become the parent of orphans: %w", err)
 	}
@@ -95,8 +96,8 @@ func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, error) int) (in
 	if code := runner.ProcessState.ExitCode(); entry.Printed || code >= 0 && waitErr == nil || code > 0 && entry.Run == nil {
 		return max(code, 0), nil
 	}
-	left := clean(entry)
-	return dead(epitaph(entry, runner.ProcessState.String(), left), errors.Join(journalErr, left)), nil
+	left := clean(entry.Entry)
+	return dead(epitaph(entry.Entry, runner.ProcessState.String(), left), &entry.series, errors.Join(journalErr, left)), nil
 }
 
 // clean waits for the agents of a dead runner, ends what does not leave, and removes their data.

@@ -7,12 +7,15 @@ import (
 	"io"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/series"
 )
 
 // Entry is what a runner tells its guard, so that the guard can finish for it.
 type Entry struct {
 	// Run as its facts stand.
 	Run *v1alpha1.BenchmarkRun `json:"run,omitempty"`
+	// Series of a step that has ended.
+	Series *series.Step `json:"series,omitempty"`
 	// Data that is to be removed at the end.
 	Data []Data `json:"data,omitempty"`
 	// Printed says that the result has been told to the user.
@@ -47,9 +50,15 @@ func (j *Journal) Write(entry Entry) {
 	_, _ = j.w.Write(append(line, '\n'))
 }
 
-// readJournal gives the newest run, and whether the result was printed, when the writer is gone.
-func readJournal(r io.Reader) (Entry, error) {
-	var sum Entry
+// told is all that a runner has told.
+type told struct {
+	Entry
+	series series.Log
+}
+
+// readJournal gives the newest run, the series of its steps, and whether the result was printed, when the writer is gone.
+func readJournal(r io.Reader) (told, error) {
+	var sum told
 	decoder := json.NewDecoder(r)
 	for {
 		var entry Entry
@@ -60,6 +69,9 @@ func readJournal(r io.Reader) (Entry, error) {
 		}
 		if entry.Run != nil {
 			sum.Run = entry.Run
+		}
+		if entry.Series != nil {
+			sum.series.Add(*entry.Series)
 		}
 		if entry.Data != nil {
 			sum.Data = entry.Data

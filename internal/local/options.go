@@ -3,7 +3,6 @@ package local
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/internal/series"
 )
 
 // Options say what to run and where.
@@ -22,12 +22,16 @@ type Options struct {
 	Benchmark *v1alpha1.StorageBenchmark
 	Run       *v1alpha1.RunSpec
 	Plan      plan.Plan
-	// Directories are what each target loads, by target name.
-	Directories map[string]string
+	// Directories are what each target loads, by target name: one for each of its volumes, in their order.
+	Directories map[string][]string
 	// AgentCommand is the program and arguments of an agent.
 	AgentCommand []string
 	// FioPath is the fio to run; empty is that of PATH.
 	FioPath string
+	// Seed of everything random in the run; the plan was made with it.
+	Seed int64
+	// Series gets what the steps did over time; nil where nobody wants it.
+	Series *series.Log
 	// Journal tells the guard; nil where there is none.
 	Journal *Journal
 	// Observe is called after each change of the run's facts, and every second while it runs.
@@ -53,29 +57,35 @@ type Live struct {
 
 // newRun makes the run's record.
 func newRun(options Options) (*v1alpha1.BenchmarkRun, error) {
-	var random [24]byte
+	var random [16]byte
 	if _, err := rand.Read(random[:]); err != nil {
 		return nil, fmt.Errorf("make the run's UID: %w", err)
 	}
 	return record.New(record.Identity{
 		Name:      options.Benchmark.Name + "-" + hex.EncodeToString(random[:3]),
 		Namespace: options.Benchmark.Namespace,
-		UID:       types.UID(uuid(random[:16])),
+		UID:       types.UID(uuid(random[:])),
 		Benchmark: v1alpha1.BenchmarkReference{Name: options.Benchmark.Name, UID: string(options.Benchmark.UID)},
 		Hash:      plan.RunHash(&options.Benchmark.Spec.Run),
-		Seed:      int64(binary.BigEndian.Uint64(random[16:]) >> 2),
+		Seed:      options.Seed,
+
+		Objectives: options.Benchmark.Spec.Objectives,
 	}, options.Run, options.Plan), nil
 }
 
 // benchmarkUID names the benchmark's own directory on a target. There is no API server to give a
 // UID, so it follows from what makes the benchmark the same one again: its name, the target and
 // the directory. A later run finds the data that an earlier one kept or left.
-func benchmarkUID(benchmark *v1alpha1.StorageBenchmark, target, directory string) (string, error) {
-	absolute, err := filepath.Abs(directory)
-	if err != nil {
-		return "", fmt.Errorf("target %s: %w", target, err)
+func benchmarkUID(benchmark *v1alpha1.StorageBenchmark, target string, directories []string) (string, error) {
+	name := "local\x00" + benchmark.Namespace + "\x00" + benchmark.Name + "\x00" + target
+	for _, directory := range directories {
+		absolute, err := filepath.Abs(directory)
+		if err != nil {
+			return "", fmt.Errorf("make the path %s absolute: %w", directory, err)
+		}
+		name += "\x00" + absolute
 	}
-	sum := sha256.Sum256([]byte("local\x00" + benchmark.Namespace + "\x00" + benchmark.Name + "\x00" + target + "\x00" + absolute))
+	sum := sha256.Sum256([]byte(name))
 	return uuid(sum[:16]), nil
 }
 

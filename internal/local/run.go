@@ -5,18 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/conductor"
-	"github.com/storagebench/storagebench/internal/dataset"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/process"
 	"github.com/storagebench/storagebench/internal/record"
-	"github.com/storagebench/storagebench/internal/version"
+	"github.com/storagebench/storagebench/internal/watch"
 )
 
 const (
@@ -24,6 +22,8 @@ const (
 	lossTimeout = 30 * time.Second
 	// beat is how often progress is told and decisions are made again when nothing happens.
 	beat = time.Second
+	// tellEvery is how often the status says what the running step does at present.
+	tellEvery = 500 * time.Millisecond
 	// leaveTimeout is how long an agent may take to go once it has finished.
 	leaveTimeout = 10 * time.Second
 )
@@ -33,23 +33,17 @@ type runner struct {
 	options   Options
 	run       *v1alpha1.BenchmarkRun
 	conductor *conductor.Conductor
+	watcher   *watch.Watcher
 	authority *identity.Authority
 	targets   map[string]*target
 	cancelled *decide.Failure
 	left      []v1alpha1.DataLeft
+	// told is when the status last said what the running step does at present.
+	told time.Time
 
 	// mu keeps an agent from being taken for an orphan while it is being started.
 	mu     sync.Mutex
 	agents map[decide.ClientKey]*Agent
-}
-
-// target is a directory that is loaded.
-type target struct {
-	name  string
-	uid   string
-	mount dataset.Mount
-	lock  *dataset.Lock
-	keep  bool
 }
 
 // Run carries the benchmark out. A context that ends stops the load; the run then ends as failed,
@@ -57,6 +51,9 @@ type target struct {
 func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 	if err := process.SetSubreaper(); err != nil {
 		return nil, fmt.Errorf("become the parent of orphans: %w", err)
+	}
+	if err := checkTools(options.Plan, options.Run); err != nil {
+		return nil, err
 	}
 	run, err := newRun(options)
 	if err != nil {
@@ -70,7 +67,8 @@ func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 	if err := r.identify(); err != nil {
 		return nil, err
 	}
-	r.conductor = conductor.New(conductor.Options{RunUID: string(run.UID), Epoch: 1, LossTimeout: lossTimeout})
+	r.conductor = conductor.New(conductor.Options{RunUID: string(run.UID), Epoch: 1, LossTimeout: lossTimeout, Tools: options.Plan.Tools})
+	r.watcher = watch.New(r.conductor)
 	record.Begin(run, r.now())
 	options.Journal.Write(Entry{Run: run, Data: r.data()})
 	for _, spec := range options.Run.Targets {
@@ -92,71 +90,6 @@ func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 }
 
 func (r *runner) now() time.Time { return r.conductor.Reference.Now() }
-
-// prove looks at every directory before anything is written, and takes its lock.
-func (r *runner) prove() error {
-	for _, spec := range r.options.Run.Targets {
-		directory := r.options.Directories[spec.Name]
-		mount, err := dataset.ProveMount(directory, dataset.Expectation{})
-		if err != nil {
-			return fmt.Errorf("target %s: %w", spec.Name, err)
-		}
-		uid, err := benchmarkUID(r.options.Benchmark, spec.Name, directory)
-		if err != nil {
-			return err
-		}
-		if err := r.checkSpace(spec.Name, mount); err != nil {
-			return fmt.Errorf("target %s: %w", spec.Name, err)
-		}
-		added := &target{name: spec.Name, uid: uid, mount: mount, keep: spec.DataPolicy == v1alpha1.DataRetain}
-		r.targets[spec.Name] = added
-		added.lock, err = dataset.AcquireLock(mount, dataset.Owner{
-			BenchmarkUID: uid,
-			Benchmark:    r.options.Benchmark.Name,
-			RunUID:       string(r.run.UID),
-			Run:          r.run.Name,
-			CreatedBy:    version.Version,
-		})
-		if err != nil {
-			return fmt.Errorf("target %s: %w", spec.Name, err)
-		}
-	}
-	return nil
-}
-
-// checkSpace refuses a run that could not lay its data down: each agent checks for itself too, but
-// cannot know of the others. Data of an earlier run may be there to be used again; then only the
-// agents can tell.
-func (r *runner) checkSpace(name string, mount dataset.Mount) error {
-	var need uint64
-	for _, step := range r.options.Plan.Steps {
-		need += step.NewBytes[name] * uint64(r.options.Plan.ClientsPerTarget) //nolint:gosec // The API allows far fewer clients.
-	}
-	if _, err := os.Lstat(filepath.Join(mount.Path, v1alpha1.DataDirectory)); err == nil || need <= mount.AvailableBytes {
-		return nil
-	}
-	return &dataset.SpaceError{Path: mount.Path, NeedBytes: need, FreeBytes: mount.AvailableBytes}
-}
-
-// data is what the end of the run has to remove.
-func (r *runner) data() []Data {
-	var all []Data
-	for _, t := range r.targets {
-		if !t.keep {
-			all = append(all, Data{Path: t.mount.Path, BenchmarkUID: t.uid})
-		}
-	}
-	return all
-}
-
-// release gives the locks up; what holds nothing any more is removed with them.
-func (r *runner) release() {
-	for _, t := range r.targets {
-		if t.lock != nil {
-			_ = t.lock.Release()
-		}
-	}
-}
 
 func (r *runner) identify() error {
 	master, err := identity.NewMaster()
@@ -183,10 +116,11 @@ func (r *runner) loop(ctx context.Context) error {
 		}
 		clients := r.conductor.Clients()
 		record.Losses(r.run, clients, r.now())
-		snapshot, err := record.Snapshot(r.run, clients)
+		snapshot, err := record.Snapshot(r.run, r.options.Plan, clients)
 		if err != nil {
 			return err
 		}
+		snapshot.Enough = r.watcher.Look(r.options.Plan, snapshot, record.Baselines(r.run), record.Documented(r.run))
 		snapshot.Cancel = r.cancelled
 		action := decide.Next(snapshot, r.now())
 		settled, err := r.apply(action, snapshot)
@@ -201,17 +135,21 @@ func (r *runner) loop(ctx context.Context) error {
 		if !settled {
 			continue
 		}
-		r.wait(ctx)
+		r.wait(ctx, action.Until)
 	}
 }
 
-// wait returns when there may be something to do.
-func (r *runner) wait(ctx context.Context) {
+// wait returns when there may be something to do: at the latest then, where that is known.
+func (r *runner) wait(ctx context.Context, latest time.Time) {
 	stopped := ctx.Done()
 	if r.cancelled != nil {
 		stopped = nil
 	}
-	timer := time.NewTimer(beat)
+	longest := beat
+	if !latest.IsZero() {
+		longest = max(0, min(beat, latest.Sub(r.now())))
+	}
+	timer := time.NewTimer(longest)
 	defer timer.Stop()
 	select {
 	case <-r.conductor.Changed():
@@ -251,12 +189,10 @@ func (r *runner) clear() error {
 	defer cancel()
 	err := process.KillDescendants(ctx, os.Getpid())
 	for _, t := range r.targets {
-		if t.keep {
-			continue
-		}
-		if sweepErr := dataset.Sweep(context.Background(), t.mount.Path, t.uid); sweepErr != nil {
-			r.left = append(r.left, v1alpha1.DataLeft{Target: t.name, Path: t.mount.Path, Reason: sweepErr.Error()})
-		}
+		r.left = append(r.left, t.sweep()...)
+	}
+	for _, t := range r.targets {
+		t.clearLeft(r.run)
 	}
 	return err
 }

@@ -6,37 +6,18 @@ import "fmt"
 const maxGridCells = 14 * 24 * 3600
 
 // Grid is what several clients completed together in steps of equal length. The last cell
-// ends with the last sample and can be shorter.
+// ends with the window and can be shorter.
 type Grid struct {
 	Window
 	StepNanoseconds int64
 	Cells           [][NumOperations]Counter
 }
 
-// Sum adds the series of several clients up on a grid of the given step, from the start of
-// the first sample to the end of the last. Inside of samples I/O is spread evenly. The sum
-// over all cells is exactly the sum over all samples, the warm-up included, since that
-// spends credits too. No samples give an empty grid. A step that is not positive, a grid of
-// more cells than 14 days have seconds, and a sum over 64 bits are errors.
-func Sum(stepNanoseconds int64, series ...*Series) (Grid, error) {
-	extent, ok := extentOf(series)
-	if !ok {
-		return Grid{StepNanoseconds: stepNanoseconds}, checkStep(stepNanoseconds)
-	}
-	// A series that is nothing but a step at one instant has a cell too.
-	extent.EndNanoseconds = max(extent.EndNanoseconds, extent.StartNanoseconds+1)
-	grid, err := newGrid(stepNanoseconds, extent, series)
-	if err != nil {
-		return Grid{}, err
-	}
-	for _, one := range series {
-		grid.add(one, [NumOperations]Counter{})
-	}
-	return grid, nil
-}
-
-// SumOver is Sum for a window alone: the grid starts and ends with the window, and the sum
-// over all cells is exactly what Throughput counts in it.
+// SumOver adds the series of several clients up on a grid of the given step, which starts and
+// ends with the window. Inside of samples I/O is spread evenly. The sum over all cells is exactly
+// what Throughput counts in the window, a warm-up in it included, since that spends credits too.
+// A window without a length, a step that is not positive, a grid of more cells than 14 days have
+// seconds, and a sum over 64 bits are errors.
 func SumOver(window Window, stepNanoseconds int64, series ...*Series) (Grid, error) {
 	if !window.sound() {
 		return Grid{}, fmt.Errorf("sum of series: the window from %d to %d ns has no length", window.StartNanoseconds, window.EndNanoseconds)
@@ -97,24 +78,4 @@ func (g *Grid) add(one *Series, before [NumOperations]Counter) {
 func (g *Grid) CellWindow(i int) Window {
 	start := g.StartNanoseconds + int64(i)*g.StepNanoseconds
 	return Window{StartNanoseconds: start, EndNanoseconds: min(start+g.StepNanoseconds, g.EndNanoseconds)}
-}
-
-// CellRates is the throughput in the i-th cell, over its own length.
-func (g *Grid) CellRates(i int) Rates { return ratesOf(g.Cells[i], g.CellWindow(i)) }
-
-// extentOf is the time from the first start to the last end of all samples, the warm-up
-// included.
-func extentOf(series []*Series) (extent Window, ok bool) {
-	for _, one := range series {
-		if one.Len() == 0 {
-			continue
-		}
-		first, last := one.samples[0].StartNanoseconds, one.samples[one.Len()-1].EndNanoseconds
-		if !ok {
-			extent, ok = Window{StartNanoseconds: first, EndNanoseconds: last}, true
-		}
-		extent.StartNanoseconds = min(extent.StartNanoseconds, first)
-		extent.EndNanoseconds = max(extent.EndNanoseconds, last)
-	}
-	return extent, ok
 }

@@ -18,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 var settings = objects.Settings{
-	AgentImage: "storagebench.dev/operator:test", FioImage: "storagebench.dev/fio:test", OperatorNamespace: "storagebench-system",
+	AgentImage: "storagebench.dev/operator:test", FioImage: "storagebench.dev/fio:test", IORImage: "storagebench.dev/ior:test", OperatorNamespace: "storagebench-system",
 }
 
 // runOf is the run of a benchmark.

@@ -1,6 +1,8 @@
 package objects
 
 import (
+	"strconv"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -30,9 +32,13 @@ func installContainer(s Settings, run *v1alpha1.BenchmarkRun) corev1.Container {
 }
 
 // clientContainer runs the agent as process 1, beside the tools of the image.
-func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client) corev1.Container {
+func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) corev1.Container {
 	image := run.Spec.Run.Clients.Image
-	if image == "" {
+	switch {
+	case image != "":
+	case run.Spec.Run.UsesMPI():
+		image = s.IORImage
+	default:
 		image = s.FioImage
 	}
 	port := corev1.ContainerPort{Name: AgentPortName, ContainerPort: Port(run, c), Protocol: corev1.ProtocolTCP}
@@ -45,9 +51,15 @@ func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client) corev1.Co
 		{Name: configVolume, MountPath: configDirectory, ReadOnly: true},
 		{Name: scratchVolume, MountPath: "/tmp"},
 	}
+	var devices []corev1.VolumeDevice
 	for _, volume := range targetOf(run, c.Target).Volumes {
+		if on.device(volume.Name) {
+			devices = append(devices, corev1.VolumeDevice{Name: dataPrefix + volume.Name, DevicePath: DevicePath(volume.Name)})
+			continue
+		}
 		// The whole volume and no folder of it: so the agent can prove that it is mounted.
-		mounts = append(mounts, corev1.VolumeMount{Name: dataPrefix + volume.Name, MountPath: VolumePath(volume.Name)})
+		mounts = append(mounts, corev1.VolumeMount{
+			Name: dataPrefix + volume.Name, MountPath: VolumePath(volume.Name), ReadOnly: on.readOnly(volume.Name)})
 	}
 	return corev1.Container{
 		Name:            ClientContainer,
@@ -60,6 +72,7 @@ func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client) corev1.Co
 		// An agent says why it leaves on its standard error; so the pod's status says it too.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		VolumeMounts:             mounts,
+		VolumeDevices:            devices,
 	}
 }
 
@@ -101,7 +114,7 @@ func ordinary(all corev1.ResourceList) corev1.ResourceList {
 }
 
 // volumes of a client's pod.
-func volumes(run *v1alpha1.BenchmarkRun, c Client) []corev1.Volume {
+func volumes(run *v1alpha1.BenchmarkRun, c Client, on Storage) []corev1.Volume {
 	// The kubelet gives a Secret's files to root. The agent is another user, whom only the last of
 	// the three digits lets in; nobody else is there, the pod has one container and one user.
 	mode := int32(0o444)
@@ -110,15 +123,27 @@ func volumes(run *v1alpha1.BenchmarkRun, c Client) []corev1.Volume {
 		{Name: configVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 			SecretName: PodName(run, c), DefaultMode: &mode,
 		}}},
-		emptyDir(scratchVolume, "256Mi"),
+		emptyDir(scratchVolume, scratchSize(run)),
 	}
 	target := targetOf(run, c.Target)
 	for _, volume := range target.Volumes {
 		all = append(all, corev1.Volume{Name: dataPrefix + volume.Name, VolumeSource: corev1.VolumeSource{
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: ClaimName(run, target, volume, c.Index)},
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
+				ClaimName: ClaimName(run, target, volume, c.Index), ReadOnly: on.readOnly(volume.Name)},
 		}})
 	}
 	return all
+}
+
+// scratchSize is what a client may write to /tmp. Open MPI keeps its sessions there, and what the ranks of a pod
+// share.
+func scratchSize(run *v1alpha1.BenchmarkRun) string {
+	const least, ofRank = 256, 16 // MiB
+	size := int64(least)
+	if run.Spec.Run.UsesMPI() {
+		size += ofRank * run.Spec.Run.MostProcesses()
+	}
+	return strconv.FormatInt(size, 10) + "Mi"
 }
 
 // emptyDir is a folder on the node's disk; its limit keeps a tool from filling that.

@@ -23,8 +23,25 @@ var runs = map[string]*builders.BenchmarkBuilder{
 		r.Clients.Spread = v1alpha1.SpreadOnePerNode
 		r.Clients.Image = "example.com/fio:3.41"
 	}),
+	"mpi": usual().Processes(8).Steady("ior", "1m").WithLoad(builders.IOR().Engine()).
+		Ramp("ranks", v1alpha1.RampProcesses, "30s", 1, 32).WithLoad(builders.IOR().Engine()),
+	"mpi-own-image": usual().Steady("meta", "1m").ForLoad("data", builders.Mdtest()).Mutate(func(r *v1alpha1.RunSpec) {
+		r.Clients.Image = "example.com/ior:4.0.0"
+	}),
+	"devices": usual().Spread(v1alpha1.SpreadAny).Mutate(func(r *v1alpha1.RunSpec) {
+		r.Targets[0].Volumes = []v1alpha1.Volume{{Name: "one", ClaimName: "disk-1"}, {Name: "two", ClaimName: "disk-2"}}
+	}),
+	"read-only": usual().Mutate(func(r *v1alpha1.RunSpec) { r.Phases = r.Phases[1:] }),
+	"kueue": builders.Benchmark("quickstart").Target("a").Target("b").Clients(2).Steady("write", "1m").
+		Mutate(templated(v1alpha1.PodTemplate{Labels: map[string]string{v1alpha1.LabelKueueQueue: "storage-tests"}})),
 	"host-network": builders.Benchmark("quickstart").Target("a").Target("b").Clients(2).Steady("write", "1m").
 		Mutate(templated(v1alpha1.PodTemplate{HostNetwork: yes()})),
+}
+
+// found is what the claims of those runs were found to be, where that matters.
+var found = map[string]objects.Storage{
+	"devices":   {Devices: []string{"one", "two"}, Together: []string{"data"}, Node: "node-7"},
+	"read-only": {ReadOnly: []string{"data"}},
 }
 
 // TestObjects shows all that a run puts into a cluster: everything once, and of the pods and Secrets
@@ -34,7 +51,7 @@ func TestObjects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run := runOf(benchmark)
 			target, last := run.Spec.Run.Targets[len(run.Spec.Run.Targets)-1].Name, int(run.Spec.Run.Clients.Count)-1
-			pod := objects.Pod(settings, run, objects.Client{Target: target, Index: last, Attempt: 1})
+			pod := objects.Pod(settings, run, objects.Client{Target: target, Index: last, Attempt: 1}, found[name])
 			stored := pod.DeepCopy()
 			stored.UID = "7f1d7e9a-0000-4000-8000-000000000001"
 			all := []any{objects.NetworkPolicy(settings, run), objects.Secret(stored, []byte(`{"key":"private"}`))}

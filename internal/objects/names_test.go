@@ -103,7 +103,7 @@ func TestLongNames(t *testing.T) {
 	for index := range 20 {
 		client := objects.Client{Target: "data", Index: index, Attempt: 1}
 		names.take(t, "pod", objects.PodName(run, client), index)
-		pod := objects.Pod(settings, run, client)
+		pod := objects.Pod(settings, run, client, objects.Storage{})
 		names.take(t, "hostname", pod.Spec.Hostname, index)
 		if problems := validation.IsDNS1123Label(pod.Spec.Hostname); len(problems) > 0 {
 			t.Errorf("hostname %q: %v", pod.Spec.Hostname, problems)
@@ -115,11 +115,11 @@ func TestLongNames(t *testing.T) {
 		}
 	}
 	run.Name = "short-0a1b2c3d"
-	if pod := objects.Pod(settings, run, objects.Client{Target: "data", Attempt: 1}); pod.Spec.Hostname != "" {
+	if pod := objects.Pod(settings, run, objects.Client{Target: "data", Attempt: 1}, objects.Storage{}); pod.Spec.Hostname != "" {
 		t.Errorf("hostname %q of a pod whose name is one", pod.Spec.Hostname)
 	}
 	run.Name = "long.with.dots"
-	if pod := objects.Pod(settings, run, objects.Client{Target: "data", Attempt: 1}); strings.Contains(pod.Spec.Hostname, ".") || pod.Spec.Hostname == "" {
+	if pod := objects.Pod(settings, run, objects.Client{Target: "data", Attempt: 1}, objects.Storage{}); strings.Contains(pod.Spec.Hostname, ".") || pod.Spec.Hostname == "" {
 		t.Errorf("hostname %q of pod %s", pod.Spec.Hostname, pod.Name)
 	}
 }

@@ -22,9 +22,12 @@ func operatorLabels() map[string]string {
 // themselves reach is not limited: most storage is mounted by the node, whose traffic no policy
 // sees, and a real program under test may need its own. Pods on the node's network are beyond any
 // policy too.
+//
+// Open MPI takes any port for what the ranks of a run say to each other, so that its clients may reach all TCP ports
+// of each other where a workload needs it.
 func NetworkPolicy(s Settings, run *v1alpha1.BenchmarkRun) *networkingv1.NetworkPolicy {
 	tcp, first := corev1.ProtocolTCP, intstr.FromInt32(AgentPort)
-	return &networkingv1.NetworkPolicy{
+	policy := &networkingv1.NetworkPolicy{
 		TypeMeta: metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: NetworkPolicyName(run), Namespace: run.Namespace,
@@ -46,4 +49,11 @@ func NetworkPolicy(s Settings, run *v1alpha1.BenchmarkRun) *networkingv1.Network
 			}},
 		},
 	}
+	if run.Spec.Run.UsesMPI() {
+		policy.Spec.Ingress = append(policy.Spec.Ingress, networkingv1.NetworkPolicyIngressRule{
+			Ports: []networkingv1.NetworkPolicyPort{{Protocol: &tcp}},
+			From:  []networkingv1.NetworkPolicyPeer{{PodSelector: ofRun(run)}},
+		})
+	}
+	return policy
 }

@@ -36,7 +36,7 @@ func affinity(run *v1alpha1.BenchmarkRun) *corev1.Affinity {
 
 // topologySpread is the user's and, where clients may share nodes, the wish that they share them
 // evenly.
-func topologySpread(run *v1alpha1.BenchmarkRun) []corev1.TopologySpreadConstraint {
+func topologySpread(run *v1alpha1.BenchmarkRun, on Storage) []corev1.TopologySpreadConstraint {
 	all := append([]corev1.TopologySpreadConstraint(nil), template(run).TopologySpreadConstraints...)
 	for _, constraint := range all {
 		// The API server refuses two of one kind for one topology.
@@ -44,7 +44,7 @@ func topologySpread(run *v1alpha1.BenchmarkRun) []corev1.TopologySpreadConstrain
 			return all
 		}
 	}
-	if onePerNode(run) {
+	if onePerNode(run) || len(on.Together) > 0 {
 		return all
 	}
 	return append(all, corev1.TopologySpreadConstraint{

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"maps"
 	"strconv"
 	"time"
 
@@ -27,18 +28,21 @@ const (
 // There is no readiness probe. The conductor meets the agent by mTLS, which proves more than an open
 // port does; a probe would cost up to a second of every start and, while a tool saturates the CPU,
 // could only take a healthy client for a bad one.
-func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client) *corev1.Pod {
+func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.Pod {
 	wanted, name := template(run), PodName(run, c)
 	labels := ClientLabels(run, c.Target, c.Index)
 	labels[v1alpha1.LabelAttempt] = strconv.Itoa(c.Attempt)
 	labels["sidecar.istio.io/inject"] = "false"
+	maps.Copy(labels, kueueLabels(run))
+	annotations := undisturbed()
+	maps.Copy(annotations, kueueAnnotations(run))
 	no, seconds, deadline := false, int64(gracePeriod.Seconds()), activeDeadlineSeconds(run)
 	pod := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: run.Namespace,
 			Labels:          added(labels, wanted.Labels),
-			Annotations:     added(undisturbed(), wanted.Annotations),
+			Annotations:     added(annotations, wanted.Annotations),
 			OwnerReferences: ownedByRun(run),
 		},
 		Spec: corev1.PodSpec{
@@ -49,16 +53,16 @@ func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client) *corev1.Pod {
 			AutomountServiceAccountToken:  &no,
 			// Hundreds of services would be hundreds of variables in the tool's environment.
 			EnableServiceLinks:        &no,
-			SecurityContext:           podSecurity(run, targetOf(run, c.Target)),
+			SecurityContext:           podSecurity(run, targetOf(run, c.Target), on),
 			NodeSelector:              added(map[string]string{corev1.LabelOSStable: "linux"}, wanted.NodeSelector),
-			Affinity:                  affinity(run),
-			TopologySpreadConstraints: topologySpread(run),
+			Affinity:                  on.onOneNode(run, affinity(run)),
+			TopologySpreadConstraints: topologySpread(run, on),
 			Tolerations:               wanted.Tolerations,
 			PriorityClassName:         wanted.PriorityClassName,
 			ImagePullSecrets:          wanted.ImagePullSecrets,
 			InitContainers:            []corev1.Container{installContainer(s, run)},
-			Containers:                []corev1.Container{clientContainer(s, run, c)},
-			Volumes:                   volumes(run, c),
+			Containers:                []corev1.Container{clientContainer(s, run, c, on)},
+			Volumes:                   volumes(run, c, on),
 		},
 	}
 	if hostNetwork(run) {

@@ -33,7 +33,7 @@ func TestPortsDiffer(t *testing.T) {
 // TestClientOf reads back what Pod has written.
 func TestClientOf(t *testing.T) {
 	want := objects.Client{Target: "data", Index: 1, Attempt: 3}
-	pod := objects.Pod(settings, runOf(usual()), want)
+	pod := objects.Pod(settings, runOf(usual()), want, objects.Storage{})
 	if got, known := objects.ClientOf(pod.Labels); !known || got != want {
 		t.Errorf("got %+v, %t", got, known)
 	}
@@ -58,7 +58,7 @@ func TestNothingIsShared(t *testing.T) {
 	run := runOf(usual().Mutate(templated(everything())))
 	before := run.DeepCopy()
 	client := objects.Client{Target: "data", Attempt: 1}
-	first := objects.Pod(settings, run, client)
+	first := objects.Pod(settings, run, client, objects.Storage{})
 	want := first.DeepCopy()
 	first.Spec.Affinity.PodAntiAffinity = nil
 	first.Spec.Tolerations[0].Key = "changed"
@@ -69,7 +69,7 @@ func TestNothingIsShared(t *testing.T) {
 	if !reflect.DeepEqual(run, before) {
 		t.Error("the run was changed")
 	}
-	if !reflect.DeepEqual(objects.Pod(settings, run, client), want) {
+	if !reflect.DeepEqual(objects.Pod(settings, run, client, objects.Storage{}), want) {
 		t.Error("the next pod differs")
 	}
 }
@@ -77,7 +77,7 @@ func TestNothingIsShared(t *testing.T) {
 // TestGuaranteed: whoever gives each resource a limit gets a pod of the class that says so, for which
 // every container counts.
 func TestGuaranteed(t *testing.T) {
-	pod := objects.Pod(settings, runOf(usual().Mutate(templated(everything()))), objects.Client{Target: "data", Attempt: 1})
+	pod := objects.Pod(settings, runOf(usual().Mutate(templated(everything()))), objects.Client{Target: "data", Attempt: 1}, objects.Storage{})
 	for _, container := range append(pod.Spec.InitContainers, pod.Spec.Containers...) {
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 			limit, request := container.Resources.Limits[name], container.Resources.Requests[name]
@@ -92,7 +92,7 @@ func TestGuaranteed(t *testing.T) {
 func TestOneSpreadConstraint(t *testing.T) {
 	own := corev1.TopologySpreadConstraint{MaxSkew: 3, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway}
 	run := runOf(usual().Mutate(templated(v1alpha1.PodTemplate{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{own}})))
-	got := objects.Pod(settings, run, objects.Client{Target: "data", Attempt: 1}).Spec.TopologySpreadConstraints
+	got := objects.Pod(settings, run, objects.Client{Target: "data", Attempt: 1}, objects.Storage{}).Spec.TopologySpreadConstraints
 	if !reflect.DeepEqual(got, []corev1.TopologySpreadConstraint{own}) {
 		t.Errorf("got %+v", got)
 	}
@@ -109,7 +109,7 @@ func TestDeadline(t *testing.T) {
 		"short":    {"1m", "10s", 60 + 10 + 900},
 	} {
 		run := runOf(usual().Mutate(func(r *v1alpha1.RunSpec) { r.ActiveDeadline, r.OrphanTimeout = test.active, test.orphan }))
-		if got := *objects.Pod(settings, run, objects.Client{Target: "data"}).Spec.ActiveDeadlineSeconds; got != test.seconds {
+		if got := *objects.Pod(settings, run, objects.Client{Target: "data"}, objects.Storage{}).Spec.ActiveDeadlineSeconds; got != test.seconds {
 			t.Errorf("%s: %d s, want %d", name, got, test.seconds)
 		}
 	}

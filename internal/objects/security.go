@@ -1,13 +1,15 @@
 package objects
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
 // podSecurity is what Pod Security "restricted" asks, with the user's wishes about who owns files.
-func podSecurity(run *v1alpha1.BenchmarkRun, target v1alpha1.Target) *corev1.PodSecurityContext {
+func podSecurity(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, on Storage) *corev1.PodSecurityContext {
 	var wanted v1alpha1.ClientSecurityContext
 	if said := template(run).SecurityContext; said != nil {
 		wanted = *said
@@ -30,6 +32,9 @@ func podSecurity(run *v1alpha1.BenchmarkRun, target v1alpha1.Target) *corev1.Pod
 		SupplementalGroups: wanted.SupplementalGroups,
 		SELinuxOptions:     wanted.SELinuxOptions,
 		SeccompProfile:     &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	if len(on.Devices) > 0 && !slices.Contains(security.SupplementalGroups, diskGroup) {
+		security.SupplementalGroups = append(slices.Clone(security.SupplementalGroups), diskGroup)
 	}
 	if security.FSGroup == nil && allMade(target) {
 		security.FSGroup = &group

@@ -40,13 +40,13 @@ func TestPodSecurity(t *testing.T) {
 		if name == "host-network" {
 			continue
 		}
-		pod := objects.Pod(settings, runOf(benchmark), objects.Client{Target: "data", Attempt: 1})
+		pod := objects.Pod(settings, runOf(benchmark), objects.Client{Target: "data", Attempt: 1}, objects.Storage{})
 		if complaint := restricted(t, pod); complaint != "" {
 			t.Errorf("%s: %s", name, complaint)
 		}
 	}
 	for complaint, benchmark := range refused {
-		pod := objects.Pod(settings, runOf(benchmark), objects.Client{Target: "data", Attempt: 1})
+		pod := objects.Pod(settings, runOf(benchmark), objects.Client{Target: "data", Attempt: 1}, objects.Storage{})
 		if got := restricted(t, pod); !strings.Contains(got, complaint) {
 			t.Errorf("want a complaint about %s, got %q", complaint, got)
 		}
@@ -70,7 +70,7 @@ func TestOwnersOfFiles(t *testing.T) {
 			SecurityContext: &v1alpha1.ClientSecurityContext{RunAsGroup: &group}})), 65532, 7, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := objects.Pod(settings, runOf(test.benchmark), objects.Client{Target: "data", Attempt: 1}).Spec.SecurityContext
+			got := objects.Pod(settings, runOf(test.benchmark), objects.Client{Target: "data", Attempt: 1}, objects.Storage{}).Spec.SecurityContext
 			files := int64(-1)
 			if got.FSGroup != nil {
 				files = *got.FSGroup

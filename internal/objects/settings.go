@@ -8,8 +8,9 @@ import (
 
 // Settings are what the operator knows and a run does not say.
 type Settings struct {
-	// AgentImage carries AgentProgram; FioImage is what clients run that name no image of their own.
-	AgentImage, FioImage string
+	// AgentImage carries AgentProgram. FioImage is what clients run that name no image of their own, and IORImage
+	// where a workload of the run needs MPI: a pod has one image, so that has fio too.
+	AgentImage, FioImage, IORImage string
 	// OperatorNamespace is where the conductor's connections come from.
 	OperatorNamespace string
 }

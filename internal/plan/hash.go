@@ -12,10 +12,15 @@ import (
 // layouts share it only when whoever reads one may as well read the other.
 func (m *maker) datasetHash() string {
 	var all struct {
-		Files  map[string]map[string]uint64
-		Layers []layer
+		Files   map[string]map[string]uint64
+		Layers  []layer
+		Lustre  map[string]Striping `json:",omitempty"`
+		Ranks   []*rankLayer        `json:",omitempty"`
+		Setups  []setupLayer        `json:",omitempty"`
+		Volumes map[string]int      `json:",omitempty"`
 	}
-	all.Files = map[string]map[string]uint64{}
+	all.Volumes = m.severalVolumes()
+	all.Files, all.Lustre = map[string]map[string]uint64{}, m.strips()
 	for target, data := range m.datasets {
 		if len(data.laidOut) > 0 {
 			all.Files[target] = data.laidOut
@@ -26,6 +31,14 @@ func (m *maker) datasetHash() string {
 			continue
 		}
 		for _, target := range step.Targets {
+			if profile := step.Workloads[target].IOR; profile != nil {
+				all.Ranks = append(all.Ranks, rankLayerOf(target, profile, step.Clients*step.Processes))
+				continue
+			}
+			if profile := step.Workloads[target].Command; profile != nil {
+				all.Setups = append(all.Setups, setupLayer{target, profile.Setup, profile.WorkingDirectory})
+				continue
+			}
 			all.Layers = append(all.Layers, layerOf(target, step.Workloads[target].Fio))
 		}
 	}
@@ -48,6 +61,7 @@ type layer struct {
 	RefillBuffers   bool
 	Options         map[string]v1alpha1.FioOptionValue
 	JobFile         string
+	CompressLike    string `json:",omitempty"`
 }
 
 func layerOf(target string, profile *v1alpha1.FioProfile) layer {
@@ -56,6 +70,7 @@ func layerOf(target string, profile *v1alpha1.FioProfile) layer {
 		RefillBuffers: profile.RefillBuffers != nil && *profile.RefillBuffers,
 		Options:       profile.Options,
 		JobFile:       profile.JobFile,
+		CompressLike:  profile.CompressLike,
 	}
 	if c := profile.Compressibility; c != nil {
 		l.CompressPercent = &c.Percent

@@ -24,3 +24,25 @@ func RunHash(run *v1alpha1.RunSpec) string {
 	sum := sha256.Sum256(encoded)
 	return hex.EncodeToString(sum[:8])
 }
+
+// ContentOf is a short name for what a load writes into its files, wherever it writes it: files with one
+// name hold bytes of one kind.
+func ContentOf(profile *v1alpha1.FioProfile) string {
+	return contentOf(layerOf("", profile))
+}
+
+// ContentOfIOR is ContentOf for a load of IOR.
+func ContentOfIOR(profile *v1alpha1.IORProfile) string {
+	layer := rankLayerOf("", profile, 0)
+	return contentOf(layer)
+}
+
+func contentOf(layer any) string {
+	// As in datasetHash, there is nothing that JSON cannot say.
+	encoded, err := json.Marshal(layer)
+	if err != nil {
+		panic(err)
+	}
+	sum := sha256.Sum256(encoded)
+	return hex.EncodeToString(sum[:6])
+}

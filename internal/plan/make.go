@@ -3,13 +3,14 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/claims"
 	"github.com/storagebench/storagebench/internal/engine/fio"
+	"github.com/storagebench/storagebench/internal/limits"
 )
 
 const (
@@ -19,14 +20,22 @@ const (
 	measuredSlack = time.Minute
 	// defaultDeadline is the API's, for a specification without its defaults.
 	defaultDeadline = 48 * time.Hour
-	// maxIDLength is the API's limit for the ID of a step.
-	maxIDLength = 63
+	// maxSteps is the API's limit for the steps of a run.
+	maxSteps = 1024
 )
 
 // Make plans a resolved run. All problems are returned together, each with its field; the plan is
 // of use only when there are none.
-func Make(run *v1alpha1.RunSpec) (Plan, field.ErrorList) {
-	m := maker{run: run, root: field.NewPath("spec", "run"), datasets: map[string]*dataset{}}
+//
+// The seed is the run's: it gives the order of a sweep. Problems and warnings do not depend on it.
+func Make(run *v1alpha1.RunSpec, seed int64, options ...Option) (Plan, field.ErrorList) {
+	m := maker{
+		run: run, seed: seed, root: field.NewPath("spec", "run"),
+		datasets: map[string]*dataset{}, tallies: map[string]*tally{}, described: map[filesKey]*fio.Traits{}, rendered: map[renderKey]bool{}, setUps: map[setupKey]bool{},
+	}
+	for _, option := range options {
+		option(&m)
+	}
 	m.plan.ClientsPerTarget = max(1, int(run.Clients.Count))
 	m.deadline = m.duration(m.root.Child("activeDeadline"), run.ActiveDeadline)
 	if m.deadline <= 0 {
@@ -35,10 +44,18 @@ func Make(run *v1alpha1.RunSpec) (Plan, field.ErrorList) {
 	m.refuseAmbiguous()
 	m.refuseTargets()
 	m.refuseUnbuilt()
+	m.refuseVolumes()
+	m.openTallies()
+	m.findLayoutJobs()
 	for i := range run.Phases {
 		m.phase(i, &run.Phases[i])
 	}
-	m.refuseTooLong()
+	m.warnParts()
+	m.judgeProcesses()
+	m.judgeLength()
+	m.stripe()
+	m.placeVolumes()
+	m.problems = append(m.problems, claims.Templates(m.root, run, m.plan.FirstWrite)...)
 	m.plan.DatasetHash = m.datasetHash()
 	return m.plan, m.problems
 }
@@ -46,84 +63,61 @@ func Make(run *v1alpha1.RunSpec) (Plan, field.ErrorList) {
 // maker holds what is known while phases are planned one after the other.
 type maker struct {
 	run      *v1alpha1.RunSpec
+	seed     int64
 	root     *field.Path
 	deadline time.Duration
-	plan     Plan
-	problems field.ErrorList
-	datasets map[string]*dataset
+	storage  Storage
+	// documented limits of targets, by name.
+	documented map[string]limits.Computed
+	plan       Plan
+	problems   field.ErrorList
+	datasets   map[string]*dataset
+	tallies    map[string]*tally
+	// layoutJobs is for how many jobs the files of a dataset are laid out, where a phase raises them.
+	layoutJobs map[shape]int32
+	// described are data sets, with files files in all; rendered are jobs that were proven to be possible.
+	described map[filesKey]*fio.Traits
+	files     int
+	rendered  map[renderKey]bool
+	// setUp are targets and setups of commands that a prepare phase has run.
+	setUps map[setupKey]bool
+	// crowded says that there were too many steps, which was told.
+	crowded bool
+	// placed are jobs that were proven to suit the volumes of targets.
+	placed map[placedKey]bool
 }
 
+// phase plans one phase. Where it cannot be planned, what it would have laid out is not known, and its
+// lack is not a second mistake.
 func (m *maker) phase(index int, phase *v1alpha1.Phase) {
-	path := m.root.Child("phases").Index(index)
-	targets := targetNames(m.run)
-	if phase.Mode != v1alpha1.PhaseSequential || len(targets) < 2 {
-		m.step(path, index, phase, fmt.Sprintf("%02d-%s", index, phase.Name), targets)
+	if m.crowded {
 		return
 	}
-	for i, target := range targets {
-		m.step(path, index, phase, fmt.Sprintf("%02d-%02d-%s-%s", index, i, phase.Name, target), []string{target})
+	p := &phaseMaker{
+		maker: m, index: index, phase: phase, path: m.root.Child("phases").Index(index),
+		first: len(m.plan.Steps), loads: map[string]load{},
 	}
-}
-
-func (m *maker) step(path *field.Path, index int, phase *v1alpha1.Phase, id string, targets []string) {
-	step := Step{
-		ID:         strings.TrimRight(id[:min(len(id), maxIDLength)], "-"),
-		Phase:      phase.Name,
-		PhaseIndex: index,
-		Kind:       phase.Kind(),
-		Targets:    targets,
-		Workloads:  map[string]*v1alpha1.Engine{},
-		NewBytes:   map[string]uint64{},
-	}
-	sound := m.times(path, phase, &step)
-	if step.Purpose == "" {
-		return
-	}
-	for _, target := range targets {
-		engine, enginePath := m.workload(path, phase, target)
-		if !sound || engine == nil || !m.renders(path, enginePath, &step, engine.Fio) {
-			// Whatever this phase would have laid out, its lack is not a second mistake.
-			m.dataset(target).unknown = m.dataset(target).unknown || step.Purpose == Prepare
-			sound = false
-			continue
-		}
-		step.Workloads[target] = engine
-		sound = m.layout(path, enginePath, target, &step, engine.Fio)
-	}
-	if sound {
-		m.plan.Steps = append(m.plan.Steps, step)
-	}
-}
-
-// times sets how long the step takes; false when its kind or its times cannot be planned.
-func (m *maker) times(path *field.Path, phase *v1alpha1.Phase, step *Step) bool {
 	before := len(m.problems)
-	switch step.Kind {
+	switch phase.Kind() {
 	case v1alpha1.PhasePrepare:
-		step.Purpose = Prepare
-		step.Limit = m.deadline
-		if phase.Prepare.MaxDuration != nil {
-			step.Limit = m.duration(path.Child("prepare", "maxDuration"), *phase.Prepare.MaxDuration)
-			m.atLeastSecond(before, path.Child("prepare", "maxDuration"), *phase.Prepare.MaxDuration, step.Limit)
-		}
+		p.prepare(phase.Prepare)
 	case v1alpha1.PhaseSteady:
-		step.Purpose = Measure
-		step.WarmUp = m.duration(path.Child("steady", "warmUp"), phase.Steady.WarmUp)
-		step.Duration = m.duration(path.Child("steady", "duration"), phase.Steady.Duration)
-		m.atLeastSecond(before, path.Child("steady", "duration"), phase.Steady.Duration, step.Duration)
-		step.Limit = step.WarmUp + step.Duration + measuredSlack
-	default:
-		return false
+		p.steady(phase.Steady)
+	case v1alpha1.PhaseBurstDrain:
+		p.burstDrain(phase.BurstDrain)
+	case v1alpha1.PhaseCooldown:
+		p.cooldown(phase.Cooldown)
+	case v1alpha1.PhaseRamp:
+		p.ramp(phase.Ramp)
+	case v1alpha1.PhaseSweep:
+		p.sweep(phase.Sweep)
+	default: // told already
 	}
-	step.Limit = min(step.Limit, m.deadline)
-	return len(m.problems) == before
-}
-
-// atLeastSecond refuses what is shorter, unless it was refused already.
-func (m *maker) atLeastSecond(before int, path *field.Path, text v1alpha1.Duration, length time.Duration) {
-	if len(m.problems) == before && length < time.Second {
-		m.problems = append(m.problems, field.Invalid(path, string(text),
-			"at least 1s: shorter steps measure nothing; write a longer time such as 60s"))
+	p.name()
+	if len(m.problems) > before && phase.Kind() == v1alpha1.PhasePrepare {
+		for _, target := range targetNames(m.run) {
+			m.dataset(target).unknown = true
+		}
 	}
 }
 
@@ -135,51 +129,17 @@ func (m *maker) duration(path *field.Path, text v1alpha1.Duration) time.Duration
 	return length
 }
 
-// workload is what a target does in a phase: the phase's own for that target, the phase's, or the
-// run's. It is nil when there is none that can be run.
-func (m *maker) workload(path *field.Path, phase *v1alpha1.Phase, target string) (*v1alpha1.Engine, *field.Path) {
-	chosen, chosenPath := m.run.Workload, m.root.Child("workload")
-	if phase.Workload != nil {
-		chosen, chosenPath = phase.Workload, path.Child("workload")
-	}
-	for i := range phase.TargetWorkloads {
-		if phase.TargetWorkloads[i].Target == target {
-			chosen = &phase.TargetWorkloads[i].Workload
-			chosenPath = path.Child("targetWorkloads").Index(i).Child("workload")
-		}
-	}
+// lasting reads a length of time that load is measured for; it is refused where that measures nothing.
+func (m *maker) lasting(path *field.Path, text v1alpha1.Duration) time.Duration {
+	length, err := text.Parse()
 	switch {
-	case chosen == nil:
-		m.addOnce(field.Required(path.Child("workload"), "neither the phase nor spec.run has a workload: give one of them"))
-		return nil, nil
-	case chosen.ProfileRef != nil:
-		m.addOnce(field.Forbidden(chosenPath.Child("profileRef"), "a run holds no profileRef; put the profile's spec in its place"))
-		return nil, nil
-	case chosen.EngineKind() == "":
-		m.addOnce(field.Required(chosenPath, "there is no engine in it: give fio"))
-		return nil, nil
-	case chosen.Fio == nil:
-		m.addOnce(notBuilt(chosenPath.Child(string(chosen.EngineKind())), "the engine "+string(chosen.EngineKind()), "use fio"))
-		return nil, nil
+	case err != nil:
+		m.problems = append(m.problems, field.Invalid(path, string(text), err.Error()))
+	case length < time.Second:
+		m.problems = append(m.problems, field.Invalid(path, string(text),
+			"at least 1s: shorter steps measure nothing; write a longer time such as 60s"))
 	}
-	if problems := fio.Validate(chosenPath.Child("fio"), chosen.Fio); len(problems) > 0 {
-		m.addOnce(problems...)
-		return nil, nil
-	}
-	return &chosen.Engine, chosenPath
-}
-
-// renders proves that the tool's input can be made, so that no run fails for it hours later.
-func (m *maker) renders(path, enginePath *field.Path, step *Step, profile *v1alpha1.FioProfile) bool {
-	parameters := fio.Parameters{Purpose: fio.Measure, Duration: step.Duration, WarmUp: step.WarmUp}
-	if step.Purpose == Prepare {
-		parameters = fio.Parameters{Purpose: fio.Prepare}
-	}
-	if _, err := fio.Render(profile, parameters); err != nil {
-		m.addOnce(field.Invalid(path, step.Phase, fmt.Sprintf("%s with %s: change the phase or the workload", err, enginePath.Child("fio"))))
-		return false
-	}
-	return true
+	return length
 }
 
 // addOnce keeps a problem of a shared workload from being told for each phase that uses it.
@@ -191,15 +151,11 @@ func (m *maker) addOnce(problems ...*field.Error) {
 	}
 }
 
-// refuseTooLong finds a plan that cannot be done in the time that the run has.
-func (m *maker) refuseTooLong() {
-	var least time.Duration
-	for _, step := range m.plan.Steps {
-		least += step.WarmUp + step.Duration
-	}
-	if least >= m.deadline {
-		m.problems = append(m.problems, field.Invalid(m.root.Child("activeDeadline"), string(v1alpha1.DurationOf(m.deadline)),
-			fmt.Sprintf("the measured phases alone take %s: raise it (to at most 168h), or shorten them", v1alpha1.DurationOf(least))))
+// warn says something to whoever reads the plan, once.
+func (m *maker) warn(at *field.Path, format string, arguments ...any) {
+	text := at.String() + ": " + fmt.Sprintf(format, arguments...)
+	if !slices.Contains(m.plan.Warnings, text) {
+		m.plan.Warnings = append(m.plan.Warnings, text)
 	}
 }
 

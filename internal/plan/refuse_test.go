@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -12,12 +13,27 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// refusals are specifications that cannot be run: the field that is named, and words of the remedy.
-var refusals = map[string]struct {
+// refusal is a specification with one mistake.
+type refusal struct {
 	benchmark *builders.BenchmarkBuilder
 	field     string
 	remedy    string
-}{
+}
+
+// check that it is refused for that alone: nothing is told twice, and no mistake is blamed for another.
+func (r refusal) check(t *testing.T) {
+	t.Helper()
+	_, problems := plan.Make(r.benchmark.Run(), 1)
+	if len(problems) != 1 {
+		t.Fatalf("%d problems: %v", len(problems), problems)
+	}
+	if got := problems[0]; got.Field != r.field || !strings.Contains(got.Error(), r.remedy) {
+		t.Errorf("want %s and %q, got: %v", r.field, r.remedy, got)
+	}
+}
+
+// refusals are specifications that cannot be run: the field that is named, and words of the remedy.
+var refusals = map[string]refusal{
 	"read without layout": {builders.Benchmark("b").Target("a").Steady("read", "1m").With(builders.Fio().Reads()),
 		"spec.run.phases[0]", "Put a phase with `prepare: {}`"},
 	"mix without layout": {builders.Benchmark("b").Target("a").Steady("mix", "1m").With(builders.Fio().ReadPercent(1)),
@@ -58,9 +74,6 @@ var refusals = map[string]struct {
 	"command in a job file": {builders.Benchmark("b").Target("a").Steady("write", "1m").
 		Workload(builders.JobFile("[x]\nrw=write\nsize=1m\nexec_prerun=rm -rf /\n", "1Mi")),
 		"spec.run.workload.fio.jobFile", "exec_prerun"},
-	"ior": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
-		r.Workload = &v1alpha1.Workload{Engine: v1alpha1.Engine{IOR: &v1alpha1.IORProfile{}}}
-	}), "spec.run.workload.ior", "use fio"},
 	"too short": {builders.Benchmark("b").Target("a").Steady("write", "999ms"),
 		"spec.run.phases[0].steady.duration", "at least 1s"},
 	"layout too short": {builders.Benchmark("b").Target("a").Phase(v1alpha1.Phase{Name: "layout",
@@ -90,41 +103,54 @@ var refusals = map[string]struct {
 	"volume of a bad name": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Volumes[0].Name = "a.b"
 	}), "spec.run.targets[0].volumes[0].name", "at most 40 lower-case letters"},
+	"a template of one node, for clients of several": {builders.Benchmark("b").Target("a").Clients(4).Spread(v1alpha1.SpreadOnePerNode).
+		Template(v1alpha1.ClaimShared, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")).Steady("write", "1m"),
+		"spec.run.targets[0].volumes[0].claimTemplate.spec.accessModes", "spec.run.clients.spread is OnePerNode with 4 clients on it: set spec.run.clients.spread to Any"},
+	"a template of one pod, for several": {builders.Benchmark("b").Target("a").Clients(2).Spread(v1alpha1.SpreadAny).
+		Template(v1alpha1.ClaimShared, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadWriteOncePod, "1Gi")).Steady("write", "1m"),
+		"spec.run.targets[0].volumes[0].claimTemplate.spec.accessModes", "make a claim for each client with claimTemplate.scope PerClient"},
+	"a template for reading, written to": {builders.Benchmark("b").Target("a").
+		Template(v1alpha1.ClaimShared, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadOnlyMany, "1Gi")).Prepare("layout").Steady("read", "1m").With(builders.Fio().Reads()),
+		"spec.run.targets[0].volumes[0].claimTemplate.spec.accessModes", "phase layout writes to it"},
+	"a template without a size": {builders.Benchmark("b").Target("a").
+		Template(v1alpha1.ClaimShared, v1alpha1.ClaimForRun, corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}}).Steady("write", "1m"),
+		"spec.run.targets[0].volumes[0].claimTemplate.spec.resources.requests.storage", "such as 100Gi"},
 	"two phases of one name": {builders.Benchmark("b").Target("a").Steady("write", "1m").Steady("write", "1m"),
 		"spec.run.phases[1].name", "Duplicate"},
 	"workload of nobody": {builders.Benchmark("b").Target("a").Steady("write", "1m").For("z", builders.Fio()),
 		"spec.run.phases[0].targetWorkloads[0].target", "correct the name"},
 	"phase of no kind": {builders.Benchmark("b").Target("a").Phase(v1alpha1.Phase{Name: "what"}),
 		"spec.run.phases[0]", "exactly one of prepare, steady"},
-	"precondition": {builders.Benchmark("b").Target("a").Phase(v1alpha1.Phase{Name: "layout",
-		Prepare: &v1alpha1.PreparePhase{Precondition: number(2)}}),
-		"spec.run.phases[0].prepare.precondition", "leave it out"},
-	"several volumes": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
-		r.Targets[0].Volumes = append(r.Targets[0].Volumes, v1alpha1.Volume{Name: "two", ClaimName: "two"})
-	}), "spec.run.targets[0].volumes", "give one"},
-	"limits": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
-		r.Targets[0].Limits = &v1alpha1.Limits{Preset: "x"}
-	}), "spec.run.targets[0].limits", "leave it out"},
-	"idle": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
-		r.Targets[0].RequireIdle = yes()
-	}), "spec.run.targets[0].requireIdle", "leave it out"},
-	"raw devices": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
-		r.Targets[0].AllowRawDeviceWrites = yes()
-	}), "spec.run.targets[0].allowRawDeviceWrites", "leave it out"},
+	"several volumes that do not divide the files": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		for _, name := range []string{"two", "three", "four", "five", "six", "seven"} {
+			r.Targets[0].Volumes = append(r.Targets[0].Volumes, v1alpha1.Volume{Name: name, ClaimName: name})
+		}
+	}), "spec.run.targets[0].volumes", "is spread over 7 volumes"},
+	"raw template without leave": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Targets[0].Volumes[0] = rawVolume()
+	}), "spec.run.targets[0].allowRawDeviceWrites", "phase write writes to the target's raw devices: set it to true"},
+	"raw template with a path": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Targets[0].Volumes[0], r.Targets[0].Path, r.Targets[0].AllowRawDeviceWrites = rawVolume(), "bench", yes()
+	}), "spec.run.targets[0].path", "a raw device has no folders"},
+	"raw template of many clients": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Targets[0].Volumes[0], r.Clients.Count, r.Targets[0].AllowRawDeviceWrites = rawVolume(), 2, yes()
+	}), "spec.run.targets[0].volumes[0].claimTemplate.scope", "overwrite each other on one raw device"},
+	"an unknown preset": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Targets[0].Limits = &v1alpha1.Limits{Preset: "aws-fsx-windows/hhd-32"}
+	}), "spec.run.targets[0].limits.preset", "aws-fsx-windows/hhd-32\": is not in the catalog of limits; the nearest names are aws-fsx-windows/hdd-32, "},
+	"leave for raw devices that are none": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Targets[0].Volumes[0], r.Targets[0].AllowRawDeviceWrites = rawVolume(), yes()
+		r.Targets[0].Volumes[0].ClaimTemplate.Spec.VolumeMode = nil
+	}), "spec.run.targets[0].allowRawDeviceWrites", "leave it out, or set volumeMode: Block"},
 	"striping": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Lustre = &v1alpha1.LustreStriping{}
-	}), "spec.run.targets[0].lustre", "set it on the directory by hand"},
-	"ranks": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
-		r.Clients.ProcessesPerClient = 8
-	}), "spec.run.clients.processesPerClient", "raise jobs"},
+	}), "spec.run.targets[0].lustre", "give stripeCount, stripeSize or both"},
 }
 
 func yes() *bool {
 	value := true
 	return &value
 }
-
-func number(value int32) *int32 { return &value }
 
 func limited() *builders.FioBuilder {
 	return builders.Fio().Mutate(func(p *v1alpha1.FioProfile) {
@@ -133,38 +159,25 @@ func limited() *builders.FioBuilder {
 	})
 }
 
-// TestRefusals have one problem each: nothing is told twice, and no mistake is blamed for another.
 func TestRefusals(t *testing.T) {
 	for name, test := range refusals {
-		t.Run(name, func(t *testing.T) {
-			_, problems := plan.Make(test.benchmark.Run())
-			if len(problems) != 1 {
-				t.Fatalf("%d problems: %v", len(problems), problems)
-			}
-			if got := problems[0]; got.Field != test.field || !strings.Contains(got.Error(), test.remedy) {
-				t.Errorf("want %s and %q, got: %v", test.field, test.remedy, got)
-			}
-		})
+		t.Run(name, func(t *testing.T) { test.check(t) })
 	}
 }
 
 // TestUnbuiltPhases are refused by name.
 func TestUnbuiltPhases(t *testing.T) {
 	for kind, phase := range map[string]v1alpha1.Phase{
-		"ramp":       {Ramp: &v1alpha1.RampPhase{}},
-		"sweep":      {Sweep: &v1alpha1.SweepPhase{}},
-		"burstDrain": {BurstDrain: &v1alpha1.BurstDrainPhase{}},
-		"cooldown":   {Cooldown: &v1alpha1.CooldownPhase{}},
-		"search":     {Search: &v1alpha1.SearchPhase{}},
-		"verify":     {Verify: &v1alpha1.VerifyPhase{}},
-		"fault":      {Fault: &v1alpha1.FaultPhase{}},
-		"provision":  {Provision: &v1alpha1.ProvisionPhase{}},
+		"search":    {Search: &v1alpha1.SearchPhase{}},
+		"verify":    {Verify: &v1alpha1.VerifyPhase{}},
+		"fault":     {Fault: &v1alpha1.FaultPhase{}},
+		"provision": {Provision: &v1alpha1.ProvisionPhase{}},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			phase.Name = "p"
-			_, problems := plan.Make(builders.Benchmark("b").Target("a").Workload(nil).Phase(phase).Run())
+			_, problems := plan.Make(builders.Benchmark("b").Target("a").Workload(nil).Phase(phase).Run(), 1)
 			if len(problems) != 1 || problems[0].Field != "spec.run.phases[0]."+kind || problems[0].Type != field.ErrorTypeForbidden ||
-				!strings.Contains(problems[0].Detail, "not built yet in this version: use prepare and steady") {
+				!strings.Contains(problems[0].Detail, "not built yet in this version: use prepare, steady, ramp, sweep, burstDrain, cooldown") {
 				t.Errorf("problems: %v", problems)
 			}
 		})
@@ -174,7 +187,7 @@ func TestUnbuiltPhases(t *testing.T) {
 // TestAllAtOnce tells independent mistakes together, and a shared one once.
 func TestAllAtOnce(t *testing.T) {
 	_, problems := plan.Make(builders.Benchmark("b").Target("a").Target("a2").Workload(builders.Fio().Jobs(0).BlockSize("1000")).
-		Prepare("layout").Steady("write", "1").Steady("read", "1m").With(builders.Fio().Reads()).Run())
+		Prepare("layout").Steady("write", "1").Steady("read", "1m").With(builders.Fio().Reads()).Run(), 1)
 	var fields []string
 	for _, problem := range problems {
 		fields = append(fields, problem.Field)
@@ -230,4 +243,12 @@ func TestResolve(t *testing.T) {
 		!strings.Contains(problems[0].Error(), "ClusterWorkloadProfile p") || !strings.Contains(problems[0].Error(), "add the profile") {
 		t.Errorf("missing profiles: %v", problems)
 	}
+}
+
+// rawVolume is one of a template of raw devices.
+func rawVolume() v1alpha1.Volume {
+	block, size := corev1.PersistentVolumeBlock, resource.MustParse("1Gi")
+	return v1alpha1.Volume{Name: "disk", ClaimTemplate: &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimShared, Spec: corev1.PersistentVolumeClaimSpec{
+		VolumeMode: &block, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}}}}}
 }

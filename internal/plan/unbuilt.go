@@ -8,6 +8,9 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
+// builtKinds are those of phases.
+const builtKinds = "prepare, steady, ramp, sweep, burstDrain, cooldown"
+
 // refuseAmbiguous names what would leave a result without an owner, or a wish without an effect.
 // Admission says it first.
 func (m *maker) refuseAmbiguous() {
@@ -25,6 +28,9 @@ func (m *maker) refuseAmbiguous() {
 			m.problems = append(m.problems, field.Duplicate(path.Child("name"), phase.Name))
 		}
 		phases[phase.Name] = true
+		if len(phase.Kinds()) > 1 {
+			m.problems = append(m.problems, field.Forbidden(path, "it has several kinds, and can be of one: make a phase of each"))
+		}
 		for j, own := range phase.TargetWorkloads {
 			if !targets[own.Target] {
 				m.problems = append(m.problems, field.Invalid(path.Child("targetWorkloads").Index(j).Child("target"), own.Target,
@@ -47,39 +53,13 @@ func (m *maker) refuseUnbuilt() {
 		phase := &m.run.Phases[i]
 		path := m.root.Child("phases").Index(i)
 		switch kind := phase.Kind(); kind {
-		case v1alpha1.PhasePrepare:
-			if phase.Prepare.Precondition != nil && *phase.Prepare.Precondition > 0 {
-				m.refuse(path.Child("prepare", "precondition"), "preconditioning", "leave it out")
-			}
-		case v1alpha1.PhaseSteady:
+		case v1alpha1.PhasePrepare, v1alpha1.PhaseSteady, v1alpha1.PhaseRamp, v1alpha1.PhaseSweep,
+			v1alpha1.PhaseBurstDrain, v1alpha1.PhaseCooldown:
 		case "":
-			m.problems = append(m.problems, field.Required(path, "a phase is exactly one of prepare, steady"))
-		case v1alpha1.PhaseRamp, v1alpha1.PhaseSweep, v1alpha1.PhaseBurstDrain, v1alpha1.PhaseCooldown,
-			v1alpha1.PhaseSearch, v1alpha1.PhaseVerify, v1alpha1.PhaseFault, v1alpha1.PhaseProvision:
-			m.refuse(path.Child(strings.ToLower(string(kind[:1]))+string(kind[1:])), "the phase kind "+string(kind), "use prepare and steady")
+			m.problems = append(m.problems, field.Required(path, "a phase is exactly one of "+builtKinds))
+		case v1alpha1.PhaseSearch, v1alpha1.PhaseVerify, v1alpha1.PhaseFault, v1alpha1.PhaseProvision:
+			m.refuse(path.Child(strings.ToLower(string(kind[:1]))+string(kind[1:])), "the phase kind "+string(kind), "use "+builtKinds)
 		}
-	}
-	for i := range m.run.Targets {
-		target := &m.run.Targets[i]
-		path := m.root.Child("targets").Index(i)
-		if len(target.Volumes) > 1 {
-			m.refuse(path.Child("volumes"), "several volumes in one target", "give one")
-		}
-		if target.Limits != nil {
-			m.refuse(path.Child("limits"), "limits", "leave it out")
-		}
-		if target.AllowRawDeviceWrites != nil && *target.AllowRawDeviceWrites {
-			m.refuse(path.Child("allowRawDeviceWrites"), "writing to raw devices", "leave it out")
-		}
-		if target.RequireIdle != nil && *target.RequireIdle {
-			m.refuse(path.Child("requireIdle"), "requireIdle", "leave it out")
-		}
-		if target.Lustre != nil {
-			m.refuse(path.Child("lustre"), "striping", "set it on the directory by hand and leave this out")
-		}
-	}
-	if m.run.Clients.ProcessesPerClient > 1 {
-		m.refuse(m.root.Child("clients", "processesPerClient"), "more than one process a client", "raise jobs or clients.count")
 	}
 }
 

@@ -138,15 +138,21 @@ func (h *Handle) Signal(signal syscall.Signal) error {
 }
 
 // Kill kills the command, its group, and whatever it has started, and returns when none is left
-// alive, or after a second with a *LeftError. It may be called again, also after Wait.
+// alive, or after a second with a *LeftError. It may be called again, also after Wait. What it has killed
+// and is a child of ours by then is collected.
 func (h *Handle) Kill() error {
+	var killed []int
 	for range killRounds {
 		left, err := h.members()
 		if err != nil {
 			return err
 		}
 		if len(left) == 0 {
+			started.collect(killed)
 			return nil
+		}
+		for _, p := range left {
+			killed = append(killed, p.PID)
 		}
 		if err := killAll(left); err != nil {
 			return fmt.Errorf("kill %s (%d): %w", h.command.Path, h.pid, err)

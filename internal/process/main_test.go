@@ -32,6 +32,8 @@ func TestMain(m *testing.M) {
 		play(reaperRole())
 	case "threads":
 		play(threadsRole())
+	case "killer":
+		play(killerRole())
 	case "init":
 		play(initRole())
 	}

@@ -46,6 +46,10 @@ func Reap(ctx context.Context) {
 	}
 }
 
+// Collect collects those of some processes that have ended, are children of ours, and are not waited for by a Handle: what a
+// command has started and left to us. Reap would do it, in a while.
+func Collect(pids []int) { started.collect(pids) }
+
 // reapOnce collects the ended children that were known already and returns those seen first now.
 func reapOnce(known map[int]uint64) map[int]uint64 {
 	processes, err := table()

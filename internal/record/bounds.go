@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/result"
 )
 
 // Bounds of the API.
@@ -13,13 +14,17 @@ const (
 	maxConditionMessage = 1024
 	maxReason           = 512
 	maxStepMessage      = 512
+	maxConclusion       = 256
 	maxPath             = 1024
 	maxEnvironments     = 16
 	maxLostClients      = 64
 	maxDataLeft         = 32
 	maxSteps            = 1024
-	// maxStatusBytes of JSON.
-	maxStatusBytes = 64 << 10
+	// maxStatusBytes of JSON, and maxLongStatusBytes of a run of more than longRun steps: the facts of a sweep
+	// of 256 cells alone take over 64 KiB.
+	maxStatusBytes     = 64 << 10
+	maxLongStatusBytes = 384 << 10
+	longRun            = 64
 )
 
 // bound cuts what clients say of themselves to what the API takes.
@@ -29,9 +34,10 @@ func bound(e *v1alpha1.Environment) {
 	e.ToolVersion = v1alpha1.Truncate(e.ToolVersion, 128)
 	e.Kernel = v1alpha1.Truncate(e.Kernel, 128)
 	e.Architecture = v1alpha1.Truncate(e.Architecture, 32)
-	if e.Engine != v1alpha1.EngineFio {
-		// The only one that is built; the API refuses words that it does not know.
-		e.Engine = ""
+	switch e.Engine {
+	case v1alpha1.EngineFio, v1alpha1.EngineIOR, v1alpha1.EngineMdtest, v1alpha1.EngineCommand:
+	default:
+		e.Engine = "" // the API refuses words that it does not know
 	}
 	e.Volumes = slices.Clone(e.Volumes[:min(len(e.Volumes), 16)])
 	for i := range e.Volumes {
@@ -48,13 +54,19 @@ func bound(e *v1alpha1.Environment) {
 // targets and phases can still be over.
 func fit(run *v1alpha1.BenchmarkRun) {
 	status := &run.Status
+	most := maxStatusBytes
+	if len(run.Spec.Steps) > longRun {
+		most = maxLongStatusBytes
+	}
 	if over := len(status.Steps) - maxSteps; over > 0 {
 		dropTried(status, over)
 	}
 	for _, less := range []func(*v1alpha1.BenchmarkRunStatus){
-		shortenMessages(160), shortenVolumes, dropInfo, dropCompletionLatency, shortenMessages(60), dropTriedMessages,
+		shortenEvidence(2, 160), shortenMessages(160), shortenStorage(160), omitRepetitions(8), shortenVolumes, dropInfo, shortenObjectives(160), dropUsageTypes, dropHistograms, dropSuspects(3),
+		dropCompletionLatency, dropComparisons, omitRepetitions(2), shortenEvidence(0, 0), shortenStorage(0), shortenMessages(60), shortenObjectives(60), dropSuspects(1),
+		dropTriedMessages,
 	} {
-		if size(status) <= maxStatusBytes {
+		if size(status) <= most {
 			return
 		}
 		less(status)
@@ -136,6 +148,20 @@ func dropInfo(status *v1alpha1.BenchmarkRunStatus) {
 	eachTarget(status, func(target *v1alpha1.TargetResult) {
 		target.Warnings = slices.DeleteFunc(target.Warnings, func(w v1alpha1.Warning) bool { return w.Severity == v1alpha1.SeverityInfo })
 	})
+}
+
+// omitRepetitions leaves so many of each operation of IOR; what they say over all of them stays.
+func omitRepetitions(most int) func(*v1alpha1.BenchmarkRunStatus) {
+	return func(status *v1alpha1.BenchmarkRunStatus) {
+		eachTarget(status, func(target *v1alpha1.TargetResult) {
+			if target.IOR == nil {
+				return
+			}
+			for i := range target.IOR.Operations {
+				result.OmitRepetitions(&target.IOR.Operations[i], most)
+			}
+		})
+	}
 }
 
 func dropCompletionLatency(status *v1alpha1.BenchmarkRunStatus) {

@@ -40,6 +40,7 @@ func set(run *v1alpha1.BenchmarkRun, kind string, status metav1.ConditionStatus,
 var reasons = map[string]string{
 	"NoSpace":            v1alpha1.ReasonNotEnoughSpace,
 	"QuotaExceeded":      v1alpha1.ReasonNotEnoughSpace,
+	"NoInodes":           v1alpha1.ReasonNotEnoughSpace,
 	"VolumeUnfit":        v1alpha1.ReasonMountNotFound,
 	"DirectoryMissing":   v1alpha1.ReasonMountNotFound,
 	"BadOption":          v1alpha1.ReasonInvalidWorkload,
@@ -48,6 +49,8 @@ var reasons = map[string]string{
 	"DirectNotSupported": v1alpha1.ReasonInvalidWorkload,
 	"ToolMissing":        v1alpha1.ReasonToolFailed,
 	"IOError":            v1alpha1.ReasonToolFailed,
+	"CommandFailed":      v1alpha1.ReasonToolFailed,
+	"SetupFailed":        v1alpha1.ReasonToolFailed,
 	"ReadOnly":           v1alpha1.ReasonToolFailed,
 	"PermissionDenied":   v1alpha1.ReasonToolFailed,
 	"TooManyFiles":       v1alpha1.ReasonToolFailed,
@@ -69,8 +72,9 @@ var reasons = map[string]string{
 var documentedReasons = map[string]bool{
 	v1alpha1.ReasonStartTimeout: true, v1alpha1.ReasonDeadlineExceeded: true, v1alpha1.ReasonStepFailed: true,
 	v1alpha1.ReasonToolFailed: true, v1alpha1.ReasonInvalidWorkload: true, v1alpha1.ReasonMountNotFound: true,
+	v1alpha1.ReasonClaimUnfit: true, v1alpha1.ReasonVolumeInUse: true,
 	v1alpha1.ReasonNotEnoughSpace: true, v1alpha1.ReasonClientLost: true, v1alpha1.ReasonPreempted: true,
-	v1alpha1.ReasonStopped: true, v1alpha1.ReasonInternalError: true,
+	v1alpha1.ReasonReplaced: true, v1alpha1.ReasonStopped: true, v1alpha1.ReasonInternalError: true,
 }
 
 // word is a reason that is worth telling; anything else came from an agent that makes no sense.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/plan"
 )
 
 // Begin notes that clients are being made.
@@ -21,13 +22,33 @@ func Begin(run *v1alpha1.BenchmarkRun, now time.Time) {
 
 // Intent notes when a step is to start and to end, before anybody is told. An intent that is there
 // already stays as it is.
-func Intent(run *v1alpha1.BenchmarkRun, action decide.Action) {
+func Intent(run *v1alpha1.BenchmarkRun, planned plan.Step, action decide.Action) {
 	fact := step(run, action.Attempt)
 	fact.State = v1alpha1.StepRunning
 	if fact.StartTime == nil {
 		fact.StartTime, fact.Deadline = micro(action.Start), micro(action.Deadline)
+		fact.PlannedEndTime = micro(plannedEnd(planned, action))
 	}
 	run.Status.Stage = v1alpha1.StageRunning
+}
+
+// plannedEnd is when a step is to end; zero where that is not known before.
+func plannedEnd(planned plan.Step, action decide.Action) time.Time {
+	switch {
+	case planned.WorkBound(), planned.Adaptive():
+		return time.Time{}
+	case planned.Purpose == plan.Idle:
+		return action.Deadline
+	}
+	return action.Start.Add(planned.WarmUp + planned.Duration)
+}
+
+// Conclude notes that enough was measured, before anybody is told to stop.
+func Conclude(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
+	fact := step(run, action.Attempt)
+	if fact.ConcludedTime == nil {
+		fact.ConcludedTime, fact.Conclusion = micro(now), v1alpha1.Truncate(action.Reason, maxConclusion)
+	}
 }
 
 // Retry notes that an attempt is over without a result and the next one begins.

@@ -25,7 +25,7 @@ import (
 func begun(t *testing.T, benchmark *builders.BenchmarkBuilder) (*v1alpha1.BenchmarkRun, plan.Plan) {
 	t.Helper()
 	spec := benchmark.Run()
-	planned, problems := plan.Make(spec)
+	planned, problems := plan.Make(spec, 1)
 	if len(problems) > 0 {
 		t.Fatal(problems.ToAggregate())
 	}
@@ -69,13 +69,12 @@ func TestNew(t *testing.T) {
 
 func TestSnapshotRefusesWhatAdmissionWould(t *testing.T) {
 	for name, spoil := range map[string]func(*v1alpha1.BenchmarkRun){
-		"step 00-layout":          func(r *v1alpha1.BenchmarkRun) { r.Spec.Steps[0].MaxDuration = "soon" },
 		"spec.run.startTimeout":   func(r *v1alpha1.BenchmarkRun) { r.Spec.Run.StartTimeout = "1" },
 		"spec.run.activeDeadline": func(r *v1alpha1.BenchmarkRun) { r.Spec.Run.ActiveDeadline = "-1h" },
 	} {
-		run, _ := begun(t, usual())
+		run, planned := begun(t, usual())
 		spoil(run)
-		if _, err := record.Snapshot(run, nil); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := record.Snapshot(run, planned, nil); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -83,9 +82,9 @@ func TestSnapshotRefusesWhatAdmissionWould(t *testing.T) {
 
 // TestSnapshotDefaults are used where a specification has not been through the API server.
 func TestSnapshotDefaults(t *testing.T) {
-	run, _ := begun(t, usual())
+	run, planned := begun(t, usual())
 	run.Spec.Run.Clients.OnLoss, run.Spec.Run.Clients.MaxRestarts = "", nil
-	snapshot, err := record.Snapshot(run, nil)
+	snapshot, err := record.Snapshot(run, planned, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,10 +100,10 @@ func TestSnapshotDefaults(t *testing.T) {
 func TestIntentStays(t *testing.T) {
 	run, planned := begun(t, usual())
 	action := decide.Action{Attempt: first(planned.Steps[0]), Start: builders.Start.Add(time.Second + 1500*time.Nanosecond), Deadline: builders.Start.Add(time.Minute)}
-	record.Intent(run, action)
+	record.Intent(run, planned.Steps[0], action)
 	action.Start, action.Deadline = action.Start.Add(time.Hour), action.Deadline.Add(time.Hour)
-	record.Intent(run, action)
-	snapshot, err := record.Snapshot(run, nil)
+	record.Intent(run, planned.Steps[0], action)
+	snapshot, err := record.Snapshot(run, planned, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,11 +118,11 @@ func TestIntentStays(t *testing.T) {
 func TestSnapshotTakesTheNewestAttempt(t *testing.T) {
 	run, planned := begun(t, usual())
 	attempt := first(planned.Steps[0])
-	record.Intent(run, decide.Action{Attempt: attempt, Start: builders.Start, Deadline: builders.Start.Add(time.Minute)})
+	record.Intent(run, planned.Steps[0], decide.Action{Attempt: attempt, Start: builders.Start, Deadline: builders.Start.Add(time.Minute)})
 	attempt.Number = 2
 	record.Retry(run, decide.Action{Attempt: attempt}, builders.Start.Add(time.Second))
 	slices.Reverse(run.Status.Steps)
-	snapshot, err := record.Snapshot(run, nil)
+	snapshot, err := record.Snapshot(run, planned, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +171,7 @@ func lostClient(index, replacements int, message string) decide.Client {
 
 func TestLossesAreNotedOnce(t *testing.T) {
 	run, planned := begun(t, usual())
-	record.Intent(run, decide.Action{Attempt: first(planned.Steps[0]), Start: builders.Start, Deadline: builders.Start.Add(time.Minute)})
+	record.Intent(run, planned.Steps[0], decide.Action{Attempt: first(planned.Steps[0]), Start: builders.Start, Deadline: builders.Start.Add(time.Minute)})
 	clients := []decide.Client{lostClient(1, 0, "killed"), {Key: decide.ClientKey{Target: "a"}, Connection: decide.Ready}}
 	record.Losses(run, clients, builders.Start)
 	record.Losses(run, clients, builders.Start.Add(time.Second))
@@ -340,7 +339,7 @@ func TestThousandClients(t *testing.T) {
 	}
 	record.Losses(run, losses, builders.Start)
 	for _, step := range planned.Steps {
-		record.Intent(run, decide.Action{Attempt: first(step), Start: builders.Start, Deadline: builders.Start.Add(time.Minute)})
+		record.Intent(run, step, decide.Action{Attempt: first(step), Start: builders.Start, Deadline: builders.Start.Add(time.Minute)})
 		record.Result(run, step, first(step), clients, builders.Start)
 	}
 	record.Finished(run, nil, builders.Start)
@@ -365,7 +364,7 @@ func TestManyAttempts(t *testing.T) {
 		attempt.Number++
 		record.Retry(run, decide.Action{Attempt: attempt}, builders.Start)
 	}
-	snapshot, err := record.Snapshot(run, nil)
+	snapshot, err := record.Snapshot(run, planned, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,11 +10,13 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/trend"
 )
 
 // Finished notes what became of the data, and judges the run.
 func Finished(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Time) {
 	run.Status.EndTime = micro(now)
+	run.Status.Live = nil
 	removed(run, left, now)
 	if step := unfinished(run); step != "" && failed(run) == nil {
 		Fail(run, decide.Failure{Reason: v1alpha1.ReasonInternalError,
@@ -79,9 +81,10 @@ func directories(count int) string {
 	return fmt.Sprintf("%d directories are", count)
 }
 
-// judge sets Valid by the first warning that disqualifies, and ObjectivesMet: there are none yet.
+// judge sets Valid by the first warning that disqualifies, and ObjectivesMet.
 func judge(run *v1alpha1.BenchmarkRun, now time.Time) {
-	set(run, v1alpha1.ConditionObjectivesMet, metav1.ConditionTrue, v1alpha1.ReasonNoObjectives, "", now)
+	judgeObjectives(run, now)
+	run.Status.Comparable = trend.Compare(run)
 	if len(run.Status.Phases) == 0 {
 		set(run, v1alpha1.ConditionValid, metav1.ConditionUnknown, v1alpha1.ReasonNoResult, "no phase has a result", now)
 		return

@@ -15,50 +15,92 @@ import (
 // has failed a step in which no client measured anything has no result: the failure says why.
 func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, clients []result.Client, now time.Time) {
 	parts := make([]part, len(planned.Targets))
+	concluded := step(run, attempt).ConcludedTime != nil
 	var problems, stopped []string
-	for i, target := range planned.Targets {
-		parts[i] = partOf(run, planned, target, clients)
-		problems = append(problems, parts[i].problems...)
-		stopped = append(stopped, parts[i].stopped...)
-	}
-	// Where one fails the others are stopped: what failed is the cause.
-	problems = append(problems, stopped...)
-	fact := step(run, attempt)
-	fact.EndTime = micro(now)
-	fact.State = v1alpha1.StepSucceeded
-	if len(problems) > 0 {
-		fact.State = v1alpha1.StepFailed
-		fact.Message = v1alpha1.Truncate(problems[0], maxStepMessage)
-		if more := len(problems) - 1; more > 0 {
-			tail := fmt.Sprintf("; and %d more", more)
-			fact.Message = v1alpha1.Truncate(problems[0], maxStepMessage-len(tail)) + tail
+	if planned.Purpose != plan.Idle {
+		shared := sharedNodes(planned, clients)
+		for i, target := range planned.Targets {
+			parts[i] = partOf(run, planned, target, clients)
+			parts[i].remarks = append(parts[i].remarks, shared[target]...)
+			problems = append(problems, parts[i].problems...)
+			if !concluded {
+				stopped = append(stopped, parts[i].stopped...)
+			}
 		}
 	}
+	// Where one fails the others are stopped: what failed is the cause.
+	end(step(run, attempt), append(problems, stopped...), now)
+	noteIO(step(run, attempt), planned.Targets, clients)
 	run.Status.Stage = v1alpha1.StageCollecting
 	if failed(run) == nil {
 		// What it said was how far the step is.
 		run.Status.Message = ""
 	}
-	start, end := extent(clients)
-	if start.IsZero() && failed(run) != nil {
+	if step(run, attempt).FirstIOTime == nil && failed(run) != nil {
 		return
 	}
-	phase := phaseResult(run, planned)
-	if !start.IsZero() && (phase.StartTime == nil || start.Before(phase.StartTime.Time)) {
-		phase.StartTime = micro(start)
-	}
-	if phase.EndTime == nil || end.After(phase.EndTime.Time) {
-		phase.EndTime = micro(end)
-	}
+	extend(run, planned, attempt)
 	for i, target := range planned.Targets {
-		made := result.Target(planned, target, parts[i].clients, parts[i].remarks...)
-		// A result that is recorded again, by somebody who did not live to know that it was, takes
-		// the place of the first.
-		phase.Targets = slices.DeleteFunc(phase.Targets, func(t v1alpha1.TargetResult) bool { return t.Target == target })
-		phase.Targets = append(phase.Targets, made)
+		fold(run, planned, attempt, target, parts[i])
+	}
+	compareTargets(run, planned)
+	noteCredits(run, planned, attempt)
+	for _, target := range planned.Targets {
+		attribute(run, target)
 	}
 	run.Status.Display = result.Headline(run.Status.Phases)
 	fit(run)
+}
+
+// end notes that an attempt is over, and what was wrong with it.
+func end(fact *v1alpha1.StepStatus, problems []string, now time.Time) {
+	fact.EndTime = micro(now)
+	fact.State = v1alpha1.StepSucceeded
+	if len(problems) == 0 {
+		return
+	}
+	fact.State = v1alpha1.StepFailed
+	fact.Message = v1alpha1.Truncate(problems[0], maxStepMessage)
+	if more := len(problems) - 1; more > 0 {
+		tail := fmt.Sprintf("; and %d more", more)
+		fact.Message = v1alpha1.Truncate(problems[0], maxStepMessage-len(tail)) + tail
+	}
+}
+
+// extend makes the time of a phase that of its steps' measured I/O; of one that only idles, that of the
+// pause.
+func extend(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt) {
+	fact := step(run, attempt)
+	start, end := timeOf(fact.MeasuredTime), timeOf(fact.LastIOTime)
+	if planned.Purpose == plan.Idle {
+		start, end = timeOf(fact.StartTime), timeOf(fact.EndTime)
+	}
+	phase := phaseResult(run, planned)
+	phase.StartTime = micro(earliest(timeOf(phase.StartTime), start))
+	phase.EndTime = micro(latest(timeOf(phase.EndTime), end))
+}
+
+// fold adds what a step measured on a target to the result of its phase. A result that is recorded again,
+// by somebody who did not live to know that it was, changes nothing.
+func fold(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, target string, p part) {
+	history := historyOf(run, planned, attempt, target)
+	var made v1alpha1.TargetResult
+	if planned.Purpose == plan.Idle {
+		if planned.Kind != v1alpha1.PhaseCooldown {
+			return // It was put between the cells of a sweep, whose own figures say how full the bucket was.
+		}
+		fact := step(run, attempt)
+		made = result.Cooldown(planned, target, history, timeOf(fact.StartTime), timeOf(fact.EndTime))
+	} else {
+		made = result.Target(planned, target, p.clients, history, p.remarks...)
+	}
+	phase := phaseResult(run, planned)
+	at := slices.IndexFunc(phase.Targets, func(t v1alpha1.TargetResult) bool { return t.Target == target })
+	if at < 0 {
+		phase.Targets = append(phase.Targets, v1alpha1.TargetResult{})
+		at = len(phase.Targets) - 1
+	}
+	result.Fold(&run.Spec.Run.Phases[planned.PhaseIndex], &phase.Targets[at], planned, history, made)
 }
 
 // part is one target's part in a step.
@@ -96,7 +138,7 @@ func partOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, client
 			p.stopped = append(p.stopped, name+" was stopped before its time: "+client.StopMessage)
 		}
 	}
-	for index := range expected(run, planned) {
+	for index := range planned.Clients {
 		if there[index] {
 			continue
 		}
@@ -119,32 +161,6 @@ func partOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, client
 func (p *part) missing(index int, reason string) {
 	p.remarks = append(p.remarks, result.Remark{Warning: v1alpha1.WarningClientsMissing, Client: index,
 		Message: "was lost (" + reason + "); the run went on without it, as onLoss asks"})
-}
-
-// expected is how many clients of each target take part in a step.
-func expected(run *v1alpha1.BenchmarkRun, planned plan.Step) int {
-	for _, step := range run.Spec.Steps {
-		if step.ID == planned.ID {
-			return int(step.Clients)
-		}
-	}
-	return 0
-}
-
-// extent is from the first to the last measured I/O of all clients; zero where there was none.
-func extent(clients []result.Client) (start, end time.Time) {
-	for _, client := range clients {
-		if client.IOStart.IsZero() {
-			continue
-		}
-		if start.IsZero() || client.IOStart.Before(start) {
-			start = client.IOStart
-		}
-		if client.IOEnd.After(end) {
-			end = client.IOEnd
-		}
-	}
-	return start, end
 }
 
 func phaseResult(run *v1alpha1.BenchmarkRun, planned plan.Step) *v1alpha1.PhaseResult {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -21,11 +22,13 @@ type Identity struct {
 	// Hash of spec.run, and Seed of everything random.
 	Hash string
 	Seed int64
+	// Objectives that the run is judged by when it ends.
+	Objectives []v1alpha1.Objective
 }
 
 // New freezes a resolved and planned run.
 func New(identity Identity, run *v1alpha1.RunSpec, planned plan.Plan) *v1alpha1.BenchmarkRun {
-	frozen := &v1alpha1.BenchmarkRun{
+	return &v1alpha1.BenchmarkRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "BenchmarkRun"},
 		ObjectMeta: metav1.ObjectMeta{Name: identity.Name, Namespace: identity.Namespace, UID: identity.UID},
 		Spec: v1alpha1.BenchmarkRunSpec{
@@ -33,54 +36,99 @@ func New(identity Identity, run *v1alpha1.RunSpec, planned plan.Plan) *v1alpha1.
 			Hash:         identity.Hash,
 			Seed:         identity.Seed,
 			Run:          *run.DeepCopy(),
+			Steps:        Steps(planned),
+			Objectives:   objectives(identity.Objectives),
 		},
 		Status: v1alpha1.BenchmarkRunStatus{Stage: v1alpha1.StagePending},
 	}
+}
+
+func objectives(given []v1alpha1.Objective) []v1alpha1.Objective {
+	var frozen []v1alpha1.Objective
+	for i := range given {
+		frozen = append(frozen, *given[i].DeepCopy())
+	}
+	return frozen
+}
+
+// Steps are the steps of a plan as a run records them.
+func Steps(planned plan.Plan) []v1alpha1.ResolvedStep {
+	var frozen []v1alpha1.ResolvedStep
 	for _, step := range planned.Steps {
 		resolved := v1alpha1.ResolvedStep{
 			ID:          step.ID,
 			Phase:       step.Phase,
 			Kind:        step.Kind,
+			Purpose:     step.Purpose,
 			Targets:     step.Targets,
-			Clients:     int32(planned.ClientsPerTarget), //nolint:gosec // The API allows far fewer clients.
+			Clients:     int32(step.Clients), //nolint:gosec // The API allows far fewer clients.
 			WarmUp:      v1alpha1.DurationOf(step.WarmUp),
 			MaxDuration: v1alpha1.DurationOf(step.Limit),
 		}
-		if !step.WorkBound() {
+		if step.Duration > 0 {
 			duration := v1alpha1.DurationOf(step.Duration)
 			resolved.Duration = &duration
 		}
-		frozen.Spec.Steps = append(frozen.Spec.Steps, resolved)
+		if step.Adaptive() {
+			least := v1alpha1.DurationOf(step.MinDuration)
+			resolved.MinDuration = &least
+		}
+		if step.Cell >= 0 {
+			resolved.Cell = new(int32(step.Cell)) //nolint:gosec // The API allows far fewer cells.
+		}
+		if step.Repeat {
+			resolved.Repeat = new(true)
+		}
+		resolved.Overrides = overridesOf(step.Overrides)
+		frozen = append(frozen, resolved)
 	}
 	return frozen
 }
 
-// Snapshot is what to decide on: the facts of the run, and its clients as they are now. It fails
+// overridesOf is nil where nothing is replaced.
+func overridesOf(o plan.Overrides) *v1alpha1.StepOverrides {
+	made := v1alpha1.StepOverrides{ReadPercent: o.ReadPercent}
+	if o.Jobs != 0 {
+		made.Jobs = &o.Jobs
+	}
+	if o.QueueDepth != 0 {
+		made.QueueDepth = &o.QueueDepth
+	}
+	if o.BlockSizeBytes != 0 {
+		made.BlockSize = resource.NewQuantity(o.BlockSizeBytes, resource.BinarySI)
+	}
+	if o.Processes != 0 {
+		made.Processes = &o.Processes
+	}
+	if made == (v1alpha1.StepOverrides{}) {
+		return nil
+	}
+	return &made
+}
+
+// Snapshot is what to decide on: the facts of the run, its plan, and its clients as they are now. It fails
 // only on a specification that admission would have refused.
-func Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (decide.Snapshot, error) {
+func Snapshot(run *v1alpha1.BenchmarkRun, planned plan.Plan, clients []decide.Client) (decide.Snapshot, error) {
 	snapshot := decide.Snapshot{
 		Clients: clients,
 		Records: map[string]decide.Record{},
 		Policy:  defaultPolicy,
 	}
-	for _, step := range run.Spec.Steps {
-		limit, err := step.MaxDuration.Parse()
-		if err != nil {
-			return decide.Snapshot{}, fmt.Errorf("step %s: %w", step.ID, err)
-		}
-		snapshot.Steps = append(snapshot.Steps, decide.Step{
-			ID: step.ID, Targets: step.Targets, ClientsPerTarget: int(step.Clients), Limit: limit})
+	for _, step := range planned.Steps {
+		snapshot.Steps = append(snapshot.Steps, stepOf(run, step))
 		snapshot.Records[step.ID] = decide.Record{Attempt: 1}
 	}
+	snapshot.Policy.StartLead = StartLead(len(clients))
 	for _, fact := range run.Status.Steps {
 		if snapshot.Records[fact.ID].Attempt > int(fact.Attempt) {
 			continue
 		}
 		snapshot.Records[fact.ID] = decide.Record{
-			Attempt:  int(fact.Attempt),
-			Start:    timeOf(fact.StartTime),
-			Deadline: timeOf(fact.Deadline),
-			Done:     fact.EndTime != nil,
+			Attempt:   int(fact.Attempt),
+			Start:     timeOf(fact.StartTime),
+			Deadline:  timeOf(fact.Deadline),
+			Done:      fact.EndTime != nil,
+			Concluded: timeOf(fact.ConcludedTime),
 		}
 	}
 	timeout, err := run.Spec.Run.StartTimeout.Parse()
@@ -108,11 +156,47 @@ func Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (decide.Snaps
 	return snapshot, nil
 }
 
+// stepOf is what a decision needs to know of a step.
+func stepOf(run *v1alpha1.BenchmarkRun, step plan.Step) decide.Step {
+	made := decide.Step{
+		ID:               step.ID,
+		Targets:          step.Targets,
+		ClientsPerTarget: step.Clients,
+		Limit:            step.Limit,
+		Idle:             step.Purpose == plan.Idle,
+		Once:             step.Purpose == plan.Drain,
+		Together:         step.SpansAnyClients(),
+	}
+	if made.Together && step.Purpose == plan.Drain {
+		// IOR ends between two repetitions only, and those can take long.
+		made.Latest = step.Duration
+	}
+	if step.Adaptive() {
+		made.Earliest = step.WarmUp + step.MinDuration
+	}
+	if step.UntilCreditsPercent > 0 {
+		made.Until = idleUntil(run, step)
+	}
+	return made
+}
+
+// StartLead is how far ahead the common start instant is set: as long as it takes to tell everybody. An agent
+// that hears too late says so, and the step begins anew with a longer one.
+func StartLead(clients int) time.Duration {
+	return min(leastLead+time.Duration(clients)*leadOfClient, mostLead)
+}
+
+const (
+	leastLead    = 40 * time.Millisecond
+	leadOfClient = 2 * time.Millisecond
+	mostLead     = time.Second
+)
+
 var defaultPolicy = decide.Policy{
 	OnLoss:        decide.RestartStep,
 	MaxRestarts:   2,
-	StartLead:     500 * time.Millisecond,
 	StopGrace:     2 * time.Minute,
+	LossPatience:  10 * time.Second,
 	FinishTimeout: 10 * time.Minute,
 }
 

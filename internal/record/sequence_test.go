@@ -1,10 +1,7 @@
 package record_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/record"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 func usual() *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("a").Clients(2).Prepare("layout").Steady("write", "10s").
@@ -89,9 +85,34 @@ var sequences = map[string]sequence{
 	"agent-never-ends": {usual().ActiveDeadline("1h"), func(w *world) {
 		w.after(20*time.Second, "a/1 hangs", func() { w.deaf["a/1"] = true })
 	}},
+	"drain-and-redrain": {drains(), func(w *world) {
+		w.sayEnough("01-burst", 200*time.Second)
+		w.sayEnough("02-001-refill-drain", 500*time.Second)
+	}},
+	"drain-until-its-end": {drains(), func(*world) {}},
+	"drain-loses-a-client": {drains(), func(w *world) {
+		w.after(60*time.Second, "a/1 dies", w.lose("a", 1))
+	}},
+	"ramp-and-sweep": {builders.Benchmark("b").Target("a").Clients(2).Prepare("layout").
+		Ramp("ramp", v1alpha1.RampClients, "5s", 1, 2).
+		Sweep("matrix", v1alpha1.RegimeAny, "5s", v1alpha1.SweepAxes{ReadPercent: []int32{0, 50, 100}}).
+		Cooldown("pause", "1m"), func(*world) {}},
 	"data-left": {usual(), func(w *world) {
 		w.left = []v1alpha1.DataLeft{{Target: "a", Path: "/mnt/a/.storagebench/x", Reason: "permission denied"}}
 	}},
+}
+
+// drains are a burst drain, a pause and a second drain, and what follows.
+func drains() *builders.BenchmarkBuilder {
+	return builders.Benchmark("b").Target("a").Clients(2).Throughput("20M", "300M", "30G", "10M").Prepare("layout").
+		BurstDrain("burst", "20s", "10m").Redrain("refill", "2m").AtMost("12m").Steady("after", "10s")
+}
+
+// sayEnough says of the first attempt of a step that enough is measured, from a time on.
+func (w *world) sayEnough(id string, after time.Duration) {
+	w.after(after, "enough is measured in "+id, func() {
+		w.enough = map[decide.Attempt]string{{Step: id, Number: 1}: "it fell for good"}
+	})
 }
 
 // cancel is a signal to the command.
@@ -111,7 +132,7 @@ func TestSequences(t *testing.T) {
 			if diff := cmp.Diff(summary(w.memory), summary(w.read())); diff != "" {
 				t.Errorf("what was stored became something else (-memory +stored):\n%s", diff)
 			}
-			golden(t, name, strings.Join(w.log, "\n")+"\n\n"+summary(w.read()))
+			golden.Check(t, name, strings.Join(w.log, "\n")+"\n\n"+summary(w.read()))
 		})
 	}
 }
@@ -161,20 +182,3 @@ func summary(run *v1alpha1.BenchmarkRun) string {
 }
 
 func since(at time.Time) string { return at.Sub(builders.Start).String() }
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("run differs (-want +got):\n%s", diff)
-	}
-}

@@ -45,6 +45,8 @@ type world struct {
 	left  []v1alpha1.DataLeft
 	// takesData says that a lost client's data is gone with it.
 	takesData bool
+	// enough is what has measured enough.
+	enough map[decide.Attempt]string
 }
 
 type event struct {
@@ -53,12 +55,12 @@ type event struct {
 	do   func()
 }
 
-const lead = 500 * time.Millisecond
+const lead = 64 * time.Millisecond
 
 func newWorld(t *testing.T, benchmark *builders.BenchmarkBuilder) *world {
 	t.Helper()
 	run := benchmark.Run()
-	planned, problems := plan.Make(run)
+	planned, problems := plan.Make(run, 1)
 	if len(problems) > 0 {
 		t.Fatal(problems.ToAggregate())
 	}
@@ -77,11 +79,15 @@ func newWorld(t *testing.T, benchmark *builders.BenchmarkBuilder) *world {
 	w.facts = decide.Snapshot{
 		Begun: w.now, Records: map[string]decide.Record{},
 		Policy: decide.Policy{OnLoss: decide.LossPolicy(run.Clients.OnLoss), MaxRestarts: restarts, StartTimeout: timeout,
-			ActiveDeadline: deadline, StartLead: lead, StopGrace: 2 * time.Minute, FinishTimeout: 10 * time.Minute},
+			ActiveDeadline: deadline, StartLead: record.StartLead(len(run.Targets) * planned.ClientsPerTarget), StopGrace: 2 * time.Minute, FinishTimeout: 10 * time.Minute},
 	}
 	for _, step := range planned.Steps {
-		w.facts.Steps = append(w.facts.Steps, decide.Step{ID: step.ID, Targets: step.Targets,
-			ClientsPerTarget: planned.ClientsPerTarget, Limit: step.Limit})
+		known := decide.Step{ID: step.ID, Targets: step.Targets, ClientsPerTarget: step.Clients, Limit: step.Limit,
+			Idle: step.Purpose == plan.Idle, Once: step.Purpose == plan.Drain}
+		if step.Purpose == plan.Drain {
+			known.Earliest = step.MinDuration
+		}
+		w.facts.Steps = append(w.facts.Steps, known)
 		w.facts.Records[step.ID] = decide.Record{Attempt: 1}
 	}
 	for _, target := range run.Targets {
@@ -174,13 +180,14 @@ func (w *world) run() {
 // decide asks on all three records of the facts.
 func (w *world) decide(seen []decide.Client) decide.Action {
 	w.t.Helper()
-	w.facts.Clients = seen
+	w.facts.Clients, w.facts.Enough = seen, w.enough
 	action := decide.Next(w.facts, w.now)
 	for name, run := range map[string]*v1alpha1.BenchmarkRun{"memory": w.memory, "stored": w.read()} {
-		snapshot, err := record.Snapshot(run, seen)
+		snapshot, err := record.Snapshot(run, w.plan, seen)
 		if err != nil {
 			w.t.Fatal(err)
 		}
+		snapshot.Enough = w.enough
 		if diff := cmp.Diff(action, decide.Next(snapshot, w.now)); diff != "" {
 			w.t.Fatalf("at %s the facts of the run in %s lead elsewhere (-by hand +recorded):\n%s", w.now.Sub(builders.Start), name, diff)
 		}
@@ -231,10 +238,18 @@ func (w *world) apply(action decide.Action) bool {
 		w.facts.Records[action.Attempt.Step] = decide.Record{Attempt: action.Attempt.Number, Start: action.Start, Deadline: action.Deadline}
 		w.both(func(r *v1alpha1.BenchmarkRun) {
 			record.Environments(r, []v1alpha1.Environment{{Target: "a", Clients: 2, Engine: "fio", ToolVersion: "fio-3.33"}})
-			record.Intent(r, action)
+			record.Intent(r, w.plan.Step(action.Attempt.Step), action)
 		})
 		for i, key := range action.Clients {
 			w.start(action, key, time.Duration(i)*5*time.Millisecond)
+		}
+	case decide.Conclude:
+		fact := w.facts.Records[action.Attempt.Step]
+		fact.Concluded = w.now
+		w.facts.Records[action.Attempt.Step] = fact
+		w.both(func(r *v1alpha1.BenchmarkRun) { record.Conclude(r, action, w.now) })
+		for _, key := range action.Clients {
+			w.stop(action.Attempt, key)
 		}
 	case decide.Stop:
 		for _, key := range action.Clients {
@@ -293,6 +308,9 @@ func (w *world) start(action decide.Action, key decide.ClientKey, delay time.Dur
 	client := w.client(key)
 	client.Attempts[action.Attempt] = decide.ClientStep{Progress: decide.Running}
 	length := min(action.Deadline.Sub(action.Start)-time.Second, 10*time.Second)
+	if w.plan.Step(action.Attempt.Step).Purpose == plan.Drain {
+		length = action.Deadline.Sub(action.Start) - time.Second
+	}
 	var failure *decide.Failure
 	if w.fail[key.String()] {
 		length, failure = 3*time.Second, &decide.Failure{Reason: "IOError", Message: "fio: the storage reported an error"}
@@ -344,7 +362,12 @@ func (w *world) reported(step plan.Step, attempt decide.Attempt) []result.Client
 			if w.early[partName(attempt, client.Key)] {
 				seconds = 4
 			}
-			report.Does(seconds, measure.Write, builders.Counter(2000, 65536), 4*time.Millisecond)
+			if step.Purpose == plan.Drain {
+				report.Does(100, measure.Write, builders.Counter(2000, 65536), 4*time.Millisecond)
+				report.Does(100, measure.Write, builders.Counter(200, 65536), 40*time.Millisecond)
+			} else {
+				report.Does(seconds, measure.Write, builders.Counter(2000, 65536), 4*time.Millisecond)
+			}
 		}
 		switch {
 		case part.Failed != nil && part.Progress == decide.Refused:

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/series"
 )
 
 // SchemaVersion is that of every JSON document that the project prints.
@@ -28,6 +29,18 @@ type Document struct {
 	Version string `json:"storagebenchVersion"`
 	v1alpha1.BenchmarkRunStatus
 	Spec v1alpha1.BenchmarkRunSpec `json:"spec"`
+	// Series is what the run did over time, compressed, in base 64; `report -o csv` writes it out. Absent where it is
+	// not known.
+	Series *series.Log `json:"series,omitempty"`
+}
+
+// With is the document with the series of its run; without where there are none.
+func (d Document) With(over *series.Log) Document {
+	d.Series = nil
+	if !over.Empty() {
+		d.Series = over
+	}
+	return d
 }
 
 // NewDocument makes the document of a run.

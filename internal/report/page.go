@@ -14,10 +14,16 @@ const width = 100
 // tools, and those can hold anything.
 type page struct {
 	strings.Builder
+	// parts, where it is not nil, takes what would be written, for forms other than text.
+	parts *[]part
 }
 
 // line writes a paragraph; lines after the first are indented a little deeper.
 func (p *page) line(indent, text string) {
+	if p.parts != nil {
+		p.take(part{text: strings.TrimPrefix(strings.Join(wordsOf(text), " "), "- ")})
+		return
+	}
 	at := 0
 	for i, word := range wordsOf(text) {
 		length := utf8.RuneCountInString(word)
@@ -57,6 +63,10 @@ func wordsOf(text string) []string {
 // list writes paragraphs under a title; nothing when there are none.
 func (p *page) list(title string, items []string) {
 	if len(items) == 0 {
+		return
+	}
+	if p.parts != nil {
+		p.take(part{text: title, items: items})
 		return
 	}
 	p.WriteString("\n")

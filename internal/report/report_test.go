@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -27,52 +28,6 @@ import (
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
-
-// paper is a benchmark that is carried out on paper: clients gives what was reported of each step,
-// nil ends the run before it; more happens at its end.
-type paper struct {
-	benchmark *builders.BenchmarkBuilder
-	clients   func(plan.Step) []result.Client
-	more      []func(*v1alpha1.BenchmarkRun)
-}
-
-func play(benchmark *builders.BenchmarkBuilder, clients func(plan.Step) []result.Client, more ...func(*v1alpha1.BenchmarkRun)) paper {
-	return paper{benchmark: benchmark, clients: clients, more: more}
-}
-
-func (p paper) document(t *testing.T) report.Document {
-	t.Helper()
-	spec := p.benchmark.Run()
-	planned, problems := plan.Make(spec)
-	if len(problems) > 0 {
-		t.Fatal(problems.ToAggregate())
-	}
-	run := record.New(record.Identity{Name: "usual-3f2a91", Namespace: "default", UID: "0-1",
-		Benchmark: v1alpha1.BenchmarkReference{Name: "usual", UID: "0-0"}, Hash: "abc", Seed: 7}, spec, planned)
-	record.Begin(run, builders.Start)
-	var found []v1alpha1.Environment
-	for _, target := range spec.Targets {
-		found = append(found, v1alpha1.Environment{Target: target.Name, Clients: spec.Clients.Count, Engine: "fio", ToolVersion: "fio-3.33",
-			Kernel: "6.18.5", Architecture: "amd64", CPUMilli: 2000, MemoryBytes: 8 << 30,
-			Volumes: []v1alpha1.MountedVolume{{Name: "data", FileSystem: "ext4", Source: "/dev/sda1", FreeBytes: 120 << 30}}})
-	}
-	record.Environments(run, found)
-	at := builders.Start
-	for _, step := range planned.Steps {
-		at = at.Add(10 * time.Second)
-		reported := p.clients(step)
-		if reported == nil {
-			break
-		}
-		attempt := decide.Attempt{Step: step.ID, Number: 1}
-		record.Intent(run, decide.Action{Attempt: attempt, Start: at, Deadline: at.Add(time.Minute)})
-		record.Result(run, step, attempt, reported, at.Add(10*time.Second))
-	}
-	for _, change := range p.more {
-		change(run)
-	}
-	return report.NewDocument(run, "v0.1.0")
-}
 
 func finished(left ...v1alpha1.DataLeft) func(*v1alpha1.BenchmarkRun) {
 	return func(run *v1alpha1.BenchmarkRun) {
@@ -194,17 +149,15 @@ var documents = map[string]paper{
 	}, func(run *v1alpha1.BenchmarkRun) {
 		run.Status.Environments[0].ToolVersion = "fio-3.33\x1b[31m\nverdict: all well"
 	}, finished()),
-	"objective-missed": play(usual(), four, finished(), func(run *v1alpha1.BenchmarkRun) {
-		set(run, v1alpha1.ConditionObjectivesMet, metav1.ConditionFalse)
-	}),
-}
-
-func set(run *v1alpha1.BenchmarkRun, kind string, status metav1.ConditionStatus) {
-	for i := range run.Status.Conditions {
-		if run.Status.Conditions[i].Type == kind {
-			run.Status.Conditions[i].Status = status
+	"objective-missed": play(usual(), four, func(run *v1alpha1.BenchmarkRun) {
+		tenth, most := resource.MustParse("100k"), resource.MustParse("1E")
+		run.Spec.Objectives = []v1alpha1.Objective{
+			{Name: "some", Phase: "write", Throughput: &v1alpha1.QuantityBounds{Min: &tenth}},
+			{Name: "too-much", Phase: "write", Throughput: &v1alpha1.QuantityBounds{Min: &most}},
+			{Name: "tail", Phase: "write", Latency: &v1alpha1.LatencyObjective{Percentile: "99.995", Max: new(v1alpha1.ShortDuration("500us"))}},
+			{Name: "burst", Phase: "write", Burst: &v1alpha1.QuantityBounds{Min: &tenth}},
 		}
-	}
+	}, finished()),
 }
 
 func text(t *testing.T, document report.Document) string {
@@ -217,7 +170,7 @@ func text(t *testing.T, document report.Document) string {
 }
 
 func TestText(t *testing.T) {
-	for name, test := range documents {
+	for name, test := range all() {
 		t.Run(name, func(t *testing.T) {
 			got := text(t, test.document(t))
 			for line := range strings.Lines(got) {
@@ -271,7 +224,7 @@ func TestNothingForTheTerminalToObey(t *testing.T) {
 }
 
 func TestJSONRoundTrip(t *testing.T) {
-	for name, test := range documents {
+	for name, test := range all() {
 		t.Run(name, func(t *testing.T) {
 			document := test.document(t)
 			var first, second bytes.Buffer

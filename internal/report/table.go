@@ -34,40 +34,92 @@ func (p *page) phases(d Document) {
 		p.line("  ", "no phase has a result")
 		return
 	}
+	p.figures(d)
+	p.spaces(d)
+	p.timeline(d)
+	p.WriteString("\n")
+	p.line("  ", "MB is 10^6 bytes. Throughput and IOPS are what was completed while every client ran, over that time; "+
+		"of prepare, all of it from the first start to the last end"+ofDrains(d)+". Latency is from submission to completion, over "+
+		"the operations of all clients together."+absence(rowsOf(d, 1), byJobs(d)))
+}
+
+// figures are the tables of all figures.
+func (p *page) figures(d Document) {
+	p.operations(d)
+	p.bursts(d)
+	p.ramps(d)
+	p.sweeps(d)
+	p.jobs(d)
+	p.commands(d)
+	p.comparisons(d)
+}
+
+// operations are the table of operations, and how its figures came about.
+func (p *page) operations(d Document) {
 	names := []string{"PHASE"}
 	if manyTargets(d) {
 		names = append(names, "TARGET")
 	}
 	rows := rowsOf(d, len(names))
-	if namesWidth(rows) > longestNames {
+	switch {
+	case len(rows) == 0:
+	case namesWidth(rows) > longestNames && p.parts == nil:
 		p.tableWithHeadings(rows)
-	} else {
+		p.WriteString("\n")
+	default:
 		p.table(names, rows)
+		p.WriteString("\n")
 	}
-	p.WriteString("\n")
 	for _, phase := range d.Phases {
 		for _, target := range phase.Targets {
-			p.line("  ", detail(phase, target, manyTargets(d)))
+			if !ownTable(phase, target) {
+				text := detail(phase, target, manyTargets(d))
+				if why := conclusionOf(d, phase.Name); why != "" && target.Burst == nil {
+					text += "; ended since " + why
+				}
+				p.line("  ", text)
+			}
 		}
 	}
-	p.WriteString("\n")
-	p.line("  ", "MB is 10^6 bytes. Throughput and IOPS are what was completed while every client ran, over that time; "+
-		"of prepare, all of it from the first start to the last end. Latency is from submission to completion, over "+
-		"the operations of all clients together."+absence(rows))
+}
+
+// ofDrains says what the rows of drains are, where there are any.
+func ofDrains(d Document) string {
+	for _, phase := range d.Phases {
+		for _, target := range phase.Targets {
+			if target.Burst != nil && len(target.Operations) > 0 {
+				return "; of a burst drain, burst and baseline together"
+			}
+		}
+	}
+	return ""
 }
 
 // absence explains dashes where there are any.
-func absence(rows []row) string {
-	if slices.ContainsFunc(rows, func(r row) bool { return slices.Contains(r.figures, absent) }) {
-		return ` "-" is no figure: a percentile takes ten samples above it, and a sync moves no bytes.`
+func absence(rows []row, byJobs bool) string {
+	switch {
+	case !slices.ContainsFunc(rows, func(r row) bool { return slices.Contains(r.figures, absent) }):
+		return ""
+	case byJobs:
+		return ` "-" is no figure: IOR times no single operation, a percentile takes ten samples above it, and a sync moves no bytes.`
 	}
-	return ""
+	return ` "-" is no figure: a percentile takes ten samples above it, and a sync moves no bytes.`
+}
+
+// ownTable says whether a target's figures are in a table of their own, or there is nothing to show of it
+// but what it waited for.
+func ownTable(phase v1alpha1.PhaseResult, target v1alpha1.TargetResult) bool {
+	cells := phase.Kind == v1alpha1.PhaseRamp || phase.Kind == v1alpha1.PhaseSweep
+	return cells || target.Cooldown != nil && len(target.Operations) == 0
 }
 
 func rowsOf(d Document, names int) []row {
 	var rows []row
 	for _, phase := range d.Phases {
 		for _, target := range phase.Targets {
+			if ownTable(phase, target) || target.Mdtest != nil {
+				continue // what mdtest reads and writes is not what it measures
+			}
 			named := []string{printable(phase.Name), printable(target.Target)}[:names]
 			for _, operation := range target.Operations {
 				rows = append(rows, row{names: named, figures: figures(operation)})
@@ -121,6 +173,10 @@ func (p *page) tableWithHeadings(rows []row) {
 
 // columns aligns lines; the first left columns begin at one place, the others end at one.
 func (p *page) columns(indent string, lines [][]string, left int) {
+	if p.parts != nil {
+		p.take(part{tables: []partTable{{lines: trimmed(lines), left: left}}})
+		return
+	}
 	widths := make([]int, len(lines[0]))
 	for _, line := range lines {
 		for i, cell := range line {
@@ -171,6 +227,9 @@ func detail(phase v1alpha1.PhaseResult, target v1alpha1.TargetResult, named bool
 		where += "/" + target.Target
 	}
 	if target.Clients == 0 {
+		if slices.ContainsFunc(target.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningLayoutReused }) {
+			return where + ": the data was there already, and right"
+		}
 		return where + ": no client has a result"
 	}
 	parts := []string{plural(int(target.Clients), "client")}
@@ -189,5 +248,25 @@ func detail(phase v1alpha1.PhaseResult, target v1alpha1.TargetResult, named bool
 		parts = append(parts, fmt.Sprintf("best client %s, worst %s", measure.FormatBytesPerSecond(float64(spread.Best.BytesPerSecond)),
 			measure.FormatBytesPerSecond(float64(spread.Worst.BytesPerSecond))))
 	}
+	if verdict := steadyText(target.SteadyState); verdict != "" {
+		parts = append(parts, verdict)
+	}
 	return where + ": " + strings.Join(parts, "; ")
+}
+
+// steadyText is the verdict on the steady state.
+func steadyText(s *v1alpha1.SteadyStateResult) string {
+	switch {
+	case s == nil, !s.Assessed || s.Steady == nil:
+		return "" // a warning says so
+	}
+	text := "not steady"
+	if *s.Steady {
+		text = "steady"
+	}
+	if s.ExcursionPermille != nil && s.SlopePermille != nil {
+		text += fmt.Sprintf(" (the last five minutes within %s, trend %s)", measure.FormatShare(float64(*s.ExcursionPermille)/1000),
+			measure.FormatShare(float64(*s.SlopePermille)/1000))
+	}
+	return text
 }

@@ -19,8 +19,11 @@ func Text(w io.Writer, document Document) error {
 	p := &page{}
 	p.headline(document)
 	p.disqualified(document)
+	p.summary(document)
+	p.objectives(document)
 	p.environment(document)
 	p.phases(document)
+	p.promises(document)
 	p.warnings(document)
 	p.losses(document)
 	if _, err := io.WriteString(w, p.String()); err != nil {
@@ -31,6 +34,11 @@ func Text(w io.Writer, document Document) error {
 
 func (p *page) headline(d Document) {
 	p.WriteString(printable(d.Benchmark+"  "+verdict(d)) + "\n")
+	p.headlineDetails(d)
+}
+
+// headlineDetails are why a run has failed, and when it was.
+func (p *page) headlineDetails(d Document) {
 	if failed := condition(d, v1alpha1.ConditionFailed); isTrue(failed) {
 		p.line("  ", failed.Reason+": "+failed.Message)
 	}
@@ -65,8 +73,8 @@ func verdict(d Document) string {
 			words = append(words, "no result")
 		}
 	}
-	if objectives := condition(d, v1alpha1.ConditionObjectivesMet); objectives != nil && objectives.Status == metav1.ConditionFalse {
-		words = append(words, "OBJECTIVES MISSED")
+	if objectives := condition(d, v1alpha1.ConditionObjectivesMet); objectives != nil && objectives.Status != metav1.ConditionTrue {
+		words = append(words, map[bool]string{true: "OBJECTIVES MISSED", false: "OBJECTIVES NOT JUDGED"}[objectives.Status == metav1.ConditionFalse])
 	}
 	return strings.Join(words, ", ")
 }

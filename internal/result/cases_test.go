@@ -165,11 +165,11 @@ var targetCases = map[string]func() targetCase{
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningUnwrittenDataRead}}
 	},
 	"dirty-pages": func() targetCase {
-		return targetCase{benchmark: writing().Workload(builders.Fio().Buffered()), clients: objects(writer(0)),
+		return targetCase{benchmark: writing().Workload(builders.Fio().BlockSize("1Mi").Buffered()), clients: objects(writer(0)),
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningDirtyPages}}
 	},
 	"flushed-at-end": func() targetCase {
-		return targetCase{benchmark: writing().Workload(builders.Fio().Buffered().FsyncAtEnd()), clients: objects(writer(0)), warnings: short}
+		return targetCase{benchmark: writing().Workload(builders.Fio().BlockSize("1Mi").Buffered().FsyncAtEnd()), clients: objects(writer(0)), warnings: short}
 	},
 	"clipped": func() targetCase {
 		return targetCase{benchmark: writing(), clients: objects(writer(0).Total(measure.Write, builders.Counter(3, mebibyte), 20*time.Second)),
@@ -186,11 +186,11 @@ var targetCases = map[string]func() targetCase{
 			return builders.Client("data", i).WarmUp(2, measure.Write, hundred).Does(10, measure.Write, hundred, 10*ms).
 				Total(measure.Sync, measure.Counter{Operations: 1000}, 2*ms)
 		}
-		return targetCase{benchmark: writing().Workload(builders.Fio().Buffered().FsyncEvery(1)), clients: objects(client(0), client(1)), warnings: short}
+		return targetCase{benchmark: writing().Workload(builders.Fio().BlockSize("1Mi").Buffered().FsyncEvery(1)), clients: objects(client(0), client(1)), warnings: short}
 	},
 	"fsync-sampled": func() targetCase {
 		client := writer(0).Also(measure.Sync, measure.Counter{Operations: 50}, 2*ms)
-		return targetCase{benchmark: writing().Workload(builders.Fio().Buffered().FsyncEvery(2)), clients: objects(client), warnings: short}
+		return targetCase{benchmark: writing().Workload(builders.Fio().BlockSize("1Mi").Buffered().FsyncEvery(2)), clients: objects(client), warnings: short}
 	},
 	"trims": func() targetCase {
 		return targetCase{benchmark: writing(), clients: objects(builders.Client("data", 0).Does(10, measure.Trim, hundred, ms)), warnings: short}

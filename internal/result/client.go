@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
@@ -27,6 +28,14 @@ type Client struct {
 	StopMessage string
 	// Failure is why the client has no result; empty when it has one.
 	Failure, FailureMessage string
+	// Job is what ior or mdtest say of themselves; of client 0 alone.
+	Job *Job
+	// Command is how a program of the user's ran; nil for other loads.
+	Command *Command
+	// Usage is the space of the client's files at the end; nil where it was not asked for or not found.
+	Usage *Usage
+	// Like is what the client found in the data that its own was to be like; nil where it was to be like none.
+	Like *DataSample
 	// ToolVersion is the tool's own.
 	ToolVersion string
 	// ToolMessages is all that the tool said, for whoever looks for a cause; what matters of it is
@@ -44,6 +53,14 @@ type Client struct {
 	Machine         string
 	MemoryBytes     uint64
 	MachineCPUMilli int64
+}
+
+// DataSample is what was found in data of the user's.
+type DataSample struct {
+	Files, Bytes uint64
+	// RatioMilli is a thousand times the ratio by which lz4 compresses it, and Percent what fio was given for it.
+	RatioMilli int64
+	Percent    int
 }
 
 // Operation is one operation's totals on one client.
@@ -76,4 +93,53 @@ type CPU struct {
 	LimitMilli                int64
 	Periods, ThrottledPeriods uint64
 	Throttled                 time.Duration
+}
+
+// History is what is known of a target from before a step, in the conductor's time.
+type History struct {
+	// Earlier is the I/O of the run on the target before the step, one entry a step that did any, in order.
+	Earlier []Span
+	// Documented is what is documented for the clients of the step; without limits where nothing is.
+	Documented limits.Computed
+	// Loads are what the phases of the run ask of the target.
+	Loads []limits.Load
+	// Described is the storage as the run recorded it; nil where it did not.
+	Described *v1alpha1.StorageDescription
+	// SeesEnd says that a phase of the run drains the target, so that the end of its burst is measured.
+	SeesEnd bool
+	// Expect is what the phase is meant to measure.
+	Expect v1alpha1.Expectation
+	// MeasuredRefill of the bucket of bytes and of operations a second by an earlier redrain; nil where there
+	// was none.
+	MeasuredRefill, MeasuredRefillOperations *float64
+	// DrainSpent and DrainSpentOperations are what the first drain of the run spent; nil where there was none.
+	DrainSpent, DrainSpentOperations *Spent
+	// BucketEmpty says that the burst credits are known to be spent at the start of the step, or that there
+	// are none. Of a redrain it is about the end of the I/O before its idle time.
+	BucketEmpty bool
+	// CreditPercentAtStart and CreditPercentAtEnd are the estimated fill of the bucket of bytes at the start and at the end of the step; nil
+	// where it is not known.
+	CreditPercentAtStart, CreditPercentAtEnd *int32
+	// Concluded is when the step was ended since enough was measured; zero where it was not.
+	Concluded time.Time
+}
+
+// Spent is the credit that went in a drain, with the refill a second that it was computed with, and the
+// levels before and after, a second.
+type Spent struct {
+	Amount, Refill, Burst, Baseline float64
+}
+
+// Span is what was done on a target in a time.
+type Span struct {
+	Start, End        time.Time
+	Bytes, Operations uint64
+}
+
+// LastEnd is when the last I/O before the step was complete; zero where there was none.
+func (h *History) LastEnd() time.Time {
+	if len(h.Earlier) == 0 {
+		return time.Time{}
+	}
+	return h.Earlier[len(h.Earlier)-1].End
 }

@@ -68,7 +68,9 @@ func (b *builder) judgeTool() {
 			unwritten.add(client.Index, float64(client.UnwrittenBytes))
 			mostUnwritten = max(mostUnwritten, client.UnwrittenBytes)
 		}
-		versions[client.ToolVersion]++
+		if !b.spans {
+			versions[client.ToolVersion]++
+		}
 	}
 	if len(clock.clients) > 0 {
 		b.warnings.add(v1alpha1.WarningClockUncertain, clock.clients, "the clock of client %d is known to %s only%s",
@@ -82,7 +84,7 @@ func (b *builder) judgeTool() {
 	if len(versions) > 1 {
 		b.warnings.add(v1alpha1.WarningToolVersionsDiffer, nil, "the clients run different versions of the tool: %s", versionList(versions))
 	}
-	if b.measured && b.traits.Buffered && b.traits.Writes && !b.traits.SyncsAtEnd && !b.traits.Syncs {
+	if b.measured && !b.spans && b.traits.Buffered && b.traits.Writes && !b.traits.SyncsAtEnd && !b.traits.Syncs {
 		b.warnings.add(v1alpha1.WarningDirtyPages, nil,
 			"writes go to the page cache and are not flushed in the measured time: set direct, or fsync.atEnd")
 	}
@@ -103,6 +105,9 @@ func versionList(versions map[string]int) string {
 
 // judgeBytes compares the live samples with the tool's own total.
 func (b *builder) judgeBytes() {
+	if b.program != nil {
+		return // the samples are of one source, the totals of another: see judgeCounts
+	}
 	var apart worst
 	var message string
 	for i := range b.usable {

@@ -24,8 +24,8 @@ type machine struct {
 func (b *builder) machines() []*machine {
 	known := map[string]*machine{}
 	var all []*machine
-	for i := range b.usable {
-		client := &b.usable[i]
+	for i := range len(b.usable) + len(b.hosted) {
+		client := b.sharing(i)
 		name := client.Machine
 		if name == "" {
 			name = "client " + strconv.Itoa(client.Index)
@@ -46,10 +46,19 @@ func (b *builder) machines() []*machine {
 }
 
 // judgeMachines warns of what the clients' own machines did to the figures.
+// sharing is a client that may share a machine, by number.
+func (b *builder) sharing(i int) *Client {
+	if i < len(b.usable) {
+		return &b.usable[i]
+	}
+	return &b.hosted[i-len(b.usable)]
+}
+
 func (b *builder) judgeMachines() {
 	all := b.machines()
 	b.judgeSharing(all)
 	b.judgeThrottling()
+	b.cpuUse(all)
 	b.judgeSaturation(all)
 	b.judgePageCache(all)
 }
@@ -82,6 +91,9 @@ func (b *builder) judgeThrottling() {
 			continue
 		}
 		share := float64(client.CPU.ThrottledPeriods) / float64(client.CPU.Periods)
+		if most := permille(min(share, 1)); most > 0 && (b.result.ThrottledPermille == nil || most > *b.result.ThrottledPermille) {
+			b.result.ThrottledPermille = &most
+		}
 		if share <= maxThrottledShare {
 			continue
 		}
@@ -97,17 +109,44 @@ func (b *builder) judgeThrottling() {
 	}
 }
 
+// cpuUse is that of the busiest client, or of the busiest machine where several share one.
+func (b *builder) cpuUse(machines []*machine) {
+	if b.spans {
+		return // ranks that wait for each other are busy doing so
+	}
+	most := 0.0
+	for i := range b.usable {
+		share, _ := saturation(b.usable[i].CPU.Busy, b.usable[i].CPU.Wall, b.usableCPU(&b.usable[i]))
+		most = max(most, share)
+	}
+	for _, m := range machines {
+		share, _ := saturation(m.busy, m.wall, m.cpuMilli)
+		most = max(most, share)
+	}
+	if used := permille(min(most, 1)); used > 0 {
+		b.result.ClientCPUPermille = &used
+	}
+}
+
+// usableCPU is what the tool of a client can use, in thousandths. A job is one thread: more than one CPU it cannot use,
+// however many there are.
+func (b *builder) usableCPU(client *Client) int64 {
+	if b.measured && b.traits.Jobs > 0 {
+		return min(client.CPU.LimitMilli, int64(b.traits.Jobs)*1000)
+	}
+	return client.CPU.LimitMilli
+}
+
 // judgeSaturation compares each client with its own limit, and all clients of a machine with the
-// machine. A job is one thread: more than one CPU it cannot use, however many there are.
+// machine.
 func (b *builder) judgeSaturation(machines []*machine) {
+	if b.spans {
+		return // ranks that wait for each other are busy doing so
+	}
 	var own worst
 	for i := range b.usable {
 		cpu := b.usable[i].CPU
-		allowed := cpu.LimitMilli
-		if b.measured && b.traits.Jobs > 0 {
-			allowed = min(allowed, int64(b.traits.Jobs)*1000)
-		}
-		if share, saturated := saturation(cpu.Busy, cpu.Wall, allowed); saturated {
+		if share, saturated := saturation(cpu.Busy, cpu.Wall, b.usableCPU(&b.usable[i])); saturated {
 			own.add(b.usable[i].Index, share)
 		}
 	}
@@ -158,9 +197,22 @@ func (b *builder) judgePageCache(machines []*machine) {
 		}
 		clients = append(clients, m.clients...)
 	}
-	if len(clients) > 0 {
+	switch {
+	case len(clients) > 0 && b.mdtest:
 		b.warnings.add(v1alpha1.WarningPageCacheSuspected, clients,
-			"the reads are not direct and the data on a client's machine (%s) fits in its memory (%s): set direct, or a larger datasetSize",
-			measure.FormatBytes(dataset), measure.FormatBytes(memory))
+			"what mdtest reads has just been written, and that of a client's machine (%s) fits in its memory (%s): raise filesPerProcess, or let "+
+				"ranks of other clients read it, by args -N and processesPerClient", measure.FormatBytes(dataset), measure.FormatBytes(memory))
+	case len(clients) > 0:
+		b.warnings.add(v1alpha1.WarningPageCacheSuspected, clients,
+			"the reads are not direct and the data on a client's machine (%s) fits in its memory (%s): set direct, or a larger %s",
+			measure.FormatBytes(dataset), measure.FormatBytes(memory), b.sizeField())
 	}
+}
+
+// sizeField is what of a profile makes its data larger.
+func (b *builder) sizeField() string {
+	if b.spans {
+		return "blockSize"
+	}
+	return "datasetSize"
 }

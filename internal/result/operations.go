@@ -22,9 +22,12 @@ func (b *builder) operations() {
 			continue
 		}
 		b.addOperation(operation, &total)
+		if b.spans || b.program != nil {
+			continue // neither ior nor mdtest time single operations, and nobody those of a program
+		}
 		b.judgeLatency(operation, &total.Latency, submission/float64(total.Operations))
 	}
-	if len(b.usable) > 0 && len(b.result.Operations) == 0 {
+	if len(b.usable) > 0 && len(b.result.Operations) == 0 && !b.ratesAlone() {
 		b.warnings.add(v1alpha1.WarningNoOperations, nil, "not one operation was completed in the measured time")
 	}
 }
@@ -41,12 +44,13 @@ func (b *builder) addOperation(operation measure.Operation, total *Operation) {
 		Operation:         v1alpha1.Operation(operation.String()),
 		Bytes:             clamp(total.Bytes),
 		Operations:        clamp(total.Operations),
-		Latency:           latency(&total.Latency),
+		Latency:           withHistogram(latency(&total.Latency), &total.Latency.Histogram),
 		CompletionLatency: latency(&total.Completion),
 	}
 	if b.result.WindowNanoseconds > 0 {
 		iopsMilli := rounded(b.rates[operation].OperationsPerSecond * 1000)
 		added.IOPSMilli = &iopsMilli
+		added.RateErrorPPM = b.rateError(operation)
 		// A sync moves no bytes of its own: 0 B/s would be a figure, and a wrong one.
 		if operation != measure.Sync {
 			bytesPerSecond := rounded(b.rates[operation].BytesPerSecond)
@@ -74,6 +78,21 @@ func latency(from *measure.Latency) *v1alpha1.LatencyResult {
 		MaxNanoseconds:   clamp(summary.MaxNanoseconds),
 	}
 }
+
+// withHistogram keeps the distribution, so that any percentile can be had later.
+func withHistogram(summary *v1alpha1.LatencyResult, from *measure.Histogram) *v1alpha1.LatencyResult {
+	if summary == nil || from.Count() == 0 {
+		return summary
+	}
+	// One whose counts do not fit has no percentiles either.
+	if encoded, err := from.MarshalBinary(); err == nil && len(encoded) <= maxHistogramBytes {
+		summary.Histogram = encoded
+	}
+	return summary
+}
+
+// maxHistogramBytes is the API's bound before base64.
+const maxHistogramBytes = 12 << 10
 
 // clamp fits a count into the API's integers.
 func clamp(value uint64) int64 { return int64(min(value, math.MaxInt64)) }

@@ -32,7 +32,7 @@ var hundred = builders.Counter(100, mebibyte)
 // stepOf plans a benchmark with one target and gives its last step.
 func stepOf(t *testing.T, benchmark *builders.BenchmarkBuilder) plan.Step {
 	t.Helper()
-	planned, problems := plan.Make(benchmark.Run())
+	planned, problems := plan.Make(benchmark.Run(), 1)
 	if len(problems) > 0 {
 		t.Fatal(problems.ToAggregate())
 	}
@@ -40,7 +40,7 @@ func stepOf(t *testing.T, benchmark *builders.BenchmarkBuilder) plan.Step {
 }
 
 func writing() *builders.BenchmarkBuilder {
-	return builders.Benchmark("b").Target("data").Prepare("layout").Steady("write", "10s").WarmUp("2s")
+	return builders.Benchmark("b").Target("data").Workload(builders.Fio().BlockSize("1Mi")).Prepare("layout").Steady("write", "10s").WarmUp("2s")
 }
 
 func reading(fio *builders.FioBuilder) *builders.BenchmarkBuilder {
@@ -68,7 +68,7 @@ func TestTarget(t *testing.T) {
 	for name, build := range targetCases {
 		t.Run(name, func(t *testing.T) {
 			test := build()
-			got := result.Target(stepOf(t, test.benchmark), "data", test.clients, test.remarks...)
+			got := result.Target(stepOf(t, test.benchmark), "data", test.clients, result.History{}, test.remarks...)
 			for i, wanted := range test.warnings {
 				if i >= len(got.Warnings) || got.Warnings[i].Type != wanted {
 					t.Errorf("warning %d is not %s: %v", i, wanted, types(got.Warnings))
@@ -130,7 +130,7 @@ func TestFigures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			test := targetCases[name]()
-			got := result.Target(stepOf(t, test.benchmark), "data", test.clients)
+			got := result.Target(stepOf(t, test.benchmark), "data", test.clients, result.History{})
 			if got.Clients != want.clients || len(got.Operations) != 1 {
 				t.Fatalf("%d clients, operations %v", got.Clients, got.Operations)
 			}
@@ -158,7 +158,7 @@ func TestSyncs(t *testing.T) {
 	for _, name := range []string{"fsync", "fsync-sampled"} {
 		t.Run(name, func(t *testing.T) {
 			test := targetCases[name]()
-			got := result.Target(stepOf(t, test.benchmark), "data", test.clients)
+			got := result.Target(stepOf(t, test.benchmark), "data", test.clients, result.History{})
 			index := slices.IndexFunc(got.Operations, func(o v1alpha1.OperationResult) bool { return o.Operation == v1alpha1.OperationSync })
 			if index < 0 {
 				t.Fatal("there is no Sync in the result")
@@ -198,7 +198,7 @@ func TestThousandClients(t *testing.T) {
 		}
 		clients = append(clients, client.Obj())
 	}
-	got := result.Target(stepOf(t, writing().Clients(1000)), "data", clients)
+	got := result.Target(stepOf(t, writing().Clients(1000)), "data", clients, result.History{})
 	encoded, err := json.Marshal(got)
 	if err != nil {
 		t.Fatal(err)

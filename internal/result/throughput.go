@@ -30,7 +30,9 @@ func (b *builder) throughput() {
 	}
 	var err error
 	if b.step.WorkBound() {
-		err = b.workBound()
+		if err = b.workBound(); err == nil {
+			b.repetitionRates()
+		}
 	} else {
 		err = b.timeBound()
 	}
@@ -44,7 +46,7 @@ func (b *builder) throughput() {
 }
 
 func (b *builder) timeBound() error {
-	measured, err := measure.MeasureTimeBound(b.series)
+	measured, err := measure.MeasureTimeBound(b.loaded)
 	if err != nil {
 		return err
 	}
@@ -118,6 +120,10 @@ func (b *builder) skew(nanoseconds int64) {
 }
 
 func (b *builder) spread(rates []measure.Rates) {
+	if len(b.hosted) > 0 {
+		return // the ranks of several clients are counted at one
+	}
+	b.each = rates
 	values := make([]float64, len(rates))
 	for i := range rates {
 		values[i] = rates[i].BytesPerSecond()

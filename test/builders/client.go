@@ -1,6 +1,7 @@
 package builders
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -25,7 +26,7 @@ func Client(target string, index int) *ClientBuilder {
 		Released:        Start,
 		Ended:           true,
 		ToolVersion:     "fio-3.33",
-		Machine:         "machine-" + string(rune('a'+index%26)) + string(rune('a'+index/26%26)) + string(rune('a'+index/676)),
+		Machine:         "machine-" + target + "-" + strconv.Itoa(index),
 		MemoryBytes:     8 << 30,
 		MachineCPUMilli: 2000,
 	}}

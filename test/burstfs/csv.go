@@ -21,21 +21,41 @@ type TruthWriter struct {
 //	seconds              its number, from 0
 //	unix_seconds         its start as time of day
 //	read_bytes ...       what was answered without error in it, by kind
+//	stored_write_bytes   what the written bytes took behind the store's compression
 //	errors               what was answered with an error
 //	in_flight            requests under way at its end, their bytes, and those that wait for a place
+//	pause_from, pause_to the longest pause that ended in it, in which no read or write of 1 KiB was under way, as
+//	                     times of day: from the last answer to the next request; empty where there was none of 5 ms
+//	before_pause_...     what of the columns of that name came before that pause
 //	busy                 share of it in which a bucket had something to let through; below 1 the client did not ask
+//	loaded               share of it in which such a read or write was under way
 //	tenant_share         what tenants took on average of the bucket that they took most of
 //	credits_NAME         what each bucket holds at its end, in bytes or operations
 func NewTruthWriter(w io.Writer, config model.Config) (*TruthWriter, error) {
 	t := &TruthWriter{csv: csv.NewWriter(w)}
-	header := []string{
-		"seconds", "unix_seconds", "read_bytes", "read_operations", "write_bytes", "write_operations", "sync_operations",
-		"cached_read_bytes", "cached_read_operations", "errors", "in_flight", "in_flight_bytes", "waiting", "busy", "tenant_share",
+	header := append([]string{"seconds", "unix_seconds"}, counted...)
+	header = append(header, "errors", "in_flight", "in_flight_bytes", "waiting", "pause_from", "pause_to")
+	for _, name := range counted {
+		header = append(header, "before_pause_"+name)
 	}
+	header = append(header, "busy", "loaded", "tenant_share")
 	for _, b := range config.Buckets {
 		header = append(header, "credits_"+b.Name)
 	}
 	return t, t.lines([][]string{header})
+}
+
+// counted are the columns of what was answered, as counts gives it.
+var counted = []string{
+	"read_bytes", "read_operations", "write_bytes", "write_operations", "sync_operations",
+	"cached_read_bytes", "cached_read_operations", "stored_write_bytes",
+}
+
+func counts(c model.Answered) []int64 {
+	return []int64{
+		c.ReadBytes, c.ReadOperations, c.WriteBytes, c.WriteOperations, c.SyncOperations,
+		c.CachedReadBytes, c.CachedReadOperations, c.StoredWriteBytes,
+	}
 }
 
 // Write adds the seconds that are complete since the last call.
@@ -56,15 +76,23 @@ func (t *TruthWriter) lines(lines [][]string) error {
 }
 
 func line(s model.Second, start time.Time) []string {
-	at := start.Add(time.Duration(s.Index) * time.Second)
-	fields := []string{strconv.Itoa(s.Index), fmt.Sprintf("%.6f", float64(at.UnixMicro())/1e6)}
-	for _, n := range []int64{
-		s.ReadBytes, s.ReadOperations, s.WriteBytes, s.WriteOperations, s.SyncOperations,
-		s.CachedReadBytes, s.CachedReadOperations, s.Errors, int64(s.InFlight), s.InFlightBytes, int64(s.Waiting),
-	} {
-		fields = append(fields, strconv.FormatInt(n, 10))
+	clock := func(at time.Duration) string { return fmt.Sprintf("%.6f", float64(start.Add(at).UnixMicro())/1e6) }
+	fields := []string{strconv.Itoa(s.Index), clock(time.Duration(s.Index) * time.Second)}
+	numbers := func(all ...int64) {
+		for _, n := range all {
+			fields = append(fields, strconv.FormatInt(n, 10))
+		}
 	}
-	fields = append(fields, strconv.FormatFloat(s.Busy, 'f', 4, 64), strconv.FormatFloat(s.TenantShare, 'f', 4, 64))
+	numbers(counts(s.Answered)...)
+	numbers(s.Errors, int64(s.InFlight), s.InFlightBytes, int64(s.Waiting))
+	pause := []string{"", ""}
+	if s.Pause != (model.Pause{}) {
+		pause = []string{clock(s.Pause.From), clock(s.Pause.To)}
+	}
+	fields = append(fields, pause...)
+	numbers(counts(s.BeforePause)...)
+	fields = append(fields, strconv.FormatFloat(s.Busy, 'f', 4, 64), strconv.FormatFloat(s.Loaded, 'f', 4, 64),
+		strconv.FormatFloat(s.TenantShare, 'f', 4, 64))
 	for _, credits := range s.Credits {
 		fields = append(fields, strconv.FormatFloat(credits, 'f', 0, 64))
 	}

@@ -11,6 +11,10 @@
 //
 // Real fio is held against every scenario by SOAK=1 go test ./test/burstfs, in about ten minutes.
 //
+// A store may compress (model.Compression): what is written is really compressed, record by record, files show what
+// they take in st_blocks, a bucket with countsStored counts that, and the record has it. The files behind are not
+// compressed.
+//
 // It adds no limits but those of the machine, which must be above those of the scenario. It keeps nothing
 // from the page cache of the directory behind it, so that memory, not a disk, serves it. Requests above
 // 1 MiB come in pieces of 1 MiB, because the kernel cuts them.

@@ -46,6 +46,13 @@ func (f *file) request(kind model.Kind, offset int64, bytes int) model.Request {
 	return model.Request{Kind: kind, File: f.number, Name: f.name, Offset: offset, Bytes: int64(bytes)}
 }
 
+// reading is a request for bytes that are there.
+func (f *file) reading(offset int64, bytes int) model.Request {
+	r := f.request(model.Read, offset, bytes)
+	r.Stored = f.store.records.stored(f.number, offset, int64(bytes))
+	return r
+}
+
 // Read reads first and then waits its turn, because only then it knows how much there is.
 func (f *file) Read(_ context.Context, buffer []byte, offset int64) (fuse.ReadResult, syscall.Errno) {
 	n, err := pread(f.descriptor, buffer, offset)
@@ -53,7 +60,7 @@ func (f *file) Read(_ context.Context, buffer []byte, offset int64) (fuse.ReadRe
 		return nil, fs.ToErrno(err)
 	}
 	if n > 0 {
-		if errno := f.store.submit(f.request(model.Read, offset, n)).wait(); errno != 0 {
+		if errno := f.store.submit(f.reading(offset, n)).wait(); errno != 0 {
 			return nil, errno
 		}
 	}
@@ -62,11 +69,15 @@ func (f *file) Read(_ context.Context, buffer []byte, offset int64) (fuse.ReadRe
 
 // Write writes while it waits its turn.
 func (f *file) Write(ctx context.Context, data []byte, offset int64) (uint32, syscall.Errno) {
-	turn := f.store.submit(f.request(model.Write, offset, len(data)))
+	request := f.request(model.Write, offset, len(data))
+	compressed := f.store.records.compress(data, offset)
+	request.Stored = compressed.bytes
+	turn := f.store.submit(request)
 	if turn.errno != 0 {
 		return 0, turn.wait()
 	}
 	n, errno := f.LoopbackFile.Write(ctx, data, offset)
+	f.store.records.wrote(f.number, compressed)
 	if late := turn.wait(); late != 0 {
 		return 0, late
 	}
@@ -103,7 +114,9 @@ func (f *file) Allocate(ctx context.Context, offset, size uint64, mode uint32) s
 	if errno := f.store.metadata(model.Write, f.name); errno != 0 {
 		return errno
 	}
-	return f.LoopbackFile.Allocate(ctx, offset, size, mode)
+	errno := f.LoopbackFile.Allocate(ctx, offset, size, mode)
+	f.store.records.forget(f.number)
+	return errno
 }
 
 // PassthroughFd refuses to let the kernel read and write the file behind by itself.

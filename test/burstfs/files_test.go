@@ -297,3 +297,24 @@ func TestCloseWhileAnotherNamespaceHasTheMount(t *testing.T) {
 		t.Error("the other namespace still lists the files")
 	}
 }
+
+// A store without locks refuses them; others lock as any file system does.
+func TestLocks(t *testing.T) {
+	for _, noLocks := range []bool{false, true} {
+		f := burstfs.Mount(t, model.Config{NoLocks: noLocks}, "")
+		first, err := os.Create(filepath.Join(f.Path(), "file"))
+		must(t, err)
+		defer func() { _ = first.Close() }()
+		second, err := os.Open(filepath.Join(f.Path(), "file"))
+		must(t, err)
+		defer func() { _ = second.Close() }()
+		taken := unix.Flock(int(first.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		refused := unix.Flock(int(second.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case noLocks && (!errors.Is(taken, unix.ENOLCK) || !errors.Is(refused, unix.ENOLCK)):
+			t.Errorf("without locks: %v, %v", taken, refused)
+		case !noLocks && (taken != nil || !errors.Is(refused, unix.EWOULDBLOCK)):
+			t.Errorf("with locks: %v, %v", taken, refused)
+		}
+	}
+}

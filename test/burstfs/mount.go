@@ -90,6 +90,7 @@ func mount(s *store, backing string, device uint64, mountPoint string) (*fuse.Se
 			DisableSplice:        true, // answers of 1 MiB and a header do not fit a pipe; data are in memory anyway
 			ExtraCapabilities:    fuse.CAP_ASYNC_DIO | fuse.CAP_DIRECT_IO_ALLOW_MMAP,
 			DisabledCapabilities: fuse.CAP_PASSTHROUGH,
+			EnableLocks:          s.noLocks, // else the kernel itself has them, and asks nobody
 		},
 	}
 	// The library's name for a connection that is mounted already.
@@ -145,6 +146,12 @@ func (f *FS) Fail(failure model.Failure) error {
 // Heal ends all failures, those of the configuration too.
 func (f *FS) Heal() {
 	f.store.with(func(m *model.Model, now time.Duration) { m.Heal(now) })
+}
+
+// Load is how many requests have been handed in since the start, and how many of them are under way.
+func (f *FS) Load() (asked uint64, inFlight int) {
+	f.store.with(func(m *model.Model, _ time.Duration) { asked, inFlight = m.Load() })
+	return asked, inFlight
 }
 
 // Truth is what the store did in each complete second since it was mounted.

@@ -2,6 +2,7 @@ package burstfs
 
 import (
 	"context"
+	"path/filepath"
 	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fs"
@@ -22,6 +23,8 @@ var (
 	_ fs.NodeOpener      = (*node)(nil)
 	_ fs.NodeCreater     = (*node)(nil)
 	_ fs.NodeTmpfiler    = (*node)(nil)
+	_ fs.NodeLookuper    = (*node)(nil)
+	_ fs.NodeGetattrer   = (*node)(nil)
 	_ fs.NodeSetattrer   = (*node)(nil)
 )
 
@@ -35,6 +38,27 @@ func (n *node) name() string {
 	name, _ := n.Parent()
 	return name
 }
+
+// Lookup finds a file; the space that it takes is that after compression.
+func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+	inode, errno := n.LoopbackNode.Lookup(ctx, name, out)
+	if errno == 0 {
+		n.store.records.show(inode.StableAttr().Ino, filepath.Join(n.behind(), name), &out.Attr)
+	}
+	return inode, errno
+}
+
+// Getattr tells the space that a file takes after compression.
+func (n *node) Getattr(ctx context.Context, handle fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	errno := n.LoopbackNode.Getattr(ctx, handle, out)
+	if errno == 0 {
+		n.store.records.show(n.StableAttr().Ino, n.behind(), &out.Attr)
+	}
+	return errno
+}
+
+// behind is the node's name in the directory behind.
+func (n *node) behind() string { return filepath.Join(n.RootData.Path, n.Path(n.Root())) }
 
 // Open opens for our reads and writes.
 func (n *node) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
@@ -157,10 +181,14 @@ func (n *node) Setattr(ctx context.Context, handle fs.FileHandle, in *fuse.SetAt
 	if errno := n.store.metadata(model.Change, n.name()); errno != 0 {
 		return errno
 	}
+	errno := n.LoopbackNode.Setattr(ctx, handle, in, out)
 	if _, ok := in.GetSize(); ok {
 		n.store.forget(n.StableAttr().Ino)
 	}
-	return n.LoopbackNode.Setattr(ctx, handle, in, out)
+	if errno == 0 {
+		n.store.records.show(n.StableAttr().Ino, n.behind(), &out.Attr)
+	}
+	return errno
 }
 
 // Setxattr sets an extended attribute.

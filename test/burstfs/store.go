@@ -13,6 +13,8 @@ type store struct {
 	start   time.Time
 	sleeper *sleeper
 	ended   chan struct{} // closed when run is over
+	records *records      // nil without compression
+	noLocks bool
 
 	mu       sync.Mutex
 	model    *model.Model
@@ -32,7 +34,8 @@ func newStore(config model.Config) (*store, error) {
 	}
 	s := &store{
 		start: time.Now(), sleeper: sleeper, ended: make(chan struct{}),
-		model: m, waiting: map[uint64]chan<- syscall.Errno{},
+		model: m, waiting: map[uint64]chan<- syscall.Errno{}, records: newRecords(config.Compression),
+		noLocks: config.NoLocks,
 	}
 	go s.run()
 	return s, nil
@@ -148,7 +151,8 @@ func (s *store) close() {
 	s.sleeper.close()
 }
 
-// forget drops a file from the server's cache.
+// forget drops a file from the server's cache, and what was known of its records.
 func (s *store) forget(file uint64) {
+	s.records.forget(file)
 	s.with(func(m *model.Model, _ time.Duration) { m.Forget(file) })
 }

@@ -24,10 +24,10 @@ import (
 // jobOf is the job that a client of the first step of a benchmark is given.
 func jobOf(t *testing.T, benchmark *builders.BenchmarkBuilder, index int) string {
 	t.Helper()
-	planned, problems := plan.Make(benchmark.Run())
+	planned, problems := plan.Make(benchmark.Run(), 1)
 	must(t, problems.ToAggregate())
 	key := decide.ClientKey{Target: benchmark.Run().Targets[0].Name, Index: index}
-	request, err := conductor.LoadRequest(planned.Steps[0], key, 1)
+	request, err := conductor.LoadRequest(planned.Steps[0], key, 1, conductor.Job{})
 	must(t, err)
 	return request.GetFio().GetJob()
 }
@@ -81,7 +81,7 @@ func (s *space) output(pod *corev1.Pod) []byte {
 			s.Fatalf("pod %s is gone", pod.Name)
 		}
 		if pod.Status.Phase == corev1.PodFailed {
-			s.Fatalf("pod %s failed\n%s", pod.Name, s.describe())
+			s.Fatalf("pod %s failed", pod.Name)
 		}
 		return pod.Status.Phase == corev1.PodSucceeded
 	})

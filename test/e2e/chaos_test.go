@@ -99,9 +99,6 @@ func TestOperatorKilled(t *testing.T) {
 	s.clean()
 	// The next test need not wait for the Lease.
 	operator.stop()
-	if t.Failed() {
-		t.Log(s.describe())
-	}
 }
 
 // chaotic is a layout, writes and reads of three clients.

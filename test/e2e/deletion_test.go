@@ -78,7 +78,7 @@ func TestDeletedBeforeDeploy(t *testing.T) {
 	}
 	in.scale(t, 1)
 	if run = s.ended(wholeRun); !meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete) {
-		t.Errorf("with an operator it is not carried out: %s\n%s", told(run.Status.Conditions, v1alpha1.ConditionFailed), s.describe())
+		t.Errorf("with an operator it is not carried out: %s", told(run.Status.Conditions, v1alpha1.ConditionFailed))
 	}
 	s.clean()
 }
@@ -88,7 +88,7 @@ func TestDeletedBeforeDeploy(t *testing.T) {
 func pending(s *space) *v1alpha1.BenchmarkRun {
 	s.Helper()
 	benchmark := s.apply(small(2).Obj())
-	planned, problems := plan.Make(&benchmark.Spec.Run)
+	planned, problems := plan.Make(&benchmark.Spec.Run, 1)
 	must(s.T, problems.ToAggregate())
 	hash := plan.RunHash(&benchmark.Spec.Run)
 	run := record.New(record.Identity{Name: "bench-00000000", Namespace: s.namespace, Hash: hash, Seed: 1,
@@ -210,7 +210,7 @@ func TestOperatorGoneWhileLive(t *testing.T) {
 	})
 	pods := s.pods()
 	if len(pods) != 2 {
-		t.Fatalf("there are %d pods\n%s", len(pods), s.describe())
+		t.Fatalf("there are %d pods", len(pods))
 	}
 	for _, pod := range pods {
 		left := pod.Status.ContainerStatuses[0].State.Terminated.FinishedAt.Sub(begun)

@@ -66,9 +66,9 @@ var failures = map[string]failing{
 		says:   []string{"data/0", "Unschedulable", "node affinity/selector"},
 	},
 	"too few nodes for OnePerNode": {
-		arrange: func(s *space, b *builders.BenchmarkBuilder) {
-			s.claim("data", "1Gi")
-			b.Clients(2).Mutate(func(run *v1alpha1.RunSpec) { run.Clients.Spread = v1alpha1.SpreadOnePerNode })
+		arrange: func(_ *space, b *builders.BenchmarkBuilder) {
+			// A claim of one node would be refused at once.
+			b.Clients(2).Spread(v1alpha1.SpreadOnePerNode).Template(v1alpha1.ClaimPerClient, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi"))
 		},
 		reason: v1alpha1.ReasonStartTimeout,
 		says:   []string{"spec.run.clients.spread is OnePerNode", "needs 2 free nodes", "Any lets clients share nodes"},
@@ -81,7 +81,7 @@ var failures = map[string]failing{
 				Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{"storage": resource.MustParse("1Gi")}}}})
 		},
 		reason: v1alpha1.ReasonStartTimeout,
-		says:   []string{"data/0", `"gone" not found`},
+		says:   []string{"data/0", "claim data is Pending (class gone): ProvisioningFailed", `"gone" not found`},
 	},
 	"a volume that cannot be mounted": {
 		arrange: func(s *space, _ *builders.BenchmarkBuilder) {

@@ -216,9 +216,9 @@ func (in *installation) sweep(ctx context.Context) error {
 	return nil
 }
 
-// apply installs what `make manifests` would write.
+// apply installs what `make manifests` would write, with metrics that others can reach.
 func (in *installation) apply(ctx context.Context) error {
-	manifests, err := render.Install(os.DirFS(filepath.Join(in.root, "config")), in.version)
+	manifests, err := render.Folder(os.DirFS(filepath.Join(in.root, "config")), render.Metrics, in.version)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func TestGatesWait(t *testing.T) {
 	s := newSpace(t)
 	s.claim("data", "1Gi")
 	// As the API server stores it, before any operator has looked.
-	if applied := kstatus(t, s.apply(small(2).Obj())); applied != status.InProgressStatus {
+	if applied := kstatus(t, s.apply(small(6).Obj())); applied != status.InProgressStatus {
 		t.Errorf("just applied it is %s", applied)
 	}
 	life := s.sees("Current")

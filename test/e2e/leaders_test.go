@@ -21,7 +21,6 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
-	installed "github.com/storagebench/storagebench/internal/installation"
 	"github.com/storagebench/storagebench/internal/leader"
 	"github.com/storagebench/storagebench/internal/objects"
 )
@@ -116,17 +115,7 @@ func (s *space) describeAgent(run *v1alpha1.BenchmarkRun, index int, epoch uint6
 // asOperator is the operator's side of a connection to an agent.
 func (s *space) asOperator(run *v1alpha1.BenchmarkRun, index int) *tls.Config {
 	s.Helper()
-	var secret corev1.Secret
-	must(s.T, s.api.Get(s.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: installed.MasterSecret}, &secret))
-	master, err := identity.ParseMaster(string(secret.Data[installed.MasterKey]))
-	must(s.T, err)
-	deadline, err := run.Spec.Run.ActiveDeadline.Parse()
-	must(s.T, err)
-	orphan, err := run.Spec.Run.OrphanTimeout.Parse()
-	must(s.T, err)
-	authority, err := identity.ForRun(master, string(run.UID), identity.ValidityOf(run.CreationTimestamp.Time, deadline, orphan))
-	must(s.T, err)
-	operator, err := authority.Operator()
+	operator, err := s.authority(run, string(run.UID)).Operator()
 	must(s.T, err)
 	config, err := operator.ClientTLS(identity.ClientOf(string(run.UID), "data", index))
 	must(s.T, err)

@@ -101,7 +101,7 @@ func figures(s *space, run *v1alpha1.BenchmarkRun, phase string) (v1alpha1.Targe
 			return result.Targets[0], result.Targets[0].Operations[0]
 		}
 	}
-	s.Fatalf("phase %s has no result of one target and one operation: %+v\n%s", phase, run.Status.Phases, s.describe())
+	s.Fatalf("phase %s has no result of one target and one operation: %+v", phase, run.Status.Phases)
 	panic("not reached")
 }
 

@@ -35,6 +35,9 @@ func newSpace(t *testing.T) *space {
 	must(t, in.api.Create(t.Context(), namespace))
 	s := &space{T: t, installation: in, namespace: namespace.Name}
 	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(s.describe())
+		}
 		// The test is over whether or not it is gone.
 		if err := in.api.Delete(context.Background(), namespace); client.IgnoreNotFound(err) != nil {
 			t.Error(err)
@@ -68,12 +71,14 @@ func (s *space) claim(name, size string) {
 	})
 }
 
-// staticClaim makes a volume of a folder of the node, and a claim that is bound to it.
-func (s *space) staticClaim(name, folder string) {
+// staticClaim makes a volume of a folder of the node, and a claim that is bound to it: ReadWriteOnce unless modes are given.
+func (s *space) staticClaim(name, folder string, modes ...corev1.PersistentVolumeAccessMode) {
 	s.Helper()
 	none, mustBe := "", corev1.HostPathDirectory
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
-	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	if len(modes) == 0 {
+		modes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	}
 	claim := &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.namespace},
 		Spec: corev1.PersistentVolumeClaimSpec{AccessModes: modes, StorageClassName: &none, VolumeName: s.namespace + "-" + name,
@@ -161,17 +166,17 @@ func (s *space) ended(patience time.Duration) *v1alpha1.BenchmarkRun {
 	return run
 }
 
-// until waits until something holds, and tells all that is known where it does not.
+// until waits until something holds.
 func (s *space) until(what string, patience time.Duration, holds func() bool) {
 	s.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			s.Fatalf("after %s not yet: %s\n%s", patience, what, s.describe())
+			s.Fatalf("after %s not yet: %s", patience, what)
 		}
 	}
 }
 
-// describe is what a person would look at first.
+// describe is what a person would look at first; it is logged when a test has failed.
 func (s *space) describe() string {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -192,6 +197,12 @@ func (s *space) describe() string {
 		for _, lost := range run.Status.LostClients {
 			fmt.Fprintf(&text, "  lost %s/%d in %s: %s\n", lost.Target, lost.Client, lost.Step, lost.Reason)
 		}
+		for _, phase := range run.Status.Phases {
+			for _, target := range phase.Targets {
+				fmt.Fprintf(&text, "  phase %s, %s: window %s, warnings %+v\n", phase.Name, target.Target,
+					time.Duration(target.WindowNanoseconds), target.Warnings)
+			}
+		}
 	}
 	var pods corev1.PodList
 	_ = s.api.List(ctx, &pods, within)
@@ -202,8 +213,21 @@ func (s *space) describe() string {
 		fmt.Fprintf(&text, "event %s %s/%s %s: %s\n", event.CreationTimestamp.Format(time.TimeOnly), event.InvolvedObject.Kind,
 			event.InvolvedObject.Name, event.Reason, event.Message)
 	}
-	text.WriteString(s.operatorLog(40))
+	text.WriteString(s.ownLines(s.operatorLog(1000)))
 	return text.String()
+}
+
+// ownLines are the last lines of a log that speak of the space, short enough that whoever reads the end of a
+// test's output sees what had failed before them.
+func (s *space) ownLines(log string) string {
+	const most, length = 12, 400
+	var own []string
+	for line := range strings.SplitSeq(log, "\n") {
+		if strings.Contains(line, s.namespace) {
+			own = append(own, line[:min(len(line), length)]+"\n")
+		}
+	}
+	return strings.Join(own[max(0, len(own)-most):], "")
 }
 
 func conditionLines(conditions []metav1.Condition) string {

@@ -90,7 +90,7 @@ func throughOperator(s *space, benchmark *builders.BenchmarkBuilder) timeline {
 	s.apply(applied)
 	run := s.ended(time.Minute)
 	if len(run.Status.Phases) == 0 || run.Status.Phases[0].StartTime == nil {
-		s.Fatalf("the run has no first I/O\n%s", s.describe())
+		s.Fatalf("the run has no first I/O")
 	}
 	line.pod = saw.pod
 	saw.into(&line, append([]string{"run created"}, podMoments...)...)

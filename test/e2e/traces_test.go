@@ -27,7 +27,7 @@ func (s *space) clean() {
 	}
 	for deadline := time.Now().Add(90 * time.Second); !holds(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			s.Errorf("the run is over and has left:\n  %s\n%s", strings.Join(left, "\n  "), s.describe())
+			s.Errorf("the run is over and has left:\n  %s", strings.Join(left, "\n  "))
 			return
 		}
 	}

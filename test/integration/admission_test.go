@@ -161,8 +161,13 @@ func TestSamples(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no samples: %v", err)
 	}
+	twins, err := filepath.Glob("../../config/samples/twins/*.yaml")
+	if err != nil || len(twins) == 0 {
+		t.Fatalf("no twins of samples: %v", err)
+	}
+	files = append(files, twins...)
 	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
+		t.Run(strings.TrimPrefix(file, "../../config/samples/"), func(t *testing.T) {
 			data, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)

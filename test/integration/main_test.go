@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -17,8 +18,11 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// cluster is the client of the one API server of this package; nil with -short.
-var cluster client.Client
+// cluster is the client of the one API server of this package, and administrator how to reach it; nil with -short.
+var (
+	cluster       client.Client
+	administrator *rest.Config
+)
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -39,6 +43,7 @@ func runWithCluster(m *testing.M) int {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()
+	administrator = plane.Config
 	types := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(types); err != nil {

@@ -19,6 +19,9 @@ import (
 const (
 	maxMessage     = 1024
 	maxStatusBytes = 64 << 10
+	// maxLongStatusBytes is for runs of more than longRun steps.
+	maxLongStatusBytes = 384 << 10
+	longRun            = 64
 )
 
 var (
@@ -29,7 +32,7 @@ var (
 
 	failures = []string{v1alpha1.ReasonStartTimeout, v1alpha1.ReasonDeadlineExceeded, v1alpha1.ReasonStepFailed,
 		v1alpha1.ReasonToolFailed, v1alpha1.ReasonInvalidWorkload, v1alpha1.ReasonMountNotFound, v1alpha1.ReasonNotEnoughSpace,
-		v1alpha1.ReasonClientLost, v1alpha1.ReasonPreempted, v1alpha1.ReasonStopped, v1alpha1.ReasonInternalError}
+		v1alpha1.ReasonClientLost, v1alpha1.ReasonPreempted, v1alpha1.ReasonReplaced, v1alpha1.ReasonStopped, v1alpha1.ReasonInternalError}
 
 	stages = []string{v1alpha1.StagePending, v1alpha1.StageQueued, v1alpha1.StageDeploying, v1alpha1.StageMeeting,
 		v1alpha1.StageRunning, v1alpha1.StageCollecting, v1alpha1.StageFinishing, v1alpha1.StageComplete, v1alpha1.StageFailed}
@@ -71,7 +74,7 @@ func (c *Checker) Check(tb testing.TB, run *v1alpha1.BenchmarkRun) {
 func checkCondition(tb testing.TB, condition metav1.Condition) {
 	tb.Helper()
 	switch {
-	case !slices.Contains(types, condition.Type):
+	case !slices.Contains(types, condition.Type) && condition.Type != v1alpha1.ConditionWaiting:
 		tb.Errorf("condition %s is not documented", condition.Type)
 	case !reasonPattern.MatchString(condition.Reason):
 		tb.Errorf("condition %s has the reason %q, which the API refuses", condition.Type, condition.Reason)
@@ -165,7 +168,11 @@ func CheckObject(tb testing.TB, run *v1alpha1.BenchmarkRun) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if len(status) > maxStatusBytes {
+	most := maxStatusBytes
+	if len(run.Spec.Steps) > longRun {
+		most = maxLongStatusBytes
+	}
+	if len(status) > most {
 		tb.Errorf("the status has %d bytes", len(status))
 	}
 	var object, before map[string]any

@@ -90,7 +90,12 @@ func start(t *testing.T, arguments ...string) *running {
 
 func (r *running) wait(t *testing.T) outcome {
 	t.Helper()
-	timer := time.AfterFunc(2*time.Minute, func() { _ = r.command.Process.Signal(syscall.SIGQUIT) })
+	return r.waitFor(t, 2*time.Minute)
+}
+
+func (r *running) waitFor(t *testing.T, patience time.Duration) outcome {
+	t.Helper()
+	timer := time.AfterFunc(patience, func() { _ = r.command.Process.Signal(syscall.SIGQUIT) })
 	defer timer.Stop()
 	err := r.command.Wait()
 	var exit *exec.ExitError

@@ -66,9 +66,15 @@ func sorted(words ...string) []string {
 func TestTheOperatorsReach(t *testing.T) {
 	everywhere, _ := operatorRules(t)
 	allowed := map[[2]string][]string{
-		{"", "pods"}:                                       sorted("get", "list", "watch", "create", "delete"),
+		{"", "pods"}:                                       sorted("get", "list", "watch", "create", "patch", "delete"),
 		{"", "secrets"}:                                    {"create"}, // the garbage collector removes them with their run
 		{"", "persistentvolumeclaims"}:                     sorted("get", "list", "watch", "create", "delete"),
+		{"", "persistentvolumes"}:                          sorted("get", "list"),                       // what storage is behind a claim, and who else has it
+		{"", "configmaps"}:                                 sorted("get", "create", "update", "delete"), // the series of a run
+		{"", "nodes"}:                                      {"get"},                                     // the instance types of the clients
+		{"storage.k8s.io", "storageclasses"}:               {"get"},
+		{"storage.k8s.io", "volumeattributesclasses"}:      {"get"},
+		{"storage.k8s.io", "csidrivers"}:                   {"get"},  // the version of a driver, by its labels
 		{"", "events"}:                                     {"list"}, // why a pod does not start
 		{"events.k8s.io", "events"}:                        sorted("create", "patch"),
 		{"networking.k8s.io", "networkpolicies"}:           sorted("get", "create", "delete"),
@@ -104,7 +110,7 @@ func TestTheOperatorsReach(t *testing.T) {
 	}
 }
 
-func TestInItsOwnNamespaceItReadsOneSecret(t *testing.T) {
+func TestInItsOwnNamespaceItReadsOneSecretAndOneConfigMap(t *testing.T) {
 	_, own := operatorRules(t)
 	for _, rule := range own {
 		for _, verb := range rule.Verbs {
@@ -123,7 +129,10 @@ func TestInItsOwnNamespaceItReadsOneSecret(t *testing.T) {
 	if got := verbsOn(own, "coordination.k8s.io", "leases"); !slices.Equal(got, []string{"create", "get", "update"}) {
 		t.Errorf("Leases: %v", got)
 	}
-	if len(own) != 4 {
+	if got := verbsOn(own, "", "configmaps"); !slices.Equal(got, []string{"get"}) {
+		t.Errorf("ConfigMaps: %v", got)
+	}
+	if len(own) != 5 {
 		t.Errorf("the Role has grown: %v", own)
 	}
 }

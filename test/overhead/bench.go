@@ -50,8 +50,8 @@ func newBench(o options, l load) (*bench, error) {
 	bareDir := filepath.Join(directory, location.Path())
 	// Both sides are given the very same job. The clock is named, since fio chooses between two at its
 	// start, by a race between its CPUs, and is 25 % slower with one of them here.
-	job := fmt.Sprintf("[global]\nioengine=%s\nrw=randwrite\nbs=4k\nsize=64m\ntime_based=1\nruntime=%dms\ncpus_allowed=%d\nclocksource=cpu\n"+
-		"randseed=1\ngroup_reporting=1\nlat_percentiles=1\nfilename_format=data.$jobnum.$filenum\n[job]\n", l.engine, o.runtime.Milliseconds(), o.cpu)
+	job := fmt.Sprintf("[global]\nioengine=%s\nrw=randwrite\nbs=4k\nsize=%s\ntime_based=1\nruntime=%dms\ncpus_allowed=%d\nclocksource=cpu\n"+
+		"randseed=1\ngroup_reporting=1\nlat_percentiles=1\nfilename_format=data.$jobnum.$filenum\n[job]\n", l.engine, o.size, o.runtime.Milliseconds(), o.cpu)
 	b := &bench{options: o, load: l, job: job, directory: directory, bareDir: bareDir}
 	return b, b.connect()
 }
@@ -73,7 +73,7 @@ func (b *bench) connect() error {
 		RunUID: runUID, RunName: runUID, Target: client.Target, Listen: "127.0.0.1:0", Identity: bundle,
 		Volumes:   []agent.VolumeConfig{{Name: "data", Path: b.directory}},
 		Benchmark: runUID, BenchmarkUID: runUID, DatasetHash: "data", OrphanTimeout: time.Hour,
-	}, nil)
+	})
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func encode(definition map[string]any) ([]byte, error) {
 
 // maxFlowLength is the length up to which a map or list goes on one line even
 // when it holds others that do.
-const maxFlowLength = 160
+const maxFlowLength = 240
 
 // flatten puts on one line every map and list that holds nothing but scalars,
 // and those around them while the line stays short. It gives the length of

@@ -34,6 +34,7 @@ spec:
                     anyOf: [{type: integer}, {type: string}]
                     pattern: ^[0-9]+$
                     x-kubernetes-int-or-string: true
+                    x-kubernetes-validations: [{rule: self > 0, message: not nothing}]
                   clients:
                     type: object
                     properties:
@@ -78,6 +79,9 @@ func TestFinish(t *testing.T) {
 	}
 	if strings.Contains(string(record), "a size") || !strings.Contains(string(record), "what is run") {
 		t.Errorf("below spec.run of a BenchmarkRun only its own description stays\n%s", record)
+	}
+	if strings.Contains(string(record), "not nothing") || !strings.Contains(text, "not nothing") {
+		t.Errorf("the rules of spec.run are a StorageBenchmark's, and not asked again of a BenchmarkRun\n%s", record)
 	}
 }
 

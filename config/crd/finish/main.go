@@ -7,6 +7,10 @@
 //     types, and those of the second and third copy of one type in one file. A
 //     file has to stay well below the limit of one annotation (256 KiB), which
 //     kubectl apply puts the whole object into.
+//   - It removes the rules within the frozen copy of a benchmark's spec.run in a
+//     BenchmarkRun, for the same reason. They were asked when the benchmark was
+//     admitted, and the plan refuses what they would: whoever conducts a run
+//     makes its plan again.
 //
 // Usage: go run ./config/crd/finish DIRECTORY
 package main

@@ -3,7 +3,6 @@ package fio
 import (
 	"regexp"
 	"strings"
-	"syscall"
 )
 
 // complaint is something that fio says and that decides what went wrong.
@@ -55,30 +54,30 @@ func ofText(text string, certain bool) (failure Failure, line string, ok bool) {
 }
 
 // ofErrno tells what an errno of a job means.
-func ofErrno(errno syscall.Errno) Failure {
-	switch errno {
-	case syscall.ENOSPC:
+func ofErrno(number errno) Failure {
+	switch number {
+	case enospc:
 		return FailureNoSpace
-	case syscall.EDQUOT:
+	case edquot:
 		return FailureQuota
-	case syscall.EROFS:
+	case erofs:
 		return FailureReadOnly
-	case syscall.ENOENT:
+	case enoent:
 		return FailureNoSuchFile
-	case syscall.ENOTDIR:
+	case enotdir:
 		return FailureNotADirectory
-	case syscall.EISDIR:
+	case eisdir:
 		return FailureIsADirectory
-	case syscall.EACCES, syscall.EPERM:
+	case eacces, eperm:
 		return FailurePermission
-	case syscall.ENFILE, syscall.EMFILE:
+	case enfile, emfile:
 		return FailureTooManyFiles
-	case syscall.ENOMEM:
+	case enomem:
 		return FailureMemory
-	case syscall.ENOSYS:
+	case enosys:
 		return FailureEngineBlocked
-	case syscall.EIO, syscall.EREMOTEIO, syscall.ESTALE, syscall.ETIMEDOUT, syscall.ENXIO, syscall.ENODEV,
-		syscall.ENOTCONN, syscall.EHOSTDOWN, syscall.EHOSTUNREACH, syscall.ECONNRESET, syscall.EILSEQ:
+	case eio, eremoteio, estale, etimedout, enxio, enodev,
+		enotconn, ehostdown, ehostunreach, econnreset, eilseq:
 		return FailureIO
 	}
 	return FailureOther

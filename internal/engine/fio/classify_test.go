@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
@@ -100,9 +102,19 @@ func TestFailuresHaveWords(t *testing.T) {
 			t.Errorf("%s has no words", known.failure)
 		}
 	}
-	for errno := range syscall.Errno(133) {
-		if inWords[ofErrno(errno)] == "" {
-			t.Errorf("%v has no words", errno)
+	for number := range errno(133) {
+		if inWords[ofErrno(number)] == "" {
+			t.Errorf("%v has no words", number)
+		}
+	}
+}
+
+// The numbers and words are those of the Linux that runs this test.
+func TestErrnosOfLinux(t *testing.T) {
+	t.Parallel()
+	for number, known := range errnos {
+		if want := syscall.Errno(number); unix.ErrnoName(want) != known.name || want.Error() != known.text {
+			t.Errorf("%d is %s (%s), not %s (%s)", number, unix.ErrnoName(want), want.Error(), known.name, known.text)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package fio
 
 import (
 	"fmt"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -69,6 +70,13 @@ func DescribeStep(profile *v1alpha1.FioProfile, parameters Parameters) (Traits, 
 		traits.Buffered = traits.Buffered || !s.direct
 		traits.UsesLibaio = traits.UsesLibaio || s.engine == "libaio"
 		traits.UsesIOUring = traits.UsesIOUring || s.engine == "io_uring"
+		if s.device {
+			for volume := range s.volumes {
+				name := strconv.Itoa(volume) + "/" + deviceFile
+				traits.FileSizes[name] = max(traits.FileSizes[name], s.region-DeviceOffsetBytes+s.reach())
+			}
+			continue
+		}
 		for job := range s.fileSets() {
 			for number := range s.files {
 				traits.FileSizes[s.file(job, number)] = s.fileBytes

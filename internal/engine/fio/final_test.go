@@ -48,7 +48,7 @@ func TestFinalOutcomes(t *testing.T) {
 	wanted := map[string]string{
 		"all-256-fail": "NoSuchFile", "all-256-fail-errno": "ReadOnly", "bad-engine": "BadEngine", "bad-option": "BadOption",
 		"bad-value": "BadOption", "child-killed": "Killed", "client-server": "Complete", "direct-unaligned": "DirectNotSupported",
-		"eisdir": "IsADirectory", "enoent": "NoSuchFile", "enospc": "NoSpace", "enospc-continue": "NoSpace", "enotdir": "NotADirectory",
+		"eisdir": "IsADirectory", "enoent": "NoSuchFile", "enospc": "NoSpace", "enospc-continue": "NoSpace", "enospc-in-the-last-write": "Complete", "enotdir": "NotADirectory",
 		"erofs": "ReadOnly", "late-dump": "Complete", "late-reset-one": "Complete", "late-reset-three": "Complete",
 		"mixed-four-jobs": "Complete", "no-job": "BadOption", "no-lat-bins": "Complete", "ramp": "Complete", "ramp-queue": "Complete",
 		"sighup": "Killed", "sigint": "Stopped", "sigint-before-io": "Stopped", "sigkill": "Killed", "sigterm": "Stopped",
@@ -118,6 +118,7 @@ func TestFinalWithExpectations(t *testing.T) {
 		{"a job less", "mixed-four-jobs", nil, Expectation{MeasuredMilliseconds: 2000, Jobs: 5}, Failed, FailureTruncated, ""},
 		{"all written", "write", nil, Expectation{WrittenBytes: 4 << 20}, Complete, "", ""},
 		{"not all written", "write", nil, Expectation{WrittenBytes: 4<<20 + 1}, Failed, FailureTruncated, ""},
+		{"a full volume without an error", "enospc-in-the-last-write", nil, Expectation{WrittenBytes: 8448 << 10}, Failed, FailureNoSpace, ""},
 		{"stopped is shorter", "sigint", nil, Expectation{MeasuredMilliseconds: 60_000}, Stopped, "", ""},
 		{"reset in a late dump", "late-reset-three", nil, Expectation{MeasuredMilliseconds: 4000, WarmUpMilliseconds: 3000, Jobs: 3}, Complete, "", ""},
 		{"crashed after its result", "write", &Exit{Signal: syscall.SIGSEGV}, Expectation{}, Failed, FailureCrashed, ""},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
@@ -99,8 +100,8 @@ func joinLines(texts ...string) string {
 }
 
 func clipLines(text string) string {
-	var clipped clippedText
-	clipped.add([]byte(text))
+	var clipped engine.ClippedText
+	clipped.Add([]byte(text))
 	return clipped.String()
 }
 

@@ -30,6 +30,11 @@ type loadSection struct {
 	shared     bool
 	// part, when not 0, is the size of the part of each shared file that is one job's own.
 	part uint64
+	// volumes is over how many the files are spread, 0 for one. device says that they are raw devices, of which the
+	// section's data begins at region.
+	volumes int
+	device  bool
+	region  uint64
 
 	engine string
 	direct bool
@@ -60,11 +65,20 @@ func (s *loadSection) file(set, number int) string {
 	if s.shared {
 		job = 0
 	}
-	return s.prefix + "." + strconv.Itoa(job) + "." + strconv.Itoa(number)
+	name := s.prefix + "." + strconv.Itoa(job) + "." + strconv.Itoa(number)
+	if s.volumes > 1 {
+		name = strconv.Itoa(number) + "/" + name
+	}
+	return name
 }
 
 // fileFormat is filename_format for the section's jobs.
 func (s *loadSection) fileFormat() string {
+	if s.volumes > 1 {
+		one := *s
+		one.volumes = 0
+		return "$filenum/" + one.fileFormat()
+	}
 	switch {
 	case s.shared:
 		return s.prefix + ".0.$filenum"

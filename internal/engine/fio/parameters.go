@@ -38,6 +38,9 @@ type Parameters struct {
 	// number: the largest of a ramp. With files of their own, fewer jobs then work on fewer
 	// of the files.
 	LayoutJobs int32
+	// Volumes are those of the target, 0 as 1; Devices says that they are raw block devices. See spread.
+	Volumes int
+	Devices bool
 	// Passes of Precondition; 0 counts as 1.
 	Passes int32
 	// Seed of the step and index of the client make the random numbers of each client its own.

@@ -51,7 +51,11 @@ func read(path *field.Path, profile *v1alpha1.FioProfile, parameters *Parameters
 				layoutJobs = *profile.Jobs
 			}
 		}
-		return typedLoad(path, applied, int(layoutJobs), !parameters.overrides())
+		result, problems := typedLoad(path, applied, int(layoutJobs), !parameters.overrides())
+		if len(problems) == 0 {
+			problems = result.spread(path, parameters)
+		}
+		return result, problems
 	}
 	problems := alone(path, applied)
 	dataset, ok := whole(&applied.DatasetSize)
@@ -64,6 +68,9 @@ func read(path *field.Path, profile *v1alpha1.FioProfile, parameters *Parameters
 	result, err := jobFileLoad(applied.JobFile, uint64(dataset)) // #nosec G115 -- more than 0
 	for _, one := range flatten(err) {
 		problems = append(problems, field.Invalid(path.Child("jobFile"), field.OmitValueType{}, one.Error()))
+	}
+	if len(problems) == 0 {
+		problems = result.spread(path, parameters)
 	}
 	return result, problems
 }
@@ -95,7 +102,7 @@ func alone(path *field.Path, p *v1alpha1.FioProfile) field.ErrorList {
 		{"jobs", p.Jobs != nil}, {"queueDepth", p.QueueDepth != nil}, {"filesPerJob", p.FilesPerJob != nil},
 		{"fileSharing", p.FileSharing != ""}, {"direct", p.Direct != nil}, {"ioEngine", p.IOEngine != ""},
 		{"rateLimit", p.RateLimit != nil}, {"randomDistribution", p.RandomDistribution != ""},
-		{"compressibility", p.Compressibility != nil}, {"refillBuffers", p.RefillBuffers != nil},
+		{"compressibility", p.Compressibility != nil}, {"compressLike", p.CompressLike != ""}, {"refillBuffers", p.RefillBuffers != nil},
 		{"fsync", p.Fsync != nil}, {"options", len(p.Options) > 0},
 	} {
 		if other.set {
@@ -165,6 +172,7 @@ func (w *writer) measure(what *load, parameters *Parameters) error {
 	for i := range what.sections {
 		s := &what.sections[i]
 		w.files(s, s.jobs)
+		w.inTurn(s)
 		if s.reads && !s.diskless() {
 			// What is not there can not be read; fio would write it first.
 			w.set("allow_file_create", "0")
@@ -193,6 +201,10 @@ func (w *writer) files(s *loadSection, jobs int) {
 	named := *s
 	named.jobs = jobs
 	w.section(s.name)
+	if s.device {
+		w.onDevices(s, jobs)
+		return
+	}
 	w.set("filename_format", named.fileFormat())
 	size := s.fileBytes
 	if s.part > 0 {
@@ -262,10 +274,11 @@ func (w *writer) layout(what *load, parameters *Parameters) error {
 		} else {
 			w.set("rw", "write")
 			w.count("bs", s.layoutBlock())
-			if s.files > 1 {
+			if s.files > 1 && s.volumes < 2 {
 				w.set("file_service_type", "sequential")
 			}
 		}
+		w.inTurn(&s)
 		if ioEngines[engine] {
 			w.count("iodepth", layoutQueue(uint64(s.fileSets()), s.layoutBlock())) // #nosec G115 -- at least 1
 		}

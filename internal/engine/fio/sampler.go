@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"sync/atomic"
 	"time"
 
 	"github.com/storagebench/storagebench/internal/measure"
@@ -22,6 +23,9 @@ type SamplerOptions struct {
 	WarmUp time.Duration
 	// Jobs is the number of jobs after numjobs, over all sections; 0 counts as 1.
 	Jobs int
+	// Duration after which jobs begin nothing more, from the end of the ramp; 0 where they end with
+	// their work. See loadEnd.
+	Duration time.Duration
 	// ToClock translates nanoseconds of the wall clock of fio's machine to the clock of the
 	// samples. It is called for each sample when that is given. nil leaves them as they are.
 	ToClock func(wallNanoseconds int64) int64
@@ -53,9 +57,15 @@ type Sampler struct {
 	// totals at the end of the last sample given, nil for zero.
 	held *point
 	base *point
+	// first is the newest dump that began what is measured, after a ramp; see dropMixed.
+	first *point
 	// end and ended are the end of the last sample given and its totals.
 	end   int64
 	ended [measure.NumOperations]measure.Counter
+	// loaded is the newest dump that was written under load, and stopped when the load was ended
+	// before its time, in milliseconds of the wall clock; see loadEnd.
+	loaded  *point
+	stopped atomic.Int64
 }
 
 // epoch is a time in which fio counts without a reset: the ramp, or what is measured.
@@ -73,8 +83,10 @@ type point struct {
 	runtime int64
 	// jobRuntime is the sum over all jobs, runtime that of the longest.
 	jobRuntime int64
-	counters   [measure.NumOperations]measure.Counter
-	bins       [measure.NumOperations]measure.Histogram
+	// counters are what was completed, issued the operations that were begun.
+	counters [measure.NumOperations]measure.Counter
+	issued   [measure.NumOperations]uint64
+	bins     [measure.NumOperations]measure.Histogram
 	// whenWritten tells that bytes were counted when the dump was written and not when it was
 	// asked for.
 	whenWritten bool
@@ -104,9 +116,11 @@ func (s *Sampler) Add(document *Document) ([]Delta, error) {
 	}
 	next := pointOf(&snapshot)
 	if s.held != nil && next.written < s.held.written {
-		return s.restart(next), fmt.Errorf("the wall clock went back by %d ms between two dumps", s.held.written-next.written)
+		back := s.held.written - next.written
+		return s.restart(next), fmt.Errorf("the wall clock went back by %d ms between two dumps", back)
 	}
 	before := s.live
+	s.dropMixed(next)
 	switch s.place(next, &snapshot) {
 	case placeEnd:
 	case placeUnusable:
@@ -115,9 +129,15 @@ func (s *Sampler) Add(document *Document) ([]Delta, error) {
 		return s.restart(next), fmt.Errorf("dump of fio at %d ms: %w", next.written, measure.ErrCounterReset)
 	}
 	deltas := s.release(false)
+	if end := s.loadEnd(next.epoch); end == 0 || next.written <= end {
+		s.loaded = next
+	}
 	if s.live != before {
 		s.base = nil
 		s.ended = [measure.NumOperations]measure.Counter{}
+		if s.options.WarmUp > 0 && !s.live.warm {
+			s.first = next
+		}
 	}
 	s.held = next
 	return deltas, nil
@@ -177,11 +197,13 @@ func (s *Sampler) release(last bool) []Delta {
 	}
 	s.held = nil
 	if end <= start {
-		if last || s.live != held.epoch {
+		if !last || s.live != held.epoch || held.counters == s.ended {
+			// Too short to say anything: its figures go to the next sample.
 			return nil
 		}
-		// Too short to say anything: its figures go to the next sample.
-		return nil
+		// There is no next one. A stop behind a queue can end so: the last dump waits for all that was in
+		// flight, has counted none of it, and fio ends in the millisecond in which it is written.
+		end = start + 1
 	}
 	counters := held.counters
 	late := held.written - end
@@ -192,18 +214,36 @@ func (s *Sampler) release(last bool) []Delta {
 		StartNanoseconds: s.clock(start), EndNanoseconds: s.clock(end), WarmUp: held.epoch.warm,
 	}}
 	for i := range counters {
-		delta.Sample.Counters[i] = measure.Counter{
-			Bytes:      counters[i].Bytes - s.ended[i].Bytes,
-			Operations: counters[i].Operations - s.ended[i].Operations,
-		}
 		delta.Histograms[i] = held.bins[i]
 		if s.base != nil {
 			// place has proven that no bin went down.
 			delta.Histograms[i], _ = held.bins[i].Sub(&s.base.bins[i])
 		}
 	}
+	var deltas []Delta
+	if at := s.loadEnd(held.epoch); at > start && at < end {
+		// What was completed in the load, and what was in flight at its end, are two samples.
+		if loaded, known := s.atLoadEnd(held, counters); known {
+			first := Delta{Histograms: delta.Histograms, Sample: measure.Sample{
+				StartNanoseconds: s.clock(start), EndNanoseconds: s.clock(at), Counters: between(s.ended, loaded)}}
+			deltas = append(deltas, first)
+			delta.Histograms, delta.Sample.StartNanoseconds = [measure.NumOperations]measure.Histogram{}, first.Sample.EndNanoseconds
+			s.ended = loaded
+		}
+	}
+	delta.Sample.Counters = between(s.ended, counters)
 	s.base, s.end, s.ended = held, end, counters
-	return []Delta{delta}
+	return append(deltas, delta)
+}
+
+func between(before, after [measure.NumOperations]measure.Counter) (difference [measure.NumOperations]measure.Counter) {
+	for i := range after {
+		difference[i] = measure.Counter{
+			Bytes:      after[i].Bytes - before[i].Bytes,
+			Operations: after[i].Operations - before[i].Operations,
+		}
+	}
+	return difference
 }
 
 // counted gives the instant at which a dump's bytes were counted. The last document is no

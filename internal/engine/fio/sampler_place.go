@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/storagebench/storagebench/internal/measure"
 )
 
 // placing is what a dump is good for.
@@ -22,11 +24,26 @@ func pointOf(snapshot *Snapshot) *point {
 	next := &point{written: snapshot.TimestampMilliseconds, whenWritten: countsWhenWritten(snapshot.Version)}
 	next.jobRuntime = int64(min(snapshot.JobRuntimeMilliseconds, math.MaxInt64)) // #nosec G115 -- bounded
 	for i := range snapshot.Operations {
-		next.counters[i] = snapshot.Operations[i].Counter
+		next.issued[i] = snapshot.Operations[i].Operations
+		next.counters[i] = completed(&snapshot.Operations[i], measure.Operation(i))
 		next.bins[i] = snapshot.Operations[i].Total.Histogram
 		next.runtime = max(next.runtime, snapshot.Operations[i].RuntimeMilliseconds)
 	}
 	return next
+}
+
+// completed is what was completed. fio's total_ios are the operations that it has issued, a queue ahead of
+// those; each that is completed has a latency. In the ramp there are no latencies.
+func completed(total *OperationTotal, operation measure.Operation) measure.Counter {
+	counter := total.Counter
+	switch {
+	case operation == measure.Sync:
+	case total.Total.Count > 0:
+		counter.Operations = min(total.Total.Count, counter.Operations)
+	case total.Bytes == 0:
+		counter.Operations = 0
+	}
+	return counter
 }
 
 // countsWhenWritten tells the versions that read the byte counters after the wait for the
@@ -61,6 +78,10 @@ func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 			return s.placeAfterRamp(next)
 		}
 		if s.live == nil {
+			if next.runtime <= 0 {
+				// Of the first instant of the ramp, or of what is measured: nobody can tell.
+				return placeUnusable
+			}
 			s.live = &epoch{origin: next.written - next.runtime, warm: true}
 			s.ramp = s.live
 		}
@@ -95,6 +116,25 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 	s.live, next.epoch = measured, measured
 	return placeEnd
 }
+
+// dropMixed forgets the dump that began what is measured when the next one shows that some jobs were still in their
+// ramp then, so that it added up figures of both. Jobs begin some time apart, on a busy machine by much of a
+// second, and each forgets its ramp by itself: a job that has done so since has as much less runtime than it would have.
+func (s *Sampler) dropMixed(next *point) {
+	first := s.first
+	s.first = nil
+	if first == nil || first != s.held {
+		return
+	}
+	jobs, ramp := int64(s.options.Jobs), s.options.WarmUp.Milliseconds()
+	missing := jobs*(next.written-first.written) - (next.jobRuntime - first.jobRuntime)
+	if missing > max(ramp/2, jobs*runtimeMilliseconds) {
+		s.held, s.live = nil, nil
+	}
+}
+
+// runtimeMilliseconds is how exact the runtime of a job is.
+const runtimeMilliseconds = 2
 
 // fellBelow tells a total that went down.
 func (p *point) fellBelow(earlier *point) bool {

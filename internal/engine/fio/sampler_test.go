@@ -159,6 +159,43 @@ func TestSamplerSharesOperationsOutByTime(t *testing.T) {
 	}
 }
 
+// A stop behind a long queue: the last dump waits for all that is in flight and has counted none of its bytes,
+// and the result comes in the millisecond in which it is written. No byte is lost for that.
+func TestSamplerKeepsWhatCameInNoTime(t *testing.T) {
+	t.Parallel()
+	first := dump("fio-3.33", 19_756, 0, 0, 1)
+	first.Jobs[0].JobRuntimeMilliseconds = 607
+	for name, more := range map[string]uint64{"all that was in flight": 31_000_000, "nothing": 0} {
+		sampler := NewSampler(SamplerOptions{})
+		var samples []measure.Sample
+		keep := func(some []Delta) {
+			for _, delta := range some {
+				samples = append(samples, delta.Sample)
+			}
+		}
+		for _, document := range []*Document{
+			first, dump("fio-3.33", 40_589, 25_000, 1_000_000, 32), dump("fio-3.33", 40_589, 32_096, 1_000_000+more, 32),
+		} {
+			some, err := sampler.Add(document)
+			if err != nil {
+				t.Fatal(err)
+			}
+			keep(some)
+		}
+		keep(sampler.Close())
+		var sum uint64
+		for i, sample := range samples {
+			sum += sample.Counters[measure.Write].Bytes
+			if sample.EndNanoseconds <= sample.StartNanoseconds || i > 0 && sample.StartNanoseconds < samples[i-1].EndNanoseconds {
+				t.Errorf("%s: sample %d: %+v", name, i, sample)
+			}
+		}
+		if last := samples[len(samples)-1]; sum != 1_000_000+more || last.EndNanoseconds > 40_590e6 {
+			t.Errorf("%s: %d bytes in %+v", name, sum, samples)
+		}
+	}
+}
+
 // A total that went down without a ramp is told, and sampling goes on.
 func TestSamplerTellsAReset(t *testing.T) {
 	t.Parallel()

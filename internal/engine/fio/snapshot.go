@@ -3,8 +3,8 @@ package fio
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/storagebench/storagebench/internal/measure"
 )
@@ -58,14 +58,14 @@ type JobError struct {
 
 // Name is the error's symbol, such as ENOSPC.
 func (e JobError) Name() string {
-	if name := errnoName(syscall.Errno(e.Errno)); name != "" {
+	if name := errnoName(errno(e.Errno)); name != "" {
 		return name
 	}
 	return fmt.Sprintf("errno %d", e.Errno)
 }
 
 func (e JobError) String() string {
-	text := fmt.Sprintf("job %s: %v (%s)", e.Job, syscall.Errno(e.Errno), e.Name())
+	text := fmt.Sprintf("job %s: %v (%s)", e.Job, errno(e.Errno), e.Name())
 	if e.Continued {
 		text += fmt.Sprintf(", went on after %d errors", e.Total)
 	}
@@ -147,18 +147,15 @@ func (s *Snapshot) measured() bool {
 	return false
 }
 
+// named are the errors that storage gives; others are told by their number.
+var named = strings.Fields("EPERM ENOENT EINTR EIO ENXIO EBADF EAGAIN ENOMEM EACCES EBUSY EEXIST ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE " +
+	"ETXTBSY EFBIG ENOSPC EROFS EPIPE ENOSYS ELOOP EILSEQ EREMOTEIO ESTALE EDQUOT ETIMEDOUT EOPNOTSUPP ENOTCONN EHOSTDOWN EHOSTUNREACH " +
+	"ECONNRESET ENODATA")
+
 // errnoName gives the symbol of the errors that storage gives; "" for others.
-func errnoName(errno syscall.Errno) string {
-	return map[syscall.Errno]string{
-		syscall.EPERM: "EPERM", syscall.ENOENT: "ENOENT", syscall.EINTR: "EINTR", syscall.EIO: "EIO",
-		syscall.ENXIO: "ENXIO", syscall.EBADF: "EBADF", syscall.EAGAIN: "EAGAIN", syscall.ENOMEM: "ENOMEM",
-		syscall.EACCES: "EACCES", syscall.EBUSY: "EBUSY", syscall.EEXIST: "EEXIST", syscall.ENODEV: "ENODEV",
-		syscall.ENOTDIR: "ENOTDIR", syscall.EISDIR: "EISDIR", syscall.EINVAL: "EINVAL", syscall.ENFILE: "ENFILE",
-		syscall.EMFILE: "EMFILE", syscall.ETXTBSY: "ETXTBSY", syscall.EFBIG: "EFBIG", syscall.ENOSPC: "ENOSPC",
-		syscall.EROFS: "EROFS", syscall.EPIPE: "EPIPE", syscall.ENOSYS: "ENOSYS", syscall.ELOOP: "ELOOP",
-		syscall.EILSEQ: "EILSEQ", syscall.EREMOTEIO: "EREMOTEIO", syscall.ESTALE: "ESTALE",
-		syscall.EDQUOT: "EDQUOT", syscall.ETIMEDOUT: "ETIMEDOUT", syscall.EOPNOTSUPP: "EOPNOTSUPP",
-		syscall.ENOTCONN: "ENOTCONN", syscall.EHOSTDOWN: "EHOSTDOWN", syscall.EHOSTUNREACH: "EHOSTUNREACH",
-		syscall.ECONNRESET: "ECONNRESET", syscall.ENODATA: "ENODATA",
-	}[errno]
+func errnoName(number errno) string {
+	if name := errnos[number].name; slices.Contains(named, name) {
+		return name
+	}
+	return ""
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/storagebench/storagebench/internal/engine"
 )
 
 // maxDamages bounds how many unreadable documents are told apart.
@@ -47,8 +49,8 @@ type Output struct {
 type Stream struct {
 	output    Output
 	found     []*Document
-	noise     clippedText
-	afterLast clippedText
+	noise     engine.ClippedText
+	afterLast engine.ClippedText
 
 	// pending holds the bytes of a document that is not complete, with start as its offset, or
 	// those that may become the head of one.
@@ -148,7 +150,7 @@ func (s *Stream) complete() {
 	s.output.Documents++
 	s.output.Last = document
 	s.output.DamagedAfterLast = false
-	s.afterLast = clippedText{}
+	s.afterLast = engine.ClippedText{}
 	s.found = append(s.found, document)
 	s.live = false
 	s.pending = s.pending[:0]
@@ -163,8 +165,8 @@ func (s *Stream) drop() {
 // flush gives all but the last bytes that are pending to the noise.
 func (s *Stream) flush(kept int) {
 	given := len(s.pending) - kept
-	s.noise.add(s.pending[:given])
-	s.afterLast.add(s.pending[:given])
+	s.noise.Add(s.pending[:given])
+	s.afterLast.Add(s.pending[:given])
 	rest := s.pending[given:]
 	if cap(s.pending) > 1<<20 {
 		s.pending = nil

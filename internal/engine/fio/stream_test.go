@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
@@ -130,7 +131,7 @@ func TestStreamIsBounded(t *testing.T) {
 			t.Errorf("%q: %d bytes are kept", pattern, len(stream.pending))
 		}
 		output := stream.Close()
-		if len(output.Damaged) > maxDamages || len(output.Noise) > 4*clippedHalf || output.Documents != 0 {
+		if len(output.Damaged) > maxDamages || len(output.Noise) > 4*engine.ClippedHalf || output.Documents != 0 {
 			t.Errorf("%q: %d damages, %d bytes of noise", pattern, len(output.Damaged), len(output.Noise))
 		}
 	}

@@ -246,11 +246,29 @@ func (r *typedReader) content() {
 			}
 			chunk = uint64(value) // #nosec G115 -- refused when negative
 		}
-		r.set("buffer_compress_percentage", strconv.Itoa(int(c.Percent)))
+		r.set(compressPercentage, strconv.Itoa(int(c.Percent)))
 		r.set("buffer_compress_chunk", strconv.FormatUint(chunk, 10))
 	}
-	if r.profile.RefillBuffers != nil {
-		r.set("refill_buffers", zeroOne(*r.profile.RefillBuffers))
+	if r.profile.CompressLike != "" {
+		if r.profile.Compressibility != nil {
+			r.invalid("compressLike", r.profile.CompressLike, "says how far data can be compressed, and so does compressibility: remove one")
+		}
+		r.set(compressPercentage, undecidedPercentage)
+		r.set("buffer_compress_chunk", strconv.Itoa(defaultChunk))
+	}
+	r.refill()
+}
+
+// refill reads whether each write has new data. fio makes new buffers for data that is to be compressed by a part; told
+// not to, it writes the same few again, of which lz4 made 3.9:1 where 50 % had been asked for and zstd 934:1. For 0 % it
+// does not, and lz4 made 15:1 of blocks of 4 KiB.
+func (r *typedReader) refill() {
+	refill, c := r.profile.RefillBuffers, r.profile.Compressibility
+	switch {
+	case c != nil && c.Percent == 0, refill != nil && *refill:
+		r.set("refill_buffers", "1")
+	case refill != nil && c == nil && r.profile.CompressLike == "":
+		r.set("refill_buffers", "0")
 	}
 }
 

@@ -34,7 +34,7 @@ func newBucket(config Bucket) *bucket {
 }
 
 func (b *bucket) add(r *request) {
-	b.queue = append(b.queue, entry{request: r, left: b.Amount(r.Bytes)})
+	b.queue = append(b.queue, entry{request: r, left: b.amountOf(r.Request)})
 }
 
 // flow is the present one. At zero credits the bucket bursts only if even then they grow; it stays at zero,

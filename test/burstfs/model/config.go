@@ -17,10 +17,14 @@ type Config struct {
 	QueueLimit int `yaml:"queueLimit,omitempty"`
 	// Cache of the server for reads. Absent: none.
 	Cache *Cache `yaml:"cache,omitempty"`
+	// Compression of what is written. Absent: none.
+	Compression *Compression `yaml:"compression,omitempty"`
 	// Tenants that share the store.
 	Tenants []Tenant `yaml:"tenants,omitempty"`
 	// Failures that happen by a schedule.
 	Failures []Failure `yaml:"failures,omitempty"`
+	// NoLocks has it refuse locks (ENOLCK), as some shares do. It is of the mount, so it stays as it was.
+	NoLocks bool `yaml:"noLocks,omitempty"`
 }
 
 // Counts is what a bucket counts.
@@ -66,6 +70,9 @@ type Bucket struct {
 	// CompressionRatio divides the bytes before they are counted: what compression saves behind it.
 	// 0: 1.
 	CompressionRatio float64 `yaml:"compressionRatio,omitempty"`
+	// CountsStored says that it lies behind the store's compression, and counts what is really stored of each
+	// request. Only for bytes.
+	CountsStored bool `yaml:"countsStored,omitempty"`
 	// OperationBytes is the largest request that counts as one operation; a larger one counts as several.
 	// 0: any size is one.
 	OperationBytes int64 `yaml:"operationBytes,omitempty"`
@@ -94,6 +101,26 @@ type Cache struct {
 	// IgnoresWrites says that written blocks do not enter it. They leave it in that case.
 	IgnoresWrites bool `yaml:"ignoresWrites,omitempty"`
 }
+
+// Compression really compresses what is written, record by record, so that what is saved depends on the data. Files
+// show it in the space that they take, as on ZFS.
+type Compression struct {
+	// Algorithm is lz4.
+	Algorithm CompressionAlgorithm `yaml:"algorithm"`
+	// RecordBytes is what is compressed as one. 0: 128 KiB.
+	RecordBytes int64 `yaml:"recordBytes,omitempty"`
+}
+
+// CompressionAlgorithm is how records are compressed.
+type CompressionAlgorithm string
+
+// The algorithms.
+const (
+	CompressionLZ4 CompressionAlgorithm = "lz4"
+)
+
+// DefaultRecordBytes is that of ZFS.
+const DefaultRecordBytes = 128 << 10
 
 // Tenant takes a share of buckets' rates while it is there.
 type Tenant struct {
@@ -183,6 +210,14 @@ func (b Bucket) Amount(bytes int64) float64 {
 		return float64(bytes) / b.CompressionRatio
 	}
 	return float64(bytes)
+}
+
+// amountOf is what a request takes from it.
+func (b Bucket) amountOf(r Request) float64 {
+	if b.CountsStored {
+		return float64(r.Stored)
+	}
+	return b.Amount(r.Bytes)
 }
 
 // Applies tells whether the bucket limits requests of that kind.

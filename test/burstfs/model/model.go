@@ -2,6 +2,7 @@ package model
 
 import (
 	"container/heap"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -18,6 +19,8 @@ type Request struct {
 	Name   string
 	Offset int64
 	Bytes  int64
+	// Stored is what it takes behind the store's compression; Bytes where there is none.
+	Stored int64
 }
 
 // Answer to a request.
@@ -95,6 +98,9 @@ func (m *Model) Reconfigure(now time.Duration, config Config) error {
 				i, old.Name, old.Counts, b.Name, b.Counts)
 		}
 	}
+	if !reflect.DeepEqual(config.Compression, m.config.Compression) {
+		return errors.New("describing a store anew: compression: what is there stays as it was stored; make another store for that")
+	}
 	m.advance(now.Seconds())
 	for i, b := range config.Buckets {
 		old := m.buckets[i]
@@ -145,9 +151,12 @@ type Submitted struct {
 func (m *Model) Submit(now time.Duration, r Request) Submitted {
 	m.advance(now.Seconds())
 	m.lastID++
+	if m.config.Compression == nil {
+		r.Stored = r.Bytes
+	}
 	result := m.failing(r.Kind, r.Name)
 	taken := &request{Request: r, id: m.lastID, errno: result.errno, notBefore: m.now + result.stall.Seconds()}
-	m.truth.submitted(taken)
+	m.truth.submitted(taken, m.moment())
 	if result.errno != 0 || r.Kind == Sync {
 		taken.entered = m.now
 		m.through(taken)
@@ -244,6 +253,9 @@ func (m *Model) step(to float64) {
 	if m.busy() {
 		m.truth.busySeconds += seconds
 	}
+	if m.truth.loading > 0 {
+		m.truth.loadedSeconds += seconds
+	}
 	m.now = to
 	m.each(func(b *bucket) {
 		if r := b.advance(seconds); r != nil {
@@ -312,7 +324,7 @@ func (m *Model) answer(r *request) {
 		m.serving--
 		m.remember(r)
 	}
-	m.truth.answered(r)
+	m.truth.answered(r, m.moment())
 	m.answered = append(m.answered, Answer{
 		ID: r.id, Request: r.Request, Errno: r.errno, At: m.moment(), Cached: r.cached,
 	})

@@ -260,3 +260,30 @@ func TestValidate(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A pause is from the last answer to the next request, also within one second; syncs do not end it.
+func TestPauses(t *testing.T) {
+	m := store(t, model.Config{Latency: model.Latency{Fixed: 100 * time.Millisecond}})
+	write := model.Request{Kind: model.Write, Bytes: 4096}
+	for _, at := range []time.Duration{300, 350, 700, 3000, 4000, 5200, 5303} { // milliseconds
+		switch at {
+		case 3000:
+			m.Submit(at*time.Millisecond, model.Request{Kind: model.Sync})
+		case 4000:
+			m.Submit(at*time.Millisecond, model.Request{Kind: model.Read, Bytes: 300}) // a note, no load
+		default:
+			m.Submit(at*time.Millisecond, write)
+		}
+	}
+	m.Advance(7 * time.Second)
+	want := map[int]model.Pause{
+		// Of those that end in a second the longest: 0 to 300 ms, and not 450 to 700.
+		0: {From: 0, To: 300 * time.Millisecond},
+		5: {From: 800 * time.Millisecond, To: 5200 * time.Millisecond}, // and 5300 to 5303 is none
+	}
+	for _, s := range m.Truth(0) {
+		if s.Pause != want[s.Index] {
+			t.Errorf("second %d: the pause %+v, want %+v", s.Index, s.Pause, want[s.Index])
+		}
+	}
+}

@@ -1,12 +1,47 @@
 package model
 
-// Second is what the store did in a second: after Index seconds from its start, up to and with the moment
-// Index+1. Bytes and operations count when they are answered without an error.
-type Second struct {
-	Index                                           int
+import "time"
+
+const (
+	// PauseAtLeast is how long nothing has to be under way for a pause to be noted.
+	PauseAtLeast = 5 * time.Millisecond
+	// LoadAtLeast is the bytes from which on a read or a write is load. Smaller ones are somebody's notes; they count
+	// in all sums, and end no pause.
+	LoadAtLeast = 1024
+)
+
+// Pause is a time in which no load was under way, which is reads and writes of LoadAtLeast: from the answer to the
+// last one, or the start of the store, to the submission of the next one. The zero value is none.
+type Pause struct{ From, To time.Duration }
+
+// Length of it.
+func (p Pause) Length() time.Duration { return p.To - p.From }
+
+// Answered are bytes and operations that were answered without an error.
+type Answered struct {
 	ReadBytes, WriteBytes                           int64
 	ReadOperations, WriteOperations, SyncOperations int64
 	CachedReadBytes, CachedReadOperations/* of the above */ int64
+	// StoredWriteBytes is what the written bytes took behind the store's compression.
+	StoredWriteBytes int64
+}
+
+// Less is what is left of them without some.
+func (a Answered) Less(some Answered) Answered {
+	return Answered{
+		ReadBytes: a.ReadBytes - some.ReadBytes, WriteBytes: a.WriteBytes - some.WriteBytes,
+		ReadOperations: a.ReadOperations - some.ReadOperations, WriteOperations: a.WriteOperations - some.WriteOperations,
+		SyncOperations:  a.SyncOperations - some.SyncOperations,
+		CachedReadBytes: a.CachedReadBytes - some.CachedReadBytes, CachedReadOperations: a.CachedReadOperations - some.CachedReadOperations,
+		StoredWriteBytes: a.StoredWriteBytes - some.StoredWriteBytes,
+	}
+}
+
+// Second is what the store did in a second: after Index seconds from its start, up to and with the moment
+// Index+1.
+type Second struct {
+	Index int
+	Answered
 	Errors int64
 
 	// InFlight are the requests that were submitted and not answered at the end of the second, with their
@@ -19,6 +54,13 @@ type Second struct {
 	// Busy is the share of the second in which at least one bucket had something to let through. Below 1 it was
 	// the client who did not ask for more.
 	Busy float64
+	// Pause is the longest one that ended in the second, if one of PauseAtLeast did.
+	Pause Pause
+	// BeforePause is what of the second came before that pause: what is before it and after it may be loads that have
+	// nothing to do with each other.
+	BeforePause Answered
+	// Loaded is the share of the second in which load was under way.
+	Loaded float64
 	// Credits of the buckets, in the configuration's order, at the end of the second.
 	Credits []float64
 }
@@ -35,21 +77,37 @@ type truth struct {
 	current       Second
 	inFlight      int
 	inFlightBytes int64
+	loading       int // those of them that are load
+	idleSince     time.Duration
 	tenantSeconds float64
 	busySeconds   float64
+	loadedSeconds float64
 }
 
 // boundary is when the present second ends.
 func (t *truth) boundary() float64 { return float64(t.current.Index + 1) }
 
-func (t *truth) submitted(r *request) {
+func (r *request) load() bool { return r.Kind != Sync && r.Bytes >= LoadAtLeast }
+
+func (t *truth) submitted(r *request, now time.Duration) {
 	t.inFlight++
 	t.inFlightBytes += r.Bytes
+	if !r.load() {
+		return
+	}
+	if pause := (Pause{From: t.idleSince, To: now}); t.loading == 0 && pause.Length() >= max(PauseAtLeast, t.current.Pause.Length()) {
+		t.current.Pause, t.current.BeforePause = pause, t.current.Answered
+	}
+	t.loading++
 }
 
-func (t *truth) answered(r *request) {
+func (t *truth) answered(r *request, now time.Duration) {
 	t.inFlight--
 	t.inFlightBytes -= r.Bytes
+	if r.load() {
+		t.loading--
+		t.idleSince = now
+	}
 	s := &t.current
 	if r.errno != 0 {
 		s.Errors++
@@ -65,6 +123,7 @@ func (t *truth) answered(r *request) {
 		}
 	case Write:
 		s.WriteBytes += r.Bytes
+		s.StoredWriteBytes += r.Stored
 		s.WriteOperations++
 	case Sync:
 		s.SyncOperations++
@@ -76,14 +135,17 @@ func (t *truth) answered(r *request) {
 func (t *truth) record(m *Model) {
 	s := t.current
 	s.InFlight, s.InFlightBytes, s.Waiting = t.inFlight, t.inFlightBytes, len(m.waiting)
-	s.TenantShare, s.Busy = t.tenantSeconds, t.busySeconds
+	s.TenantShare, s.Busy, s.Loaded = t.tenantSeconds, t.busySeconds, t.loadedSeconds
 	for _, b := range m.buckets {
 		s.Credits = append(s.Credits, b.credits)
 	}
 	t.seconds = append(t.seconds, s)
 	t.current = Second{Index: s.Index + 1}
-	t.tenantSeconds, t.busySeconds = 0, 0
+	t.tenantSeconds, t.busySeconds, t.loadedSeconds = 0, 0, 0
 }
+
+// Load is how many requests have been handed in since the start, and how many of them are under way.
+func (m *Model) Load() (asked uint64, inFlight int) { return m.lastID, m.truth.inFlight }
 
 // Truth is what the store did in the complete seconds from the given one on.
 func (m *Model) Truth(from int) []Second {

@@ -24,6 +24,9 @@ func (c Config) Validate() error {
 		for _, reason := range b.wrong() {
 			refuse("%s%s", at, reason)
 		}
+		if b.CountsStored && c.Compression == nil {
+			refuse("%scountsStored: the store has no compression; describe it, or remove countsStored", at)
+		}
 	}
 	if c.QueueLimit < 0 {
 		refuse("queueLimit: %d is below 0", c.QueueLimit)
@@ -42,6 +45,9 @@ func (c Config) Validate() error {
 		if err := times("latency", k.Latency); err != nil {
 			refuse("cache: %w", err)
 		}
+	}
+	if k := c.Compression; k != nil && (k.Algorithm != CompressionLZ4 || k.RecordBytes < 0 || k.RecordBytes%512 != 0) {
+		refuse("compression: algorithm %q must be lz4, recordBytes %d a multiple of 512", k.Algorithm, k.RecordBytes)
 	}
 	for i, t := range c.Tenants {
 		at := fmt.Sprintf("tenants[%d] %q: ", i, t.Name)
@@ -119,8 +125,11 @@ func (b Bucket) wrong() []string {
 	if b.Counts == CountsBytes && b.OperationBytes != 0 {
 		refuse("operationBytes: is for counts: operations")
 	}
-	if b.Counts == CountsOperations && b.CompressionRatio != 0 {
-		refuse("compressionRatio: is for counts: bytes")
+	if b.Counts == CountsOperations && (b.CompressionRatio != 0 || b.CountsStored) {
+		refuse("compressionRatio and countsStored: are for counts: bytes")
+	}
+	if b.CountsStored && b.CompressionRatio != 0 {
+		refuse("compressionRatio: what is stored is compressed already; give either that or countsStored")
 	}
 	return reasons
 }

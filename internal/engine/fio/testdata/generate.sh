@@ -119,6 +119,13 @@ size=16m
 continue_on_error=write
 loops=2" | record enospc-continue 0 - "$work/small"
 rm -f "$work"/small/*
+job "ioengine=libaio
+iodepth=4
+rw=write
+bs=768k
+size=8448k
+end_fsync=1" | record enospc-in-the-last-write 0 - "$work/small"
+rm -f "$work"/small/*
 mount -o remount,ro "$work/readonly"
 job "$small
 rw=write" | record erofs 0 - "$work/readonly"

@@ -1,9 +1,11 @@
 // Command burstfs mounts a store with known limits.
 //
-//	burstfs --config FILE | --scenario NAME --backing DIR [--truth FILE] MOUNTPOINT
+//	burstfs --config FILE | --scenario NAME --backing DIR [--truth FILE] [--control SOCKET] [--with-stdin] MOUNTPOINT
+//	burstfs --remove-dead
 //
 // It stays in the foreground until SIGTERM or SIGINT, then unmounts. It needs root and /dev/fuse. Changes of
-// the configuration file apply at once. The truth is CSV, a line a second.
+// the configuration file apply at once. The truth is CSV, a line a second. On the socket it answers those who
+// ask with burstfs.Ask. With --remove-dead it only unmounts what stores that were killed have left.
 package main
 
 import (
@@ -23,7 +25,9 @@ import (
 )
 
 type options struct {
-	config, scenario, backing, truth, mountPoint string
+	config, scenario, backing, truth, control, mountPoint string
+
+	withStdin, removeDead bool
 }
 
 func main() {
@@ -35,11 +39,17 @@ func main() {
 
 func parse() (options, error) {
 	var o options
-	flag.StringVar(&o.config, "config", "", "file that describes the store; it may change while the store is mounted")
+	flag.StringVar(&o.config, "config", "", "file that describes the store; it may change while the store is mounted, unless there is a socket")
 	flag.StringVar(&o.scenario, "scenario", "", "instead of a file, one of "+strings.Join(burstfs.Scenarios(), ", "))
 	flag.StringVar(&o.backing, "backing", "", "directory that holds the files")
 	flag.StringVar(&o.truth, "truth", "", "file for what the store did in each second, as CSV; - is standard output")
+	flag.StringVar(&o.control, "control", "", "socket on which it can be asked to change, to tell the truth and to end")
+	flag.BoolVar(&o.withStdin, "with-stdin", false, "end with standard input, which ends when whoever holds it does")
+	flag.BoolVar(&o.removeDead, "remove-dead", false, "only unmount stores whose process is gone")
 	flag.Parse()
+	if o.removeDead && flag.NArg() == 0 {
+		return o, nil
+	}
 	o.mountPoint = flag.Arg(0)
 	switch {
 	case flag.NArg() != 1:
@@ -57,6 +67,9 @@ func run() (err error) {
 	if err != nil {
 		return err
 	}
+	if o.removeDead {
+		return burstfs.RemoveDead()
+	}
 	config, err := o.read()
 	if err != nil {
 		return err
@@ -64,17 +77,34 @@ func run() (err error) {
 	// Before the mount: a signal that comes in between must not leave it.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
+	if o.withStdin {
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin) // however it ends
+			stop()
+		}()
+	}
 	syscall.Umask(0) // clients have applied theirs
 	f, err := burstfs.New(config, o.backing, o.mountPoint)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if o.config != "" {
+	if o.config != "" && o.control == "" { // who can ask need not watch
 		go f.Watch(ctx, o.config, func(err error) { fmt.Fprintln(os.Stderr, "burstfs:", err) })
+	}
+	if o.control != "" {
+		go o.answer(ctx, stop, f)
 	}
 	fmt.Fprintf(os.Stderr, "burstfs: %s is mounted\n", f.Path())
 	return o.record(ctx, f, config)
+}
+
+// answer answers on the socket until the context ends.
+func (o options) answer(ctx context.Context, stop func(), f *burstfs.FS) {
+	if err := f.Control(ctx, o.control, stop); err != nil {
+		fmt.Fprintln(os.Stderr, "burstfs:", err)
+		stop()
+	}
 }
 
 func (o options) read() (model.Config, error) {

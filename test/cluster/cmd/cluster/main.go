@@ -8,6 +8,14 @@
 //	load-image ARCHIVE  make the images of an archive known to the node
 //	kubeconfig          print the path of its kubeconfig
 //	kubectl ARGUMENT... run kubectl on it
+//	burst up SCENARIO|FILE [--name NAME] [--namespace NAMESPACE]
+//	                    mount a store of test/burstfs in the node, and print the
+//	                    volume and the claim for kubectl apply
+//	burst truth|down [--name NAME]
+//	                    what the store did, as CSV; or end it
+//	burst compare [--name NAME] < RUN.json
+//	                    the figures of a BenchmarkRun beside what the store did
+//	burst list          the names of the stores
 //	enter COMMAND...    run a program in the namespaces of the node
 //	run COMMAND...      run a program with the cluster up, and end the cluster
 //	                    afterwards if it was not up before
@@ -52,7 +60,7 @@ func main() {
 
 func usage() {
 	fmt.Fprintln(os.Stderr, "usage: cluster [--state FOLDER] up | down | status | load-image ARCHIVE... | kubeconfig | "+
-		"kubectl ARGUMENT... | enter COMMAND... | run COMMAND...")
+		"kubectl ARGUMENT... | burst up|truth|compare|down|list | enter COMMAND... | run COMMAND...")
 	flag.PrintDefaults()
 }
 
@@ -69,7 +77,7 @@ func run(ctx context.Context, folder string, arguments []string) error {
 	if len(rest) > 0 && rest[0] == "--" {
 		rest = rest[1:]
 	}
-	if takesArguments := map[string]bool{"load-image": true, "kubectl": true, "enter": true, "run": true}[verb]; !takesArguments && len(rest) > 0 {
+	if takesArguments := map[string]bool{"load-image": true, "kubectl": true, "burst": true, "enter": true, "run": true}[verb]; !takesArguments && len(rest) > 0 {
 		return fmt.Errorf("%s takes no arguments, not %q", verb, rest)
 	}
 	switch verb {
@@ -90,6 +98,8 @@ func run(ctx context.Context, folder string, arguments []string) error {
 		return nil
 	case "kubectl":
 		return kubectl(ctx, state, rest)
+	case "burst":
+		return stores(ctx, os.Stdout, state, rest)
 	case "enter":
 		return enter(ctx, state, rest)
 	case "run":

@@ -1,0 +1,39 @@
+package v1alpha1
+
+// SpansClients says whether the engine runs as one job of all clients of its
+// target, under MPI. None does not.
+func (e *Engine) SpansClients() bool {
+	return e != nil && (e.IOR != nil || e.Mdtest != nil)
+}
+
+// UsesMPI says whether any workload of a resolved run spans clients.
+func (r *RunSpec) UsesMPI() bool {
+	if r.Workload != nil && r.Workload.SpansClients() {
+		return true
+	}
+	for i := range r.Phases {
+		phase := &r.Phases[i]
+		if phase.Workload != nil && phase.Workload.SpansClients() {
+			return true
+		}
+		for j := range phase.TargetWorkloads {
+			if phase.TargetWorkloads[j].Workload.SpansClients() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// MostProcesses are the ranks that a client of a run has at most.
+func (r *RunSpec) MostProcesses() int64 {
+	most := max(1, int64(r.Clients.ProcessesPerClient))
+	for i := range r.Phases {
+		if ramp := r.Phases[i].Ramp; ramp != nil && ramp.Dimension == RampProcesses {
+			for _, value := range ramp.Steps {
+				most = max(most, value)
+			}
+		}
+	}
+	return most
+}

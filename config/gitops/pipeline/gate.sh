@@ -1,0 +1,34 @@
+#!/bin/sh
+# Runs a StorageBenchmark once more and says what came out of it, for a pipeline:
+#
+#   gate.sh NAME [NAMESPACE [TIMEOUT]]     such as: gate.sh fsx-windows storage-tests 6h
+#
+# Exit codes are those of `kubectl storagebench run`: 0 good; 1 it could not be run; 2 an objective was missed or
+# there is a regression; 3 the result is not valid. Needs get, list, watch and patch on storagebenchmarks.
+set -eu
+name=$1 namespace=${2:-default} timeout=${3:-1h}
+benchmark=storagebenchmarks.storagebench.dev/$name
+get() { kubectl --namespace "$namespace" get "$benchmark" --output "jsonpath=$1"; }
+
+# A value that nobody has used before asks for one more run.
+request=$(date -u +%Y-%m-%dT%H:%M:%SZ)-$$
+kubectl --namespace "$namespace" annotate "$benchmark" "storagebench.dev/requested-at=$request" --overwrite >&2 || exit 1
+kubectl --namespace "$namespace" wait "$benchmark" "--for=jsonpath={.status.lastHandledRequest}=$request" "--timeout=$timeout" >&2 || {
+  get '{.status.conditions[?(@.type=="Ready")].message}{"\n"}' >&2
+  exit 1
+}
+# The run is named in the write that echoes the request; a short one may be judged by now.
+run=$(get '{.status.activeRun.name}')
+[ -n "$run" ] || run=$(get '{.status.lastRun.name}')
+kubectl --namespace "$namespace" wait "$benchmark" "--for=jsonpath={.status.lastRun.name}=$run" "--timeout=$timeout" >&2 || exit 1
+
+get '{range .status.headlines[*]}{.phase}{"\t"}{.target}{"\t"}{.operation}{"\t"}{.bytesPerSecond}{" B/s\n"}{end}'
+get '{range .status.objectives[*]}{.verdict}{"\t"}{.name}{"\t"}{.message}{"\n"}{end}'
+get '{range .status.regression.figures[*]}{.verdict}{"\t"}{.figure}{"\t"}{.changePermille}{" permille\n"}{end}'
+get '{.status.lastRun.reason}{": "}{.status.lastRun.message}{"\n"}'
+case $(get '{.status.lastRun.reason}') in
+Passed) exit 0 ;;
+ObjectiveMissed | Regressed) exit 2 ;;
+RunInvalid) exit 3 ;;
+esac
+exit 1

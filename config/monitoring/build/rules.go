@@ -1,0 +1,97 @@
+package build
+
+import (
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// Alert is one alert of the rules.
+type Alert struct {
+	Name, Expression string
+	// For is how long it has to be so; empty for what is a fact at once.
+	For         monitoringv1.Duration
+	Severity    string
+	Summary     string
+	Description string
+}
+
+// Alerts are all of them, in the order of the file.
+func Alerts() []Alert {
+	const of = "{{ $labels.namespace }}/{{ $labels.benchmark }}"
+	return []Alert{
+		{
+			Name: "StorageBenchmarkRunFailed", Severity: "warning",
+			Expression: `storagebench_benchmark_last_run_info{reason!~"Passed|RunInvalid|ObjectiveMissed|FigureAbsent|Regressed|Stopped|Replaced|Preempted"} == 1`,
+			Summary:    "The newest run of " + of + " failed.",
+			Description: "Run {{ $labels.run }} ended without all results: {{ $labels.reason }}. " +
+				"kubectl -n {{ $labels.namespace }} describe benchmarkrun {{ $labels.run }} says why.",
+		},
+		{
+			Name: "StorageBenchmarkRunInvalid", Severity: "warning",
+			Expression: `storagebench_benchmark_last_run_info{reason="RunInvalid"} == 1`,
+			Summary:    "The newest run of " + of + " measured something else than was asked for.",
+			Description: "A warning disqualifies the results of run {{ $labels.run }}, so there are no figures of it. " +
+				"Its condition Valid names the warning.",
+		},
+		{
+			Name: "StorageBenchmarkObjectiveMissed", Severity: "warning",
+			Expression:  `storagebench_benchmark_objective_met == 0`,
+			Summary:     of + " missed its objective {{ $labels.objective }}.",
+			Description: "The newest judged run did not reach a figure that the benchmark asks for. status.objectives of the benchmark has the figure and the limit.",
+		},
+		{
+			Name: "StorageBenchmarkRegressed", Severity: "warning",
+			Expression:  `storagebench_benchmark_regressed == 1`,
+			Summary:     of + " became worse than it was.",
+			Description: "The newest runs are worse than earlier ones by more than chance and the tolerance explain. status.regression of the benchmark says which figure, by how much, and since which run.",
+		},
+		{
+			Name: "StorageBenchmarkRunOverdue", Severity: "warning", For: "10m",
+			Expression: `time() - storagebench_benchmark_next_schedule_timestamp_seconds > 900
+  and on (namespace, benchmark) storagebench_benchmark_suspended == 0
+  unless on (namespace, benchmark) storagebench_benchmark_runs{state=~"Live|Waiting"} > 0`,
+			Summary:     "A scheduled run of " + of + " has not been started.",
+			Description: "It was due {{ $value | humanizeDuration }} ago, and no run of the benchmark is live or waits. The conditions of the benchmark say what it waits for.",
+		},
+		{
+			Name: "StorageBenchmarkRunStuck", Severity: "warning", For: "10m",
+			Expression:  `time() - storagebench_run_deadline_timestamp_seconds > 60`,
+			Summary:     "Run {{ $labels.run }} of " + of + " is stuck.",
+			Description: "What it does should have been over {{ $value | humanizeDuration }} ago. status.stage and status.message of the run say what it does; deleting the run stops it.",
+		},
+		{
+			Name: "StorageBenchmarkLimitsFaulty", Severity: "warning", For: "10m",
+			Expression:  `storagebench_limits_catalog_valid == 0`,
+			Summary:     "The ConfigMap of documented limits is faulty.",
+			Description: "What was valid before is used on. An event at the ConfigMap and the operator's log say what is wrong with it.",
+		},
+		{
+			Name: "StorageBenchmarkOperatorDown", Severity: "warning", For: "10m",
+			Expression:  `absent(storagebench_operator_leader == 1)`,
+			Summary:     "No operator of storagebench leads.",
+			Description: "Prometheus reaches none that does: nothing is started, and live runs go on only until their step ends.",
+		},
+	}
+}
+
+// Rules are the alerts as the Prometheus operator takes them.
+func Rules() *monitoringv1.PrometheusRule {
+	group := monitoringv1.RuleGroup{Name: "storagebench"}
+	for _, alert := range Alerts() {
+		rule := monitoringv1.Rule{
+			Alert: alert.Name, Expr: intstr.FromString(alert.Expression),
+			Labels:      map[string]string{"severity": alert.Severity},
+			Annotations: map[string]string{"summary": alert.Summary, "description": alert.Description},
+		}
+		if alert.For != "" {
+			rule.For = &alert.For
+		}
+		group.Rules = append(group.Rules, rule)
+	}
+	return &monitoringv1.PrometheusRule{
+		TypeMeta:   metav1.TypeMeta{APIVersion: monitoringv1.SchemeGroupVersion.String(), Kind: monitoringv1.PrometheusRuleKind},
+		ObjectMeta: metav1.ObjectMeta{Name: operatorName, Namespace: operatorNamespace, Labels: labels()},
+		Spec:       monitoringv1.PrometheusRuleSpec{Groups: []monitoringv1.RuleGroup{group}},
+	}
+}

@@ -1,0 +1,41 @@
+package build
+
+import (
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	operatorNamespace = "storagebench-system"
+	operatorName      = "storagebench-operator"
+	// tokenFile is where every pod has its own service account's token.
+	tokenFile = "/var/run/secrets/kubernetes.io/serviceaccount/token" //nolint:gosec // A path.
+)
+
+func labels() map[string]string {
+	return map[string]string{"app.kubernetes.io/name": "storagebench", "app.kubernetes.io/component": "operator"}
+}
+
+// ServiceMonitor has Prometheus scrape the operator with its own token. The labels of the metrics stand: their namespace
+// is that of the benchmark, not the operator's.
+func ServiceMonitor() *monitoringv1.ServiceMonitor {
+	insecure := true
+	scheme := monitoringv1.Scheme("https")
+	return &monitoringv1.ServiceMonitor{
+		TypeMeta:   metav1.TypeMeta{APIVersion: monitoringv1.SchemeGroupVersion.String(), Kind: monitoringv1.ServiceMonitorsKind},
+		ObjectMeta: metav1.ObjectMeta{Name: operatorName, Namespace: operatorNamespace, Labels: labels()},
+		Spec: monitoringv1.ServiceMonitorSpec{
+			Selector: metav1.LabelSelector{MatchLabels: labels()},
+			Endpoints: []monitoringv1.Endpoint{{
+				Port: "metrics", Path: "/metrics", Scheme: &scheme, HonorLabels: true,
+				Interval: "15s", ScrapeTimeout: "10s", BearerTokenFile: tokenFile,
+				HTTPConfigWithProxyAndTLSFiles: monitoringv1.HTTPConfigWithProxyAndTLSFiles{
+					HTTPConfigWithTLSFiles: monitoringv1.HTTPConfigWithTLSFiles{
+						// The operator makes its certificate itself, see docs/prometheus.md for one of your own.
+						TLSConfig: &monitoringv1.TLSConfig{SafeTLSConfig: monitoringv1.SafeTLSConfig{InsecureSkipVerify: &insecure}},
+					},
+				},
+			}},
+		},
+	}
+}

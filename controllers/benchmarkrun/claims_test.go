@@ -1,0 +1,273 @@
+package benchmarkrun
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// bound makes a claim of a volume, as a provisioner and the cluster's controllers would. The volume goes with the test.
+func (w *world) bound(name string, mode corev1.PersistentVolumeAccessMode, change ...func(*corev1.PersistentVolume)) *corev1.PersistentVolumeClaim {
+	w.Helper()
+	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("100Gi")}
+	modes := []corev1.PersistentVolumeAccessMode{mode}
+	class := w.namespace + "-gp2"
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+		Spec: corev1.PersistentVolumeClaimSpec{AccessModes: modes, StorageClassName: &class, VolumeName: w.namespace + "-" + name,
+			Resources: corev1.VolumeResourceRequirements{Requests: size}},
+	}
+	must(w.T, api.Create(w.Context(), claim))
+	claim.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, AccessModes: modes, Capacity: size}
+	must(w.T, api.Status().Update(w.Context(), claim))
+	volume := &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: claim.Spec.VolumeName, Annotations: map[string]string{"pv.kubernetes.io/provisioned-by": "ebs.csi.aws.com"}},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity: size, AccessModes: modes, StorageClassName: class,
+			ClaimRef:               &corev1.ObjectReference{Namespace: w.namespace, Name: name, UID: claim.UID},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com", VolumeHandle: "vol-" + w.namespace}},
+		},
+	}
+	for _, one := range change {
+		one(volume)
+	}
+	w.temporary(volume)
+	return claim
+}
+
+// temporary makes an object of the cluster that goes with the test.
+func (w *world) temporary(object client.Object) {
+	w.Helper()
+	must(w.T, api.Create(w.Context(), object))
+	w.Cleanup(func() {
+		object.SetFinalizers(nil)
+		if err := api.Delete(context.Background(), object, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
+			w.Error(err)
+		}
+	})
+}
+
+// user makes a pod of somebody else's that has a claim, on a node.
+func (w *world) user(namespace, name, claim string) *corev1.Pod {
+	w.Helper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: corev1.PodSpec{
+		NodeName:   "far",
+		Containers: []corev1.Container{{Name: "it", Image: "none"}},
+		Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}},
+	}}
+	w.temporary(pod)
+	return pod
+}
+
+// refused waits for the end of a run that never had a pod.
+func (w *world) refused(run *v1alpha1.BenchmarkRun, want string, parts ...string) {
+	w.Helper()
+	pods := false
+	w.until(run, 30*time.Second, "over", func() bool {
+		var list corev1.PodList
+		must(w.T, api.List(w.Context(), &list, client.InNamespace(w.namespace), client.HasLabels{v1alpha1.LabelRun}))
+		pods = pods || len(list.Items) > 0
+		return over(run)()
+	})
+	got := reason(run, v1alpha1.ConditionFailed)
+	if !is(run, v1alpha1.ConditionFailed, metav1.ConditionTrue) || !strings.HasPrefix(got, want+": ") {
+		w.Errorf("failed: %s", got)
+	}
+	for _, part := range parts {
+		if !strings.Contains(got, part) {
+			w.Errorf("%q is not in %q", part, got)
+		}
+	}
+	if pods || !is(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue) {
+		w.Errorf("it had pods: %t; DataRemoved: %s", pods, reason(run, v1alpha1.ConditionDataRemoved))
+	}
+}
+
+// TestClaimsThatDoNotAllowIt end a run before it makes a pod.
+func TestClaimsThatDoNotAllowIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode   corev1.PersistentVolumeAccessMode
+		change func(*corev1.PersistentVolume)
+		spread v1alpha1.Spread
+		says   []string
+	}{
+		"one node, two nodes wanted": {corev1.ReadWriteOnce, nil, v1alpha1.SpreadOnePerNode,
+			[]string{"spec.run.targets[0].volumes[0].claimName", "claim data is ReadWriteOnce", "set spec.run.clients.spread to Any"}},
+		"one pod, two wanted": {corev1.ReadWriteOncePod, nil, v1alpha1.SpreadAny, []string{"is ReadWriteOncePod, and 2 clients would use it"}},
+		"only for reading":    {corev1.ReadOnlyMany, nil, v1alpha1.SpreadAny, []string{"claim data is ReadOnlyMany, and phase layout writes to it", "use a claim that is ReadWriteMany"}},
+		"mounted read-only": {corev1.ReadWriteMany, func(v *corev1.PersistentVolume) { v.Spec.CSI.ReadOnly = true }, v1alpha1.SpreadAny,
+			[]string{"is mounted read-only (readOnly is true in PersistentVolume"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			change := c.change
+			if change == nil {
+				change = func(*corev1.PersistentVolume) {}
+			}
+			w.bound("data", c.mode, change)
+			w.refused(w.start(small().Spread(c.spread)), v1alpha1.ReasonClaimUnfit, c.says...)
+		})
+	}
+}
+
+// TestClaimOfAnotherTemplate: a claim that was made for the benchmark before, and is not what its template asks for
+// now, is neither used nor changed.
+func TestClaimOfAnotherTemplate(t *testing.T) {
+	w := newWorld(t)
+	spec := builders.ClaimSpec(corev1.ReadWriteMany, "100Gi")
+	owner := metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.StorageBenchmarkKind, Name: "b", UID: types.UID("6b0f7f0c-0000-4000-8000-000000000001")}
+	must(t, api.Create(t.Context(), &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "b-data-data", Labels: map[string]string{v1alpha1.LabelBenchmark: "b"}, OwnerReferences: []metav1.OwnerReference{owner}},
+		Spec:       builders.ClaimSpec(corev1.ReadWriteMany, "50Gi"),
+	}))
+	run := w.start(small().Template(v1alpha1.ClaimShared, v1alpha1.ClaimForBenchmark, spec))
+	w.refused(run, v1alpha1.ReasonClaimUnfit, "claimTemplate.spec.resources.requests.storage", `"100Gi"`, "the claim b-data-data", "has 50Gi: write that, or delete the claim")
+	var claim corev1.PersistentVolumeClaim
+	must(t, api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "b-data-data"}, &claim))
+	if size := claim.Spec.Resources.Requests[corev1.ResourceStorage]; size.String() != "50Gi" || !claim.DeletionTimestamp.IsZero() {
+		t.Errorf("the claim was touched: %+v", claim)
+	}
+}
+
+// TestVolumeInUse: what uses the storage beside the run is told of, or ends it where the storage has to be idle. What
+// is in another namespace is told of without its name.
+func TestVolumeInUse(t *testing.T) {
+	idle := func(r *v1alpha1.RunSpec) { yes := true; r.Targets[0].RequireIdle = &yes }
+	t.Run("by a pod", func(t *testing.T) {
+		w := newWorld(t)
+		w.bound("data", corev1.ReadWriteMany)
+		done := w.user(w.namespace, "done", "data")
+		done.Status.Phase = corev1.PodSucceeded
+		must(t, api.Status().Update(t.Context(), done))
+		w.user(w.namespace, "database", "data")
+		w.refused(w.start(small().Spread(v1alpha1.SpreadAny).Mutate(idle)), v1alpha1.ReasonVolumeInUse,
+			"claim data (target data, volume data) is in use by pod database, and requireIdle is true")
+	})
+	t.Run("by nobody any more", func(t *testing.T) {
+		w := newWorld(t)
+		w.bound("data", corev1.ReadWriteMany)
+		done := w.user(w.namespace, "done", "data")
+		done.Status.Phase = corev1.PodFailed
+		must(t, api.Status().Update(t.Context(), done))
+		run := w.start(small().Spread(v1alpha1.SpreadAny).Mutate(idle))
+		w.until(run, time.Minute, "running", func() bool { return len(run.Status.Steps) > 0 })
+		if len(run.Status.Warnings) > 0 {
+			t.Errorf("warnings %+v", run.Status.Warnings)
+		}
+	})
+	t.Run("from another namespace", func(t *testing.T) {
+		w := newWorld(t)
+		w.bound("data", corev1.ReadWriteMany)
+		elsewhere := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "elsewhere-"}}
+		must(t, api.Create(t.Context(), elsewhere))
+		w.temporary(&corev1.PersistentVolume{
+			ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-again"},
+			Spec: corev1.PersistentVolumeSpec{
+				Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+				ClaimRef:               &corev1.ObjectReference{Namespace: elsewhere.Name, Name: "theirs"},
+				PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com", VolumeHandle: "vol-" + w.namespace}},
+			},
+		})
+		w.user(elsewhere.Name, "secret-project", "theirs")
+		run := w.start(small().Spread(v1alpha1.SpreadAny))
+		w.until(run, time.Minute, "running", func() bool { return len(run.Status.Steps) > 0 })
+		if len(run.Status.Warnings) != 1 || run.Status.Warnings[0].Type != v1alpha1.WarningVolumeInUse ||
+			!strings.Contains(run.Status.Warnings[0].Message, "is in use by another namespace") || strings.Contains(run.Status.Warnings[0].Message, "secret") {
+			t.Errorf("warnings %+v", run.Status.Warnings)
+		}
+	})
+}
+
+// node is the one of the stand-in kubelet, with labels of a cloud.
+func (w *world) node() {
+	w.Helper()
+	err := api.Create(w.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "standin", Labels: map[string]string{
+		corev1.LabelInstanceTypeStable: "m5n.8xlarge", corev1.LabelTopologyRegion: "us-east-1"}}})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		w.Fatal(err)
+	}
+}
+
+// TestStorageIsDescribed: when the clients are there, and before the first step, a run records what its storage is and
+// is documented to do.
+func TestStorageIsDescribed(t *testing.T) {
+	w := newWorld(t)
+	w.node()
+	w.temporary(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-gp2"}, Provisioner: "ebs.csi.aws.com",
+		Parameters: map[string]string{"type": "gp2", "csi.storage.k8s.io/provisioner-secret-name": "hidden"}})
+	time.Sleep(time.Second) // a volume is younger than its class
+	w.bound("data", corev1.ReadWriteOnce)
+	run := w.start(small().Spread(v1alpha1.SpreadAny))
+	w.until(run, time.Minute, "described", func() bool { return len(run.Status.Storage) > 0 })
+	found := run.Status.Storage[0]
+	volume := found.Volumes[0]
+	if found.Target != "data" || volume.Driver != "ebs.csi.aws.com" || volume.VolumeHandle != "vol-"+w.namespace || volume.ClaimName != "data" ||
+		volume.Parameters["type"] != "gp2" || volume.SizeBytes != 100<<30 || volume.FileSystem == "" || volume.MadeForRun {
+		t.Errorf("%+v", volume)
+	}
+	if len(found.Machines) != 1 || found.Machines[0] != (v1alpha1.MachineDescription{InstanceType: "m5n.8xlarge", Nodes: 1}) {
+		t.Errorf("machines %+v", found.Machines)
+	}
+	if !slices.ContainsFunc(found.Limits, func(l v1alpha1.DocumentedLimit) bool {
+		return l.Row == "aws-ebs/gp2" && l.Baseline == 300 && l.Burst != nil && *l.Burst == 3000 && strings.Contains(l.Arithmetic, "100 GiB x 3 IOPS/GiB")
+	}) {
+		t.Errorf("limits %+v", found.Limits)
+	}
+	// What is found on the way changes nothing that was recorded.
+	must(t, api.Delete(t.Context(), &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-gp2"}}))
+	w.stop()
+	w.operate()
+	w.until(run, time.Minute, "over", over(run))
+	if len(run.Status.Storage) != 1 || run.Status.Storage[0].Volumes[0].StorageClassGone {
+		t.Errorf("%+v", run.Status.Storage)
+	}
+}
+
+// TestWithoutRights: an operator that may not look at volumes, classes and nodes runs as it did, and says what it would
+// have needed.
+func TestWithoutRights(t *testing.T) {
+	w := newWorld(t)
+	w.stop()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{v1alpha1.Group, "networking.k8s.io", "events.k8s.io"}, Resources: []string{"*"}, Verbs: []string{"*"}},
+		{APIGroups: []string{""}, Resources: []string{"pods", "secrets", "persistentvolumeclaims", "events"}, Verbs: []string{"*"}},
+	}}
+	w.temporary(role)
+	w.temporary(&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: w.namespace}}})
+	w.rest = rest.CopyConfig(restConfig)
+	w.rest.Impersonate = rest.ImpersonationConfig{UserName: w.namespace}
+	w.operate()
+	w.node()
+	w.bound("data", corev1.ReadWriteMany)
+	run := w.start(small().Spread(v1alpha1.SpreadAny))
+	w.until(run, time.Minute, "described", func() bool { return len(run.Status.Storage) > 0 })
+	missing := fmt.Sprint(run.Status.Storage[0].Missing)
+	for _, kind := range []string{"persistentvolumes", "storageclasses", "nodes"} {
+		if !strings.Contains(missing, "the operator could not read "+kind+" (the operator has no right to)") {
+			t.Errorf("nothing of %s in %s", kind, missing)
+		}
+	}
+	w.until(run, time.Minute, "over", over(run))
+	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) {
+		t.Errorf("failed: %s", reason(run, v1alpha1.ConditionFailed))
+	}
+}

@@ -1,0 +1,149 @@
+package benchmarkrun
+
+import (
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// news is something to tell of a run once the status that it follows from is stored.
+type news struct {
+	kind, reason string
+	// action is what the operator did, for machines.
+	action, note string
+}
+
+// tell sends events about what is new in a status that was stored.
+func (r *Reconciler) tell(run, before *v1alpha1.BenchmarkRun) {
+	for _, one := range newsOf(run, before) {
+		r.say(run, one.kind, one.reason, one.action, "%s", one.note)
+	}
+}
+
+// newsOf is what a person would ask about in a status, where the one before did not have it.
+func newsOf(run, before *v1alpha1.BenchmarkRun) []news {
+	var all []news
+	add := func(kind, reason, action, note string, arguments ...any) {
+		all = append(all, news{kind, reason, action, fmt.Sprintf(note, arguments...)})
+	}
+	turn(run, before, add)
+	if before.Status.StartTime == nil && run.Status.StartTime != nil {
+		add(corev1.EventTypeNormal, v1alpha1.EventRunStarted, "BeginRun", "its %d steps begin once its clients are there", len(run.Spec.Steps))
+	}
+	if len(before.Status.Environments) == 0 && len(run.Status.Environments) > 0 {
+		add(corev1.EventTypeNormal, v1alpha1.EventClientsReady, "Connect", "all clients are connected")
+	}
+	steps(run, before, add)
+	for i := len(before.Status.LostClients); i < len(run.Status.LostClients); i++ {
+		lost, then := run.Status.LostClients[i], ""
+		if lost.Replaced {
+			then = "; another one takes its place"
+		}
+		add(corev1.EventTypeWarning, v1alpha1.EventClientLost, "LoseClient", "client %s/%d was lost%s: %s", lost.Target, lost.Client, then, lost.Reason)
+	}
+	for i := len(before.Status.Warnings); i < len(run.Status.Warnings); i++ {
+		if warning := run.Status.Warnings[i]; warning.Type == v1alpha1.WarningVolumeInUse {
+			add(corev1.EventTypeWarning, v1alpha1.EventVolumeInUse, "LookAtClaims", "%s", warning.Message)
+		}
+	}
+	failed, ended := isTrue(run, v1alpha1.ConditionFailed), run.Status.EndTime != nil
+	if failed != nil && isTrue(before, v1alpha1.ConditionFailed) == nil && !ended {
+		add(corev1.EventTypeWarning, v1alpha1.EventRunStopping, "StopRun", "%s: %s", failed.Reason, failed.Message)
+	}
+	if before.Status.EndTime == nil && ended {
+		end(run, failed, add)
+	}
+	return all
+}
+
+// adder adds news to a list.
+type adder func(kind, reason, action, note string, arguments ...any)
+
+// turn says that a run begins to wait, or has waited for long enough.
+func turn(run, before *v1alpha1.BenchmarkRun, add adder) {
+	now := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
+	waited := isTrue(before, v1alpha1.ConditionWaiting) != nil
+	switch {
+	case now == nil || run.Status.EndTime != nil:
+	case now.Status == metav1.ConditionTrue && !waited:
+		add(corev1.EventTypeNormal, v1alpha1.EventRunQueued, "QueueRun", "%s", now.Message)
+	case now.Status == metav1.ConditionFalse && waited:
+		add(corev1.EventTypeNormal, v1alpha1.EventRunAdmitted, "AdmitRun", "%s", now.Message)
+	}
+}
+
+// steps says which have begun or ended.
+func steps(run, before *v1alpha1.BenchmarkRun, add adder) {
+	known := map[string]v1alpha1.StepState{}
+	for _, fact := range before.Status.Steps {
+		known[stepName(fact)] = fact.State
+	}
+	for _, fact := range run.Status.Steps {
+		if known[stepName(fact)] == fact.State {
+			continue
+		}
+		switch fact.State {
+		case v1alpha1.StepRunning:
+			add(corev1.EventTypeNormal, v1alpha1.EventStepStarted, "StartStep", "step %s began", stepName(fact))
+		case v1alpha1.StepSucceeded:
+			why := ""
+			if fact.Conclusion != "" {
+				why = "; it was ended since enough was measured: " + fact.Conclusion
+			}
+			add(corev1.EventTypeNormal, v1alpha1.EventStepSucceeded, "EndStep", "step %s has its result%s", stepName(fact), why)
+		case v1alpha1.StepFailed:
+			add(corev1.EventTypeWarning, v1alpha1.EventStepFailed, "EndStep", "step %s: %s", stepName(fact), fact.Message)
+		case v1alpha1.StepStarting, v1alpha1.StepCollecting, v1alpha1.StepSkipped:
+		}
+	}
+}
+
+// end says what has become of a run that is over.
+func end(run *v1alpha1.BenchmarkRun, failed *metav1.Condition, add adder) {
+	valid := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionValid)
+	switch {
+	case failed != nil:
+		add(corev1.EventTypeWarning, v1alpha1.EventRunFailed, "EndRun", "%s: %s", failed.Reason, failed.Message)
+	case valid != nil && valid.Status == metav1.ConditionFalse:
+		add(corev1.EventTypeWarning, v1alpha1.EventRunInvalid, "EndRun", "every phase has its result, and they measure something else than was asked for: %s: %s",
+			valid.Reason, valid.Message)
+	default:
+		add(corev1.EventTypeNormal, v1alpha1.EventRunComplete, "EndRun", "every phase has its result")
+	}
+	for _, left := range run.Status.DataLeft {
+		add(corev1.EventTypeWarning, v1alpha1.EventDataLeft, "RemoveData", "%s: %s", left.Path, left.Reason)
+	}
+}
+
+// isTrue is a condition that is True; nil where it is not.
+func isTrue(run *v1alpha1.BenchmarkRun, kind string) *metav1.Condition {
+	if found := meta.FindStatusCondition(run.Status.Conditions, kind); found != nil && found.Status == metav1.ConditionTrue {
+		return found
+	}
+	return nil
+}
+
+// maxNote is how much an event can say.
+const maxNote = 1000
+
+func (r *Reconciler) say(run runtime.Object, kind, reason, action, note string, arguments ...any) {
+	for i, argument := range arguments {
+		if text, ok := argument.(string); ok {
+			arguments[i] = v1alpha1.Truncate(text, maxNote/len(arguments))
+		}
+	}
+	r.events.Eventf(run, nil, kind, reason, action, note, arguments...)
+}
+
+func stepName(fact v1alpha1.StepStatus) string {
+	if fact.Attempt == 1 {
+		return fact.ID
+	}
+	return fact.ID + " (attempt " + strconv.Itoa(int(fact.Attempt)) + ")"
+}

@@ -1,0 +1,85 @@
+package benchmarkrun
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Every transition of a run is told of once: in the status that has it first, and in no later one.
+func TestNews(t *testing.T) {
+	at := new(metav1.NewMicroTime(time.Now()))
+	condition := func(kind string, status metav1.ConditionStatus) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: status, Reason: "Because", Message: "of this"}
+	}
+	live := func(change func(*v1alpha1.BenchmarkRunStatus)) *v1alpha1.BenchmarkRun {
+		run := &v1alpha1.BenchmarkRun{}
+		run.Status.StartTime = at
+		change(&run.Status)
+		return run
+	}
+	step := func(state v1alpha1.StepState) *v1alpha1.BenchmarkRun {
+		return live(func(s *v1alpha1.BenchmarkRunStatus) {
+			s.Steps = []v1alpha1.StepStatus{{ID: "0-drain", Attempt: 2, State: state, Message: "no space", Conclusion: "it fell"}}
+		})
+	}
+	plain := live(func(*v1alpha1.BenchmarkRunStatus) {})
+	for name, test := range map[string]struct {
+		before, run *v1alpha1.BenchmarkRun
+		// want are reasons, each with a part of its note.
+		want []string
+	}{
+		"waits": {&v1alpha1.BenchmarkRun{}, &v1alpha1.BenchmarkRun{Status: v1alpha1.BenchmarkRunStatus{Conditions: []metav1.Condition{condition(v1alpha1.ConditionWaiting, metav1.ConditionTrue)}}},
+			[]string{"RunQueued of this"}},
+		"its turn": {&v1alpha1.BenchmarkRun{Status: v1alpha1.BenchmarkRunStatus{Conditions: []metav1.Condition{condition(v1alpha1.ConditionWaiting, metav1.ConditionTrue)}}},
+			&v1alpha1.BenchmarkRun{Status: v1alpha1.BenchmarkRunStatus{Conditions: []metav1.Condition{condition(v1alpha1.ConditionWaiting, metav1.ConditionFalse)}}},
+			[]string{"RunAdmitted of this"}},
+		"begins":     {&v1alpha1.BenchmarkRun{}, plain, []string{"RunStarted clients"}},
+		"meets":      {plain, live(func(s *v1alpha1.BenchmarkRunStatus) { s.Environments = []v1alpha1.Environment{{Target: "a"}} }), []string{"ClientsReady all clients"}},
+		"a step":     {step(v1alpha1.StepStarting), step(v1alpha1.StepRunning), []string{"StepStarted step 0-drain (attempt 2)"}},
+		"its result": {step(v1alpha1.StepCollecting), step(v1alpha1.StepSucceeded), []string{"StepSucceeded enough was measured: it fell"}},
+		"its end":    {step(v1alpha1.StepRunning), step(v1alpha1.StepFailed), []string{"StepFailed no space"}},
+		"a client": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
+			s.LostClients = []v1alpha1.LostClient{{Target: "a", Client: 3, Reason: "its node is gone", Replaced: true}}
+		}), []string{"ClientLost a/3 was lost; another one takes its place: its node is gone"}},
+		"a guest": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
+			s.Warnings = []v1alpha1.Warning{{Type: v1alpha1.WarningVolumeInUse, Message: "pod x"}, {Type: v1alpha1.WarningNotSteady}}
+		}), []string{"VolumeInUse pod x"}},
+		"stops": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
+			s.Conditions = []metav1.Condition{condition(v1alpha1.ConditionFailed, metav1.ConditionTrue)}
+		}), []string{"RunStopping Because: of this"}},
+		"fails": {live(func(s *v1alpha1.BenchmarkRunStatus) {
+			s.Conditions = []metav1.Condition{condition(v1alpha1.ConditionFailed, metav1.ConditionTrue)}
+		}), live(func(s *v1alpha1.BenchmarkRunStatus) {
+			s.Conditions = []metav1.Condition{condition(v1alpha1.ConditionFailed, metav1.ConditionTrue)}
+			s.EndTime, s.DataLeft = at, []v1alpha1.DataLeft{{Path: "/data/x", Reason: "busy"}}
+		}), []string{"RunFailed Because: of this", "DataLeft /data/x: busy"}},
+		"is invalid": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
+			s.Conditions = []metav1.Condition{condition(v1alpha1.ConditionValid, metav1.ConditionFalse)}
+			s.EndTime = at
+		}), []string{"RunInvalid Because: of this"}},
+		"is complete": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
+			s.Conditions = []metav1.Condition{condition(v1alpha1.ConditionValid, metav1.ConditionTrue)}
+			s.EndTime = at
+		}), []string{"RunComplete every phase"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := newsOf(test.run, test.before)
+			same := slices.EqualFunc(got, test.want, func(told news, want string) bool {
+				reason, part, _ := strings.Cut(want, " ")
+				return told.reason == reason && strings.Contains(told.note, part)
+			})
+			if !same {
+				t.Errorf("got %+v, want %q", got, test.want)
+			}
+			if again := newsOf(test.run, test.run); len(again) > 0 {
+				t.Errorf("told twice: %+v", again)
+			}
+		})
+	}
+}

@@ -1,0 +1,99 @@
+package benchmarkrun
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
+)
+
+// lookForGone asks once which of the benchmarks that have directories on the run's volumes are gone. The agents have looked
+// before the API is asked, so that a benchmark which is made meanwhile is not among them; and one that is gone never
+// comes back under its UID. Where it cannot be known nothing is gone.
+func (r *Reconciler) lookForGone(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, clients []decide.Client) {
+	if s.goneAsked || len(clients) == 0 || slices.ContainsFunc(clients, func(c decide.Client) bool { return c.Connection == decide.Connecting }) {
+		return
+	}
+	s.goneAsked = true
+	owners := s.conductor.Owners()
+	if len(owners) == 0 {
+		return
+	}
+	there, err := r.benchmarksThere(ctx)
+	if err != nil {
+		log.FromContext(ctx).Info("Leaving data of other benchmarks alone, since it is not known which are gone", "error", err.Error())
+		return
+	}
+	s.gone = slices.DeleteFunc(owners, func(uid string) bool { return there[uid] || uid == run.Spec.BenchmarkRef.UID })
+}
+
+// benchmarksThere are the UIDs of all benchmarks of the cluster, and of those that any run still names as its owner.
+func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, error) {
+	there := map[string]bool{}
+	for _, kind := range []string{"StorageBenchmarkList", "BenchmarkRunList"} {
+		for next, first := "", true; first || next != ""; first = false {
+			page := &metav1.PartialObjectMetadataList{}
+			page.SetGroupVersionKind(schema.GroupVersionKind{Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Kind: kind})
+			if err := r.direct.List(ctx, page, client.Limit(pageOf), client.Continue(next)); err != nil {
+				return nil, fmt.Errorf("list what there is of %s: %w", kind, err)
+			}
+			for i := range page.Items {
+				there[string(page.Items[i].UID)] = true
+				for _, owner := range page.Items[i].OwnerReferences {
+					there[string(owner.UID)] = true
+				}
+			}
+			next = page.Continue
+		}
+	}
+	return there, nil
+}
+
+// leftOf says what a client removes of what others and earlier runs have left: one client of a target, where all are on
+// the same volumes.
+func (s *session) leftOf(target v1alpha1.Target) func(decide.ClientKey) conductor.Left {
+	return func(key decide.ClientKey) conductor.Left {
+		if key.Index != 0 && shared(target) {
+			return conductor.Left{}
+		}
+		return conductor.Left{Gone: s.gone, Clients: len(s.of(target.Name))}
+	}
+}
+
+// leftBehind tells what became of what others and earlier runs had left.
+func leftBehind(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.Warning {
+	var all []v1alpha1.Warning
+	for _, target := range run.Spec.Run.Targets {
+		removed := 0
+		var stays []string
+		for _, key := range s.of(target.Name) {
+			answer := s.answer(key)
+			removed += int(answer.GetLeftRemoved())
+			stays = append(stays, answer.GetLeftStays()...)
+		}
+		var says []string
+		if removed > 0 {
+			says = append(says, fmt.Sprintf("%d directories of clients were removed that earlier runs of this benchmark, or benchmarks that are gone, had left", removed))
+		}
+		if len(stays) > 0 {
+			says = append(says, fmt.Sprintf("%d stay, the first: %s", len(stays), stays[0]))
+		}
+		if len(says) > 0 {
+			all = append(all, v1alpha1.Warning{Type: v1alpha1.WarningDataLeftBehind, Severity: v1alpha1.SeverityInfo,
+				Message: v1alpha1.Truncate("target "+target.Name+": "+strings.Join(says, "; "), maxWarningMessage)})
+		}
+	}
+	return all
+}
+
+// maxWarningMessage is the API's.
+const maxWarningMessage = 512

@@ -1,0 +1,52 @@
+package benchmarkrun
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/dataset"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// left makes a directory with data as a client that is gone has left it.
+func (w *world) left(uid, hash, installation string) {
+	w.Helper()
+	mount, err := dataset.ProveMount(w.directory, dataset.Expectation{})
+	must(w.T, err)
+	directory, err := dataset.Create(mount, dataset.Location{BenchmarkUID: uid, DatasetHash: hash},
+		dataset.Owner{BenchmarkUID: uid, Benchmark: "b", Run: "b-1", Installation: installation})
+	must(w.T, err)
+	must(w.T, directory.Close())
+}
+
+// A run removes what benchmarks have left that are gone, and earlier runs of its own; not what one that is there has, nor
+// what another cluster's operator has made on the same share. It says so.
+func TestDataOfBenchmarksThatAreGone(t *testing.T) {
+	w := newWorld(t)
+	alive := builders.Benchmark("alive").Target("data").Steady("write", "1s").Obj()
+	alive.Namespace = w.namespace
+	must(t, api.Create(t.Context(), alive))
+	const gone, foreign, own = "6b0f7f0c-0000-4000-8000-0000000000aa", "6b0f7f0c-0000-4000-8000-0000000000bb", "6b0f7f0c-0000-4000-8000-000000000001"
+	w.left(gone, "old", testInstallation)
+	w.left(foreign, "old", "another")
+	w.left(string(alive.UID), "old", testInstallation)
+	w.left(own, "old", testInstallation)
+	run := w.start(small())
+	w.until(run, time.Minute, "over", over(run))
+	found, err := filepath.Glob(filepath.Join(w.directory, ".storagebench", "*"))
+	must(t, err)
+	slices.Sort(found)
+	want := []string{filepath.Join(w.directory, ".storagebench", foreign), filepath.Join(w.directory, ".storagebench", string(alive.UID))}
+	slices.Sort(want)
+	if !slices.Equal(found, want) {
+		t.Errorf("left: %q, want %q", found, want)
+	}
+	at := slices.IndexFunc(run.Status.Warnings, func(one v1alpha1.Warning) bool { return one.Type == v1alpha1.WarningDataLeftBehind })
+	if at < 0 || !strings.Contains(run.Status.Warnings[at].Message, "2 directories") {
+		t.Errorf("warnings %+v", run.Status.Warnings)
+	}
+}

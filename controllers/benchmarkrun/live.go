@@ -1,0 +1,115 @@
+package benchmarkrun
+
+import (
+	"sync/atomic"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/metrics"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// Live tells what the sessions of this process know of their runs. The zero value knows nothing until it was given to
+// Setup in Options.
+type Live struct {
+	sessions atomic.Pointer[sessions]
+}
+
+// Runs are the live runs at this instant.
+func (l *Live) Runs() []metrics.LiveRun {
+	all := l.sessions.Load()
+	if all == nil {
+		return nil
+	}
+	all.mu.Lock()
+	found := make(map[client.ObjectKey]*session, len(all.live))
+	for key, one := range all.live {
+		found[key] = one
+	}
+	all.mu.Unlock()
+	runs := make([]metrics.LiveRun, 0, len(found))
+	for key, one := range found {
+		runs = append(runs, one.look(key))
+	}
+	return runs
+}
+
+// look is safe beside a reconcile: it asks the conductor, and of the session only what never changes.
+func (s *session) look(key client.ObjectKey) metrics.LiveRun {
+	run := metrics.LiveRun{Namespace: key.Namespace, Benchmark: s.benchmark, Name: key.Name, Clients: map[string]map[string]int{}}
+	connecting := false
+	for target, counts := range s.conductor.Connections() {
+		run.Clients[target] = map[string]int{}
+		for connection, n := range counts {
+			run.Clients[target][string(connection)] = n
+		}
+		connecting = connecting || counts[decide.Connecting] > 0
+	}
+	// After a restart the agents' logs are read again. Until that is done the totals are behind those of the process
+	// before, which would look like a counter that begins anew, and then like a burst.
+	if connecting && !s.counted.Load() {
+		return run
+	}
+	s.counted.Store(true)
+	run.Samples = map[string]metrics.SampleCount{}
+	for target, count := range s.conductor.Samples() {
+		run.Samples[target] = metrics.SampleCount{Taken: count.Taken, Lost: count.Lost}
+	}
+	run.Loads = map[metrics.Load]measure.Counter{}
+	for of, counter := range s.conductor.Totals() {
+		load := metrics.Load{Phase: s.phases[of.Step], Target: of.Target, Operation: of.Operation}
+		sum := run.Loads[load]
+		sum.Bytes += counter.Bytes
+		sum.Operations += counter.Operations
+		run.Loads[load] = sum
+	}
+	run.Latencies = s.latencies()
+	return run
+}
+
+// latencies of the step that runs, or the one that did last.
+func (s *session) latencies() map[metrics.Load]metrics.Latency {
+	live := s.loading.Load()
+	if live == nil {
+		return nil
+	}
+	all := map[metrics.Load]metrics.Latency{}
+	for target, told := range s.conductor.Distributions() {
+		if told.Attempt != *live {
+			continue
+		}
+		for _, operation := range measure.Operations {
+			if told.Whole[operation].Count() > 0 {
+				all[metrics.Load{Phase: s.phases[live.Step], Target: target, Operation: operation}] = metrics.Latency{
+					Whole: told.Whole[operation], Newest: told.Newest[operation]}
+			}
+		}
+	}
+	return all
+}
+
+// follows notes which step of a run loads, or did last, for who looks on: so that whoever looks now and then sees the
+// whole of a step, too.
+func (s *session) follows(run *v1alpha1.BenchmarkRun) {
+	var live *decide.Attempt
+	for _, fact := range run.Status.Steps {
+		if fact.State != v1alpha1.StepSkipped && s.plan.Step(fact.ID).Purpose != plan.Idle {
+			live = &decide.Attempt{Step: fact.ID, Number: int(fact.Attempt)}
+		}
+	}
+	s.loading.Store(live)
+}
+
+// countSince is from when on what the clients do is counted. Of clients that were lost before this process took over
+// nobody can tell any more what they did, so that all is counted from here: a counter that begins anew, as at any other
+// restart, and not one that is a little lower.
+func countSince(run *v1alpha1.BenchmarkRun, now time.Time) time.Time {
+	if len(run.Status.LostClients) == 0 {
+		return time.Time{}
+	}
+	return now
+}

@@ -1,0 +1,55 @@
+package benchmarkrun
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
+)
+
+// After a restart there are no counters until every client's log was read again: lower ones than before would look like
+// counters that begin anew. Once they were told they stay, whoever is replaced.
+func TestLiveWaitsForTheLogs(t *testing.T) {
+	s := &session{benchmark: "nightly", phases: map[string]string{}, conductor: conductor.New(conductor.Options{RunUID: "r", Epoch: 1})}
+	t.Cleanup(s.conductor.Close)
+	key := client.ObjectKey{Namespace: "storage", Name: "nightly-1"}
+	lose := s.conductor.Connect(conductor.Endpoint{Key: decide.ClientKey{Target: "share"}, Locate: func(ctx context.Context) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}})
+	run := s.look(key)
+	if run.Benchmark != "nightly" || run.Clients["share"]["Connecting"] != 1 {
+		t.Errorf("it tells %+v", run)
+	}
+	if run.Loads != nil || run.Samples != nil {
+		t.Errorf("counters are told while a log is being read: %+v", run)
+	}
+	lose("its pod is gone")
+	if run := s.look(key); run.Loads == nil || run.Samples == nil {
+		t.Errorf("no counters although every client was read, or is gone: %+v", run)
+	}
+	s.conductor.Connect(conductor.Endpoint{Key: decide.ClientKey{Target: "share"}, Replacements: 1, Locate: func(ctx context.Context) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}})
+	if run := s.look(key); run.Loads == nil {
+		t.Error("a client that is replaced takes the counters away")
+	}
+}
+
+// What clients did that were lost before this process took over nobody knows any more.
+func TestCountSince(t *testing.T) {
+	run, now := &v1alpha1.BenchmarkRun{}, time.Now()
+	if !countSince(run, now).IsZero() {
+		t.Error("what agents remember is not counted")
+	}
+	run.Status.LostClients = []v1alpha1.LostClient{{Target: "a"}}
+	if !countSince(run, now).Equal(now) {
+		t.Error("a client was lost, and the counters begin a little lower than they were")
+	}
+}

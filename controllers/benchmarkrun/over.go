@@ -1,0 +1,54 @@
+package benchmarkrun
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// isOver is the value of LabelOver.
+const isOver = "true"
+
+// notOver selects runs that are live or wait: few, where those that are over may be thousands.
+func notOver() labels.Selector {
+	requirement, err := labels.NewRequirement(v1alpha1.LabelOver, selection.NotEquals, []string{isOver})
+	if err != nil {
+		panic(err) // the label is ours
+	}
+	return labels.NewSelector().Add(*requirement)
+}
+
+// markOver marks a run that has ended and has nothing in the cluster any more; false where it was marked.
+func markOver(run *v1alpha1.BenchmarkRun) bool {
+	if run.Labels[v1alpha1.LabelOver] == isOver {
+		return false
+	}
+	metav1.SetMetaDataLabel(&run.ObjectMeta, v1alpha1.LabelOver, isOver)
+	return true
+}
+
+// makesRoom are the changes of runs that others may wait for.
+func makesRoom() predicate.Funcs {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc: func(update event.UpdateEvent) bool {
+			before, isRun := update.ObjectOld.(*v1alpha1.BenchmarkRun)
+			after, areRuns := update.ObjectNew.(*v1alpha1.BenchmarkRun)
+			if !isRun || !areRuns {
+				return false
+			}
+			raised := func(run *v1alpha1.BenchmarkRun) bool {
+				return meta.IsStatusConditionFalse(run.Status.Conditions, v1alpha1.ConditionWaiting)
+			}
+			return before.Labels[v1alpha1.LabelOver] != after.Labels[v1alpha1.LabelOver] ||
+				before.Labels[v1alpha1.LabelQueue] != after.Labels[v1alpha1.LabelQueue] ||
+				raised(before) && !raised(after)
+		},
+	}
+}

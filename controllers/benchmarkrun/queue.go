@@ -1,0 +1,290 @@
+package benchmarkrun
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/discover"
+	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/queue"
+	"github.com/storagebench/storagebench/internal/record"
+)
+
+const (
+	// queueBeat is how often a run that waits looks whether it may begin, when nothing tells it. What it
+	// waits for tells it as a rule.
+	queueBeat = 5 * time.Second
+	// yieldBeat is how soon a run that is about to begin looks again after another one that is, too.
+	yieldBeat = 50 * time.Millisecond
+	// lingerTimeout is how long a pod of a run that is over keeps others waiting. A kubelet that is there
+	// ends it after its grace period; one that is not may never.
+	lingerTimeout = 10 * time.Minute
+)
+
+// takeTurn says whether a run may begin. Where it may not, the run says for whom it waits.
+//
+// What is decided here is decided on lists that are read past every cache, and written with the version
+// of the run that was there before the list was made: see package queue for why that is enough.
+func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
+	for {
+		before := run.DeepCopy()
+		turn, err := r.turn(ctx, run)
+		if err != nil {
+			return false, ctrl.Result{}, err
+		}
+		// Whoever is far back looks less often: many would read much.
+		wait := ctrl.Result{RequeueAfter: min(time.Minute, queueBeat*time.Duration(1+turn.More))}
+		switch turn.Verdict {
+		case queue.Begin:
+			return true, ctrl.Result{}, nil
+		case queue.Stay:
+			return false, ctrl.Result{RequeueAfter: yieldBeat}, nil
+		case queue.Raise:
+			record.Waiting(run, false, v1alpha1.ReasonItsTurn, "nothing is before it any more", time.Now())
+		case queue.Wait:
+			reason := v1alpha1.ReasonWaitsForQueue
+			if turn.Volume {
+				reason = v1alpha1.ReasonWaitsForVolume
+			}
+			record.Waiting(run, true, reason, turn.Message(run.Namespace), time.Now())
+		}
+		if err := r.store(ctx, before, run); err != nil {
+			result, err := again(err, "note whose turn it is")
+			return false, result, err
+		}
+		r.tell(run, before)
+		if turn.Verdict == queue.Wait {
+			return false, wait, nil
+		}
+	}
+}
+
+// turn decides on the run and on all others that are not over.
+func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queue.Turn, error) {
+	self := r.entry(run)
+	if self.Queue.ID == "" && len(self.Claims) == 0 {
+		return queue.Turn{Verdict: queue.Begin}, nil // all that it uses is made for it
+	}
+	live, err := r.liveRuns(ctx, run.Namespace)
+	if err != nil {
+		return queue.Turn{}, err
+	}
+	var others []queue.Run
+	for i := range live {
+		one := &live[i]
+		if other := r.entry(one); one.UID != run.UID && queue.Matters(self, other) {
+			others = append(others, other)
+		}
+	}
+	lingering, err := r.lingering(ctx, live)
+	if err != nil {
+		return queue.Turn{}, err
+	}
+	others = append(others, lingering...)
+	// Names of queues and claims are known already; what is behind the claims has to be asked for.
+	if turn := queue.Of(self, others); turn.Verdict == queue.Wait || len(self.Claims) == 0 || len(others) == 0 {
+		return turn, nil
+	}
+	if self.Volumes, err = r.volumesOf(ctx, self); err != nil {
+		return queue.Turn{}, err
+	}
+	for i := range others {
+		if len(self.Volumes) == 0 {
+			break
+		}
+		if others[i].Volumes, err = r.volumesOf(ctx, others[i]); err != nil {
+			return queue.Turn{}, err
+		}
+	}
+	return queue.Of(self, others), nil
+}
+
+// entry is what is known of a run from itself alone.
+func (r *Reconciler) entry(run *v1alpha1.BenchmarkRun) queue.Run {
+	made := queue.Run{Namespace: run.Namespace, Name: run.Name, UID: string(run.UID), Created: run.CreationTimestamp.Time, State: queue.Waiting}
+	switch {
+	case run.Status.StartTime != nil || run.Status.EndTime != nil:
+		made.State = queue.Live
+	case meta.IsStatusConditionFalse(run.Status.Conditions, v1alpha1.ConditionWaiting):
+		made.State = queue.Raised
+	}
+	made.Queue = r.queueNamed(run.Namespace, run.Labels[v1alpha1.LabelQueue])
+	seen := map[string]bool{}
+	for _, target := range run.Spec.Run.Targets {
+		for _, volume := range target.Volumes {
+			count := 1
+			if template := volume.ClaimTemplate; template != nil {
+				if template.Lifetime != v1alpha1.ClaimForBenchmark {
+					continue // it is the run's own
+				}
+				if template.Scope == v1alpha1.ClaimPerClient {
+					count = clientsOf(run)
+				}
+			}
+			for index := range count {
+				if name := objects.ClaimName(run, target, volume, index); !seen[name] {
+					seen[name] = true
+					made.Claims = append(made.Claims, claimNamed(run.Namespace, name))
+				}
+			}
+		}
+	}
+	return made
+}
+
+// queueNamed is a queue of a namespace or, where the operator's configuration lists it, of the cluster.
+func (r *Reconciler) queueNamed(namespace, name string) queue.Named {
+	switch {
+	case name == "":
+		return queue.Named{}
+	case slices.Contains(r.options.SharedQueues, name):
+		return queue.Named{ID: "/" + name, Text: "queue " + name}
+	}
+	return queue.Named{ID: namespace + "/" + name, Text: "queue " + name}
+}
+
+func claimNamed(namespace, name string) queue.Named {
+	return queue.Named{ID: namespace + "/" + name, Text: "claim " + name}
+}
+
+// liveRuns are all runs that are not over, of the namespace alone where others may not be read.
+func (r *Reconciler) liveRuns(ctx context.Context, namespace string) ([]v1alpha1.BenchmarkRun, error) {
+	var live []v1alpha1.BenchmarkRun
+	notOver := client.MatchingLabelsSelector{Selector: notOver()}
+	options := []client.ListOption{notOver, client.Limit(pageOf)}
+	for next := ""; ; {
+		var page v1alpha1.BenchmarkRunList
+		err := r.direct.List(ctx, &page, append(options, client.Continue(next))...)
+		switch {
+		case apierrors.IsForbidden(err) && len(options) == 2:
+			options = append(options, client.InNamespace(namespace))
+			continue
+		case apierrors.IsResourceExpired(err):
+			live, next = nil, ""
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("list the runs that are not over: %w", err)
+		}
+		live = append(live, page.Items...)
+		if next = page.Continue; next == "" {
+			return live, nil
+		}
+	}
+}
+
+// lingering are runs that are over, or gone, and whose pods are not: their load may go on where the
+// operator was cut off from it.
+func (r *Reconciler) lingering(ctx context.Context, live []v1alpha1.BenchmarkRun) ([]queue.Run, error) {
+	var pods corev1.PodList
+	if err := r.client.List(ctx, &pods, client.HasLabels{v1alpha1.LabelRun}); err != nil {
+		return nil, fmt.Errorf("list the pods of all runs: %w", err)
+	}
+	found := map[types.UID]*queue.Run{}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		owner := metav1.GetControllerOf(pod)
+		if owner == nil || owner.Kind != v1alpha1.BenchmarkRunKind || !lingers(pod) ||
+			slices.ContainsFunc(live, func(run v1alpha1.BenchmarkRun) bool { return run.UID == owner.UID }) {
+			continue
+		}
+		one := found[owner.UID]
+		if one == nil {
+			one = &queue.Run{Namespace: pod.Namespace, Name: owner.Name, UID: string(owner.UID), State: queue.Live}
+			var over v1alpha1.BenchmarkRun
+			if err := r.client.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: owner.Name}, &over); err == nil && over.UID == owner.UID {
+				one.Queue = r.queueNamed(over.Namespace, over.Labels[v1alpha1.LabelQueue])
+			}
+			found[owner.UID] = one
+		}
+		for _, volume := range pod.Spec.Volumes {
+			if volume.PersistentVolumeClaim != nil {
+				one.Claims = append(one.Claims, claimNamed(pod.Namespace, volume.PersistentVolumeClaim.ClaimName))
+			}
+		}
+	}
+	var all []queue.Run
+	for _, one := range found {
+		all = append(all, *one)
+	}
+	return all, nil
+}
+
+// lingers says whether a pod may still do something.
+func lingers(pod *corev1.Pod) bool {
+	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return false
+	}
+	return pod.DeletionTimestamp == nil || time.Since(pod.DeletionTimestamp.Time) < lingerTimeout
+}
+
+// volumesOf are the identities of the storage behind a run's claims, as far as they are bound and may be
+// read.
+func (r *Reconciler) volumesOf(ctx context.Context, run queue.Run) ([]queue.Named, error) {
+	var all []queue.Named
+	for _, one := range run.Claims {
+		name := strings.TrimPrefix(one.ID, run.Namespace+"/")
+		claim := &corev1.PersistentVolumeClaim{}
+		err := r.direct.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, claim)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read claim %s: %w", name, err)
+		}
+		volume, err := r.volumeOf(ctx, claim)
+		if err != nil {
+			return nil, err
+		}
+		for _, identity := range discover.Identities(volume) {
+			all = append(all, queue.Named{ID: identity, Text: "the volume of claim " + name})
+		}
+	}
+	return all, nil
+}
+
+// withdraw ends a run that has not begun, for another that is to take its place.
+func (r *Reconciler) withdraw(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
+	before := run.DeepCopy()
+	failure := replacedBy(run)
+	record.Waiting(run, false, failure.Reason, failure.Message, time.Now())
+	record.Fail(run, *failure, time.Now())
+	record.Finished(run, nil, time.Now())
+	if err := r.store(ctx, before, run); err != nil {
+		return again(err, "note that the run makes way for another")
+	}
+	r.tell(run, before)
+	return ctrl.Result{RequeueAfter: soon}, nil
+}
+
+// waiters wakes all runs that have not begun.
+func (r *Reconciler) waiters(ctx context.Context, _ client.Object) []ctrl.Request {
+	var list v1alpha1.BenchmarkRunList
+	if err := r.client.List(ctx, &list); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Finding the runs that wait")
+		return nil
+	}
+	runs := slices.DeleteFunc(list.Items, func(run v1alpha1.BenchmarkRun) bool {
+		return run.Status.StartTime != nil || run.Status.EndTime != nil
+	})
+	slices.SortFunc(runs, func(a, b v1alpha1.BenchmarkRun) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	})
+	var requests []ctrl.Request
+	for i := range runs {
+		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&runs[i])})
+	}
+	return requests
+}

@@ -1,0 +1,274 @@
+package benchmarkrun
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/invariants"
+)
+
+// queueing creates a run that shares what change makes it share.
+func (w *world) queueing(namespace, name string, change func(*v1alpha1.BenchmarkRun)) *v1alpha1.BenchmarkRun {
+	w.Helper()
+	spec := builders.Benchmark("b").Target("data").Steady("write", "2s").Run()
+	planned, problems := plan.Make(spec, 1)
+	must(w.T, problems.ToAggregate())
+	run := record.New(record.Identity{Name: name, Namespace: namespace, Hash: "hash", Seed: 1,
+		Benchmark: v1alpha1.BenchmarkReference{Name: "b", UID: "6b0f7f0c-0000-4000-8000-000000000001"}}, spec, planned)
+	run.UID = ""
+	run.Spec.Run.Targets[0].Volumes[0].ClaimName = "claim-" + name
+	change(run)
+	must(w.T, api.Create(w.Context(), run))
+	return run
+}
+
+func inQueue(name string) func(*v1alpha1.BenchmarkRun) {
+	return func(run *v1alpha1.BenchmarkRun) { run.Labels = map[string]string{v1alpha1.LabelQueue: name} }
+}
+
+func onClaim(name string) func(*v1alpha1.BenchmarkRun) {
+	return func(run *v1alpha1.BenchmarkRun) { run.Spec.Run.Targets[0].Volumes[0].ClaimName = name }
+}
+
+// live says that a run has begun and has not ended.
+func live(run *v1alpha1.BenchmarkRun) bool {
+	return run.Status.StartTime != nil && run.Status.EndTime == nil
+}
+
+// finishes ends a live run, as its last step would.
+func (w *world) finishes(run *v1alpha1.BenchmarkRun) {
+	w.Helper()
+	must(w.T, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		if err := api.Get(w.Context(), client.ObjectKeyFromObject(run), run); err != nil {
+			return err
+		}
+		record.Finished(run, nil, time.Now())
+		return api.Status().Update(w.Context(), run)
+	}))
+}
+
+// all are the runs of some namespaces.
+func (w *world) all(namespaces ...string) []v1alpha1.BenchmarkRun {
+	w.Helper()
+	var all []v1alpha1.BenchmarkRun
+	for _, namespace := range namespaces {
+		var list v1alpha1.BenchmarkRunList
+		must(w.T, api.List(w.Context(), &list, client.InNamespace(namespace)))
+		all = append(all, list.Items...)
+	}
+	return all
+}
+
+// waits waits until a run says for whom it waits.
+func (w *world) waits(run *v1alpha1.BenchmarkRun, reason, message string) {
+	w.Helper()
+	w.until(run, 20*time.Second, "waiting: "+message, func() bool {
+		found := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
+		return found != nil && found.Status == metav1.ConditionTrue && found.Reason == reason && found.Message == message
+	})
+	if run.Status.Stage != v1alpha1.StageQueued || len(run.Finalizers) > 0 || run.Status.StartTime != nil {
+		w.Errorf("a run that waits has stage %s, finalizers %v, began at %v", run.Status.Stage, run.Finalizers, run.Status.StartTime)
+	}
+}
+
+// check checks what must hold of any run.
+func (w *world) check(run *v1alpha1.BenchmarkRun) {
+	w.Helper()
+	run.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.BenchmarkRunKind))
+	invariants.CheckObject(w.T, run)
+}
+
+// TestRunsTakeTurns: eight runs that share a queue, made while no operator is there, with two operators at a
+// time that each believe to lead, which come and go. Never are two live, each is live once, in the order
+// of their creation.
+func TestRunsTakeTurns(t *testing.T) {
+	t.Parallel()
+	w := newQuietWorld(t)
+	var names []string
+	for i := range 8 {
+		// Some are of one second: then the name decides, and not who was first.
+		run := w.queueing(w.namespace, fmt.Sprintf("run-%c", 'z'-rune(i)), inQueue("nightly"))
+		names = append(names, run.Name)
+		if i%4 == 3 {
+			time.Sleep(1100 * time.Millisecond)
+		}
+	}
+	runs := w.all(w.namespace)
+	slices.SortFunc(runs, func(a, b v1alpha1.BenchmarkRun) int {
+		if order := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); order != 0 {
+			return order
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	random := rand.New(rand.NewPCG(1, 1))
+	stops := map[int]func(){}
+	restart := func(i int) {
+		if stops[i] != nil {
+			stops[i]()
+		}
+		w.operate()
+		stops[i] = w.stop
+	}
+	restart(0)
+	restart(1)
+	defer func() { stops[0](); stops[1]() }()
+	for i := range runs {
+		w.until(&runs[i], 30*time.Second, "live", func() bool { return live(&runs[i]) })
+		if i+1 < len(runs) {
+			next := &runs[i+1]
+			w.until(next, 20*time.Second, "waiting for "+runs[i].Name, func() bool {
+				found := meta.FindStatusCondition(next.Status.Conditions, v1alpha1.ConditionWaiting)
+				return found != nil && found.Status == metav1.ConditionTrue && strings.HasPrefix(found.Message, "waits for run "+runs[i].Name+", which is ")
+			})
+		}
+		for _, one := range w.all(w.namespace) {
+			if live(&one) && one.Name != runs[i].Name {
+				t.Errorf("%s and %s are both live", one.Name, runs[i].Name)
+			}
+		}
+		restart(random.IntN(2))
+		w.finishes(&runs[i])
+	}
+	if len(runs) != len(names) {
+		t.Errorf("%d runs are there of %d", len(runs), len(names))
+	}
+}
+
+// boundTo creates a claim and a volume that are bound to each other.
+func (w *world) boundTo(namespace, claim, driver, handle string) {
+	w.Helper()
+	name := namespace + "-" + claim
+	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
+	must(w.T, api.Create(w.Context(), &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PersistentVolumeSpec{Capacity: size, AccessModes: modes,
+			ClaimRef:               &corev1.ObjectReference{Namespace: namespace, Name: claim},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: handle}}}}))
+	w.Cleanup(func() {
+		_ = api.Delete(context.Background(), &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}}) // it harms nobody
+	})
+	none := ""
+	must(w.T, api.Create(w.Context(), &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: claim},
+		Spec: corev1.PersistentVolumeClaimSpec{AccessModes: modes, StorageClassName: &none, VolumeName: name,
+			Resources: corev1.VolumeResourceRequirements{Requests: size}}}))
+}
+
+// TestRunsThatShareStorage: one claim, one volume under two names in two namespaces, one queue over
+// namespaces; and what only looks alike.
+func TestRunsThatShareStorage(t *testing.T) {
+	t.Parallel()
+	w, other := newQuietWorld(t), newQuietWorld(t)
+	w.more = []string{other.namespace}
+	handle := "vol-" + w.namespace
+	w.boundTo(w.namespace, "here", "csi.example.com", handle)
+	w.boundTo(other.namespace, "there", "csi.example.com", handle)
+	w.boundTo(other.namespace, "another", "csi.example.com", handle+"-2")
+	w.boundTo(other.namespace, "other-driver", "csi.example.org", handle)
+	w.operate()
+	defer func() { w.stop() }()
+
+	first := w.queueing(w.namespace, "first", onClaim("here"))
+	w.until(first, 20*time.Second, "live", func() bool { return live(first) })
+	same := w.queueing(w.namespace, "same-claim", onClaim("here"))
+	w.waits(same, v1alpha1.ReasonWaitsForVolume, "waits for run first, which is live and uses claim here")
+	time.Sleep(1100 * time.Millisecond) // of one second the namespace would decide
+	volume := w.queueing(other.namespace, "same-volume", onClaim("there"))
+	w.waits(volume, v1alpha1.ReasonWaitsForVolume, "waits for a run of another namespace, which is live and uses the volume of claim there, and for one more")
+	for name, change := range map[string]func(*v1alpha1.BenchmarkRun){
+		"another-volume": onClaim("another"), "another-driver": onClaim("other-driver"), "claim-of-that-name": onClaim("here"), "not-bound": onClaim("nowhere"),
+	} {
+		free := w.queueing(other.namespace, name, change)
+		w.until(free, 20*time.Second, "live", func() bool { return live(free) })
+	}
+	w.finishes(first)
+	w.until(same, 20*time.Second, "live", func() bool { return live(same) })
+	w.waits(volume, v1alpha1.ReasonWaitsForVolume, "waits for a run of another namespace, which is live and uses the volume of claim there")
+	// One that is deleted leaves at once, waiting or live, and lets others in.
+	must(t, api.Delete(t.Context(), same))
+	w.until(volume, 30*time.Second, "live", func() bool { return live(volume) })
+
+	here := w.queueing(w.namespace, "queue-here", inQueue("shared"))
+	w.until(here, 20*time.Second, "live", func() bool { return live(here) })
+	there := w.queueing(other.namespace, "queue-there", inQueue("shared"))
+	w.waits(there, v1alpha1.ReasonWaitsForQueue, "waits for a run of another namespace, which is live in queue shared")
+	mine, theirs := w.queueing(w.namespace, "own-here", inQueue("own")), w.queueing(other.namespace, "own-there", inQueue("own"))
+	w.until(mine, 20*time.Second, "live", func() bool { return live(mine) })
+	w.until(theirs, 20*time.Second, "live", func() bool { return live(theirs) })
+}
+
+// TestWaitingRunLeaves: one that waits is gone at once when it is deleted, and ends at once when it is to
+// make way. Nothing was made for it.
+func TestWaitingRunLeaves(t *testing.T) {
+	t.Parallel()
+	w := newQuietWorld(t)
+	w.operate()
+	defer func() { w.stop() }()
+	first := w.queueing(w.namespace, "a-first", inQueue("q"))
+	w.until(first, 20*time.Second, "live", func() bool { return live(first) })
+	deleted, replaced, last := w.queueing(w.namespace, "b-deleted", inQueue("q")), w.queueing(w.namespace, "c-replaced", inQueue("q")), w.queueing(w.namespace, "d-last", inQueue("q"))
+	w.waits(deleted, v1alpha1.ReasonWaitsForQueue, "waits for run a-first, which is live in queue q")
+	w.waits(last, v1alpha1.ReasonWaitsForQueue, "waits for run a-first, which is live in queue q, and for 2 more")
+	must(t, api.Delete(t.Context(), deleted))
+	if err := api.Get(t.Context(), client.ObjectKeyFromObject(deleted), deleted); !apierrors.IsNotFound(err) {
+		t.Errorf("a run that waits is not gone when it is deleted: %v", err)
+	}
+	before := replaced.DeepCopy()
+	replaced.Annotations = map[string]string{v1alpha1.AnnotationReplaced: "another run is due"}
+	must(t, api.Patch(t.Context(), replaced, client.MergeFrom(before)))
+	w.until(replaced, 20*time.Second, "over", func() bool { return replaced.Labels[v1alpha1.LabelOver] == "true" })
+	failed := meta.FindStatusCondition(replaced.Status.Conditions, v1alpha1.ConditionFailed)
+	if replaced.Status.StartTime != nil || failed == nil || failed.Reason != v1alpha1.ReasonReplaced || failed.Message != "another run is due" {
+		t.Errorf("a run that made way before it began: began %v, %+v", replaced.Status.StartTime, failed)
+	}
+	w.check(replaced)
+	var pods corev1.PodList
+	must(t, api.List(t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{v1alpha1.LabelRun: replaced.Name}))
+	if len(pods.Items) > 0 {
+		t.Errorf("%d pods were made for a run that never began", len(pods.Items))
+	}
+	w.waits(last, v1alpha1.ReasonWaitsForQueue, "waits for run a-first, which is live in queue q")
+	w.finishes(first)
+	w.until(last, 20*time.Second, "live", func() bool { return live(last) })
+}
+
+// TestLoadThatLingers: a run that is over and whose pod is not, since its node cannot be reached, keeps
+// others off its volume for a time.
+func TestLoadThatLingers(t *testing.T) {
+	t.Parallel()
+	w := newQuietWorld(t)
+	w.operate()
+	defer func() { w.stop() }()
+	first := w.queueing(w.namespace, "first", onClaim("data"))
+	var pods corev1.PodList
+	w.until(first, 20*time.Second, "live with its pod", func() bool {
+		must(t, api.List(t.Context(), &pods, client.InNamespace(w.namespace)))
+		return live(first) && len(pods.Items) == 1
+	})
+	pod := &pods.Items[0]
+	must(t, api.SubResource("binding").Create(t.Context(), pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "cut-off"}}))
+	w.finishes(first)
+	w.until(first, 20*time.Second, "over", func() bool { return first.Labels[v1alpha1.LabelOver] == "true" })
+	second := w.queueing(w.namespace, "second", onClaim("data"))
+	w.waits(second, v1alpha1.ReasonWaitsForVolume, "waits for run first, which is live and uses claim data")
+	must(t, api.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
+	w.until(second, 20*time.Second, "live", func() bool { return live(second) })
+}

@@ -1,0 +1,91 @@
+package benchmarkrun
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/record"
+)
+
+// quota tells waiting for Kueue's quota from a start that does not come off: while pods of the run are
+// held back, neither its startTimeout nor, before its first step, its activeDeadline goes on. A step that
+// needs a client that waits so waits too.
+func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod, clients []decide.Client) {
+	held := 0
+	for i := range clients {
+		m := s.members[clients[i].Key]
+		if clients[i].Connection != decide.Connecting {
+			continue
+		}
+		if pod := pods[objects.PodName(run, m.pod)]; pod != nil && objects.AwaitsQuota(pod) {
+			held++
+			m.heldUntil = s.now()
+			clients[i].Message = "Kueue has not admitted its pod yet"
+		}
+		if m.heldUntil.After(clients[i].Since) {
+			clients[i].Since = m.heldUntil
+		}
+	}
+	waits := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
+	was := waits != nil && waits.Status == metav1.ConditionTrue && waits.Reason == v1alpha1.ReasonWaitsForQuota
+	switch {
+	case ending(run) || !run.DeletionTimestamp.IsZero():
+	case held > 0:
+		record.Waiting(run, true, v1alpha1.ReasonWaitsForQuota, fmt.Sprintf("%d of %d clients wait for quota in the LocalQueue %s of Kueue",
+			held, len(clients), objects.KueueQueue(run)), s.now())
+	case was:
+		record.Waiting(run, false, v1alpha1.ReasonQuotaGranted, "Kueue has admitted its clients", s.now())
+		run.Status.Stage = v1alpha1.StageMeeting
+	}
+}
+
+// begun is when the clocks of a run start: with its pods or, where Kueue held these back, when it let them
+// go.
+func begun(run *v1alpha1.BenchmarkRun, start, now time.Time) time.Time {
+	waits := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
+	switch {
+	case waits == nil:
+	case waits.Status == metav1.ConditionTrue && waits.Reason == v1alpha1.ReasonWaitsForQuota && len(run.Status.Steps) == 0:
+		return now
+	case waits.Reason == v1alpha1.ReasonQuotaGranted && waits.LastTransitionTime.After(start) && !stepBefore(run, waits.LastTransitionTime.Time):
+		return waits.LastTransitionTime.Time
+	}
+	return start
+}
+
+// stepBefore says whether a step was begun before a moment.
+func stepBefore(run *v1alpha1.BenchmarkRun, at time.Time) bool {
+	for _, fact := range run.Status.Steps {
+		if fact.StartTime != nil && fact.StartTime.Time.Before(at) {
+			return true
+		}
+	}
+	return false
+}
+
+// replacedBy is why a run is to make way for another; nil where it is not.
+func replacedBy(run *v1alpha1.BenchmarkRun) *decide.Failure {
+	if why := run.Annotations[v1alpha1.AnnotationReplaced]; why != "" {
+		return &decide.Failure{Reason: v1alpha1.ReasonReplaced, Message: v1alpha1.Truncate(why, 512)}
+	}
+	return nil
+}
+
+// endedByKueue is why Kueue ends a run; nil where it does not.
+func endedByKueue(pod *corev1.Pod) *decide.Failure {
+	why, evicted := objects.KueueEnds(pod)
+	switch {
+	case why == nil:
+		return nil
+	case evicted:
+		return &decide.Failure{Reason: v1alpha1.ReasonPreempted, Message: fmt.Sprintf("Kueue took the quota of pod %s away: %s: %s", pod.Name, why.Reason, why.Message)}
+	}
+	return &decide.Failure{Reason: v1alpha1.ReasonStopped, Message: fmt.Sprintf("Kueue stopped pod %s: %s: %s", pod.Name, why.Reason, why.Message)}
+}

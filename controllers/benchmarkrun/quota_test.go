@@ -1,0 +1,185 @@
+package benchmarkrun
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// kueue does to the pods of a namespace what Kueue's webhook does: they are not scheduled until they are
+// admitted. Kueue itself is not to be had here.
+func kueue(t *testing.T, namespace string) {
+	t.Helper()
+	name := "kueue." + namespace
+	policy := &admissionv1.MutatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionv1.MutatingAdmissionPolicySpec{
+			ReinvocationPolicy: admissionv1.NeverReinvocationPolicy,
+			MatchConstraints: &admissionv1.MatchResources{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
+				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{admissionv1.Create},
+					Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}}}}}},
+			Variables: []admissionv1.Variable{},
+			MatchConditions: []admissionv1.MatchCondition{{Name: "queued",
+				Expression: "has(object.metadata.labels) && 'kueue.x-k8s.io/queue-name' in object.metadata.labels"}},
+			Mutations: []admissionv1.Mutation{{PatchType: admissionv1.PatchTypeApplyConfiguration, ApplyConfiguration: &admissionv1.ApplyConfiguration{
+				Expression: `Object{spec: Object.spec{schedulingGates: [Object.spec.schedulingGates{name: "kueue.x-k8s.io/admission"}]}}`}}},
+		},
+	}
+	must(t, api.Create(t.Context(), policy))
+	binding := &admissionv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name}}
+	must(t, api.Create(t.Context(), binding))
+	t.Cleanup(func() {
+		_ = api.Delete(context.Background(), binding) // of a namespace that nobody uses any more
+		_ = api.Delete(context.Background(), policy)
+	})
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		probe := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "probe", Labels: map[string]string{v1alpha1.LabelKueueQueue: "q"}},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}}
+		must(t, api.Create(t.Context(), probe))
+		must(t, api.Delete(t.Context(), probe, client.GracePeriodSeconds(0)))
+		if len(probe.Spec.SchedulingGates) == 1 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the policy does not hold")
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// pods of a run.
+func (w *world) podsOf(run *v1alpha1.BenchmarkRun) []corev1.Pod {
+	w.Helper()
+	var list corev1.PodList
+	must(w.T, api.List(w.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{v1alpha1.LabelRun: run.Name}))
+	return list.Items
+}
+
+// admit takes the gates of a run's pods away, as Kueue does when there is quota.
+func (w *world) admit(run *v1alpha1.BenchmarkRun) {
+	w.Helper()
+	for _, pod := range w.podsOf(run) {
+		before := pod.DeepCopy()
+		pod.Spec.SchedulingGates = nil
+		must(w.T, api.Patch(w.Context(), &pod, client.StrategicMergeFrom(before)))
+	}
+}
+
+// evict marks and deletes the pods of a run, as Kueue does.
+func (w *world) evict(run *v1alpha1.BenchmarkRun, reason string) {
+	w.Helper()
+	for _, pod := range w.podsOf(run) {
+		before := pod.DeepCopy()
+		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: "TerminationTarget", Status: corev1.ConditionTrue,
+			LastTransitionTime: metav1.Now(), Reason: reason, Message: "Preempted to accommodate a workload"})
+		must(w.T, api.Status().Patch(w.Context(), &pod, client.MergeFrom(before)))
+		must(w.T, client.IgnoreNotFound(api.Delete(w.Context(), &pod)))
+	}
+}
+
+// queuedForKueue creates a run with a start timeout that passes while it waits.
+func (w *world) queuedForKueue(name string) *v1alpha1.BenchmarkRun {
+	w.Helper()
+	// Each on a claim of its own, or they would wait for each other.
+	spec := builders.Benchmark("b").Target(name).Clients(2).Steady("write", "2s").Mutate(func(run *v1alpha1.RunSpec) {
+		run.StartTimeout, run.ActiveDeadline = "3s", "15s"
+	}).Run()
+	planned, problems := plan.Make(spec, 1)
+	must(w.T, problems.ToAggregate())
+	run := record.New(record.Identity{Name: name, Namespace: w.namespace, Hash: "hash", Seed: 1,
+		Benchmark: v1alpha1.BenchmarkReference{Name: "b", UID: "6b0f7f0c-0000-4000-8000-000000000001"}}, spec, planned)
+	run.UID = ""
+	run.Labels = map[string]string{v1alpha1.LabelKueueQueue: "team"}
+	must(w.T, api.Create(w.Context(), run))
+	w.until(run, 20*time.Second, "waiting for quota", func() bool {
+		found := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
+		return found != nil && found.Reason == v1alpha1.ReasonWaitsForQuota && found.Status == metav1.ConditionTrue &&
+			found.Message == "2 of 2 clients wait for quota in the LocalQueue team of Kueue"
+	})
+	if run.Status.Stage != v1alpha1.StageQueued {
+		w.Errorf("stage %s while it waits for quota", run.Status.Stage)
+	}
+	return run
+}
+
+// TestReplacementInAGroup: Kueue keeps a pod that has failed, by a finalizer, until its replacement is there.
+func TestReplacementInAGroup(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	run := w.start(builders.Benchmark("b").Target("data").Steady("write", "3s"))
+	w.until(run, 30*time.Second, "running", func() bool { return run.Status.Stage == v1alpha1.StageRunning })
+	const finalizer = "kueue.x-k8s.io/managed"
+	first := w.podsOf(run)[0]
+	before := first.DeepCopy()
+	first.Finalizers = []string{finalizer}
+	must(t, api.Patch(t.Context(), &first, client.MergeFrom(before)))
+	must(t, w.kubelet.Kill(first.UID))
+	w.until(run, time.Minute, "over", over(run))
+	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) || len(run.Status.LostClients) != 1 || !run.Status.LostClients[0].Replaced {
+		t.Errorf("a client whose pod is kept by a finalizer was not replaced: %+v, %+v", run.Status.LostClients, run.Status.Conditions)
+	}
+	must(t, api.Get(t.Context(), client.ObjectKeyFromObject(&first), &first))
+	if first.DeletionTimestamp == nil {
+		t.Error("the failed pod was not deleted")
+	}
+	before = first.DeepCopy()
+	first.Finalizers = nil
+	must(t, api.Patch(t.Context(), &first, client.MergeFrom(before)))
+}
+
+// TestQuota: a run that waits for quota longer than its startTimeout is no failure. Once it is admitted it is
+// carried out, by another operator too; one whose quota is taken away fails as preempted, one whose
+// Workload is deleted as stopped.
+func TestQuota(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	kueue(t, w.namespace)
+	run := w.queuedForKueue("admitted")
+	ends := map[string]*v1alpha1.BenchmarkRun{
+		"WorkloadEvictedDueToPreempted": w.queuedForKueue("preempted"),
+		"WorkloadDeleted":               w.queuedForKueue("deleted"),
+	}
+	time.Sleep(3 * time.Second) // longer than startTimeout
+	w.stop()
+	w.operate()
+	time.Sleep(500 * time.Millisecond)
+	w.until(run, time.Second, "waiting still", func() bool {
+		return meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionWaiting) && !is(run, v1alpha1.ConditionFailed, metav1.ConditionTrue)
+	})
+	w.admit(run)
+	w.until(run, time.Minute, "over", over(run))
+	w.check(run)
+	waited := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
+	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) || waited.Status != metav1.ConditionFalse || waited.Reason != v1alpha1.ReasonQuotaGranted {
+		t.Errorf("once admitted it is not carried out: %+v", run.Status.Conditions)
+	}
+	for reason, want := range map[string]string{
+		"WorkloadEvictedDueToPreempted": v1alpha1.ReasonPreempted, "WorkloadDeleted": v1alpha1.ReasonStopped,
+	} {
+		run := ends[reason]
+		w.admit(run)
+		w.until(run, 20*time.Second, "running", func() bool { return run.Status.Stage == v1alpha1.StageRunning })
+		w.evict(run, reason)
+		w.until(run, time.Minute, "over", over(run))
+		failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)
+		if failed.Status != metav1.ConditionTrue || failed.Reason != want {
+			t.Errorf("a run whose pods Kueue ended (%s) says %s: %s", reason, failed.Reason, failed.Message)
+		}
+		w.check(run)
+	}
+}

@@ -1,0 +1,35 @@
+package benchmarkrun
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/series"
+)
+
+// checkSeries: what each step did over time is in the ConfigMap of the run, which goes with it.
+func checkSeries(t *testing.T, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	var kept corev1.ConfigMap
+	must(t, api.Get(t.Context(), client.ObjectKey{Namespace: run.Namespace, Name: objects.SeriesName(run.Name)}, &kept))
+	if !ownedBy(&kept, run.UID) || kept.Labels[v1alpha1.LabelRun] != run.Name {
+		t.Errorf("the ConfigMap of the series is nobody's: %+v", kept.ObjectMeta)
+	}
+	log, err := series.Decode(kept.BinaryData[objects.SeriesKey])
+	must(t, err)
+	for _, step := range run.Spec.Steps {
+		target := log.Step(step.ID).Target(step.Targets[0])
+		if target == nil || len(target.Points) == 0 || len(target.Latency) == 0 || len(target.Minutes) == 0 {
+			t.Errorf("step %s has no series: %+v", step.ID, target)
+			continue
+		}
+		if at := time.Unix(0, target.Points[0].StartNanoseconds); at.Before(run.Status.StartTime.Time) || at.After(run.Status.EndTime.Time) {
+			t.Errorf("step %s began at %s", step.ID, at)
+		}
+	}
+}

@@ -1,0 +1,304 @@
+package benchmarkrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/discover"
+	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/record"
+)
+
+// due says that the storage is to be described now: all clients are there, so that what they mount and where they are
+// is known, and nothing was measured yet.
+func due(run *v1alpha1.BenchmarkRun, clients []decide.Client) bool {
+	return !record.StorageNoted(run) && len(run.Status.Steps) == 0 && !ending(run) && len(clients) > 0 &&
+		!slices.ContainsFunc(clients, func(c decide.Client) bool { return c.Connection != decide.Ready })
+}
+
+// describe finds out what the storage of each target is, and what is documented for it. A failure is one of the
+// specification.
+func (r *Reconciler) describe(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod) ([]v1alpha1.StorageDescription, *decide.Failure, error) {
+	catalog, notes := r.options.Catalog(ctx)
+	reader := &storageReader{r: r, namespace: run.Namespace, denied: map[string]string{}}
+	environments := s.conductor.Environments()
+	var all []v1alpha1.StorageDescription
+	for i := range run.Spec.Run.Targets {
+		target := &run.Spec.Run.Targets[i]
+		read := discover.Target{Name: target.Name, Environments: environments}
+		var err error
+		if read.Claims, err = reader.claims(ctx, run, target); err != nil {
+			return nil, nil, err
+		}
+		if read.Nodes, err = reader.nodes(ctx, nodesOf(run, s, target.Name, pods)); err != nil {
+			return nil, nil, err
+		}
+		read.Denied = reader.denied
+		found := discover.Describe(read)
+		described, err := catalog.Describe(target, found.Description)
+		if err != nil {
+			return nil, &decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload,
+				Message: fmt.Sprintf("spec.run.targets[%d].%s", i, err)}, nil
+		}
+		found.Complete(&described)
+		described.Notes = slices.Concat(notes, described.Notes)
+		described.Notes = described.Notes[:min(len(described.Notes), 16)]
+		all = append(all, described)
+	}
+	return all, nil, nil
+}
+
+// nodesOf are the nodes that a target's clients are on, each once, sorted.
+func nodesOf(run *v1alpha1.BenchmarkRun, s *session, target string, pods map[string]*corev1.Pod) []string {
+	var names []string
+	for _, key := range s.of(target) {
+		if pod := pods[objects.PodName(run, s.members[key].pod)]; pod != nil && pod.Spec.NodeName != "" {
+			names = append(names, pod.Spec.NodeName)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// storageReader reads what leads from claims to storage, each object once.
+type storageReader struct {
+	r         *Reconciler
+	namespace string
+	// denied are the kinds that may not be read, and why.
+	denied map[string]string
+
+	claim      map[string]*corev1.PersistentVolumeClaim
+	volume     map[string]*corev1.PersistentVolume
+	class      map[string]*storagev1.StorageClass
+	attributes map[string]*storagev1.VolumeAttributesClass
+	driver     map[string]*storagev1.CSIDriver
+	node       map[string]discover.Node
+}
+
+// manyClaims are read by a list: of each alone that would be many requests.
+const manyClaims = 24
+
+// claims of a target with all that they lead to. One that is not there is told of by its pod.
+func (s *storageReader) claims(ctx context.Context, run *v1alpha1.BenchmarkRun, target *v1alpha1.Target) ([]discover.Claim, error) {
+	var all []discover.Claim
+	var names []string
+	for i := range target.Volumes {
+		volume := &target.Volumes[i]
+		count := 1
+		if volume.ClaimTemplate != nil && volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient {
+			count = clientsOf(run)
+		}
+		for index := range count {
+			all = append(all, discover.Claim{Volume: volume.Name})
+			names = append(names, objects.ClaimName(run, *target, *volume, index))
+		}
+	}
+	if len(names) > manyClaims {
+		if err := s.list(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for i := range all {
+		claim, err := once(&s.claim, names[i], func() (*corev1.PersistentVolumeClaim, error) { return s.readClaim(ctx, names[i]) })
+		if err != nil {
+			return nil, err
+		}
+		all[i].Claim = claim
+		all[i].MadeForRun = claim != nil && madeFor(run, claim)
+		if err := s.follow(ctx, &all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(all, func(c discover.Claim) bool { return c.Claim == nil }), nil
+}
+
+// madeFor says that a claim came with the run: it is the run's own, or was made for the benchmark since it began.
+func madeFor(run *v1alpha1.BenchmarkRun, claim *corev1.PersistentVolumeClaim) bool {
+	if ownedBy(claim, run.UID) {
+		return true
+	}
+	made := claim.Labels[v1alpha1.LabelBenchmark] == objects.RunLabels(run)[v1alpha1.LabelBenchmark]
+	// The time of a claim has whole seconds.
+	return made && run.Status.StartTime != nil && !claim.CreationTimestamp.Time.Before(run.Status.StartTime.Truncate(time.Second))
+}
+
+// follow reads what a claim leads to.
+func (s *storageReader) follow(ctx context.Context, c *discover.Claim) error {
+	var err error
+	if name := volumeName(c.Claim); name != "" {
+		c.PV, err = once(&s.volume, name, func() (*corev1.PersistentVolume, error) {
+			return optional(ctx, s, discover.KindVolume, name, &corev1.PersistentVolume{})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if name := discover.DriverOf(c.PV); name != "" {
+		c.Driver, err = once(&s.driver, name, func() (*storagev1.CSIDriver, error) { return s.readDriver(ctx, name) })
+		if err != nil {
+			return err
+		}
+	}
+	if name := discover.ClassOf(*c); name != "" {
+		c.Class, err = once(&s.class, name, func() (*storagev1.StorageClass, error) {
+			return optional(ctx, s, discover.KindClass, name, &storagev1.StorageClass{})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if name := discover.AttributesClassOf(*c); name != "" {
+		c.Attributes, err = once(&s.attributes, name, func() (*storagev1.VolumeAttributesClass, error) {
+			return optional(ctx, s, discover.KindAttributesClass, name, &storagev1.VolumeAttributesClass{})
+		})
+	}
+	return err
+}
+
+// readDriver reads what a driver says of itself. No limit depends on it, so that nobody misses what may not be read.
+func (s *storageReader) readDriver(ctx context.Context, name string) (*storagev1.CSIDriver, error) {
+	driver := &storagev1.CSIDriver{}
+	found, _, err := s.r.optional(ctx, name, driver)
+	if err != nil || !found {
+		return nil, err
+	}
+	return driver, nil
+}
+
+func volumeName(claim *corev1.PersistentVolumeClaim) string {
+	if claim == nil {
+		return ""
+	}
+	return claim.Spec.VolumeName
+}
+
+// nodes are read some at a time.
+func (s *storageReader) nodes(ctx context.Context, names []string) ([]discover.Node, error) {
+	if s.node == nil {
+		s.node = map[string]discover.Node{}
+	}
+	var absent []string
+	for _, name := range names {
+		if _, known := s.node[name]; !known {
+			absent = append(absent, name)
+		}
+	}
+	read, why, problems := make([]discover.Node, len(absent)), make([]string, len(absent)), make([]error, len(absent))
+	slots := make(chan struct{}, parallelCreates)
+	var workers sync.WaitGroup
+	for i, name := range absent {
+		workers.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			var node corev1.Node
+			_, why[i], problems[i] = s.r.optional(ctx, name, &node)
+			read[i] = discover.Node{Name: name, Labels: node.Labels}
+		})
+	}
+	workers.Wait()
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	for i := range read {
+		s.node[read[i].Name] = read[i]
+		if why[i] != "" {
+			s.denied[discover.KindNode] = why[i]
+		}
+	}
+	var all []discover.Node
+	for _, name := range names {
+		all = append(all, s.node[name])
+	}
+	return all, nil
+}
+
+// list reads the claims of the namespace, and their volumes, so that none has to be read alone.
+func (s *storageReader) list(ctx context.Context) error {
+	var claims corev1.PersistentVolumeClaimList
+	if err := s.r.direct.List(ctx, &claims, client.InNamespace(s.namespace)); err != nil {
+		return fmt.Errorf("list the claims: %w", err)
+	}
+	if s.claim == nil {
+		s.claim = map[string]*corev1.PersistentVolumeClaim{}
+	}
+	for i := range claims.Items {
+		s.claim[claims.Items[i].Name] = &claims.Items[i]
+	}
+	if s.volume == nil {
+		s.volume = map[string]*corev1.PersistentVolume{}
+	}
+	for next := ""; ; {
+		var page corev1.PersistentVolumeList
+		err := s.r.direct.List(ctx, &page, client.Limit(pageOf), client.Continue(next))
+		if apierrors.IsForbidden(err) {
+			return nil // reading one says so
+		}
+		if err != nil {
+			return fmt.Errorf("list the volumes of the cluster: %w", err)
+		}
+		for i := range page.Items {
+			if claim := page.Items[i].Spec.ClaimRef; claim != nil && claim.Namespace == s.namespace {
+				s.volume[page.Items[i].Name] = page.Items[i].DeepCopy()
+			}
+		}
+		if next = page.Continue; next == "" {
+			return nil
+		}
+	}
+}
+
+func (s *storageReader) readClaim(ctx context.Context, name string) (*corev1.PersistentVolumeClaim, error) {
+	claim := &corev1.PersistentVolumeClaim{}
+	err := s.r.direct.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: name}, claim)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read claim %s: %w", name, err)
+	}
+	return claim, nil
+}
+
+// once reads an object unless it is read already.
+func once[T any](known *map[string]*T, name string, read func() (*T, error)) (*T, error) {
+	if found, is := (*known)[name]; is {
+		return found, nil
+	}
+	found, err := read()
+	if err != nil {
+		return nil, err
+	}
+	if *known == nil {
+		*known = map[string]*T{}
+	}
+	(*known)[name] = found
+	return found, nil
+}
+
+// optional reads an object of a kind that the operator may have no right to; nil where it has none, or there is no
+// such object.
+func optional[T client.Object](ctx context.Context, s *storageReader, kind, name string, into T) (T, error) {
+	var none T
+	if s.denied[kind] != "" {
+		return none, nil
+	}
+	found, why, err := s.r.optional(ctx, name, into)
+	if why != "" {
+		s.denied[kind] = why
+	}
+	if err != nil || !found {
+		return none, err
+	}
+	return into, nil
+}

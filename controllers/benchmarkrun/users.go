@@ -1,0 +1,231 @@
+package benchmarkrun
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/discover"
+)
+
+// user is a pod that uses a claim, and is none of the run's.
+type user struct {
+	// pod is empty for one of another namespace: who may see runs may not see those.
+	pod  string
+	node string
+	// other says that it uses the storage by another claim.
+	other bool
+}
+
+// pageOf is how many objects are read at a time.
+const pageOf = 500
+
+// users are the pods that use claims of a run without being of it.
+func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all []*asked) (map[*asked][]user, error) {
+	found := map[*asked][]user{}
+	if len(all) == 0 {
+		return found, nil
+	}
+	same, err := r.sameVolumes(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	namespaces := map[string]bool{run.Namespace: true}
+	for _, others := range same {
+		for _, other := range others {
+			namespaces[other.Namespace] = true
+		}
+	}
+	for namespace := range namespaces {
+		err := r.eachPod(ctx, namespace, func(pod *corev1.Pod) {
+			if !r.counts(ctx, run, pod) {
+				return
+			}
+			for _, one := range all {
+				switch {
+				case namespace == run.Namespace && uses(pod, one.claim.Name):
+					found[one] = append(found[one], user{pod: pod.Name, node: pod.Spec.NodeName})
+				case slices.ContainsFunc(same[one], func(key client.ObjectKey) bool { return key.Namespace == namespace && uses(pod, key.Name) }):
+					by := user{node: pod.Spec.NodeName, other: true}
+					if namespace == run.Namespace {
+						by.pod = pod.Name
+					}
+					found[one] = append(found[one], by)
+				}
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// eachPod shows every pod of a namespace, unless they may not be listed.
+func (r *Reconciler) eachPod(ctx context.Context, namespace string, show func(*corev1.Pod)) error {
+	for next := ""; ; {
+		var page corev1.PodList
+		err := r.direct.List(ctx, &page, client.InNamespace(namespace), client.Limit(pageOf), client.Continue(next))
+		if apierrors.IsForbidden(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("list the pods of namespace %s: %w", namespace, err)
+		}
+		for i := range page.Items {
+			show(&page.Items[i])
+		}
+		if next = page.Continue; next == "" {
+			return nil
+		}
+	}
+}
+
+// counts says whether a pod uses its volumes: it is on a node and not over, and no client of this run or of one that
+// is over, whose agent has left already.
+func (r *Reconciler) counts(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) bool {
+	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || metav1.IsControlledBy(pod, run) {
+		return false
+	}
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil || owner.Kind != v1alpha1.BenchmarkRunKind || owner.APIVersion != v1alpha1.GroupVersion.String() {
+		return true
+	}
+	var other v1alpha1.BenchmarkRun
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: owner.Name}, &other)
+	return err == nil && other.UID == owner.UID && other.Status.EndTime == nil
+}
+
+// uses says whether a pod has a claim of its namespace.
+func uses(pod *corev1.Pod, claim string) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(volume corev1.Volume) bool {
+		return volume.PersistentVolumeClaim != nil && volume.PersistentVolumeClaim.ClaimName == claim ||
+			volume.Ephemeral != nil && pod.Name+"-"+volume.Name == claim
+	})
+}
+
+// sameVolumes are other claims of the same storage, by their volumes; none where volumes may not be listed.
+func (r *Reconciler) sameVolumes(ctx context.Context, all []*asked) (map[*asked][]client.ObjectKey, error) {
+	same := map[*asked][]client.ObjectKey{}
+	if !slices.ContainsFunc(all, func(one *asked) bool { return one.volume != nil }) {
+		return same, nil
+	}
+	for next := ""; ; {
+		var page corev1.PersistentVolumeList
+		err := r.direct.List(ctx, &page, client.Limit(pageOf), client.Continue(next))
+		if apierrors.IsForbidden(err) {
+			return same, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list the volumes of the cluster: %w", err)
+		}
+		for i := range page.Items {
+			other := &page.Items[i]
+			if other.Spec.ClaimRef == nil {
+				continue
+			}
+			key := client.ObjectKey{Namespace: other.Spec.ClaimRef.Namespace, Name: other.Spec.ClaimRef.Name}
+			for _, one := range all {
+				if one.volume != nil && one.volume.Name != other.Name && discover.Same(one.volume, other) {
+					same[one] = append(same[one], key)
+				}
+			}
+		}
+		if next = page.Continue; next == "" {
+			return same, nil
+		}
+	}
+}
+
+// nodeOf is the one node that a claim is in use on; empty where there is none, or several.
+func nodeOf(users []user) string {
+	node := ""
+	for _, one := range users {
+		switch {
+		case one.other:
+		case node == "":
+			node = one.node
+		case node != one.node:
+			return ""
+		}
+	}
+	return node
+}
+
+// busy warns of claims that are in use, and refuses the run where its target has to be idle.
+func (c *claimed) busy(all []*asked, users map[*asked][]user) {
+	for _, one := range all {
+		if len(users[one]) == 0 {
+			continue
+		}
+		by := whoUses(users[one])
+		for _, want := range one.wanted {
+			message := fmt.Sprintf("claim %s (target %s, volume %s) is in use by %s", one.claim.Name, want.target.Name, want.volume.Name, by)
+			c.warnings = append(c.warnings, v1alpha1.NewWarning(v1alpha1.WarningVolumeInUse, v1alpha1.PhaseSteady,
+				message+": what that does to the storage is in the figures too"))
+			if idle := want.target.RequireIdle; idle != nil && *idle && c.refusal == nil {
+				c.refusal = &decide.Failure{Reason: v1alpha1.ReasonVolumeInUse, Message: message +
+					", and requireIdle is true: end it and ask for another run, or set requireIdle to false"}
+			}
+		}
+	}
+}
+
+// mostNamed is how many pods are named.
+const mostNamed = 3
+
+// whoUses names pods of the run's namespace. Those of others are only said to be there.
+func whoUses(users []user) string {
+	var pods []string
+	elsewhere := 0
+	for _, one := range users {
+		if one.pod == "" {
+			elsewhere++
+			continue
+		}
+		pods = append(pods, one.pod)
+	}
+	slices.Sort(pods)
+	pods = slices.Compact(pods)
+	var by []string
+	if more := len(pods) - mostNamed; more > 0 {
+		pods = append(pods[:mostNamed], fmt.Sprintf("%d more", more))
+	}
+	switch len(pods) {
+	case 0:
+	case 1:
+		by = append(by, "pod "+pods[0])
+	default:
+		by = append(by, "pods "+strings.Join(pods, ", "))
+	}
+	if elsewhere > 0 {
+		by = append(by, "another namespace")
+	}
+	return strings.Join(by, " and ")
+}
+
+// optional reads an object that may not be there, or that the operator may have no right to, or whose kind this
+// cluster does not have. why says which of the latter two it was.
+func (r *Reconciler) optional(ctx context.Context, name string, into client.Object) (found bool, why string, err error) {
+	err = r.direct.Get(ctx, client.ObjectKey{Name: name}, into)
+	switch {
+	case err == nil:
+		return true, "", nil
+	case apierrors.IsForbidden(err):
+		return false, "the operator has no right to", nil
+	case meta.IsNoMatchError(err):
+		return false, "the cluster has no such kind", nil
+	case apierrors.IsNotFound(err):
+		return false, "", nil
+	}
+	return false, "", fmt.Errorf("read %s: %w", name, err)
+}

@@ -1,0 +1,121 @@
+package catalog
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
+)
+
+// cluster has one ConfigMap, or none, or does not answer.
+type cluster struct {
+	client.Reader
+	found *corev1.ConfigMap
+	err   error
+}
+
+func (c *cluster) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	switch {
+	case c.err != nil:
+		return c.err
+	case c.found == nil || key.Name != DefaultName || key.Namespace != "system":
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, key.Name)
+	}
+	c.found.DeepCopyInto(into.(*corev1.ConfigMap))
+	return nil
+}
+
+func configMap(version, text string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: DefaultName, Namespace: "system", ResourceVersion: version}, Data: map[string]string{"mine.yaml": text}}
+}
+
+// mine is a store that this version does not know.
+const mine = `catalog: "ours"
+sources:
+  ours: {title: our own filer, url: "https://filer.example.com", asOf: "2026", read: "2026-11"}
+rows:
+- key: my-filer/large
+  about: the filer in the cellar
+  source: ours
+  limits:
+  - {name: server network throughput, layer: Network, baseline: 900 MB/s}
+`
+
+// knows says whether a catalog has the row.
+func knows(c *limits.Catalog) bool {
+	made, err := c.Describe(&v1alpha1.Target{Name: "t", Limits: &v1alpha1.Limits{Preset: "my-filer/large"}}, limits.Description{Volumes: []limits.Volume{{}}})
+	return err == nil && len(made.Limits) == 1 && made.Limits[0].Baseline == 900_000_000 && made.Limits[0].Overridden
+}
+
+// TestSource: a ConfigMap holds from the next look; a faulty one changes nothing and is told of, once.
+func TestSource(t *testing.T) {
+	recorder := events.NewFakeRecorder(10)
+	c := &cluster{}
+	s, err := New(c, recorder, "system", DefaultName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		what   string
+		found  *corev1.ConfigMap
+		err    error
+		knows  bool
+		note   string
+		event  string
+		metric float64
+	}{
+		{what: "none", metric: 1},
+		{what: "a good one", found: configMap("1", mine), knows: true, metric: 1},
+		{what: "the same again", found: configMap("1", mine), knows: true, metric: 1},
+		{what: "a faulty one", found: configMap("2", strings.Replace(mine, "baseline", "basline", 1)), knows: true,
+			note: "ConfigMap storagebench-limits is faulty: override the catalog of limits: mine.yaml", event: "Warning LimitsFaulty the limits are used as they were valid before: override", metric: 0},
+		{what: "the faulty one again", found: configMap("2", "x"), knows: true, note: "is faulty", metric: 0},
+		{what: "binary data", found: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "3"}, BinaryData: map[string][]byte{"a": {1}}}, knows: true,
+			note: "binaryData is not read", event: "Warning LimitsFaulty", metric: 0},
+		{what: "no answer", err: apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, DefaultName, nil), knows: true, note: "cannot be read", metric: 0},
+		{what: "repaired", found: configMap("4", mine), knows: true, metric: 1},
+		{what: "taken away", metric: 1},
+	} {
+		c.found, c.err = step.found, step.err
+		catalog, notes := s.Current(t.Context())
+		if got := knows(catalog); got != step.knows {
+			t.Errorf("%s: the row is known: %t", step.what, got)
+		}
+		if got := strings.Join(notes, "; "); step.note == "" && got != "" || !strings.Contains(got, step.note) {
+			t.Errorf("%s: notes %q, want %q", step.what, got, step.note)
+		}
+		event := ""
+		select {
+		case event = <-recorder.Events:
+		default:
+		}
+		if step.event == "" && event != "" || !strings.HasPrefix(event, step.event) {
+			t.Errorf("%s: event %q, want %q", step.what, event, step.event)
+		}
+		if got := gauge(t, s); got != step.metric {
+			t.Errorf("%s: the metric is %g", step.what, got)
+		}
+	}
+}
+
+// gauge is the value of the metric.
+func gauge(t *testing.T, s *Source) float64 {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(s.Metric())
+	families, err := registry.Gather()
+	if err != nil || len(families) != 1 || families[0].GetName() != "storagebench_limits_catalog_valid" {
+		t.Fatalf("%v, %v", families, err)
+	}
+	return families[0].GetMetric()[0].GetGauge().GetValue()
+}

@@ -1,0 +1,112 @@
+package newestrun
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/metrics"
+)
+
+// +kubebuilder:rbac:groups=storagebench.dev,resources=storagebenchmarks,verbs=get;list;watch
+// +kubebuilder:rbac:groups=storagebench.dev,resources=benchmarkruns,verbs=get
+
+// Keeper keeps the results of newest runs.
+type Keeper struct {
+	client client.Client
+	// direct reads what the cache has trimmed.
+	direct client.Reader
+
+	mu   sync.Mutex
+	kept map[client.ObjectKey]kept
+}
+
+type kept struct {
+	// benchmark and run by their UIDs: names come again.
+	benchmark, run string
+	points         []metrics.Point
+}
+
+// Setup adds the keeper to a manager.
+func Setup(mgr ctrl.Manager) (*Keeper, error) {
+	k := &Keeper{client: mgr.GetClient(), direct: mgr.GetAPIReader(), kept: map[client.ObjectKey]kept{}}
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("newestrun").
+		For(&v1alpha1.StorageBenchmark{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: judgedAnother})).
+		Complete(k)
+	if err != nil {
+		return nil, fmt.Errorf("set up the keeper of the results of newest runs: %w", err)
+	}
+	return k, nil
+}
+
+// judgedAnother says whether a benchmark has another newest run than before.
+func judgedAnother(updated event.UpdateEvent) bool {
+	before, ok := updated.ObjectOld.(*v1alpha1.StorageBenchmark)
+	after, also := updated.ObjectNew.(*v1alpha1.StorageBenchmark)
+	return !ok || !also || newest(before) != newest(after)
+}
+
+// newest is the UID of the newest judged run; empty where there is none.
+func newest(benchmark *v1alpha1.StorageBenchmark) string {
+	if benchmark.Status.LastRun == nil {
+		return ""
+	}
+	return benchmark.Status.LastRun.UID
+}
+
+// Reconcile reads the newest run of a benchmark.
+func (k *Keeper) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	benchmark := &v1alpha1.StorageBenchmark{}
+	err := k.client.Get(ctx, request.NamespacedName, benchmark)
+	switch {
+	case apierrors.IsNotFound(err):
+		k.forget(request.NamespacedName)
+		return ctrl.Result{}, nil
+	case err != nil:
+		return ctrl.Result{}, fmt.Errorf("read the benchmark: %w", err)
+	}
+	last := benchmark.Status.LastRun
+	if last == nil || last.UID == "" {
+		k.forget(request.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	run := &v1alpha1.BenchmarkRun{}
+	err = k.direct.Get(ctx, client.ObjectKey{Namespace: benchmark.Namespace, Name: last.Name}, run)
+	switch {
+	case apierrors.IsNotFound(err) || err == nil && string(run.UID) != last.UID:
+		k.forget(request.NamespacedName)
+		return ctrl.Result{}, nil
+	case err != nil:
+		return ctrl.Result{}, fmt.Errorf("read the newest run %s: %w", last.Name, err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.kept[request.NamespacedName] = kept{benchmark: string(benchmark.UID), run: last.UID, points: metrics.Results(run)}
+	return ctrl.Result{}, nil
+}
+
+func (k *Keeper) forget(key client.ObjectKey) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.kept, key)
+}
+
+// Results of the newest judged run of a benchmark; known is false where they were not read, or the run is gone.
+func (k *Keeper) Results(benchmark *v1alpha1.StorageBenchmark) (results []metrics.Point, known bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	found, known := k.kept[client.ObjectKeyFromObject(benchmark)]
+	if !known || found.benchmark != string(benchmark.UID) || found.run != newest(benchmark) {
+		return nil, false
+	}
+	return found.points, true
+}

@@ -1,0 +1,50 @@
+package newestrun
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/metrics"
+)
+
+// patience is how long a scrape waits for the cache, which has everything in memory once it is there.
+const patience = 2 * time.Second
+
+// Facts gives a source for metrics.Collector: benchmarks and runs of the manager's cache, once this process leads.
+// Live tells what goes on in live runs.
+func (k *Keeper) Facts(mgr ctrl.Manager, version string, live func() []metrics.LiveRun) func() metrics.Facts {
+	elected := mgr.Elected()
+	return func() metrics.Facts {
+		facts := metrics.Facts{Version: version, Results: k.Results}
+		select {
+		case <-elected:
+		default:
+			return facts
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		var benchmarks v1alpha1.StorageBenchmarkList
+		var runs v1alpha1.BenchmarkRunList
+		for _, list := range []client.ObjectList{&benchmarks, &runs} {
+			// Nothing is changed here, so that nothing has to be copied.
+			if err := mgr.GetCache().List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+				klog.FromContext(ctx).Error(err, "Cannot list for metrics")
+				return facts
+			}
+		}
+		facts.Leading = true
+		for i := range benchmarks.Items {
+			facts.Benchmarks = append(facts.Benchmarks, &benchmarks.Items[i])
+		}
+		for i := range runs.Items {
+			facts.Runs = append(facts.Runs, &runs.Items[i])
+		}
+		facts.Live = live()
+		return facts
+	}
+}

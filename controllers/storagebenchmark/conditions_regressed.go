@@ -1,0 +1,33 @@
+package storagebenchmark
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// regressedClaim is the condition Regressed, which follows from the comparison alone; nil without one that is
+// asked for.
+func regressedClaim(status *v1alpha1.StorageBenchmarkStatus, obs observation) *claim {
+	found := status.Regression
+	switch {
+	case obs.benchmark.Spec.Regression == nil:
+		return nil
+	case found == nil || !judged(status, obs.hash):
+		return &claim{metav1.ConditionUnknown, v1alpha1.ReasonNotJudged, "the present spec.run has no judged run to compare"}
+	}
+	switch found.Verdict {
+	case v1alpha1.RegressionRegressed:
+		return &claim{metav1.ConditionTrue, v1alpha1.ReasonRegressed, found.Message}
+	case v1alpha1.RegressionImproved:
+		return &claim{metav1.ConditionFalse, v1alpha1.ReasonImproved, found.Message}
+	case v1alpha1.RegressionNoChange:
+		return &claim{metav1.ConditionFalse, v1alpha1.ReasonNoChange, found.Message}
+	case v1alpha1.RegressionUnknown:
+	}
+	reason := v1alpha1.ReasonTooFewRuns
+	if len(found.Figures) == 0 {
+		reason = v1alpha1.ReasonNotComparable
+	}
+	return &claim{metav1.ConditionUnknown, reason, found.Message}
+}

@@ -1,0 +1,195 @@
+package storagebenchmark
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/config/gitops"
+	"github.com/storagebench/storagebench/test/gates"
+)
+
+func gitopsFile(tb testing.TB, name string) string {
+	tb.Helper()
+	text, err := gitops.Files.ReadFile(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(text)
+}
+
+// kubectlFolder is removed after all tests; empty where none needed it.
+var kubectlFolder string
+
+// kubectl is the administrator's, made once for all tests.
+var kubectl = sync.OnceValues(func() (gates.Kubectl, error) {
+	folder, err := os.MkdirTemp("", "kubectl-")
+	if err != nil {
+		return gates.Kubectl{}, err
+	}
+	kubectlFolder = folder
+	return gates.NewKubectl(context.Background(), clusterConfig, folder)
+})
+
+// checkGates holds what Argo CD and kubectl wait say of the benchmark against kstatus.
+func (b *bed) checkGates(kstatus string) {
+	b.Helper()
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.StorageBenchmarkKind))
+	if err := cluster.Get(b.Context(), client.ObjectKey{Namespace: b.namespace, Name: "bench"}, object); err != nil {
+		b.Fatal(err)
+	}
+	want := map[string]string{"Current": "Healthy", "Failed": "Degraded", "InProgress": "Progressing"}[kstatus]
+	health, err := gates.Argo(b.Context(), gitopsFile(b, "argocd/health-storagebenchmark.lua"), object.Object)
+	if err != nil || health.Status != want {
+		b.Errorf("Argo CD says %+v, %v, where kstatus says %s", health, err, kstatus)
+	}
+	waits, err := kubectl()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if ready, err := waits.Ready(b.Context(), b.namespace, "bench"); err != nil || ready != (kstatus == "Current") {
+		b.Errorf("kubectl wait says %t, %v, where kstatus says %s", ready, err, kstatus)
+	}
+}
+
+// The scripts that are in a ConfigMap are those that are tested.
+func TestExamplesHoldTheScripts(t *testing.T) {
+	for _, one := range []struct{ manifest, key, script string }{
+		{"argocd/argocd-cm.yaml", "resource.customizations.health.storagebench.dev_StorageBenchmark", "argocd/health-storagebenchmark.lua"},
+		{"argocd/argocd-cm.yaml", "resource.customizations.health.storagebench.dev_BenchmarkRun", "argocd/health-benchmarkrun.lua"},
+		{"argocd/postsync.yaml", "gate.sh", "pipeline/gate.sh"},
+	} {
+		found := false
+		for _, document := range strings.Split(gitopsFile(t, one.manifest), "\n---\n") {
+			var config corev1.ConfigMap
+			if yaml.Unmarshal([]byte(document+"\n"), &config) == nil && config.Kind == "ConfigMap" && config.Data[one.key] == gitopsFile(t, one.script) {
+				found = true
+			}
+		}
+		if !found {
+			t.Errorf("%s does not hold %s", one.manifest, one.script)
+		}
+	}
+}
+
+// What Argo CD says of runs.
+func TestHealthOfRuns(t *testing.T) {
+	made := func(end func(*v1alpha1.BenchmarkRun)) map[string]any {
+		w := newWorld(t, bench(), claimNamed("data"))
+		w.settle()
+		run := w.active()
+		end(run)
+		encoded, err := yaml.Marshal(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var object map[string]any
+		if err := yaml.Unmarshal(encoded, &object); err != nil {
+			t.Fatal(err)
+		}
+		return object
+	}
+	for want, end := range map[string]func(*v1alpha1.BenchmarkRun){
+		"Progressing": func(run *v1alpha1.BenchmarkRun) { run.Status.Message = "2 of 4 clients are ready" },
+		"Healthy":     func(run *v1alpha1.BenchmarkRun) { good(run, begin0) },
+		"Degraded":    func(run *v1alpha1.BenchmarkRun) { failed(run, begin0) },
+		"Degraded ":   func(run *v1alpha1.BenchmarkRun) { invalid(run, begin0) },
+	} {
+		health, err := gates.Argo(t.Context(), gitopsFile(t, "argocd/health-benchmarkrun.lua"), made(end))
+		if err != nil || health.Status != strings.TrimSpace(want) || health.Message == "" {
+			t.Errorf("%+v, %v, want %s", health, err, want)
+		}
+	}
+}
+
+// The gate of the PostSync hook and of pipelines: with the rights that its example gives and no others, it asks for a
+// run, waits for the verdict and ends with the exit code of it.
+func TestGate(t *testing.T) {
+	if cluster == nil {
+		t.Skip("needs an API server, which -short leaves out")
+	}
+	for _, test := range []struct {
+		name string
+		ends func(*bed)
+		code int
+		told string
+	}{
+		{"good", func(b *bed) { b.ends(at(100)) }, 0, "Passed: run bench-"},
+		{"objective missed", func(b *bed) { b.ends(at(50)) }, 2, "ObjectiveMissed: run bench-"},
+		{"regressed", func(b *bed) { b.ends(at(80)) }, 2, "Regressed: run bench-"},
+		{"not valid", func(b *bed) { b.ends(invalid) }, 3, "RunInvalid: the results"},
+		{"failed", func(b *bed) { b.ends(failed) }, 1, "StartTimeout: run bench-"},
+		{"suspended", func(*bed) {}, 1, "run bench-"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t)
+			b.put(claimNamed("data"))
+			b.put(with(floor("60M"), compared))
+			b.operator(nil)
+			b.ends(at(100))
+			b.remembers(100_000_000, 101_000_000, 99_000_000, 100_000_000, 101_000_000, 99_000_000)
+			timeout := "1m"
+			if test.name == "suspended" {
+				b.edit(suspend(true))
+				timeout = "1s"
+			}
+			b.steady()
+			gate := gateOf(b)
+			var output strings.Builder
+			command := gate.Command(t.Context(), "/bin/sh", filepath.Join("..", "..", "config", "gitops", "pipeline", "gate.sh"), "bench", b.namespace, timeout)
+			command.Stdout, command.Stderr = &output, &output
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			test.ends(b)
+			_ = command.Wait()
+			if code := command.ProcessState.ExitCode(); code != test.code || !strings.Contains(output.String(), test.told) {
+				t.Errorf("exit code %d, want %d, and %q in\n%s", code, test.code, test.told, &output)
+			}
+		})
+	}
+}
+
+// gateOf is a kubectl with the rights of the example's ServiceAccount.
+func gateOf(b *bed) gates.Kubectl {
+	b.Helper()
+	for _, document := range strings.Split(gitopsFile(b, "argocd/postsync.yaml"), "\n---\n") {
+		object := &unstructured.Unstructured{}
+		if err := yaml.UnmarshalStrict([]byte(document), &object.Object); err != nil {
+			b.Fatalf("%v in\n%s", err, document)
+		}
+		object.SetNamespace(b.namespace)
+		if object.GetKind() == "RoleBinding" {
+			subject := []any{map[string]any{"kind": rbacv1.ServiceAccountKind, "name": "storage-gate", "namespace": b.namespace}}
+			if err := unstructured.SetNestedSlice(object.Object, subject, "subjects"); err != nil {
+				b.Fatal(err)
+			}
+		}
+		// Unknown fields of any of them are an error.
+		if err := cluster.Create(b.Context(), object, &client.CreateOptions{Raw: &metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}}); err != nil {
+			b.Fatalf("%s: %v", object.GetKind(), err)
+		}
+	}
+	as := rest.CopyConfig(clusterConfig)
+	as.Impersonate = rest.ImpersonationConfig{UserName: fmt.Sprintf("system:serviceaccount:%s:storage-gate", b.namespace)}
+	gate, err := gates.NewKubectl(b.Context(), as, b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return gate
+}

@@ -1,0 +1,189 @@
+package storagebenchmark
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/record"
+)
+
+func scheduled(line, zone string, deadline v1alpha1.Duration) func(*v1alpha1.StorageBenchmark) {
+	return func(b *v1alpha1.StorageBenchmark) {
+		if b.Spec.Trigger == nil {
+			b.Spec.Trigger = &v1alpha1.Trigger{}
+		}
+		b.Spec.Trigger.Schedule, b.Spec.Trigger.TimeZone = line, zone
+		if deadline != "" {
+			b.Spec.Trigger.StartingDeadline = &deadline
+		}
+	}
+}
+
+func stopping(b *v1alpha1.StorageBenchmark) {
+	if b.Spec.Trigger == nil {
+		b.Spec.Trigger = &v1alpha1.Trigger{}
+	}
+	b.Spec.Trigger.ReplacePolicy = v1alpha1.ReplaceStop
+}
+
+// benchAt is a benchmark that was created at the beginning of the sequences, changed.
+func benchAt(changes ...func(*v1alpha1.StorageBenchmark)) client.Object {
+	b := bench()
+	b.CreationTimestamp = metav1.Time{Time: begin0}
+	for _, change := range changes {
+		change(b)
+	}
+	return b
+}
+
+// endsBy ends a run with a failure.
+func endsBy(reason, message string) func(*v1alpha1.BenchmarkRun, time.Time) {
+	return func(run *v1alpha1.BenchmarkRun, now time.Time) {
+		record.Begin(run, now.Add(-time.Minute))
+		record.Fail(run, decide.Failure{Reason: reason, Message: message}, now)
+		record.Finished(run, nil, now)
+	}
+}
+
+var (
+	replaced  = endsBy(v1alpha1.ReasonReplaced, "another run of the benchmark is due, and spec.trigger.replacePolicy is Stop")
+	preempted = endsBy(v1alpha1.ReasonPreempted, "pod x was preempted")
+)
+
+// queued lets the live run wait for another.
+func (w *world) queued(message string) {
+	w.tb.Helper()
+	run := w.active()
+	record.Waiting(run, true, v1alpha1.ReasonWaitsForQueue, message, w.clock.Now())
+	w.writeRun(run)
+	w.note("the run waits")
+	w.settle()
+}
+
+// begin0 is a Saturday at noon.
+var timedSequences = []sequence{
+	{"a nightly run", []client.Object{benchAt(scheduled("0 3 * * *", "Europe/Berlin", "")), claimNamed("data")}, func(w *world) {
+		w.settle()
+		w.wait(13 * time.Hour)
+		w.wait(time.Hour)
+		w.ends("good", good)
+		w.wait(24*time.Hour - time.Minute)
+		w.ends("failed", failed)
+		w.edit("another number of clients", clients(2))
+		w.wait(24 * time.Hour)
+		w.ends("good", good)
+		w.edit("the schedule is removed", func(b *v1alpha1.StorageBenchmark) { b.Spec.Trigger = nil })
+		w.edit("another number of clients", clients(1))
+	}},
+	{"times pass while there is no operator", []client.Object{benchAt(scheduled("0 * * * *", "", "")), claimNamed("data")}, func(w *world) {
+		w.wait(5*time.Hour + 30*time.Minute)
+		w.ends("good", good)
+		w.wait(1000 * time.Hour)
+		w.ends("good", good)
+	}},
+	{"times pass the deadline", []client.Object{benchAt(scheduled("0 * * * *", "", "10m")), claimNamed("data")}, func(w *world) {
+		w.wait(time.Hour + 11*time.Minute)
+		w.wait(58 * time.Minute)
+		w.ends("good", good)
+	}},
+	{"times pass while a run is live", []client.Object{benchAt(scheduled("0 * * * *", "", "30m")), claimNamed("data")}, func(w *world) {
+		w.wait(time.Hour)
+		w.wait(time.Hour + 10*time.Minute)
+		w.ends("good", good)
+		w.wait(time.Hour + 31*time.Minute)
+		w.ends("good, half an hour and more late for the next", good)
+	}},
+	{"a schedule and a request", []client.Object{benchAt(scheduled("0 3 * * *", "", "")), claimNamed("data")}, func(w *world) {
+		w.settle()
+		w.edit("requested at v1", request1("v1"))
+		w.ends("good", good)
+		w.wait(15 * time.Hour)
+		w.edit("requested at v2, while the night's run is live", request1("v2"))
+		w.ends("good", good)
+		w.ends("good", good)
+	}},
+	{"a schedule is edited", []client.Object{benchAt(scheduled("0 3 * * *", "", "")), claimNamed("data")}, func(w *world) {
+		w.settle()
+		w.wait(4 * time.Hour)
+		w.edit("each hour: nothing is due of the hours before", scheduled("0 * * * *", "", ""))
+		w.wait(time.Hour)
+		w.ends("good", good)
+		w.edit("once a day again", scheduled("0 3 * * *", "", ""))
+		w.edit("a zone that is none", scheduled("0 3 * * *", "Mars/Olympus", ""))
+		w.edit("and a good one", scheduled("0 3 * * *", "Asia/Tokyo", ""))
+		w.wait(2 * time.Hour)
+	}},
+	{"a schedule is added later", []client.Object{benchAt(), claimNamed("data")}, func(w *world) {
+		w.settle()
+		w.ends("good", good)
+		w.wait(48 * time.Hour)
+		w.edit("each night", scheduled("0 3 * * *", "", ""))
+		w.wait(15 * time.Hour)
+		w.ends("good", good)
+	}},
+	{"suspended over times of a schedule", []client.Object{benchAt(scheduled("0 * * * *", "", ""), suspend(true)), claimNamed("data")}, func(w *world) {
+		w.settle()
+		w.wait(3*time.Hour + time.Minute)
+		w.edit("suspend: false", suspend(false))
+		w.ends("good", good)
+	}},
+	{"a reference is missing when a run is due", []client.Object{benchAt(scheduled("0 * * * *", "", "20m"))}, func(w *world) {
+		w.settle()
+		w.wait(time.Hour)
+		w.wait(21 * time.Minute)
+		w.wait(40 * time.Minute)
+		w.add(claimNamed("data"))
+		w.ends("good", good)
+	}},
+	{"a live run makes way for an edit", []client.Object{benchAt(stopping), claimNamed("data")}, func(w *world) {
+		w.settle()
+		w.goes(v1alpha1.StageRunning)
+		w.edit("another number of clients", clients(2))
+		w.ends("replaced", replaced)
+		w.ends("good", good)
+		w.edit("and back", clients(1))
+		w.edit("and back again, before it has made way", clients(2))
+		w.ends("replaced", replaced)
+		w.edit("and back", clients(1))
+		w.ends("good", good)
+	}},
+	{"a live run makes way for the next night's", []client.Object{benchAt(stopping, scheduled("0 3 * * *", "", "")), claimNamed("data")}, func(w *world) {
+		w.wait(15 * time.Hour)
+		w.ends("good", good)
+		w.wait(24 * time.Hour)
+		w.wait(24 * time.Hour)
+		w.ends("replaced: the last verdict stays", replaced)
+		w.ends("failed", failed)
+	}},
+	{"a live run does not make way for what cannot be run", []client.Object{benchAt(stopping), claimNamed("data")}, func(w *world) {
+		w.settle()
+		w.edit("a claim that is not there", func(b *v1alpha1.StorageBenchmark) { b.Spec.Run.Targets[0].Volumes[0].ClaimName = "other" })
+		w.add(claimNamed("other"))
+		w.ends("complete before it was told", good)
+	}},
+	{"a run waits for another", []client.Object{benchAt(), claimNamed("data")}, func(w *world) {
+		w.settle()
+		w.queued("for run other-0a1b2c3d (queue nightly)")
+		w.queued("for run third-0a1b2c3d (queue nightly)")
+		w.deletes(w.active())
+	}},
+	{"a run is preempted", []client.Object{benchAt(), claimNamed("data")}, func(w *world) {
+		w.settle()
+		w.ends("good", good)
+		w.edit("manual: release-42", manual("release-42"))
+		w.ends("preempted", preempted)
+		w.ends("preempted again", preempted)
+		w.ends("good", good)
+		w.edit("another number of clients", clients(2))
+		w.edit("suspend: true", suspend(true))
+		w.ends("preempted", preempted)
+		w.edit("suspend: false", suspend(false))
+		w.ends("good", good)
+	}},
+}
+
+func init() { sequences = append(sequences, timedSequences...) }

@@ -1,0 +1,16 @@
+// Command cli-reference prints docs/reference/cli.md from the program's own verbs.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/storagebench/storagebench/internal/cli"
+)
+
+func main() {
+	if err := cli.Reference(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+)
+
+const (
+	// storeScenario is what the experiment is made for, and claim the name of its claim, and of the store.
+	storeScenario = "fsx-windows-32-hdd"
+	claim         = "share"
+)
+
+// mount puts a store into the node, with full credits, and makes its claim.
+func (d *demo) mount(ctx context.Context) error {
+	if err := d.remove(ctx, experiment.name, 3*time.Minute); err != nil {
+		return err
+	}
+	if err := d.unmount(ctx); err != nil { // one that is left has spent credits
+		return err
+	}
+	d.show("bin/cluster", []string{"burst", "up", storeScenario, "--name", claim, "--namespace", namespace, "| kubectl apply -f -"})
+	command := d.command(ctx, "bin/cluster", "burst", "up", storeScenario, "--name", claim, "--namespace", namespace)
+	var objects bytes.Buffer
+	command.Stdout, command.Stderr = &objects, os.Stderr
+	d.mounted = true
+	if err := command.Run(); err != nil {
+		return failure(err, "bin/cluster burst up", "")
+	}
+	apply := d.kubectlCommand(ctx, "apply", "-f", "-")
+	apply.Stdin, apply.Stdout, apply.Stderr = &objects, d.out, os.Stderr
+	return failure(apply.Run(), "kubectl apply", "")
+}
+
+// unmount takes claim, volume and store away, as far as they are there.
+func (d *demo) unmount(ctx context.Context) error {
+	for _, arguments := range [][]string{
+		{"-n", namespace, "delete", "persistentvolumeclaim", claim, "--ignore-not-found", "--timeout=1m"},
+		{"delete", "persistentvolume", "burst-" + claim, "--ignore-not-found", "--timeout=1m"},
+	} {
+		if output, err := d.kubectlCommand(ctx, arguments...).CombinedOutput(); err != nil {
+			return failure(err, "kubectl delete", string(output))
+		}
+	}
+	if err := d.quiet(ctx, "bin/cluster", "burst", "down", "--name", claim); err != nil {
+		return err
+	}
+	d.mounted = false
+	return nil
+}
+
+func (d *demo) experiment(ctx context.Context) error { return d.benchmark(ctx, experiment) }
+
+// compare shows the result, and what the store itself has recorded.
+func (d *demo) compare(ctx context.Context) error {
+	run, verdict := d.results(ctx, experiment)
+	if run == nil {
+		return verdict
+	}
+	text, err := json.Marshal(run)
+	if err != nil {
+		return fmt.Errorf("write the run: %w", err)
+	}
+	d.say("What was measured, beside what the store let through by its own record, and what it was set to:\n")
+	command := d.command(ctx, "bin/cluster", "burst", "compare", "--name", claim)
+	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(text), d.out, os.Stderr
+	if err := command.Run(); err != nil {
+		return failure(err, "bin/cluster burst compare", "")
+	}
+	if err := d.unmount(ctx); err != nil {
+		return err
+	}
+	d.next(run.Name)
+	return verdict
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// reason of an event.
+type reason struct {
+	constant, value, meaning string
+}
+
+// objects that the packages tell events at.
+var objects = map[string]string{
+	"controllers/benchmarkrun":     "BenchmarkRun",
+	"controllers/storagebenchmark": "StorageBenchmark",
+	"controllers/catalog":          "ConfigMap",
+	"controllers/workloadprofile":  "WorkloadProfile",
+}
+
+const head = `# Events
+
+Generated from api/v1alpha1/events.go by ` + "`make generate`" + `. Do not edit.
+
+Each is told once, after what it speaks of is stored. ` + "`kubectl get events --field-selector involvedObject.name=NAME`" + ` or
+` + "`kubectl describe`" + ` shows them. The cluster forgets events, after an hour as a rule: what happened stays in the status of the
+run (` + "`kubectl get benchmarkrun NAME -o yaml`" + `).
+
+| reason | at | meaning |
+| --- | --- | --- |
+`
+
+// render makes the reference from the repository at root. A reason without a meaning, or that nobody tells, is an error.
+func render(root string) ([]byte, error) {
+	reasons, err := declared(filepath.Join(root, "api", "v1alpha1", "events.go"))
+	if err != nil {
+		return nil, err
+	}
+	at, err := told(root)
+	if err != nil {
+		return nil, err
+	}
+	text := bytes.NewBufferString(head)
+	for _, one := range reasons {
+		if one.meaning == "" {
+			return nil, fmt.Errorf("%s has no comment that begins with %q: say what it means", one.constant, one.constant+": ")
+		}
+		where := slices.Sorted(maps.Keys(at[one.constant]))
+		if len(where) == 0 {
+			return nil, fmt.Errorf("nobody tells of %s: tell it, or remove it", one.constant)
+		}
+		fmt.Fprintf(text, "| `%s` | %s | %s |\n", one.value, strings.Join(where, ", "), one.meaning)
+	}
+	return text.Bytes(), nil
+}
+
+// declared are the reasons with their comments, in the order of the file.
+func declared(file string) ([]reason, error) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+	if err != nil {
+		return nil, fmt.Errorf("read the reasons of events: %w", err)
+	}
+	var all []reason
+	for _, declaration := range parsed.Decls {
+		constants, ok := declaration.(*ast.GenDecl)
+		if !ok || constants.Tok != token.CONST {
+			continue
+		}
+		for _, spec := range constants.Specs {
+			constant := spec.(*ast.ValueSpec)
+			value, err := strconv.Unquote(constant.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", constant.Names[0], err)
+			}
+			comment := strings.Join(strings.Fields(constant.Doc.Text()), " ")
+			meaning, found := strings.CutPrefix(comment, constant.Names[0].Name+": ")
+			if !found {
+				meaning = ""
+			}
+			all = append(all, reason{constant: constant.Names[0].Name, value: value, meaning: meaning})
+		}
+	}
+	return all, nil
+}
+
+// told says at which objects each constant is used.
+func told(root string) (map[string]map[string]bool, error) {
+	at := map[string]map[string]bool{}
+	for folder, object := range objects {
+		err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(folder)), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(parsed, func(node ast.Node) bool {
+				if used, ok := node.(*ast.SelectorExpr); ok && strings.HasPrefix(used.Sel.Name, "Event") {
+					if from, ok := used.X.(*ast.Ident); ok && from.Name == "v1alpha1" {
+						if at[used.Sel.Name] == nil {
+							at[used.Sel.Name] = map[string]bool{}
+						}
+						at[used.Sel.Name][object] = true
+					}
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look who tells events in %s: %w", folder, err)
+		}
+	}
+	return at, nil
+}

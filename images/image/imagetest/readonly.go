@@ -1,0 +1,76 @@
+package imagetest
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// readOnly makes a root of a folder that nobody can write, with /proc, /dev and a /tmp as a pod has them, and
+// runs a program in it.
+const readOnly = `set -e
+root=$1; user=$2; mount=$3; chroot=$4; copy=$5; allow=$6; shift 6
+"$mount" --bind "$root" "$root"
+"$mount" -t tmpfs -o mode=1777 tmp "$root/tmp"
+"$mount" --rbind /proc "$root/proc"
+"$mount" --rbind /dev "$root/dev"
+"$mount" --rbind /sys "$root/sys"
+"$copy" -r "$root-seed/." "$root/tmp"
+"$allow" 1777 "$root/tmp"
+"$mount" -o remount,bind,ro "$root"
+exec "$chroot" $user "$root" "$@"
+`
+
+// Result is how a program ended.
+type Result struct {
+	Code           int
+	Stdout, Stderr string
+}
+
+// RunReadOnly runs a program inside of an unpacked image as in a pod: the root file system is read-only, only
+// /tmp can be written, which holds a copy of the files in seed (paths of this machine) under their base names. As
+// root it runs as the image's user; another user needs leave to make a user namespace.
+func RunReadOnly(t *testing.T, folder string, environment, seed []string, arguments ...string) Result {
+	t.Helper()
+	seeds := folder + "-seed"
+	if err := os.MkdirAll(seeds, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range seed {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// #nosec G306 G703 -- programs that the image's user runs, in a folder of the test
+		if err := os.WriteFile(filepath.Join(seeds, filepath.Base(file)), data, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flags, user := []string{"--mount"}, "--userspec=65532:65532"
+	if os.Getuid() != 0 {
+		flags, user = []string{"--user", "--map-root-user", "--mount"}, ""
+	}
+	var tools []string // by their paths, since PATH is that of the image
+	for _, tool := range []string{"mount", "chroot", "cp", "chmod"} {
+		found, err := exec.LookPath(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tools = append(tools, found)
+	}
+	flags = slices.Concat(flags, []string{"--", "sh", "-c", readOnly, "sh", folder, user}, tools, arguments)
+	command := exec.CommandContext(t.Context(), "unshare", flags...)
+	command.Env = append([]string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, environment...)
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	err := command.Run()
+	var exited *exec.ExitError
+	if err != nil && !errors.As(err, &exited) {
+		t.Fatal(err)
+	}
+	return Result{Code: command.ProcessState.ExitCode(), Stdout: stdout.String(), Stderr: stderr.String()}
+}

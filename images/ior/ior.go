@@ -1,0 +1,87 @@
+package ior
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/storagebench/storagebench/images/image"
+	"github.com/storagebench/storagebench/images/packaged"
+)
+
+// LabelPackage is the label with the version of Debian's package of Open MPI.
+const LabelPackage = "dev.storagebench.openmpi.package"
+
+// programs of the packages. fio is in the image too, so that one image runs a benchmark of both.
+var programs = []string{"usr/bin/orterun", "usr/bin/orted", "usr/bin/ompi_info", "usr/bin/fio"}
+
+// Options of Make.
+type Options struct {
+	// Name of the image, such as "ior"; Title says in a line what it holds.
+	Name, Title string
+	// Licenses of the two programs, as an SPDX expression.
+	Licenses string
+	// IOR and Mdtest are the programs.
+	IOR, Mdtest []byte
+	// Version of storagebench, the tag of the image.
+	Version string
+	// Cache is the folder for what is slow to make.
+	Cache string
+	// Progress is told what takes long.
+	Progress io.Writer
+	// Created is the time of all files.
+	Created time.Time
+}
+
+// Make resolves the packages and makes the image, from the cache when all is the same as before. Errors name a
+// library that the programs load and that is in none of the packages.
+func Make(ctx context.Context, o Options) (image.Image, error) {
+	if len(o.IOR) == 0 || len(o.Mdtest) == 0 {
+		return image.Image{}, fmt.Errorf("make the %s image: it needs both an ior and an mdtest", o.Name)
+	}
+	layer, versions, err := packaged.Layer(ctx, packaged.Options{Cache: o.Cache, Progress: o.Progress, Created: o.Created}, packaged.Recipe{
+		Name: o.Name, Layout: "1", Packages: []string{"openmpi-bin", "fio"}, Programs: programs, Plugins: isPlugin, Data: isData,
+		Own: map[string][]byte{"usr/bin/ior": o.IOR, "usr/bin/mdtest": o.Mdtest},
+		// What Debian's scripts make at installation.
+		Links: map[string]string{"usr/bin/mpirun": "orterun"},
+	})
+	if err != nil {
+		return image.Image{}, err
+	}
+	licenses := slices.Sorted(maps.Keys(map[string]bool{o.Licenses: true, "GPL-2.0-only": true, "BSD-3-Clause": true, "LicenseRef-usr-share-doc": true}))
+	return image.Image{
+		Name:       o.Name,
+		Version:    o.Version,
+		Title:      o.Title,
+		Licenses:   strings.Join(licenses, " AND "),
+		Entrypoint: []string{"/usr/bin/ior"},
+		Path:       "/usr/bin",
+		Labels:     map[string]string{LabelPackage: versions["openmpi-bin"]},
+		Layer:      layer,
+		Created:    o.Created,
+	}, nil
+}
+
+// left are parts of the names of plugins that the image does without: those for other networks than TCP and
+// shared memory, and those of OpenSHMEM.
+var left = []string{"_ucx.", "_ofi.", "_openib.", "_psm.", "_psm2.", "mca_scoll_", "mca_spml_", "mca_sshmem_", "mca_memheap_", "mca_atomic_"}
+
+// isPlugin: usr/lib/TRIPLET/openmpi/lib/openmpi3/mca_btl_tcp.so, usr/lib/TRIPLET/pmix2/lib/pmix/pmix_mca_prm_default.so.
+func isPlugin(name string) bool {
+	base := path.Base(name)
+	if !strings.HasPrefix(name, "usr/lib/") || !strings.HasSuffix(base, ".so") || !strings.Contains(base, "mca_") {
+		return false
+	}
+	return !slices.ContainsFunc(left, func(part string) bool { return strings.Contains(base, part) })
+}
+
+// isData: the texts of errors and what is configured.
+func isData(name string) bool {
+	return strings.HasPrefix(name, "etc/openmpi/") || strings.HasPrefix(name, "usr/share/openmpi/help-") || strings.HasPrefix(name, "usr/share/pmix/") ||
+		strings.HasPrefix(name, "usr/lib/") && strings.Contains(name, "/pmix2/share/pmix")
+}

@@ -1,0 +1,152 @@
+package ior_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/images/image"
+	"github.com/storagebench/storagebench/images/image/imagetest"
+	imageofior "github.com/storagebench/storagebench/images/ior"
+	"github.com/storagebench/storagebench/images/packaged"
+	"github.com/storagebench/storagebench/internal/engine/ior"
+	"github.com/storagebench/storagebench/test/standinior"
+)
+
+// launchVariable makes this test program a launch agent: it runs on this machine what it is asked to run on
+// another one, as the agent does over the network.
+const launchVariable = "IMAGE_TEST_LAUNCH"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(launchVariable) != "" {
+		// It is meant for a shell: there are spaces, and quotes around what has a semicolon.
+		words := strings.Fields(strings.ReplaceAll(strings.Join(os.Args[2:], " "), `"`, ""))
+		program, err := exec.LookPath(words[0])
+		if err == nil {
+			err = syscall.Exec(program, words, os.Environ()) // #nosec G204 -- what mpirun asks for
+		}
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+var made = sync.OnceValues(func() (image.Image, error) {
+	began := time.Now()
+	built, err := standinior.Image(context.Background(), "v1.2.3", os.Stderr)
+	fmt.Fprintf(os.Stderr, "The image took %v\n", time.Since(began).Round(time.Millisecond))
+	return built, err
+})
+
+func opened(t *testing.T) imagetest.Opened {
+	t.Helper()
+	built, err := made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return imagetest.Open(t, built)
+}
+
+func TestImage(t *testing.T) {
+	opened := opened(t)
+	opened.CheckFiles(t)
+	config := opened.Config.Config
+	if config.User != "65532:65532" {
+		t.Errorf("user %q", config.User)
+	}
+	if config.Labels[imageofior.LabelPackage] == "" {
+		t.Errorf("no label %s", imageofior.LabelPackage)
+	}
+	var size int64
+	for _, file := range opened.Files {
+		size += file.Size
+		for _, other := range []string{"python", "perl", "bin/sh", "bin/bash", "bin/ssh", "share/man", "usr/include", "gfortran", "java"} {
+			if strings.Contains(file.Name, other) {
+				t.Errorf("%s is of no use in the image", file.Name)
+			}
+		}
+	}
+	t.Logf("%d files, %.1f MB", len(opened.Files), float64(size)/1e6)
+	if size > 150e6 {
+		t.Errorf("the image has %d bytes: something came in that Open MPI and fio do not need", size)
+	}
+	list := string(opened.Data(t, packaged.PackagesFile))
+	for _, name := range []string{"openmpi-bin=", "openmpi-common=", "fio="} {
+		if !strings.Contains("\n"+list, "\n"+name) {
+			t.Errorf("%s is not in the list of packages:\n%s", name, list)
+		}
+	}
+}
+
+// environment of a client pod. Without a launch agent that is there Open MPI does not start at all, not even for
+// ranks of its own machine, and not even in a program that is run without mpirun: it looks for ssh.
+var environment = []string{"OMPI_MCA_plm_rsh_agent=/usr/bin/orted", "PATH=/usr/bin", "HOME=/tmp", "TMPDIR=/tmp", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
+
+// TestMPI runs ior and mdtest with nothing but the image around them, which cannot be written but for /tmp:
+// ranks of this machine, and ranks of a second daemon that a launch agent starts.
+func TestMPI(t *testing.T) {
+	folder := opened(t).Unpack(t)
+	here, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	launched := []string{"--noprefix", "--host", here + ":1,127.0.0.2:1", "--mca", "plm_rsh_agent", "/tmp/" + base(self), "--mca", "plm_rsh_no_tree_spawn", "1",
+		"--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo", "--mca", "oob_tcp_if_include", "lo"}
+	for name, flags := range map[string][]string{"one daemon": {"--oversubscribe"}, "two daemons": launched} {
+		for _, api := range []string{"POSIX", "MPIIO"} {
+			t.Run(name+", "+api, func(t *testing.T) {
+				arguments := append(append([]string{"/usr/bin/mpirun"}, flags...), "-np", "2", "ior", "-a", api, "-t", "256k", "-b", "1m", "-F", "-w", "-r", "-i", "2",
+					"-O", "summaryFormat=CSV", "-o", "/tmp/data")
+				ended := imagetest.RunReadOnly(t, folder, append(environment, launchVariable+"=1"), []string{self}, arguments...)
+				output, err := ior.ReadOutput(strings.NewReader(ended.Stdout))
+				if err != nil {
+					t.Fatal(err)
+				}
+				result := ior.Final(output, ior.Exit{Code: ended.Code}, ended.Stderr, ior.Expectation{Tasks: 2})
+				if result.Outcome != ior.Complete || len(output.Repetitions) != 4 {
+					t.Errorf("%v: %s, exit %d\n%s%s", arguments, result.Message, ended.Code, ended.Stdout, ended.Stderr)
+				}
+			})
+		}
+	}
+	t.Run("mdtest", func(t *testing.T) {
+		ended := imagetest.RunReadOnly(t, folder, environment, nil, "/usr/bin/mpirun", "--oversubscribe", "-np", "2", "mdtest", "-n", "10", "-d", "/tmp/tree")
+		output, err := ior.ReadMdtestOutput(strings.NewReader(ended.Stdout))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result := ior.FinalMdtest(output, ior.Exit{Code: ended.Code}, ended.Stderr, ior.MdtestExpectation{Tasks: 2}); result.Outcome != ior.Complete {
+			t.Errorf("%s, exit %d\n%s%s", result.Message, ended.Code, ended.Stdout, ended.Stderr)
+		}
+	})
+}
+
+// TestMessages: what Open MPI says of an error is told in words, for which its files of texts are there. One rank, since of two that
+// abort at one instant Open MPI 4.1 sometimes says nothing but that it could not merge what they said.
+func TestMessages(t *testing.T) {
+	folder := opened(t).Unpack(t)
+	ended := imagetest.RunReadOnly(t, folder, environment, nil, "/usr/bin/mpirun", "-np", "1", "ior", "-r", "-F", "-o", "/tmp/nowhere")
+	if ended.Code != 255 || !strings.Contains(ended.Stderr, "MPI_ABORT was invoked on rank") || strings.Contains(ended.Stderr, "help file") {
+		t.Errorf("exit %d\n%s%s", ended.Code, ended.Stdout, ended.Stderr)
+	}
+	if ended := imagetest.RunReadOnly(t, folder, environment, nil, "/usr/bin/fio", "--version"); !strings.HasPrefix(ended.Stdout, "fio-") {
+		t.Errorf("fio: %+v", ended)
+	}
+	// Without mpirun, as the agent asks for the version.
+	ended = imagetest.RunReadOnly(t, folder, environment, nil, append([]string{"/usr/bin/ior"}, ior.VersionArguments()...)...)
+	if output, err := ior.ReadOutput(strings.NewReader(ended.Stdout)); err != nil || output.Version == "" {
+		t.Errorf("no version: %+v %v", ended, err)
+	}
+}
+
+func base(name string) string { return name[strings.LastIndex(name, "/")+1:] }

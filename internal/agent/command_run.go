@@ -1,0 +1,277 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// commandEnd is how a run of a program came to its end.
+type commandEnd struct {
+	// start and flushed bound all of it, on the agent's clock; endedAt is when the program itself had ended.
+	start, endedAt, flushed int64
+	// stopped says who ended it, overdue that it was its deadline.
+	stopped string
+	overdue bool
+	// hung says why it was killed by force; remains that it does not go.
+	hung    string
+	remains bool
+	// state is that of the process that watched over it; nil where it did not end.
+	state *os.ProcessState
+	done  process.IO
+	// unflushed is why it is not known that all is on the storage.
+	unflushed error
+	// unread is why it is not known what was read and written.
+	unread error
+}
+
+func (r *commandRun) exitedEarly() <-chan struct{} { return r.handle.Exited() }
+
+// concludeEarly is for a process that ended before it was told to start anything.
+func (r *commandRun) concludeEarly() *agentapi.Ended {
+	end := commandEnd{state: r.reap()}
+	r.end()
+	ended := &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_FAILED, Reason: "Killed",
+		Message: "the process that was to start the program ended before its time"}
+	if end.state != nil {
+		ended.Message += " (" + end.state.String() + ")"
+	}
+	_ = r.directory.Close()
+	return ended
+}
+
+// discard ends what was never released.
+func (r *commandRun) discard() {
+	r.end()
+	_ = r.directory.Close()
+}
+
+// end leaves nothing of it, but the directory.
+func (r *commandRun) end() {
+	_ = r.start.Close()
+	r.kill()
+	r.reap()
+	_ = os.RemoveAll(r.scratch)
+}
+
+// release starts the program, now, and stays until nothing of it is left and its data is on the storage.
+func (r *commandRun) release(given order) *agentapi.Ended {
+	r.step.write(&agentapi.Record{Entry: &agentapi.Record_Started{
+		Started: &agentapi.Started{ReleasedNanoseconds: r.step.agent.clock.Monotonic()}}})
+	samples := &commandSamples{write: func(sample *agentapi.Sample) {
+		r.step.write(&agentapi.Record{Entry: &agentapi.Record_Sample{Sample: sample}})
+	}}
+	end := r.carry(given, samples)
+	ended := r.result(&end)
+	r.step.inspect(ended, r.directory, end.hung != "" || end.remains)
+	return ended
+}
+
+// runAlone runs a setup without a word to the log: before a step is loaded nothing is told of it.
+func (r *commandRun) runAlone() *agentapi.Ended {
+	end := r.carry(order{}, &commandSamples{write: func(*agentapi.Sample) {}})
+	return r.result(&end)
+}
+
+// carry is a whole run.
+func (r *commandRun) carry(given order, samples *commandSamples) commandEnd {
+	clock := r.step.agent.clock
+	r.cpu.begin(clock)
+	r.sources.begin(r.directory.Mount())
+	end := commandEnd{unread: r.meter.begin()}
+	end.start = clock.Monotonic()
+	samples.begin(end.start)
+	if _, err := r.start.Write([]byte{'g'}); err != nil {
+		r.output.note("tell the program to start: " + err.Error())
+	}
+	_ = r.start.Close()
+	r.watch(given, &end, samples)
+	// What is counted for the root is gone once it is waited for.
+	var err error
+	if end.done, err = r.meter.end(r.counted()); end.unread == nil {
+		end.unread = err
+	}
+	end.state = r.reap()
+	end.remains = end.remains || end.state == nil
+	end.endedAt = clock.Monotonic()
+	if !end.remains && r.told.endedAt != 0 {
+		end.endedAt = r.told.endedAt
+	}
+	samples.add(end.endedAt, end.done)
+	if !end.remains && end.hung == "" {
+		end.unflushed = r.flush()
+	}
+	end.flushed = clock.Monotonic()
+	samples.end(end.flushed, end.done)
+	_ = os.RemoveAll(r.scratch)
+	return end
+}
+
+// counted is what the guardian has told of all that was read and written; nil where it did not.
+func (r *commandRun) counted() *process.IO {
+	select {
+	case <-r.news:
+		return r.told.counted
+	case <-time.After(newsPatience):
+		return nil
+	}
+}
+
+// newsPatience is for what a process that has ended told before; it is in the pipe.
+const newsPatience = 2 * time.Second
+
+// watch returns when the program and its guardian have ended, having stopped or killed it where it had to, or when
+// what was killed does not go.
+func (r *commandRun) watch(given order, end *commandEnd, samples *commandSamples) {
+	clock, patient := r.step.agent.clock, r.step.agent.patient
+	interval := time.Duration(r.tool.GetSampleIntervalNanoseconds())
+	if interval <= 0 {
+		interval = time.Second
+	}
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	var deadline, killing, gone <-chan time.Time
+	if given.deadline > 0 {
+		timer := time.NewTimer(time.Duration(given.deadline - clock.Monotonic()))
+		defer timer.Stop()
+		deadline = timer.C
+	}
+	kill := func(why string) {
+		if end.hung == "" {
+			end.hung = why
+		}
+		r.kill()
+		if gone == nil {
+			gone = time.After(patient.gone)
+		}
+	}
+	stop := func(why string) {
+		if end.stopped != "" {
+			return
+		}
+		end.stopped = why
+		if err := r.handle.Signal(syscall.SIGTERM); err != nil {
+			r.output.note("tell the program to end: " + err.Error())
+		}
+		killing = time.After(patient.mpi)
+	}
+	watch := commandStall{run: r}
+	stopped, abandoned := r.step.stopped.Done(), r.step.abandoned
+	for {
+		select {
+		case <-r.handle.Exited():
+			return
+		case <-ticker.C:
+			now, load := clock.Monotonic(), r.meter.look()
+			samples.add(now, load)
+			watch.look(time.Duration(now), load)
+		case <-stopped:
+			stopped = nil
+			stop(context.Cause(r.step.stopped).Error())
+		case <-deadline:
+			end.overdue = end.stopped == ""
+			stop("the time that its phase gives it was over")
+		case <-killing:
+			// It was asked to end, and has had its time; that is no fault of the storage.
+			killing = nil
+			r.kill()
+			gone = time.After(patient.stop)
+		case <-abandoned:
+			abandoned = nil
+			kill("the agent could not wait for it any longer")
+		case <-gone:
+			end.remains = true
+			return
+		}
+	}
+}
+
+// kill ends the program and all that it has started, at once.
+func (r *commandRun) kill() {
+	if err := r.handle.Kill(); err != nil {
+		r.output.note("kill the program: " + err.Error())
+	}
+}
+
+// reap waits for the end of the process and leaves nothing of it behind that can be ended. The state is nil
+// when it did not end in time.
+func (r *commandRun) reap() *os.ProcessState {
+	waited := make(chan struct{})
+	go func() {
+		// The exit status is read from the command's state.
+		_ = r.handle.Wait()
+		<-r.news
+		close(waited)
+	}()
+	select {
+	case <-waited:
+		_ = r.handle.Kill()
+		return r.command.ProcessState
+	case <-time.After(r.step.agent.patient.gone):
+		return nil
+	}
+}
+
+// flush has the file system write what the program has left in memory, and waits for that: without it the rate of a
+// program that writes would be that of the client's memory.
+func (r *commandRun) flush() error {
+	flushed := make(chan error, 1)
+	go func() { flushed <- syncFileSystem(r.directory.Path()) }()
+	patient := r.step.agent.patient
+	limit := time.NewTimer(patient.hung)
+	defer limit.Stop()
+	abandoned := r.step.abandoned
+	for {
+		select {
+		case err := <-flushed:
+			return err
+		case <-abandoned:
+			abandoned = nil
+			limit.Reset(patient.gone)
+		case <-limit.C:
+			return fmt.Errorf("the file system did not write out what the program had left in memory within %s", patient.hung)
+		}
+	}
+}
+
+func syncFileSystem(path string) error {
+	directory, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("write out what is in memory: %w", err)
+	}
+	defer func() { _ = directory.Close() }()
+	if err := unix.Syncfs(int(directory.Fd())); err != nil {
+		return fmt.Errorf("write out what is in memory: %w", err)
+	}
+	return nil
+}
+
+// commandStall tells of a program whose I/O does not come back. It is not killed for that: its phase has an end.
+type commandStall struct {
+	run     *commandRun
+	load    process.IO
+	since   time.Duration
+	told    bool
+	notices int
+}
+
+func (w *commandStall) look(now time.Duration, load process.IO) {
+	if load != w.load || w.since == 0 {
+		w.load, w.since, w.told = load, now, false
+		return
+	}
+	patient := w.run.step.agent.patient
+	if w.told || now-w.since < patient.stalled || w.notices >= maxStallNotices || !w.run.meter.stuck() {
+		return
+	}
+	w.told = true
+	w.notices++
+	w.run.step.notice("IOStalled", "the program has completed no I/O for %s, and is inside of one", patient.stalled)
+}

@@ -1,0 +1,74 @@
+package agent
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/dataset"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// Sources by the API's words.
+const (
+	sourceMount        = "Mount"
+	sourceControlGroup = "ControlGroup"
+	sourceStorage      = "Storage"
+	sourceCalls        = "Calls"
+)
+
+// byteSources are the counters of which some know more of what went to the storage than the system calls of a
+// program tell.
+type byteSources struct {
+	mount dataset.Mount
+	// begun are those of the start; nil where there are none.
+	device *process.DeviceIO
+	stats  *mountCount
+}
+
+// begin reads what there is.
+func (b *byteSources) begin(mount dataset.Mount) {
+	b.mount = mount
+	if found, err := process.CgroupDeviceIO(mount.Device); err == nil {
+		b.device = &found
+	}
+	if found, known := readMountStats(mount); known {
+		b.stats = &found
+	}
+}
+
+// end gives all counts since begin, with those of the processes.
+func (b *byteSources) end(done process.IO) []*agentapi.ByteSource {
+	var all []*agentapi.ByteSource
+	if b.stats != nil {
+		if now, known := readMountStats(b.mount); known {
+			moved := now.since(*b.stats)
+			all = append(all, &agentapi.ByteSource{Source: sourceMount, ReadBytes: moved.readBytes, WriteBytes: moved.writeBytes,
+				HasOperations: moved.hasOperations, ReadOperations: moved.readOperations, WriteOperations: moved.writeOperations})
+		}
+	}
+	if b.device != nil {
+		if now, err := process.CgroupDeviceIO(b.mount.Device); err == nil {
+			moved := now.Since(*b.device)
+			all = append(all, &agentapi.ByteSource{Source: sourceControlGroup, ReadBytes: moved.ReadBytes, WriteBytes: moved.WriteBytes,
+				HasOperations: true, ReadOperations: moved.ReadOperations, WriteOperations: moved.WriteOperations})
+		}
+	}
+	if countsStorage(b.mount) {
+		all = append(all, &agentapi.ByteSource{Source: sourceStorage, ReadBytes: done.StorageReadBytes,
+			WriteBytes: max(done.StorageWriteBytes, done.CancelledBytes) - done.CancelledBytes})
+	}
+	return append(all, &agentapi.ByteSource{Source: sourceCalls, ReadBytes: done.ReadBytes, WriteBytes: done.WriteBytes,
+		HasOperations: true, ReadOperations: done.ReadCalls, WriteOperations: done.WriteCalls})
+}
+
+// networkAccounted are the file systems without a device for which the kernel counts what a process has fetched from
+// storage and dirtied all the same.
+var networkAccounted = []string{"nfs", "nfs4", "cifs", "smb3", "ceph", "btrfs"}
+
+// countsStorage says whether read_bytes and write_bytes of a process mean the file system. They know neither FUSE nor
+// memory.
+func countsStorage(mount dataset.Mount) bool {
+	return unix.Major(mount.Device) != 0 || slices.Contains(networkAccounted, mount.FilesystemType)
+}

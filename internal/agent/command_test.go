@@ -1,0 +1,361 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// commandRequest loads a program with samples every 200 ms.
+func commandRequest(id string, words ...string) *agentapi.LoadRequest {
+	return &agentapi.LoadRequest{Epoch: 1, Step: key(id), Dataset: &agentapi.Dataset{MeasureUsage: true}, Tool: &agentapi.LoadRequest_Command{
+		Command: &agentapi.CommandTool{Command: words, SampleIntervalNanoseconds: int64(200 * time.Millisecond)}}}
+}
+
+// script is a program of a shell's.
+func script(id, text string) *agentapi.LoadRequest { return commandRequest(id, "sh", "-c", text) }
+
+// counted is what a source has counted.
+func countedBy(t *testing.T, ended *agentapi.Ended, source string) *agentapi.ByteSource {
+	t.Helper()
+	for _, one := range ended.GetCommand().GetSources() {
+		if one.GetSource() == source {
+			return one
+		}
+	}
+	t.Fatalf("%s has no count of %s", ended, source)
+	return nil
+}
+
+const (
+	mib = 1 << 20
+	// shellNoise is more than a shell and some tools read of their libraries, and write to say what they did.
+	shellNoise = 200 << 10
+)
+
+// TestCommandCountsAllProcesses: a program that writes itself, by a child, by a child of a child, by children that live
+// for milliseconds, and by an orphan whose parent has ended.
+func TestCommandCountsAllProcesses(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	const text = `
+dd if=/dev/zero of=a bs=64k count=160 2>/dev/null
+sh -c 'sh -c "dd if=/dev/zero of=b bs=64k count=160 2>/dev/null"'
+for i in 1 2 3 4 5 6 7 8 9 10; do dd if=/dev/zero of=c$i bs=64k count=16 2>/dev/null; done
+(dd if=/dev/zero of=d bs=64k count=160 2>/dev/null; sleep 0.2; touch done) & # its parent ends at once
+`
+	ended, records := r.run(script("tree", "("+text+") ; while ! [ -e done ]; do sleep 0.05; done"), 20*time.Second)
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		t.Fatalf("got %v", ended)
+	}
+	const want = 40 * mib
+	calls := countedBy(t, ended, sourceCalls)
+	if calls.GetWriteBytes() < want || calls.GetWriteBytes() > want+shellNoise || calls.GetReadBytes() < want || calls.GetReadBytes() > want+2*mib {
+		t.Errorf("%v, want %d bytes each way", calls, want)
+	}
+	if calls.GetWriteOperations() < 640 {
+		t.Errorf("%d writes, want 640", calls.GetWriteOperations())
+	}
+	bytes, _ := sums(ended.GetOperations())
+	if got, _ := sampled(records); got != bytes || bytes != calls.GetReadBytes()+calls.GetWriteBytes() {
+		t.Errorf("the samples add up to %d bytes, the operations to %d, the calls are %v", got, bytes, calls)
+	}
+	if files := ended.GetUsage().GetFiles(); files != 14 {
+		t.Errorf("%d files are left, want 14", files)
+	}
+	if found := notices(ended, records); len(found) > 0 {
+		t.Errorf("notices %v", found)
+	}
+	if took := ended.GetIoEndNanoseconds() - ended.GetIoStartNanoseconds(); took < ended.GetCommand().GetDurationNanoseconds() ||
+		ended.GetCommand().GetDurationNanoseconds() < 15e7 {
+		t.Errorf("%v took %d ns", ended.GetCommand(), took)
+	}
+	if ended.GetCpu().GetBusyNanoseconds() <= 0 {
+		t.Errorf("CPU %v", ended.GetCpu())
+	}
+}
+
+// TestCommandCountsAsAnotherUser: an agent that is not root, as in a pod, may not read what a process that has ended has
+// counted. What is done in the last moments before the end counts all the same.
+func TestCommandCountsAsAnotherUser(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("to be another user needs root")
+	}
+	const asAnother = `
+for word; do case $word in --config=*) chown 65532 "${word#--config=}";; esac; done
+cp "$1" "$0/agent" && shift && chmod 755 "$0" "$0/agent" && chown 65532 /dev/fd/3 /dev/fd/4
+exec setpriv --reuid=65532 --regid=65532 --clear-groups --inh-caps=-all "$0/agent" "$@"`
+	programs := t.TempDir()
+	// So that the other user finds the way.
+	must(t, os.Chmod(filepath.Dir(programs), 0o755))
+	r := spawn(t, func(c *Config) { must(t, os.Chown(c.Volumes[0].Path, 65532, 65532)) }, "sh", "-c", asAnother, programs)
+	ended, records := r.run(script("last", "sleep 1.3; dd if=/dev/zero of=a bs=64k count=160 2>/dev/null"), 20*time.Second)
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		t.Fatalf("got %v %s", ended, r.said)
+	}
+	if calls := countedBy(t, ended, sourceCalls); calls.GetWriteBytes() < 10*mib || calls.GetWriteBytes() > 10*mib+shellNoise {
+		t.Errorf("%v, want %d bytes written", calls, 10*mib)
+	}
+	if found := notices(ended, records); len(found) > 0 {
+		t.Errorf("notices %v", found)
+	}
+	r.finish(true)
+	r.gone(nil, "")
+}
+
+// TestCommandCountsStorage: on a file system with a device what went to the storage is known too, mmap included.
+func TestCommandCountsStorage(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	ended, _ := r.run(script("write", "dd if=/dev/zero of=a bs=1M count=20 2>/dev/null; rm -f a; dd if=/dev/zero of=b bs=1M count=10 2>/dev/null"), 20*time.Second)
+	if !slices.ContainsFunc(ended.GetCommand().GetSources(), func(s *agentapi.ByteSource) bool { return s.GetSource() == sourceStorage }) {
+		t.Skip("the file system of the temporary folder has no device")
+	}
+	// What was removed before it went anywhere may have been written, or not.
+	if storage := countedBy(t, ended, sourceStorage); storage.GetWriteBytes() < 10*mib || storage.GetWriteBytes() > 31*mib {
+		t.Errorf("%v, want 10 to 30 MiB written", storage)
+	}
+}
+
+// TestCommandEnds: all the ways in which a program ends.
+func TestCommandEnds(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	for i, c := range []struct {
+		name, text      string
+		codes           []int32
+		outcome         agentapi.Outcome
+		reason, message string
+		code            int32
+	}{
+		{"well", "exit 0", nil, agentapi.Outcome_OUTCOME_COMPLETE, "", "", 0},
+		{"with a code", "echo first; echo 'zip error: Nothing to do!' >&2; exit 12", nil, agentapi.Outcome_OUTCOME_FAILED, reasonCommand,
+			"sh ended with exit code 12: zip error: Nothing to do!", 12},
+		{"with a code that counts", "exit 12", []int32{0, 12}, agentapi.Outcome_OUTCOME_COMPLETE, "", "", 12},
+		{"with 0 that does not", "exit 0", []int32{12}, agentapi.Outcome_OUTCOME_FAILED, reasonCommand, "sh ended with exit code 0", 0},
+		{"by a signal", "kill -SEGV $$", nil, agentapi.Outcome_OUTCOME_FAILED, reasonCommand, "sh was killed by signal 11 (segmentation fault)", 139},
+		{"on a full disk", "echo 'write error: No space left on device' >&2; exit 1", nil, agentapi.Outcome_OUTCOME_FAILED, "NoSpace",
+			"sh ended with exit code 1: write error: No space left on device", 1},
+	} {
+		load := script(fmt.Sprint("end-", i), c.text)
+		load.GetCommand().SuccessExitCodes = c.codes
+		ended, _ := r.run(load, 20*time.Second)
+		if ended.GetOutcome() != c.outcome || ended.GetReason() != c.reason || ended.GetMessage() != c.message || ended.GetCommand().GetExitCode() != c.code {
+			t.Errorf("%s: %v", c.name, ended)
+		}
+	}
+}
+
+// TestCommandIsStopped: it is asked to end, killed where it does not, and all that it has started with it.
+func TestCommandIsStopped(t *testing.T) {
+	t.Parallel()
+	r := serve(t, func(a *Agent) { a.patient.mpi = 500 * time.Millisecond })
+	for i, text := range []string{
+		"echo data > file; sleep 60",
+		"trap '' TERM; (trap '' TERM; sleep 60) & sleep 60; sleep 60",
+		"setsid sh -c 'trap \"\" TERM; sleep 60' & sleep 60",
+	} {
+		id := fmt.Sprint("stop-", i)
+		r.load(script(id, text))
+		r.start(id, time.Minute)
+		time.Sleep(400 * time.Millisecond)
+		r.agent.mu.Lock()
+		run, _ := r.agent.live.tool.(*commandRun)
+		r.agent.mu.Unlock()
+		below, err := process.Descendants(run.handle.PID())
+		must(t, err)
+		begun := time.Now()
+		_, err = r.Stop(t.Context(), &agentapi.StopRequest{Epoch: 1, Reason: "the user cancelled"})
+		must(t, err)
+		ended, _ := r.finished(id)
+		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || ended.GetMessage() != "the user cancelled" || !ended.GetCommand().GetCutShort() {
+			t.Errorf("%q: %v", text, ended)
+		}
+		if took := time.Since(begun); took > 8*time.Second {
+			t.Errorf("%q: stopping took %s", text, took)
+		}
+		if len(below) == 0 {
+			t.Errorf("%q: there was nothing to stop", text)
+		}
+		for _, one := range below {
+			if now, err := process.State(one.PID); err == nil && now.StartTicks == one.StartTicks && now.State != 'Z' {
+				t.Errorf("%q: %s is left", text, now)
+			}
+		}
+	}
+}
+
+// TestCommandDeadline: the time of its phase is over; what it did until then counts.
+func TestCommandDeadline(t *testing.T) {
+	t.Parallel()
+	r := serve(t, func(a *Agent) { a.patient.mpi = 500 * time.Millisecond })
+	ended, _ := r.run(script("long", "dd if=/dev/zero of=a bs=1M count=3 2>/dev/null; sleep 60"), 700*time.Millisecond)
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || !strings.Contains(ended.GetMessage(), "its phase") || !ended.GetCommand().GetCutShort() {
+		t.Errorf("got %v", ended)
+	}
+	if got := countedBy(t, ended, sourceCalls); got.GetWriteBytes() < 3*mib || got.GetWriteBytes() > 3*mib+shellNoise {
+		t.Errorf("%v", got)
+	}
+	// A setup that is not done is no data.
+	load := script("setup", "")
+	load.GetCommand().Setup, load.GetCommand().Command = []string{"sleep", "60"}, nil
+	ended, _ = r.run(load, 300*time.Millisecond)
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != reasonDeadline {
+		t.Errorf("got %v", ended)
+	}
+}
+
+// TestCommandThatLeavesProcesses: they are ended, told, and what they did counts.
+func TestCommandThatLeavesProcesses(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	ended, records := r.run(script("leave", "setsid sh -c 'dd if=/dev/zero of=a bs=1M count=5 2>/dev/null; exec sleep 321' & until [ \"$(cat /proc/$!/comm)\" = sleep ]; do sleep 0.02; done"), 20*time.Second)
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		t.Fatalf("got %v", ended)
+	}
+	if said := notices(ended, records)["ToolMessages"]; !strings.Contains(said, "sleep") {
+		t.Errorf("notices %v", notices(ended, records))
+	}
+	if got := countedBy(t, ended, sourceCalls); got.GetWriteBytes() < 5*mib || got.GetWriteBytes() > 5*mib+shellNoise {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestCommandWhoseChildrenNobodyWaitsFor: the kernel throws away what they did. What was seen counts, and it is said.
+func TestCommandWhoseChildrenNobodyWaitsFor(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/usr/bin/python3"); err != nil {
+		t.Skip("no python3")
+	}
+	r := serve(t, nil)
+	const text = `import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+if os.fork() == 0:
+    f = open("a", "wb", buffering=0)
+    for _ in range(20): f.write(b"x" * (1 << 20))
+    time.sleep(0.6)
+    os._exit(0)
+time.sleep(1)
+`
+	ended, records := r.run(commandRequest("blind", "python3", "-c", text), 20*time.Second)
+	if got := countedBy(t, ended, sourceCalls); got.GetWriteBytes() < 20*mib {
+		t.Errorf("%v", got)
+	}
+	if notices(ended, records)["BytesUncertain"] == "" {
+		t.Errorf("notices %v of %v", notices(ended, records), ended)
+	}
+}
+
+// TestCommandWords: what they stand for, where the program works, and what it is told of the world.
+func TestCommandWords(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	load := commandRequest("words", "sh", "-c", `pwd; echo "$1" "$2" "$3" "$4"; env | cut -d= -f1 | sort | tr '\n' ' '; ls -ld "$HOME" >/dev/null && touch "$TMPDIR/x" && readlink /proc/self/fd/0`,
+		"sh", "$(DATA)", "$(CLIENT)", "$$(DATA)", "a b; $HOME `id`")
+	load.GetCommand().WorkingDirectory = "work/inside"
+	ended, _ := r.run(load, 20*time.Second)
+	data := filepath.Join(r.directory, dataPath)
+	want := data + "/work/inside\n" + data + " 0 $(DATA) a b; $HOME `id`\nHOME LANG "
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || !strings.HasPrefix(ended.GetToolMessages(), want) ||
+		!strings.HasSuffix(ended.GetToolMessages(), "/dev/null\n") {
+		t.Errorf("it says %q, want %q", ended.GetToolMessages(), want)
+	}
+	for _, name := range []string{"PATH", "TMPDIR", "STORAGEBENCH_PROCESS"} {
+		if !strings.Contains(ended.GetToolMessages(), name+" ") {
+			t.Errorf("its environment has no %s: %q", name, ended.GetToolMessages())
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), commandPattern+"*")); len(left) > 0 {
+		// Of other tests, perhaps, that run beside it; not of one that has ended.
+		t.Logf("scratch directories: %v", left)
+	}
+}
+
+// TestCommandHostileOutput: without an end, and without sense.
+func TestCommandHostileOutput(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	ended, _ := r.run(script("noise", "head -c 30000000 /dev/urandom; head -c 3000000 /dev/urandom >&2; printf 'left 1\\nended 0 0\\n'; exit 3"), 30*time.Second)
+	if ended.GetReason() != reasonCommand || len(ended.GetToolMessages()) > 4*stderrBytes || len(ended.GetMessage()) > 1000 || ended.GetCommand().GetExitCode() != 3 {
+		t.Errorf("got %d bytes of output, %q", len(ended.GetToolMessages()), ended.GetMessage())
+	}
+}
+
+// TestCommandRefused: before anything is run.
+func TestCommandRefused(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	for want, load := range map[string]*agentapi.LoadRequest{
+		"no-such-program is in no folder of PATH": commandRequest("missing", "no-such-program"),
+		"$(HOST) stands for nothing":              commandRequest("word", "echo", "$(HOST)"),
+		"no command":                              commandRequest("empty"),
+	} {
+		_, err := r.Load(t.Context(), load)
+		if err == nil || !strings.Contains(status.Convert(err).Message(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	// A link of an earlier program's leads out of the directory.
+	must(t, os.MkdirAll(filepath.Join(r.directory, "elsewhere"), 0o700))
+	ended, _ := r.run(commandRequest("link", "ln", "-s", filepath.Join(r.directory, "elsewhere"), "out"), 20*time.Second)
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		t.Fatalf("got %v", ended)
+	}
+	load := commandRequest("out", "touch", "file")
+	load.GetCommand().WorkingDirectory = "out"
+	if _, err := r.Load(t.Context(), load); err == nil {
+		t.Error("a program works outside of the directory")
+	}
+	// A path that is no program is found out when it is started.
+	ended, _ = r.run(commandRequest("file", "/etc/hostname"), 20*time.Second)
+	if ended.GetReason() != reasonCommand || !strings.Contains(ended.GetMessage(), "could not be started") {
+		t.Errorf("got %v", ended)
+	}
+}
+
+// TestCommandSetupAgain: a step that is repeated finds what its first attempt found.
+func TestCommandSetupAgain(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	load := script("zip", "cat list; echo more >> list")
+	load.GetCommand().Setup = []string{"sh", "-c", "echo one > list"}
+	load.Step.Attempt = 2
+	r.load(load)
+	now := r.agent.clock.Monotonic()
+	_, err := r.Start(t.Context(), &agentapi.StartRequest{Epoch: 1, Step: load.GetStep(), AtNanoseconds: now, DeadlineNanoseconds: now + int64(time.Minute)})
+	must(t, err)
+	if ended, _ := r.finished("zip"); ended.GetToolMessages() != "one\n" {
+		t.Errorf("got %v", ended)
+	}
+	load = script("again", "true")
+	load.GetCommand().Setup = []string{"sh", "-c", "echo no luck; exit 4"}
+	load.Step.Attempt = 2
+	if _, err := r.Load(t.Context(), load); err == nil || !strings.Contains(err.Error(), "the setup, sh, ended with exit code 4: no luck") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestCommandDiscarded: a program that was never told to start did nothing.
+func TestCommandDiscarded(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	r.load(script("never", "touch file"))
+	_, err := r.Stop(t.Context(), &agentapi.StopRequest{Epoch: 1, Reason: "no"})
+	must(t, err)
+	if ended, _ := r.finished("never"); ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED {
+		t.Errorf("got %v", ended)
+	}
+	if _, err := os.Stat(filepath.Join(r.directory, dataPath, "file")); err == nil {
+		t.Error("it ran")
+	}
+}

@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+)
+
+// layOut is a step that lays out 1 MiB and checks that it is there in the end.
+func layOut(id string) *agentapi.LoadRequest {
+	load := request(id, global+"ioengine=psync\nrw=write\nbs=64k\nsize=1m\n[job]\n")
+	files := []*agentapi.DataFile{{Name: "data.0.0", Bytes: 1 << 20}}
+	load.Dataset = &agentapi.Dataset{NewBytes: 1 << 20, Writes: files, Files: files}
+	load.GetFio().WrittenBytes = 1 << 20
+	return load
+}
+
+// at has a separate agent use a directory that another one has.
+func at(directory string) func(*Config) {
+	return func(c *Config) { c.Volumes[0].Path = directory }
+}
+
+// A pod was deleted by force: for the cluster it is gone, and its agent, which has been told to end, is slow to. The
+// client's next agent has the same directory. It waits, and the old one's removal takes nothing that is the new one's.
+func TestReplacementWaitsForTheOldAgent(t *testing.T) {
+	t.Parallel()
+	old := spawn(t, nil)
+	old.running(60)
+	must(t, old.command.Process.Signal(syscall.SIGSTOP))
+	must(t, old.command.Process.Signal(syscall.SIGTERM))
+	replacement := spawn(t, at(old.directory))
+	loaded := make(chan error, 1)
+	go func() {
+		_, err := replacement.Load(t.Context(), layOut("b"))
+		loaded <- err
+	}()
+	select {
+	case err := <-loaded:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(2 * time.Second):
+	}
+	must(t, old.command.Process.Signal(syscall.SIGCONT))
+	must(t, <-loaded)
+	if err := <-old.exited; err != nil || !strings.Contains(old.said.String(), "its load is stopped and its data removed") {
+		t.Errorf("the old one ended with %v: %s", err, old.said)
+	}
+	replacement.start("b", 20*time.Second)
+	ended, records := replacement.finished("b")
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		t.Errorf("got %v", ended)
+	}
+	if said := notices(ended, records)["DirectoryHeld"]; !strings.Contains(said, `of run "run"`) {
+		t.Errorf("it says %q of what it waited for", said)
+	}
+	info, err := os.Stat(filepath.Join(old.directory, dataPath, "data.0.0"))
+	if err != nil || info.Size() != 1<<20 {
+		t.Errorf("what was laid out: %v, %v", info, err)
+	}
+	if answer := replacement.finish(true); !answer.GetDataRemoved() {
+		t.Errorf("got %v", answer)
+	}
+	replacement.gone(nil, "")
+	if left := old.left(); len(left) > 0 {
+		found, _ := exec.Command("find", old.directory).CombinedOutput()
+		t.Errorf("left: %v: %s", left, found)
+	}
+}
+
+// Whose agent is dead waits for nobody.
+func TestReplacementOfADeadAgent(t *testing.T) {
+	t.Parallel()
+	unshare := []string{"unshare", "--pid", "--fork", "--kill-child", "--mount-proc"}
+	if output, err := exec.CommandContext(t.Context(), unshare[0], append(unshare[1:], "true")...).CombinedOutput(); err != nil {
+		t.Skipf("no PID namespace can be made here, as a pod has: %v: %s", err, output)
+	}
+	old := spawn(t, nil, unshare...)
+	old.running(60)
+	must(t, old.command.Process.Kill())
+	replacement := spawn(t, at(old.directory))
+	if ended, _ := replacement.run(layOut("b"), 20*time.Second); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		t.Errorf("got %v", ended)
+	}
+	replacement.finish(true)
+	replacement.gone(nil, "")
+	if left := old.left(); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// An old agent that does not go at all is named; nothing of its files is touched, and nothing of the new one's by it.
+func TestReplacementRefusedBesideTheOldAgent(t *testing.T) {
+	t.Parallel()
+	old := serve(t, nil)
+	old.load(request("a", slowWrite(20)))
+	impatient := func(a *Agent) { a.patient.held, a.patient.heldAtEnd = 300*time.Millisecond, 300*time.Millisecond }
+	replacement := serveAt(t, old.directory, impatient)
+	_, err := replacement.Load(t.Context(), layOut("b"))
+	if reasonIn(err) != ReasonHeld || !strings.Contains(err.Error(), "holder-0.json") || !strings.Contains(err.Error(), `of run "run"`) {
+		t.Errorf("got %v", err)
+	}
+	answer := replacement.finish(true)
+	if answer.GetDataRemoved() || !strings.Contains(answer.GetProblem(), "in use by another agent") {
+		t.Errorf("got %v", answer)
+	}
+	if _, err := os.Stat(filepath.Join(old.directory, dataPath)); err != nil {
+		t.Errorf("the old one's directory: %v", err)
+	}
+	if answer := old.finish(true); !answer.GetDataRemoved() || len(old.left()) > 0 {
+		t.Errorf("got %v, left %v", answer, old.left())
+	}
+}
+
+// Where a file system has no locks a replacement waits for nobody, and has the mark: the old agent then neither loads
+// another step nor removes anything.
+func TestOldAgentLeavesWhatAnotherHasTaken(t *testing.T) {
+	t.Parallel()
+	old := serveAt(t, mountStore(t, "noLocks: true\n").directory, nil)
+	old.run(layOut("a"), 20*time.Second)
+	mark := filepath.Join(old.directory, filepath.Dir(dataPath), "holder-0.json")
+	must(t, os.WriteFile(mark, []byte(`{"schemaVersion":1,"instance":"new","run":"run","runUID":"run-1","host":"other-pod"}`), 0o600))
+	if _, err := old.Load(t.Context(), layOut("b")); reasonIn(err) != ReasonHeld || !strings.Contains(err.Error(), "other-pod") {
+		t.Errorf("got %v", err)
+	}
+	answer := old.finish(true)
+	if answer.GetDataRemoved() || !strings.Contains(answer.GetProblem(), "other-pod") {
+		t.Errorf("got %v", answer)
+	}
+	if _, err := os.Stat(filepath.Join(old.directory, dataPath, "data.0.0")); err != nil {
+		t.Errorf("the file of the new one: %v", err)
+	}
+}

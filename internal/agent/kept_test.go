@@ -1,0 +1,225 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+)
+
+// A layout that was kept is known again by its very bytes, and where it is written again the reason is told.
+func TestKeptLayout(t *testing.T) {
+	t.Parallel()
+	overwrite := func(offset int64, with []byte) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			t.Helper()
+			file, err := os.OpenFile(path, os.O_WRONLY, 0)
+			must(t, err)
+			_, err = file.WriteAt(with, offset)
+			must(t, err)
+			must(t, file.Close())
+		}
+	}
+	for name, test := range map[string]struct {
+		// between the runs something happens to the file.
+		between func(*testing.T, string)
+		// writes is a step of the same content after the layout, killed that the first agent ends without a word.
+		writes, killed bool
+		want           string
+	}{
+		"nothing":                          {},
+		"a write of the run":               {writes: true},
+		"somebody's byte":                  {between: overwrite(1<<20-1, []byte{1}), want: "file data.0.0 holds something else at 983040 than when it was left"},
+		"a byte, and nobody has summed it": {between: overwrite(1<<20-1, []byte{1}), killed: true},
+		"zeros, and nobody has summed it":  {between: overwrite(0, make([]byte, 1<<20)), killed: true, want: "file data.0.0 holds zeros at 0"},
+		"another size":                     {between: func(t *testing.T, path string) { t.Helper(); must(t, os.Truncate(path, 4096)) }, want: "file data.0.0 has 4096 bytes, not 1048576"},
+		"no record": {between: func(t *testing.T, path string) {
+			t.Helper()
+			must(t, os.Remove(filepath.Join(filepath.Dir(filepath.Dir(path)), "layout-0.json")))
+		}, want: "nothing says that file data.0.0 is whole"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first := serve(t, nil)
+			first.laysOut(lays("a", "abc"))
+			if test.writes {
+				first.run(writes("b", "abc", strings.Replace(quickWrite, "[global]", "[global]\nrandseed=99", 1)), 20*time.Second)
+			}
+			if test.killed {
+				first.dropSpare()
+				first.agent.holds.release()
+			} else if answer := first.finish(false); answer.GetProblem() != "" {
+				t.Errorf("got %v", answer)
+			}
+			if test.between != nil {
+				test.between(t, filepath.Join(first.directory, dataPath, "data.0.0"))
+			}
+			second := serveAt(t, first.directory, nil)
+			ended, records := second.run(lays("a", "abc"), 20*time.Second)
+			if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+				t.Fatalf("got %v", ended)
+			}
+			said := notices(ended, records)
+			bytes, _ := sums(ended.GetOperations())
+			if _, reused := said[noticeReused]; reused != (test.want == "") || reused == (bytes > 0) || !strings.Contains(said[noticeRenewed], test.want) {
+				t.Errorf("it wrote %d bytes and says %v; want %q", bytes, said, test.want)
+			}
+			if second.laysOut(lays("c", "abc")) {
+				t.Error("what was just laid out is written again")
+			}
+			second.finish(true)
+		})
+	}
+}
+
+// readOnly mounts a directory once more, read-only; the test is in a mount namespace of its own.
+func readOnly(t *testing.T, directory string) string {
+	t.Helper()
+	copied := t.TempDir()
+	must(t, unix.Mount(directory, copied, "", unix.MS_BIND, ""))
+	t.Cleanup(func() { _ = unix.Unmount(copied, unix.MNT_DETACH) })
+	must(t, unix.Mount("", copied, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))
+	return copied
+}
+
+func reads(id string) *agentapi.LoadRequest {
+	load := request(id, strings.Replace(quickWrite, "rw=write", "rw=read\nallow_file_create=0", 1))
+	load.Dataset.Files = []*agentapi.DataFile{{Name: "data.0.0", Bytes: 1 << 20}}
+	load.Dataset.Reads = load.Dataset.Files
+	return load
+}
+
+// On a volume that is mounted read-only a run reads what another benchmark has laid out and kept, writes nothing, removes
+// nothing, and refuses what it cannot have.
+func TestReadOnlyVolume(t *testing.T) {
+	withMounts(t, func() {
+		writer := serve(t, nil)
+		writer.laysOut(lays("a", "abc"))
+		asReader := func(a *Agent) {
+			a.config.BenchmarkUID, a.config.Benchmark = "reader", "reading"
+			a.config.Volumes[0].ReadOnly = true
+		}
+		copied := readOnly(t, writer.directory)
+		impatient := serveAt(t, copied, asReader)
+		if _, err := impatient.Load(t.Context(), lays("a", "abc")); reasonIn(err) != ReasonHeld {
+			t.Errorf("while another one may be writing: %v", err)
+		}
+		writer.finish(false)
+		before := sumTree(t, filepath.Join(writer.directory, ".storagebench", "benchmark-1"))
+
+		reader := serveAt(t, copied, asReader)
+		ended, records := reader.run(lays("a", "abc"), 20*time.Second)
+		if said := notices(ended, nil)[noticeReused]; ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || !strings.Contains(said, "were there already") {
+			t.Errorf("got %v", ended)
+		}
+		if said := notices(&agentapi.Ended{}, records)[noticeReused]; !strings.Contains(said, "run run of benchmark benchmark") {
+			t.Errorf("it does not say whose data it reads: %q", said)
+		}
+		ended, _ = reader.run(reads("b"), 20*time.Second)
+		if bytes, _ := sums(ended.GetOperations()); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || bytes != 1<<20 {
+			t.Errorf("got %v", ended)
+		}
+		for name, test := range map[string]struct {
+			load   *agentapi.LoadRequest
+			reason string
+		}{
+			"another content":  {lays("c", "def"), ReasonNotPrepared},
+			"a file too many":  {func() *agentapi.LoadRequest { l := reads("d"); l.Dataset.Reads[0].Name = "data.1.0"; return l }(), ReasonNotPrepared},
+			"more than it has": {func() *agentapi.LoadRequest { l := reads("e"); l.Dataset.Reads[0].Bytes++; return l }(), ReasonNotPrepared},
+		} {
+			if _, err := reader.Load(t.Context(), test.load); reasonIn(err) != test.reason {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		described, err := reader.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
+		must(t, err)
+		if volume := described.GetVolumes()[0]; volume.GetProblem() != "" || volume.GetTotalBytes() == 0 {
+			t.Errorf("described as %v", volume)
+		}
+		if answer := reader.finish(true); !answer.GetDataRemoved() || answer.GetProblem() != "" {
+			t.Errorf("got %v", answer)
+		}
+		if after := sumTree(t, filepath.Join(writer.directory, ".storagebench", "benchmark-1")); after != before {
+			t.Error("what was read has changed")
+		}
+		other := serveAt(t, copied, func(a *Agent) { asReader(a); a.config.DatasetHash = "other" })
+		if _, err := other.Load(t.Context(), lays("a", "abc")); reasonIn(err) != ReasonNotPrepared || !strings.Contains(err.Error(), "dataPolicy: Retain") {
+			t.Errorf("nobody has laid that out: %v", err)
+		}
+	})
+}
+
+// A program of the user's reads the user's own files, where it is.
+func TestCommandOnAReadOnlyVolume(t *testing.T) {
+	withMounts(t, func() {
+		directory := t.TempDir()
+		must(t, os.Mkdir(filepath.Join(directory, "own"), 0o755))
+		must(t, os.WriteFile(filepath.Join(directory, "own", "file"), []byte(strings.Repeat("text\n", 100_000)), 0o600))
+		before := sumTree(t, directory)
+		copied := readOnly(t, directory)
+		r := serveAt(t, copied, func(a *Agent) { a.config.Volumes[0].ReadOnly = true; a.config.Volumes[0].Folder = "own" })
+		load := &agentapi.LoadRequest{Epoch: 1, Step: key("a"), Dataset: &agentapi.Dataset{MeasureUsage: true}, Tool: &agentapi.LoadRequest_Command{
+			Command: &agentapi.CommandTool{Command: []string{"wc", "-l", "file"}, SampleIntervalNanoseconds: int64(time.Second)}}}
+		ended, _ := r.run(load, 20*time.Second)
+		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || ended.GetCommand().GetExitCode() != 0 {
+			t.Errorf("got %v", ended)
+		}
+		load.Step, load.GetCommand().Command = key("b"), []string{"touch", "new"}
+		if ended, _ := r.run(load, 20*time.Second); ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED {
+			t.Errorf("it wrote: %v", ended)
+		}
+		if answer := r.finish(true); answer.GetProblem() != "" {
+			t.Errorf("got %v", answer)
+		}
+		if sumTree(t, directory) != before {
+			t.Error("the user's files have changed")
+		}
+	})
+}
+
+// A job that makes more files than the volume has room for is refused with both numbers, before it makes any.
+func TestNoInodesForNewFiles(t *testing.T) {
+	withMounts(t, func() {
+		directory := t.TempDir()
+		must(t, unix.Mount("none", directory, "tmpfs", 0, "size=8m,nr_inodes=100"))
+		r := serveAt(t, directory, nil)
+		load := request("a", quickWrite)
+		load.Dataset.NewFiles = 5000
+		_, err := r.Load(t.Context(), load)
+		if reasonIn(err) != ReasonNoInodes || !strings.Contains(err.Error(), "makes 5000 files") {
+			t.Errorf("got %v", err)
+		}
+		load.Dataset.NewFiles = 50
+		r.load(load)
+		r.stopped("a")
+		if answer := r.finish(true); !answer.GetDataRemoved() || len(r.left()) > 0 {
+			t.Errorf("got %v, left %v", answer, r.left())
+		}
+		must(t, unix.Unmount(directory, unix.MNT_DETACH))
+	})
+}
+
+// A volume without room for even a directory of ours is refused with that reason, and nothing is left on it.
+func TestNoRoomForADirectory(t *testing.T) {
+	withMounts(t, func() {
+		directory := t.TempDir()
+		must(t, unix.Mount("none", directory, "tmpfs", 0, "size=64k"))
+		must(t, os.WriteFile(filepath.Join(directory, "full"), make([]byte, 64<<10), 0o600))
+		r := serveAt(t, directory, nil)
+		if _, err := r.Load(t.Context(), request("a", quickWrite)); reasonIn(err) != ReasonNoSpace {
+			t.Errorf("got %v", err)
+		}
+		if answer := r.finish(true); !answer.GetDataRemoved() || answer.GetProblem() != "" {
+			t.Errorf("got %v", answer)
+		}
+		if entries, err := os.ReadDir(directory); err != nil || len(entries) != 1 {
+			t.Errorf("left: %v, %v", entries, err)
+		}
+		must(t, unix.Unmount(directory, unix.MNT_DETACH))
+	})
+}

@@ -1,0 +1,132 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+)
+
+// launchFailed is the exit code of a launcher that could not launch.
+const launchFailed = 255
+
+// launchSays begins what a launcher says itself, on mpirun's standard error.
+const launchSays = "storagebench: launch:"
+
+// LaunchCommand is `agent launch HOST DAEMON ARGUMENTS`: what MPI would use ssh for. It has the agent of a host start the
+// daemon, passes on what that prints, and ends with its exit code. When it is ended itself, so are the daemon and
+// all that it has started.
+func LaunchCommand(arguments []string, stdout, stderr io.Writer) int {
+	// mpirun may be killed; nobody else would end us.
+	runtime.LockOSThread()
+	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer stop()
+	launcher, err := newLaunch(arguments)
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, launchSays, oneLine(err))
+		return launchFailed
+	}
+	code := launchFailed
+	if err = checkDaemon(launcher.command); err == nil {
+		code, err = launcher.run(ctx, stdout, stderr)
+	}
+	if err == nil || ctx.Err() != nil {
+		return code
+	}
+	report := launchReport{Kind: reportRefused, Client: launcher.host.Client, Problem: status.Convert(err).Message()}
+	if status.Code(err) == codes.Unavailable || errors.Is(err, io.EOF) {
+		report.Kind = reportLost
+	}
+	_, _ = fmt.Fprintln(stderr, launchSays, report)
+	if err := launcher.order.report(report); err != nil {
+		_, _ = fmt.Fprintln(stderr, launchSays, oneLine(err))
+	}
+	return code
+}
+
+// launch is one daemon on one host.
+type launch struct {
+	order   launchOrder
+	host    mpiHost
+	command []string
+}
+
+func newLaunch(arguments []string) (*launch, error) {
+	path := os.Getenv(launchFile)
+	if path == "" {
+		return nil, errors.New("it is for mpirun to call, as it is started by an agent: " + launchFile + " is not set")
+	}
+	if len(arguments) < 2 {
+		return nil, errors.New("want a host and the command line of a daemon")
+	}
+	text, err := os.ReadFile(path) //nolint:gosec // The agent that has started mpirun names it.
+	if err != nil {
+		return nil, fmt.Errorf("read the order of the agent: %w", err)
+	}
+	l := &launch{command: plainCommand(arguments[1:])}
+	if err := json.Unmarshal(text, &l.order); err != nil {
+		return nil, fmt.Errorf("read the order of the agent: %w", err)
+	}
+	at := slices.IndexFunc(l.order.Hosts, func(host mpiHost) bool { return host.Name == arguments[0] })
+	if at < 0 {
+		return nil, fmt.Errorf("host %q is no client of this job", clip(arguments[0]))
+	}
+	l.host = l.order.Hosts[at]
+	if first(l.command) != l.order.Daemon {
+		return nil, fmt.Errorf("%s is not in the command for %s: %q", l.order.Daemon, l.host.Name, arguments[1:])
+	}
+	return l, nil
+}
+
+// run returns when the daemon has ended; an error says that it was not started, or that its end is not known.
+func (l *launch) run(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+	connection, err := l.order.dialMember(l.host.Client, l.host.Address)
+	if err != nil {
+		return launchFailed, err
+	}
+	defer func() { _ = connection.Close() }()
+	stream, err := agentapi.NewAgentClient(connection).Launch(ctx, &agentapi.LaunchRequest{
+		Step: &agentapi.StepKey{Id: l.order.Step, Attempt: l.order.Attempt}, Command: l.command})
+	if err != nil {
+		return launchFailed, err
+	}
+	for {
+		output, err := stream.Recv()
+		if err != nil {
+			return launchFailed, err
+		}
+		// Who reads us may have gone; the daemon goes on until it is told.
+		_, _ = stdout.Write(output.GetStdout())
+		_, _ = stderr.Write(output.GetStderr())
+		if exit := output.GetExit(); exit != nil {
+			return int(exit.GetCode()), nil
+		}
+	}
+}
+
+// report adds a line to what the agent reads; lines of several launchers do not mix.
+func (o launchOrder) report(report launchReport) error {
+	line, err := json.Marshal(report)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(o.Report, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return fmt.Errorf("report to the agent: %w", err)
+	}
+	_, err = file.Write(append(line, '\n'))
+	return errors.Join(err, file.Close())
+}

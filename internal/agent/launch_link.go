@@ -1,0 +1,194 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/identity"
+)
+
+const (
+	// linkInterval is how often is looked for what launchers report.
+	linkInterval = 100 * time.Millisecond
+	// memberTimeout bounds a Release; memberPatience is how long the end of a step waits for all of them.
+	memberTimeout  = 10 * time.Second
+	memberPatience = 1500 * time.Millisecond
+	// launchAlive is after how much silence a launcher asks whether its member lives, and how long it waits then.
+	launchAlive, launchPatience = 10 * time.Second, 3 * time.Second
+)
+
+// launchOrder is what a launcher has to know: where the members are, and the key to them.
+type launchOrder struct {
+	RunUID   string          `json:"runUID"`
+	Target   string          `json:"target"`
+	Step     string          `json:"step"`
+	Attempt  uint32          `json:"attempt"`
+	Identity identity.Bundle `json:"identity"`
+	// Daemon is the only one that this job has.
+	Daemon string    `json:"daemon"`
+	Hosts  []mpiHost `json:"hosts"`
+	// Report is the path of a file to which launchers append launchReports.
+	Report string `json:"report"`
+}
+
+// launchReport is a line by which a launcher says what became of its member, since mpirun knows only its address.
+type launchReport struct {
+	Kind    reportKind `json:"kind"`
+	Client  int        `json:"client"`
+	Problem string     `json:"problem"`
+}
+
+type reportKind string
+
+const (
+	// reportLost says that the member has gone.
+	reportLost reportKind = "lost"
+	// reportRefused says that it does not launch.
+	reportRefused reportKind = "refused"
+)
+
+// String names the client.
+func (r launchReport) String() string {
+	if r.Kind == reportLost {
+		return fmt.Sprintf("client %d was lost: %s", r.Client, r.Problem)
+	}
+	return fmt.Sprintf("client %d: %s", r.Client, r.Problem)
+}
+
+// launchLink is between the agent of client 0 and the launchers that mpirun starts: `agent launch`. They are
+// processes of the same user, and open our memory by its descriptors' names: the key of the run is on no disk.
+type launchLink struct {
+	order         launchOrder
+	orders, notes *os.File
+}
+
+func newLaunchLink(a *Agent, key *agentapi.StepKey, hosts []mpiHost, daemon string) (*launchLink, error) {
+	link := &launchLink{order: launchOrder{
+		RunUID: a.config.RunUID, Target: a.config.Target, Step: key.GetId(), Attempt: key.GetAttempt(),
+		Identity: a.config.Identity, Daemon: daemon, Hosts: hosts,
+	}}
+	var err error
+	if link.notes, err = memoryFile("storagebench-reports"); err != nil {
+		return nil, err
+	}
+	if link.orders, err = memoryFile("storagebench-launch"); err != nil {
+		_ = link.notes.Close()
+		return nil, err
+	}
+	link.order.Report = descriptorPath(link.notes)
+	text, err := json.Marshal(link.order)
+	if err == nil {
+		_, err = link.orders.Write(text)
+	}
+	if err != nil {
+		link.close()
+		return nil, fmt.Errorf("write what launchers need: %w", err)
+	}
+	return link, nil
+}
+
+func memoryFile(name string) (*os.File, error) {
+	descriptor, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("make a file in memory: %w", err)
+	}
+	return os.NewFile(uintptr(descriptor), name), nil
+}
+
+func descriptorPath(file *os.File) string {
+	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), file.Fd())
+}
+
+// path names the file with the order.
+func (l *launchLink) path() string { return descriptorPath(l.orders) }
+
+func (l *launchLink) close() {
+	_ = l.orders.Close()
+	_ = l.notes.Close()
+}
+
+// told gives the first report of a kind; empty where there is none.
+func (l *launchLink) told(kind reportKind) string {
+	text, err := io.ReadAll(io.NewSectionReader(l.notes, 0, 1<<20))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		var report launchReport
+		if strings.HasSuffix(line, "\n") && json.Unmarshal([]byte(line), &report) == nil && report.Kind == kind {
+			return report.String()
+		}
+	}
+	return ""
+}
+
+// dialMember connects to a member as client 0.
+func (o launchOrder) dialMember(client int, address string) (*grpc.ClientConn, error) {
+	config, err := o.Identity.ClientTLS(identity.ClientOf(o.RunUID, o.Target, client))
+	if err != nil {
+		return nil, err
+	}
+	return grpc.NewClient("passthrough:///"+address,
+		grpc.WithTransportCredentials(credentials.NewTLS(config)),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: launchAlive, Timeout: launchPatience}))
+}
+
+// tellEnd tells all other clients that the job has ended, and returns once they know, or in a while: one that cannot
+// be reached keeps nobody from the end. It names such a one.
+func (l *mpiLauncher) tellEnd() (unreachable string) {
+	var others []*agentapi.MpiClient
+	for _, client := range l.tool.GetClients() {
+		if int(client.GetClient()) != l.step.agent.config.Client {
+			others = append(others, client)
+		}
+	}
+	failed := make(chan launchReport, len(others))
+	for _, client := range others {
+		go func() {
+			report := launchReport{Kind: reportLost, Client: int(client.GetClient())}
+			if err := l.link.order.release(report.Client, client.GetAddress()); status.Code(err) == codes.Unavailable {
+				report.Problem = status.Convert(err).Message()
+			}
+			failed <- report
+		}()
+	}
+	patience := time.After(memberPatience)
+	for range others {
+		select {
+		case report := <-failed:
+			if report.Problem != "" && unreachable == "" {
+				unreachable = report.String()
+			}
+		case <-patience:
+			return unreachable
+		}
+	}
+	return unreachable
+}
+
+// release tells one member.
+func (o launchOrder) release(client int, address string) error {
+	connection, err := o.dialMember(client, address)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = connection.Close() }()
+	ctx, cancel := context.WithTimeout(context.Background(), memberTimeout)
+	defer cancel()
+	_, err = agentapi.NewAgentClient(connection).Release(ctx, &agentapi.ReleaseRequest{
+		Step: &agentapi.StepKey{Id: o.Step, Attempt: o.Attempt}})
+	return err
+}

@@ -1,0 +1,224 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"sync"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/dataset"
+)
+
+// noticeReused says that a prepare found its data and did not write it again.
+const noticeReused = "LayoutReused"
+
+// noticeRenewed says why a prepare did not use the data that was there.
+const noticeRenewed = "LayoutRenewed"
+
+// knownLayout is what the record on the storage says, once it was read or written: a step that changes
+// nothing in it need not look there.
+type knownLayout struct {
+	mu    sync.Mutex
+	path  string
+	files dataset.LaidOut
+}
+
+// read gives what is laid out, for the caller to change.
+func (k *knownLayout) read(directory *dataset.Dataset) (dataset.LaidOut, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.files == nil || k.path != directory.Path() {
+		files, err := directory.LaidOut()
+		if err != nil {
+			return nil, err
+		}
+		k.path, k.files = directory.Path(), files
+	}
+	return maps.Clone(k.files), nil
+}
+
+// write notes what is laid out from here on. Where it cannot, nothing is known.
+func (k *knownLayout) write(directory *dataset.Dataset, files dataset.LaidOut) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.files = nil
+	if err := directory.SetLaidOut(files); err != nil {
+		return err
+	}
+	k.path, k.files = directory.Path(), files
+	return nil
+}
+
+// forget has the record read anew.
+func (k *knownLayout) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.files = nil
+}
+
+// layout says whether the step has nothing to do, since all that it is to lay out is there. Else it sees
+// to it that nobody takes what the step writes for what was there before it, however the step ends.
+func (s *step) layout(directory *dataset.Dataset) (reusable bool, err error) {
+	wanted, content := s.request.GetDataset(), s.content()
+	if content == "" {
+		return false, nil
+	}
+	if wanted.GetReuse() {
+		// What a prepare relies on is read from the storage, and not remembered.
+		s.agent.laidOut.forget()
+	}
+	known, err := s.agent.laidOut.read(directory)
+	if err != nil {
+		return false, refuse(ReasonVolume, err)
+	}
+	if wanted.GetReuse() {
+		why, err := s.notLaidOut(directory, known)
+		if err != nil || why == "" {
+			return err == nil, err
+		}
+		if directory.ReadOnly() {
+			return false, notKept(directory, why)
+		}
+		if why != nothingThere {
+			s.notice(noticeRenewed, "what an earlier step or run has laid out is written again: %s", why)
+		}
+	}
+	changed := false
+	for _, file := range wanted.GetFiles() {
+		before, found := known[file.GetName()]
+		after := before
+		after.Blocks = ""
+		switch {
+		case !found:
+		case wanted.GetReuse() || before.Content != content:
+			delete(known, file.GetName())
+			changed = true
+		case after != before:
+			known[file.GetName()] = after
+			changed = true
+		}
+	}
+	if !changed {
+		return false, nil
+	}
+	if err := s.agent.laidOut.write(directory, known); err != nil {
+		return false, refuse(reasonOf(err), err)
+	}
+	return false, nil
+}
+
+// nothingThere is why a layout is not used that there never was.
+const nothingThere = "nothing is laid out"
+
+// notLaidOut says why the files of a layout cannot be used as they are; empty where all are known to hold its content,
+// are of its very sizes, have no holes, and hold what was written wherever one looks.
+func (s *step) notLaidOut(directory *dataset.Dataset, known dataset.LaidOut) (string, error) {
+	wanted, content := s.request.GetDataset(), s.content()
+	writes := wanted.GetWrites()
+	if len(writes) == 0 {
+		return nothingThere, nil
+	}
+	there := 0
+	files := dataset.LaidOut{}
+	first := ""
+	for _, file := range writes {
+		why, found, err := fileDiffers(directory, known, file, content)
+		if err != nil {
+			return "", refuse(ReasonVolume, err)
+		}
+		if found {
+			there++
+		}
+		if first == "" {
+			first = why
+		}
+		files[file.GetName()] = known[file.GetName()]
+	}
+	switch {
+	case there == 0:
+		return nothingThere, nil
+	case first != "":
+		return first, nil
+	}
+	why, err := directory.Differs(s.stopped, files, wanted.GetMayHoldZeros())
+	if err != nil {
+		return "", refuse(ReasonVolume, fmt.Errorf("look into what is laid out: %w", err))
+	}
+	return why, nil
+}
+
+// fileDiffers says why one file of a layout cannot be used, by all that can be told without a look into it, and whether
+// there is such a file.
+func fileDiffers(directory *dataset.Dataset, known dataset.LaidOut, file *agentapi.DataFile, content string) (why string, found bool, err error) {
+	name := file.GetName()
+	coverage, err := directory.Written(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("file %s is not there", name), false, nil
+	case err != nil:
+		return "", false, err
+	}
+	noted, isNoted := known[name]
+	switch {
+	case !isNoted:
+		why = fmt.Sprintf("nothing says that file %s is whole, as where its layout did not end", name)
+	case noted.Content != content:
+		why = fmt.Sprintf("file %s holds data of another kind", name)
+	case noted.Bytes != file.GetBytes(), coverage.ApparentBytes != file.GetBytes():
+		why = fmt.Sprintf("file %s has %d bytes, not %d", name, coverage.ApparentBytes, file.GetBytes())
+	case !coverage.Complete():
+		why = fmt.Sprintf("%d of the %d bytes of file %s were never written", coverage.ApparentBytes-coverage.WrittenBytes, coverage.ApparentBytes, name)
+	}
+	return why, true, nil
+}
+
+// notKept refuses a layout on a volume that cannot be written to.
+func notKept(directory *dataset.Dataset, why string) error {
+	return refuse(ReasonNotPrepared, fmt.Errorf("the volume at %s is mounted read-only, and what the phase lays out is not there: %s; run the same "+
+		"phase with dataPolicy: Retain on a claim of this storage that may be written to, and then this one", directory.Mount().MountPoint, why))
+}
+
+// remember notes what a prepare has laid out, once that was seen to be whole. Where it cannot be noted it
+// is laid out again, which costs only time.
+func (s *step) remember(directory *dataset.Dataset) {
+	wanted := s.request.GetDataset()
+	if !wanted.GetReuse() || s.content() == "" {
+		return
+	}
+	known, err := s.agent.laidOut.read(directory)
+	if err != nil {
+		return
+	}
+	for _, file := range wanted.GetWrites() {
+		coverage, err := directory.Written(file.GetName())
+		if err != nil || coverage.ApparentBytes != file.GetBytes() {
+			continue
+		}
+		known[file.GetName()] = dataset.LaidOutFile{Bytes: file.GetBytes(), Content: s.content()}
+	}
+	_ = s.agent.laidOut.write(directory, known)
+}
+
+// reuse is the end of a prepare whose data is there: all is done at the instant of its start.
+func (s *step) reuse() *agentapi.Ended {
+	now := s.agent.clock.Monotonic()
+	var meter cpuMeter
+	meter.begin(s.agent.clock)
+	s.write(&agentapi.Record{Entry: &agentapi.Record_Started{Started: &agentapi.Started{ReleasedNanoseconds: now}}})
+	var bytes uint64
+	files := s.request.GetDataset().GetWrites()
+	for _, file := range files {
+		bytes += file.GetBytes()
+	}
+	return &agentapi.Ended{
+		Outcome:            agentapi.Outcome_OUTCOME_COMPLETE,
+		IoStartNanoseconds: now,
+		IoEndNanoseconds:   now,
+		ToolVersion:        s.agent.tool.version(),
+		Cpu:                meter.end(s.agent.clock, nil),
+		Notices: []*agentapi.Notice{{Warning: noticeReused, Message: fmt.Sprintf(
+			"%d bytes in %d files were there already, whole and of this content, and were not written again", bytes, len(files))}},
+	}
+}

@@ -1,0 +1,227 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// lays is a prepare of one file of 1 MiB.
+func lays(id, content string) *agentapi.LoadRequest {
+	load := writes(id, content, quickWrite+"end_fsync=1\n")
+	load.Dataset.Writes, load.Dataset.Reuse = load.GetDataset().GetFiles(), true
+	load.GetFio().WrittenBytes = 1 << 20
+	return load
+}
+
+// writes is a step that writes into that file.
+func writes(id, content, job string) *agentapi.LoadRequest {
+	load := request(id, job)
+	load.Dataset = &agentapi.Dataset{Content: content, Files: []*agentapi.DataFile{{Name: "data.0.0", Bytes: 1 << 20}}}
+	return load
+}
+
+// laysOut runs a prepare and says whether it wrote.
+func (r *rig) laysOut(load *agentapi.LoadRequest) (wrote bool) {
+	r.t.Helper()
+	ended, records := r.run(load, 20*time.Second)
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		r.t.Fatalf("got %v", ended)
+	}
+	bytes, _ := sums(ended.GetOperations())
+	message, reused := notices(ended, records)[noticeReused]
+	if wrote = bytes == 1<<20; wrote == reused {
+		r.t.Fatalf("it wrote %d bytes, and says %q", bytes, message)
+	}
+	if reused {
+		started := records[0].GetStarted().GetReleasedNanoseconds()
+		if len(records) != 2 || started == 0 || ended.GetIoStartNanoseconds() != started || ended.GetIoEndNanoseconds() != started ||
+			len(ended.GetOperations()) > 0 || !strings.Contains(message, "1048576 bytes in 1 files were there already") {
+			r.t.Errorf("a layout that is used again ends with %v after %v", ended, records)
+		}
+	}
+	return wrote
+}
+
+func TestLayoutIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	file := func(r *rig) string { return filepath.Join(r.directory, dataPath, "data.0.0") }
+	truncate := func(bytes int64) func(*rig) {
+		return func(r *rig) { must(r.t, os.Truncate(file(r), bytes)) }
+	}
+	step := func(load *agentapi.LoadRequest) func(*rig) {
+		return func(r *rig) { r.run(load, 20*time.Second) }
+	}
+	tests := map[string]struct {
+		// between is what happens between two prepares; then another content than abc may be asked for.
+		between func(*rig)
+		content string
+		writes  bool
+		// always says that it is written again each time.
+		always bool
+	}{
+		"nothing happened":                     {between: func(*rig) {}},
+		"the same content was written over it": {between: step(writes("b", "abc", quickWrite))},
+		"it was read":                          {between: step(writes("b", "", strings.Replace(quickWrite, "rw=write", "rw=read", 1)))},
+		"a step of other files": {between: step(func() *agentapi.LoadRequest {
+			l := writes("b", "def", global+"ioengine=psync\nrw=write\nbs=4k\nsize=1m\nfilename=other\n[job]\n")
+			l.Dataset.Files[0].Name = "other"
+			return l
+		}())},
+		"another content is asked for":        {between: func(*rig) {}, content: "def", writes: true},
+		"another content was written over it": {between: step(writes("b", "def", quickWrite)), writes: true},
+		"another content was about to be":     {between: func(r *rig) { r.load(writes("b", "def", quickWrite)); r.stopped("b") }, writes: true},
+		"it is shorter":                       {between: truncate(1 << 19), writes: true},
+		"it is longer": {between: func(r *rig) {
+			// Another layout of the run may need what is behind the end of this one, so it stays.
+			must(r.t, os.WriteFile(file(r), make([]byte, 1<<20+4096), 0o600))
+		}, writes: true, always: true},
+		"it has a hole": {between: func(r *rig) { truncate(1 << 19)(r); truncate(1 << 20)(r) }, writes: true},
+		"it is gone":    {between: func(r *rig) { must(r.t, os.Remove(file(r))) }, writes: true},
+		"the record is gone": {between: func(r *rig) {
+			must(r.t, os.Remove(filepath.Join(filepath.Dir(filepath.Dir(file(r))), "layout-0.json")))
+		}, writes: true},
+		"another one was cut short": {between: func(r *rig) { r.load(lays("b", "def")); r.stopped("b") }, writes: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := serve(t, nil)
+			if !r.laysOut(lays("a", "abc")) {
+				t.Fatal("the first did not write")
+			}
+			test.between(r)
+			load := lays("z", "abc")
+			if test.content != "" {
+				load.Dataset.Content = test.content
+			}
+			if wrote := r.laysOut(load); wrote != test.writes {
+				t.Errorf("it wrote: %v, want %v", wrote, test.writes)
+			}
+			again, _ := proto.Clone(load).(*agentapi.LoadRequest)
+			again.Step = key("zz")
+			if wrote := r.laysOut(again); wrote != test.always {
+				t.Errorf("what was just laid out is written again: %v, want %v", wrote, test.always)
+			}
+		})
+	}
+}
+
+// stopped ends a step that is loaded.
+func (r *rig) stopped(id string) {
+	r.t.Helper()
+	_, err := r.Stop(r.t.Context(), &agentapi.StopRequest{Epoch: 1, Step: key(id), Reason: "the test says so"})
+	must(r.t, err)
+	if ended, _ := r.finished(id); ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED {
+		r.t.Errorf("got %v", ended)
+	}
+}
+
+// A layout that ends before its time is none, and the next one writes.
+func TestHalfALayoutIsNone(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*rig){
+		"stopped": func(r *rig) { r.jobs(1); r.stopped("a") },
+		"failed": func(r *rig) {
+			jobs := r.jobs(1)
+			// A job that is killed while it starts leaves a fio that waits for it without a word.
+			eventually(r.t, "there are no samples", func() bool { return r.agent.log.Last() > 2 })
+			must(r.t, syscall.Kill(jobs[0].PID, syscall.SIGKILL))
+			r.finished("a")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := serve(t, nil)
+			slow := lays("a", "abc")
+			slow.GetFio().Job += "rate=200k\n"
+			r.load(slow)
+			r.start("a", time.Minute)
+			end(r)
+			// Its size may be right by then, in a way that it is not whole.
+			must(t, os.WriteFile(filepath.Join(r.directory, dataPath, "data.0.0"), make([]byte, 1<<20), 0o600))
+			if !r.laysOut(lays("b", "abc")) {
+				t.Error("what was cut short is used")
+			}
+		})
+	}
+}
+
+// A prepare that is used again can be stopped before its instant, and has no tool that could fail.
+func TestReusedLayoutWaitsForItsStart(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	r.laysOut(lays("a", "abc"))
+	r.dropSpare()
+	r.laysOut(lays("again", "abc"))
+	r.spare() // For the step after it.
+	r.agent.config.FioPath = "/nonexistent/fio"
+	r.load(lays("b", "abc"))
+	r.load(lays("b", "abc"))
+	r.stopped("b")
+	if r.laysOut(lays("c", "abc")) {
+		t.Error("it wrote")
+	}
+}
+
+// Agents that die take nothing for laid out that is not, and what they had finished is used by the next.
+func TestLayoutOutlivesTheAgent(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	next := func() *separate {
+		return spawn(t, func(c *Config) { c.Volumes[0].Path = directory })
+	}
+	// As the end of a container does; fio's own jobs are in sessions of their own, and outlive their parents.
+	kill := func(s *separate) {
+		t.Helper()
+		below, err := process.Descendants(s.command.Process.Pid)
+		must(t, err)
+		must(t, s.command.Process.Kill())
+		if err := <-s.exited; err == nil {
+			t.Error("it ended by itself")
+		}
+		for _, p := range below {
+			_ = syscall.Kill(p.PID, syscall.SIGKILL)
+		}
+	}
+	atWork := func(s *separate) {
+		t.Helper()
+		eventually(t, "fio's job does not run", func() bool {
+			below, err := process.Descendants(s.command.Process.Pid)
+			return err == nil && len(below) == 2 // fio and its job.
+		})
+	}
+	first := next()
+	slow := lays("a", "abc")
+	slow.GetFio().Job += "rate=100k\n"
+	first.load(slow)
+	first.start("a", time.Minute)
+	atWork(first)
+	kill(first)
+	second := next()
+	if !second.laysOut(lays("a", "abc")) {
+		t.Error("half a layout was used")
+	}
+	kill(second)
+	third := next()
+	if third.laysOut(lays("a", "abc")) {
+		t.Error("a whole layout was not used")
+	}
+	third.load(writes("b", "def", slowWrite(20)))
+	third.start("b", time.Minute)
+	atWork(third)
+	kill(third)
+	fourth := next()
+	if !fourth.laysOut(lays("a", "abc")) {
+		t.Error("what another step has written to was used")
+	}
+	fourth.finish(true)
+}

@@ -1,0 +1,74 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/dataset"
+)
+
+// maxStays of what is left alone is told of.
+const maxStays = 16
+
+// clearLeft removes what benchmarks that are gone have left on this client's volumes, and what earlier runs of this one
+// have. It is done last: a run that is measured spends nothing on it.
+func (a *Agent) clearLeft(remove removal) {
+	if len(remove.gone) == 0 && remove.clients == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), a.patient.remove)
+	defer cancel()
+	cleared := make(chan dataset.LeftResult, 1)
+	go func() {
+		var sum dataset.LeftResult
+		for _, volume := range a.config.Volumes {
+			if volume.Device || volume.ReadOnly {
+				continue
+			}
+			found, err := a.clearVolume(ctx, volume, remove)
+			sum.Removed += found.Removed
+			sum.Stays = append(sum.Stays, found.Stays...)
+			if err != nil {
+				sum.Stays = append(sum.Stays, fmt.Sprintf("volume %s: %s", volume.Name, oneLine(err)))
+			}
+		}
+		sum.Stays = sum.Stays[:min(len(sum.Stays), maxStays)]
+		cleared <- sum
+	}()
+	select {
+	case a.outcome.left = <-cleared:
+	case <-time.After(a.patient.remove + a.patient.gone):
+		a.outcome.left.Stays = []string{fmt.Sprintf("the file system did not answer within %s", a.patient.remove)}
+	}
+}
+
+func (a *Agent) clearVolume(ctx context.Context, volume VolumeConfig, remove removal) (dataset.LeftResult, error) {
+	var sum dataset.LeftResult
+	mount, err := volume.place().Find()
+	if err != nil {
+		if errors.Is(err, dataset.ErrMissing) && volume.Folder != "" {
+			err = nil // the folder was never made
+		}
+		return sum, err
+	}
+	var all []dataset.Behind
+	for _, uid := range remove.gone {
+		all = append(all, dataset.Behind{BenchmarkUID: uid, Installation: a.config.Installation, Holder: a.holder()})
+	}
+	if remove.clients > 0 {
+		all = append(all, dataset.Behind{
+			BenchmarkUID: a.config.BenchmarkUID, Own: true, Kept: !a.config.KeepData, Holder: a.holder(),
+			Spare: func(hash string, client int) bool { return hash == a.config.DatasetHash && client < remove.clients },
+		})
+	}
+	var failed error
+	for _, behind := range all {
+		found, err := dataset.RemoveLeft(ctx, mount, behind)
+		sum.Removed += found.Removed
+		sum.Stays = append(sum.Stays, found.Stays...)
+		failed = errors.Join(failed, err)
+	}
+	return sum, failed
+}

@@ -1,0 +1,256 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// endless is a job that goes on for minutes, in small repetitions.
+var endless = []string{"-a", "POSIX", "-t", "64k", "-b", "1m", "-F", "-w", "-i", "100000", "-o", "data", "-O", "summaryFormat=CSV"}
+
+func limited(tool *agentapi.MpiTool) {
+	tool.Operations, tool.Limited = []uint32{uint32(measure.Write)}, true
+}
+
+// sampling waits until a client has samples of a step.
+func (j *job) sampling(client int) {
+	j.t.Helper()
+	r := j.clients[client]
+	before := r.agent.log.Last()
+	eventuallyWithin(j.t, time.Minute, fmt.Sprintf("client %d has no samples", client), func() bool {
+		records, err := r.agent.log.Since(before)
+		must(j.t, err)
+		for _, record := range records {
+			if record.GetSample() != nil {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (j *job) stop(reason string) {
+	j.t.Helper()
+	for _, r := range j.clients {
+		_, err := r.Stop(j.t.Context(), &agentapi.StopRequest{Epoch: 1, Reason: reason})
+		must(j.t, err)
+	}
+}
+
+// Stopping leaves no mpirun, daemon or rank on any client, whenever it comes, and what IOR had printed counts.
+func TestMPIStopsLeaveNothing(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 3, 2)
+	var slowest time.Duration
+	kept := 0
+	for round := range 20 {
+		id := fmt.Sprintf("round-%d", round)
+		j.begin(id, time.Minute, limited, "ior", endless...)
+		if round%4 == 3 {
+			// While daemons and ranks are on their way.
+			time.Sleep(time.Duration(round) * 25 * time.Millisecond)
+		} else {
+			j.sampling(round % 3)
+		}
+		began := time.Now()
+		j.stop("enough")
+		ended, _ := j.end(id)
+		slowest = max(slowest, time.Since(began))
+		// Before anybody had time to go by himself.
+		if left := mpiProcesses(t, j.directory); len(left) > 0 {
+			t.Fatalf("round %d left %v", round, left)
+		}
+		for client, one := range ended {
+			if one.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || one.GetReason() != reasonStopped || one.GetMessage() != "enough" {
+				t.Fatalf("round %d, client %d: %v", round, client, one)
+			}
+		}
+		kept += len(ended[0].GetMpi().GetRepetitions())
+	}
+	if kept == 0 {
+		t.Error("no repetition is kept")
+	}
+	t.Logf("the slowest stop took %s", slowest)
+}
+
+// A client that is gone ends the job at once, and the message names it.
+func TestMPILostClient(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 2, 2)
+	lost := spawn(t, func(config *Config) {
+		*config = clientConfiguration(t, j.directory, 2, clientAddress(2))
+	}, "env", "PATH="+j.clients[0].agent.path)
+	j.addresses = append(j.addresses, lost.address)
+	j.clients = append(j.clients, lost.rigAs(2))
+	j.begin("a", time.Minute, limited, "ior", endless...)
+	j.sampling(0)
+	j.sampling(1)
+	must(t, lost.command.Process.Kill())
+	began := time.Now()
+	j.clients = j.clients[:2]
+	ended, _ := j.end("a")
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if ended[0].GetReason() != agentapi.ReasonClientLost || !strings.HasPrefix(ended[0].GetMessage(), "client 2 was lost: ") {
+		t.Errorf("client 0: %v", ended[0])
+	}
+	t.Logf("%d repetitions are kept", len(ended[0].GetMpi().GetRepetitions()))
+	// What the killed agent had started dies with its container; here nobody ends it but us.
+	for _, left := range mpiProcesses(t, j.directory) {
+		pid, _, _ := strings.Cut(left, " ")
+		killByID(t, pid)
+	}
+	j.nothingLeftOf()
+}
+
+// A caller that hangs up ends the daemon and all that it has started, wherever that went, and the member's part, soon.
+func TestMPILostLauncher(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 2, 1)
+	j.shared = false
+	member := j.clients[1]
+	programs := t.TempDir()
+	for name, script := range map[string]string{"ior": "", "orted": "echo out; echo err >&2; setsid sleep 1000 & sleep 1000\n"} {
+		must(t, os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"+script), 0o700))
+	}
+	member.agent.path = programs + ":" + os.Getenv("PATH")
+	member.load(j.request(1, "a", "ior"))
+	member.start("a", time.Minute)
+	bundle, err := authority().Client("target", 0)
+	must(t, err)
+	launcher := agentapi.NewAgentClient(dialAs(t, bundle, identity.ClientOf(runUID, "target", 1), j.addresses[1]))
+	ctx, hangUp := context.WithCancel(t.Context())
+	defer hangUp()
+	stream, err := launcher.Launch(ctx, &agentapi.LaunchRequest{Step: key("a"), Command: plainCommand(given4)})
+	must(t, err)
+	var said string
+	for len(said) < len("out\nerr\n") {
+		output, err := stream.Recv()
+		must(t, err)
+		said += string(output.GetStdout()) + string(output.GetStderr())
+	}
+	eventually(t, "the daemon does not start what it has to", func() bool { return len(mpiProcesses(t, j.directory)) == 3 })
+	hangUp()
+	began := time.Now()
+	ended, _ := member.finishedWithin("a", 15*time.Second)
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != agentapi.ReasonClientLost {
+		t.Errorf("got %v", ended)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if left := mpiProcesses(t, j.directory); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestMPIFailuresAreTold(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		program   string
+		arguments []string
+		change    func(*agentapi.MpiTool)
+		reason    string
+		words     string
+	}{
+		"bad option":     {"ior", []string{"-a", "POSIX", "--nonsense", "-o", "data"}, nil, "BadOption", "IOR: "},
+		"no such folder": {"ior", []string{"-a", "POSIX", "-w", "-t", "64k", "-b", "64k", "-o", "no/such/data"}, nil, "NoSuchFile", "IOR: "},
+		"fewer than told": {"ior", []string{"-a", "POSIX", "-w", "-t", "64k", "-b", "64k", "-o", "data", "-O", "summaryFormat=CSV"}, func(tool *agentapi.MpiTool) {
+			tool.Operations, tool.Repetitions = []uint32{uint32(measure.Write)}, 2
+		}, "Truncated", "1 of 2 repetitions"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJob(t, 2, 1)
+			j.begin("a", time.Minute, test.change, test.program, test.arguments...)
+			ended, _ := j.end("a")
+			j.nothingLeftOf()
+			if ended[0].GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended[0].GetReason() != test.reason || !strings.Contains(ended[0].GetMessage(), test.words) {
+				t.Errorf("client 0: %v", ended[0])
+			}
+		})
+	}
+}
+
+// Work that does not end before its deadline is none.
+func TestMPIDeadline(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 2, 1)
+	j.begin("a", 6*time.Second, limited, "ior", endless...)
+	ended, _ := j.end("a")
+	j.nothingLeftOf()
+	for client, one := range ended {
+		if one.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || one.GetReason() != reasonDeadline {
+			t.Errorf("client %d: %v", client, one)
+		}
+	}
+}
+
+// Agents that leave take their part of a job with them, whoever leaves first.
+func TestMPIFinishWhileRunning(t *testing.T) {
+	t.Parallel()
+	for _, first := range []int{0, 1} {
+		t.Run(fmt.Sprint("client ", first), func(t *testing.T) {
+			t.Parallel()
+			j := newJob(t, 2, 2)
+			j.begin("a", time.Minute, limited, "ior", endless...)
+			j.sampling(1)
+			for _, client := range []int{first, 1 - first} {
+				answer, err := j.clients[client].Finish(t.Context(), &agentapi.FinishRequest{Epoch: 1, RemoveData: true})
+				if err != nil || answer.GetProblem() != "" {
+					t.Errorf("client %d: %v, %v", client, answer, err)
+				}
+			}
+			if left := mpiProcesses(t, j.directory); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+			if _, err := os.Stat(filepath.Join(j.directory, dataPath)); err == nil {
+				t.Error("its data is there")
+			}
+		})
+	}
+}
+
+// Not beside others: it looks for what is left.
+func TestMPILoadRefuses(t *testing.T) {
+	j := newJob(t, 2, 1)
+	for client, r := range j.clients {
+		load := j.request(client, "a", "sh", "-c", "true")
+		if _, err := r.Load(t.Context(), load); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), `the step's program is "sh"`) {
+			t.Errorf("client %d: %v", client, err)
+		}
+		load = j.request(client, "a", "ior")
+		load.GetMpi().Clients = nil
+		if _, err := r.Load(t.Context(), load); status.Code(err) != codes.InvalidArgument {
+			t.Errorf("client %d: %v", client, err)
+		}
+		path := r.agent.path
+		r.agent.path = t.TempDir()
+		r.refused(j.request(client, "a", "ior"), ReasonTool, "ior is not in this image or on this machine", "IOR and mdtest need an image")
+		must(t, os.WriteFile(filepath.Join(r.agent.path, "ior"), nil, 0o700))
+		r.refused(j.request(client, "a", "ior"), ReasonTool, map[int]string{0: "mpirun is not in this image", 1: "the daemon of Open MPI, orted or prted"}[client])
+		r.agent.path = path
+	}
+	space := j.request(0, "a", "ior")
+	space.Dataset.NewBytes = 1 << 60
+	j.clients[0].refused(space, ReasonNoSpace)
+	reads := j.request(0, "a", "ior")
+	reads.Dataset.Reads = []*agentapi.DataFile{{Name: "data", Bytes: 1}}
+	j.clients[0].refused(reads, ReasonNotPrepared, "no phase has laid out")
+	if scratch, err := filepath.Glob(filepath.Join(os.TempDir(), scratchPattern+"*")); err == nil && len(scratch) > 64 {
+		t.Errorf("scratch directories stay: %v", scratch)
+	}
+}

@@ -1,0 +1,244 @@
+package agent
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/test/standinior"
+)
+
+// measured is a job that is bound by time: writes of some seconds, of which the first are to warm up.
+func measured(tool *agentapi.MpiTool) {
+	tool.Operations, tool.Limited = []uint32{uint32(measure.Write)}, true
+	tool.WarmUpNanoseconds, tool.DurationNanoseconds = int64(time.Second), int64(2*time.Second)
+}
+
+func TestMPIWarmUpAndTime(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 2, 1)
+	j.begin("a", time.Minute, measured, "ior", "-a", "POSIX", "-t", "16k", "-b", "1m", "-F", "-w", "-i", "100000", "-T", "1", "-o", "data", "-O", "summaryFormat=CSV")
+	j.sampling(0)
+	time.Sleep(5 * time.Second)
+	j.stop("enough")
+	ended, logs := j.end("a")
+	for client, one := range ended {
+		var warm, later int
+		for _, record := range logs[client] {
+			if sample := record.GetSample(); sample.GetWarmUp() {
+				warm++
+			} else if sample != nil {
+				later++
+			}
+		}
+		took := time.Duration(one.GetIoEndNanoseconds() - one.GetIoStartNanoseconds())
+		if warm < 2 || later < 4 || took < 1700*time.Millisecond || took > 2300*time.Millisecond {
+			t.Errorf("client %d: %d samples of the warm-up, %d after it, I/O for %s", client, warm, later, took)
+		}
+		if bytes, _ := sums(one.GetOperations()); bytes == 0 {
+			t.Errorf("client %d: %v", client, one)
+		}
+	}
+}
+
+// What one step writes the next reads, though the ranks that read it are on other clients; figures of both are there.
+func TestMPIReads(t *testing.T) {
+	t.Parallel()
+	const bytes = 32 << 20
+	j := newJob(t, 2, 2)
+	arguments := []string{"-a", "POSIX", "-t", "1m", "-b", "32m", "-F", "-k", "-o", "data"}
+	j.begin("write", time.Minute, oneWrite, "ior", append([]string{"-w"}, arguments...)...)
+	j.end("write")
+	j.begin("read", time.Minute, func(tool *agentapi.MpiTool) {
+		tool.Operations, tool.Repetitions = []uint32{uint32(measure.Read)}, 2
+	}, "ior", append([]string{"-r", "-C", "-i", "2"}, arguments...)...)
+	ended, logs := j.end("read")
+	j.nothingLeftOf()
+	for client, one := range ended {
+		const want = 2 * 2 * bytes
+		got, _ := sums(one.GetOperations())
+		if one.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || got < want || got > want+want/50 || len(one.GetOperations()) != 1 {
+			t.Errorf("client %d: %d bytes, want %d: %v", client, got, want, one)
+		}
+		if told := notices(one, logs[client]); told["BytesUncertain"] != "" || told["SamplesLost"] != "" {
+			t.Errorf("client %d: %v", client, told)
+		}
+	}
+	if rows := ended[0].GetMpi().GetRepetitions(); len(rows) != 2 || rows[0].GetEndedNanoseconds() >= rows[1].GetEndedNanoseconds() {
+		t.Errorf("repetitions %v", rows)
+	}
+}
+
+// Each client works in its own directory where the volume is not shared.
+func TestMPIOwnDirectories(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 2, 2)
+	j.shared = false
+	j.begin("a", time.Minute, oneWrite, "ior", "-a", "POSIX", "-t", "1m", "-b", "4m", "-F", "-w", "-k", "-o", "data")
+	ended, _ := j.end("a")
+	var found []string
+	must(t, filepath.WalkDir(j.directory, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && strings.HasPrefix(entry.Name(), "data") {
+			found = append(found, filepath.Base(filepath.Dir(path))+"/"+entry.Name())
+		}
+		return err
+	}))
+	want := []string{"client-0/data.00000000", "client-0/data.00000001", "client-1/data.00000002", "client-1/data.00000003"}
+	if slices.Sort(found); !slices.Equal(found, want) {
+		t.Errorf("%v: files %v, want %v", ended[0], found, want)
+	}
+}
+
+// Clients with one address are one host: the first runs the ranks of all, and the others' parts end with the job.
+func TestMPIClientsOfOneHost(t *testing.T) {
+	t.Parallel()
+	j := place(t, 2)
+	path := mpiPath(t)
+	for client, listen := range []string{"127.0.0.1:0", "127.0.0.1:0", "127.0.1.2:0", "127.0.1.2:0"} {
+		j.serve(client, listen, func(a *Agent) { a.path, a.moreMPI = path, fakeHosts })
+	}
+	j.begin("a", time.Minute, oneWrite, "ior", "-a", "POSIX", "-t", "1m", "-b", "16m", "-F", "-w", "-o", "data")
+	ended, _ := j.end("a")
+	j.nothingLeftOf()
+	for client, want := range []uint64{4 * 16 << 20, 0, 4 * 16 << 20, 0} {
+		bytes, _ := sums(ended[client].GetOperations())
+		// Ranks of clients that share an address are found late.
+		if ended[client].GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || bytes < want-want/100 || bytes > want+want/50 || len(ended[client].GetNotices()) > 0 {
+			t.Errorf("client %d: %d bytes, want %d: %v", client, bytes, want, ended[client])
+		}
+	}
+}
+
+func TestMPIMdtest(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 2, 2)
+	j.begin("a", time.Minute, nil, "mdtest", "-n", "200", "-F", "-d", "tree", "-u")
+	ended, _ := j.end("a")
+	j.nothingLeftOf()
+	figures := ended[0].GetMpi()
+	at := slices.IndexFunc(figures.GetRates(), func(rate *agentapi.MdtestRate) bool { return rate.GetOperation() == "File creation" })
+	if ended[0].GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || at < 0 || figures.GetRates()[at].GetMeanOperationsPerSecond() <= 0 {
+		t.Fatalf("got %v", ended[0])
+	}
+	for client, one := range ended {
+		if one.GetIoStartNanoseconds() == 0 || one.GetIoEndNanoseconds() <= one.GetIoStartNanoseconds() {
+			t.Errorf("client %d: %v", client, one)
+		}
+	}
+}
+
+func TestDescribeTellsMPI(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 1, 1)
+	answer, err := j.clients[0].Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
+	must(t, err)
+	found := map[string]*agentapi.Tool{}
+	for _, tool := range answer.GetTools() {
+		found[tool.GetName()] = tool
+	}
+	for _, name := range []string{"fio", "mpirun", "ior", "mdtest"} {
+		if tool := found[name]; tool.GetProblem() != "" || tool.GetPath() == "" || tool.GetVersion() == "" {
+			t.Errorf("%s: %v", name, tool)
+		}
+	}
+	j.clients[0].agent.path = t.TempDir()
+	without := New(j.clients[0].agent.config, SystemClock{})
+	without.path = t.TempDir()
+	for _, tool := range without.describeTools(t.Context())[1:] {
+		if !strings.Contains(tool.GetProblem(), "not in this image") {
+			t.Errorf("got %v", tool)
+		}
+	}
+}
+
+// A user that nobody knows, without a home and a shell, on a root file system that cannot be written.
+func TestMPIAsUnknownUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can become somebody else")
+	}
+	const user = 12345
+	if os.Getenv(again) != t.Name() {
+		standinior.Program(t) // It is not built in there.
+		standinior.Mdtest(t)
+	}
+	withMounts(t, func() {
+		programs := t.TempDir()
+		for name, path := range map[string]string{"ior": standinior.Program(t), "mdtest": standinior.Mdtest(t), "agent.test": "/proc/self/exe"} {
+			text, err := os.ReadFile(path)
+			must(t, err)
+			must(t, os.WriteFile(filepath.Join(programs, name), text, 0o755))
+		}
+		// All is in memory that is mounted anew, and the rest can be read only.
+		inside := filepath.Join("/mnt", "programs")
+		must(t, unix.Mount("none", "/mnt", "tmpfs", 0, "mode=755"))
+		must(t, os.CopyFS(inside, os.DirFS(programs)))
+		for _, name := range []string{"ior", "mdtest", "agent.test"} {
+			must(t, os.Chmod(filepath.Join(inside, name), 0o755))
+		}
+		must(t, unix.Mount("none", "/tmp", "tmpfs", 0, "mode=1777"))
+		must(t, unix.Mount("none", "/", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))
+		command := exec.CommandContext(t.Context(), filepath.Join(inside, "agent.test"), "-test.run=^TestMPIInside$", "-test.v")
+		command.Env = []string{"PATH=" + inside + ":/usr/bin:/bin", insideVariable + "=1",
+			standinior.IORVariable + "=" + filepath.Join(inside, "ior"), standinior.MdtestVariable + "=" + filepath.Join(inside, "mdtest")}
+		command.Dir = "/"
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+		output, err := command.CombinedOutput()
+		t.Logf("%s", output)
+		must(t, err)
+	})
+}
+
+const insideVariable = "STORAGEBENCH_TEST_INSIDE"
+
+func TestMPIInside(t *testing.T) {
+	if os.Getenv(insideVariable) == "" {
+		t.Skip("it is run by TestMPIAsUnknownUser")
+	}
+	if err := os.WriteFile("/var/tmp/x", nil, 0o600); err == nil {
+		t.Fatal("the root file system can be written")
+	}
+	j := newJob(t, 2, 2)
+	for round := range 2 {
+		id := fmt.Sprint("step-", round)
+		j.begin(id, time.Minute, oneWrite, "ior", "-a", "POSIX", "-t", "1m", "-b", "8m", "-F", "-w", "-o", "data")
+		ended, _ := j.end(id)
+		for client, one := range ended {
+			if bytes, _ := sums(one.GetOperations()); one.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || bytes < 16<<20 {
+				t.Errorf("client %d: %v", client, one)
+			}
+		}
+	}
+	j.nothingLeftOf()
+}
+
+// A local run has all clients on one machine: mpirun starts all ranks itself, and they speak through memory.
+func TestMPIOnOneMachine(t *testing.T) {
+	t.Parallel()
+	j := place(t, 2)
+	path := mpiPath(t)
+	for client := range 2 {
+		j.serve(client, "127.0.0.1:0", func(a *Agent) { a.path = path })
+	}
+	for _, api := range []string{"POSIX", "MPIIO"} {
+		j.begin(api, time.Minute, oneWrite, "ior", "-a", api, "-t", "1m", "-b", "16m", "-w", "-o", "data")
+		ended, _ := j.end(api)
+		j.nothingLeftOf()
+		for client, want := range []uint64{4 * 16 << 20, 0} {
+			bytes, _ := sums(ended[client].GetOperations())
+			if ended[client].GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || bytes < want || bytes > want+want/50 {
+				t.Errorf("%s, client %d: %d bytes, want %d: %v", api, client, bytes, want, ended[client])
+			}
+		}
+	}
+}

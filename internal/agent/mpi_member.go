@@ -1,0 +1,226 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os/exec"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+)
+
+// mpiMember is the part of a client in a job that client 0 has started:
+//
+//	release -> Launch (the daemon comes) -> Release (the job has ended) -> nothing is left
+//
+// Of clients with one address only the first is launched; for the others Release is all that comes.
+type mpiMember struct {
+	*mpiPart
+	// begun is closed by release: until then nothing may be launched.
+	begun chan struct{}
+	// released is closed by Release; hungUp when the launcher was gone before its daemon had ended.
+	released, hungUp chan struct{}
+	release1, hangUp func()
+	// launched is closed when a daemon runs.
+	launched chan struct{}
+
+	mu sync.Mutex
+	// closed says that nothing is launched any more.
+	closed bool
+}
+
+func newMember(part *mpiPart) *mpiMember {
+	m := &mpiMember{
+		mpiPart: part, begun: make(chan struct{}), released: make(chan struct{}), hungUp: make(chan struct{}), launched: make(chan struct{}),
+	}
+	m.release1 = sync.OnceFunc(func() { close(m.released) })
+	m.hangUp = sync.OnceFunc(func() { close(m.hungUp) })
+	for _, client := range part.tool.GetClients() {
+		if int(client.GetClient()) == part.step.agent.config.Client {
+			m.ranks = int(part.tool.GetProcessesPerClient())
+		}
+	}
+	return m
+}
+
+func (m *mpiMember) discard() {
+	m.shut()
+	m.close()
+}
+
+// shut keeps daemons out from here on.
+func (m *mpiMember) shut() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+}
+
+// memberEnd is how a member's part came to its end.
+type memberEnd struct {
+	// stopped says who has ended it, overdue that it was its deadline.
+	stopped string
+	overdue bool
+	// lost says that client 0 has gone; hung that ranks were.
+	lost, hung string
+}
+
+func (m *mpiMember) release(given order) *agentapi.Ended {
+	m.begin()
+	close(m.begun)
+	end := m.wait(given)
+	m.shut()
+	m.clear()
+	ended := &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_COMPLETE, ToolVersion: m.version(m.tool.GetProgram())}
+	switch {
+	case end.hung != "":
+		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, reasonHung, "the ranks were killed: "+end.hung
+	case end.lost != "":
+		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, agentapi.ReasonClientLost, end.lost
+	case end.overdue && m.tool.GetDurationNanoseconds() == 0:
+		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, reasonDeadline, end.stopped
+	case end.stopped != "":
+		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_STOPPED, reasonStopped, end.stopped
+	}
+	m.gather(ended)
+	m.leave(ended, end.hung != "")
+	return ended
+}
+
+// wait returns when the job has ended, or this part of it has to.
+func (m *mpiMember) wait(given order) memberEnd {
+	var end memberEnd
+	patient := m.step.agent.patient
+	deadline := time.NewTimer(time.Duration(given.deadline - m.step.agent.clock.Monotonic()))
+	defer deadline.Stop()
+	giveUp := time.NewTimer(time.Duration(math.MaxInt64))
+	defer giveUp.Stop()
+	var giveUpAt time.Time
+	// The first thing that is not waited for any longer ends it.
+	within := func(patience time.Duration) {
+		if at := time.Now().Add(patience); giveUpAt.IsZero() || at.Before(giveUpAt) {
+			giveUpAt = at
+			giveUp.Reset(patience)
+		}
+	}
+	// Client 0 ends the job, in good order, and says so; what never came from it needs none.
+	stop := func(reason string) {
+		end.stopped = firstOf(end.stopped, reason)
+		if m.isLaunched() {
+			within(patient.mpi + patient.release)
+			return
+		}
+		within(patient.hangUp)
+	}
+	var daemonEnded <-chan struct{}
+	var hung <-chan string
+	stopped, hungUp, launched := m.step.stopped.Done(), m.hungUp, m.launched
+	for {
+		select {
+		case <-m.released:
+			end.lost = ""
+			return end
+		case <-launched:
+			launched, daemonEnded, hung = nil, m.running.ended, m.running.hung
+		case <-stopped:
+			stopped = nil
+			stop(context.Cause(m.step.stopped).Error())
+		case <-deadline.C:
+			end.overdue = end.stopped == ""
+			stop("the step's deadline passed")
+		case <-hungUp:
+			hungUp = nil
+			end.lost = "client 0 hung up"
+			within(patient.hangUp)
+		case <-daemonEnded:
+			daemonEnded = nil
+			if end.lost == "" && end.stopped == "" {
+				end.lost = fmt.Sprintf("the daemon of MPI ended, and client 0 has not said within %s that the job has", patient.release)
+			}
+			within(patient.release)
+		case end.hung = <-hung:
+			return end
+		case <-m.step.abandoned:
+			end.hung = "the agent could not wait for them any longer"
+			return end
+		case <-giveUp.C:
+			return end
+		}
+	}
+}
+
+func (m *mpiMember) isLaunched() bool {
+	select {
+	case <-m.launched:
+		return true
+	default:
+		return false
+	}
+}
+
+// launch starts the daemon for client 0, says what it prints, and returns when it has ended and nothing is left of it. The
+// context ends with the caller.
+func (m *mpiMember) launch(ctx context.Context, command []string, said func(*agentapi.LaunchOutput) error) error {
+	select {
+	case <-m.begun:
+	case <-m.step.ended:
+		return status.Error(codes.FailedPrecondition, "the step has ended")
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	output := &launchOutput{send: said}
+	defer output.close()
+	daemon, err := m.start(command, output)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-daemon.ended:
+	case <-ctx.Done():
+		// Also where a stream breaks since this agent stops: whoever launched is not there to be told.
+		_ = daemon.clear(m.step.agent.patient.gone)
+		m.hangUp()
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	// Ranks that have left it are still known.
+	if err := daemon.clear(m.step.agent.patient.gone); err != nil {
+		m.stderr.note(err.Error())
+	}
+	return output.end(daemon.state)
+}
+
+// start starts the daemon, once.
+func (m *mpiMember) start(command []string, output *launchOutput) (*mpiProcess, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed || m.running != nil {
+		return nil, status.Error(codes.FailedPrecondition, "the step has ended here, or was launched before")
+	}
+	path, err := m.step.agent.find(command[0])
+	if err != nil {
+		return nil, refuse(ReasonTool, fmt.Errorf("%s", missingTool(command[0], err)))
+	}
+	if err := m.openShared(); err != nil {
+		return nil, refuse(reasonOf(err), err)
+	}
+	where, err := m.rankWhere()
+	if err != nil {
+		return nil, refuse(ReasonVolume, err)
+	}
+	daemon := exec.Command(path, command[1:]...)
+	daemon.Dir = m.scratch
+	daemon.Env = m.step.agent.mpiEnvironment(m.scratch, where...)
+	daemon.Stdout, daemon.Stderr = output.stdout(), output.stderr()
+	daemon.WaitDelay = m.step.agent.patient.gone / 2
+	running, err := m.startMPI(daemon)
+	if err != nil {
+		return nil, refuse(ReasonTool, err)
+	}
+	m.running = running
+	close(m.launched)
+	return running, nil
+}

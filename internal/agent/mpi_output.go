@@ -1,0 +1,198 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/engine/ior"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+const (
+	// maxSentRepetitions is how many are in a result: its record has to fit into one message.
+	maxSentRepetitions = 1 << 14
+	// maxDisagreement is how far the sum of our samples may be from what IOR says itself.
+	maxDisagreement = 0.05
+)
+
+// mpiOutput reads what mpirun prints, as it comes.
+type mpiOutput struct {
+	part  *mpiPart
+	meter atomic.Pointer[rankMeter]
+
+	mu     sync.Mutex
+	ior    ior.Stream
+	mdtest ior.MdtestStream
+	// others is what all ranks of ior but the first one say, and mpirun itself.
+	others ior.Stream
+	// ends are when the rows of the repetitions were read; seen is what our own ranks had done by the last of them.
+	ends []int64
+	seen process.IO
+}
+
+func newMPIOutput(part *mpiPart) *mpiOutput { return &mpiOutput{part: part} }
+
+// Write implements io.Writer; it never fails.
+func (o *mpiOutput) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.part.tool.GetProgram() == "mdtest" {
+		return o.mdtest.Write(p)
+	}
+	now := o.part.step.agent.clock.Monotonic()
+	n, err := o.ior.Write(p)
+	if ended := o.ior.Repetitions(); len(ended) > 0 {
+		if meter := o.meter.Load(); meter != nil {
+			o.seen = meter.look(time.Duration(now))
+		}
+		for range ended {
+			o.ends = append(o.ends, now)
+		}
+	}
+	return n, err
+}
+
+// otherRanks takes the standard error of a job of ior; see leaveOutputToFirst.
+type otherRanks struct{ output *mpiOutput }
+
+// Write implements io.Writer; it never fails.
+func (r otherRanks) Write(p []byte) (int, error) {
+	r.output.mu.Lock()
+	defer r.output.mu.Unlock()
+	return r.output.others.Write(p)
+}
+
+var iorOutcomes = map[ior.Outcome]agentapi.Outcome{
+	ior.Complete: agentapi.Outcome_OUTCOME_COMPLETE,
+	ior.Stopped:  agentapi.Outcome_OUTCOME_STOPPED,
+	ior.CutShort: agentapi.Outcome_OUTCOME_FAILED,
+	ior.Failed:   agentapi.Outcome_OUTCOME_FAILED,
+}
+
+// judge makes the tool's own part of the result.
+func (o *mpiOutput) judge(exit ior.Exit, stderr string, job mpiJob) *agentapi.Ended {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	tool := o.part.tool
+	figures := &agentapi.MpiResult{
+		CommandLine: append([]string{tool.GetProgram()}, tool.GetArguments()...),
+		Ranks:       int32(slots(job.hosts)),       //nolint:gosec // The API allows far fewer.
+		Clients:     int32(len(tool.GetClients())), //nolint:gosec // The API allows far fewer.
+		MpiVersion:  job.version.text,
+	}
+	ended := &agentapi.Ended{ExitCode: int64(exit.Code), ToolMessages: stderr, Mpi: figures}
+	var warnings []ior.Warning
+	if tool.GetProgram() == "mdtest" {
+		judged := ior.FinalMdtest(o.mdtest.Close(), exit, stderr, ior.MdtestExpectation{
+			Iterations: int(tool.GetRepetitions()), Tasks: slots(job.hosts)})
+		ended.Outcome, ended.Reason, ended.Message = iorOutcomes[judged.Outcome], string(judged.Failure), judged.Message
+		warnings = judged.Warnings
+		if judged.Outcome != ior.Failed {
+			figures.Rates = mdtestRates(judged.Output.Rates)
+		}
+	} else {
+		expected := ior.Expectation{Repetitions: int(tool.GetRepetitions()), Limited: tool.GetLimited(), Tasks: slots(job.hosts)}
+		for _, operation := range tool.GetOperations() {
+			expected.Operations = append(expected.Operations, measure.Operation(operation))
+		}
+		said := o.ior.Close()
+		said.Hear(o.others.Close())
+		judged := ior.Final(said, exit, stderr, expected)
+		ended.Outcome, ended.Reason, ended.Message = iorOutcomes[judged.Outcome], string(judged.Failure), judged.Message
+		warnings = judged.Warnings
+		if judged.Outcome != ior.Failed {
+			figures.Repetitions = o.repetitions(judged.Output.Repetitions)
+			o.compare(ended, judged.Output.Repetitions, job)
+		}
+	}
+	for _, warning := range warnings {
+		if o.isExpected(warning) {
+			continue
+		}
+		ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: "ToolMessages", Message: warning.Message})
+	}
+	return ended
+}
+
+// overwrites is what IOR says of each file that is there already: in every repetition after the first where files are kept.
+const overwrites = "exists already and will be overwritten"
+
+// isExpected is true of warnings of what the step has asked for, or what the result tells elsewhere.
+func (o *mpiOutput) isExpected(warning ior.Warning) bool {
+	switch warning.Kind { //nolint:exhaustive // All others are told.
+	case ior.WarnVersionUnknown:
+		return true
+	case ior.WarnStonewalled:
+		return o.part.tool.GetDurationNanoseconds() > 0
+	case ior.WarnToolMessages:
+		return strings.Contains(warning.Message, overwrites)
+	}
+	return false
+}
+
+// compare tells when the samples of this client do not come to what IOR says that its ranks have moved. It is known of
+// all ranks on one host, and of ranks that all do the same; a stonewall ends each at another place.
+func (o *mpiOutput) compare(ended *agentapi.Ended, repetitions []ior.Repetition, job mpiJob) {
+	tool := o.part.tool
+	if tool.GetCollective() && len(job.hosts) > 1 {
+		ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: "BytesUncertain", Message: "ranks passed data to each other " +
+			"before some of them wrote or read it for all; what went over the network is in the samples too, and IOR's own figures are without it"})
+		return
+	}
+	if len(job.hosts) > 1 && tool.GetDurationNanoseconds() > 0 || len(repetitions) == 0 {
+		return
+	}
+	var said [measure.NumOperations]float64
+	for _, repetition := range repetitions {
+		said[repetition.Operation] += float64(repetition.Bytes) * float64(job.hosts[0].Slots) / float64(slots(job.hosts))
+	}
+	for operation, seen := range map[measure.Operation]uint64{measure.Read: o.seen.ReadBytes, measure.Write: o.seen.WriteBytes} {
+		if off := float64(seen) - said[operation]; said[operation] > 0 && max(off, -off) > maxDisagreement*said[operation] {
+			ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: "BytesUncertain", Message: fmt.Sprintf(
+				"%v: the ranks of this client were seen to move %d bytes, and by what IOR says it was %.0f", operation, seen, said[operation])})
+		}
+	}
+}
+
+func (o *mpiOutput) repetitions(found []ior.Repetition) []*agentapi.Repetition {
+	var all []*agentapi.Repetition
+	for i, one := range found {
+		if i == maxSentRepetitions {
+			break
+		}
+		sent := &agentapi.Repetition{
+			Operation: uint32(one.Operation), Index: int32(one.Index), //nolint:gosec // Of four, and below 2^30.
+			Bytes: uint64(max(one.Bytes, 0)), BytesExact: one.BytesExact,
+			BytesPerSecond:  float64(one.BytesPerSecond),
+			OpenNanoseconds: max(one.OpenNanoseconds, 0), TransferNanoseconds: max(one.TransferNanoseconds, 0),
+			CloseNanoseconds: max(one.CloseNanoseconds, 0), TotalNanoseconds: one.TotalNanoseconds,
+		}
+		if one.OperationsPerSecondMilli > 0 {
+			sent.OperationsPerSecond = float64(one.OperationsPerSecondMilli) / 1000
+		}
+		if i < len(o.ends) {
+			sent.EndedNanoseconds = o.ends[i]
+		}
+		all = append(all, sent)
+	}
+	return all
+}
+
+func mdtestRates(found []ior.MdtestRate) []*agentapi.MdtestRate {
+	var all []*agentapi.MdtestRate
+	for _, rate := range found {
+		all = append(all, &agentapi.MdtestRate{
+			Operation:                            rate.Operation,
+			MaxOperationsPerSecond:               float64(rate.MaxMilli) / 1000,
+			MinOperationsPerSecond:               float64(rate.MinMilli) / 1000,
+			MeanOperationsPerSecond:              float64(rate.MeanMilli) / 1000,
+			StandardDeviationOperationsPerSecond: float64(rate.StdDevMilli) / 1000,
+		})
+	}
+	return all
+}

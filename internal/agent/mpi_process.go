@@ -1,0 +1,153 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// mpiProcess is mpirun or a daemon of MPI, with all that it starts, and what its ranks do.
+type mpiProcess struct {
+	step    *step
+	handle  *process.Handle
+	command *exec.Cmd
+	meter   *rankMeter
+	samples *rankSamples
+	// ended is closed when the process has ended, was read for the last time, and waited for.
+	ended chan struct{}
+	state *os.ProcessState
+	// hung gets why it should be killed; firstRank and lastRank are when ranks were first and last seen.
+	hung                chan string
+	firstRank, lastRank int64
+}
+
+// startMPI starts the process and follows it.
+func (p *mpiPart) startMPI(command *exec.Cmd) (*mpiProcess, error) {
+	handle, err := process.Start(command)
+	if err != nil {
+		return nil, err
+	}
+	tool := p.step.request.GetMpi()
+	started := &mpiProcess{
+		step: p.step, handle: handle, command: command, samples: p.samples,
+		meter: newRankMeter(handle.PID(), tool.GetProgram(), p.working, p.ranks),
+		ended: make(chan struct{}), hung: make(chan string, 1),
+	}
+	go started.follow()
+	return started, nil
+}
+
+// follow reads the ranks until the process has ended, and once more: what those did that nobody has seen to
+// the end is in the counters of the process, as long as nobody has waited for it.
+func (m *mpiProcess) follow() {
+	defer close(m.ended)
+	ticker := time.NewTicker(m.meter.interval())
+	defer ticker.Stop()
+	watch := stallWatch{process: m}
+	for running := true; running; {
+		select {
+		case <-ticker.C:
+		case <-m.handle.Exited():
+			running = false
+		}
+		now := m.step.agent.clock.Monotonic()
+		load := m.meter.look(time.Duration(now))
+		m.samples.add(now, load)
+		if m.meter.alive() > 0 {
+			m.lastRank = now
+			if m.firstRank == 0 {
+				m.firstRank = now
+			}
+		}
+		watch.look(time.Duration(now), load)
+	}
+	m.samples.close()
+	// The exit status is read from the command's state.
+	_ = m.handle.Wait()
+	m.state = m.command.ProcessState
+}
+
+// stallWatch tells of ranks whose I/O does not come back.
+type stallWatch struct {
+	process *mpiProcess
+	load    process.IO
+	since   time.Duration
+	told    bool
+	notices int
+}
+
+func (w *stallWatch) look(now time.Duration, load process.IO) {
+	if load != w.load || w.since == 0 {
+		w.load, w.since, w.told = load, now, false
+		return
+	}
+	patient := w.process.step.agent.patient
+	idle := now - w.since
+	if idle < patient.stalled || !w.process.meter.stuck() {
+		return
+	}
+	if !w.told && w.notices < maxStallNotices {
+		w.told = true
+		w.notices++
+		w.process.step.notice("IOStalled", "ranks have completed no I/O for %s", patient.stalled)
+	}
+	limit := patient.hung
+	if given := w.process.step.request.GetStallTimeoutNanoseconds(); given > 0 {
+		limit = time.Duration(given)
+	}
+	if idle > limit {
+		select {
+		case w.process.hung <- fmt.Sprintf("no I/O of its ranks completed for %s", limit):
+		default:
+		}
+	}
+}
+
+// clear kills what there is of it, and says what could not be ended in time. A rank that is killed while it waits for the
+// storage goes when that has answered, which can take as long as any stop; who wants the agent to leave waits less.
+func (m *mpiProcess) clear(patience time.Duration) error {
+	deadline := time.Now().Add(patience)
+	abandoned := m.step.abandoned
+	for {
+		left := m.handle.Kill()
+		wait := min(time.Until(deadline), lookInterval)
+		if wait <= 0 {
+			if left == nil {
+				left = fmt.Errorf("process %d was killed and is not gone", m.handle.PID())
+			}
+			return left
+		}
+		if left != nil {
+			wait = 0 // Kill has waited itself.
+		}
+		select {
+		case <-m.ended:
+			if left == nil {
+				// Nothing can have been started since it was looked at.
+				left = m.handle.Kill()
+				process.Collect(m.meter.pids())
+				return left
+			}
+		case <-abandoned:
+			abandoned = nil
+			if sooner := time.Now().Add(m.step.agent.patient.gone); sooner.Before(deadline) {
+				deadline = sooner
+			}
+		case <-time.After(wait):
+		}
+	}
+}
+
+// cpu gives the CPU that it used, with all that it waited for.
+func (m *mpiProcess) cpu(meter *cpuMeter) *agentapi.CPUUse {
+	select {
+	case <-m.ended:
+		return meter.end(m.step.agent.clock, m.state)
+	default:
+		return meter.end(m.step.agent.clock, nil)
+	}
+}

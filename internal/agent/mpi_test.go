@@ -1,0 +1,262 @@
+package agent
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/test/standinior"
+)
+
+// job is several agents of one target on this machine, each with an address of its own, so that MPI takes them for
+// hosts.
+type job struct {
+	t         *testing.T
+	clients   []*rig
+	addresses []string
+	directory string
+	processes int32
+	// shared says that all work in the directory of client 0.
+	shared bool
+}
+
+// fakeHosts are settings with which Open MPI works where several hosts are one machine: ranks of two hosts would
+// take each other's memory for their own.
+var fakeHosts = [][2]string{{"btl", "self,tcp"}}
+
+func mpiPath(t *testing.T) string {
+	t.Helper()
+	programs := t.TempDir()
+	must(t, os.Symlink(standinior.Program(t), filepath.Join(programs, "ior")))
+	must(t, os.Symlink(standinior.Mdtest(t), filepath.Join(programs, "mdtest")))
+	return programs + ":" + os.Getenv("PATH")
+}
+
+// clientAddress gives each client an address of its own.
+func clientAddress(client int) string { return fmt.Sprintf("127.0.1.%d:0", client+1) }
+
+// jobs bounds how many tests have a job at a time: each is a dozen of processes that compute while they start.
+var jobs = make(chan struct{}, 2)
+
+// place is a job without clients, when there is room for one.
+func place(t *testing.T, processes int32) *job {
+	t.Helper()
+	jobs <- struct{}{}
+	t.Cleanup(func() { <-jobs })
+	return &job{t: t, directory: t.TempDir(), processes: processes, shared: true}
+}
+
+func newJob(t *testing.T, clients int, processes int32) *job {
+	t.Helper()
+	j := place(t, processes)
+	path := mpiPath(t)
+	for client := range clients {
+		j.serve(client, clientAddress(client), func(a *Agent) { a.path, a.moreMPI = path, fakeHosts })
+	}
+	return j
+}
+
+// clientConfiguration is that of one of several clients.
+func clientConfiguration(t *testing.T, directory string, client int, listen string) Config {
+	t.Helper()
+	config := configuration(t, directory)
+	var err error
+	config.Client, config.Listen = client, listen
+	config.Identity, err = authority().Client("target", client)
+	must(t, err)
+	return config
+}
+
+func (j *job) serve(client int, listen string, change func(*Agent)) {
+	j.t.Helper()
+	served := New(clientConfiguration(j.t, j.directory, client, listen), SystemClock{})
+	change(served)
+	server, err := served.newServer()
+	must(j.t, err)
+	listener, err := net.Listen("tcp", listen)
+	must(j.t, err)
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	j.t.Cleanup(func() {
+		served.finish(removal{}, "the test is over")
+		server.Stop()
+		must(j.t, <-failed)
+	})
+	j.add(served, listener.Addr().String())
+}
+
+func (j *job) add(served *Agent, address string) {
+	j.t.Helper()
+	operator, err := authority().Operator()
+	must(j.t, err)
+	connection := dialAs(j.t, operator, identity.ClientOf(runUID, "target", len(j.clients)), address)
+	j.clients = append(j.clients, &rig{AgentClient: agentapi.NewAgentClient(connection), t: j.t, agent: served, directory: j.directory})
+	j.addresses = append(j.addresses, address)
+}
+
+// dialAs connects to an agent with some identity.
+func dialAs(t *testing.T, bundle identity.Bundle, expect identity.Peer, address string) *grpc.ClientConn {
+	t.Helper()
+	tls, err := bundle.ClientTLS(expect)
+	must(t, err)
+	connection, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(credentials.NewTLS(tls)))
+	must(t, err)
+	t.Cleanup(func() { _ = connection.Close() })
+	return connection
+}
+
+// request is the part of one client in a step.
+func (j *job) request(client int, id, program string, arguments ...string) *agentapi.LoadRequest {
+	tool := &agentapi.MpiTool{
+		Program: program, Arguments: arguments, ProcessesPerClient: j.processes, Shared: j.shared,
+		SampleIntervalNanoseconds: int64(500 * time.Millisecond),
+	}
+	for other, address := range j.addresses {
+		one := &agentapi.MpiClient{Client: int32(other)}
+		if client == 0 {
+			one.Address = address
+		}
+		tool.Clients = append(tool.Clients, one)
+	}
+	return &agentapi.LoadRequest{Epoch: 1, Step: key(id), Dataset: &agentapi.Dataset{}, Tool: &agentapi.LoadRequest_Mpi{Mpi: tool}}
+}
+
+// begin loads and starts a step on all clients; change may alter each request.
+func (j *job) begin(id string, limit time.Duration, change func(*agentapi.MpiTool), program string, arguments ...string) {
+	j.t.Helper()
+	for client, r := range j.clients {
+		load := j.request(client, id, program, arguments...)
+		if change != nil {
+			change(load.GetMpi())
+		}
+		r.load(load)
+	}
+	for _, r := range j.clients {
+		r.start(id, limit)
+	}
+}
+
+// end waits for all clients; the first is client 0's result.
+func (j *job) end(id string) ([]*agentapi.Ended, [][]*agentapi.Record) {
+	j.t.Helper()
+	var all []*agentapi.Ended
+	var logs [][]*agentapi.Record
+	for _, r := range j.clients {
+		ended, records := r.finishedWithin(id, time.Minute)
+		all, logs = append(all, ended), append(logs, records)
+	}
+	return all, logs
+}
+
+// nothingLeftOf looks for processes of MPI that work in the job's directory, or were started for it.
+func (j *job) nothingLeftOf() {
+	j.t.Helper()
+	var left []string
+	eventually(j.t, "processes of MPI are left", func() bool {
+		left = mpiProcesses(j.t, j.directory)
+		return len(left) == 0
+	})
+}
+
+// mpiProcesses are those that carry a directory of ours in their environment.
+func mpiProcesses(t *testing.T, directory string) []string {
+	t.Helper()
+	var found []string
+	processes, err := filepath.Glob("/proc/[0-9]*")
+	must(t, err)
+	for _, path := range processes {
+		environment, err := os.ReadFile(path + "/environ")
+		if err != nil || !strings.Contains(string(environment), rankDirectory+"="+directory) {
+			continue
+		}
+		words, _ := os.ReadFile(path + "/cmdline")
+		found = append(found, filepath.Base(path)+" "+strings.ReplaceAll(string(words), "\x00", " "))
+	}
+	return found
+}
+
+func oneWrite(tool *agentapi.MpiTool) {
+	tool.Operations, tool.Repetitions = []uint32{uint32(measure.Write)}, 1
+}
+
+func TestMPIWritesOverSeveralClients(t *testing.T) {
+	t.Parallel()
+	const clients, processes, blockMiB = 3, 2, 48
+	j := newJob(t, clients, processes)
+	j.begin("a", time.Minute, oneWrite, "ior", "-a", "POSIX", "-t", "1m", "-b", "48m", "-F", "-w", "-k", "-o", "data", "-O", "summaryFormat=CSV")
+	ended, logs := j.end("a")
+	j.nothingLeftOf()
+	for client, one := range ended {
+		if one.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+			t.Fatalf("client %d: %v", client, one)
+		}
+		const want = processes * blockMiB << 20
+		bytes, operations := sums(one.GetOperations())
+		if bytes < want || bytes > want+want/100 || operations < processes*blockMiB || operations > processes*blockMiB+400 {
+			t.Errorf("client %d: %d bytes in %d operations, want %d in %d", client, bytes, operations, want, processes*blockMiB)
+		}
+		if got, _ := sampled(logs[client]); got != bytes {
+			t.Errorf("client %d: samples add up to %d bytes, the result says %d", client, got, bytes)
+		}
+		if one.GetIoEndNanoseconds() <= one.GetIoStartNanoseconds() || one.GetIoStartNanoseconds() == 0 {
+			t.Errorf("client %d: its I/O was from %d to %d", client, one.GetIoStartNanoseconds(), one.GetIoEndNanoseconds())
+		}
+		released := logs[client][0].GetStarted().GetReleasedNanoseconds()
+		t.Logf("client %d: %d bytes too many, first I/O after %s, notices %v", client, bytes-want,
+			time.Duration(one.GetIoStartNanoseconds()-released), notices(one, logs[client]))
+	}
+	figures := ended[0].GetMpi()
+	if figures.GetRanks() != clients*processes || figures.GetClients() != clients || !strings.HasPrefix(figures.GetMpiVersion(), "4.1") ||
+		figures.GetCommandLine()[0] != "ior" || len(figures.GetRepetitions()) != 1 {
+		t.Fatalf("its figures: %v", figures)
+	}
+	row := figures.GetRepetitions()[0]
+	if row.GetBytes() != clients*processes*blockMiB<<20 || row.GetOperation() != uint32(measure.Write) || row.GetEndedNanoseconds() == 0 {
+		t.Errorf("repetition %v", row)
+	}
+	if ended[1].GetMpi() != nil {
+		t.Errorf("a member has figures: %v", ended[1].GetMpi())
+	}
+	files, err := filepath.Glob(filepath.Join(j.directory, dataPath, "data*"))
+	must(t, err)
+	if len(files) != clients*processes {
+		t.Errorf("files of the ranks: %v", files)
+	}
+}
+
+// From the order to start to the first I/O of a rank. The bound is for machines that do other things beside.
+func TestMPIFirstIO(t *testing.T) {
+	const clients, rounds = 8, 5
+	j := newJob(t, clients, 2)
+	var took []time.Duration
+	for round := range rounds {
+		id := fmt.Sprint("round-", round)
+		j.begin(id, time.Minute, oneWrite, "ior", "-a", "POSIX", "-t", "1m", "-b", "2m", "-F", "-w", "-o", "data")
+		ended, logs := j.end(id)
+		if ended[0].GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || ended[0].GetIoStartNanoseconds() == 0 {
+			t.Fatalf("got %v", ended[0])
+		}
+		released := logs[0][0].GetStarted().GetReleasedNanoseconds()
+		first := ended[0].GetIoStartNanoseconds()
+		for _, one := range ended {
+			first = min(first, one.GetIoStartNanoseconds())
+		}
+		took = append(took, time.Duration(first-released))
+	}
+	slices.Sort(took)
+	t.Logf("%d clients of 2 ranks: the first I/O after %s, the median of %v", clients, took[rounds/2], took)
+	if took[rounds/2] > 20*time.Second {
+		t.Errorf("the first I/O after %s", took)
+	}
+}

@@ -1,0 +1,108 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/engine/ior"
+)
+
+// knownMPI remembers the tools of MPI that were found to be good.
+type knownMPI struct {
+	mu    sync.Mutex
+	tools map[string]*agentapi.Tool
+}
+
+// describeTools says which tools there are. One that is missing has a problem, which matters to runs that need it.
+func (a *Agent) describeTools(ctx context.Context) []*agentapi.Tool {
+	names := append([]string{"mpirun"}, mpiPrograms...)
+	tools := make([]*agentapi.Tool, len(names)+1)
+	var all sync.WaitGroup
+	all.Go(func() { tools[0] = a.describeFio(ctx) })
+	for i, name := range names {
+		all.Go(func() { tools[i+1] = a.describeMPI(ctx, name) })
+	}
+	all.Wait()
+	return tools
+}
+
+// describeMPI finds a tool of MPI and its version.
+func (a *Agent) describeMPI(ctx context.Context, name string) *agentapi.Tool {
+	a.mpi.mu.Lock()
+	known := a.mpi.tools[name]
+	a.mpi.mu.Unlock()
+	if known != nil {
+		return known
+	}
+	tool := &agentapi.Tool{Name: name}
+	path, err := a.find(name)
+	if err != nil {
+		tool.Problem = missingTool(name, err)
+		return tool
+	}
+	tool.Path = path
+	if name == "mpirun" {
+		version, err := a.askMPI(ctx, path)
+		if err != nil {
+			tool.Problem = err.Error()
+			return tool
+		}
+		tool.Version = version.text
+	} else {
+		tool.Version = a.askRankProgram(ctx, name, path)
+	}
+	a.mpi.mu.Lock()
+	defer a.mpi.mu.Unlock()
+	if a.mpi.tools == nil {
+		a.mpi.tools = map[string]*agentapi.Tool{}
+	}
+	a.mpi.tools[name] = tool
+	return tool
+}
+
+func missingTool(name string, err error) string {
+	return fmt.Sprintf("%s is not in this image or on this machine (%s); IOR and mdtest need an image with Open MPI and IOR", name, err)
+}
+
+func (a *Agent) askMPI(ctx context.Context, path string) (mpiVersion, error) {
+	said, err := askIn(ctx, os.TempDir(), a.mpiEnvironment(os.TempDir()), path, "--version")
+	if err != nil {
+		if said != "" {
+			err = fmt.Errorf("%w (%s)", err, clip(said))
+		}
+		return mpiVersion{}, fmt.Errorf("%s --version failed: %w", path, err)
+	}
+	return parseMPIVersion(said)
+}
+
+// rankProgramQuestions have the programs print their version while they do next to nothing, in memory: neither has an option
+// for that.
+var rankProgramQuestions = map[string][]string{
+	"ior":    ior.VersionArguments(),
+	"mdtest": {"-a", "DUMMY", "-C", "-F", "-n", "1", "-d", "nothing"},
+}
+
+var rankProgramVersion = regexp.MustCompile(`(?m)^(?:IOR|mdtest)-([0-9][0-9A-Za-z.+-]{0,31})`)
+
+// askRankProgram gives the version; empty where the program does not tell it alone. It is found, which is
+// what a step needs.
+func (a *Agent) askRankProgram(ctx context.Context, name, path string) string {
+	scratch, err := os.MkdirTemp("", scratchPattern)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	environment := a.mpiEnvironment(scratch, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+		"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=self")
+	said, err := askIn(ctx, scratch, environment, path, rankProgramQuestions[name]...)
+	found := rankProgramVersion.FindStringSubmatch(said)
+	if found == nil || err != nil && strings.TrimSpace(said) == "" {
+		return ""
+	}
+	return found[1]
+}

@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/storagebench/storagebench/internal/engine/mpirun"
+)
+
+// mpiVersion is Open MPI's.
+type mpiVersion struct {
+	text  string
+	major int
+}
+
+var mpiVersionText = regexp.MustCompile(`^mpirun \((?:Open MPI|OpenRTE)\) ((\d+)\.[0-9A-Za-z.]+)`)
+
+// minMPI and maxMPI are the versions whose command lines are known here.
+const (
+	minMPI = mpirun.Oldest
+	maxMPI = mpirun.Newest
+)
+
+// parseMPIVersion reads what mpirun --version answers, such as "mpirun (Open MPI) 4.1.4".
+func parseMPIVersion(answer string) (mpiVersion, error) {
+	found := mpiVersionText.FindStringSubmatch(strings.TrimSpace(answer))
+	if found == nil {
+		line, _, _ := strings.Cut(strings.TrimSpace(answer), "\n")
+		return mpiVersion{}, fmt.Errorf("mpirun is not Open MPI's: its version is %q; use an image with Open MPI 4 or 5", line)
+	}
+	major, err := strconv.Atoi(found[2])
+	if err != nil || major < minMPI || major > maxMPI {
+		return mpiVersion{}, fmt.Errorf("mpirun is that of Open MPI %s; use an image with Open MPI 4 or 5", found[1])
+	}
+	return mpiVersion{text: found[1], major: major}, nil
+}
+
+// daemon is the name of the program that runs the ranks on other hosts.
+func (v mpiVersion) daemon() string {
+	if v.major >= maxMPI {
+		return "prted"
+	}
+	return "orted"
+}
+
+// mpiJob is all that the command line of mpirun depends on.
+type mpiJob struct {
+	version mpiVersion
+	hosts   []mpiHost
+	// hostfile is the path of a file with the hosts.
+	hostfile string
+	// agent is the path of this program, on every host.
+	agent string
+	// scratch is a directory for what MPI keeps while it runs.
+	scratch string
+	// network and nic say which interfaces MPI uses: those in a network, or one by its name.
+	network, nic string
+	program      string
+	arguments    []string
+	// more are settings for tests alone: name and value.
+	more [][2]string
+}
+
+// line is the job as its command line is made of it.
+func (j mpiJob) line() mpirun.Job {
+	return mpirun.Job{Major: j.version.major, Hosts: len(j.hosts), Ranks: slots(j.hosts), Hostfile: j.hostfile, Agent: j.agent,
+		Network: j.network, NIC: j.nic, Program: j.program, Arguments: j.arguments, More: j.more}
+}
+
+// command gives the arguments of mpirun.
+func (j mpiJob) command() []string { return j.line().Command() }
+
+// environment is what mpirun needs beside that of every tool of MPI (mpiEnvironment).
+func (j mpiJob) environment() []string { return j.line().Environment() }
+
+// checkAgentPath refuses a path that MPI would read as more than one program.
+func checkAgentPath(path string) error {
+	if strings.ContainsAny(path, " \t:,'\"") {
+		return fmt.Errorf("MPI cannot be told to start %q on other hosts: put the program where its path has no spaces, colons and quotes", path)
+	}
+	return nil
+}
+
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}

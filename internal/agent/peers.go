@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/identity"
+)
+
+// launcherClient is the client that starts the jobs that span clients.
+const launcherClient = 0
+
+// launcherMethods are what client 0 may call, and nobody else; the operator may call all others.
+var launcherMethods = map[string]bool{
+	agentapi.Agent_Launch_FullMethodName:  true,
+	agentapi.Agent_Release_FullMethodName: true,
+}
+
+// accepted are those who may connect to an agent: who conducts its run, and client 0 of its own target.
+func (c Config) accepted() []identity.Peer {
+	peers := []identity.Peer{identity.OperatorOf(c.RunUID)}
+	if c.Client != launcherClient {
+		peers = append(peers, identity.ClientOf(c.RunUID, c.Target, launcherClient))
+	}
+	return peers
+}
+
+// newServer makes the server of an agent: it lets in whom accepted names, and each of them to its own methods.
+func (a *Agent) newServer() (*grpc.Server, error) {
+	config, err := a.config.Identity.ServerTLS(a.config.accepted()...)
+	if err != nil {
+		return nil, fmt.Errorf("read the agent's identity: %w", err)
+	}
+	server := grpc.NewServer(
+		grpc.Creds(credentials.NewTLS(config)),
+		grpc.UnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+			if err := authorize(ctx, info.FullMethod); err != nil {
+				return nil, err
+			}
+			return handle(ctx, request)
+		}),
+		grpc.StreamInterceptor(func(served any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+			if err := authorize(stream.Context(), info.FullMethod); err != nil {
+				return err
+			}
+			return handle(served, stream)
+		}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepAlive, Timeout: keepAlive}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minKeepAlive, PermitWithoutStream: true}))
+	a.Register(server)
+	return server, nil
+}
+
+// authorize refuses a method to whom it is not for. That the caller is of this run and target, the handshake
+// has seen to.
+func authorize(ctx context.Context, method string) error {
+	caller, err := callerOf(ctx)
+	if err != nil {
+		return status.Error(codes.PermissionDenied, err.Error())
+	}
+	launcher := caller.Role == identity.RoleClient
+	if launcher != launcherMethods[method] {
+		return status.Errorf(codes.PermissionDenied, "%s may not call %s", caller, method)
+	}
+	return nil
+}
+
+func callerOf(ctx context.Context) (identity.Peer, error) {
+	connection, ok := peer.FromContext(ctx)
+	if !ok {
+		return identity.Peer{}, fmt.Errorf("nobody is known to call: %w", identity.ErrWrongPeer)
+	}
+	info, ok := connection.AuthInfo.(credentials.TLSInfo)
+	if !ok {
+		return identity.Peer{}, fmt.Errorf("the caller came without TLS: %w", identity.ErrWrongPeer)
+	}
+	return identity.PeerRole(info.State)
+}

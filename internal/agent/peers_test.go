@@ -1,0 +1,178 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/identity"
+)
+
+// everyMethod calls each method of an agent; a method that is added without a line here fails the test.
+func everyMethod(ctx context.Context, client agentapi.AgentClient) map[string]func() error {
+	return map[string]func() error{
+		agentapi.Agent_Describe_FullMethodName: func() error {
+			_, err := client.Describe(ctx, &agentapi.DescribeRequest{})
+			return err
+		},
+		agentapi.Agent_Clock_FullMethodName: func() error {
+			_, err := client.Clock(ctx, &agentapi.ClockRequest{})
+			return err
+		},
+		agentapi.Agent_Load_FullMethodName: func() error {
+			_, err := client.Load(ctx, &agentapi.LoadRequest{})
+			return err
+		},
+		agentapi.Agent_Start_FullMethodName: func() error {
+			_, err := client.Start(ctx, &agentapi.StartRequest{})
+			return err
+		},
+		agentapi.Agent_Stop_FullMethodName: func() error {
+			_, err := client.Stop(ctx, &agentapi.StopRequest{})
+			return err
+		},
+		agentapi.Agent_Watch_FullMethodName: func() error {
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			stream, err := client.Watch(ctx, &agentapi.WatchRequest{})
+			if err == nil {
+				_, err = stream.Recv()
+			}
+			return err
+		},
+		agentapi.Agent_Finish_FullMethodName: func() error {
+			// Refused for what it asks: it must not end the agent of this test.
+			_, err := client.Finish(ctx, &agentapi.FinishRequest{RemoveClients: []int32{1}})
+			return err
+		},
+		agentapi.Agent_Launch_FullMethodName: func() error {
+			stream, err := client.Launch(ctx, &agentapi.LaunchRequest{Command: plainCommand(given4)})
+			if err == nil {
+				_, err = stream.Recv()
+			}
+			return err
+		},
+		agentapi.Agent_Release_FullMethodName: func() error {
+			_, err := client.Release(ctx, &agentapi.ReleaseRequest{})
+			return err
+		},
+	}
+}
+
+// Client 0 of the same target launches and releases, and does nothing else; who conducts does all else.
+func TestEachPeerHasItsMethods(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 2, 1)
+	operator, err := authority().Operator()
+	must(t, err)
+	first, err := authority().Client("target", 0)
+	must(t, err)
+	expect := identity.ClientOf(runUID, "target", 1)
+	methods := len(agentapi.Agent_ServiceDesc.Methods) + len(agentapi.Agent_ServiceDesc.Streams)
+	for name, bundle := range map[string]identity.Bundle{"operator": operator, "client 0": first} {
+		calls := everyMethod(t.Context(), agentapi.NewAgentClient(dialAs(t, bundle, expect, j.addresses[1])))
+		if len(calls) != methods {
+			t.Fatalf("%d of %d methods are called", len(calls), methods)
+		}
+		for method, call := range calls {
+			launcher := method == agentapi.Agent_Launch_FullMethodName || method == agentapi.Agent_Release_FullMethodName
+			allowed := launcher == (name == "client 0")
+			if err := call(); allowed == (status.Code(err) == codes.PermissionDenied) {
+				t.Errorf("%s calls %s: %v", name, method, err)
+			}
+		}
+	}
+}
+
+func TestOtherPeersAreRefused(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 3, 1)
+	master, err := identity.NewMaster()
+	must(t, err)
+	validity := identity.ValidityOf(time.Now(), time.Hour, time.Hour)
+	otherMaster, err := identity.ForRun(master, runUID, validity)
+	must(t, err)
+	bundle := func(a *identity.Authority, target string, client int) identity.Bundle {
+		t.Helper()
+		made, err := a.Client(target, client)
+		must(t, err)
+		return made
+	}
+	sibling := bundle(authority(), "target", 0)
+	foreign := bundle(otherMaster, "target", 0)
+	for name, test := range map[string]struct {
+		bundle identity.Bundle
+		client int
+	}{
+		"client 1 of the same target":              {bundle(authority(), "target", 1), 2},
+		"the client itself":                        {bundle(authority(), "target", 1), 1},
+		"client 0 of another target":               {bundle(authority(), "other", 0), 1},
+		"client 0 of another run, that trusts us":  {identity.Bundle{CAPEM: sibling.CAPEM, CertificatePEM: foreign.CertificatePEM, KeyPEM: foreign.KeyPEM}, 1},
+		"client 0 at client 0":                     {sibling, 0},
+		"client 2 of the same target, at client 0": {bundle(authority(), "target", 2), 0},
+	} {
+		connection := dialAs(t, test.bundle, identity.ClientOf(runUID, "target", test.client), j.addresses[test.client])
+		for method, call := range everyMethod(t.Context(), agentapi.NewAgentClient(connection)) {
+			// The handshake fails: nothing of the call is read.
+			if err := call(); status.Code(err) != codes.Unavailable {
+				t.Errorf("%s calls %s: %v", name, method, err)
+			}
+		}
+	}
+}
+
+// A daemon is launched for a step that is loaded as a part of a job, once, and for no other.
+func TestLaunchIsForAJobAlone(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 2, 1)
+	first, err := authority().Client("target", 0)
+	must(t, err)
+	client := agentapi.NewAgentClient(dialAs(t, first, identity.ClientOf(runUID, "target", 1), j.addresses[1]))
+	launch := func(id string, command ...string) error {
+		stream, err := client.Launch(t.Context(), &agentapi.LaunchRequest{Step: key(id), Command: command})
+		for err == nil {
+			_, err = stream.Recv()
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	}
+	refused := func(err error, code codes.Code, words string) {
+		t.Helper()
+		if status.Code(err) != code || !strings.Contains(err.Error(), words) {
+			t.Errorf("got %v, want %v with %q", err, code, words)
+		}
+	}
+	command := plainCommand(given4)
+	refused(launch("a", command...), codes.FailedPrecondition, "not loaded")
+	j.clients[1].load(request("fio", slowWrite(1)))
+	refused(launch("fio", command...), codes.FailedPrecondition, "no part of a job")
+	j.clients[1].start("fio", 10*time.Second)
+	j.clients[1].finished("fio")
+	j.clients[1].load(j.request(1, "a", "ior", "-o", "data"))
+	refused(launch("b", command...), codes.FailedPrecondition, "not loaded")
+	refused(launch("a", "sh", "-c", "true"), codes.PermissionDenied, "only orted and prted")
+	refused(launch("a", with("-mca", "plm_rsh_agent", "/tmp/x")...), codes.PermissionDenied, "plm_rsh_agent")
+	if _, err := client.Release(t.Context(), &agentapi.ReleaseRequest{Step: key("other")}); err != nil {
+		t.Errorf("a release that is too late: %v", err)
+	}
+	j.clients[1].start("a", 20*time.Second)
+	// Client 0 has no directory yet: what is launched would work nowhere.
+	refused(launch("a", command...), codes.FailedPrecondition, "is the volume really shared?")
+	for range 2 {
+		_, err := client.Release(t.Context(), &agentapi.ReleaseRequest{Step: key("a")})
+		must(t, err)
+	}
+	if ended, _ := j.clients[1].finished("a"); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		t.Errorf("got %v", ended)
+	}
+	refused(launch("a", command...), codes.FailedPrecondition, "not loaded")
+}

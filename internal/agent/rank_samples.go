@@ -1,0 +1,167 @@
+package agent
+
+import (
+	"slices"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// rankFloorBytes is what ranks read or write in one look, or one sample, that counts for none: MPI speaks by
+// the same system calls, some hundred bytes at each barrier.
+const rankFloorBytes = 4096
+
+// rankSamples makes samples of what the ranks of a client have read and written. Its readings come many times a
+// sample, so that the first and the last I/O are known better than to a sample.
+type rankSamples struct {
+	warmUp, duration, interval time.Duration
+	// operations are those that the tool does; what goes by another is MPI's. Empty counts all.
+	operations []measure.Operation
+	write      func(*agentapi.Sample)
+
+	// at and load are the newest reading; begun the reading before the first I/O.
+	at    int64
+	load  process.IO
+	begun int64
+	// start and from are where the open sample begins.
+	start int64
+	from  process.IO
+	// moved is the newest reading in which something had moved.
+	moved     int64
+	movedLoad process.IO
+	// held is a sample whose end was idle: it is written as it is when more follows, and else up to heldMoved.
+	held      *agentapi.Sample
+	heldMoved int64
+	// idle are samples without I/O, which count only when some follows.
+	idle []*agentapi.Sample
+
+	// ioStart and ioEnd bound the I/O after the warm-up.
+	ioStart, ioEnd int64
+	totals         [measure.NumOperations]measure.Counter
+	over           bool
+}
+
+// add takes a reading: all that the ranks have done by an instant.
+func (r *rankSamples) add(at int64, load process.IO) {
+	if r.over || at <= r.at {
+		return
+	}
+	grown := r.grown(r.load, load)
+	switch {
+	case r.at == 0:
+		r.at, r.load = at, load
+		return
+	case r.begun == 0 && !grown:
+		r.at, r.load = at, load
+		return
+	case r.begun == 0:
+		r.begun, r.start, r.from, r.moved, r.movedLoad = r.at, r.at, r.load, r.at, r.load
+	}
+	r.at, r.load = at, load
+	if r.grown(r.movedLoad, load) {
+		r.moved, r.movedLoad = at, load
+	}
+	if at-r.start >= int64(r.interval) || r.start < r.warm() && at >= r.warm() || r.done(at) {
+		r.cut(at, load)
+	}
+	r.over = r.done(at)
+}
+
+// close ends the last sample with the last I/O.
+func (r *rankSamples) close() {
+	if r.begun != 0 && !r.over && r.moved > r.start {
+		r.cut(r.moved, r.movedLoad)
+	}
+	if r.held != nil {
+		r.held.EndNanoseconds = r.heldMoved
+		r.write(r.held)
+		r.held = nil
+	}
+	r.over = true
+}
+
+// warm is when the warm-up is over.
+func (r *rankSamples) warm() int64 { return r.begun + int64(r.warmUp) }
+
+func (r *rankSamples) done(at int64) bool {
+	return r.duration > 0 && at >= r.warm()+int64(r.duration)
+}
+
+// grown says whether more was moved between two readings than MPI does.
+func (r *rankSamples) grown(before, after process.IO) bool {
+	return slices.ContainsFunc(r.counts(before, after), func(c *agentapi.OperationCount) bool { return c.GetBytes() >= rankFloorBytes })
+}
+
+// cut closes the open sample.
+func (r *rankSamples) cut(at int64, load process.IO) {
+	sample := &agentapi.Sample{StartNanoseconds: r.start, EndNanoseconds: at, WarmUp: r.start < r.warm()}
+	for _, count := range r.counts(r.from, load) {
+		if count.GetBytes() >= rankFloorBytes {
+			sample.Counts = append(sample.Counts, count)
+		}
+	}
+	r.start, r.from = at, load
+	if len(sample.GetCounts()) == 0 {
+		r.idle = append(r.idle, sample)
+		return
+	}
+	if r.held != nil {
+		r.write(r.held)
+	}
+	for _, idle := range r.idle {
+		r.write(idle)
+	}
+	r.held, r.idle = nil, nil
+	if r.moved > sample.GetStartNanoseconds() && r.moved < at {
+		r.held, r.heldMoved = sample, r.moved
+	} else {
+		r.write(sample)
+	}
+	if sample.GetWarmUp() {
+		return
+	}
+	if r.ioStart == 0 {
+		r.ioStart = sample.GetStartNanoseconds()
+	}
+	r.ioEnd = min(r.moved, at)
+	for _, count := range sample.GetCounts() {
+		r.totals[count.GetOperation()].Bytes += count.GetBytes()
+		r.totals[count.GetOperation()].Operations += count.GetOperations()
+	}
+}
+
+// counts gives what was moved between two readings, by operation.
+func (r *rankSamples) counts(before, after process.IO) []*agentapi.OperationCount {
+	moved := after.Since(before)
+	var counts []*agentapi.OperationCount
+	for _, count := range []*agentapi.OperationCount{
+		{Operation: uint32(measure.Read), Bytes: moved.ReadBytes, Operations: moved.ReadCalls},
+		{Operation: uint32(measure.Write), Bytes: moved.WriteBytes, Operations: moved.WriteCalls},
+	} {
+		if len(r.operations) == 0 || slices.Contains(r.operations, measure.Operation(count.GetOperation())) {
+			counts = append(counts, count)
+		}
+	}
+	return counts
+}
+
+// results gives the totals after the warm-up. There are no latencies: nobody has timed a call.
+func (r *rankSamples) results() ([]*agentapi.OperationResult, error) {
+	var none measure.Latency
+	empty, err := none.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	var results []*agentapi.OperationResult
+	for operation, total := range r.totals {
+		if total != (measure.Counter{}) {
+			results = append(results, &agentapi.OperationResult{
+				Operation: uint32(operation), Bytes: total.Bytes, Operations: total.Operations,
+				Latency: empty, CompletionLatency: empty,
+			})
+		}
+	}
+	return results, nil
+}

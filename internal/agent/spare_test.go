@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// quickWrite writes a file of 1 MiB once.
+var quickWrite = strings.Replace(slowWrite(1), "rate=2m\ntime_based=1\nruntime=1\n", "", 1)
+
+// The step that is loaded next gets the fio that waits since the one before it was loaded, and measures
+// what any other would.
+func TestSpareIsTaken(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	if ended, _ := r.run(request("a", quickWrite), 20*time.Second); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		t.Fatalf("got %v", ended)
+	}
+	for _, id := range []string{"b", "c"} {
+		spare := r.spare()
+		// A longer wait than any lead: what fio takes as its beginning is its job.
+		time.Sleep(1500 * time.Millisecond)
+		load := request(id, slowWrite(2))
+		load.GetFio().DurationNanoseconds = int64(2 * time.Second)
+		r.load(load)
+		if got := r.tool().handle.PID(); got != spare.handle.PID() {
+			t.Errorf("step %s has fio %d, want the spare one, %d", id, got, spare.handle.PID())
+		}
+		released := r.agent.clock.Monotonic()
+		r.start(id, 20*time.Second)
+		ended, records := r.finished(id)
+		if next := r.spare(); next.handle.PID() == spare.handle.PID() {
+			t.Error("it is still the spare one")
+		}
+		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+			t.Fatalf("got %v", ended)
+		}
+		bytes, _ := sums(ended.GetOperations())
+		if got, _ := sampled(records); got != bytes || bytes < 3<<20 || bytes > 5<<20 {
+			t.Errorf("%d bytes in 2 s at 2 MiB/s, the samples have %d", bytes, got)
+		}
+		took := time.Duration(ended.GetIoEndNanoseconds() - ended.GetIoStartNanoseconds())
+		began := time.Duration(ended.GetIoStartNanoseconds() - released)
+		if took < 1900*time.Millisecond || took > 2500*time.Millisecond || began < 0 || began > 10*time.Second {
+			t.Errorf("its I/O began %s after the release and took %s", began, took)
+		}
+	}
+}
+
+// A spare fio that is not what the step needs is ended, and the step has one of its own.
+func TestSpareThatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(r *rig, spare *waitingFio, load *agentapi.LoadRequest){
+		"other arguments": func(_ *rig, _ *waitingFio, load *agentapi.LoadRequest) {
+			load.GetFio().SampleIntervalNanoseconds = int64(time.Second)
+		},
+		"it was killed": func(r *rig, spare *waitingFio, _ *agentapi.LoadRequest) {
+			killByID(r.t, itoa(spare.handle.PID()))
+		},
+		"its input has ended": func(_ *rig, spare *waitingFio, _ *agentapi.LoadRequest) {
+			_ = spare.stdin.Close()
+			<-spare.handle.Exited()
+		},
+		"another directory is in its place": func(r *rig, _ *waitingFio, _ *agentapi.LoadRequest) {
+			own := filepath.Join(r.directory, dataPath)
+			must(r.t, os.Rename(own, own+"-moved"))
+		},
+		"another fio was installed": func(r *rig, spare *waitingFio, _ *agentapi.LoadRequest) {
+			r.agent.config.FioPath = executable(r.t, fioVersion+"exec "+spare.how.path+` "$@"`+"\n")
+		},
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := serve(t, nil)
+			r.run(request("a", quickWrite), 20*time.Second)
+			spare, load := r.spare(), request("b", quickWrite)
+			change(r, spare, load)
+			r.load(load)
+			if r.tool().handle.PID() == spare.handle.PID() {
+				t.Error("it was taken")
+			}
+			if spare.lives() {
+				t.Error("it lives")
+			}
+			r.start("b", 20*time.Second)
+			if ended, _ := r.finished("b"); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+				t.Errorf("got %v", ended)
+			}
+			if _, err := os.Stat(filepath.Join(r.directory, dataPath, "data.0.0")); err != nil {
+				t.Errorf("its file is elsewhere: %v", err)
+			}
+		})
+	}
+}
+
+// It waits, and that is all: no file of the storage is open in it, and it has written and read nothing but
+// what its start takes.
+func TestSpareTouchesNothing(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	r.run(request("a", slowWrite(2)), 20*time.Second)
+	spare := "/proc/" + itoa(r.spare().handle.PID())
+	time.Sleep(500 * time.Millisecond)
+	open, err := os.ReadDir(spare + "/fd")
+	must(t, err)
+	for _, one := range open {
+		if target, err := os.Readlink(filepath.Join(spare, "fd", one.Name())); err == nil && strings.Contains(target, r.directory) &&
+			filepath.Base(target) != "holder-0.json" { // The mark keeps others away until the last tool is gone.
+			t.Errorf("it has %s open", target)
+		}
+	}
+	text, err := os.ReadFile(spare + "/io")
+	if err != nil {
+		t.Skipf("its counters cannot be read here: %v", err)
+	}
+	if !strings.Contains(string(text), "\nwrite_bytes: 0\n") {
+		t.Errorf("it has written:\n%s", text)
+	}
+}
+
+// However the agent ends, the spare fio does too.
+func TestSpareEndsWithTheAgent(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*separate){
+		"finished": func(s *separate) { s.finish(true) },
+		"told":     func(s *separate) { _ = s.command.Process.Signal(syscall.SIGTERM) },
+		"killed":   func(s *separate) { _ = s.command.Process.Kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := spawn(t, nil)
+			s.run(request("a", quickWrite), 20*time.Second)
+			var below []process.Process
+			eventually(t, "no spare fio waits", func() bool {
+				below, _ = process.Descendants(s.command.Process.Pid)
+				return len(below) == 1
+			})
+			end(s)
+			if err := <-s.exited; (err != nil) != (name == "killed") {
+				t.Errorf("it ended with %v", err)
+			}
+			eventually(t, "it is left behind", func() bool {
+				text, err := os.ReadFile("/proc/" + itoa(below[0].PID) + "/stat")
+				return err != nil || strings.Contains(string(text), ") Z ")
+			})
+		})
+	}
+}

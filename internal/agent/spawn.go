@@ -1,0 +1,134 @@
+package agent
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/dataset"
+	"github.com/storagebench/storagebench/internal/engine/fio"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// spawning is how a fio is spawned that waits for its job.
+type spawning struct {
+	path      string
+	arguments []string
+	directory string
+	// patience is how long is waited for what a killed one has left behind.
+	patience time.Duration
+	// hold is inherited, so that the directory is nobody else's until this fio is gone.
+	hold *dataset.Hold
+	// holds are those of further volumes.
+	holds []*os.File
+}
+
+// equals says whether a fio that was spawned in one way may be used in place of one of the other.
+func (s spawning) equals(other spawning) bool {
+	return s.path == other.path && slices.Equal(s.arguments, other.arguments) && s.directory == other.directory
+}
+
+// howToSpawn is what a step's fio is spawned with.
+func (a *Agent) howToSpawn(s *step, working workingDirectory) (spawning, error) {
+	path, err := a.fioPath()
+	if err != nil {
+		return spawning{}, fmt.Errorf("find fio: %w", err)
+	}
+	return spawning{path: path, arguments: s.fioArguments(), directory: working.dataset.Path(), patience: a.patient.gone,
+		hold: working.hold}, nil
+}
+
+func (s *step) fioArguments() []string {
+	return fio.Arguments(time.Duration(s.request.GetFio().GetSampleIntervalNanoseconds()))
+}
+
+// waitingFio is a fio that has no job yet. It waits for one on its standard input and touches no file
+// until then; when that ends without one, as it does when the agent dies, it exits.
+type waitingFio struct {
+	how     spawning
+	command *exec.Cmd
+	handle  *process.Handle
+	stdin   io.WriteCloser
+	stdout  io.ReadCloser
+	stderr  *tail
+}
+
+func (s spawning) spawn() (*waitingFio, error) {
+	waiting := &waitingFio{how: s, command: exec.Command(s.path, s.arguments...), stderr: &tail{limit: stderrBytes}}
+	waiting.command.Dir = s.directory
+	waiting.command.Env = toolEnvironment()
+	waiting.command.Stderr = waiting.stderr
+	if s.hold != nil {
+		waiting.command.ExtraFiles = []*os.File{s.hold.File()}
+	}
+	waiting.command.ExtraFiles = append(waiting.command.ExtraFiles, s.holds...)
+	// What fio has left running may hold its standard error for ever.
+	waiting.command.WaitDelay = s.patience / 2
+	var err error
+	if waiting.stdout, err = waiting.command.StdoutPipe(); err != nil {
+		return nil, fmt.Errorf("make a pipe to fio: %w", err)
+	}
+	if waiting.stdin, err = waiting.command.StdinPipe(); err != nil {
+		_ = waiting.stdout.Close()
+		return nil, fmt.Errorf("make a pipe to fio: %w", err)
+	}
+	if waiting.handle, err = process.Start(waiting.command); err != nil {
+		return nil, err
+	}
+	return waiting, nil
+}
+
+func toolEnvironment() []string { return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"} }
+
+// isIn proves that fio works on the file system that was proven, also when another was mounted or
+// moved there between the proof and its start. fio keeps its working directory from here on.
+func (w *waitingFio) isIn(working workingDirectory) error {
+	info, err := w.worksIn()
+	if err != nil {
+		// It is gone already, and did nothing.
+		return nil //nolint:nilerr // Its end says why.
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Dev != working.mount.Device {
+		return &dataset.Problem{
+			Reason: dataset.ErrChanged, Path: working.dataset.Path(),
+			Detail: fmt.Sprintf("device %d when it was checked, device %d when fio was started in it", working.mount.Device, stat.Dev),
+			Remedy: "look what was mounted there meanwhile, and start a new run",
+		}
+	}
+	return nil
+}
+
+// worksIn is the directory that fio works in, whatever its path leads to by now.
+func (w *waitingFio) worksIn() (os.FileInfo, error) {
+	return os.Stat(fmt.Sprintf("/proc/%d/cwd", w.handle.PID()))
+}
+
+// lives says whether it still waits.
+func (w *waitingFio) lives() bool {
+	select {
+	case <-w.handle.Exited():
+		return false
+	default:
+		return true
+	}
+}
+
+// discard ends a fio that nobody reads from.
+func (w *waitingFio) discard() {
+	_ = w.stdin.Close()
+	_ = w.handle.Kill()
+	_ = w.stdout.Close()
+	waited := make(chan struct{})
+	go func() {
+		_ = w.handle.Wait()
+		close(waited)
+	}()
+	select {
+	case <-waited:
+	case <-time.After(w.how.patience):
+	}
+}

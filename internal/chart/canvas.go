@@ -1,0 +1,138 @@
+package chart
+
+import (
+	"html"
+	"image"
+	"image/color"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+)
+
+// ink is a colour that is the name of a class; the page gives the colour.
+type ink string
+
+// RGBA is for code that asks; nothing of ours does.
+func (ink) RGBA() (r, g, b, a uint32) { return 0, 0, 0, 0xffff }
+
+// canvas writes SVG. Its y axis points up, as that of vg does.
+type canvas struct {
+	strings.Builder
+	width, height float64
+	lineWidth     vg.Length
+	dashes        []vg.Length
+	class         ink
+	at            vg.Point
+	stack         []canvasState
+}
+
+type canvasState struct {
+	lineWidth vg.Length
+	dashes    []vg.Length
+	class     ink
+	at        vg.Point
+}
+
+var _ vg.CanvasSizer = (*canvas)(nil)
+
+func newCanvas(size Size) *canvas {
+	c := &canvas{width: size.Width, height: size.Height}
+	vg.Initialize(c)
+	return c
+}
+
+func (c *canvas) Size() (x, y vg.Length)              { return vg.Length(c.width), vg.Length(c.height) }
+func (c *canvas) SetLineWidth(w vg.Length)            { c.lineWidth = w }
+func (c *canvas) Translate(by vg.Point)               { c.at = c.at.Add(by) }
+func (c *canvas) Rotate(float64)                      {} // no label of ours is turned
+func (c *canvas) Scale(float64, float64)              {}
+func (c *canvas) DrawImage(vg.Rectangle, image.Image) {}
+
+func (c *canvas) SetLineDash(pattern []vg.Length, _ vg.Length) { c.dashes = pattern }
+
+func (c *canvas) SetColor(of color.Color) {
+	c.class = "axis"
+	if named, ok := of.(ink); ok {
+		c.class = named
+	}
+}
+
+func (c *canvas) Push() {
+	c.stack = append(c.stack, canvasState{c.lineWidth, c.dashes, c.class, c.at})
+}
+
+func (c *canvas) Pop() {
+	last := c.stack[len(c.stack)-1]
+	c.stack = c.stack[:len(c.stack)-1]
+	c.lineWidth, c.dashes, c.class, c.at = last.lineWidth, last.dashes, last.class, last.at
+}
+
+func (c *canvas) Stroke(path vg.Path) {
+	if c.lineWidth <= 0 {
+		return
+	}
+	c.open("path", "class", string(c.class)+" stroke", "d", c.d(path))
+	c.WriteString("/>")
+}
+
+func (c *canvas) Fill(path vg.Path) {
+	c.open("path", "class", string(c.class)+" fill", "d", c.d(path))
+	c.WriteString("/>")
+}
+
+func (c *canvas) FillString(_ font.Face, at vg.Point, text string) {
+	c.text(float64(at.X+c.at.X), float64(at.Y+c.at.Y), "", string(c.class), text)
+}
+
+// text writes at a place of the canvas. anchor is start, middle or end; empty is start.
+func (c *canvas) text(x, y float64, anchor, class, text string) {
+	attributes := []string{"x", number(x), "y", number(c.height - y), "class", class}
+	if anchor != "" {
+		attributes = append(attributes, "text-anchor", anchor)
+	}
+	c.open("text", attributes...)
+	c.WriteString(">" + html.EscapeString(text) + "</text>")
+}
+
+// open begins an element; who calls closes it.
+func (c *canvas) open(name string, attributes ...string) {
+	c.WriteString("<" + name)
+	for i := 0; i+1 < len(attributes); i += 2 {
+		c.WriteString(" " + attributes[i] + `="` + html.EscapeString(attributes[i+1]) + `"`)
+	}
+}
+
+// group is an element around what do draws.
+func (c *canvas) group(do func(), attributes ...string) {
+	c.open("g", attributes...)
+	c.WriteString(">")
+	do()
+	c.WriteString("</g>")
+}
+
+// title is what a pointer that rests on a group is told.
+func (c *canvas) title(text string) { c.WriteString("<title>" + html.EscapeString(text) + "</title>") }
+
+func (c *canvas) d(path vg.Path) string {
+	var b strings.Builder
+	for _, part := range path {
+		x, y := number(float64(part.Pos.X+c.at.X)), number(c.height-float64(part.Pos.Y+c.at.Y))
+		switch part.Type {
+		case vg.MoveComp:
+			b.WriteString("M" + x + " " + y)
+		case vg.LineComp:
+			b.WriteString("L" + x + " " + y)
+		case vg.CloseComp:
+			b.WriteString("Z")
+		default: // nothing of ours is bent
+		}
+	}
+	return b.String()
+}
+
+// number has a tenth of a pixel.
+func number(value float64) string {
+	return strings.TrimSuffix(strconv.FormatFloat(value, 'f', 1, 64), ".0")
+}

@@ -1,0 +1,119 @@
+package claims
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Claim is a claim as a run meets it, or one that a template would make.
+type Claim struct {
+	// Name of the claim; empty for a template.
+	Name string
+	// Path is the field that asks for it: claimName or claimTemplate of a volume.
+	Path *field.Path
+	// Modes of the claim; see Modes. Asked are those that it asks for itself.
+	Modes, Asked []corev1.PersistentVolumeAccessMode
+	// MountedReadOnly is why its volume is mounted read-only; empty when it is not.
+	MountedReadOnly string
+}
+
+// Use is how a run uses a claim.
+type Use struct {
+	// Pods of the run that mount it at the same time, over all targets.
+	Pods int
+	// OnePerNode gives each of them a node to itself.
+	OnePerNode bool
+	// Writes is the first phase that writes to it, or lays data out on it; empty when none does.
+	Writes string
+}
+
+// Check refuses a use that a claim does not allow. The error names the field to change; nil where all is well.
+func Check(run *field.Path, claim Claim, use Use) *field.Error {
+	at, value := claim.Path, any(claim.Name)
+	if claim.Name == "" {
+		at, value = claim.Path.Child("spec", "accessModes"), words(claim.Modes)
+	}
+	switch {
+	case use.Pods > 1 && OnePod(claim.Modes):
+		return field.Invalid(at, value, fmt.Sprintf("%s is ReadWriteOncePod, and %d clients would use it: %s",
+			subject(claim), use.Pods, fewer(run, claim)))
+	case use.Pods > 1 && use.OnePerNode && OneNode(claim.Modes, use.Writes != "") && !ReadOnly(claim.Asked):
+		return field.Invalid(at, value, fmt.Sprintf(
+			"%s is %s, so that pods of one node only can use it, and %s is OnePerNode with %d clients on it: "+
+				"set %s to Any, which puts them on one node together, or %s",
+			subject(claim), words(claim.Modes), run.Child("clients", "spread"), use.Pods, run.Child("clients", "spread"), fewer(run, claim)))
+	case use.Writes == "":
+		return nil
+	case ReadOnly(claim.Asked):
+		return field.Invalid(at, value, fmt.Sprintf(
+			"%s is ReadOnlyMany, and phase %s writes to it, as laying data out does too: use a claim that is ReadWriteMany or ReadWriteOnce, "+
+				"or %s", subject(claim), use.Writes, readingAlone))
+	case claim.MountedReadOnly != "":
+		return field.Invalid(at, value, fmt.Sprintf(
+			"%s is mounted read-only (%s), and phase %s writes to it, as laying data out does too: use a claim whose volume is mounted read-write, "+
+				"or %s", subject(claim), claim.MountedReadOnly, use.Writes, readingAlone))
+	}
+	return nil
+}
+
+// readingAlone is what a volume is good for that cannot be written to.
+const readingAlone = "dataPolicy: Retain with phases of fio that only read what an earlier run has laid out there under the same prepare phases"
+
+func subject(claim Claim) string {
+	if claim.Name == "" {
+		return "the claim"
+	}
+	return "claim " + claim.Name
+}
+
+// fewer is what else helps where too many pods would use a claim.
+func fewer(run *field.Path, claim Claim) string {
+	remedy := "set " + run.Child("clients", "count").String() + " to 1, "
+	if claim.Name == "" {
+		return remedy + "make a claim for each client with claimTemplate.scope PerClient, or ask for ReadWriteMany"
+	}
+	return remedy + "or use a claim that is ReadWriteMany, or a claimTemplate with scope PerClient"
+}
+
+// Spread says whether a run gives each client a node to itself.
+func Spread(run *v1alpha1.RunSpec) (onePerNode bool) { return run.Clients.Spread != v1alpha1.SpreadAny }
+
+// Templates refuses templates of a run that no pod could use, or that the API server would not take. Writes is the
+// first phase that writes to a target, by its name.
+func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target string) string) field.ErrorList {
+	var problems field.ErrorList
+	for i, target := range run.Targets {
+		for j, volume := range target.Volumes {
+			if volume.ClaimTemplate == nil {
+				continue
+			}
+			at := root.Child("targets").Index(i).Child("volumes").Index(j).Child("claimTemplate")
+			spec := &volume.ClaimTemplate.Spec
+			problems = append(problems, incomplete(at.Child("spec"), spec)...)
+			use := Use{Pods: max(1, int(run.Clients.Count)), OnePerNode: Spread(run), Writes: writes(target.Name)}
+			if volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient {
+				use.Pods = 1
+			}
+			if problem := Check(root, Claim{Path: at, Modes: spec.AccessModes, Asked: spec.AccessModes}, use); problem != nil {
+				problems = append(problems, problem)
+			}
+		}
+	}
+	return problems
+}
+
+// incomplete finds what the API server would say of each claim, when the run is there already.
+func incomplete(at *field.Path, spec *corev1.PersistentVolumeClaimSpec) field.ErrorList {
+	var problems field.ErrorList
+	if len(spec.AccessModes) == 0 {
+		problems = append(problems, field.Required(at.Child("accessModes"), "say how the claim may be used, such as [ReadWriteMany], or [ReadWriteOnce] for a disk"))
+	}
+	if size := spec.Resources.Requests[corev1.ResourceStorage]; size.Sign() <= 0 {
+		problems = append(problems, field.Required(at.Child("resources", "requests", "storage"), "say how large the claim shall be, such as 100Gi"))
+	}
+	return problems
+}

@@ -1,0 +1,105 @@
+package claims_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/internal/claims"
+)
+
+type modes = []corev1.PersistentVolumeAccessMode
+
+const (
+	rwo  = corev1.ReadWriteOnce
+	rwx  = corev1.ReadWriteMany
+	rox  = corev1.ReadOnlyMany
+	rwop = corev1.ReadWriteOncePod
+)
+
+// TestCheck: what a claim does not allow names the field to change.
+func TestCheck(t *testing.T) {
+	run := field.NewPath("spec", "run")
+	path := run.Child("targets").Index(0).Child("volumes").Index(0).Child("claimName")
+	for name, c := range map[string]struct {
+		modes, asked modes
+		readOnly     string
+		use          claims.Use
+		want         []string
+	}{
+		"RWX, many nodes":             {modes: modes{rwx}, use: claims.Use{Pods: 8, OnePerNode: true, Writes: "layout"}},
+		"RWO, one client":             {modes: modes{rwo}, use: claims.Use{Pods: 1, OnePerNode: true, Writes: "layout"}},
+		"RWO, several on any node":    {modes: modes{rwo}, use: claims.Use{Pods: 4, Writes: "layout"}},
+		"RWO, several on their nodes": {modes: modes{rwo}, use: claims.Use{Pods: 4, OnePerNode: true}, want: []string{"targets[0].volumes[0].claimName", "spec.run.clients.spread is OnePerNode with 4 clients", "set spec.run.clients.spread to Any", "scope PerClient"}},
+		"RWO that can be RWX too":     {modes: modes{rwo, rwx}, use: claims.Use{Pods: 4, OnePerNode: true}},
+		"RWO with ROX, reads":         {modes: modes{rwo, rox}, use: claims.Use{Pods: 4, OnePerNode: true}},
+		"RWO with ROX, writes":        {modes: modes{rwo, rox}, use: claims.Use{Pods: 4, OnePerNode: true, Writes: "w"}, want: []string{"is ReadWriteOnce or ReadOnlyMany, so that pods of one node only"}},
+		"RWOP, several":               {modes: modes{rwop}, use: claims.Use{Pods: 2}, want: []string{"is ReadWriteOncePod, and 2 clients", "set spec.run.clients.count to 1"}},
+		"RWOP, one":                   {modes: modes{rwop}, use: claims.Use{Pods: 1, OnePerNode: true, Writes: "w"}},
+		"ROX, reads":                  {modes: modes{rox}, asked: modes{rox}, use: claims.Use{Pods: 4, OnePerNode: true}},
+		"ROX, writes":                 {modes: modes{rox}, asked: modes{rox}, use: claims.Use{Pods: 1, Writes: "layout"}, want: []string{"claim share is ReadOnlyMany", "phase layout writes to it", "ReadWriteMany or ReadWriteOnce"}},
+		"ROX of a volume that is RWX": {modes: modes{rwx, rox}, asked: modes{rox}, use: claims.Use{Pods: 1, Writes: "layout"}, want: []string{"is ReadOnlyMany"}},
+		"mounted read-only":           {modes: modes{rwx}, asked: modes{rwx}, readOnly: "readOnly is true in PersistentVolume pv", use: claims.Use{Pods: 1, Writes: "w"}, want: []string{"is mounted read-only (readOnly is true in PersistentVolume pv), and phase w writes"}},
+		"mounted read-only, reads":    {modes: modes{rwx}, asked: modes{rwx}, readOnly: "why", use: claims.Use{Pods: 1}},
+		"nothing known of it":         {use: claims.Use{Pods: 4, OnePerNode: true, Writes: "w"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := claims.Check(run, claims.Claim{Name: "share", Path: path, Modes: c.modes, Asked: c.asked, MountedReadOnly: c.readOnly}, c.use)
+			if (got == nil) != (len(c.want) == 0) {
+				t.Fatalf("got %v, want %q", got, c.want)
+			}
+			for _, part := range c.want {
+				if !strings.Contains(got.Error(), part) {
+					t.Errorf("%s\ndoes not say %q", got, part)
+				}
+			}
+		})
+	}
+}
+
+func spec(change func(*corev1.PersistentVolumeClaimSpec)) *corev1.PersistentVolumeClaimSpec {
+	class := "fast"
+	made := &corev1.PersistentVolumeClaimSpec{
+		StorageClassName: &class, AccessModes: modes{rwo},
+		Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}},
+	}
+	change(made)
+	return made
+}
+
+// TestChanged: a template that was changed since its claim was made is told of, with both values.
+func TestChanged(t *testing.T) {
+	there := &corev1.PersistentVolumeClaim{Spec: *spec(func(s *corev1.PersistentVolumeClaimSpec) {
+		mode := corev1.PersistentVolumeFilesystem
+		s.VolumeMode, s.VolumeName = &mode, "pvc-1" // as the cluster fills them in
+	})}
+	there.Name = "b-data-data"
+	for name, c := range map[string]struct {
+		change func(*corev1.PersistentVolumeClaimSpec)
+		want   string
+	}{
+		"as it was": {func(*corev1.PersistentVolumeClaimSpec) {}, ""},
+		"the same size": {func(s *corev1.PersistentVolumeClaimSpec) {
+			s.Resources.Requests["storage"] = resource.MustParse("10240Mi")
+		}, ""},
+		"the class left open": {func(s *corev1.PersistentVolumeClaimSpec) { s.StorageClassName = nil }, ""},
+		"another class":       {func(s *corev1.PersistentVolumeClaimSpec) { other := "slow"; s.StorageClassName = &other }, `spec.storageClassName: Invalid value: "slow": the claim b-data-data, which was made for the benchmark before and is kept for its next runs, has fast`},
+		"another size": {func(s *corev1.PersistentVolumeClaimSpec) {
+			s.Resources.Requests["storage"] = resource.MustParse("20Gi")
+		}, `spec.resources.requests.storage: Invalid value: "20Gi"`},
+		"other modes": {func(s *corev1.PersistentVolumeClaimSpec) { s.AccessModes = modes{rwx} }, `has ReadWriteOnce: write that`},
+		"a device":    {func(s *corev1.PersistentVolumeClaimSpec) { mode := corev1.PersistentVolumeBlock; s.VolumeMode = &mode }, `spec.volumeMode: Invalid value: "Block"`},
+		"another attributes class": {func(s *corev1.PersistentVolumeClaimSpec) { gold := "gold"; s.VolumeAttributesClassName = &gold },
+			`spec.volumeAttributesClassName: Invalid value: "gold": the claim b-data-data, which was made for the benchmark before and is kept for its next runs, has none`},
+	} {
+		got := claims.Changed(field.NewPath("claimTemplate"), there, spec(c.change))
+		switch {
+		case got == nil && c.want == "":
+		case got == nil, c.want == "", !strings.Contains(got.Error(), c.want):
+			t.Errorf("%s: got %v, want %q", name, got, c.want)
+		}
+	}
+}

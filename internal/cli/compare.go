@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/storagebench/storagebench/internal/report"
+)
+
+// defaultMargin is up to which difference, in percent, two figures count as the same.
+const defaultMargin = 5
+
+// compareOutputs are the forms of a comparison.
+var compareOutputs = []string{"text", "json", "markdown", "html"}
+
+func newCompare(streams Streams) *cobra.Command {
+	var output, file string
+	var margin float64
+	var flags *clusterFlags
+	command := &cobra.Command{
+		Use:   "compare RUN[:TARGET] RUN[:TARGET]...",
+		Short: "Put runs, or targets, side by side, and say what differs",
+		Long: "Put runs side by side: each with the first one, phase by phase and target by target, matrices cell by\n" +
+			"cell, with the difference, its 95 % interval and which is better. One run of several targets is\n" +
+			"compared target by target. RUN is what `report` takes: a file, a BenchmarkRun or a StorageBenchmark.\n\n" +
+			"Two figures are the same within --equivalent-within percent where two one-sided tests show it. That\n" +
+			"what was asked for differs is told; phases that cannot be compared are refused, with the reason.\n\n" +
+			"Exit codes: 0; 1 it cannot be compared; with --equivalent-within also 2, when it is not shown that\n" +
+			"they are the same.",
+		Example: "  kubectl storagebench compare before.json after.json\n" +
+			"  kubectl storagebench compare nightly-1a2b3c4d nightly-5e6f7a8b -o markdown\n" +
+			"  kubectl storagebench compare lustre.json                    (of two targets)\n" +
+			"  kubectl storagebench compare lustre.json:none lustre.json:lz4 -o html --file lustre.html\n" +
+			"  kubectl storagebench compare local.json cluster.json --equivalent-within 5",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			if !slices.Contains(compareOutputs, output) {
+				return fmt.Errorf("--output %q is not known: use text, json, markdown or html", output)
+			}
+			all, err := comparedDocuments(command.Context(), streams, flags, arguments)
+			if err != nil {
+				return err
+			}
+			made, err := report.Compare(all, margin)
+			if err != nil {
+				return err
+			}
+			if err := writeTo(streams, file, func(w io.Writer) error { return writeComparison(w, output, made, all) }); err != nil {
+				return err
+			}
+			if command.Flags().Changed("equivalent-within") && !shownEquivalent(made) {
+				return exit(report.ExitMissed)
+			}
+			return nil
+		},
+	}
+	command.Flags().StringVarP(&output, "output", "o", "text", "text, json, markdown or html")
+	command.Flags().Float64Var(&margin, "equivalent-within", defaultMargin, "percent up to which a difference counts as none; given, it decides the exit code")
+	command.Flags().StringVar(&file, "file", "", "write to this file, and not to standard output")
+	flags = newClusterFlags(command)
+	return command
+}
+
+func writeComparison(w io.Writer, output string, made report.Comparison, all []report.Compared) error {
+	switch output {
+	case "json":
+		return report.CompareJSON(w, made)
+	case "markdown":
+		return report.CompareMarkdown(w, made, all)
+	case "html":
+		return report.CompareHTML(w, made, all)
+	}
+	return report.CompareText(w, made, all)
+}
+
+func shownEquivalent(made report.Comparison) bool {
+	return !slices.ContainsFunc(made.Comparisons, func(c report.RunsComparison) bool { return c.Equivalent == nil || !*c.Equivalent })
+}
+
+// comparedDocuments reads what is compared, and gives each a name of its own. One run stands for all of its targets.
+func comparedDocuments(ctx context.Context, streams Streams, flags *clusterFlags, names []string) ([]report.Compared, error) {
+	var all []report.Compared
+	for _, name := range names {
+		one, err := comparedOf(ctx, streams, flags, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	if len(all) == 1 && all[0].Target == "" {
+		document := all[0].Document
+		all = nil
+		for _, target := range document.Spec.Run.Targets {
+			all = append(all, report.Compared{Name: target.Name, Target: target.Name, Document: document})
+		}
+		return all, nil
+	}
+	return named(all, names), nil
+}
+
+// comparedOf reads RUN or RUN:TARGET.
+func comparedOf(ctx context.Context, streams Streams, flags *clusterFlags, name string) (report.Compared, error) {
+	of, target := name, ""
+	if at := strings.LastIndex(name, ":"); at > 0 && !exists(name) {
+		of, target = name[:at], name[at+1:]
+	}
+	document, err := documentOf(ctx, streams, flags, of)
+	if err != nil {
+		return report.Compared{}, err
+	}
+	return report.Compared{Name: document.Run, Target: target, Document: document}, nil
+}
+
+// named gives each its run's name, with the target where one was chosen; where two would have the same, that of its file.
+func named(all []report.Compared, arguments []string) []report.Compared {
+	seen := map[string]int{}
+	for i := range all {
+		if all[i].Target != "" {
+			all[i].Name += ":" + all[i].Target
+		}
+		seen[all[i].Name]++
+	}
+	for i := range all {
+		if seen[all[i].Name] > 1 {
+			all[i].Name = filepath.Base(arguments[i])
+		}
+	}
+	return all
+}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// completionTimeout is how long the shell waits for names from a cluster.
+const completionTimeout = 2 * time.Second
+
+// completeRuns offers the names of runs and benchmarks of the namespace.
+func (f *clusterFlags) completeRuns(command *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(given) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	cluster, err := f.connect()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx := command.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
+	defer cancel()
+	var names []string
+	for _, resource := range []string{benchmarkResource.Resource, runResource.Resource} {
+		found, err := cluster.client.Resource(benchmarkResource.GroupVersion().WithResource(resource)).Namespace(cluster.namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		for i := range found.Items {
+			names = append(names, found.Items[i].GetName())
+		}
+	}
+	slices.Sort(names)
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// fixedValues offers the values that a flag takes.
+func fixedValues(command *cobra.Command, flag string, values ...string) {
+	// It fails for a flag that is not there, which tests would see.
+	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}

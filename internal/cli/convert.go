@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/convert"
+	"github.com/storagebench/storagebench/internal/report"
+)
+
+// converter turns a tool's command line, or a file of its jobs, into workloads.
+type converter struct {
+	line func(arguments []string, options convert.Options) ([]convert.Workload, error)
+	// file is nil where the tool has none.
+	file func(text []byte, options convert.Options) ([]convert.Workload, error)
+}
+
+var converters = map[string]converter{
+	"diskspd": {line: convert.DiskSpd, file: convert.DiskSpdProfile},
+	"fio":     {line: convert.Fio, file: convert.FioJobFile},
+	"ior":     {line: convert.IOR},
+	"mdtest":  {line: convert.Mdtest},
+}
+
+type convertFlags struct {
+	file, name, kind, output, datasetSize string
+}
+
+func newConvert(streams Streams) *cobra.Command {
+	var flags convertFlags
+	command := &cobra.Command{
+		Use:   "convert diskspd|fio|ior|mdtest [-f FILE] [-- ARGUMENTS...]",
+		Short: "Turn a command line or job file of another tool into a WorkloadProfile",
+		Long: "Turn a command line of DiskSpd, fio, IOR or mdtest, a job file of fio or an XML profile of DiskSpd into\n" +
+			"a WorkloadProfile. Comments above it say what is not the same, what belongs into the benchmark, and what\n" +
+			"was left out since nothing is to be done for it. Nothing is lost without a word, and nothing is guessed:\n" +
+			"where a tool takes the size of a file that exists, give it with --dataset-size.",
+		Example: "  kubectl storagebench convert diskspd -- diskspd.exe -c8G -b1M -d720 -t1 -o32 -w100 -Sh -L test.dat\n" +
+			"  kubectl storagebench convert diskspd -f profile.xml --name fleet\n" +
+			"  kubectl storagebench convert fio -f job.fio | kubectl apply -f -\n" +
+			"  kubectl storagebench convert fio --dataset-size 8Gi -- --name=x --rw=randread --bs=4k --filename=/data/f\n" +
+			"  kubectl storagebench convert ior -- mpirun -np 144 ior -w -t 1m -b 12000m -F -e -k -o /fsx/ior.dat\n" +
+			"  kubectl storagebench convert mdtest -- mdtest -n 1000 -u -F -d /data",
+		ValidArgs: slices.Sorted(maps.Keys(converters)),
+		Args: func(command *cobra.Command, arguments []string) error {
+			before := command.ArgsLenAtDash()
+			if before < 0 {
+				before = len(arguments)
+			}
+			if before != 1 {
+				return errors.New("write one tool (diskspd, fio, ior or mdtest), then -f FILE, or -- and its command line")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, arguments []string) error {
+			workloads, err := flags.convert(streams, arguments[0], arguments[1:])
+			if err != nil {
+				return err
+			}
+			return flags.write(streams, arguments[0], workloads)
+		},
+	}
+	command.Flags().StringVarP(&flags.file, "file", "f", "", "a job file of fio or an XML profile of DiskSpd; - is standard input")
+	command.Flags().StringVar(&flags.name, "name", "", "name of the profile (default: that of the job, or of the tool)")
+	command.Flags().StringVar(&flags.kind, "kind", v1alpha1.WorkloadProfileKind, "WorkloadProfile or ClusterWorkloadProfile")
+	command.Flags().StringVar(&flags.datasetSize, "dataset-size", "", "bytes of each client, such as 8Gi, where the command line leaves them to what is there")
+	command.Flags().StringVarP(&flags.output, "output", "o", "yaml", "yaml or json")
+	return command
+}
+
+func (f *convertFlags) convert(streams Streams, tool string, line []string) ([]convert.Workload, error) {
+	with, known := converters[tool]
+	options := convert.Options{Name: f.name, ReadFile: func(name string) ([]byte, error) { return readWhole(streams, name) }}
+	switch {
+	case !known:
+		return nil, fmt.Errorf("%q cannot be converted: only diskspd, fio, ior and mdtest", tool)
+	case f.output != "yaml" && f.output != "json":
+		return nil, fmt.Errorf("--output %q is not known: yaml or json", f.output)
+	case f.kind != v1alpha1.WorkloadProfileKind && f.kind != v1alpha1.ClusterWorkloadProfileKind:
+		return nil, fmt.Errorf("--kind %q is not known: WorkloadProfile or ClusterWorkloadProfile", f.kind)
+	case f.file != "" && len(line) > 0:
+		return nil, errors.New("-f and a command line exclude each other: give one")
+	case f.file != "" && with.file == nil:
+		return nil, fmt.Errorf("-f is for fio and diskspd: give %s's command line after --", tool)
+	}
+	if f.name != "" {
+		if problems := validation.IsDNS1123Label(f.name); len(problems) > 0 {
+			return nil, fmt.Errorf("--name %q: %s", f.name, strings.Join(problems, "; "))
+		}
+	}
+	if f.datasetSize != "" {
+		size, err := resource.ParseQuantity(f.datasetSize)
+		if err != nil || size.Value() <= 0 {
+			return nil, fmt.Errorf("--dataset-size %q: write a size above 0 such as 8Gi", f.datasetSize)
+		}
+		options.DatasetBytes = size.Value()
+	}
+	if f.file == "" {
+		return with.line(line, options)
+	}
+	text, err := readWhole(streams, f.file)
+	if err != nil {
+		return nil, err
+	}
+	return with.file(text, options)
+}
+
+// readWhole reads a file of bounded size.
+func readWhole(streams Streams, name string) ([]byte, error) {
+	file, err := openInput(streams, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	const limit = 4 << 20
+	text, err := io.ReadAll(io.LimitReader(file, limit))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return text, nil
+}
+
+// convertDocument is what was converted, for programs.
+type convertDocument struct {
+	SchemaVersion int               `json:"schemaVersion"`
+	Tool          string            `json:"tool"`
+	Workloads     []convertWorkload `json:"workloads"`
+}
+
+type convertWorkload struct {
+	Name string                       `json:"name"`
+	Spec v1alpha1.WorkloadProfileSpec `json:"spec"`
+	// DurationSeconds and WarmUpSeconds are for the phase, Processes are ranks of MPI; 0 where the
+	// original did not say.
+	DurationSeconds float64        `json:"durationSeconds"`
+	WarmUpSeconds   float64        `json:"warmUpSeconds"`
+	Processes       int64          `json:"processes"`
+	Notes           []convert.Note `json:"notes"`
+}
+
+func (f *convertFlags) write(streams Streams, tool string, workloads []convert.Workload) error {
+	if f.output == "yaml" {
+		text, err := convert.YAML(workloads, f.kind)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(streams.Out, text)
+		return err
+	}
+	document := convertDocument{SchemaVersion: report.SchemaVersion, Tool: tool}
+	for i := range workloads {
+		w := &workloads[i]
+		document.Workloads = append(document.Workloads, convertWorkload{
+			Name: w.Name, Spec: w.Spec, DurationSeconds: w.Duration.Seconds(), WarmUpSeconds: w.WarmUp.Seconds(), Processes: w.Processes,
+			Notes: append([]convert.Note{}, w.Notes...),
+		})
+	}
+	encoder := json.NewEncoder(streams.Out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(document)
+}

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+)
+
+// formFlag adds -o to a verb that gives a document; the first form is the default.
+func formFlag(command *cobra.Command, output *string, forms ...string) {
+	command.Flags().StringVarP(output, "output", "o", forms[0], alternatives(forms))
+	fixedValues(command, "output", forms...)
+}
+
+// knownForm refuses a form that a verb does not give.
+func knownForm(output string, forms ...string) error {
+	if slices.Contains(forms, output) {
+		return nil
+	}
+	return fmt.Errorf("--output %q is not known: use %s", output, alternatives(forms))
+}
+
+// alternatives writes "a, b or c".
+func alternatives(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// printAs writes a document as JSON or YAML, which say the same, or its text.
+func printAs(w io.Writer, output string, document any, text func(io.Writer) error) error {
+	switch output {
+	case "json":
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(document)
+	case "yaml":
+		written, err := yaml.Marshal(document)
+		if err != nil {
+			return fmt.Errorf("write YAML: %w", err)
+		}
+		_, err = w.Write(written)
+		return err
+	}
+	return text(w)
+}

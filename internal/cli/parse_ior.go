@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/storagebench/storagebench/internal/engine/ior"
+	"github.com/storagebench/storagebench/internal/report"
+)
+
+// parseIORDocument is IOR's output in the project's own words.
+type parseIORDocument struct {
+	SchemaVersion int    `json:"schemaVersion"`
+	Tool          string `json:"tool"`
+	// Version is empty for a CSV, which does not tell it.
+	Version string `json:"version"`
+	Format  string `json:"format"`
+	// Complete is false when the run ended before its last repetition; Reason then says why.
+	Complete    bool                 `json:"complete"`
+	Reason      string               `json:"reason,omitempty"`
+	CommandLine string               `json:"commandLine,omitempty"`
+	Tasks       int                  `json:"tasks,omitempty"`
+	Warnings    []string             `json:"warnings"`
+	Repetitions []parseIORRepetition `json:"repetitions"`
+	Summary     []parseIORSummary    `json:"summary"`
+}
+
+type parseIORRepetition struct {
+	Operation string `json:"operation"`
+	Index     int    `json:"index"`
+	// BytesPerSecond is over the total time, from the first rank's start to the last rank's end.
+	BytesPerSecond int64 `json:"bytesPerSecond"`
+	// IOPSMilli is over the transfer time alone.
+	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
+	Bytes     int64  `json:"bytes"`
+	// BytesExact: IOR printed the bytes, or only one number fits its figures.
+	BytesExact          bool   `json:"bytesExact"`
+	Tasks               int    `json:"tasks,omitempty"`
+	BlockBytes          int64  `json:"blockBytes,omitempty"`
+	TransferBytes       int64  `json:"transferBytes,omitempty"`
+	OpenNanoseconds     *int64 `json:"openNanoseconds,omitempty"`
+	TransferNanoseconds *int64 `json:"transferNanoseconds,omitempty"`
+	CloseNanoseconds    *int64 `json:"closeNanoseconds,omitempty"`
+	TotalNanoseconds    int64  `json:"totalNanoseconds"`
+}
+
+type parseIORSummary struct {
+	parseSummary
+	StdDevBytesPerSecond int64 `json:"stdDevBytesPerSecond"`
+	MeanNanoseconds      int64 `json:"meanNanoseconds"`
+	// The stonewall's are of all ranks, until the stonewall.
+	StonewallNanoseconds    int64 `json:"stonewallNanoseconds,omitempty"`
+	StonewallBytesPerSecond int64 `json:"stonewallBytesPerSecond,omitempty"`
+}
+
+func parseIOR(streams Streams, name string) (any, error) {
+	file, err := openInput(streams, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	output, err := ior.ReadOutput(file)
+	if err != nil {
+		return nil, err
+	}
+	result := ior.Final(output, ior.Exit{}, "", ior.Expectation{})
+	if result.Outcome == ior.Failed {
+		return nil, fmt.Errorf("it is no result: %s: %s", result.Failure, result.Message)
+	}
+	document := parseIORDocument{
+		SchemaVersion: report.SchemaVersion, Tool: "ior", Version: output.Version, Format: string(output.Format),
+		Complete: result.Outcome == ior.Complete, Reason: result.Message, CommandLine: output.CommandLine, Tasks: output.Tasks,
+		Warnings: iorWarnings(result.Warnings), Repetitions: []parseIORRepetition{}, Summary: []parseIORSummary{},
+	}
+	for _, one := range output.Repetitions {
+		document.Repetitions = append(document.Repetitions, parseIORRepetition{
+			Operation: one.Operation.String(), Index: one.Index, BytesPerSecond: one.BytesPerSecond,
+			IOPSMilli: known(one.OperationsPerSecondMilli), Bytes: one.Bytes, BytesExact: one.BytesExact, Tasks: one.Tasks,
+			BlockBytes: one.BlockBytes, TransferBytes: one.TransferBytes, OpenNanoseconds: known(one.OpenNanoseconds),
+			TransferNanoseconds: known(one.TransferNanoseconds), CloseNanoseconds: known(one.CloseNanoseconds), TotalNanoseconds: one.TotalNanoseconds,
+		})
+	}
+	for _, one := range result.Summary {
+		row := parseIORSummary{
+			parseSummary: parseSummary{
+				Operation: one.Operation.String(), MeanBytesPerSecond: one.MeanBytesPerSecond, MinBytesPerSecond: one.MinBytesPerSecond,
+				MaxBytesPerSecond: one.MaxBytesPerSecond, Repetitions: one.Repetitions,
+			},
+			StdDevBytesPerSecond: one.StdDevBytesPerSecond, MeanNanoseconds: one.MeanNanoseconds,
+		}
+		for _, own := range output.Summaries {
+			if own.Operation == one.Operation && output.Tests == 1 {
+				row.StonewallNanoseconds, row.StonewallBytesPerSecond = own.StonewallNanoseconds, own.StonewallBytesPerSecond
+			}
+		}
+		document.Summary = append(document.Summary, row)
+	}
+	return document, nil
+}
+
+// known gives nil for a figure that the tool did not print, which is -1.
+func known(figure int64) *int64 {
+	if figure < 0 {
+		return nil
+	}
+	return &figure
+}
+
+func iorWarnings(warnings []ior.Warning) []string {
+	texts := []string{}
+	for _, warning := range warnings {
+		texts = append(texts, fmt.Sprintf("%s: %s", warning.Kind, warning.Message))
+	}
+	return texts
+}
+
+// parseMdtestDocument is mdtest's output in the project's own words. It has no repetitions: mdtest
+// prints none of all ranks.
+type parseMdtestDocument struct {
+	SchemaVersion int                  `json:"schemaVersion"`
+	Tool          string               `json:"tool"`
+	Version       string               `json:"version"`
+	Complete      bool                 `json:"complete"`
+	CommandLine   string               `json:"commandLine,omitempty"`
+	Tasks         int                  `json:"tasks,omitempty"`
+	Nodes         int                  `json:"nodes,omitempty"`
+	Iterations    int                  `json:"iterations"`
+	Warnings      []string             `json:"warnings"`
+	Repetitions   []struct{}           `json:"repetitions"`
+	Summary       []parseMdtestSummary `json:"summary"`
+}
+
+type parseMdtestSummary struct {
+	Operation       string      `json:"operation"`
+	MeanPerSecond   json.Number `json:"meanPerSecond"`
+	MinPerSecond    json.Number `json:"minPerSecond"`
+	MaxPerSecond    json.Number `json:"maxPerSecond"`
+	StdDevPerSecond json.Number `json:"stdDevPerSecond"`
+}
+
+func parseMdtest(streams Streams, name string) (any, error) {
+	file, err := openInput(streams, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	output, err := ior.ReadMdtestOutput(file)
+	if err != nil {
+		return nil, err
+	}
+	result := ior.FinalMdtest(output, ior.Exit{}, "", ior.MdtestExpectation{})
+	if result.Outcome != ior.Complete {
+		return nil, fmt.Errorf("it is no result: %s: %s", result.Failure, result.Message)
+	}
+	document := parseMdtestDocument{
+		SchemaVersion: report.SchemaVersion, Tool: "mdtest", Version: output.Version, Complete: true, CommandLine: output.CommandLine,
+		Tasks: output.Tasks, Nodes: output.Nodes, Iterations: output.Iterations, Warnings: iorWarnings(result.Warnings),
+		Repetitions: []struct{}{}, Summary: []parseMdtestSummary{},
+	}
+	for _, rate := range output.Rates {
+		document.Summary = append(document.Summary, parseMdtestSummary{
+			Operation: rate.Operation, MeanPerSecond: thousandths(rate.MeanMilli), MinPerSecond: thousandths(rate.MinMilli),
+			MaxPerSecond: thousandths(rate.MaxMilli), StdDevPerSecond: thousandths(rate.StdDevMilli),
+		})
+	}
+	return document, nil
+}
+
+// thousandths writes a count of thousandths as a decimal number, exactly.
+func thousandths(milli int64) json.Number {
+	return json.Number(fmt.Sprintf("%d.%03d", milli/1000, milli%1000))
+}

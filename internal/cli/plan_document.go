@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/engine/mpirun"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/report"
+)
+
+// planDocument is the plan as JSON.
+type planDocument struct {
+	SchemaVersion    int    `json:"schemaVersion"`
+	Benchmark        string `json:"benchmark"`
+	ClientsPerTarget int    `json:"clientsPerTarget"`
+	// Seed of the order of sweeps.
+	Seed int64 `json:"seed"`
+	// DurationSeconds is how long the run takes at least, as far as that is known. ExpectedSeconds is how
+	// long it is expected to take; absent where a step's time is not known.
+	DurationSeconds float64      `json:"durationSeconds"`
+	ExpectedSeconds *float64     `json:"expectedSeconds,omitempty"`
+	Steps           []planStep   `json:"steps"`
+	Targets         []planTarget `json:"targets"`
+	Warnings        []string     `json:"warnings,omitempty"`
+	// Documented is what is documented of targets, as far as it is known before the run, and Promises what loads can
+	// expect of it.
+	Documented []v1alpha1.StorageDescription `json:"documented,omitempty"`
+	Promises   []planPromise                 `json:"promises,omitempty"`
+}
+
+// planStep is one step. What is absent does not apply to it.
+type planStep struct {
+	ID      string   `json:"id"`
+	Phase   string   `json:"phase"`
+	Kind    string   `json:"kind"`
+	Purpose string   `json:"purpose"`
+	Targets []string `json:"targets"`
+	// Clients of each target that take part.
+	Clients int `json:"clients"`
+	// Processes are the ranks of each client, of ior and mdtest.
+	Processes int `json:"processes,omitempty"`
+	// OffsetSeconds counts expected durations where they are known, else the least.
+	OffsetSeconds float64 `json:"offsetSeconds"`
+	WarmUpSeconds float64 `json:"warmUpSeconds"`
+	// DurationSeconds that is measured, or idled; the most where the step can end before. 0 where the step
+	// takes as long as its work takes, or as follows from what is measured before it.
+	DurationSeconds float64 `json:"durationSeconds"`
+	// MinDurationSeconds is the least of a step that can end before its time.
+	MinDurationSeconds float64 `json:"minDurationSeconds,omitempty"`
+	// ExpectedSeconds is absent where it is not known. LimitSeconds ends the step whatever it does.
+	ExpectedSeconds *float64 `json:"expectedSeconds,omitempty"`
+	LimitSeconds    float64  `json:"limitSeconds"`
+	// WorkBound steps take as long as their work takes.
+	WorkBound bool `json:"workBound"`
+	Passes    int  `json:"passes,omitempty"`
+	// UntilCreditsPercent is the fill of the bucket that a pause waits for.
+	UntilCreditsPercent int `json:"untilCreditsPercent,omitempty"`
+	// Redrain marks the drain after a pause.
+	Redrain bool `json:"redrain,omitempty"`
+	// Cell of a ramp or sweep, and what is special about it.
+	Cell *planCell `json:"cell,omitempty"`
+	// Credits that are expected at the start and at the end, by target.
+	Credits map[string]planCredits `json:"credits,omitempty"`
+	// NewBytes are laid down by the step, over all clients and targets.
+	NewBytes uint64            `json:"newBytes"`
+	Jobs     map[string]string `json:"jobs"`
+
+	planned plan.Step
+	// clientsVary among the cells of its phase.
+	clientsVary bool
+}
+
+type planCell struct {
+	Index int `json:"index"`
+	// Repeat: it was measured before.
+	Repeat         bool   `json:"repeat,omitempty"`
+	Clients        int    `json:"clients"`
+	Jobs           int32  `json:"jobs,omitempty"`
+	QueueDepth     int32  `json:"queueDepth,omitempty"`
+	BlockSizeBytes int64  `json:"blockSizeBytes,omitempty"`
+	ReadPercent    *int32 `json:"readPercent,omitempty"`
+	Processes      int32  `json:"processes,omitempty"`
+}
+
+type planCredits struct {
+	StartPercent float64 `json:"startPercent"`
+	EndPercent   float64 `json:"endPercent"`
+}
+
+type planTarget struct {
+	Name string `json:"name"`
+	// NewBytes is the free space that a run needs there, over all clients.
+	NewBytes uint64 `json:"newBytes"`
+}
+
+func describePlan(read loaded) (planDocument, error) {
+	document := planDocument{
+		SchemaVersion:    report.SchemaVersion,
+		Benchmark:        read.benchmark.Name,
+		ClientsPerTarget: read.plan.ClientsPerTarget,
+		Seed:             read.seed,
+		Warnings:         read.plan.Warnings,
+		Documented:       read.plan.Documented,
+		Promises:         promisesOf(read.plan),
+	}
+	space := map[string]uint64{}
+	var offset, least time.Duration
+	known := true
+	for _, step := range read.plan.Steps {
+		shown := describeStep(step)
+		shown.clientsVary = slices.ContainsFunc(read.plan.Steps, func(other plan.Step) bool {
+			return other.PhaseIndex == step.PhaseIndex && other.Cell >= 0 && other.Clients != read.plan.ClientsPerTarget
+		})
+		shown.OffsetSeconds = offset.Seconds()
+		for _, target := range step.Targets {
+			bytes := step.NewBytes[target] * uint64(read.plan.ClientsPerTarget) //nolint:gosec // The API allows far fewer clients.
+			shown.NewBytes += bytes
+			space[target] += bytes
+			if step.Purpose == plan.Idle {
+				continue
+			}
+			request, err := anyRequest(step, target, read.seed)
+			if err != nil {
+				return planDocument{}, err
+			}
+			shown.Jobs[target] = request.GetFio().GetJob()
+			if tool := request.GetCommand(); tool != nil {
+				words := tool.GetCommand()
+				if len(words) == 0 {
+					words = tool.GetSetup()
+				}
+				shown.Jobs[target] = quoted(words) + "\n"
+			}
+			if tool := request.GetMpi(); tool != nil {
+				shown.Jobs[target] = mpirunLine(step, tool)
+			}
+		}
+		least += step.Least()
+		offset += max(step.Expected, step.Least())
+		known = known && step.Expected > 0
+		document.Steps = append(document.Steps, shown)
+	}
+	for _, name := range slices.Sorted(maps.Keys(space)) {
+		document.Targets = append(document.Targets, planTarget{Name: name, NewBytes: space[name]})
+	}
+	document.DurationSeconds = least.Seconds()
+	if known {
+		document.ExpectedSeconds = secondsOf(offset)
+	}
+	return document, nil
+}
+
+// mpirunLine is the command line by which all clients of a target run ior or mdtest as one job, for Open MPI 4; that of
+// 5 has other names for the same settings. What only the run knows is in capitals.
+func mpirunLine(step plan.Step, tool *agentapi.MpiTool) string {
+	line := mpirun.Job{Major: mpirun.Oldest, Hosts: step.Clients, Ranks: step.Clients * step.Processes, Hostfile: "HOSTFILE", Agent: "AGENT",
+		Network: "NETWORK", Program: tool.GetProgram(), Arguments: tool.GetArguments()}
+	return quoted(append([]string{"mpirun"}, line.Command()...)) + "\n"
+}
+
+// quoted writes the words of a command line so that it is seen where each begins and ends.
+func quoted(words []string) string {
+	written := make([]string, len(words))
+	for i, word := range words {
+		written[i] = word
+		if !plainWord.MatchString(word) {
+			written[i] = strconv.Quote(word)
+		}
+	}
+	return strings.Join(written, " ")
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+$()-]+$`)
+
+// anyRequest is what client 0 is told, with the newest version of its tool that can do it.
+func anyRequest(step plan.Step, target string, seed int64) (*agentapi.LoadRequest, error) {
+	var problems []error
+	for _, version := range plan.Versions {
+		request, err := conductor.LoadRequest(step, decide.ClientKey{Target: target}, seed, conductor.Job{Version: version})
+		if err == nil {
+			return request, nil
+		}
+		problems = append(problems, err)
+	}
+	return nil, problems[0]
+}
+
+func describeStep(step plan.Step) planStep {
+	shown := planStep{
+		ID: step.ID, Phase: step.Phase, Kind: string(step.Kind), Purpose: string(step.Purpose), Targets: step.Targets, Clients: step.Clients, Processes: step.Processes,
+		WarmUpSeconds: step.WarmUp.Seconds(), DurationSeconds: step.Duration.Seconds(), LimitSeconds: step.Limit.Seconds(),
+		WorkBound: step.WorkBound(), Passes: step.Passes, UntilCreditsPercent: step.UntilCreditsPercent, Redrain: step.Redrain,
+		Jobs: map[string]string{}, planned: step,
+	}
+	if step.Adaptive() {
+		shown.MinDurationSeconds = step.MinDuration.Seconds()
+	}
+	if step.Expected > 0 {
+		shown.ExpectedSeconds = secondsOf(step.Expected)
+	}
+	if step.Cell >= 0 {
+		shown.Cell = &planCell{
+			Index: step.Cell, Repeat: step.Repeat, Clients: step.Clients, Jobs: step.Overrides.Jobs, QueueDepth: step.Overrides.QueueDepth,
+			BlockSizeBytes: step.Overrides.BlockSizeBytes, ReadPercent: step.Overrides.ReadPercent, Processes: step.Overrides.Processes,
+		}
+	}
+	for target, credits := range step.Credits {
+		if shown.Credits == nil {
+			shown.Credits = map[string]planCredits{}
+		}
+		shown.Credits[target] = planCredits{StartPercent: oneDigit(credits.StartPercent), EndPercent: oneDigit(credits.EndPercent)}
+	}
+	return shown
+}

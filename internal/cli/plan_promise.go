@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// planPromise is what is documented for one kind of load on a target, from full buckets on.
+type planPromise struct {
+	Target string   `json:"target"`
+	Phases []string `json:"phases"`
+	// BlockBytes is absent where operations are of several sizes, Operation for a mixture.
+	BlockBytes float64 `json:"blockBytes,omitempty"`
+	Operation  string  `json:"operation,omitempty"`
+	// Cached reads are answered by the server's cache.
+	Cached bool `json:"cached,omitempty"`
+	// Burst is absent where nothing bursts.
+	Baseline *planRate `json:"baseline,omitempty"`
+	Burst    *planRate `json:"burst,omitempty"`
+	// Levels one after the other; the last one has no end.
+	Levels []planLevel `json:"levels,omitempty"`
+	// Drains are how long the credits of limits last, and how long they take to come back.
+	Drains []planDrain `json:"drains,omitempty"`
+	// Unpublished limits burst for nobody says how long.
+	Unpublished []string `json:"unpublished,omitempty"`
+}
+
+type planRate struct {
+	Limit               string  `json:"limit"`
+	BytesPerSecond      float64 `json:"bytesPerSecond,omitempty"`
+	OperationsPerSecond float64 `json:"operationsPerSecond,omitempty"`
+	Arithmetic          string  `json:"arithmetic,omitempty"`
+}
+
+type planLevel struct {
+	StartSeconds float64 `json:"startSeconds"`
+	// Seconds is absent for the last one.
+	Seconds        *float64 `json:"seconds,omitempty"`
+	BytesPerSecond float64  `json:"bytesPerSecond"`
+	Limit          string   `json:"limit,omitempty"`
+	Burst          bool     `json:"burst,omitempty"`
+}
+
+type planDrain struct {
+	Limit string `json:"limit"`
+	// Seconds is absent where the load does not end the credits.
+	Seconds       *float64 `json:"seconds,omitempty"`
+	RefillSeconds float64  `json:"refillSeconds"`
+}
+
+func promisesOf(planned plan.Plan) []planPromise {
+	var all []planPromise
+	for i := range planned.Promises {
+		p := &planned.Promises[i]
+		made := planPromise{Target: p.Target, Phases: p.Phases, BlockBytes: p.BlockBytes, Operation: string(p.Operation), Cached: p.Cached, Unpublished: p.Unpublished,
+			Baseline: planRateOf(p.Baseline)}
+		if p.Burst.BytesPerSecond > p.Baseline.BytesPerSecond || p.Burst.OperationsPerSecond > p.Baseline.OperationsPerSecond {
+			made.Burst = planRateOf(p.Burst)
+		}
+		for _, level := range p.Levels {
+			made.Levels = append(made.Levels, planLevel{StartSeconds: oneDigit(level.StartSeconds), Seconds: finite(level.Seconds),
+				BytesPerSecond: math.Round(level.BytesPerSecond), Limit: level.Limit, Burst: level.Burst})
+		}
+		for _, drain := range p.Drains {
+			made.Drains = append(made.Drains, planDrain{Limit: drain.Limit, Seconds: finite(drain.Seconds), RefillSeconds: oneDigit(drain.RefillSeconds)})
+		}
+		all = append(all, made)
+	}
+	return all
+}
+
+func planRateOf(rate plan.PromisedRate) *planRate {
+	if rate.Limit == "" {
+		return nil
+	}
+	return &planRate{Limit: rate.Limit, BytesPerSecond: math.Round(rate.BytesPerSecond), OperationsPerSecond: oneDigit(rate.OperationsPerSecond), Arithmetic: rate.Arithmetic}
+}
+
+func finite(seconds float64) *float64 {
+	if math.IsInf(seconds, 0) || math.IsNaN(seconds) {
+		return nil
+	}
+	rounded := oneDigit(seconds)
+	return &rounded
+}
+
+// promiseTexts are what is documented, in lines: one for all loads of a target that can expect the same.
+func promiseTexts(d *planDocument) []string {
+	promises, documented := d.Promises, d.Documented
+	type group struct {
+		target, rates, rest string
+		loads, phases       []string
+	}
+	var groups []*group
+	for i := range promises {
+		p := &promises[i]
+		rates, rest := promiseRates(p), promiseCourse(p)
+		if rates == "" {
+			continue
+		}
+		at := slices.IndexFunc(groups, func(g *group) bool { return g.target == p.Target && g.rates == rates && g.rest == rest })
+		if at < 0 {
+			groups, at = append(groups, &group{target: p.Target, rates: rates, rest: rest}), len(groups)
+		}
+		groups[at].loads = append(groups[at].loads, loadWords(p))
+		for _, phase := range p.Phases {
+			if !slices.Contains(groups[at].phases, phase) {
+				groups[at].phases = append(groups[at].phases, phase)
+			}
+		}
+	}
+	var lines []string
+	for _, g := range groups {
+		lines = append(lines, fmt.Sprintf("documented of target %s for %s (%s): %s%s", g.target, strings.Join(g.loads, ", "), strings.Join(g.phases, ", "), g.rates, g.rest))
+	}
+	for i := range documented {
+		for _, missing := range documented[i].Missing {
+			lines = append(lines, fmt.Sprintf("not known of target %s: %s: %s", documented[i].Target, missing.Field, missing.Message))
+		}
+	}
+	for _, target := range d.Targets {
+		if !slices.ContainsFunc(documented, func(s v1alpha1.StorageDescription) bool { return s.Target == target.Name }) {
+			lines = append(lines, "what is documented of target "+target.Name+" is not known here: without limits its volumes are looked at when the run begins")
+		}
+	}
+	return lines
+}
+
+func loadWords(p *planPromise) string {
+	load := "operations of several sizes"
+	if p.BlockBytes > 0 {
+		load = measure.FormatBinaryBytes(uint64(p.BlockBytes))
+	}
+	if p.Operation == "" {
+		return load + " reads and writes"
+	}
+	load += " " + strings.ToLower(p.Operation) + "s"
+	if p.Cached {
+		load += " from the server's cache"
+	}
+	return load
+}
+
+func promiseRates(p *planPromise) string {
+	switch {
+	case p.Baseline == nil:
+		return ""
+	case p.Burst == nil:
+		return rateWords(p.Baseline)
+	}
+	return "burst " + rateWords(p.Burst) + ", baseline " + rateWords(p.Baseline)
+}
+
+// promiseCourse is what full buckets give over time, in lines of their own.
+func promiseCourse(p *planPromise) string {
+	var b strings.Builder
+	for _, level := range p.Levels {
+		if len(p.Levels) < 2 {
+			break
+		}
+		b.WriteString("\n    full buckets give " + measure.FormatBytesPerSecond(level.BytesPerSecond))
+		if level.Seconds == nil {
+			b.WriteString(" from " + about(level.StartSeconds) + " on")
+		} else {
+			b.WriteString(" for " + about(*level.Seconds))
+		}
+		if level.Limit != "" {
+			b.WriteString(", by " + level.Limit)
+		}
+	}
+	for _, drain := range p.Drains {
+		if drain.Seconds != nil {
+			fmt.Fprintf(&b, "\n    the credits of %s last %s and take %s to come back", drain.Limit, about(*drain.Seconds), about(drain.RefillSeconds))
+		}
+	}
+	if names := slices.Compact(slices.Sorted(slices.Values(p.Unpublished))); len(names) > 0 {
+		b.WriteString("\n    for how long " + strings.Join(names, ", ") + " bursts is not published: a level may end earlier")
+	}
+	return b.String()
+}
+
+func rateWords(r *planRate) string {
+	rate := measure.FormatBytesPerSecond(r.BytesPerSecond)
+	if r.BytesPerSecond == 0 {
+		rate = measure.FormatOperationsPerSecond(r.OperationsPerSecond)
+	}
+	text := rate + " (" + r.Limit
+	if arithmetic := strings.TrimSuffix(r.Arithmetic, ", as the specification says"); strings.ContainsAny(arithmetic, "=;") {
+		text += ": " + arithmetic
+	}
+	return text + ")"
+}

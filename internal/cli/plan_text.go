@@ -1,0 +1,372 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+type textOptions struct {
+	// jobs shows job files, all shows the steps of long phases one by one.
+	jobs, all bool
+}
+
+// longPhase is the number of steps from which a phase is shown as one line.
+const longPhase = 12
+
+func (d planDocument) text(w io.Writer, options textOptions) error {
+	var b strings.Builder
+	b.WriteString(d.headline() + "\n\n")
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "  STEP\tDOES\tTARGETS\tSTARTS\tTAKES\tCREDITS\tLAYS DOWN")
+	sure := true
+	for steps := range d.phases() {
+		rows := len(steps)
+		if rows >= longPhase && !options.all {
+			_, _ = fmt.Fprintln(table, collapsed(steps, sure))
+			rows = 0
+		}
+		for i, step := range steps {
+			if i < rows {
+				_, _ = fmt.Fprintln(table, row(step, sure))
+			}
+			sure = sure && step.ExpectedSeconds != nil
+		}
+	}
+	_ = table.Flush()
+	b.WriteString("\n")
+	for steps := range d.phases() {
+		if text := axes(steps); text != "" {
+			fmt.Fprintf(&b, "  %s: %s, in random order, here by seed %d; each run has its own\n", steps[0].Phase, text, d.Seed)
+		}
+	}
+	for _, target := range d.Targets {
+		fmt.Fprintf(&b, "  target %s needs %s of free space\n", target.Name, measure.FormatBytes(target.NewBytes))
+	}
+	for _, line := range promiseTexts(&d) {
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
+	for _, warning := range d.Warnings {
+		fmt.Fprintf(&b, "  warning: %s\n", warning)
+	}
+	if options.jobs {
+		d.jobs(&b)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// jobs writes what the tools are told in each step.
+func (d planDocument) jobs(w io.Writer) {
+	for _, step := range d.Steps {
+		for _, target := range step.Targets {
+			if job := step.Jobs[target]; job != "" {
+				who := "client 0"
+				if step.planned.SpansClients(target) {
+					who = fmt.Sprintf("%s of %s each", many(step.Clients, "client"), many(step.Processes, "rank"))
+				}
+				_, _ = fmt.Fprintf(w, "\n# step %s, target %s, %s\n%s", step.ID, target, who, job)
+			}
+		}
+	}
+}
+
+// headline says how long it takes, as far as that is known.
+func (d planDocument) headline() string {
+	head := d.Benchmark + ": " + many(d.ClientsPerTarget, "client") + " a target, " + many(len(d.Steps), "step") + ", "
+	if d.ExpectedSeconds != nil {
+		return head + "about " + about(*d.ExpectedSeconds)
+	}
+	var unknown []string
+	for _, step := range d.Steps {
+		if step.ExpectedSeconds == nil && !slices.Contains(unknown, step.Phase) {
+			unknown = append(unknown, step.Phase)
+		}
+	}
+	verb := "takes"
+	if len(unknown) > 1 {
+		verb = "take"
+	}
+	return head + "at least " + about(d.DurationSeconds) + "; how long " + strings.Join(unknown, ", ") + " " + verb + " is not known"
+}
+
+// phases gives the steps of one phase after the other.
+func (d planDocument) phases() func(func([]planStep) bool) {
+	return func(yield func([]planStep) bool) {
+		for first := 0; first < len(d.Steps); {
+			last := first
+			for last < len(d.Steps) && d.Steps[last].planned.PhaseIndex == d.Steps[first].planned.PhaseIndex {
+				last++
+			}
+			if !yield(d.Steps[first:last]) {
+				return
+			}
+			first = last
+		}
+	}
+}
+
+// row is the line of one step. Its start is the earliest where not all before it is known.
+func row(step planStep, sure bool) string {
+	return fmt.Sprintf("  %s\t%s\t%s\t%s\t%s\t%s\t%s", step.ID, does(step), strings.Join(step.Targets, ","),
+		starts(step.OffsetSeconds, sure), takes(step), creditsOf([]planStep{step}), laid(step.NewBytes))
+}
+
+// does is what a step is for, and what is special about its load.
+func does(step planStep) string {
+	p := step.planned
+	switch p.Purpose {
+	case plan.Prepare:
+		if step.runsCommand() {
+			return "run the setup"
+		}
+		return "lay out"
+	case plan.Precondition:
+		return "overwrite " + times(p.Passes)
+	case plan.Idle:
+		return "idle"
+	case plan.Drain:
+		if p.Redrain {
+			return "drain again"
+		}
+		return "drain"
+	case plan.Measure:
+	}
+	if p.Cell < 0 && step.runsCommand() {
+		return "run the command"
+	}
+	if p.Cell < 0 {
+		return "measure"
+	}
+	words := p.Overrides.String()
+	if words == "" || step.clientsVary {
+		words = strings.TrimSuffix(many(p.Clients, "client")+", "+words, ", ")
+	}
+	if p.Repeat {
+		words += ", again"
+	}
+	return words
+}
+
+// runsCommand says whether all that is loaded in the step is a program of the user's.
+func (s planStep) runsCommand() bool {
+	for _, target := range s.Targets {
+		if !s.planned.RunsCommand(target) {
+			return false
+		}
+	}
+	return len(s.Targets) > 0
+}
+
+// takes is how long a step takes.
+func takes(step planStep) string {
+	p := step.planned
+	known := ""
+	if p.Expected > 0 {
+		known = ", about " + about(p.Expected.Seconds())
+	}
+	switch {
+	case p.WorkBound() && p.Purpose == plan.Measure:
+		return "until done, at most " + about(p.Limit.Seconds())
+	case p.WorkBound():
+		return "until done" + known
+	case p.Purpose == plan.Drain:
+		return "until drained, at most " + about(p.Duration.Seconds()) + known
+	case p.Purpose == plan.Idle && p.UntilCreditsPercent > 0:
+		wait := fmt.Sprintf("until %d %% of the credits, ", p.UntilCreditsPercent)
+		if p.Duration > 0 {
+			return wait + about(p.Duration.Seconds())
+		}
+		return wait + "at most " + about(p.Limit.Seconds())
+	case p.EndWhenSteady:
+		return warmed(p) + "until steady, at most " + about(p.Duration.Seconds())
+	}
+	return warmed(p) + about(p.Duration.Seconds())
+}
+
+func warmed(p plan.Step) string {
+	if p.WarmUp == 0 {
+		return ""
+	}
+	return about(p.WarmUp.Seconds()) + " + "
+}
+
+// collapsed is the line of a phase with many steps.
+func collapsed(steps []planStep, sure bool) string {
+	var cells, repeats, pauses, drains int
+	var idled, total float64
+	var bytes uint64
+	var targets []string
+	each, same := "", true
+	for _, step := range steps {
+		bytes += step.NewBytes
+		total += max(step.planned.Expected, step.planned.Least()).Seconds()
+		for _, target := range step.Targets {
+			if !slices.Contains(targets, target) {
+				targets = append(targets, target)
+			}
+		}
+		switch p := step.planned; {
+		case p.Purpose == plan.Idle:
+			pauses++
+			idled += p.Duration.Seconds()
+		case p.Purpose == plan.Drain:
+			drains++
+		default:
+			if p.Repeat {
+				repeats++
+			} else {
+				cells++
+			}
+			same = same && (each == "" || each == takes(step))
+			each = takes(step)
+		}
+	}
+	first, last := steps[0], steps[len(steps)-1]
+	does := "measure " + many(cells, "cell")
+	if repeats > 0 {
+		does += fmt.Sprintf(" and one of them %s again", times(repeats))
+	}
+	if drains > 0 {
+		does = "drain, then " + does
+	}
+	length := about(total)
+	if same {
+		length += ", each " + each
+	}
+	if pauses > 0 {
+		length += fmt.Sprintf(", %s of %s in all", many(pauses, "pause"), about(idled))
+	}
+	return fmt.Sprintf("  %s to %s\t%s\t%s\t%s\t%s\t%s\t%s", first.ID, number(last.ID), does, strings.Join(targets, ","),
+		starts(first.OffsetSeconds, sure), length, creditsOf(steps), laid(bytes))
+}
+
+// number is the part of an ID that counts.
+func number(id string) string {
+	parts := strings.SplitN(id, "-", 3)
+	return strings.Join(parts[:min(2, len(parts))], "-")
+}
+
+// axes are the values that the cells of a sweep combine; empty for other phases.
+func axes(steps []planStep) string {
+	if steps[0].planned.Kind != v1alpha1.PhaseSweep {
+		return ""
+	}
+	var order []string
+	values := map[string][]string{}
+	clients := map[int]bool{}
+	cells := slices.Clone(steps)
+	// In the order of the specification, not that in which they are run.
+	slices.SortStableFunc(cells, func(a, b planStep) int { return a.planned.Cell - b.planned.Cell })
+	add := func(axis, value string) {
+		if !slices.Contains(order, axis) {
+			order = append(order, axis)
+		}
+		if !slices.Contains(values[axis], value) {
+			values[axis] = append(values[axis], value)
+		}
+	}
+	for _, step := range cells {
+		if step.Cell == nil {
+			continue
+		}
+		clients[step.Clients] = true
+		add("clients", fmt.Sprint(step.Clients))
+		for _, one := range strings.Split(step.planned.Overrides.String(), ", ") {
+			axis, value, _ := strings.Cut(one, " ")
+			if axis != "" {
+				add(axis, value)
+			}
+		}
+	}
+	var texts []string
+	for _, axis := range order {
+		if axis == "clients" && len(clients) == 1 {
+			continue
+		}
+		texts = append(texts, axis+" "+strings.Join(values[axis], ", "))
+	}
+	return strings.Join(texts, " x ")
+}
+
+// creditsOf is the expected fill from the first step to the last.
+func creditsOf(steps []planStep) string {
+	start, end := map[string]float64{}, map[string]float64{}
+	for _, step := range steps {
+		for target, credits := range step.planned.Credits {
+			if _, begun := start[target]; !begun {
+				start[target] = credits.StartPercent
+			}
+			end[target] = credits.EndPercent
+		}
+	}
+	var texts []string
+	for _, target := range slices.Sorted(maps.Keys(start)) {
+		text := fmt.Sprintf("%.0f -> %.0f %%", start[target], end[target])
+		if len(steps[0].Targets) > 1 {
+			text = target + " " + text
+		}
+		texts = append(texts, text)
+	}
+	if len(texts) == 0 {
+		return "-"
+	}
+	return strings.Join(texts, ", ")
+}
+
+func laid(bytes uint64) string {
+	if bytes == 0 {
+		return "-"
+	}
+	return measure.FormatBytes(bytes)
+}
+
+// starts is when a step begins; later than that where the time of an earlier one is not known.
+func starts(seconds float64, sure bool) string {
+	if sure {
+		return about(seconds)
+	}
+	return "> " + about(seconds)
+}
+
+// about writes a length of time to the second, where that is not too coarse.
+func about(seconds float64) string {
+	length := time.Duration(seconds * float64(time.Second))
+	if length >= 10*time.Second {
+		length = length.Round(time.Second)
+	}
+	return string(v1alpha1.DurationOf(length))
+}
+
+func many(count int, what string) string {
+	if count == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", count, what)
+}
+
+func times(count int) string {
+	switch count {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", count)
+}
+
+func secondsOf(length time.Duration) *float64 {
+	seconds := length.Seconds()
+	return &seconds
+}
+
+func oneDigit(value float64) float64 { return math.Round(value*10) / 10 }

@@ -1,0 +1,72 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/test/golden"
+)
+
+// TestReports are the forms of a real run that was saved, and of two of them side by side.
+func TestReports(t *testing.T) {
+	for name, arguments := range map[string][]string{
+		"report-text":            {"report", "testdata/result-a.json"},
+		"report-markdown":        {"report", "testdata/result-a.json", "-o", "markdown"},
+		"report-csv":             {"report", "testdata/result-a.json", "-o", "csv"},
+		"report-csv-latency":     {"report", "testdata/result-a.json", "-o", "csv", "--table", "latency"},
+		"report-form":            {"report", "testdata/result-a.json", "-o", "pdf"},
+		"report-table":           {"report", "testdata/result-a.json", "-o", "csv", "--table", "everything"},
+		"report-table-of-text":   {"report", "testdata/result-a.json", "--table", "latency"},
+		"report-no-file":         {"report", "testdata/result-c.json"},
+		"report-no-cluster":      {"report", "run/quickstart", "--kubeconfig", "testdata/nothing"},
+		"help-compare":           {"compare", "--help"},
+		"compare":                {"compare", "testdata/result-a.json", "testdata/result-b.json"},
+		"compare-markdown":       {"compare", "testdata/result-a.json", "testdata/result-b.json", "-o", "markdown"},
+		"compare-json":           {"compare", "testdata/result-a.json", "testdata/result-b.json", "-o", "json"},
+		"compare-itself":         {"compare", "testdata/result-a.json", "testdata/result-a.json"},
+		"compare-alone":          {"compare", "testdata/result-a.json"},
+		"compare-no-target":      {"compare", "testdata/result-a.json:else", "testdata/result-b.json:data"},
+		"compare-form":           {"compare", "testdata/result-a.json", "testdata/result-b.json", "-o", "csv"},
+		"compare-no-such-margin": {"compare", "testdata/result-a.json", "testdata/result-b.json", "--equivalent-within", "0"},
+	} {
+		t.Run(name, func(t *testing.T) { golden.Check(t, name, call("", arguments...).String()) })
+	}
+}
+
+// TestReportToAFile: a page is written as a whole, and nothing is when there is an error.
+func TestReportToAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.html")
+	got := call("", "report", "testdata/result-a.json", "-o", "html", "--file", file)
+	page, err := os.ReadFile(file)
+	if err != nil || got.code != report.ExitMet || got.stdout != "" {
+		t.Fatalf("%v\n%s", err, got)
+	}
+	for _, part := range []string{"<!DOCTYPE html>", `data-chart="throughput"`, `data-chart="latency-0"`, `data-chart="timeline"`, "</html>"} {
+		if !strings.Contains(string(page), part) {
+			t.Errorf("there is no %s", part)
+		}
+	}
+	none := filepath.Join(t.TempDir(), "none.csv")
+	if got := call("", "report", "testdata/result-a.json", "-o", "csv", "--table", "x", "--file", none); got.code != report.ExitFailed {
+		t.Errorf("%s", got)
+	}
+	if _, err := os.Stat(none); !os.IsNotExist(err) {
+		t.Errorf("a file was made: %v", err)
+	}
+}
+
+// TestCompareExitCodes: only who asks whether runs are the same is told by the exit code.
+func TestCompareExitCodes(t *testing.T) {
+	sides := []string{"compare", "testdata/result-a.json", "testdata/result-b.json"}
+	for _, test := range []struct {
+		flags []string
+		code  int
+	}{{nil, 0}, {[]string{"--equivalent-within", "5"}, report.ExitMissed}, {[]string{"--equivalent-within", "100"}, report.ExitMet}} {
+		if got := call("", append(append([]string{}, sides...), test.flags...)...); got.code != test.code {
+			t.Errorf("%v: exit code %d, want %d", test.flags, got.code, test.code)
+		}
+	}
+}

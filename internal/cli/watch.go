@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// exitLeft is the exit code of who leaves a run that goes on, as shells have it for Ctrl-C.
+const exitLeft = 130
+
+// leaveHint is the last line of the view of a run in a cluster.
+const leaveHint = "Ctrl-C leaves this view; the run goes on in the cluster"
+
+func newWatch(streams Streams) *cobra.Command {
+	var output string
+	command := &cobra.Command{
+		Use:   "watch NAME",
+		Short: "Look on while a run goes on in a cluster",
+		Long: "Show a run of a cluster as it goes, and its result when it has ended: phases that are done and to come\n" +
+			"with their expected end, throughput and IOPS over the running step, latency, clients, the estimated fill of\n" +
+			"credits, warnings. NAME is that of a BenchmarkRun, or of a StorageBenchmark, whose live run is shown, or the\n" +
+			"next one if it has none yet. In a pipe it writes plain lines. Ctrl-C leaves; the run goes on.\n\n" +
+			exitCodes + " 130 when you leave before the end.",
+		Example: "  kubectl storagebench watch quickstart\n" +
+			"  kubectl storagebench watch quickstart-1a2b3c4d -n storage-tests --context production\n" +
+			"  kubectl storagebench watch nightly -o json > result.json",
+		Args: cobra.ExactArgs(1),
+	}
+	flags := newClusterFlags(command)
+	outputFlag(command, &output)
+	command.ValidArgsFunction = flags.completeRuns
+	command.RunE = func(command *cobra.Command, arguments []string) error {
+		if !slices.Contains(outputs, output) {
+			return badOutput(output)
+		}
+		cluster, err := flags.connect()
+		if err != nil {
+			return err
+		}
+		ctx, stop := signal.NotifyContext(command.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
+		name, err := cluster.runToWatch(ctx, streams, arguments[0])
+		if err != nil {
+			return left(ctx, streams, arguments[0], err)
+		}
+		return left(ctx, streams, name, cluster.followRun(ctx, streams, name, runOptions{output: output}))
+	}
+	return command
+}
+
+// left says what goes on without whoever has left.
+func left(ctx context.Context, streams Streams, name string, err error) error {
+	var code exitError
+	if err == nil || errors.As(err, &code) || ctx.Err() == nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(streams.Err, "\nYou have left; %s goes on in the cluster.\n"+
+		"  look on again:  kubectl storagebench watch %s\n"+
+		"  stop it:        kubectl delete benchmarkrun %s\n", name, name, name)
+	return exit(exitLeft)
+}
+
+// runToWatch gives the name of the run: of a benchmark the live one, else the next one, else the last.
+func (c *cluster) runToWatch(ctx context.Context, streams Streams, name string) (string, error) {
+	run := &v1alpha1.BenchmarkRun{}
+	err := c.get(ctx, runResource, name, run)
+	if err == nil || !apierrors.IsNotFound(err) {
+		return name, err
+	}
+	benchmark := &v1alpha1.StorageBenchmark{}
+	if err := c.get(ctx, benchmarkResource, name, benchmark); apierrors.IsNotFound(err) {
+		return "", fmt.Errorf("namespace %s has neither a BenchmarkRun nor a StorageBenchmark %q: see kubectl get benchmarkruns,storagebenchmarks -A", c.namespace, name)
+	} else if err != nil {
+		return "", err
+	}
+	if benchmark.Status.ActiveRun == nil && benchmark.Status.LastRun != nil {
+		return benchmark.Status.LastRun.Name, nil
+	}
+	return c.awaitRun(ctx, streams, name, func(status *v1alpha1.StorageBenchmarkStatus) string {
+		return activeRunOf(status)
+	})
+}
+
+// activeRunOf is the name of the run that exists; empty where none does.
+func activeRunOf(status *v1alpha1.StorageBenchmarkStatus) string {
+	if status.ActiveRun == nil || status.ActiveRun.UID == "" {
+		return ""
+	}
+	return status.ActiveRun.Name
+}
+
+// awaitRun waits for a benchmark to have the run that chosen names, and says what it waits for.
+func (c *cluster) awaitRun(ctx context.Context, streams Streams, name string, chosen func(*v1alpha1.StorageBenchmarkStatus) string) (found string, err error) {
+	told := ""
+	err = c.each(ctx, benchmarkResource, name, streams.Err, func(object *unstructured.Unstructured) error {
+		benchmark := &v1alpha1.StorageBenchmark{}
+		if err := decode(object, benchmark); err != nil {
+			return err
+		}
+		if found = chosen(&benchmark.Status); found != "" {
+			return errDone
+		}
+		if benchmark.Status.ObservedGeneration < benchmark.Generation {
+			return nil // what it says is about what was there before
+		}
+		if stalled := conditionOf(benchmark, v1alpha1.ConditionStalled); stalled != nil && stalled.Status == "True" {
+			return fmt.Errorf("StorageBenchmark %s makes no run: %s: %s", name, stalled.Reason, stalled.Message)
+		}
+		if benchmark.Spec.Suspend != nil && *benchmark.Spec.Suspend {
+			return fmt.Errorf("StorageBenchmark %s is suspended: set spec.suspend to false", name)
+		}
+		if waiting := waitingFor(benchmark); waiting != told {
+			told = waiting
+			_, _ = fmt.Fprintf(streams.Err, "waiting for a run of %s: %s\n", name, waiting)
+		}
+		return nil
+	})
+	if errors.Is(err, errDeleted) {
+		return "", fmt.Errorf("StorageBenchmark %s was deleted", name)
+	}
+	return found, err
+}
+
+// followRun shows a run until it has ended, and its result.
+func (c *cluster) followRun(ctx context.Context, streams Streams, name string, options runOptions) error {
+	var shown *follower
+	end := func() {
+		if shown != nil {
+			shown.end()
+			shown = nil
+		}
+	}
+	defer end()
+	err := c.each(ctx, runResource, name, streams.Err, func(object *unstructured.Unstructured) error {
+		run := &v1alpha1.BenchmarkRun{}
+		if err := decode(object, run); err != nil {
+			return err
+		}
+		if shown == nil {
+			if run.Status.EndTime != nil {
+				return errDone // there is nothing to look on at
+			}
+			planned := planOf(run)
+			_, _ = fmt.Fprintf(streams.Err, "%s: run %s in namespace %s\n", run.Spec.BenchmarkRef.Name, run.Name, c.namespace)
+			shown = follow(streams.Err, &planned, leaveHint)
+		}
+		shown.see(run)
+		if run.Status.EndTime != nil {
+			return errDone
+		}
+		return nil
+	})
+	end()
+	switch {
+	case errors.Is(err, errDeleted):
+		return fmt.Errorf("run %s was deleted before its end", name)
+	case err != nil:
+		return err
+	}
+	return c.showRun(ctx, streams, name, options)
+}
+
+// judgeTimeout is how long the operator may take to judge a run that has ended.
+const judgeTimeout = 20 * time.Second
+
+// showRun shows the result of a run that has ended, once it is judged: a regression is seen only then.
+func (c *cluster) showRun(ctx context.Context, streams Streams, name string, options runOptions) error {
+	run := &v1alpha1.BenchmarkRun{}
+	if err := c.get(ctx, runResource, name, run); err != nil {
+		return err
+	}
+	judged, err := c.judgedWithin(ctx, run, judgeTimeout)
+	if err != nil {
+		return err
+	}
+	// Judging may have noted more about the run.
+	if err := c.get(ctx, runResource, name, run); err != nil {
+		return err
+	}
+	code, err := c.report(ctx, streams, run, options)
+	if err != nil {
+		return err
+	}
+	return exit(codeOf(code, run, judged))
+}
+
+// judgedWithin gives the benchmark once it has judged a run, or as it is after a time; nil where there is none.
+func (c *cluster) judgedWithin(ctx context.Context, run *v1alpha1.BenchmarkRun, patience time.Duration) (*v1alpha1.StorageBenchmark, error) {
+	until := time.Now().Add(patience)
+	for {
+		benchmark := &v1alpha1.StorageBenchmark{}
+		err := c.get(ctx, benchmarkResource, run.Spec.BenchmarkRef.Name, benchmark)
+		switch last := benchmark.Status.LastRun; {
+		case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+			return nil, nil // A run can outlive what asked for it, and is its own record.
+		case err != nil:
+			return nil, err
+		case last != nil && last.UID == string(run.UID), activeRunOf(&benchmark.Status) != run.Name, time.Now().After(until):
+			return benchmark, nil
+		}
+		select {
+		case <-time.After(500 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// planOf is the plan of a run: that of this version, where it is the one that the run has frozen; else as much of it as
+// the run itself tells.
+func planOf(run *v1alpha1.BenchmarkRun) plan.Plan {
+	planned, problems := plan.Make(&run.Spec.Run, run.Spec.Seed)
+	if len(problems) == 0 && len(planned.Steps) == len(run.Spec.Steps) {
+		same := true
+		for i := range planned.Steps {
+			same = same && planned.Steps[i].ID == run.Spec.Steps[i].ID
+		}
+		if same {
+			return planned
+		}
+	}
+	frozen := plan.Plan{ClientsPerTarget: int(run.Spec.Run.Clients.Count)}
+	for i := range run.Spec.Steps {
+		frozen.Steps = append(frozen.Steps, stepOf(run, &run.Spec.Steps[i]))
+	}
+	return frozen
+}
+
+func stepOf(run *v1alpha1.BenchmarkRun, from *v1alpha1.ResolvedStep) plan.Step {
+	step := plan.Step{ID: from.ID, Phase: from.Phase, Kind: from.Kind, Purpose: from.Purpose, Targets: from.Targets, Clients: int(from.Clients), Cell: -1}
+	for i := range run.Spec.Run.Phases {
+		if run.Spec.Run.Phases[i].Name == from.Phase {
+			step.PhaseIndex = i
+		}
+	}
+	read := func(text *v1alpha1.Duration) time.Duration {
+		if text == nil {
+			return 0
+		}
+		length, err := text.Parse()
+		if err != nil {
+			return 0
+		}
+		return length
+	}
+	step.WarmUp, step.Duration, step.MinDuration, step.Limit = read(&from.WarmUp), read(from.Duration), read(from.MinDuration), read(&from.MaxDuration)
+	if from.Purpose == v1alpha1.StepMeasure || from.Purpose == v1alpha1.StepIdle {
+		step.Expected = step.WarmUp + step.Duration
+	}
+	return step
+}

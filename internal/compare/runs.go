@@ -1,0 +1,249 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Side is a run, or one target of a run, that is compared.
+type Side struct {
+	// Name that it is called by.
+	Name string
+	// Target is the only one of its targets that is compared; empty is all.
+	Target string
+	Run    *v1alpha1.RunSpec
+	Status *v1alpha1.BenchmarkRunStatus
+	// ID tells runs apart.
+	ID string
+}
+
+// RunPhase compares a phase of two sides on one target each.
+type RunPhase struct {
+	Phase string             `json:"phase"`
+	Kind  v1alpha1.PhaseKind `json:"kind"`
+	// BaselineTarget and Target are the names of the targets in their runs.
+	BaselineTarget string `json:"baselineTarget"`
+	Target         string `json:"target"`
+	// Refused says why the two cannot be compared; then there are no figures.
+	Refused string   `json:"refused,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
+	Figures []Figure `json:"figures,omitempty"`
+	// Cells of a sweep, or steps of a ramp, and how many of them which side was faster in.
+	Cells []Cell                   `json:"cells,omitempty"`
+	Count *v1alpha1.CellComparison `json:"count,omitempty"`
+
+	// Pair is for who shows the cells.
+	Pair *Pair `json:"-"`
+}
+
+// Figure is one figure of both sides. Equivalent is true or false where it is known, by Equivalence.
+type Figure struct {
+	v1alpha1.FigureComparison
+	Equivalence Equivalence `json:"equivalence"`
+	Equivalent  *bool       `json:"equivalent"`
+}
+
+// Cell compares one cell by its figures. Refused says why it cannot be.
+type Cell struct {
+	Cell    int32    `json:"cell"`
+	Refused string   `json:"refused,omitempty"`
+	Figures []Figure `json:"figures,omitempty"`
+}
+
+// Runs compares the phases that both sides have, in the order of the baseline; margin is a share. Phases that only one has
+// are in it as refused.
+func Runs(baseline, other Side, margin float64) []RunPhase {
+	var all []RunPhase
+	for i := range baseline.Status.Phases {
+		a := &baseline.Status.Phases[i]
+		at := slices.IndexFunc(other.Status.Phases, func(p v1alpha1.PhaseResult) bool { return p.Name == a.Name })
+		if at < 0 {
+			all = append(all, RunPhase{Phase: a.Name, Kind: a.Kind, Refused: other.Name + " has no result of this phase"})
+			continue
+		}
+		all = append(all, phaseTargets(baseline, other, a, &other.Status.Phases[at], margin)...)
+	}
+	for i := range other.Status.Phases {
+		b := &other.Status.Phases[i]
+		if !slices.ContainsFunc(baseline.Status.Phases, func(p v1alpha1.PhaseResult) bool { return p.Name == b.Name }) {
+			all = append(all, RunPhase{Phase: b.Name, Kind: b.Kind, Refused: baseline.Name + " has no result of this phase"})
+		}
+	}
+	// What nobody can compare and nobody would miss: a layout without a ratio.
+	return slices.DeleteFunc(all, func(p RunPhase) bool {
+		return p.Kind == v1alpha1.PhasePrepare && p.Refused == "" && len(p.Figures) == 0
+	})
+}
+
+// phaseTargets pairs the targets of a phase by their names. Where each side has just one it is that, whatever its name.
+func phaseTargets(baseline, other Side, a, b *v1alpha1.PhaseResult, margin float64) []RunPhase {
+	as, bs := of(baseline, a), of(other, b)
+	if len(as) == 1 && len(bs) == 1 {
+		return []RunPhase{targets(baseline, other, a, b, as[0], bs[0], margin)}
+	}
+	var all []RunPhase
+	for _, one := range as {
+		at := slices.IndexFunc(bs, func(t *v1alpha1.TargetResult) bool { return t.Target == one.Target })
+		if at < 0 {
+			all = append(all, RunPhase{Phase: a.Name, Kind: a.Kind, BaselineTarget: one.Target, Refused: other.Name + " has no target " + one.Target +
+				": name one of each with RUN:TARGET"})
+			continue
+		}
+		all = append(all, targets(baseline, other, a, b, one, bs[at], margin))
+	}
+	return all
+}
+
+// of are the targets of a phase that are compared.
+func of(side Side, phase *v1alpha1.PhaseResult) []*v1alpha1.TargetResult {
+	var all []*v1alpha1.TargetResult
+	for i := range phase.Targets {
+		if side.Target == "" || phase.Targets[i].Target == side.Target {
+			all = append(all, &phase.Targets[i])
+		}
+	}
+	return all
+}
+
+func targets(baseline, other Side, a, b *v1alpha1.PhaseResult, one, two *v1alpha1.TargetResult, margin float64) RunPhase {
+	made := RunPhase{Phase: a.Name, Kind: a.Kind, BaselineTarget: one.Target, Target: two.Target}
+	specs := [2]*v1alpha1.Phase{phaseOf(baseline.Run, a.Name), phaseOf(other.Run, b.Name)}
+	if made.Refused = unlike(a, b, specs); made.Refused != "" {
+		return made
+	}
+	left, right := *one, *two
+	pair := &Pair{Kind: a.Kind, Baseline: &left, Target: &right, Runs: baseline.ID != other.ID,
+		BaselineClosed: Closed(baseline.Run, specs[0], one.Target), TargetClosed: Closed(other.Run, specs[1], two.Target)}
+	left.Target, right.Target = baseline.Name, other.Name
+	compared := pair.Compare()
+	if compared.Invalid != "" {
+		made.Refused = compared.Invalid
+		return made
+	}
+	made.Pair = pair
+	made.Notes = runNotes(baseline, other, pair, specs, one, two)
+	for _, figure := range compared.Figures {
+		made.Figures = append(made.Figures, tested(figure, margin))
+	}
+	if made.Count = compared.Cells; made.Count != nil {
+		made.Cells = pair.cellFigures(margin)
+	}
+	return made
+}
+
+// unlike says why two phases of a name cannot be compared.
+func unlike(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
+	if a.Kind != b.Kind {
+		return fmt.Sprintf("it is a %s in one and a %s in the other", a.Kind, b.Kind)
+	}
+	if specs[0] == nil || specs[1] == nil {
+		return ""
+	}
+	switch {
+	case a.Kind == v1alpha1.PhaseRamp && specs[0].Ramp != nil && specs[1].Ramp != nil &&
+		(specs[0].Ramp.Dimension != specs[1].Ramp.Dimension || !slices.Equal(specs[0].Ramp.Steps, specs[1].Ramp.Steps)):
+		return fmt.Sprintf("their ramps have other steps: %s %v and %s %v", specs[0].Ramp.Dimension, specs[0].Ramp.Steps, specs[1].Ramp.Dimension, specs[1].Ramp.Steps)
+	case a.Kind == v1alpha1.PhaseSweep && specs[0].Sweep != nil && specs[1].Sweep != nil && axesText(&specs[0].Sweep.Axes) != axesText(&specs[1].Sweep.Axes):
+		return fmt.Sprintf("their sweeps have other axes: %s and %s", axesText(&specs[0].Sweep.Axes), axesText(&specs[1].Sweep.Axes))
+	}
+	return ""
+}
+
+func axesText(a *v1alpha1.SweepAxes) string {
+	sizes := make([]string, len(a.BlockSize))
+	for i := range a.BlockSize {
+		sizes[i] = a.BlockSize[i].String()
+	}
+	return fmt.Sprintf("clients %v, jobs %v, queue depth %v, block size %v, %% reads %v", a.Clients, a.Jobs, a.QueueDepth, sizes, a.ReadPercent)
+}
+
+// runNotes are what the figures of two runs do not say.
+func runNotes(baseline, other Side, pair *Pair, specs [2]*v1alpha1.Phase, one, two *v1alpha1.TargetResult) []string {
+	var all []string
+	engines := [2]*v1alpha1.Engine{engineOf(baseline.Run, specs[0], one.Target), engineOf(other.Run, specs[1], two.Target)}
+	if differs := Differences(engines[0], engines[1]); len(differs) > 0 && pair.Kind != v1alpha1.PhasePrepare {
+		all = append(all, fmt.Sprintf("their workloads differ (%s: %s and %s): the difference is of workload and storage together", differs[0].Field, differs[0].Baseline, differs[0].Other))
+	}
+	if pair.Baseline.Clients != pair.Target.Clients {
+		all = append(all, fmt.Sprintf("%s had %s, %s had %d", baseline.Name, clients(pair.Baseline.Clients), other.Name, pair.Target.Clients))
+	}
+	return all
+}
+
+func tested(figure v1alpha1.FigureComparison, margin float64) Figure {
+	d := Difference{Share: float64(figure.Target)/float64(max(figure.Baseline, 1)) - 1}
+	if figure.Baseline == figure.Target {
+		d.Share = 0
+	}
+	if figure.LowerPermille != nil && figure.UpperPermille != nil {
+		d.Known, d.Lower, d.Upper = true, float64(*figure.LowerPermille)/1000, float64(*figure.UpperPermille)/1000
+	}
+	made := Figure{FigureComparison: figure, Equivalence: d.Within(margin)}
+	made.Equivalent = made.Equivalence.Bool()
+	return made
+}
+
+// cellFigures compares cell by cell, in order of the cells of both.
+func (p *Pair) cellFigures(margin float64) []Cell {
+	indexes := map[int32]bool{}
+	for _, steps := range [][]v1alpha1.StepResult{p.Baseline.Steps, p.Target.Steps} {
+		for i := range steps {
+			indexes[steps[i].Cell] = true
+		}
+	}
+	var all []Cell
+	for index := range indexes {
+		a, b := CellOf(p.Baseline.Steps, index), CellOf(p.Target.Steps, index)
+		made := Cell{Cell: index}
+		switch {
+		case !p.Usable(a):
+			made.Refused = p.Baseline.Target + " has no valid result"
+		case !p.Usable(b):
+			made.Refused = p.Target.Target + " has no valid result"
+		default:
+			made.Figures = p.cellOf(a, b, margin)
+		}
+		all = append(all, made)
+	}
+	slices.SortFunc(all, func(a, b Cell) int { return int(a.Cell - b.Cell) })
+	return all
+}
+
+func (p *Pair) cellOf(a, b *v1alpha1.StepResult, margin float64) []Figure {
+	var all []Figure
+	add := func(name v1alpha1.FigureName, operation v1alpha1.Operation, x, y float64, d Difference, ok bool) {
+		if !ok {
+			return
+		}
+		made := Figure{FigureComparison: v1alpha1.FigureComparison{Figure: name, Operation: string(operation), Baseline: int64(x), Target: int64(y),
+			DifferencePermille: permille(d.Share), Verdict: d.Verdict.API()}, Equivalence: d.Within(margin)}
+		made.Equivalent = made.Equivalence.Bool()
+		if d.Known {
+			lower, upper := permille(d.Lower), permille(d.Upper)
+			made.LowerPermille, made.UpperPermille = &lower, &upper
+		}
+		all = append(all, made)
+	}
+	bytes := func(o *v1alpha1.StepOperation) int64 { return o.BytesPerSecond }
+	operations := func(o *v1alpha1.StepOperation) int64 { return o.IOPSMilli }
+	d, ok := p.CellThroughput(a, b)
+	add(v1alpha1.FigureThroughput, "", together(a, bytes).Value, together(b, bytes).Value, d, ok)
+	d, ok = p.CellIOPS(a, b)
+	add(v1alpha1.FigureIOPS, "", together(a, operations).Value, together(b, operations).Value, d, ok)
+	for i := range a.Operations {
+		of := &a.Operations[i]
+		at := slices.IndexFunc(b.Operations, func(o v1alpha1.StepOperation) bool { return o.Operation == of.Operation })
+		if at < 0 {
+			continue
+		}
+		d, ok = p.CellLatency(a, b, of.Operation, false)
+		add(v1alpha1.FigureMeanLatency, of.Operation, float64(of.MeanNanoseconds), float64(b.Operations[at].MeanNanoseconds), d, ok)
+		if of.P99Nanoseconds != nil && b.Operations[at].P99Nanoseconds != nil {
+			d, ok = p.CellLatency(a, b, of.Operation, true)
+			add(v1alpha1.FigureP99Latency, of.Operation, float64(*of.P99Nanoseconds), float64(*b.Operations[at].P99Nanoseconds), d, ok)
+		}
+	}
+	return all
+}

@@ -1,0 +1,125 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Unlike is a field in which two things differ; a side that has no such field is "absent".
+type Unlike struct {
+	Field    string `json:"field"`
+	Baseline string `json:"baseline"`
+	Other    string `json:"other"`
+}
+
+// maxUnlike are told; more are too many to explain anything.
+const maxUnlike = 64
+
+// Differences are the fields in which two values differ, by their names in JSON, in order.
+func Differences(a, b any) []Unlike {
+	var all []Unlike
+	walk("", generic(a), generic(b), &all)
+	return all[:min(len(all), maxUnlike)]
+}
+
+// generic is a value as JSON has it; nil for what cannot be written.
+func generic(value any) any {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil
+	}
+	var read any
+	if json.Unmarshal(text, &read) != nil {
+		return nil
+	}
+	return read
+}
+
+func walk(path string, a, b any, all *[]Unlike) {
+	left, leftMap := a.(map[string]any)
+	right, rightMap := b.(map[string]any)
+	if leftMap && rightMap {
+		names := maps.Clone(left)
+		maps.Copy(names, right)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			under := name
+			if path != "" {
+				under = path + "." + name
+			}
+			walk(under, left[name], right[name], all)
+		}
+		return
+	}
+	leftList, isLeft := a.([]any)
+	rightList, isRight := b.([]any)
+	if isLeft && isRight {
+		for i := range max(len(leftList), len(rightList)) {
+			var x, y any
+			if i < len(leftList) {
+				x = leftList[i]
+			}
+			if i < len(rightList) {
+				y = rightList[i]
+			}
+			walk(fmt.Sprintf("%s[%d]", path, i), x, y, all)
+		}
+		return
+	}
+	if x, y := written(a), written(b); x != y {
+		*all = append(*all, Unlike{Field: path, Baseline: v1alpha1.Truncate(x, 120), Other: v1alpha1.Truncate(y, 120)})
+	}
+}
+
+func written(value any) string {
+	if value == nil {
+		return "absent"
+	}
+	if text, ok := value.(string); ok {
+		return text
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "unreadable"
+	}
+	return string(text)
+}
+
+// Surroundings are in what two runs differ beside what was asked of them: tools, kernels, machines and storage.
+func Surroundings(a, b *v1alpha1.BenchmarkRunStatus) []Unlike {
+	about := func(s *v1alpha1.BenchmarkRunStatus) any {
+		type volume struct{ FileSystem, Options string }
+		type client struct {
+			Clients                                         int32
+			AgentVersion, ToolVersion, Kernel, Architecture string
+			CPUMilli, MemoryBytes                           int64
+			Volumes                                         []volume
+		}
+		found := map[string]any{}
+		for i := range s.Environments {
+			e := &s.Environments[i]
+			made := client{e.Clients, e.AgentVersion, e.ToolVersion, e.Kernel, e.Architecture, e.CPUMilli, e.MemoryBytes, nil}
+			for _, v := range e.Volumes {
+				made.Volumes = append(made.Volumes, volume{v.FileSystem, v.Options})
+			}
+			found[fmt.Sprintf("clients of %s", e.Target)] = made
+		}
+		for i := range s.Storage {
+			d := &s.Storage[i]
+			var limits, volumes []any
+			for j := range d.Limits {
+				limits = append(limits, map[string]any{"name": d.Limits[j].Name, "baseline": d.Limits[j].Baseline, "burst": d.Limits[j].Burst})
+			}
+			for j := range d.Volumes {
+				v := &d.Volumes[j]
+				volumes = append(volumes, map[string]any{"driver": v.Driver, "storageClass": v.StorageClass, "sizeBytes": v.SizeBytes, "parameters": v.Parameters})
+			}
+			found["storage of "+d.Target] = map[string]any{"limits": limits, "volumes": volumes, "machines": d.Machines}
+		}
+		return found
+	}
+	return Differences(about(a), about(b))
+}

@@ -1,0 +1,108 @@
+package conductor
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/result"
+)
+
+// Bounds of what ior and mdtest say of themselves.
+const (
+	// maxRepetitions is what IOR is told to do at most, of both operations.
+	maxRepetitions  = 2 * 50_000
+	maxRates        = 32
+	maxCommandWords = 256
+	maxWordLength   = 512
+	maxRanks        = 1 << 21
+	// maxRate is far above any figure, and fits into the API's integers in thousandths.
+	maxRate = 1e15
+)
+
+// jobResult copies what is kept of a job, bounded and cleaned.
+func jobResult(from *agentapi.MpiResult) (*agentapi.MpiResult, error) {
+	if from == nil {
+		return nil, nil
+	}
+	if len(from.GetRepetitions()) > maxRepetitions || len(from.GetRates()) > maxRates || len(from.GetCommandLine()) > maxCommandWords {
+		return nil, fmt.Errorf("it reports %d repetitions, %d rates and a command line of %d words",
+			len(from.GetRepetitions()), len(from.GetRates()), len(from.GetCommandLine()))
+	}
+	kept := &agentapi.MpiResult{
+		Ranks: from.GetRanks(), Clients: from.GetClients(), MpiVersion: clean(from.GetMpiVersion(), maxVersionLength),
+		Repetitions: from.GetRepetitions(), Rates: from.GetRates(),
+	}
+	for _, word := range from.GetCommandLine() {
+		kept.CommandLine = append(kept.CommandLine, clean(word, maxWordLength))
+	}
+	for _, rate := range kept.GetRates() {
+		rate.Operation = clean(rate.GetOperation(), maxVersionLength)
+	}
+	return kept, nil
+}
+
+// addJob checks and translates what ior or mdtest said of themselves.
+func addJob(to *result.Client, from *agentapi.MpiResult, clock measure.ClockOffset) error {
+	if from == nil {
+		return nil
+	}
+	if from.GetRanks() < 0 || from.GetRanks() > maxRanks || from.GetClients() < 0 || from.GetClients() > from.GetRanks() {
+		return fmt.Errorf("it reports %d ranks in %d clients", from.GetRanks(), from.GetClients())
+	}
+	job := &result.Job{
+		CommandLine: from.GetCommandLine(), Ranks: int(from.GetRanks()), Clients: int(from.GetClients()), MPIVersion: from.GetMpiVersion(),
+	}
+	for _, reported := range from.GetRepetitions() {
+		repetition, err := repetitionOf(reported, clock)
+		if err != nil {
+			return err
+		}
+		job.Repetitions = append(job.Repetitions, repetition)
+	}
+	for _, reported := range from.GetRates() {
+		rate := result.JobRate{
+			Operation: reported.GetOperation(), Max: reported.GetMaxOperationsPerSecond(), Min: reported.GetMinOperationsPerSecond(),
+			Mean: reported.GetMeanOperationsPerSecond(), StandardDeviation: reported.GetStandardDeviationOperationsPerSecond(),
+		}
+		if !sound(rate.Max, rate.Min, rate.Mean, rate.StandardDeviation) || rate.Operation == "" {
+			return fmt.Errorf("%q: %v operations a second cannot be", rate.Operation, rate.Mean)
+		}
+		job.Rates = append(job.Rates, rate)
+	}
+	to.Job = job
+	return nil
+}
+
+func repetitionOf(from *agentapi.Repetition, clock measure.ClockOffset) (result.Repetition, error) {
+	if from.GetOperation() >= measure.NumOperations {
+		return result.Repetition{}, fmt.Errorf("a repetition of operation %d, and there are %d", from.GetOperation(), measure.NumOperations)
+	}
+	if !sound(from.GetBytesPerSecond(), max(from.GetOperationsPerSecond(), 0)) || from.GetTotalNanoseconds() <= 0 ||
+		from.GetTotalNanoseconds() > maxInstant || from.GetIndex() < 0 {
+		return result.Repetition{}, errors.New("a repetition has figures that cannot be")
+	}
+	if ended := from.GetEndedNanoseconds(); ended < -maxInstant || ended > maxInstant {
+		return result.Repetition{}, fmt.Errorf("a repetition ended at %d ns", ended)
+	}
+	return result.Repetition{
+		Operation: measure.Operation(from.GetOperation()), Index: int(from.GetIndex()), Bytes: from.GetBytes(), BytesExact: from.GetBytesExact(),
+		BytesPerSecond: from.GetBytesPerSecond(), OperationsPerSecond: from.GetOperationsPerSecond(),
+		Open: time.Duration(from.GetOpenNanoseconds()), Transfer: time.Duration(from.GetTransferNanoseconds()),
+		Close: time.Duration(from.GetCloseNanoseconds()), Total: time.Duration(from.GetTotalNanoseconds()),
+		Ended: instant(clock, from.GetEndedNanoseconds()),
+	}, nil
+}
+
+// sound says that figures are numbers that can be.
+func sound(figures ...float64) bool {
+	for _, figure := range figures {
+		if math.IsNaN(figure) || figure < 0 || figure > maxRate {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,88 @@
+package conductor
+
+import (
+	"slices"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/result"
+)
+
+// running is what a part has done so far, and the mean latencies of its newest sample: enough to look on without
+// reading all samples each second.
+type running struct {
+	done measure.Counter
+	// latency is by operation, in microseconds; 0 where it is not known.
+	latency [measure.NumOperations]uint64
+}
+
+// follow takes in a sample.
+func (r *running) follow(sample *measure.Sample, from *agentapi.Sample) {
+	r.latency = [measure.NumOperations]uint64{}
+	for _, count := range from.GetCounts() {
+		if operation := count.GetOperation(); operation < measure.NumOperations {
+			r.latency[operation] = count.GetMeanLatencyMicroseconds()
+		}
+	}
+	for _, counter := range sample.Counters {
+		r.done.Bytes += counter.Bytes
+		r.done.Operations += counter.Operations
+	}
+}
+
+// Doing is what the clients of each target do at present in an attempt, in the order in which targets were first
+// connected.
+func (c *Conductor) Doing(attempt decide.Attempt) []result.Doing {
+	var all []result.Doing
+	told := map[string]int64{}
+	for _, client := range c.all() {
+		target := client.endpoint.Key.Target
+		at := slices.IndexFunc(all, func(d result.Doing) bool { return d.Target == target })
+		if at < 0 {
+			at = len(all)
+			all = append(all, result.Doing{Target: target})
+		}
+		if client.doing(attempt, &all[at], told[target]) {
+			told[target]++
+		}
+	}
+	return all
+}
+
+// doing adds a client to its target, of which so many have samples, and says whether it has one.
+func (c *client) doing(attempt decide.Attempt, to *result.Doing, told int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.attempts[attempt]
+	if p == nil {
+		return false
+	}
+	live := p.progress == decide.Running && c.connection == decide.Ready
+	if live {
+		to.Clients++
+	}
+	if len(p.samples) == 0 {
+		return false
+	}
+	clock, _ := measure.CombineClocks(p.clock, c.offset)
+	first, newest := &p.samples[0], &p.samples[len(p.samples)-1]
+	// The mean of so many and one more, without a sum that could pass the largest number.
+	to.SinceNanoseconds += (clock.ToLocal(first.StartNanoseconds) - to.SinceNanoseconds) / (told + 1)
+	to.UntilNanoseconds += (clock.ToLocal(newest.EndNanoseconds) - to.UntilNanoseconds) / (told + 1)
+	to.Done.Bytes += p.running.done.Bytes
+	to.Done.Operations += p.running.done.Operations
+	seconds := float64(newest.EndNanoseconds-newest.StartNanoseconds) / 1e9
+	if !live || seconds <= 0 {
+		return true
+	}
+	for operation, count := range newest.Counters {
+		rate := result.DoingRate{BytesPerSecond: float64(count.Bytes) / seconds, OperationsPerSecond: float64(count.Operations) / seconds}
+		if mean := p.running.latency[operation]; mean > 0 {
+			rate.LatencyOperations = float64(count.Operations)
+			rate.LatencySumNanoseconds = float64(mean) * 1000 * rate.LatencyOperations
+		}
+		to.Rates[operation].Add(rate)
+	}
+	return true
+}

@@ -1,0 +1,88 @@
+package conductor
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
+)
+
+// usagePatience is how long a file system that tells late what files take is waited for after a step. Steps of a
+// ramp and cells of a sweep wait for none: there can be hundreds, and they work on the same files.
+const usagePatience = 8 * time.Second
+
+// askForSpace has a step that writes tell what its files take, and a step on Lustre set how they are spread.
+func askForSpace(request *agentapi.LoadRequest, step plan.Step, target string) {
+	dataset := request.GetDataset()
+	if dataset.GetContent() != "" {
+		dataset.MeasureUsage = true
+		if step.Kind != v1alpha1.PhaseRamp && step.Kind != v1alpha1.PhaseSweep {
+			dataset.UsagePatienceNanoseconds = int64(usagePatience)
+		}
+	}
+	if striping, asked := step.Striping[target]; asked {
+		dataset.Striping = &agentapi.Striping{Count: striping.Count, SizeBytes: striping.SizeBytes}
+	}
+}
+
+// Bounds of what is taken from an agent.
+const (
+	maxUsageTypes = 16
+	maxUsageName  = 64
+)
+
+var (
+	plainType      = regexp.MustCompile(`^([a-z0-9_-]{1,16}|[*])?$`)
+	errUsageOfMany = fmt.Errorf("it tells the space of more than %d types of files", maxUsageTypes)
+	errUsage       = errors.New("the space that it tells of its files cannot be")
+)
+
+// usageOf translates what an agent tells of its files. An agent's words are checked, not trusted.
+func usageOf(told *agentapi.Usage) (*result.Usage, error) {
+	if told == nil {
+		return nil, nil //nolint:nilnil // Nobody asked.
+	}
+	if len(told.GetTypes()) > maxUsageTypes {
+		return nil, errUsageOfMany
+	}
+	usage := &result.Usage{
+		Space:      spaceOf(told),
+		HolesKnown: told.GetHolesKnown(), Settled: told.GetSettled(),
+		FileSystem:  clean(told.GetFilesystemType(), maxUsageName),
+		Compression: clean(told.GetCompression(), maxUsageName),
+	}
+	var sum result.Space
+	for _, of := range told.GetTypes() {
+		space := spaceOf(of)
+		if !plainType.MatchString(of.GetExtension()) || !space.Possible() {
+			return nil, errUsage
+		}
+		sum.Add(space)
+		usage.Types = append(usage.Types, result.TypeUsage{Extension: of.GetExtension(), Space: space})
+	}
+	if !usage.Possible() || sum != usage.Space {
+		return nil, errUsage
+	}
+	return usage, nil
+}
+
+// toldSpace is what the messages of the protocol have of it.
+type toldSpace interface {
+	GetFiles() uint64
+	GetApparentBytes() uint64
+	GetAllocatedBytes() uint64
+	GetDataBytes() uint64
+}
+
+func spaceOf(told toldSpace) result.Space {
+	// Beyond that nothing can be added up; Possible refuses it.
+	bound := func(bytes uint64) uint64 { return min(bytes, math.MaxInt64) }
+	return result.Space{Files: bound(told.GetFiles()), ApparentBytes: bound(told.GetApparentBytes()),
+		AllocatedBytes: bound(told.GetAllocatedBytes()), DataBytes: bound(told.GetDataBytes())}
+}

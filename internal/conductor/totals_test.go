@@ -1,0 +1,132 @@
+package conductor_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// teller says some records and then waits.
+func teller(records ...*agentapi.Record) *fake {
+	for i, record := range records {
+		record.Sequence = uint64(i + 1)
+	}
+	described := good()
+	described.LastSequence = uint64(len(records))
+	return &fake{describe: described, clock: time.Now().UnixNano(), watch: func(since uint64, send func(*agentapi.Record) error) error {
+		for _, record := range records[since:] {
+			if err := send(record); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+func begins(step *agentapi.StepKey, at int64) *agentapi.Record {
+	return &agentapi.Record{Step: step, Entry: &agentapi.Record_Started{Started: &agentapi.Started{ReleasedNanoseconds: at}}}
+}
+
+func writes(step *agentapi.StepKey, from, to int64, bytes uint64, warmUp bool) *agentapi.Record {
+	return &agentapi.Record{Step: step, Entry: &agentapi.Record_Sample{Sample: &agentapi.Sample{StartNanoseconds: from, EndNanoseconds: to, WarmUp: warmUp,
+		Counts: []*agentapi.OperationCount{{Operation: uint32(measure.Write), Bytes: bytes, Operations: bytes / 4096}}}}}
+}
+
+func takes(t *testing.T, step *agentapi.StepKey, from, to int64, latency time.Duration, count uint64) *agentapi.Record {
+	t.Helper()
+	var histogram measure.Histogram
+	histogram.AddNanoseconds(uint64(latency), count)
+	encoded, err := histogram.MarshalBinary()
+	must(t, err)
+	return &agentapi.Record{Step: step, Entry: &agentapi.Record_LatencyMinute{LatencyMinute: &agentapi.LatencyMinute{StartNanoseconds: from, EndNanoseconds: to,
+		Histograms: []*agentapi.OperationHistogram{{Operation: uint32(measure.Write), Histogram: encoded}}}}}
+}
+
+const second = int64(time.Second)
+
+// connected is a conductor that has read all that these agents have to say.
+func connected(t *testing.T, options conductor.Options, agents ...*fake) *conductor.Conductor {
+	t.Helper()
+	options.RunUID, options.Epoch, options.LossTimeout = runUID, 1, time.Minute
+	made := conductor.New(options)
+	t.Cleanup(made.Close)
+	for index, one := range agents {
+		one.describe.Client = int32(index)
+		made.Connect(endpoint(t, index, serve(t, index, one)))
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for made.Connections()["target"][decide.Ready] < len(agents) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the clients are %+v", made.Clients())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return made
+}
+
+// What clients did is added up over steps, attempts and clients, warm-up included, and forgetting a step takes nothing
+// away; seconds that are in no sample are counted, but for those at the end of a warm-up.
+func TestTotals(t *testing.T) {
+	base := time.Now().UnixNano()
+	one, two := &agentapi.StepKey{Id: "1", Attempt: 1}, &agentapi.StepKey{Id: "2", Attempt: 1}
+	again := &agentapi.StepKey{Id: "2", Attempt: 2}
+	c := connected(t, conductor.Options{},
+		teller(begins(one, base), writes(one, base, base+second, 4096, true), writes(one, base+2*second, base+3*second, 8192, false),
+			writes(one, base+6*second, base+7*second, 8192, false), begins(two, base+8*second), writes(two, base+8*second, base+9*second, 4096, false)),
+		teller(begins(again, base), writes(again, base, base+second, 40960, false)))
+	check := func() {
+		t.Helper()
+		for step, want := range map[string]measure.Counter{"1": {Bytes: 20480, Operations: 5}, "2": {Bytes: 45056, Operations: 11}} {
+			if got := c.Totals()[conductor.TotalOf{Step: step, Target: "target", Operation: measure.Write}]; got != want {
+				t.Errorf("step %s: %+v, want %+v", step, got, want)
+			}
+		}
+	}
+	check()
+	if got := c.Samples()["target"]; got != (conductor.SampleCount{Taken: 5, Lost: 3}) {
+		t.Errorf("samples %+v, want 5 and 3 seconds lost", got)
+	}
+	for _, attempt := range []decide.Attempt{{Step: "1", Number: 1}, {Step: "2", Number: 1}, {Step: "2", Number: 2}} {
+		c.Forget(attempt)
+	}
+	check()
+}
+
+// Where clients were lost before this conductor was made, only what comes after counts.
+func TestTotalsSince(t *testing.T) {
+	base := time.Now().UnixNano()
+	step := &agentapi.StepKey{Id: "1", Attempt: 1}
+	c := connected(t, conductor.Options{CountSince: time.Unix(0, base+5*second)},
+		teller(begins(step, base), writes(step, base, base+second, 4096, false), writes(step, base+10*second, base+11*second, 8192, false)))
+	if got := c.Totals()[conductor.TotalOf{Step: "1", Target: "target", Operation: measure.Write}]; got.Bytes != 8192 {
+		t.Errorf("%+v, want what came after only", got)
+	}
+}
+
+// Latencies are merged over clients, and are those of the newest step however the logs are read: that of the second
+// client is read again from the beginning after the first one's.
+func TestDistributions(t *testing.T) {
+	base := time.Now().UnixNano()
+	old, live := &agentapi.StepKey{Id: "1", Attempt: 1}, &agentapi.StepKey{Id: "2", Attempt: 1}
+	begin := base + 200*second
+	tell := func(fast, slow time.Duration) *fake {
+		return teller(begins(old, base), takes(t, old, base, base+5*second, time.Second, 7),
+			begins(live, begin), takes(t, live, begin, begin+40*second, fast, 100), takes(t, live, begin+40*second, begin+60*second, fast, 100),
+			takes(t, live, begin+60*second, begin+120*second, slow, 100))
+	}
+	c := connected(t, conductor.Options{}, tell(time.Millisecond, 9*time.Millisecond), tell(2*time.Millisecond, 10*time.Millisecond))
+	got := c.Distributions()["target"]
+	if want := (decide.Attempt{Step: "2", Number: 1}); got.Attempt != want {
+		t.Fatalf("latencies of %v, want %v", got.Attempt, want)
+	}
+	if whole, newest := got.Whole[measure.Write].Count(), got.Newest[measure.Write].Count(); whole != 600 || newest != 200 {
+		t.Errorf("%d latencies in all, %d in the newest minute, want 600 and 200", whole, newest)
+	}
+	if p50, _ := got.Newest[measure.Write].Percentile(50); p50 < 8_900_000 || p50 > 9_200_000 {
+		t.Errorf("the median of the newest minute is %d ns, want about 9 ms", p50)
+	}
+}

@@ -1,0 +1,134 @@
+package convert
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// diskspdPatternBytes is how much of DiskSpd's pattern 0, 1, ... 255 the value of an option can hold.
+const diskspdPatternBytes = 64
+
+// content reads what is written: -Z and its kinds.
+func (w *diskspdWriter) content() {
+	t := w.target
+	switch option := w.given("Z", "-Z"); {
+	case !t.writes():
+		if t.zero || t.buffer > 0 || w.span.randomWrites {
+			w.notes.unneeded(option, "it is the content of writes, and none are made")
+		}
+	case t.buffer > 0 && t.bufferFile != "":
+		w.notes.differs(option, "the content of a file cannot be the source of writes; here they are random",
+			"set compressibility to what the file compresses to")
+		w.profile.RefillBuffers = pointer(true)
+	case t.buffer > 0:
+		w.notes.differs(option, fmt.Sprintf("writes come from one buffer of %d random bytes, over and over; here every write is new", t.buffer), "")
+		w.profile.RefillBuffers = pointer(true)
+	case t.zero:
+		w.profile.Options["zero_buffers"] = "1"
+		w.profile.Options["scramble_buffers"] = "0"
+	case w.span.randomWrites:
+		w.profile.RefillBuffers = pointer(true)
+	default:
+		w.profile.Options["buffer_pattern"] = v1alpha1.FioOptionValue(diskspdPattern())
+		w.profile.Options["scramble_buffers"] = "0"
+		w.notes.differs("no -Z", fmt.Sprintf("DiskSpd writes the bytes 0 to 255 over and over; an option holds the first %d of them. A store that compresses or dedupes gains by either",
+			diskspdPatternBytes), "for data that cannot be compressed remove buffer_pattern and scramble_buffers and set refillBuffers to true")
+	}
+}
+
+func diskspdPattern() string {
+	var text strings.Builder
+	text.WriteString("0x")
+	for i := range diskspdPatternBytes {
+		fmt.Fprintf(&text, "%02x", i)
+	}
+	return text.String()
+}
+
+// times reads -d, -W and -C.
+func (w *diskspdWriter) times() {
+	s := w.span
+	switch option := w.given("d", "-d10, the default of -d"); {
+	case s.duration == 0:
+		w.notes.elsewhere(option, "it goes on until it is stopped", "set a duration in the phase")
+	default:
+		w.notes.elsewhere(option, "the phase says how long", fmt.Sprintf("set steady.duration to %ds", s.duration))
+	}
+	if s.warmUp > 0 {
+		w.notes.elsewhere(w.given("W", "-W5, the default of -W"), "the phase says how long", fmt.Sprintf("set steady.warmUp to %ds", s.warmUp))
+	}
+	if s.coolDown > 0 {
+		w.notes.differs(w.given("C", "<Cooldown>"), "the load does not go on after it was measured; the common window of all clients ends before the first of them does", "")
+	}
+}
+
+// machine reads what is about the machine: -a, -n, -I, -l, -x.
+func (w *diskspdWriter) machine() {
+	t, s := w.target, w.span
+	if s.noAffinity {
+		w.notes.unneeded(w.given("n", "<DisableAffinity>"), "jobs are not bound to CPUs")
+	} else if _, given := s.given["a"]; given && len(s.affinity) == 0 {
+		w.notes.unneeded(s.given["a"], "the scheduler of Linux places jobs; the default of DiskSpd spreads them over the CPUs as well")
+	}
+	w.affinity()
+	switch t.priority {
+	case 1:
+		w.profile.Options["prioclass"] = "3" // idle
+	case 2:
+		w.profile.Options["prioclass"], w.profile.Options["prio"] = "2", "7"
+	case 3:
+		w.notes.unneeded(w.given("I", "<IOPriority>"), "normal is the default")
+	}
+	if t.priority == 1 || t.priority == 2 {
+		w.notes.differs(w.given("I", "<IOPriority>"), "Windows sends the priority with each operation; that of Linux is heeded by few schedulers, and not sent to a server", "")
+	}
+	if t.largePages {
+		w.notes.differs(w.given("l", "<UseLargePages>"), "buffers in large pages need memory that the node has set aside", "the effect is on the CPU only: look at its share in the report")
+	}
+	if s.completion {
+		w.notes.unneeded(w.given("x", "<CompletionRoutines>"), "how Windows hands over completions has no equal, and does not change the load")
+	}
+	if t.flush != "" {
+		w.flush()
+	}
+}
+
+func (w *diskspdWriter) flush() {
+	t := w.target
+	option := w.given("N", "<FlushType>")
+	switch {
+	case !t.writes():
+		w.notes.unneeded(option, "nothing is written that could be flushed")
+	default:
+		w.profile.Fsync = &v1alpha1.FioFsync{EveryWrites: pointer(int32(1))}
+		if t.flush != "v" {
+			w.notes.differs(option, "persistent memory is flushed without a call of the system; here msync flushes after each write", "")
+		}
+	}
+}
+
+// affinity writes the CPUs of group 0. Groups are Windows' own.
+func (w *diskspdWriter) affinity() {
+	if len(w.span.affinity) == 0 {
+		return
+	}
+	option := w.given("a", "<Affinity>")
+	var numbers []string
+	for _, one := range w.span.affinity {
+		if one.group != 0 {
+			w.notes.differs(option, "CPUs in groups have no equal, Linux counts them through; jobs are not bound here", "set the option cpus_allowed by hand")
+			return
+		}
+		numbers = append(numbers, fmt.Sprint(one.number))
+	}
+	text := strings.Join(numbers, ",")
+	if len(text) > 256 {
+		w.notes.differs(option, "the list of CPUs is too long for an option; jobs are not bound here", "set the option cpus_allowed by hand, with ranges such as 0-63")
+		return
+	}
+	w.profile.Options["cpus_allowed"] = v1alpha1.FioOptionValue(text)
+	w.profile.Options["cpus_allowed_policy"] = "split"
+	w.notes.differs(option, "the numbers are those of the node, and its CPUs are other ones; a pod may not have them", "remove cpus_allowed unless it is meant")
+}

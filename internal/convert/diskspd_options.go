@@ -1,0 +1,368 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+const (
+	maxDiskspdCount = 1 << 20
+	whyEvents       = "DiskSpd's events are for other programs on the same Windows machine"
+	whyTracing      = "event tracing is Windows' own"
+)
+
+// diskspdOptions is every option of DiskSpd 2.2, by its letter.
+var diskspdOptions = map[byte]diskspdOption{
+	'?': func(*diskspdLine, string) error { return errors.New("asks for help and runs nothing") },
+	':': diskspdIgnored(Differs, "experimental flags change how DiskSpd itself paces a limited load", "compare the rates that were really reached"),
+	'a': diskspdAffinity,
+	'b': diskspdBlockSize,
+	'B': diskspdBase,
+	'c': diskspdBytes(func(l *diskspdLine) *uint64 { return &l.proto.size }, 1),
+	'C': diskspdTime('C', func(l *diskspdLine) *int64 { return &l.span.coolDown }),
+	'd': diskspdTime('d', func(l *diskspdLine) *int64 { return &l.span.duration }),
+	'D': diskspdIntervals,
+	'e': diskspdTracing,
+	'f': diskspdLimit,
+	'F': diskspdNumber(maxDiskspdCount, func(l *diskspdLine) *int64 { return &l.span.threads }),
+	'g': diskspdRate,
+	'h': diskspdOldCaching,
+	'i': diskspdNumber(maxDiskspdCount, func(l *diskspdLine) *int64 { return &l.proto.burst }),
+	'j': diskspdNumber(3_600_000, func(l *diskspdLine) *int64 { return &l.proto.think }),
+	'I': diskspdNumber(3, func(l *diskspdLine) *int64 { return &l.proto.priority }),
+	'l': diskspdFlag(func(l *diskspdLine) { l.proto.largePages = true }),
+	'L': diskspdIgnored(Unneeded, "latency is always measured, of the whole operation as there", ""),
+	'n': diskspdFlag(func(l *diskspdLine) { l.span.noAffinity = true }),
+	'N': diskspdFlush,
+	'o': diskspdNumber(maxDiskspdCount, func(l *diskspdLine) *int64 { return &l.proto.requests }),
+	'O': diskspdNumber(maxDiskspdCount, func(l *diskspdLine) *int64 { return &l.span.requests }),
+	'p': diskspdFlag(func(l *diskspdLine) { l.proto.parallel = true }),
+	'P': diskspdIgnored(Unneeded, "progress is always shown while a run goes on", ""),
+	'r': diskspdRandom,
+	'R': diskspdFormat,
+	's': diskspdStride,
+	'S': diskspdCaching,
+	't': diskspdNumber(maxDiskspdCount, func(l *diskspdLine) *int64 { return &l.proto.threads }),
+	'T': diskspdBytes(func(l *diskspdLine) *uint64 { return &l.proto.threadStride }, 1),
+	'v': diskspdVerbose,
+	'w': diskspdWriteRatio,
+	'W': diskspdTime('W', func(l *diskspdLine) *int64 { return &l.span.warmUp }),
+	'x': diskspdFlag(func(l *diskspdLine) { l.span.completion = true }),
+	'X': diskspdProfile,
+	'y': diskspdEvents,
+	'z': diskspdSeed,
+	'Z': diskspdBuffers,
+}
+
+func diskspdOldCaching(l *diskspdLine, rest string) error {
+	if rest != "" {
+		return fmt.Errorf("%q follows an option that takes no value", shown(rest))
+	}
+	return diskspdCaching(l, "h")
+}
+
+func diskspdBlockSize(l *diskspdLine, rest string) error {
+	block, err := diskspdWhole(rest, diskspdBlock)
+	if err == nil && (block < 1 || block >= 1<<32-1) {
+		err = errors.New("must be from 1 byte to 4 GiB")
+	}
+	if err != nil {
+		return err
+	}
+	l.proto.block = block
+	return nil
+}
+
+// diskspdBase reads -BBASE[:LENGTH].
+func diskspdBase(l *diskspdLine, rest string) error {
+	base, rest, err := diskspdSize(rest, l.proto.block)
+	if err != nil {
+		return err
+	}
+	l.proto.base = base
+	if rest == "" {
+		return nil
+	}
+	if rest[0] != ':' {
+		return errors.New("write BASE:LENGTH")
+	}
+	length, err := diskspdWhole(rest[1:], l.proto.block)
+	if err != nil {
+		return err
+	}
+	return l.setLimit(base + length)
+}
+
+func (l *diskspdLine) setLimit(limit uint64) error {
+	if l.limitGiven {
+		return errors.New("the end of the range is given twice: keep -f or the length of -B")
+	}
+	l.limitGiven, l.proto.limit = true, limit
+	return nil
+}
+
+// diskspdLimit reads -fSIZE and the hints -frst.
+func diskspdLimit(l *diskspdLine, rest string) error {
+	if rest != "" && rest[0] >= '0' && rest[0] <= '9' {
+		limit, err := diskspdWhole(rest, l.proto.block)
+		if err != nil {
+			return err
+		}
+		return l.setLimit(limit)
+	}
+	if rest == "" || strings.Trim(rest, "rst") != "" {
+		return errors.New("write a size, or hints of r, s and t")
+	}
+	l.proto.hints += rest
+	return nil
+}
+
+func diskspdIntervals(l *diskspdLine, rest string) error {
+	if rest != "" {
+		if _, err := diskspdCount(rest, 0, 3_600_000); err != nil {
+			return err
+		}
+	}
+	return diskspdIgnored(Unneeded, "the series of every client and its spread are always kept, a second apart", "")(l, rest)
+}
+
+func diskspdTracing(l *diskspdLine, rest string) error {
+	switch rest {
+	case "p", "q", "c", "s", "PROCESS", "THREAD", "IMAGE_LOAD", "DISK_IO", "MEMORY_PAGE_FAULTS", "MEMORY_HARD_FAULTS", "NETWORK", "REGISTRY":
+		return diskspdIgnored(Unneeded, whyTracing+" and does not make load", "")(l, rest)
+	}
+	return errors.New("is no kind of event tracing")
+}
+
+// diskspdRate reads -gVALUE[i].
+func diskspdRate(l *diskspdLine, rest string) error {
+	target := &l.proto.rateBytes
+	if number, isIOPS := strings.CutSuffix(rest, "i"); isIOPS {
+		target, rest = &l.proto.rateIOPS, number
+	}
+	value, err := diskspdCount(rest, 1, 1<<31-1)
+	*target = value
+	return err
+}
+
+func diskspdFlush(l *diskspdLine, rest string) error {
+	switch strings.ToLower(rest) {
+	case "v", "n", "i":
+		l.proto.flush = strings.ToLower(rest)
+		return nil
+	}
+	return errors.New("write v, n or i")
+}
+
+// diskspdRandom reads -r[ALIGN], -rsPERCENT and -rdDISTRIBUTION.
+func diskspdRandom(l *diskspdLine, rest string) error {
+	t := &l.proto
+	switch {
+	case strings.HasPrefix(rest, "s"):
+		if t.randomRatio != 0 && t.randomRatio != 100 || strings.Count(l.span.given["rs"], "-rs")+strings.Count(l.span.given["rs"], "/rs") > 1 {
+			return errors.New("-rs is given twice: keep one")
+		}
+		ratio, err := diskspdCount(rest[1:], 1, 100)
+		t.randomRatio = ratio
+		return err
+	case strings.HasPrefix(rest, "d"):
+		if len(t.ranges) > 0 {
+			return errors.New("-rd is given twice: keep one")
+		}
+		return t.distribution(rest[1:])
+	}
+	if t.align != nil {
+		return errors.New("the alignment or the stride is given already: -r and -s exclude each other")
+	}
+	align := t.block
+	if rest != "" {
+		var err error
+		if align, err = diskspdWhole(rest, t.block); err != nil {
+			return err
+		}
+		if align == 0 {
+			return errors.New("an alignment must be above 0")
+		}
+	}
+	t.align = &align
+	if t.randomRatio == 0 {
+		t.randomRatio = 100
+	}
+	return nil
+}
+
+const maxDiskspdRanges = 100
+
+func (t *diskspdTarget) distribution(text string) error {
+	kind, list := text, ""
+	if len(text) >= 3 {
+		kind, list = text[:3], text[3:]
+	}
+	if kind != "pct" && kind != "abs" {
+		return errors.New("write -rdpctIO/TARGET or -rdabsIO/SIZE, with more of them after colons")
+	}
+	t.absolute = kind == "abs"
+	for part := range strings.SplitSeq(list, ":") {
+		share, size, found := strings.Cut(part, "/")
+		percent, err := strconv.ParseUint(share, 10, 8)
+		if !found || err != nil || percent > 100 {
+			return fmt.Errorf("%q: write IO%%/TARGET", shown(part))
+		}
+		one := diskspdRange{percent: percent}
+		if t.absolute {
+			one.size, err = diskspdWhole(size, t.block)
+		} else {
+			one.size, err = strconv.ParseUint(size, 10, 8)
+		}
+		if err != nil || one.size == 0 || !t.absolute && one.size > 100 {
+			return fmt.Errorf("%q: write a size of the target above 0, in percent or bytes as the kind says", shown(part))
+		}
+		if t.ranges = append(t.ranges, one); len(t.ranges) > maxDiskspdRanges {
+			return fmt.Errorf("more than %d ranges", maxDiskspdRanges)
+		}
+	}
+	return nil
+}
+
+func diskspdFormat(l *diskspdLine, rest string) error {
+	profileOnly := strings.HasPrefix(rest, "p")
+	format := strings.TrimPrefix(rest, "p")
+	if format != "text" && format != "xml" && (format != "" || !profileOnly) {
+		return errors.New("write text or xml")
+	}
+	return diskspdIgnored(Unneeded, "the form of a result is chosen when it is read", "")(l, rest)
+}
+
+// diskspdStride reads -s[i][STRIDE].
+func diskspdStride(l *diskspdLine, rest string) error {
+	t := &l.proto
+	rest, t.interlocked = strings.CutPrefix(rest, "i")
+	if t.align != nil || t.randomRatio > 0 {
+		return errors.New("-s is sequential and excludes -r, which also sets the alignment of -rs")
+	}
+	stride := t.block
+	if rest != "" {
+		var err error
+		if stride, err = diskspdWhole(rest, t.block); err != nil {
+			return err
+		}
+	}
+	t.align = &stride
+	return nil
+}
+
+// diskspdCaching reads -S[bhmruw].
+func diskspdCaching(l *diskspdLine, rest string) error {
+	t := &l.proto
+	if rest == "" {
+		rest = "u"
+	}
+	for _, letter := range []byte(rest) {
+		cache, through := strings.IndexByte("bruh", letter) >= 0, letter == 'w' || letter == 'h'
+		switch {
+		case cache && l.cacheGiven, through && l.through, letter == 'm' && t.mapped,
+			letter == 'm' && t.cache == 'u', (letter == 'u' || letter == 'h') && t.mapped:
+			return fmt.Errorf("%c contradicts what is said already of the cache: keep one", letter)
+		case letter == 'm':
+			t.mapped = true
+		case !cache && !through:
+			return fmt.Errorf("%c is no kind of caching: write letters of bhmruw", letter)
+		}
+		if cache {
+			l.cacheGiven, t.cache = true, letter
+			if letter == 'h' {
+				t.cache = 'u'
+			}
+		}
+		if through {
+			l.through, t.writeThrough = true, true
+		}
+	}
+	return nil
+}
+
+func diskspdVerbose(l *diskspdLine, rest string) error {
+	if rest != "" && rest != "s" {
+		return errors.New("write -v or -vs")
+	}
+	return diskspdIgnored(Unneeded, "reports say everything", "")(l, rest)
+}
+
+func diskspdWriteRatio(l *diskspdLine, rest string) error {
+	if rest == "" {
+		return errors.New("has no number, which DiskSpd 2 refuses: write -w0 for reads only, -w100 for writes only")
+	}
+	ratio, err := diskspdCount(rest, 0, 100)
+	l.proto.writeRatio = ratio
+	return err
+}
+
+func diskspdProfile(l *diskspdLine, rest string) error {
+	if rest == "" {
+		return errors.New("names no XML file")
+	}
+	l.profile = rest
+	return nil
+}
+
+func diskspdEvents(l *diskspdLine, rest string) error {
+	if len(rest) < 2 || strings.IndexByte("sfrpe", rest[0]) < 0 {
+		return errors.New("write -ys, -yf, -yr, -yp or -ye with the name of an event")
+	}
+	return diskspdIgnored(Elsewhere, whyEvents+"; clients start together behind a barrier of their own", "")(l, rest)
+}
+
+func diskspdSeed(l *diskspdLine, rest string) error {
+	if rest != "" {
+		seed, err := diskspdCount(rest, 0, 1<<32-1)
+		if err != nil {
+			return err
+		}
+		l.overrides['z'] = seed
+	}
+	return diskspdIgnored(Elsewhere, "each run draws its seed and records it; the numbers of fio and DiskSpd differ by the same seed",
+		"give the seed of an earlier run to repeat its offsets")(l, rest)
+}
+
+// diskspdBuffers reads -Z, -Zr and -ZSIZE[,FILE].
+func diskspdBuffers(l *diskspdLine, rest string) error {
+	switch rest {
+	case "":
+		l.proto.zero = true
+		return nil
+	case "r":
+		l.span.randomWrites = true
+		return nil
+	}
+	size, file, _ := strings.Cut(rest, ",")
+	buffer, err := diskspdWhole(size, l.proto.block)
+	if err == nil && buffer == 0 {
+		err = errors.New("a buffer must be larger than 0")
+	}
+	l.proto.buffer, l.proto.bufferFile = buffer, file
+	return err
+}
+
+// diskspdAffinity reads -a, -ag and -a[gGROUP,]CPU,...
+func diskspdAffinity(l *diskspdLine, rest string) error {
+	if rest == "" || rest == "g" {
+		return nil
+	}
+	group := int64(0)
+	parts := strings.Split(rest, ",")
+	for i, part := range parts {
+		number, isGroup := strings.CutPrefix(part, "g")
+		value, err := diskspdCount(number, 0, 65535)
+		if err != nil || isGroup && i == len(parts)-1 || !isGroup && value > 255 {
+			return fmt.Errorf("%q: write CPUs such as 0,1,2 or g0,0,1,g1,0,1", shown(part))
+		}
+		if isGroup {
+			group = value
+			continue
+		}
+		l.span.affinity = append(l.span.affinity, diskspdCPU{group: group, number: value})
+	}
+	return nil
+}

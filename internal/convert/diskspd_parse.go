@@ -1,0 +1,155 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+const maxDiskspdTargets = 1000
+
+// diskspdLine reads a command line.
+type diskspdLine struct {
+	span  diskspdSpan
+	proto diskspdTarget
+	paths []string
+	// profile is the file of -X.
+	profile string
+	// overrides are the times and the seed, which may stand beside -X.
+	overrides map[byte]int64
+	// cacheGiven and through say which parts of -S were there, for conflicts.
+	cacheGiven, through bool
+	limitGiven          bool
+	// beside are options that do not go with -X.
+	beside []string
+}
+
+// readDiskspdLine reads the arguments, without the program's name. All problems are told at once.
+func readDiskspdLine(arguments []string) (*diskspdLine, error) {
+	l := &diskspdLine{span: newDiskspdSpan(), proto: newDiskspdTarget(), overrides: map[byte]int64{}}
+	var problems []error
+	var options []string
+	for _, argument := range arguments {
+		switch {
+		case argument == "":
+			problems = append(problems, errors.New("an argument is empty"))
+		case argument[0] != '-' && argument[0] != '/':
+			l.paths = append(l.paths, argument)
+		case len(l.paths) > 0:
+			problems = append(problems, fmt.Errorf("%s: options stand before the targets", shown(argument)))
+		case len(argument) == 1:
+			problems = append(problems, fmt.Errorf("%q is no option", argument))
+		default:
+			options = append(options, argument)
+		}
+	}
+	// Sizes in blocks are of the block that -b gives, wherever that stands.
+	for _, pass := range []bool{true, false} {
+		for _, argument := range options {
+			if (argument[1] == 'b') != pass {
+				continue
+			}
+			if err := l.option(argument); err != nil {
+				problems = append(problems, fmt.Errorf("%s: %w", shown(argument), err))
+			}
+		}
+	}
+	if len(l.paths) > maxDiskspdTargets {
+		problems = append(problems, fmt.Errorf("%d targets: at most %d are read", len(l.paths), maxDiskspdTargets))
+	}
+	if l.profile != "" && len(l.beside) > 0 {
+		problems = append(problems, fmt.Errorf("%s: does not go with -X: set it in the XML profile", shown(strings.Join(l.beside, " "))))
+	}
+	if l.profile == "" && len(l.paths) == 0 && len(problems) == 0 {
+		problems = append(problems, errors.New("no target is given: write a file's path at the end, as DiskSpd wants it"))
+	}
+	return l, all(problems)
+}
+
+// diskspdOption reads what follows an option's letter.
+type diskspdOption func(l *diskspdLine, rest string) error
+
+// option reads one.
+func (l *diskspdLine) option(argument string) error {
+	letter, rest := argument[1], argument[2:]
+	read, known := diskspdOptions[letter]
+	if !known {
+		return errors.New("DiskSpd 2.2 has no such option")
+	}
+	if !strings.ContainsRune("CdWRvXz:", rune(letter)) {
+		l.beside = append(l.beside, argument)
+	}
+	key := string(letter)
+	switch {
+	case letter == 'r' && strings.HasPrefix(rest, "s"), letter == 'r' && strings.HasPrefix(rest, "d"):
+		key = "r" + rest[:1]
+	case letter == 's' && strings.HasPrefix(rest, "i"):
+		key = "si"
+	case letter == 'f' && rest != "" && (rest[0] < '0' || rest[0] > '9'):
+		key = "fh"
+	}
+	if letter != 'a' && letter != 'S' && letter != 'y' && letter != 'e' && letter != 'r' && letter != 'f' {
+		if earlier, twice := l.span.given[key]; twice {
+			return fmt.Errorf("%s is given already: keep one", shown(earlier))
+		}
+	}
+	l.span.given[key] = strings.TrimSpace(l.span.given[key] + " " + argument)
+	before := len(l.span.extra)
+	err := read(l, rest)
+	for i := before; i < len(l.span.extra); i++ {
+		l.span.extra[i].Option = shown(argument)
+	}
+	return err
+}
+
+func diskspdFlag(set func(l *diskspdLine)) diskspdOption {
+	return func(l *diskspdLine, rest string) error {
+		if rest != "" {
+			return fmt.Errorf("%q follows an option that takes no value", shown(rest))
+		}
+		set(l)
+		return nil
+	}
+}
+
+// diskspdNumber is a whole number from 1 on.
+func diskspdNumber(most int64, target func(l *diskspdLine) *int64) diskspdOption {
+	return func(l *diskspdLine, rest string) error {
+		value, err := diskspdCount(rest, 1, most)
+		if err != nil {
+			return err
+		}
+		*target(l) = value
+		return nil
+	}
+}
+
+func diskspdTime(letter byte, target func(l *diskspdLine) *int64) diskspdOption {
+	return func(l *diskspdLine, rest string) error {
+		value, err := diskspdCount(rest, 0, 7*24*3600)
+		if err != nil {
+			return err
+		}
+		*target(l), l.overrides[letter] = value, value
+		return nil
+	}
+}
+
+// diskspdIgnored is an option that does not touch the load.
+func diskspdIgnored(kind Kind, why, remedy string) diskspdOption {
+	return func(l *diskspdLine, _ string) error {
+		l.span.extra = append(l.span.extra, Note{Kind: kind, Why: why, Remedy: remedy})
+		return nil
+	}
+}
+
+func diskspdBytes(target func(l *diskspdLine) *uint64, least uint64) diskspdOption {
+	return func(l *diskspdLine, rest string) error {
+		value, err := diskspdWhole(rest, l.proto.block)
+		if err == nil && value < least {
+			err = fmt.Errorf("must be at least %d", least)
+		}
+		*target(l) = value
+		return err
+	}
+}

@@ -1,0 +1,173 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// diskspdSpan is what DiskSpd calls a time span: loads that run at the same time.
+type diskspdSpan struct {
+	// Seconds; duration 0 goes on until it is stopped.
+	duration, warmUp, coolDown int64
+	// threads of -F, over all targets, and requests of -O; 0 when they are not given.
+	threads, requests int64
+	affinity          []diskspdCPU
+	noAffinity        bool
+	completion        bool
+	randomWrites      bool
+	targets           []diskspdTarget
+	// given are the options as they were written, by the letters that begin them.
+	given map[string]string
+	// extra are notes on options that do not touch the load.
+	extra notes
+}
+
+type diskspdCPU struct{ group, number int64 }
+
+// diskspdTarget is what is done to one file or device.
+type diskspdTarget struct {
+	path  string
+	block uint64
+	// size of -c, 0 when the target exists already.
+	size uint64
+	// base and limit of the range that is touched; limit 0 is the end.
+	base, limit uint64
+	// align of random offsets, or stride of sequential ones; nil is the block.
+	align       *uint64
+	randomRatio int64
+	ranges      []diskspdRange
+	absolute    bool
+	interlocked bool
+	parallel    bool
+	// threadStride of -T, 0 when not given.
+	threadStride uint64
+	threads      int64
+	requests     int64
+	writeRatio   int64
+	// cache is 0, 'b', 'u' or 'r'; the letters of -S.
+	cache        byte
+	writeThrough bool
+	mapped       bool
+	flush        string
+	// rateBytes a millisecond or rateIOPS, a thread.
+	rateBytes, rateIOPS int64
+	burst, think        int64
+	priority            int64
+	largePages          bool
+	hints               string
+	zero                bool
+	buffer              uint64
+	bufferFile          string
+	weight              bool
+}
+
+// diskspdRange is a share of the operations and the part of the target that they go to, in percent or
+// bytes.
+type diskspdRange struct {
+	percent, size uint64
+}
+
+const (
+	diskspdBlock    = 64 << 10
+	diskspdRequests = 2
+	diskspdDuration = 10
+	diskspdWarmUp   = 5
+)
+
+func newDiskspdSpan() diskspdSpan {
+	return diskspdSpan{duration: diskspdDuration, warmUp: diskspdWarmUp, given: map[string]string{}}
+}
+
+func newDiskspdTarget() diskspdTarget {
+	return diskspdTarget{block: diskspdBlock, requests: diskspdRequests, threads: 1}
+}
+
+func (t *diskspdTarget) alignment() uint64 {
+	if t.align == nil {
+		return t.block
+	}
+	return *t.align
+}
+
+func (t *diskspdTarget) direct() bool { return t.cache == 'u' || t.cache == 'r' }
+
+func (t *diskspdTarget) writes() bool { return t.writeRatio > 0 }
+
+// finish adds the remainder of a distribution as DiskSpd does, and tells what it would refuse.
+func (s *diskspdSpan) finish() error {
+	var problems []error
+	refuse := func(when bool, format string, arguments ...any) {
+		if when {
+			problems = append(problems, fmt.Errorf(format, arguments...))
+		}
+	}
+	refuse(s.noAffinity && len(s.affinity) > 0, "-n and -a exclude each other: keep one")
+	for i := range s.targets {
+		t := &s.targets[i]
+		several := s.threads > 1 || t.threads > 1
+		shared := s.threads > 0 && s.requests > 0
+		limited := t.rateBytes > 0 || t.rateIOPS > 0
+		refuse(s.threads > 0 && t.threads > 1, "-F and -t exclude each other: keep one")
+		refuse(limited && s.completion, "-g cannot be used with -x: remove -x, it makes no difference here")
+		refuse((t.burst > 0) != (t.think > 0), "-i and -j belong together: give both or none")
+		refuse(shared && (limited || t.think > 0 || t.parallel), "-O excludes -g, -j and -p: keep -O or those")
+		refuse(t.randomRatio > 0 && t.threadStride > 0, "-T is for sequential operations: remove it, or -r")
+		refuse(t.randomRatio > 0 && t.interlocked, "-si is for sequential operations: remove it, or -r")
+		refuse(t.randomRatio > 0 && t.parallel, "-p is for sequential operations: remove it, or -r")
+		refuse(t.randomRatio == 0 && len(t.ranges) > 0, "-rd is a distribution of random operations: add -r")
+		refuse(t.interlocked && (t.threadStride > 0 || t.parallel), "-si excludes -T and -p: keep one")
+		refuse(t.threadStride > 0 && !several, "-T separates threads, and there is only one: remove it, or raise -t")
+		refuse(t.mapped && s.completion, "-x cannot be used with -Sm: remove -x")
+		refuse(t.mapped && t.cache == 'u', "-Sm is cached by nature and excludes -Su and -Sh: keep one")
+		refuse(!t.mapped && t.flush != "", "-N says how mapped memory is flushed: add -Sm, or remove it")
+		refuse(t.limit > 0 && t.limit <= t.base, "-f must be above -B")
+		refuse(t.buffer > 0 && t.buffer < t.block, "the buffer of -Z (%d) is smaller than a block (%d)", t.buffer, t.block)
+		refuse(t.block < 512 || t.block > 1<<30, "-b is %d bytes: profiles have blocks from 512 to 1Gi", t.block)
+		refuse(t.block%512 != 0 && t.direct() && !t.mapped, "-b is %d bytes: without a cache it must be a multiple of 512", t.block)
+		if err := t.finishRanges(); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	slices.SortFunc(problems, func(a, b error) int { return compareText(a.Error(), b.Error()) })
+	return all(slices.CompactFunc(problems, func(a, b error) bool { return a.Error() == b.Error() }))
+}
+
+func compareText(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func (t *diskspdTarget) finishRanges() error {
+	if len(t.ranges) == 0 {
+		return nil
+	}
+	var percent, size uint64
+	for _, one := range t.ranges {
+		percent += one.percent
+		size += one.size
+		if t.absolute && one.size < t.block {
+			return fmt.Errorf("-rdabs: a range of %d bytes is smaller than a block of %d", one.size, t.block)
+		}
+	}
+	switch {
+	case percent > 100:
+		return fmt.Errorf("-rd: the shares of operations add up to %d %%, more than 100", percent)
+	case !t.absolute && size > 100:
+		return fmt.Errorf("-rdpct: the shares of the target add up to %d %%, more than 100", size)
+	case !t.absolute && size == 100 && percent < 100:
+		return fmt.Errorf("-rdpct: the whole target is covered, but only %d %% of the operations", percent)
+	case !t.absolute && size < 100 && percent == 100:
+		return errors.New("-rdpct: all operations are distributed, but not the whole target: end with 0/REST")
+	case percent < 100 && !t.absolute:
+		t.ranges = append(t.ranges, diskspdRange{percent: 100 - percent, size: 100 - size})
+	case percent < 100:
+		t.ranges = append(t.ranges, diskspdRange{percent: 100 - percent}) // size 0: the rest
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine/fio"
+)
+
+// Fio converts a command line of fio; the program's own name may stand in front, and job files that it
+// names are read. Jobs that run at the same time make one workload, those that a stonewall keeps apart
+// one each. Errors name the option and the remedy.
+func Fio(arguments []string, options Options) ([]Workload, error) {
+	if err := checkArguments(arguments); err != nil {
+		return nil, fmt.Errorf("read the command line of fio: %w", err)
+	}
+	line, err := readFioLine(program(arguments, "fio"), &options)
+	if err != nil {
+		return nil, fmt.Errorf("read the command line of fio: %w", err)
+	}
+	workloads, err := fioWorkloads(line.sections, &options)
+	for i := range workloads {
+		workloads[i].Notes = append(workloads[i].Notes, line.notes...)
+	}
+	return workloads, err
+}
+
+// FioJobFile converts a job file of fio.
+func FioJobFile(text []byte, options Options) ([]Workload, error) {
+	if len(text) > maxFileBytes {
+		return nil, fmt.Errorf("read the job file of fio: it has %d bytes, at most %d are read", len(text), maxFileBytes)
+	}
+	sections, err := readFioFile(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("read the job file of fio: %w", err)
+	}
+	return fioWorkloads(sections, &options)
+}
+
+func fioWorkloads(sections []fioSection, options *Options) ([]Workload, error) {
+	var groups [][]*fioJob
+	var problems []error
+	for i := range sections {
+		if sections[i].name == "" {
+			sections[i].name = "job"
+		}
+		read, err := readFioJob(&sections[i])
+		if err != nil {
+			problems = append(problems, fmt.Errorf("job %s: %w", shown(sections[i].name), err))
+			continue
+		}
+		if len(groups) == 0 || read.waits {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], read)
+	}
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("read the jobs of fio: %w", all(problems))
+	}
+	if len(groups) > 64 {
+		return nil, fmt.Errorf("the jobs run in %d groups one after the other: at most 64 are converted", len(groups))
+	}
+	workloads := make([]Workload, 0, len(groups))
+	for number, group := range groups {
+		w := fioWriter{jobs: group, options: options}
+		if len(groups) > 1 {
+			w.notes.elsewhere("stonewall", fmt.Sprintf("the jobs run in %d groups one after the other, and this is number %d", len(groups), number+1), "make a phase of each, in this order")
+		}
+		converted, err := w.convert()
+		if err != nil {
+			return nil, fmt.Errorf("convert the jobs of fio: %w", err)
+		}
+		converted.Name = options.name(resourceName(group[0].name, "fio"))
+		if len(groups) > 1 && options.Name != "" {
+			converted.Name = fmt.Sprintf("%s-%d", options.Name, number+1)
+		}
+		workloads = append(workloads, converted)
+	}
+	distinct(workloads)
+	return workloads, nil
+}
+
+// distinct gives profiles names of their own.
+func distinct(workloads []Workload) {
+	seen := map[string]bool{}
+	for i := range workloads {
+		for name, n := workloads[i].Name, 2; seen[workloads[i].Name]; n++ {
+			workloads[i].Name = fmt.Sprintf("%s-%d", name, n)
+		}
+		seen[workloads[i].Name] = true
+	}
+}
+
+// resourceName makes a name for an object of a job's.
+func resourceName(name, otherwise string) string {
+	var text strings.Builder
+	for _, r := range strings.ToLower(name) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			text.WriteRune(r)
+		case text.Len() > 0 && !strings.HasSuffix(text.String(), "-"):
+			text.WriteByte('-')
+		}
+		if text.Len() == 40 {
+			break
+		}
+	}
+	if result := strings.Trim(text.String(), "-"); result != "" {
+		return result
+	}
+	return otherwise
+}
+
+// fioJob is a job that was read: what the profile's fields hold, and the rest.
+type fioJob struct {
+	name string
+	// keep are options as the engine takes them, in their order, but for those below.
+	keep []fio.KnownOption
+	// Figures, with fio's own defaults.
+	jobs, files, depth uint64
+	size, filesize     uint64
+	block              uint64
+	increment          uint64
+	direct             bool
+	engine, direction  string
+	// shared: the jobs were given a filename, and so work on the same files.
+	shared   bool
+	fileName string
+	waits    bool
+	timed    bool
+	runtime  time.Duration
+	warmUp   time.Duration
+	notes    notes
+}
+
+func (j *fioJob) random() bool { return strings.HasPrefix(j.direction, "rand") }
+
+// asynchronous engines keep more than one operation outstanding.
+func (j *fioJob) asynchronous() bool {
+	return j.engine == "libaio" || j.engine == "io_uring" || j.engine == "posixaio" || j.engine == "null"
+}
+
+// value gives an option that was kept.
+func (j *fioJob) value(name string) (string, bool) {
+	for _, one := range j.keep {
+		if one.Name == name {
+			return one.Value, true
+		}
+	}
+	return "", false
+}
+
+var errNoSize = errors.New("no size is given: fio takes what is there. Give it with --dataset-size, or as size")
+
+var fioTypedEngines = map[string]v1alpha1.FioIOEngine{
+	"libaio": v1alpha1.FioLibaio, "io_uring": v1alpha1.FioIOUring, "psync": v1alpha1.FioPsync, "sync": v1alpha1.FioSync,
+	"posixaio": v1alpha1.FioPosixAIO, "mmap": v1alpha1.FioMmap, "null": v1alpha1.FioNull,
+}

@@ -1,0 +1,227 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/storagebench/storagebench/internal/engine/fio"
+)
+
+// fioEssential are options that make the load: where their value cannot be held there is no conversion.
+var fioEssential = []string{
+	"rw", "bs", "bsrange", "bssplit", "size", "filesize", "numjobs", "nrfiles", "iodepth", "ioengine", "direct", "buffered", "rwmixread", "rwmixwrite",
+}
+
+// fioSizes are options whose values are sizes.
+var fioSizes = []string{
+	"bs", "bsrange", "bssplit", "size", "filesize", "ba", "zonesize", "zonerange", "zoneskip", "buffer_compress_chunk", "rate", "iomem_align", "offset_increment",
+}
+
+// fioElsewhere are options that the benchmark sets, with the remedy.
+var fioElsewhere = map[string]string{
+	"directory": "give the target's path or claim", "randseed": "give the seed of an earlier run to repeat its offsets",
+	"loops": "set a duration in the phase, or repetitions of it", "startdelay": "make a phase of what comes before",
+	"steadystate": "use a phase that ends when it is steady", "steadystate_duration": "", "steadystate_ramp_time": "", "ss_interval": "",
+	"wait_for": "make a phase of each",
+}
+
+// fioUnneeded are options for which nothing is to be done.
+var fioUnneeded = map[string]string{
+	"unlink": "the dataPolicy of a run removes files", "unlink_each_loop": "the dataPolicy of a run removes files", "create_serialize": whyLayout,
+	"create_on_open": whyLayout, "create_only": whyLayout, "create_fsync": whyLayout, "allow_file_create": whyLayout, "overwrite": whyLayout, "fallocate": whyLayout,
+	"disable_lat": whyLatency, "disable_clat": whyLatency, "disable_slat": whyLatency, "disable_bw_measurement": whyLatency, "disable_bw": whyLatency,
+	"gtod_reduce": whyLatency, "slat_percentiles": whyLatency, "percentile_list": whyLatency, "stats": whyLatency, "bwavgtime": whyLatency, "iopsavgtime": whyLatency,
+	"unified_rw_reporting": whyOutput, "write_bw_log": whyOutput, "write_lat_log": whyOutput, "write_iops_log": whyOutput, "write_hist_log": whyOutput,
+	"log_avg_msec": whyOutput, "log_hist_msec": whyOutput, "log_hist_coarseness": whyOutput, "log_max_value": whyOutput, "log_offset": whyOutput,
+	"log_unix_epoch": whyOutput, "log_compression": whyOutput, "per_job_logs": whyOutput, "disk_util": whyOutput, "kb_base": whyOutput, "unit_base": whyOutput,
+	"exitall_on_error": "any error ends the step", "exitall": "all jobs end with the phase",
+}
+
+const (
+	whyLayout  = "files are written by a phase prepare before they are read"
+	whyLatency = "latency is always measured, with all its percentiles"
+)
+
+// readFioJob reads what the options of a section mean.
+func readFioJob(section *fioSection) (*fioJob, error) {
+	j := &fioJob{name: section.name, jobs: 1, files: 1, depth: 1, block: 4096, engine: "psync", direction: "read"}
+	var problems []error
+	for _, option := range section.options {
+		if err := j.option(option); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	for _, one := range j.keep {
+		j.figure(one)
+	}
+	j.keep = slices.DeleteFunc(j.keep, func(one fio.KnownOption) bool { return slices.Contains(fioFigures, one.Name) })
+	return j, all(problems)
+}
+
+// option sorts one into what is kept, what has its place elsewhere and what is told.
+func (j *fioJob) option(o fioOption) error {
+	if slices.Contains(fioSizes, o.name) {
+		if written, changed := fioBytes(o.value); changed {
+			j.notes.differs(o.String(), "fio itself takes this unit for a power of 1000, and the profile keeps that: "+shown(written)+" bytes",
+				"for a power of 1024 write the unit without iB, such as 4k")
+			o.value = written
+		}
+	}
+	if done, err := j.special(o); done || err != nil {
+		return err
+	}
+	if remedy, ok := fioElsewhere[o.name]; ok {
+		j.notes.elsewhere(o.String(), "it is the benchmark's to say", remedy)
+		return nil
+	}
+	if why, ok := fioUnneeded[o.name]; ok {
+		j.notes.unneeded(o.String(), why)
+		return nil
+	}
+	known, err := fio.Known(o.name, o.value)
+	switch {
+	case err != nil && slices.Contains(fioEssential, o.name):
+		return err
+	case err != nil:
+		_, why, _ := strings.Cut(err.Error(), "is refused: ")
+		if why == "" {
+			why = err.Error()
+		}
+		j.notes.differs(o.String(), shownWhy(why), "")
+	case known.Done:
+		j.notes.unneeded(o.String(), "it is what is done anyway")
+	default:
+		j.add(known)
+	}
+	return nil
+}
+
+// shownWhy is an engine's reason, which may quote a user's value.
+func shownWhy(why string) string {
+	if len(why) > 300 {
+		why = why[:300]
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, why)
+}
+
+// fioExclusive are options of which the last stands for all.
+var fioExclusive = [][]string{{"bs", "bsrange", "bssplit"}, {"direct", "buffered"}, {"rwmixread", "rwmixwrite"}}
+
+func (j *fioJob) add(known fio.KnownOption) {
+	j.keep = slices.DeleteFunc(j.keep, func(old fio.KnownOption) bool {
+		return slices.ContainsFunc(fioExclusive, func(group []string) bool {
+			return slices.Contains(group, old.Name) && slices.Contains(group, known.Name)
+		})
+	})
+	j.keep = append(j.keep, known)
+}
+
+// special reads options that stand for something else here.
+func (j *fioJob) special(o fioOption) (done bool, err error) {
+	switch o.name {
+	case "runtime", "ramp_time":
+		target := &j.runtime
+		if o.name == "ramp_time" {
+			target = &j.warmUp
+		}
+		if *target, err = fioTime(o.value); err != nil {
+			return true, fmt.Errorf("option %s: %w", shown(o.String()), err)
+		}
+	case "time_based":
+		j.timed = o.value != "0"
+	case "stonewall":
+		j.waits = o.value != "0"
+	case "wait_for":
+		j.waits = true
+		return false, nil
+	case "filename":
+		return true, j.files1(o)
+	case "offset_increment":
+		known, err := fio.Known("size", o.value)
+		if err == nil {
+			j.increment, err = strconv.ParseUint(known.Value, 10, 64)
+		}
+		if err != nil {
+			return true, fmt.Errorf("option %s: write a size", shown(o.String()))
+		}
+	case "ioengine":
+		if o.value == "windowsaio" || o.value == "solarisaio" {
+			j.notes.differs(o.String(), "clients run Linux, where libaio is its equal", "")
+			j.add(fio.KnownOption{Name: "ioengine", Value: "libaio"})
+			return true, nil
+		}
+		return false, nil
+	default:
+		return false, nil
+	}
+	return true, nil
+}
+
+// files1 reads filename: it names files, separated by colons, that the jobs of the section share.
+func (j *fioJob) files1(o fioOption) error {
+	if o.value == "" {
+		return errors.New("option filename: has no value")
+	}
+	names := uint64(1)
+	if !strings.HasPrefix(o.value, `\\`) {
+		names += uint64(strings.Count(strings.ReplaceAll(o.value, `\:`, ""), ":")) // #nosec G115 -- not negative
+	}
+	j.shared, j.fileName, j.files = true, o.value, names
+	switch {
+	case strings.HasPrefix(o.value, "/dev/"):
+		j.notes.elsewhere(o.String(), "a raw device is a claim with volumeMode Block", "give such a volume in the target; the profile's datasetSize says how much of it is used")
+	default:
+		j.notes.elsewhere(o.String(), "files have names of storagebench's own, below the target's path", "give the target's path or claim")
+	}
+	return nil
+}
+
+// fioFigures are options that the fields of a fioJob hold.
+var fioFigures = []string{"numjobs", "nrfiles", "iodepth", "size", "filesize", "direct", "buffered", "ioengine", "rw"}
+
+func (j *fioJob) figure(o fio.KnownOption) {
+	number, err := strconv.ParseUint(o.Value, 10, 64)
+	switch o.Name {
+	case "ioengine":
+		j.engine = o.Value
+		return
+	case "rw":
+		j.direction = o.Value
+		return
+	case "bs":
+		j.block = number // 0 for several
+		return
+	case "bsrange", "bssplit":
+		j.block = 0
+		return
+	}
+	if err != nil {
+		return
+	}
+	switch o.Name {
+	case "numjobs":
+		j.jobs = number
+	case "nrfiles":
+		if j.fileName == "" {
+			j.files = number
+		}
+	case "iodepth":
+		j.depth = number
+	case "size":
+		j.size = number
+	case "filesize":
+		j.filesize = number
+	case "direct":
+		j.direct = number == 1
+	case "buffered":
+		j.direct = number == 0
+	}
+}

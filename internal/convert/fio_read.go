@@ -1,0 +1,209 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// fioOption is an option as somebody wrote it.
+type fioOption struct {
+	name, value string
+	hasValue    bool
+	// own tells that the section says it itself, and no [global] before it.
+	own bool
+}
+
+func (o fioOption) String() string {
+	if !o.hasValue {
+		return o.name
+	}
+	return o.name + "=" + o.value
+}
+
+// fioSection is a job: its own options over those of [global].
+type fioSection struct {
+	name    string
+	options []fioOption
+}
+
+// set lays an option over what is there; the last one counts.
+func (s *fioSection) set(option fioOption) {
+	s.options = slices.DeleteFunc(s.options, func(old fioOption) bool { return old.name == option.name })
+	s.options = append(s.options, option)
+}
+
+const maxFioSections = 256
+
+// fioAliases are fio's other names for options.
+var fioAliases = map[string]string{
+	"readwrite": "rw", "blocksize": "bs", "blocksize_range": "bsrange", "blockalign": "ba", "blocksize_unaligned": "bs_unaligned",
+	"nr_files": "nrfiles", "mem": "iomem", "timeout": "runtime", "wait_for_previous": "stonewall", "io_limit": "io_size",
+	"file_size": "filesize", "ratemin": "rate_min", "ratecycle": "rate_cycle",
+}
+
+func newFioOption(text string) fioOption {
+	name, value, has := strings.Cut(text, "=")
+	name = strings.ToLower(strings.TrimSpace(name))
+	if own, ok := fioAliases[name]; ok {
+		name = own
+	}
+	return fioOption{name: name, value: strings.TrimSpace(value), hasValue: has}
+}
+
+// readFioFile reads a job file.
+func readFioFile(text string) ([]fioSection, error) {
+	var sections []fioSection
+	var problems []error
+	global, live := fioSection{}, (*fioSection)(nil)
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		if cut := strings.IndexAny(line, ";#"); cut >= 0 {
+			line = line[:cut]
+		}
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "":
+		case line[0] == '[':
+			name, closed := strings.CutSuffix(line[1:], "]")
+			switch {
+			case !closed || name == "":
+				problems = append(problems, fmt.Errorf("line %d: %s is no section", number, shown(line)))
+			case strings.HasPrefix(name, "global"):
+				live = &global
+			case len(sections) == maxFioSections:
+				return nil, fmt.Errorf("more than %d sections", maxFioSections)
+			default:
+				inherited := slices.Clone(global.options)
+				for i := range inherited {
+					inherited[i].own = false
+				}
+				sections = append(sections, fioSection{name: name, options: inherited})
+				live = &sections[len(sections)-1]
+			}
+		case live == nil:
+			problems = append(problems, fmt.Errorf("line %d: %s stands before the first [section]", number, shown(line)))
+		case strings.HasPrefix(line, "include ") || strings.HasPrefix(line, "include\t"):
+			problems = append(problems, fmt.Errorf("line %d: include: write the options of the other file here", number))
+		case strings.Contains(line, "$"):
+			problems = append(problems, fmt.Errorf("line %d: %s: what $ stands for is known only where fio runs: write the value", number, shown(line)))
+		default:
+			option := newFioOption(line)
+			option.own = true
+			live.set(option)
+		}
+	}
+	if len(sections) == 0 && len(problems) == 0 {
+		problems = append(problems, errors.New("no job is in it: a section such as [load] with its options"))
+	}
+	return sections, all(problems)
+}
+
+// fioFlags are options that take their value, if any, only after "=": what follows is no value.
+var fioFlags = []string{
+	"norandommap", "group_reporting", "time_based", "thread", "refill_buffers", "zero_buffers", "stonewall", "new_group", "hipri", "bs_unaligned",
+	"fixedbufs", "registerfiles", "sqthread_poll", "nonvectored", "userspace_reap", "thp", "uncached", "exitall", "do_verify_only", "fill_fs",
+}
+
+// fioGeneral are options of the program and not of a job: whether they take a value, and what they are for.
+var fioGeneral = map[string]struct {
+	takes bool
+	why   string
+}{
+	"output": {true, whyOutput}, "output-format": {true, whyOutput}, "append-terse": {false, whyOutput}, "terse-version": {true, whyOutput},
+	"minimal": {false, whyOutput}, "eta": {true, whyOutput}, "eta-newline": {true, whyOutput}, "eta-interval": {true, whyOutput},
+	"status-interval": {true, whyOutput}, "bandwidth-log": {false, whyOutput}, "idle-prof": {true, whyOutput}, "debug": {true, whyOutput},
+	"max-jobs": {true, whyProgram}, "alloc-size": {true, whyProgram}, "warnings-fatal": {false, whyProgram}, "readonly": {false, whyProgram},
+	"inflate-log": {true, whyOutput}, "trigger-file": {true, whyProgram}, "trigger-timeout": {true, whyProgram}, "trigger": {true, whyProgram},
+	"trigger-remote": {true, whyProgram}, "aux-path": {true, whyOutput}, "showcmd": {false, whyOutput}, "parse-only": {false, whyProgram},
+}
+
+const (
+	whyOutput  = "what is shown and kept of the results is storagebench's own"
+	whyProgram = "it is about the program, and does not make load"
+)
+
+// fioLine is a command line: its jobs, and notes on options of the program.
+type fioLine struct {
+	sections []fioSection
+	notes    notes
+}
+
+// readFioLine reads a command line. Options before the first --name are those of the first job, as in fio.
+func readFioLine(arguments []string, options *Options) (fioLine, error) {
+	var l fioLine
+	var problems []error
+	var live *fioSection
+	var global fioSection
+	only := ""
+	job := func() *fioSection {
+		if live == nil {
+			l.sections = append(l.sections, fioSection{options: slices.Clone(global.options)})
+			live = &l.sections[len(l.sections)-1]
+		}
+		return live
+	}
+	for i := 0; i < len(arguments); i++ {
+		text := strings.TrimLeft(arguments[i], "-")
+		if text == arguments[i] {
+			sections, err := readNamedFio(text, options)
+			if err != nil {
+				problems = append(problems, err)
+			}
+			l.sections, live = append(l.sections, sections...), nil
+			continue
+		}
+		option := newFioOption(text)
+		option.own = true
+		general, isGeneral := fioGeneral[option.name]
+		takes := !slices.Contains(fioFlags, option.name) && (!isGeneral || general.takes)
+		if !option.hasValue && takes && i+1 < len(arguments) && (arguments[i+1] == "" || arguments[i+1][0] != '-') {
+			i++
+			option.value, option.hasValue = arguments[i], true
+		}
+		switch {
+		case isGeneral:
+			l.notes.unneeded("--"+option.String(), general.why)
+		case option.name == "client" || option.name == "server":
+			problems = append(problems, fmt.Errorf("--%s: clients are storagebench's own, give clients.count in the benchmark and leave it out", option.name))
+		case option.name == "section":
+			only = option.value
+		case strings.Contains(option.value, "$"):
+			problems = append(problems, fmt.Errorf("--%s: what $ stands for is known only where fio runs: write the value", shown(option.String())))
+		case option.name == "name" && option.value == "global":
+			live = &global
+		case option.name == "name":
+			if live == nil || live == &global || live.name != "" {
+				live = nil
+				live = job()
+			}
+			live.name = option.value
+		default:
+			job().set(option)
+		}
+		if len(l.sections) > maxFioSections {
+			return l, fmt.Errorf("more than %d jobs", maxFioSections)
+		}
+	}
+	if only != "" {
+		l.sections = slices.DeleteFunc(l.sections, func(s fioSection) bool { return s.name != only })
+	}
+	if len(l.sections) == 0 && len(problems) == 0 {
+		problems = append(problems, errors.New("no job is given: write --name=NAME with its options, or a job file"))
+	}
+	return l, all(problems)
+}
+
+func readNamedFio(name string, options *Options) ([]fioSection, error) {
+	text, err := options.read(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the job file: %w", err)
+	}
+	sections, err := readFioFile(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shown(name), err)
+	}
+	return sections, nil
+}

@@ -1,0 +1,259 @@
+package convert
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine/ior"
+)
+
+// IOR converts a command line of IOR, with mpirun before it or without. Fields are written even where
+// they hold the API's default, since IOR's own are others: it shares one file, flushes nothing and
+// removes its files.
+func IOR(arguments []string, options Options) ([]Workload, error) {
+	if err := checkArguments(arguments); err != nil {
+		return nil, fmt.Errorf("read the command line of IOR: %w", err)
+	}
+	line, err := readMPI(arguments, "ior", "BcCeEFgHkKmnrRuvVwWxyYzZh", "aAbdDfGijlMNoOpPqQsStTUXL")
+	if err != nil {
+		return nil, fmt.Errorf("read the command line of IOR: %w", err)
+	}
+	w := iorWriter{profile: &v1alpha1.IORProfile{API: "POSIX"}, given: map[string]mpiOption{}, processes: line.processes, notes: line.notes,
+		transfer: 256 << 10, block: 1 << 20}
+	var problems []error
+	for _, option := range line.options {
+		if err := w.option(option); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", shown(option.String()), err))
+		}
+	}
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("read the command line of IOR: %w", all(problems))
+	}
+	w.finish()
+	if problems := ior.Validate(field.NewPath("ior"), w.profile); len(problems) > 0 {
+		return nil, fmt.Errorf("the command line of IOR has no equal in a profile: %w", problems.ToAggregate())
+	}
+	result := Workload{Name: options.name("ior"), Notes: w.notes, Processes: w.processes, Duration: w.limit}
+	result.Spec.IOR = w.profile
+	return []Workload{result}, nil
+}
+
+type iorWriter struct {
+	profile         *v1alpha1.IORProfile
+	given           map[string]mpiOption
+	transfer, block int64
+	processes       int64
+	limit           time.Duration
+	notes           notes
+}
+
+// iorDirectives are names of -O that mean an option, in lower case, as IOR compares them.
+var iorDirectives = map[string]string{
+	"api": "-a", "transfersize": "-t", "blocksize": "-b", "segmentcount": "-s", "fileperproc": "-F", "readfile": "-r", "writefile": "-w", "checkwrite": "-W",
+	"checkread": "-R", "reordertasksconstant": "-C", "reordertasks": "-C", "reordertasksrandom": "-Z", "repetitions": "-i", "intratestbarriers": "-g",
+	"keepfile": "-k", "fsync": "-e", "collective": "-c", "randomoffset": "-z", "deadlineforstonewalling": "-D", "maxtimeduration": "-T", "testfile": "-o",
+	"useexistingtestfile": "-E", "verbose": "-v", "numtasks": "-N", "taskpernodeoffset": "-Q", "refnum": "-A", "intertestdelay": "-d", "outlierthreshold": "-j",
+	"uniquedir": "-u", "multifile": "-m", "settimestampsignature": "-G", "singlexferattempt": "-x", "fsyncperwrite": "-Y", "datapackettype": "-l", "useo_direct": "-B",
+}
+
+func (w *iorWriter) option(o mpiOption) error {
+	if o.name == "-O" {
+		for directive := range strings.SplitSeq(o.value, ",") {
+			name, value, _ := strings.Cut(directive, "=")
+			name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+			letter, known := iorDirectives[strings.ToLower(name)]
+			if !known {
+				w.directive(name, value)
+				continue
+			}
+			if err := w.option(mpiOption{name: letter, value: value, hasValue: true}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if long, ok := map[string]string{"--collective": "-c", "--dataPacketType": "-l", "--posix.odirect": "-B"}[o.name]; ok {
+		o.name = long
+	}
+	p := w.profile
+	var err error
+	switch o.name {
+	case "-a":
+		p.API = strings.ToUpper(o.value)
+	case "-t":
+		w.transfer, err = mpiBytes(o.value)
+	case "-b":
+		w.block, err = mpiBytes(o.value)
+	case "-s":
+		var count int64
+		count, err = mpiCount(o.value, 1_000_000)
+		p.Segments = &count
+	case "-i":
+		var count int64
+		count, err = mpiCount(o.value, 50_000)
+		p.Repetitions = pointer(int32(count)) // #nosec G115 -- bounded
+	case "-D":
+		var count int64
+		if count, err = mpiCount(o.value, 604_800); count > 0 {
+			p.Stonewall = pointer(v1alpha1.Duration(fmt.Sprintf("%ds", count)))
+		}
+	case "-T":
+		var count int64
+		if count, err = mpiCount(o.value, 7*24*60); count > 0 {
+			w.limit = time.Duration(count) * time.Minute
+			w.notes.elsewhere(o.String(), "the phase says how long; IOR looks at the time between repetitions only, a phase ends in time", "set steady.duration to "+Seconds(w.limit))
+		}
+	case "-l":
+		err = w.pattern(o.value)
+	case "-N":
+		w.processes, err = mpiCount(o.value, 1<<31)
+		w.notes.elsewhere(o.String(), "ranks are clients.count times processesPerClient", "set those two")
+	case "-o":
+		w.notes.elsewhere(o.String(), "files have names of storagebench's own, below the target's path", "give the target's path or claim")
+		if strings.Contains(o.value, "@") {
+			w.notes.differs(o.String(), "several files for one test have no equal", "use a target with several volumes")
+		}
+	case "-z":
+		if _, twice := w.given["-z"]; twice {
+			w.notes.differs("-z -z", "offsets that may come twice have no equal; here each comes once, in random order", "")
+		}
+		w.given[o.name] = o
+	case "-v", "-V":
+		w.notes.unneeded(o.String(), whyOutput)
+	case "-B", "-c", "-C", "-e", "-E", "-F", "-g", "-k", "-r", "-R", "-w", "-W", "-Z":
+		w.given[o.name] = o
+	case "-G":
+		w.notes.unneeded(o.String(), "the signature of the data comes from the seed of the run")
+	default:
+		w.more(o)
+	}
+	return err
+}
+
+// directive reads one of -O that has no letter.
+func (w *iorWriter) directive(name, value string) {
+	text := name + "=" + value
+	switch strings.ToLower(name) {
+	case "stonewallingwearout":
+		w.profile.StonewallWearOut = pointer(value == "1")
+	case "summaryfile", "summaryformat", "summaryalways", "saverankperformancedetailscsv", "saveperopdatacsv", "storefileoffset":
+		w.notes.unneeded("-O "+text, whyOutput)
+	case "mintimeduration":
+		w.notes.elsewhere("-O "+text, "the phase says how long", "set its duration")
+	default:
+		w.argument("-O "+text, []string{"-O", text})
+	}
+}
+
+func (w *iorWriter) pattern(value string) error {
+	names := map[string]string{"t": "Timestamp", "o": "Offset", "i": "Incompressible", "r": "Random"}
+	if value != "" {
+		if name, known := names[strings.ToLower(value[:1])]; known {
+			w.profile.DataPattern = name
+			return nil
+		}
+	}
+	return fmt.Errorf("write one of timestamp, offset, incompressible and random")
+}
+
+// more is an option that the profile may hold among its args.
+func (w *iorWriter) more(o mpiOption) {
+	words := []string{o.name}
+	if o.hasValue {
+		words = append(words, o.value)
+		if strings.HasPrefix(o.name, "--") {
+			words = []string{o.String()}
+		}
+	}
+	w.argument(o.String(), words)
+}
+
+func (w *iorWriter) argument(text string, words []string) {
+	trial := &v1alpha1.IORProfile{TransferSize: *quantity(8), BlockSize: *quantity(8), Args: append(slices.Clone(w.profile.Args), words...)}
+	if problems := ior.Validate(field.NewPath("ior"), trial); len(problems) > 0 {
+		w.notes.differs(text, shownWhy(problems[0].Detail), "")
+		return
+	}
+	w.profile.Args = trial.Args
+}
+
+func (w *iorWriter) flag(name string) bool {
+	option, given := w.given[name]
+	return given && option.on()
+}
+
+// finish writes the fields that several options make.
+func (w *iorWriter) finish() {
+	p := w.profile
+	p.TransferSize, p.BlockSize = *quantity(w.transfer), *quantity(w.block)
+	p.FilePerProcess, p.Fsync, p.KeepFiles = pointer(w.flag("-F")), pointer(w.flag("-e")), pointer(w.flag("-k"))
+	writes, reads := w.flag("-w"), w.flag("-r")
+	if !writes && !reads && !w.flag("-W") && !w.flag("-R") {
+		writes, reads = true, true
+	}
+	reads = reads || w.flag("-R")
+	if w.flag("-W") && !writes {
+		reads = true
+		w.notes.differs("-W", "IOR checks what is there without writing it; here it is read and checked", "")
+	}
+	if writes {
+		p.Operations = append(p.Operations, v1alpha1.OperationWrite)
+	}
+	if reads {
+		p.Operations = append(p.Operations, v1alpha1.OperationRead)
+	}
+	if w.flag("-W") || w.flag("-R") {
+		p.Verify = pointer(true)
+		if writes && reads && w.flag("-W") != w.flag("-R") {
+			w.notes.differs("-W or -R", "verify checks after writes and at reads, not one of them alone", "")
+		}
+	}
+	if reads && !writes && !*p.KeepFiles {
+		p.KeepFiles = nil
+		w.notes.differs("no -k", "IOR removes what it read after the first repetition; here files stay", "the dataPolicy of the run removes them in the end")
+	}
+	if w.flag("-z") {
+		p.Random = pointer(true)
+	}
+	if w.flag("-B") {
+		p.Direct = pointer(true)
+	}
+	if w.flag("-g") {
+		p.IntraTestBarriers = pointer(true)
+	}
+	if w.flag("-E") {
+		p.UseExistingFiles = pointer(true)
+	}
+	if p.Repetitions == nil {
+		p.Repetitions = pointer(int32(1))
+	}
+	if reads {
+		p.ReorderTasks = v1alpha1.IORReorderNone
+	}
+	if order := map[bool]v1alpha1.IORReorder{true: v1alpha1.IORReorderRandom, false: v1alpha1.IORReorderConstant}[w.flag("-Z")]; w.flag("-Z") || w.flag("-C") {
+		if p.ReorderTasks = order; !reads {
+			p.ReorderTasks = ""
+			w.notes.unneeded("-C or -Z", "it says who reads what, and nothing is read")
+		}
+	}
+	switch {
+	case !w.flag("-c"):
+	case p.API == "MPIIO":
+		p.Collective = pointer(true)
+	default:
+		w.notes.unneeded("-c", "the api "+shown(p.API)+" has no collective operations, and IOR leaves it out too")
+	}
+	if p.StonewallWearOut != nil && p.Stonewall == nil {
+		p.StonewallWearOut = nil
+		w.notes.unneeded("-O stoneWallingWearOut", "there is no stonewall to wear out")
+	}
+	if p.DataPattern == "" {
+		w.notes.differs("no -l", "what is written depends on the version of IOR: 3.3.0 and 4.0.0 compress differently by their defaults, and so do stores that compress",
+			"set dataPattern, such as Random from 4.0.0 on")
+	}
+}

@@ -1,0 +1,159 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine/ior"
+)
+
+// Mdtest converts a command line of mdtest, with mpirun before it or without.
+func Mdtest(arguments []string, options Options) ([]Workload, error) {
+	if err := checkArguments(arguments); err != nil {
+		return nil, fmt.Errorf("read the command line of mdtest: %w", err)
+	}
+	line, err := readMPI(arguments, "mdtest", "cCDEFgkLPrRStTuUvXyYZh", "abBdefGiIlnNOpsVwWxz")
+	if err != nil {
+		return nil, fmt.Errorf("read the command line of mdtest: %w", err)
+	}
+	w := mdtestWriter{profile: &v1alpha1.MdtestProfile{}, notes: line.notes}
+	var problems []error
+	for _, option := range line.options {
+		if err := w.option(option); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", shown(option.String()), err))
+		}
+	}
+	if err := w.finish(); err != nil {
+		problems = append(problems, err)
+	}
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("read the command line of mdtest: %w", all(problems))
+	}
+	if problems := ior.ValidateMdtest(field.NewPath("mdtest"), w.profile); len(problems) > 0 {
+		return nil, fmt.Errorf("the command line of mdtest has no equal in a profile: %w", problems.ToAggregate())
+	}
+	result := Workload{Name: options.name("mdtest"), Notes: w.notes, Processes: line.processes}
+	result.Spec.Mdtest = w.profile
+	return []Workload{result}, nil
+}
+
+type mdtestWriter struct {
+	profile *v1alpha1.MdtestProfile
+	// perDirectory is -I, leafOnly -L.
+	perDirectory        int64
+	leafOnly            bool
+	fileBytes, readSize int64
+	notes               notes
+}
+
+func (w *mdtestWriter) option(o mpiOption) error {
+	p := w.profile
+	var err error
+	small := func(most int64) *int32 {
+		var count int64
+		count, err = mpiCount(o.value, most)
+		return pointer(int32(count)) // #nosec G115 -- bounded by what is asked for
+	}
+	switch o.name {
+	case "-n":
+		p.FilesPerProcess, err = mpiCount(o.value, 100_000_000)
+	case "-u":
+		p.UniqueDirectories = pointer(o.on())
+	case "-F":
+		p.FilesOnly = pointer(o.on())
+	case "-D":
+		p.DirectoriesOnly = pointer(o.on())
+	case "-w":
+		w.fileBytes, err = mpiCount(o.value, 1<<40)
+	case "-e":
+		w.readSize, err = mpiCount(o.value, 1<<40)
+	case "-z":
+		p.Depth = small(64)
+	case "-b":
+		p.Branching = small(1024)
+	case "-i":
+		p.Iterations = small(1000)
+	case "-d":
+		w.notes.elsewhere(o.String(), "directories are storagebench's own, below the target's path", "give the target's path or claim")
+	case "-v", "-V", "-P", "-Z":
+		w.notes.unneeded(o.String(), whyOutput)
+	case "-I":
+		if w.perDirectory, err = mpiCount(o.value, 100_000_000); err == nil {
+			w.more(o)
+		}
+	case "-L":
+		w.leafOnly = o.on()
+		w.more(mpiOption{name: "-L"})
+	case "-a":
+		if !strings.EqualFold(o.value, "POSIX") {
+			err = errors.New("only POSIX is offered")
+		}
+	default:
+		w.more(o)
+	}
+	return err
+}
+
+func (w *mdtestWriter) more(o mpiOption) {
+	words := []string{o.name}
+	if o.hasValue {
+		if words = append(words, o.value); strings.HasPrefix(o.name, "--") {
+			words = []string{o.String()}
+		}
+	}
+	trial := &v1alpha1.MdtestProfile{FilesPerProcess: max(w.perDirectory, 1), FileSize: quantity(8), Args: append(slices.Clone(w.profile.Args), words...)}
+	if o.name == "-k" {
+		trial.FileSize = nil
+	}
+	problems := ior.ValidateMdtest(field.NewPath("mdtest"), trial)
+	if at := slices.IndexFunc(problems, func(one *field.Error) bool {
+		return fmt.Sprint(one.BadValue) == o.name || strings.HasPrefix(fmt.Sprint(one.BadValue), o.name+" ")
+	}); at >= 0 {
+		w.notes.differs(o.String(), shownWhy(problems[at].Detail), "")
+		return
+	}
+	w.profile.Args = trial.Args
+}
+
+// finish works out the number of items where only those of a directory are given, as mdtest does.
+func (w *mdtestWriter) finish() error {
+	p := w.profile
+	if w.fileBytes > 0 {
+		p.FileSize, p.ReadSize = quantity(w.fileBytes), quantity(w.readSize)
+	} else if w.readSize > 0 {
+		return fmt.Errorf("-e %d: files of no bytes cannot be read: give -w", w.readSize)
+	}
+	if p.FilesPerProcess > 0 {
+		return nil
+	}
+	if w.perDirectory == 0 {
+		return errors.New("neither -n nor -I says how many items: give -n")
+	}
+	depth, branching := int64(0), int64(1)
+	if p.Depth != nil {
+		depth = int64(*p.Depth)
+	}
+	if p.Branching != nil {
+		branching = int64(*p.Branching)
+	}
+	directories, level := int64(1), int64(1)
+	for range depth {
+		if level *= branching; level > 100_000_000 {
+			return errors.New("-z and -b make too many directories: lower one of them")
+		}
+		directories += level
+	}
+	if w.leafOnly {
+		directories = level
+	}
+	if directories > 100_000_000/w.perDirectory {
+		return errors.New("-I, -z and -b make more than 100000000 items: lower one of them")
+	}
+	p.FilesPerProcess = w.perDirectory * directories
+	return nil
+}

@@ -1,0 +1,128 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// mpiOption is one option of IOR or mdtest that was given: a letter or a long name.
+type mpiOption struct {
+	name, value string
+	hasValue    bool
+}
+
+// String writes it as on a command line.
+func (o mpiOption) String() string {
+	switch {
+	case !o.hasValue:
+		return o.name
+	case strings.HasPrefix(o.name, "--"):
+		return o.name + "=" + o.value
+	}
+	return o.name + " " + o.value
+}
+
+// on reads a flag, which IOR lets be written as -w=0.
+func (o mpiOption) on() bool {
+	number, err := strconv.Atoi(o.value)
+	return !o.hasValue || err == nil && number > 0
+}
+
+// mpiLine is a command line of IOR or mdtest.
+type mpiLine struct {
+	options []mpiOption
+	// processes of mpirun, 0 when it does not say.
+	processes int64
+	notes     notes
+}
+
+// readMPI reads a command line, with the mpirun before it and the program's name, if they are there.
+// flags are the letters that take no value, values those that do.
+func readMPI(arguments []string, tool, flags, values string) (*mpiLine, error) {
+	l := &mpiLine{}
+	for i, argument := range arguments {
+		if len(program([]string{argument}, tool)) == 0 {
+			l.launcher(arguments[:i])
+			arguments = arguments[i+1:]
+			break
+		}
+	}
+	var problems []error
+	for i := 0; i < len(arguments); i++ {
+		text := arguments[i]
+		switch {
+		case len(text) < 2 || text[0] != '-':
+			problems = append(problems, fmt.Errorf("%q is no option of %s", shown(text), tool))
+		case text[1] == '-':
+			name, value, has := strings.Cut(text, "=")
+			if !has && i+1 < len(arguments) && arguments[i+1] != "" && arguments[i+1][0] != '-' {
+				i++
+				value, has = arguments[i], true
+			}
+			l.options = append(l.options, mpiOption{name: name, value: value, hasValue: has})
+		case strings.IndexByte(values, text[1]) >= 0:
+			value, has := strings.CutPrefix(text[2:], "=")
+			if value == "" && !has {
+				if i++; i == len(arguments) {
+					problems = append(problems, fmt.Errorf("%s: has no value", text))
+					continue
+				}
+				value = arguments[i]
+			}
+			l.options = append(l.options, mpiOption{name: text[:2], value: value, hasValue: true})
+		default:
+			group, value, has := strings.Cut(text[1:], "=")
+			for _, letter := range []byte(group) {
+				if strings.IndexByte(flags, letter) < 0 {
+					problems = append(problems, fmt.Errorf("-%s: is no option of %s", shown(string(letter)), tool))
+					continue
+				}
+				l.options = append(l.options, mpiOption{name: "-" + string(letter), value: value, hasValue: has})
+			}
+		}
+	}
+	return l, all(problems)
+}
+
+// launcher reads what stands before the program: mpirun, mpiexec or srun.
+func (l *mpiLine) launcher(arguments []string) {
+	for i := 0; i < len(arguments); i++ {
+		name, value, has := strings.Cut(arguments[i], "=")
+		switch name {
+		case "-np", "-n", "--np", "--n", "--ntasks":
+			if !has && i+1 < len(arguments) {
+				i++
+				value = arguments[i]
+			}
+			if count, err := strconv.ParseInt(value, 10, 32); err == nil && count > 0 {
+				l.processes = count
+			}
+		}
+	}
+	if len(arguments) > 0 {
+		l.notes.elsewhere(shown(strings.Join(arguments, " ")), "the operator starts MPI, with a rank for each of processesPerClient on each of clients.count", "set those two")
+	}
+}
+
+// mpiBytes reads a size of IOR's: bytes, or with k, m, g or t for powers of 1024.
+func mpiBytes(text string) (int64, error) {
+	lower := strings.ToLower(text)
+	number := strings.TrimRight(lower, "kmgtib")
+	shift := map[string]int{"": 0, "b": 0, "k": 10, "m": 20, "g": 30, "t": 40, "kb": 10, "mb": 20, "gb": 30, "tb": 40, "kib": 10, "mib": 20, "gib": 30, "tib": 40}
+	power, known := shift[lower[len(number):]]
+	value, err := strconv.ParseInt(number, 10, 64)
+	if !known || err != nil || value < 0 || value > (1<<60)>>power || strings.HasPrefix(number, "+") {
+		return 0, errors.New("write a number of bytes, or with k, m, g or t for powers of 1024")
+	}
+	return value << power, nil
+}
+
+func mpiCount(text string, most int64) (int64, error) {
+	value, err := mpiBytes(text) // IOR reads its counts that way, too
+	if err != nil || value > most {
+		return 0, fmt.Errorf("write a whole number up to %d", most)
+	}
+	return value, nil
+}

@@ -1,0 +1,300 @@
+package dataset
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// DeviceDataOffset is where the data on a raw device begins. The mark is before it.
+	DeviceDataOffset = 1 << 20
+	markBytes        = 4096
+	markMagic        = "storagebench raw device\n"
+)
+
+// DeviceUse says who uses a raw device, and how much of it.
+type DeviceUse struct {
+	Owner  Owner
+	Client int
+	// Bytes behind DeviceDataOffset that the step may use at most.
+	Bytes uint64
+	// Write allows to write. Without it nothing is written, neither data nor a mark.
+	Write bool
+}
+
+// mark is what the beginning of a device says while it is ours. It is written before any data, and goes last.
+type mark struct {
+	Owner
+	Client int `json:"client"`
+	// ReachBytes is how much behind DeviceDataOffset may have been written, WrittenBytes how much has been, from its
+	// beginning without a gap.
+	ReachBytes   uint64  `json:"reachBytes"`
+	WrittenBytes uint64  `json:"writtenBytes"`
+	Files        LaidOut `json:"files,omitempty"`
+}
+
+// Device is a raw block device that is held: nobody mounts it or takes it for another purpose meanwhile.
+type Device struct {
+	path  string
+	file  *os.File
+	size  int64
+	write bool
+	mark  mark
+}
+
+// OpenDevice opens a device for one use. One that is in use by the kernel or another agent, that is mounted say, is
+// waited for until the context ends (ErrHeld). One to be written to must be proven to hold nobody's data, or carry the
+// mark of the same benchmark and client; else ErrForeign names what was found.
+func OpenDevice(ctx context.Context, path string, use DeviceUse) (*Device, error) {
+	file, err := openExclusive(ctx, path, use.Write)
+	if err != nil {
+		return nil, err
+	}
+	d := &Device{path: path, file: file, write: use.Write}
+	if err := d.admit(use); err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// Use is OpenDevice of one that is open already.
+func (d *Device) Use(use DeviceUse) error { return d.admit(use) }
+
+// DeviceIsMarked says whether a device carries the mark of a client of a benchmark.
+func DeviceIsMarked(path string, owner Owner, client int) (bool, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return false, classify(path, "open", err)
+	}
+	defer func() { _ = file.Close() }()
+	d := &Device{path: path, file: file}
+	if d.size, err = file.Seek(0, 2); err != nil {
+		return false, classify(path, "measure", err)
+	}
+	found, err := d.readMark()
+	return found != nil && found.BenchmarkUID == owner.BenchmarkUID && found.Client == client, err
+}
+
+func openExclusive(ctx context.Context, path string, write bool) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, classify(path, "look at", err)
+	}
+	if info.Mode()&(fs.ModeDevice|fs.ModeCharDevice) != fs.ModeDevice {
+		return nil, &Problem{Reason: ErrNotDevice, Path: path, Remedy: "give a claim with volumeMode Block"}
+	}
+	flags := os.O_RDONLY
+	if write {
+		flags = os.O_RDWR
+	}
+	for {
+		file, err := os.OpenFile(path, flags|unix.O_EXCL, 0)
+		if err == nil {
+			return file, nil
+		}
+		if !errors.Is(err, unix.EBUSY) {
+			return nil, classify(path, "open", err)
+		}
+		select {
+		case <-time.After(heldPause):
+		case <-ctx.Done():
+			return nil, &Problem{Reason: ErrHeld, Path: path, Cause: err, Detail: "it is mounted, a part of something else, or another client's",
+				Remedy: "unmount it, or give a device that nothing uses"}
+		}
+	}
+}
+
+// admit says whether the device may be used so, and marks it where it is to be written to.
+func (d *Device) admit(use DeviceUse) error {
+	size, err := d.file.Seek(0, 2)
+	if err != nil {
+		return classify(d.path, "measure", err)
+	}
+	d.size = size
+	if need := uint64(DeviceDataOffset) + use.Bytes; uint64(max(size, 0)) < need {
+		free := uint64(max(size-DeviceDataOffset, 0))
+		return &SpaceError{Path: d.path, NeedBytes: use.Bytes, FreeBytes: free}
+	}
+	found, err := d.readMark()
+	if err != nil {
+		return err
+	}
+	switch {
+	case found == nil && !use.Write:
+		return nil
+	case found == nil:
+		if err := d.proveEmpty(); err != nil {
+			return err
+		}
+		found = &mark{Owner: use.Owner, Client: use.Client}
+		found.SchemaVersion = schemaVersion
+	case found.BenchmarkUID != use.Owner.BenchmarkUID || found.Client != use.Client || found.SchemaVersion != schemaVersion:
+		return &Problem{Reason: ErrForeign, Path: d.path,
+			Detail: fmt.Sprintf("it carries the mark of client %d of benchmark %q, UID %s, run %q", found.Client, found.Benchmark, found.BenchmarkUID, found.Run),
+			Remedy: "wait for that run, or wipe the device (blkdiscard, or dd of zeros) when nobody needs what is on it"}
+	}
+	d.mark = *found
+	if !use.Write {
+		return nil
+	}
+	d.mark.ReachBytes = max(d.mark.ReachBytes, use.Bytes)
+	d.mark.RunUID, d.mark.Run = use.Owner.RunUID, use.Owner.Run
+	return d.writeMark()
+}
+
+// proveEmpty refuses a device on which anything was found. All of it is only sampled: see firstData.
+func (d *Device) proveEmpty() error {
+	const remedy = "it is not written to; where nobody needs what is on it, wipe it (wipefs -a and blkdiscard, or dd of zeros), or give an empty device"
+	name, err := findSignature(d.file, d.size)
+	if err != nil {
+		return classify(d.path, "look for data on", err)
+	}
+	if name != "" {
+		return &Problem{Reason: ErrForeign, Path: d.path, Detail: "it carries " + name, Remedy: remedy}
+	}
+	at, err := firstData(d.file, 0, d.size)
+	if err != nil {
+		return classify(d.path, "look for data on", err)
+	}
+	if at >= 0 {
+		return &Problem{Reason: ErrForeign, Path: d.path, Detail: fmt.Sprintf("it holds data that we do not know, at byte %d", at), Remedy: remedy}
+	}
+	return nil
+}
+
+// readMark is nil where there is none.
+func (d *Device) readMark() (*mark, error) {
+	if d.size < DeviceDataOffset {
+		return nil, nil //nolint:nilnil // There is no room for one.
+	}
+	text := make([]byte, markBytes)
+	if _, err := d.file.ReadAt(text, 0); err != nil {
+		return nil, classify(d.path, "read", err)
+	}
+	text, is := bytes.CutPrefix(text, []byte(markMagic))
+	if !is {
+		return nil, nil //nolint:nilnil // There is none.
+	}
+	var found mark
+	if err := json.Unmarshal(bytes.TrimRight(text, "\x00"), &found); err != nil {
+		return nil, &Problem{Reason: ErrForeign, Path: d.path, Detail: "it carries a damaged mark of ours", Cause: err,
+			Remedy: "wipe it (blkdiscard, or dd of zeros) when nobody needs what is on it"}
+	}
+	return &found, nil
+}
+
+func (d *Device) writeMark() error {
+	text, err := json.Marshal(d.mark)
+	if err != nil {
+		return fmt.Errorf("encode the mark of a device: %w", err)
+	}
+	text = append([]byte(markMagic), text...)
+	if len(text) > markBytes {
+		return fmt.Errorf("the mark of %s takes %d bytes, and there are %d", d.path, len(text), markBytes)
+	}
+	return d.put(append(text, make([]byte, markBytes-len(text))...))
+}
+
+func (d *Device) put(text []byte) error {
+	_, err := d.file.WriteAt(text, 0)
+	if err == nil {
+		err = d.file.Sync()
+	}
+	return classify(d.path, "write the mark of", err)
+}
+
+// Path is the device's file, for the tool.
+func (d *Device) Path() string { return d.path }
+
+// File can be handed to the tools, so that the device is held until the last of them is gone.
+func (d *Device) File() *os.File { return d.file }
+
+// SizeBytes is all of it.
+func (d *Device) SizeBytes() uint64 { return uint64(max(d.size, 0)) }
+
+// WrittenBytes is how much behind DeviceDataOffset is known to be written.
+func (d *Device) WrittenBytes() uint64 { return d.mark.WrittenBytes }
+
+// LaidOut and SetLaidOut are as those of a Dataset; written adds what is written for good.
+func (d *Device) LaidOut() LaidOut { return maps.Clone(d.mark.Files) }
+
+// SetLaidOut notes what is laid out, and how much was written.
+func (d *Device) SetLaidOut(files LaidOut, writtenBytes uint64) error {
+	if !d.write {
+		return &Problem{Reason: ErrReadOnly, Path: d.path, Remedy: "set allowRawDeviceWrites of the target"}
+	}
+	d.mark.Files, d.mark.WrittenBytes = files, max(d.mark.WrittenBytes, writtenBytes)
+	return d.writeMark()
+}
+
+// ZeroShare reads some places of the region and says which share of them is zero: on a device that is not ours that
+// is all that is known of what was written.
+func (d *Device) ZeroShare(bytes uint64) (float64, error) {
+	zero := 0
+	const looks = 64
+	share := int64(bytes) / looks //nolint:gosec // Within the device's size.
+	for i := range int64(looks) {
+		block := make([]byte, 4096)
+		if _, err := d.file.ReadAt(block, (DeviceDataOffset+i*share)/4096*4096); err != nil {
+			return 0, classify(d.path, "read", err)
+		}
+		if isZero(block) {
+			zero++
+		}
+	}
+	return float64(zero) / looks, nil
+}
+
+func isZero(block []byte) bool {
+	for _, one := range block {
+		if one != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Clear gives the device back: what was written is discarded where that can be done and leaves zeros, and the mark goes.
+// leaves says that data stays. Without a mark of ours nothing is touched.
+func (d *Device) Clear() (leaves bool, err error) {
+	found, err := d.readMark()
+	if err != nil || found == nil || !d.write || found.BenchmarkUID != d.mark.BenchmarkUID || found.Client != d.mark.Client {
+		return false, err
+	}
+	length := int64(found.ReachBytes) //nolint:gosec // Within the device's size.
+	if length > 0 {
+		d.discard(DeviceDataOffset, min(length, d.size-DeviceDataOffset))
+		at, err := firstData(d.file, DeviceDataOffset, d.size)
+		if err != nil {
+			return true, classify(d.path, "look what is left on", err)
+		}
+		leaves = at >= 0
+	}
+	return leaves, d.put(make([]byte, markBytes))
+}
+
+// discard makes zeros of a region where the device can do that by itself.
+func (d *Device) discard(from, length int64) {
+	if unix.Fallocate(int(d.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, from, length) == nil {
+		return
+	}
+	ioctlRange(d.file, unix.BLKDISCARD, from, length)
+}
+
+// Close gives the device to whoever waits for it.
+func (d *Device) Close() error {
+	if err := d.file.Close(); err != nil {
+		return classify(d.path, "close", err)
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// Kept is data that an earlier run has laid out and left, opened to be read alone.
+type Kept struct {
+	*Dataset
+	// Owner is whose it is, which may be another benchmark than the one that reads it.
+	Owner Owner
+	// Hold keeps agents that would write to it or remove it away while it is read; nil where there is nothing to hold.
+	Hold *Hold
+}
+
+// OpenKept opens what a client has laid out under a location's data set, of the location's own benchmark or else of any
+// other: the data set's hash says what is in it. It is for volumes that are mounted read-only, where no directory can be
+// made. errors.Is(err, ErrMissing) where there is none, ErrHeld where somebody may be writing to it.
+func OpenKept(mount Mount, location Location) (*Kept, error) {
+	if err := location.Validate(); err != nil {
+		return nil, err
+	}
+	top, err := openTop(mount)
+	if err != nil {
+		return nil, err
+	}
+	defer top.close()
+	base, err := top.child(baseName)
+	if err != nil {
+		return nil, err
+	}
+	defer base.close()
+	owners, err := base.owners(location.BenchmarkUID)
+	if err != nil {
+		return nil, err
+	}
+	for _, uid := range owners {
+		at := location
+		at.BenchmarkUID = uid
+		kept, err := openKept(base, mount, at)
+		if err == nil || !errors.Is(err, ErrMissing) && !errors.Is(err, ErrForeign) {
+			return kept, err
+		}
+	}
+	return nil, &Problem{Reason: ErrMissing, Path: filepath.Join(base.path, "*", location.DatasetHash, location.clientName())}
+}
+
+// owners are the directories of benchmarks, one of them first.
+func (d *directory) owners(first string) ([]string, error) {
+	var all []string
+	err := d.each(func(entry fs.DirEntry) (bool, error) {
+		if entry.IsDir() && name.MatchString(entry.Name()) && entry.Name() != first {
+			all = append(all, entry.Name())
+		}
+		return false, nil
+	})
+	slices.Sort(all)
+	return append([]string{first}, all...), err
+}
+
+func openKept(base *directory, mount Mount, location Location) (*Kept, error) {
+	uid, err := openOwned(base, location.BenchmarkUID, location.BenchmarkUID)
+	if err != nil {
+		return nil, err
+	}
+	defer uid.close()
+	hash, err := openOwned(uid, location.DatasetHash, location.BenchmarkUID)
+	if err != nil {
+		return nil, err
+	}
+	defer hash.close()
+	owner, err := readOwner(hash)
+	if err != nil {
+		return nil, err
+	}
+	client, err := hash.child(location.clientName())
+	if err != nil {
+		return nil, err
+	}
+	hold, err := holdToRead(hash, location)
+	if err != nil {
+		client.close()
+		return nil, err
+	}
+	return &Kept{Dataset: &Dataset{mount: mount, location: location, client: client, readOnly: true}, Owner: owner, Hold: hold}, nil
+}
+
+// holdToRead shares the mark of who uses a client's directory with others that read. Where there is no mark, or no lock on
+// this file system, there is nothing to hold.
+func holdToRead(hash *directory, location Location) (*Hold, error) {
+	file, err := hash.file(location.holderName(), os.O_RDONLY)
+	if err != nil {
+		return nil, ignoreMissing(err)
+	}
+	err = unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	if err == nil {
+		return &Hold{file: file, locked: true}, nil
+	}
+	defer func() { _ = file.Close() }()
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, (&heldError{path: filepath.Join(hash.path, location.holderName()), holder: readHolder(file)}).problem()
+	}
+	return nil, nil //nolint:nilnil // It has no locks.
+}
+
+// OpenFolder is a folder of the user's own as a place to work in, on a volume that is mounted read-only.
+func OpenFolder(mount Mount) (*Dataset, error) {
+	if !mount.readOnly() {
+		return nil, fmt.Errorf("open %s to work in: it is not mounted read-only, and runs work in a directory of their own", mount.Path)
+	}
+	top, err := openTop(mount)
+	if err != nil {
+		return nil, err
+	}
+	return &Dataset{mount: mount, client: top, readOnly: true}, nil
+}
+
+// ReadOnly says that nothing of it can be written, nor of what is noted beside it.
+func (d *Dataset) ReadOnly() bool { return d.readOnly }

@@ -1,0 +1,76 @@
+package dataset
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// readOnlyCopy mounts a directory once more, read-only, and proves that.
+func readOnlyCopy(t *testing.T, directory string) Mount {
+	t.Helper()
+	copied := t.TempDir()
+	must(t, unix.Mount(directory, copied, "", unix.MS_BIND, ""))
+	t.Cleanup(func() { must(t, unix.Unmount(copied, 0)) })
+	must(t, unix.Mount("", copied, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))
+	if _, err := ProveMount(copied, Expectation{}); !errors.Is(err, ErrReadOnly) {
+		t.Fatalf("it can be written to: %v", err)
+	}
+	mount, err := ProveMount(copied, Expectation{MustBeMountPoint: true, ReadOnly: true})
+	must(t, err)
+	return mount
+}
+
+// What was laid out is found through a read-only mount: the benchmark's own, or another one's of the same data set, and
+// nothing without an ownership file. Nobody reads what is held to be written.
+func TestOpenKept(t *testing.T) {
+	withMounts(t, func() {
+		path := t.TempDir()
+		mount := mustProve(t, path)
+		readable := readOnlyCopy(t, path)
+		other := Location{BenchmarkUID: "another-benchmark", DatasetHash: testHash, Client: 0}
+		if _, err := OpenKept(readable, other); !errors.Is(err, ErrMissing) {
+			t.Errorf("nothing is there: %v", err)
+		}
+		must(t, os.MkdirAll(filepath.Join(path, baseName, "aaa", testHash, "client-0"), 0o750)) // nobody's
+		if _, err := OpenKept(readable, other); !errors.Is(err, ErrMissing) {
+			t.Errorf("it has no owner: %v", err)
+		}
+		written, hold := mustTake(t, mount, "writer")
+		mustWrite(t, filepath.Join(written.Path(), "data"), "kept")
+		must(t, written.SetLaidOut(LaidOut{"data": {Bytes: 4, Content: "abc"}}))
+		if _, err := OpenKept(readable, other); !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "pod-writer") {
+			t.Errorf("it is held: %v", err)
+		}
+		hold.Release()
+		for range 2 { // Readers do not exclude each other.
+			kept, err := OpenKept(readable, other)
+			must(t, err)
+			t.Cleanup(func() { _ = kept.Close(); kept.Hold.Release() })
+			known, err := kept.LaidOut()
+			must(t, err)
+			if kept.Owner.BenchmarkUID != testUID || known["data"].Content != "abc" || !kept.ReadOnly() {
+				t.Errorf("got %+v, %v", kept.Owner, known)
+			}
+			if err := kept.SetLaidOut(LaidOut{}); !errors.Is(err, unix.EROFS) {
+				t.Errorf("it was written: %v", err)
+			}
+		}
+		own := other
+		own.BenchmarkUID = testUID
+		kept, err := OpenKept(readable, own)
+		must(t, err)
+		if !strings.Contains(kept.Path(), testUID) {
+			t.Errorf("found %s", kept.Path())
+		}
+		kept.Hold.Release()
+		must(t, kept.Close())
+		if _, err := OpenFolder(mount); err == nil {
+			t.Error("a folder that can be written to is worked in")
+		}
+	})
+}

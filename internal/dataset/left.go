@@ -1,0 +1,255 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// maxOwners of directories on one target are told of, of maxLooked that are looked at.
+	maxOwners = 64
+	maxLooked = 256
+	// leftPatience is how long a directory that somebody holds is tried for before it is left alone.
+	leftPatience = 300 * time.Millisecond
+)
+
+// Owners are the other benchmarks of an installation that have a directory on a target, by UID, at most 64. What another
+// installation has made, or one that did not say which it is, is not among them.
+func Owners(mount Mount, installation, besides string) ([]string, error) {
+	if installation == "" {
+		return nil, nil
+	}
+	top, err := openTop(mount)
+	if err != nil {
+		return nil, err
+	}
+	defer top.close()
+	base, err := top.child(baseName)
+	if err != nil {
+		return nil, ignoreMissing(err)
+	}
+	defer base.close()
+	all, err := base.owners(besides)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for i, uid := range all[1:] {
+		if len(found) == maxOwners || i == maxLooked {
+			break
+		}
+		if owner, err := ownerOf(base, uid); err == nil && owner.Installation == installation {
+			found = append(found, uid)
+		}
+	}
+	return found, nil
+}
+
+// ownerOf reads the ownership file of a benchmark's directory.
+func ownerOf(base *directory, uid string) (Owner, error) {
+	child, err := openOwned(base, uid, uid)
+	if err != nil {
+		return Owner{}, err
+	}
+	defer child.close()
+	return readOwner(child)
+}
+
+// Behind says what may be removed of what a benchmark has left.
+type Behind struct {
+	// BenchmarkUID is whose. That its owner is gone, or that it is the caller's own, is for the caller to know.
+	BenchmarkUID string
+	// Installation has to be that of the directory, unless it is the caller's own.
+	Installation string
+	Own          bool
+	// Kept removes also what was kept on purpose.
+	Kept bool
+	// Spare leaves a client's directory of a data set alone; nil spares none.
+	Spare func(hash string, client int) bool
+	// Locked wants the benchmark's own lock to be there and free (see AcquireLock): its run is over then.
+	Locked bool
+	// Holder is who removes it.
+	Holder Holder
+}
+
+// LeftResult is what became of it.
+type LeftResult struct {
+	// Removed is how many clients' directories are gone.
+	Removed int
+	// Stays says of others why they are there still.
+	Stays []string
+}
+
+// RemoveLeft removes what a benchmark has left on a target and nobody uses. It leaves alone, and says so, what somebody
+// holds, what is on a file system without locks, where nobody can know, and what another installation has made.
+func RemoveLeft(ctx context.Context, mount Mount, behind Behind) (LeftResult, error) {
+	var result LeftResult
+	if err := (Location{BenchmarkUID: behind.BenchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
+		return result, err
+	}
+	top, err := openTop(mount)
+	if err != nil {
+		return result, err
+	}
+	defer top.close()
+	base, err := top.child(baseName)
+	if err != nil {
+		return result, ignoreMissing(err)
+	}
+	defer base.close()
+	uid, err := openOwned(base, behind.BenchmarkUID, behind.BenchmarkUID)
+	if err != nil {
+		return result, ignoreMissing(err)
+	}
+	defer uid.close()
+	owner, err := readOwner(uid)
+	if err != nil {
+		return result, err
+	}
+	if why := behind.refuses(uid, owner); why != "" {
+		result.Stays = append(result.Stays, uid.path+": "+why)
+		return result, nil
+	}
+	if behind.Locked {
+		lock, why := runIsOver(uid)
+		if why != "" {
+			result.Stays = append(result.Stays, uid.path+": "+why)
+			return result, nil
+		}
+		defer func() { _ = lock.Close() }()
+	}
+	var hashes []string
+	var failed error
+	err = uid.each(func(entry fs.DirEntry) (bool, error) {
+		if !name.MatchString(entry.Name()) || !entry.IsDir() {
+			return false, ctx.Err()
+		}
+		cleared, err := behind.removeHash(ctx, mount, uid, entry.Name(), &result)
+		failed = errors.Join(failed, ignoreMissing(err))
+		if cleared {
+			hashes = append(hashes, entry.Name())
+		}
+		return false, ctx.Err()
+	})
+	if err := errors.Join(failed, err); err != nil {
+		return result, err
+	}
+	return result, settle(func() error { return removeParents(top, behind.BenchmarkUID, hashes...) })
+}
+
+// refuses says why nothing of a benchmark's directory may be removed; empty where it may.
+func (b *Behind) refuses(uid *directory, owner Owner) string {
+	switch {
+	case !b.Own && (owner.Installation == "" || owner.Installation != b.Installation):
+		return "another installation has made it, or one that did not say which it is"
+	case !hasLocks(uid):
+		return "its file system has no locks, so that nobody can know whether it is in use"
+	}
+	return ""
+}
+
+// runIsOver takes the lock of a benchmark, or says why it cannot.
+func runIsOver(uid *directory) (lock *os.File, why string) {
+	file, err := uid.file(lockFile, os.O_RDWR)
+	if err != nil {
+		return nil, "it has no lock that would tell whether its run is over"
+	}
+	if locked, err := tryFlock(file); err != nil || !locked {
+		_ = file.Close()
+		return nil, "its run is not over"
+	}
+	return file, ""
+}
+
+// OnThisMachine says whether a file system is one that no other machine mounts at the same time, so that locks on it are
+// known to all who use it.
+func (m Mount) OnThisMachine() bool {
+	return slices.Contains([]string{"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "zfs", "overlay"}, m.FilesystemType)
+}
+
+// hasLocks tries one that harms nobody.
+func hasLocks(in *directory) bool {
+	file, err := in.file(ownerFile, os.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	return unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil
+}
+
+// removeHash removes the clients' directories of one data set. cleared says that none of them is left.
+func (b *Behind) removeHash(ctx context.Context, mount Mount, uid *directory, hash string, result *LeftResult) (cleared bool, err error) {
+	child, err := openOwned(uid, hash, b.BenchmarkUID)
+	if err != nil {
+		return false, err
+	}
+	defer child.close()
+	owner, err := readOwner(child)
+	if err != nil {
+		return false, err
+	}
+	if owner.Keep && !b.Kept {
+		if !b.Own {
+			result.Stays = append(result.Stays, child.path+": it was kept on purpose, by dataPolicy: Retain")
+		}
+		return false, nil
+	}
+	cleared = true
+	err = child.each(func(entry fs.DirEntry) (bool, error) {
+		if !clientName.MatchString(entry.Name()) {
+			return false, ctx.Err()
+		}
+		location := Location{BenchmarkUID: b.BenchmarkUID, DatasetHash: hash}
+		if _, err := fmt.Sscanf(entry.Name(), "client-%d", &location.Client); err != nil {
+			return false, nil //nolint:nilerr // It is none of ours.
+		}
+		if b.Spare != nil && b.Spare(hash, location.Client) {
+			cleared = false
+			return false, nil
+		}
+		if err := b.removeClient(ctx, mount, location); err != nil {
+			cleared = false
+			result.Stays = append(result.Stays, filepath.Join(child.path, entry.Name())+": "+err.Error())
+			return false, ctx.Err()
+		}
+		result.Removed++
+		return false, ctx.Err()
+	})
+	return cleared, err
+}
+
+// removeClient removes one client's directory when nobody holds it.
+func (b *Behind) removeClient(ctx context.Context, mount Mount, location Location) error {
+	short, cancel := context.WithTimeout(ctx, leftPatience)
+	defer cancel()
+	directory, hold, err := TakeOver(short, mount, location, b.Holder)
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	defer hold.Release()
+	return errors.Join(directory.Remove(ctx), directory.Close())
+}
+
+// Keep says in the ownership file that the data stays on purpose, for whoever clears up after benchmarks that are gone.
+func (d *Dataset) Keep() error {
+	return d.beside(func(hash *directory) error {
+		owner, err := readOwner(hash)
+		if err != nil || owner.Keep {
+			return err
+		}
+		owner.Keep = true
+		text, err := owner.text()
+		if err != nil {
+			return err
+		}
+		return hash.replace(ownerFile, text)
+	})
+}

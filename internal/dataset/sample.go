@@ -1,0 +1,160 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Bounds of a look at somebody's own data.
+const (
+	// SampleRecordBytes is how much is read at one place: what file systems compress at once.
+	SampleRecordBytes = 128 << 10
+	// sampleRecords is 16 MiB. It spends credits, and a slow share gives 30 MB a second.
+	sampleRecords = 128
+	// maxSampleEntries of a folder are looked at.
+	maxSampleEntries = 20_000
+)
+
+// Sample reads records of a file or of the files of a folder of the user's, for whoever wants to know what such data is
+// like: evenly spread over the files in the order of their names, and within each. It opens for reading alone, follows
+// no link, stays below root, and leaves out what runs have written themselves and what is no regular file. Two samples of
+// files that have not changed are the same. visit must not keep the record. files is how many were read from.
+//
+// An error wraps ErrMissing where there is nothing of that name, and says so where there is nothing to read in it.
+func Sample(ctx context.Context, root, name string, visit func(record []byte)) (files int, err error) {
+	top, err := os.OpenRoot(root)
+	if err != nil {
+		return 0, fmt.Errorf("look at %s: %w", name, err)
+	}
+	defer func() { _ = top.Close() }()
+	name = path.Clean(name)
+	if err := noLinks(top, name); err != nil {
+		return 0, err
+	}
+	found, err := regularFiles(ctx, top, name)
+	if err != nil {
+		return 0, fmt.Errorf("look at %s: %w", name, err)
+	}
+	if len(found) == 0 {
+		return 0, fmt.Errorf("look at %s: it holds no file with data in it", name)
+	}
+	chosen := spread(found, min(len(found), sampleRecords))
+	each := max(sampleRecords/len(chosen), 1)
+	buffer := make([]byte, SampleRecordBytes)
+	for _, one := range chosen {
+		read, err := sampleFile(ctx, top, one, each, buffer, visit)
+		if err != nil {
+			return 0, fmt.Errorf("look at %s: %w", one.name, err)
+		}
+		if read {
+			files++
+		}
+	}
+	return files, nil
+}
+
+// noLinks refuses a name of which a part is a link, and one that is not there.
+func noLinks(top *os.Root, name string) error {
+	if !fs.ValidPath(name) {
+		return fmt.Errorf("look at %q: give a path below the target's own", name)
+	}
+	at := ""
+	for part := range strings.SplitSeq(name, "/") {
+		at = path.Join(at, part)
+		info, err := top.Lstat(at)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("look at %s: %w", name, ErrMissing)
+		case err != nil:
+			return fmt.Errorf("look at %s: %w", name, err)
+		case info.Mode()&fs.ModeSymlink != 0:
+			return fmt.Errorf("look at %s: %s is a link; give the path that it leads to", name, at)
+		}
+	}
+	return nil
+}
+
+// sampled is a file with data in it.
+type sampled struct {
+	name  string
+	bytes int64
+}
+
+// regularFiles lists those of a folder, in the order of their names, or the one that the name is of.
+func regularFiles(ctx context.Context, top *os.Root, name string) ([]sampled, error) {
+	var found []sampled
+	entries := 0
+	err := fs.WalkDir(top.FS(), name, func(at string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			if at == name {
+				return err
+			}
+			return nil // What cannot be listed is no part of a sample.
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if entries++; entries > maxSampleEntries {
+			return fs.SkipAll
+		}
+		if entry.IsDir() && path.Base(at) == ".storagebench" {
+			return fs.SkipDir
+		}
+		if !entry.Type().IsRegular() {
+			return nil
+		}
+		if info, err := entry.Info(); err == nil && info.Size() > 0 {
+			found = append(found, sampled{at, info.Size()})
+		}
+		return nil
+	})
+	return found, err
+}
+
+// spread takes so many of all, evenly.
+func spread(all []sampled, count int) []sampled {
+	if len(all) <= count {
+		return slices.Clone(all)
+	}
+	chosen := make([]sampled, count)
+	for i := range chosen {
+		chosen[i] = all[i*len(all)/count]
+	}
+	return chosen
+}
+
+// sampleFile reads records of a file at even distances; all of it where it is small.
+func sampleFile(ctx context.Context, top *os.Root, of sampled, records int, buffer []byte, visit func([]byte)) (bool, error) {
+	file, err := top.OpenFile(of.name, os.O_RDONLY|sampleFlags, 0)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = file.Close() }()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return false, err // It became something else since it was listed.
+	}
+	whole := (of.bytes + SampleRecordBytes - 1) / SampleRecordBytes
+	count := min(int64(records), whole)
+	some := false
+	for i := range count {
+		if err := ctx.Err(); err != nil {
+			return some, err
+		}
+		read, err := file.ReadAt(buffer, i*whole/count*SampleRecordBytes)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return some, err
+		}
+		if read > 0 {
+			visit(buffer[:read])
+			some = true
+		}
+	}
+	return some, nil
+}

@@ -1,0 +1,30 @@
+package decide
+
+import "time"
+
+// idle lets the time of a step pass in which nothing is loaded. Its intent is recorded like any other's,
+// so who comes back after a death waits for the same instant.
+func (s Snapshot) idle(step Step, record Record, now time.Time) Action {
+	attempt := Attempt{Step: step.ID, Number: record.Attempt}
+	switch {
+	case record.Start.IsZero():
+		end := step.idleEnd(now)
+		return Action{Kind: Start, Attempt: attempt, Start: now, Deadline: end, Until: end}
+	case now.Before(record.Deadline):
+		return Action{Kind: Wait, Until: record.Deadline}
+	}
+	return Action{Kind: RecordResult, Attempt: attempt}
+}
+
+// idleEnd is when an idle that begins now is over: at the instant that the steps before it gave, where
+// they gave one, but never later than the limit.
+func (s Step) idleEnd(now time.Time) time.Time {
+	end := now.Add(s.Limit)
+	switch {
+	case s.Until.IsZero(), s.Until.After(end):
+		return end
+	case s.Until.Before(now):
+		return now
+	}
+	return s.Until
+}

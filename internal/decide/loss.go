@@ -1,0 +1,95 @@
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// missed are the lost clients that are still needed in a step: one that has done its part is not, nor is
+// one that has no part in a step that has begun. What was begun is not disturbed for it; the next step
+// asks for it.
+func (s Snapshot) missed(step Step, record Record) []Client {
+	attempt := Attempt{Step: step.ID, Number: record.Attempt}
+	begun := !record.Start.IsZero() && s.Policy.OnLoss != FailRun
+	return slices.DeleteFunc(s.having(Lost), func(c Client) bool {
+		part := c.Attempts[attempt]
+		done := part.Progress == Ended && part.Failed == nil && !part.Left
+		return done || begun && !step.Idle && !step.Takes(c.Key)
+	})
+}
+
+// lose applies the policy to lost clients; false means that the run goes on without them.
+func (s Snapshot) lose(lost []Client, step Step, record Record) (Action, bool) {
+	attempt := Attempt{Step: step.ID, Number: record.Attempt}
+	switch s.Policy.OnLoss {
+	case ContinueDegraded:
+		if len(s.having(Ready)) > 0 && s.everyTargetHasClient(step) {
+			return Action{}, false
+		}
+	case RestartStep:
+		if action, pending := s.restart(lost, step, record, attempt); pending {
+			return action, true
+		}
+	case FailRun:
+	}
+	first := lost[0]
+	message := fmt.Sprintf("client %s was lost: %s", first.Key, orUnknown(first.Message))
+	if s.Policy.OnLoss == RestartStep {
+		message += fmt.Sprintf("; it had been replaced %d times, the most that maxRestarts allows", first.Replacements)
+	}
+	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonClientLost, Message: message}}, true
+}
+
+// restart stops what is left of the attempt, counts a new one, and replaces the lost clients.
+// False means that a client was replaced too often.
+func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attempt) (Action, bool) {
+	for _, c := range lost {
+		if c.Replacements >= s.Policy.MaxRestarts {
+			return Action{}, false
+		}
+	}
+	if live := s.live(step, attempt); len(live) > 0 {
+		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}, true
+	}
+	if len(s.count(step, attempt).loading) > 0 {
+		return Action{Kind: Wait}, true
+	}
+	if !record.Start.IsZero() || s.touched(step, attempt) {
+		return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}, Clients: keys(lost)}, true
+	}
+	return Action{Kind: Replace, Clients: keys(lost)}, true
+}
+
+// once ends a step that cannot be repeated, and that a client was lost of after its start, with what it
+// has: the others are stopped, and the result says who is missing. The next step meets the loss by policy.
+func (s Snapshot) once(step Step, record Record, now time.Time) (Action, bool) {
+	attempt := Attempt{Step: step.ID, Number: record.Attempt}
+	if !step.Once || record.Start.IsZero() || s.Policy.OnLoss == FailRun {
+		return Action{}, false
+	}
+	counts := s.count(step, attempt)
+	lost := slices.ContainsFunc(s.missed(step, record), func(c Client) bool {
+		_, known := c.Attempts[attempt]
+		// Where the policy lets a run go on without a client, this one may have been lost in a step before.
+		return known || s.Policy.OnLoss != ContinueDegraded
+	})
+	switch {
+	case !lost && len(counts.left) == 0:
+		return Action{}, false
+	case len(counts.failed) > 0 && !counts.missedStart(record):
+		return s.abandon(step, record, attempt, counts), true
+	}
+	if live := s.live(step, attempt); len(live) > 0 {
+		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}, true
+	}
+	if len(counts.loading)+len(counts.left) > 0 {
+		// One that is about to be lost would be asked to take part in the next step.
+		return Action{Kind: Wait}, true
+	}
+	// A conductor that comes back knows of the loss before it has asked the others for their results.
+	if action, pending := s.reach(now); pending {
+		return action, true
+	}
+	return Action{Kind: RecordResult, Attempt: attempt}, true
+}

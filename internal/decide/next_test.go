@@ -1,0 +1,107 @@
+package decide_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/storagebench/storagebench/internal/decide"
+)
+
+// TestStartIsSentAgainUnchanged is a conductor that died between recording a start and telling all
+// clients: the one that did not hear is told the same instant, though it has passed. It is the
+// client that knows whether that is too late.
+func TestStartIsSentAgainUnchanged(t *testing.T) {
+	w := newWorld(1, 2, steps()...)
+	begin := w.now.Add(10 * time.Second)
+	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: begin, Deadline: begin.Add(time.Minute)}
+	attempt := decide.Attempt{Step: "00-layout", Number: 1}
+	for i, progress := range []decide.Progress{decide.Running, decide.Loaded} {
+		w.clients[i].Connection = decide.Ready
+		w.clients[i].Attempts[attempt] = decide.ClientStep{Progress: progress}
+		w.snapshot.Clients = append(w.snapshot.Clients, *w.clients[i])
+	}
+	got := decide.Next(w.snapshot, w.now.Add(30*time.Second))
+	want := decide.Action{Kind: decide.Start, Attempt: attempt, Clients: []decide.ClientKey{key(1)},
+		Start: begin, Deadline: begin.Add(time.Minute)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("after a restart (-want +got):\n%s", diff)
+	}
+}
+
+// TestMissedStart is a client that says that it was told too late: the step begins anew, twice at most.
+func TestMissedStart(t *testing.T) {
+	missed := &decide.Failure{Reason: decide.ReasonStartMissed, Message: "the order came 1s late"}
+	broken := &decide.Failure{Reason: "NoSpace", Message: "the disk is full"}
+	for name, c := range map[string]struct {
+		attempt       int
+		first, second decide.ClientStep
+		want          decide.Kind
+		of            int
+	}{
+		"the others are stopped":     {1, decide.ClientStep{Progress: decide.Running}, decide.ClientStep{Progress: decide.Ended, Failed: missed}, decide.Stop, 1},
+		"once":                       {1, decide.ClientStep{Progress: decide.Ended}, decide.ClientStep{Progress: decide.Ended, Failed: missed}, decide.Retry, 2},
+		"the third time it fails":    {3, decide.ClientStep{Progress: decide.Ended}, decide.ClientStep{Progress: decide.Ended, Failed: missed}, decide.Fail, 3},
+		"another has a real failure": {1, decide.ClientStep{Progress: decide.Ended, Failed: broken}, decide.ClientStep{Progress: decide.Ended, Failed: missed}, decide.Fail, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(1, 2, steps()...)
+			w.snapshot.Records["00-layout"] = decide.Record{Attempt: c.attempt, Start: w.now, Deadline: w.now.Add(time.Minute)}
+			for i, part := range []decide.ClientStep{c.first, c.second} {
+				w.clients[i].Connection = decide.Ready
+				w.clients[i].Attempts[decide.Attempt{Step: "00-layout", Number: c.attempt}] = part
+				w.snapshot.Clients = append(w.snapshot.Clients, *w.clients[i])
+			}
+			got := decide.Next(w.snapshot, w.now.Add(time.Second))
+			if got.Kind != c.want || got.Attempt.Number != c.of {
+				t.Errorf("%s %s, want %s of attempt %d", got.Kind, got.Attempt, c.want, c.of)
+			}
+		})
+	}
+}
+
+// TestLaterStartsAreFartherOff: whoever was told too late is given more time at the next attempt.
+func TestLaterStartsAreFartherOff(t *testing.T) {
+	for attempt, want := range map[int]time.Duration{1: lead, 2: 4 * lead, 3: 16 * lead, 9: 16 * lead} {
+		w := newWorld(1, 1, steps()...)
+		w.snapshot.Records["00-layout"] = decide.Record{Attempt: attempt}
+		w.clients[0].Connection = decide.Ready
+		w.clients[0].Attempts[decide.Attempt{Step: "00-layout", Number: attempt}] = decide.ClientStep{Progress: decide.Loaded}
+		w.snapshot.Clients = []decide.Client{*w.clients[0]}
+		got := decide.Next(w.snapshot, w.now)
+		if got.Kind != decide.Start || got.Start.Sub(w.now) != want || got.Deadline.Sub(got.Start) != steps()[0].Limit {
+			t.Errorf("attempt %d: %s in %s, want %s", attempt, got.Kind, got.Start.Sub(w.now), want)
+		}
+	}
+}
+
+// TestLeftAttemptIsStopped: whoever is still at an earlier attempt is told to stop before the step is
+// loaded anew.
+func TestLeftAttemptIsStopped(t *testing.T) {
+	w := newWorld(1, 2, steps()...)
+	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 2}
+	old := decide.Attempt{Step: "00-layout", Number: 1}
+	for i, progress := range []decide.Progress{decide.Running, decide.Loaded} {
+		w.clients[i].Connection = decide.Ready
+		w.clients[i].Attempts[old] = decide.ClientStep{Progress: progress}
+		w.snapshot.Clients = append(w.snapshot.Clients, *w.clients[i])
+	}
+	want := decide.Action{Kind: decide.Stop, Attempt: old, Clients: []decide.ClientKey{key(1), key(0)}}
+	if diff := cmp.Diff(want, decide.Next(w.snapshot, w.now)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	cancelled := w.snapshot
+	cancelled.Cancel, cancelled.EndingSince = &decide.Failure{Reason: "Stopped"}, w.now
+	want.Until = w.now.Add(w.snapshot.Policy.StopGrace)
+	if diff := cmp.Diff(want, decide.Next(cancelled, w.now)); diff != "" {
+		t.Errorf("when the run was ended meanwhile (-want +got):\n%s", diff)
+	}
+	for _, client := range w.clients {
+		client.Attempts[old] = decide.ClientStep{Progress: decide.Ended}
+	}
+	want = decide.Action{Kind: decide.Load, Attempt: decide.Attempt{Step: "00-layout", Number: 2}, Clients: []decide.ClientKey{key(0), key(1)}}
+	if diff := cmp.Diff(want, decide.Next(w.snapshot, w.now)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

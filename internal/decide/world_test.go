@@ -1,0 +1,388 @@
+package decide_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/storagebench/storagebench/internal/decide"
+)
+
+// world simulates clients and the recorded facts of a run: what actions do, and what happens by
+// itself at given times. It stands for agents and conductor and is checked against them by the
+// tests of the packages agent and local, which run the real ones. What must hold for every run is
+// checked at every action, see rules_test.go.
+type world struct {
+	now      time.Time
+	began    time.Time
+	snapshot decide.Snapshot
+	clients  []*decide.Client
+	events   []event
+	log      []string
+	// shuffle gives the order in which clients answer; nil keeps their own.
+	shuffle *rand.Rand
+	// jitter makes answers late; nil leaves them as they are.
+	jitter *rand.Rand
+	// refuse and fail are clients that refuse to load, or whose tool fails; late ones hear of the start
+	// too late, once. Each as "a/1", or as "a/1 STEP" for that step alone.
+	refuse, fail, late map[string]bool
+	// deaf clients never end a step that they have begun; silent ones never get ready.
+	deaf, silent map[string]bool
+	// enough says of steps how long after its start an attempt has measured enough.
+	enough map[string]time.Duration
+	// onStart and onLoad are done when a step is started or loaded for the first time.
+	onStart, onLoad map[string]func(*world)
+	// onRecord is done when a step has its result.
+	onRecord map[string]func(*world)
+	// unmet is true while a conductor that came back has not met the clients again.
+	unmet bool
+	// touched are the steps in which I/O has begun, missed the attempts that a client began too late.
+	touched map[string]bool
+	missed  map[decide.Attempt]bool
+}
+
+type event struct {
+	at   time.Duration
+	name string
+	do   func(*world)
+}
+
+const lead = 500 * time.Millisecond
+
+func newWorld(targets, clients int, steps ...decide.Step) *world {
+	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	none := func() map[string]bool { return map[string]bool{} }
+	w := &world{now: start, began: start, refuse: none(), fail: none(), late: none(), deaf: none(), silent: none(),
+		touched: none(), missed: map[decide.Attempt]bool{}, enough: map[string]time.Duration{},
+		onStart: map[string]func(*world){}, onLoad: map[string]func(*world){}, onRecord: map[string]func(*world){}}
+	w.snapshot = decide.Snapshot{
+		Steps:   steps,
+		Begun:   start,
+		Records: map[string]decide.Record{},
+		Enough:  map[decide.Attempt]string{},
+		Policy: decide.Policy{OnLoss: decide.RestartStep, MaxRestarts: 1, StartTimeout: time.Minute,
+			StartLead: lead, StopGrace: 30 * time.Second, FinishTimeout: time.Minute},
+	}
+	for _, step := range steps {
+		w.snapshot.Records[step.ID] = decide.Record{Attempt: 1}
+	}
+	for target := range targets {
+		for index := range clients {
+			key := decide.ClientKey{Target: string(rune('a' + target)), Index: index}
+			w.clients = append(w.clients, w.fresh(key, 0))
+		}
+	}
+	return w
+}
+
+// fresh is a client that becomes ready after a while.
+func (w *world) fresh(key decide.ClientKey, replacements int) *decide.Client {
+	client := &decide.Client{Key: key, Connection: decide.Connecting, Message: "starting", Since: w.now,
+		Replacements: replacements, Attempts: map[decide.Attempt]decide.ClientStep{}}
+	w.after(2*time.Second, "", func(w *world) {
+		if client.Connection == decide.Connecting && !w.silent[key.String()] {
+			client.Connection = decide.Ready
+		}
+	})
+	return client
+}
+
+func (w *world) after(delay time.Duration, name string, do func(*world)) {
+	w.events = append(w.events, event{at: w.now.Sub(w.began) + delay, name: name, do: do})
+}
+
+// answer is what a client does some time after it was asked, unless it is gone by then.
+func (w *world) answer(client *decide.Client, delay time.Duration, do func()) {
+	if w.jitter != nil {
+		delay += time.Duration(w.jitter.Int64N(int64(300 * time.Millisecond)))
+		if w.jitter.IntN(10) == 0 {
+			delay += time.Duration(w.jitter.Int64N(int64(8 * time.Second)))
+		}
+	}
+	w.after(delay, "", func(*world) {
+		if client.Connection != decide.Lost && client.Connection != decide.Finished {
+			do()
+		}
+	})
+}
+
+func (w *world) client(key decide.ClientKey) *decide.Client {
+	return w.clients[slices.IndexFunc(w.clients, func(c *decide.Client) bool { return c.Key == key })]
+}
+
+// step is the step of that ID; an empty one where there is none.
+func (w *world) step(id string) decide.Step {
+	for _, step := range w.snapshot.Steps {
+		if step.ID == id {
+			return step
+		}
+	}
+	return decide.Step{}
+}
+
+func (w *world) note(format string, arguments ...any) {
+	w.log = append(w.log, fmt.Sprintf("%8.3fs  ", w.now.Sub(w.began).Seconds())+fmt.Sprintf(format, arguments...))
+}
+
+// seen is the clients as a conductor knows them.
+func (w *world) seen() []decide.Client {
+	var seen []decide.Client
+	for _, client := range w.clients {
+		one := *client
+		if w.unmet && one.Connection != decide.Lost {
+			one.Connection, one.Since, one.Attempts = decide.Connecting, w.now, nil
+		}
+		seen = append(seen, one)
+	}
+	return seen
+}
+
+// run decides, acts and lets time pass until nothing is left to do.
+func (w *world) run(t *testing.T) string {
+	t.Helper()
+	for range 1000 {
+		w.snapshot.Clients = w.seen()
+		action := decide.Next(w.snapshot, w.now)
+		if again := decide.Next(w.snapshot, w.now); !cmp.Equal(action, again) {
+			t.Fatalf("the same facts gave %v and then %v", action, again)
+		}
+		if action.Kind != decide.Wait {
+			w.note("%s", action)
+		}
+		w.check(t, action)
+		if action.Kind == decide.Done {
+			return strings.Join(w.log, "\n") + "\n"
+		}
+		if w.apply(action) {
+			continue
+		}
+		w.pass(t, action.Until)
+	}
+	t.Fatalf("no end after 1000 decisions:\n%s", strings.Join(w.log, "\n"))
+	return ""
+}
+
+// pass moves the time on to the next event, or to the time that the action named.
+func (w *world) pass(t *testing.T, until time.Time) {
+	t.Helper()
+	next := -1
+	for i, e := range w.events {
+		if next < 0 || e.at < w.events[next].at {
+			next = i
+		}
+	}
+	if next < 0 || !until.IsZero() && w.began.Add(w.events[next].at).After(until) {
+		if until.IsZero() {
+			t.Fatalf("nothing is left to happen, and no time to wait for:\n%s", strings.Join(w.log, "\n"))
+		}
+		w.now = until
+		return
+	}
+	e := w.events[next]
+	w.events = slices.Delete(w.events, next, next+1)
+	if at := w.began.Add(e.at); at.After(w.now) {
+		w.now = at
+	}
+	if e.name != "" {
+		w.note("# %s", e.name)
+	}
+	e.do(w)
+}
+
+// apply does what the runner does; true when facts changed at once.
+func (w *world) apply(action decide.Action) bool {
+	keys := slices.Clone(action.Clients)
+	if w.shuffle != nil {
+		w.shuffle.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	}
+	id := action.Attempt.Step
+	record := w.snapshot.Records[id]
+	switch action.Kind {
+	case decide.Wait, decide.Done:
+	case decide.Load:
+		for i, key := range keys {
+			w.load(action.Attempt, w.client(key), time.Duration(i+1)*10*time.Millisecond)
+		}
+		w.once(w.onLoad, id)
+	case decide.Start:
+		if record.Start.IsZero() {
+			w.begin(action)
+		}
+		for i, key := range keys {
+			w.start(action, w.client(key), time.Duration(i)*5*time.Millisecond)
+		}
+		return len(keys) == 0
+	case decide.Conclude:
+		record.Concluded = w.now
+		w.snapshot.Records[id] = record
+		w.stop(action.Attempt, keys)
+	case decide.Stop:
+		w.stop(action.Attempt, keys)
+	case decide.RecordResult:
+		record.Done = true
+		w.snapshot.Records[id] = record
+		w.once(w.onRecord, id)
+		return true
+	case decide.Retry:
+		w.snapshot.Records[id] = decide.Record{Attempt: action.Attempt.Number}
+		return true
+	case decide.Replace:
+		for _, key := range keys {
+			w.clients[slices.Index(w.clients, w.client(key))] = w.fresh(key, w.client(key).Replacements+1)
+		}
+	case decide.Fail:
+		w.snapshot.Failure, w.snapshot.EndingSince = action.Failure, w.now
+		return true
+	case decide.Finish:
+		w.snapshot.FinishSent = w.now
+		for i, key := range keys {
+			client := w.client(key)
+			w.answer(client, time.Duration(i+1)*100*time.Millisecond, func() { client.Connection = decide.Finished })
+		}
+	}
+	return false
+}
+
+// once does what was waiting for a step, the first time.
+func (w *world) once(waiting map[string]func(*world), id string) {
+	if do := waiting[id]; do != nil {
+		delete(waiting, id)
+		do(w)
+	}
+}
+
+// begin notes the intent of a start.
+func (w *world) begin(action decide.Action) {
+	record := w.snapshot.Records[action.Attempt.Step]
+	record.Start, record.Deadline = action.Start, action.Deadline
+	w.snapshot.Records[action.Attempt.Step] = record
+	if delay, known := w.enough[action.Attempt.Step]; known {
+		w.after(action.Start.Sub(w.now)+delay, "enough is measured in "+action.Attempt.String(), func(w *world) {
+			w.snapshot.Enough[action.Attempt] = "the baseline is known well enough"
+		})
+	}
+	w.once(w.onStart, action.Attempt.Step)
+}
+
+func (w *world) load(attempt decide.Attempt, client *decide.Client, delay time.Duration) {
+	client.Attempts[attempt] = decide.ClientStep{Progress: decide.Loading}
+	w.answer(client, delay, func() {
+		part := decide.ClientStep{Progress: decide.Loaded}
+		if w.does(w.refuse, client, attempt) {
+			part = decide.ClientStep{Progress: decide.Refused,
+				Failed: &decide.Failure{Reason: "NoSpace", Message: "too little free space"}}
+		}
+		client.Attempts[attempt] = part
+	})
+}
+
+func (w *world) does(what map[string]bool, client *decide.Client, attempt decide.Attempt) bool {
+	return what[client.Key.String()] || what[client.Key.String()+" "+attempt.Step]
+}
+
+func (w *world) start(action decide.Action, client *decide.Client, delay time.Duration) {
+	attempt := action.Attempt
+	if w.does(w.late, client, attempt) {
+		delete(w.late, client.Key.String()+" "+attempt.Step)
+		w.missed[attempt] = true
+		w.answer(client, delay, func() {
+			client.Attempts[attempt] = decide.ClientStep{Progress: decide.Ended,
+				Failed: &decide.Failure{Reason: decide.ReasonStartMissed, Message: "the order came 1s late"}}
+		})
+		return
+	}
+	client.Attempts[attempt] = decide.ClientStep{Progress: decide.Running}
+	w.after(action.Start.Sub(w.now), "", func(w *world) {
+		if client.Attempts[attempt].Progress == decide.Running {
+			w.touched[attempt.Step] = true
+		}
+	})
+	length := action.Deadline.Sub(action.Start) - time.Second
+	failed := w.does(w.fail, client, attempt)
+	if failed {
+		length = time.Second
+	}
+	w.answer(client, action.Start.Sub(w.now)+length+delay, func() {
+		if client.Attempts[attempt].Progress != decide.Running || w.does(w.deaf, client, attempt) {
+			return
+		}
+		part := decide.ClientStep{Progress: decide.Ended}
+		if failed {
+			part.Failed = &decide.Failure{Reason: "IOError", Message: "fio: Input/output error"}
+		}
+		client.Attempts[attempt] = part
+	})
+}
+
+func (w *world) stop(attempt decide.Attempt, keys []decide.ClientKey) {
+	for _, key := range keys {
+		client := w.client(key)
+		if w.does(w.deaf, client, attempt) && client.Attempts[attempt].Progress == decide.Running {
+			continue
+		}
+		w.answer(client, 300*time.Millisecond, func() {
+			if live(client.Attempts[attempt]) {
+				client.Attempts[attempt] = decide.ClientStep{Progress: decide.Ended}
+			}
+		})
+	}
+}
+
+// live says that a client has a part of load.
+func live(part decide.ClientStep) bool {
+	return part.Progress == decide.Loaded || part.Progress == decide.Running
+}
+
+// lose ends whoever is that client when it happens.
+func (w *world) lose(key decide.ClientKey) func(*world) {
+	return func(w *world) {
+		w.gone(w.client(key))
+	}
+}
+
+// gone is the end of a client. What it had done is not known to a conductor that has not met it.
+func (w *world) gone(client *decide.Client) {
+	w.breakJob(client.Key, peerLost(client.Key))
+	client.Connection, client.Message = decide.Lost, "its process ended: signal: killed"
+	if w.unmet {
+		client.Attempts = map[decide.Attempt]decide.ClientStep{}
+	}
+}
+
+// told ends a client as its pod is that somebody deletes: its part of what runs, at once, and the client
+// itself when its data is removed.
+func (w *world) told(key decide.ClientKey, patience time.Duration) func(*world) {
+	return func(w *world) {
+		client := w.client(key)
+		for attempt, part := range client.Attempts {
+			if live(part) {
+				client.Attempts[attempt] = decide.ClientStep{Progress: decide.Ended, Left: true}
+			}
+		}
+		w.after(patience, key.String()+" is gone", func(w *world) { w.gone(client) })
+	}
+}
+
+// cancel ends the run by hand.
+func cancel(w *world) {
+	if w.snapshot.Cancel == nil && w.snapshot.Failure == nil {
+		w.snapshot.Cancel, w.snapshot.EndingSince = &decide.Failure{Reason: "Stopped", Message: "interrupted"}, w.now
+	}
+}
+
+// comeBack is a conductor that died, and another that meets the clients anew. What a client that is gone
+// had done is not known any more.
+func comeBack(w *world) {
+	w.unmet = true
+	for _, client := range w.clients {
+		if client.Connection == decide.Lost {
+			client.Attempts = map[decide.Attempt]decide.ClientStep{}
+		}
+	}
+	w.after(1500*time.Millisecond, "the clients are met again", func(w *world) { w.unmet = false })
+}

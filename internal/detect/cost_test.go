@@ -1,0 +1,81 @@
+package detect
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLiveCost prints how long each sample of long series took the live detector. The work is the same in
+// every run, so that the least time of several runs is what a sample takes where nobody else wants the CPU;
+// a single run is printed too.
+func TestLiveCost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it times what the race detector makes slower")
+	}
+	lengths, runs := []int{43_200}, 3
+	if os.Getenv("SOAK") == "1" {
+		lengths, runs = append(lengths, 604_800), 7
+	}
+	var text strings.Builder
+	for _, length := range lengths {
+		least := make([]time.Duration, length)
+		for run := range runs {
+			took := watchLong(t, length)
+			if run == 0 {
+				copy(least, took)
+				fmt.Fprintf(&text, "%d samples, one run: %s\n", length, distribution(took))
+			}
+			for i := range least {
+				least[i] = min(least[i], took[i])
+			}
+		}
+		fmt.Fprintf(&text, "%d samples, the least of %d runs: %s\n", length, runs, distribution(least))
+		slices.Sort(least)
+		const allowed = 50 * time.Microsecond
+		if p999 := least[length*999/1000]; p999 > allowed {
+			t.Errorf("%d samples: one of a thousand takes %v", length, p999)
+		}
+	}
+	t.Log("\n" + text.String())
+}
+
+// watchLong gives what each sample of a series with a drop took.
+func watchLong(t *testing.T, length int) []time.Duration {
+	t.Helper()
+	random := rand.New(rand.NewPCG(1, 1))
+	live := NewLive(LiveOptions{})
+	took := make([]time.Duration, length)
+	for i := range took {
+		level := 1e8
+		if i > length*6/10 {
+			level = 0.8e8
+		}
+		s := Sample{float64(i), float64(i) + 1, level * (1 + 0.03*random.NormFloat64())}
+		before := time.Now()
+		_, err := live.Add(s)
+		took[i] = time.Since(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !live.state.Certain {
+		t.Error("the drop was not found")
+	}
+	return took
+}
+
+func distribution(took []time.Duration) string {
+	ordered := slices.Clone(took)
+	slices.Sort(ordered)
+	sum := time.Duration(0)
+	for _, d := range ordered {
+		sum += d
+	}
+	n := len(ordered)
+	return fmt.Sprintf("mean %v, p50 %v, p99 %v, p99.9 %v, most %v", sum/time.Duration(n), ordered[n/2], ordered[n*99/100], ordered[n*999/1000], ordered[n-1])
+}

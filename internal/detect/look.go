@@ -1,0 +1,202 @@
+package detect
+
+import (
+	"math"
+	"slices"
+)
+
+// look is what a live detector knows of its blocks while it looks at them, in buffers that are made once.
+type look struct {
+	// values are the cleaned logarithms of the rates of the first blocks, raw those that are not cleaned.
+	values, raw []float64
+	// middle is the running median of raw, over half values on either side. All but the last half of it
+	// stay as they are when a block is added.
+	middle []float64
+	half   int
+	window []float64
+	// scratch is for whatever needs it within a stage.
+	scratch []float64
+	white   whitened
+	// begin and at are the first block after the ramp-up and the first after the drop, 0 if there is none.
+	begin, at int
+	noise     noise
+}
+
+func newLook() look {
+	buffer := func() []float64 { return make([]float64, 0, mostLiveBlocks+1) }
+	k := look{values: buffer(), raw: buffer(), middle: buffer(), window: buffer(), scratch: buffer()}
+	k.white.sum, k.white.squares = buffer(), buffer()
+	return k
+}
+
+// reset forgets all of the blocks.
+func (k *look) reset() { k.values, k.middle, k.at = k.values[:0], k.middle[:0], 0 }
+
+// prepare cleans the blocks.
+func (l *Live) prepare() {
+	k, n := &l.look, len(l.blocks)
+	k.values, k.at = k.values[:0], 0
+	if n < 3*leastBlocks {
+		return
+	}
+	k.scratch = k.scratch[:0]
+	for _, b := range l.blocks {
+		k.scratch = append(k.scratch, b.Rate)
+	}
+	floor := logarithmFloor(k.scratch)
+	k.raw = k.raw[:0]
+	for _, b := range l.blocks {
+		k.raw = append(k.raw, math.Log(max(b.Rate, floor)))
+	}
+	typical := (l.blocks[n-1].EndSeconds - l.blocks[0].StartSeconds) / float64(n)
+	k.slide(min(max(int(l.pace.of(cleanSeconds)/typical/2), 2), (n-1)/2))
+	k.scratch = k.scratch[:0]
+	for i, v := range k.raw {
+		k.scratch = append(k.scratch, math.Abs(v-max(k.middle[i], math.Log(floor))))
+	}
+	bound := max(standsOut*median(k.scratch), 1e-9)
+	for i, v := range k.raw {
+		if math.Abs(v-k.middle[i]) > bound {
+			v = k.middle[i]
+		}
+		k.values = append(k.values, v)
+	}
+}
+
+// slide brings the running median up to date. As the window is shorter at both ends, the last half of
+// what was there before is made again. A width that differs by one is left as it is.
+func (k *look) slide(half int) {
+	n := len(k.raw)
+	if half > k.half+1 || half < k.half-1 || half != k.half && n <= fewBlocks {
+		k.half, k.middle = half, k.middle[:0]
+	}
+	first := min(max(len(k.middle)-k.half, 0), n)
+	k.middle = k.middle[:first]
+	k.window = append(k.window[:0], k.raw[max(first-k.half-1, 0):min(first+k.half, n)]...)
+	slices.Sort(k.window)
+	for i := first; i < n; i++ {
+		if i+k.half < n {
+			k.insert(k.raw[i+k.half])
+		}
+		if out := i - k.half - 1; out >= 0 {
+			at, _ := slices.BinarySearch(k.window, k.raw[out])
+			k.window = slices.Delete(k.window, at, at+1)
+		}
+		m := len(k.window)
+		k.middle = append(k.middle, (k.window[(m-1)/2]+k.window[m/2])/2)
+	}
+}
+
+func (k *look) insert(v float64) {
+	at, _ := slices.BinarySearch(k.window, v)
+	k.window = slices.Insert(k.window, at, v)
+}
+
+// guess looks for the drop of which there is most to be said, with noise that is taken to be white.
+func (l *Live) guess() {
+	if len(l.look.values) < 3*leastBlocks {
+		return
+	}
+	l.look.begin, l.look.noise = 0, noise{}
+	l.best()
+}
+
+// refine does so again with the noise that is about the guess.
+func (l *Live) refine() {
+	if l.look.at > 0 {
+		l.best()
+	}
+}
+
+// best is the split that leaves the least squares, and the ramp-up and the noise that follow from it.
+func (l *Live) best() {
+	k := &l.look
+	n := len(k.values)
+	k.white.values, k.white.correlation = k.values, k.noise.correlation
+	k.white.sum, k.white.squares = k.white.sum[:n+1], k.white.squares[:n+1]
+	k.white.fill()
+	least := math.Inf(1)
+	k.at = 0
+	for at := k.begin + leastBlocks; at+leastBlocks <= n; at++ {
+		squares, before, after := k.white.two(k.begin, at, n)
+		if before > after && squares < least {
+			k.at, least = at, squares
+		}
+	}
+	if k.at == 0 {
+		return
+	}
+	k.begin = min(l.rampUp(k.at), k.at-leastBlocks)
+	// The drop may cut the blocks on either side of it.
+	k.scratch = append(append(k.scratch[:0], k.values[k.begin:k.at-1]...), k.values[k.at+1:]...)
+	before, after := k.scratch[:k.at-1-k.begin], k.scratch[k.at-1-k.begin:]
+	center(before)
+	center(after)
+	sides := [2][]float64{before, after}
+	k.noise = fitNoise(sides[:])
+}
+
+// rampUp is the first block that comes near to the level before the drop, if that is soon.
+func (l *Live) rampUp(at int) int {
+	values := l.look.values
+	level := mean(values[at/2:at]) - 3*spread(values[at/2:at]) - 0.005
+	for i := range at / 2 {
+		if values[i] >= level || l.blocks[i].EndSeconds-l.blocks[0].StartSeconds > l.pace.of(rampUpSeconds) {
+			return i
+		}
+	}
+	return 0
+}
+
+// decide takes the drop for certain, or not.
+func (l *Live) decide() {
+	k := &l.look
+	if k.at == 0 {
+		return
+	}
+	at, n := k.at, len(k.values)
+	c := course{values: k.values, noise: k.noise, white: &k.white, extra: liveExtra}
+	k.white.correlation = k.noise.correlation
+	k.white.fill()
+	blocks := l.blocks[k.begin:n]
+	elapsed := blocks[len(blocks)-1].EndSeconds - blocks[0].StartSeconds
+	lasted := blocks[len(blocks)-1].EndSeconds - l.blocks[at].StartSeconds
+	if lasted < max(l.options.LastingSeconds, liveShare*elapsed) || c.margin(k.begin, at, n) < 0 || !l.stays(blocks, at-k.begin) {
+		return
+	}
+	before, after := mean(k.values[k.begin:at]), mean(k.values[at:])
+	if l.lowSeconds > 0 && after > l.lowLevel-separation*(before-l.lowLevel) && lasted < outlast*l.lowSeconds {
+		return // it has been there before, and came back
+	}
+	l.state.Certain, l.state.Enough = true, false
+	l.state.Drops++
+	l.state.Seconds, l.state.DecidedSeconds = l.blocks[at].StartSeconds, l.last.EndSeconds
+	l.state.Before = math.Exp(before)
+	l.blocks = l.blocks[:copy(l.blocks, l.blocks[at:])]
+	k.reset()
+}
+
+// stays is whether the levels before and after are apart: neither was seen for long on the other side.
+func (l *Live) stays(blocks []Sample, at int) bool {
+	before, after := blocks[:at], blocks[at:]
+	upper, lower := l.middleRate(before), l.middleRate(after)
+	lower = max(lower, upper*1e-3)
+	if upper <= lower {
+		return false
+	}
+	bottom, middle := lower*math.Pow(upper/lower, separation), math.Sqrt(upper*lower)
+	// Dips before it are no level: only what lasted for longer counts. After it each moment does.
+	low, _ := longRuns(before, l.pace.of(dipSeconds+8), func(rate float64) bool { return rate < bottom })
+	high, _ := longRuns(after, 0, func(rate float64) bool { return rate > middle })
+	lasted := after[len(after)-1].EndSeconds - after[0].StartSeconds
+	return low < returnShare*lasted && high < 0.1*lasted
+}
+
+// middleRate is the median of the rates.
+func (l *Live) middleRate(blocks []Sample) float64 {
+	l.look.scratch = l.look.scratch[:0]
+	for _, b := range blocks {
+		l.look.scratch = append(l.look.scratch, b.Rate)
+	}
+	return median(l.look.scratch)
+}

@@ -1,0 +1,326 @@
+package discover
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
+)
+
+// Target is what a cluster says of the storage and the clients of one target.
+type Target struct {
+	Claims []Claim
+	// Nodes that its clients run on, each once.
+	Nodes []Node
+	// Environments are what the clients have found, those of other targets too.
+	Environments []v1alpha1.Environment
+	Name         string
+	// Denied are the kinds that could not be read, with the reason, such as "nodes" and "forbidden".
+	Denied map[string]string
+}
+
+// Claim is one claim of a target, and what leads from it to the storage. What is not there, or could not be read, is
+// nil.
+type Claim struct {
+	// Volume is the name of the volume within the target.
+	Volume string
+	// MadeForRun says that the claim was made for this run.
+	MadeForRun bool
+	Claim      *corev1.PersistentVolumeClaim
+	PV         *corev1.PersistentVolume
+	Class      *storagev1.StorageClass
+	Attributes *storagev1.VolumeAttributesClass
+	// Driver is what the volume's CSI driver says of itself; nil where it could not be read.
+	Driver *storagev1.CSIDriver
+}
+
+// Node is a node that clients run on; Labels are nil where it could not be read.
+type Node struct {
+	Name   string
+	Labels map[string]string
+}
+
+// Kinds that a target is read from, as Target.Denied names them.
+const (
+	KindVolume          = "persistentvolumes"
+	KindClass           = "storageclasses"
+	KindAttributesClass = "volumeattributesclasses"
+	KindNode            = "nodes"
+)
+
+// Annotations of Kubernetes.
+const (
+	annotationProvisionedBy = "pv.kubernetes.io/provisioned-by"
+	annotationProvisioner   = "volume.kubernetes.io/storage-provisioner"
+)
+
+// Found is a target as it was discovered.
+type Found struct {
+	// Description is what limits depend on.
+	Description limits.Description
+	// volumes are the names of its volumes, in the same order, and machines those that tell no type.
+	volumes  []v1alpha1.VolumeDescription
+	machines []v1alpha1.MachineDescription
+	missing  []v1alpha1.MissingFact
+	notes    []string
+}
+
+// Describe reads the objects of a target. Volumes that are alike are put together.
+func Describe(t Target) Found {
+	var found Found
+	found.denied(t.Denied)
+	var keys []string
+	seen := map[string]bool{}
+	for _, claim := range t.Claims {
+		if claim.PV != nil {
+			if seen[claim.PV.Name] {
+				continue // another name of the same volume
+			}
+			seen[claim.PV.Name] = true
+		}
+		volume, names := found.volume(claim, mountOf(t, claim.Volume), t.Denied)
+		key := likeness(volume, names)
+		if at := slices.Index(keys, key); at >= 0 {
+			found.Description.Volumes[at].Count++
+			continue
+		}
+		volume.Count = 1
+		keys = append(keys, key)
+		found.Description.Volumes = append(found.Description.Volumes, volume)
+		found.volumes = append(found.volumes, names)
+	}
+	found.mounts(t)
+	found.nodes(t)
+	return found
+}
+
+// likeness is the same for volumes that no limit tells apart.
+func likeness(volume limits.Volume, names v1alpha1.VolumeDescription) string {
+	names.Name, names.ClaimName, names.VolumeName, names.VolumeHandle, names.Server = "", "", "", "", ""
+	// Names that are made up for each volume stand in its attributes.
+	attributes := maps.Clone(volume.Attributes)
+	for _, own := range []string{"dnsname", "mountname", "DNSName", "VolumePath", "subDir", "subdir", "diskname", "diskName", "shareName", "share"} {
+		delete(attributes, own)
+	}
+	volume.Attributes = attributes
+	return fmt.Sprintf("%#v\x00%#v", volume, names)
+}
+
+// volume describes one claim.
+func (f *Found) volume(c Claim, mount *v1alpha1.MountedVolume, denied map[string]string) (limits.Volume, v1alpha1.VolumeDescription) {
+	names := v1alpha1.VolumeDescription{Name: c.Volume, MadeForRun: c.MadeForRun}
+	var volume limits.Volume
+	if c.Claim != nil {
+		names.ClaimName = c.Claim.Name
+		for _, mode := range c.Claim.Spec.AccessModes {
+			names.AccessModes = append(names.AccessModes, string(mode))
+		}
+		names.VolumeMode = string(corev1.PersistentVolumeFilesystem)
+		if c.Claim.Spec.VolumeMode != nil {
+			names.VolumeMode = string(*c.Claim.Spec.VolumeMode)
+		}
+		volume.Driver = c.Claim.Annotations[annotationProvisioner]
+		size := c.Claim.Status.Capacity[corev1.ResourceStorage]
+		volume.CapacityBytes = size.Value()
+	}
+	if c.PV != nil {
+		from := sourceOf(&c.PV.Spec.PersistentVolumeSource)
+		names.VolumeName, names.VolumeHandle, names.Server = c.PV.Name, from.handle, from.server
+		names.DriverVersion = driverVersion(c.Driver)
+		volume.Driver, volume.Attributes = from.driver, plain(from.attributes)
+		size := c.PV.Spec.Capacity[corev1.ResourceStorage]
+		volume.CapacityBytes = size.Value()
+		volume.MountOptions = slices.Clone(c.PV.Spec.MountOptions)
+	}
+	f.class(c, &volume, &names, denied)
+	f.modified(c, &volume, &names, denied)
+	if mount != nil {
+		names.FileSystem = mount.FileSystem
+		if onNetwork(mount.Source) {
+			names.Server = mount.Source
+		}
+		if mount.Options != "" {
+			volume.MountOptions = strings.Split(mount.Options, ",")
+		}
+	}
+	return volume, names
+}
+
+// class gives a volume the parameters that it was made with, where they are known.
+func (f *Found) class(c Claim, volume *limits.Volume, names *v1alpha1.VolumeDescription, denied map[string]string) {
+	names.StorageClass = ClassOf(c)
+	if names.StorageClass == "" {
+		return
+	}
+	if c.PV != nil && c.PV.Annotations[annotationProvisionedBy] == "" {
+		f.note("PersistentVolume %s was made by hand: the parameters of its StorageClass %s say nothing about it", c.PV.Name, names.StorageClass)
+		return
+	}
+	switch {
+	case c.Class == nil:
+		names.StorageClassGone = denied[KindClass] == ""
+	case c.PV != nil && c.PV.CreationTimestamp.Before(&c.Class.CreationTimestamp):
+		names.StorageClassGone = true
+		f.note("StorageClass %s is younger than PersistentVolume %s: it is not the one that the volume was made with", c.Class.Name, c.PV.Name)
+	case c.PV == nil && c.Claim != nil && volume.Driver != c.Class.Provisioner:
+	default:
+		if volume.Parameters = plain(c.Class.Parameters); volume.Parameters == nil {
+			volume.Parameters = map[string]string{} // the driver's defaults hold
+		}
+	}
+}
+
+// ClassOf is the StorageClass that a claim's volume says it is of; empty where there is none.
+func ClassOf(c Claim) string {
+	if c.PV != nil {
+		return c.PV.Spec.StorageClassName
+	}
+	if c.Claim != nil && c.Claim.Spec.StorageClassName != nil {
+		return *c.Claim.Spec.StorageClassName
+	}
+	return ""
+}
+
+// AttributesClassOf is the VolumeAttributesClass that is in force; empty where there is none.
+func AttributesClassOf(c Claim) string {
+	switch {
+	case c.Claim != nil && c.Claim.Status.CurrentVolumeAttributesClassName != nil:
+		return *c.Claim.Status.CurrentVolumeAttributesClassName
+	case c.PV != nil && c.PV.Spec.VolumeAttributesClassName != nil:
+		return *c.PV.Spec.VolumeAttributesClassName
+	}
+	return ""
+}
+
+// modified gives a volume what was changed after it was made. Where that is not known, what it was made with may
+// not hold any more.
+func (f *Found) modified(c Claim, volume *limits.Volume, names *v1alpha1.VolumeDescription, denied map[string]string) {
+	names.VolumeAttributesClass = AttributesClassOf(c)
+	if c.Claim != nil {
+		if changing := c.Claim.Status.ModifyVolumeStatus; changing != nil && changing.TargetVolumeAttributesClassName != "" {
+			f.note("claim %s is being changed to VolumeAttributesClass %s (%s): its limits may change during the run",
+				c.Claim.Name, changing.TargetVolumeAttributesClassName, changing.Status)
+		}
+	}
+	switch {
+	case names.VolumeAttributesClass == "":
+	case c.Attributes != nil:
+		volume.Modified = plain(c.Attributes.Parameters)
+	default:
+		volume.Parameters, volume.Attributes = nil, nil
+		why := "is not there"
+		if denied[KindAttributesClass] != "" {
+			why = "could not be read"
+		}
+		f.lack("the VolumeAttributesClass of the volume", fmt.Sprintf(
+			"VolumeAttributesClass %s %s, so that it is not known what was changed of claim %s; write limits.preset, or the limits themselves",
+			names.VolumeAttributesClass, why, names.ClaimName))
+	}
+}
+
+// plain are parameters without those that name Secrets, or are some.
+func plain(parameters map[string]string) map[string]string {
+	if parameters == nil {
+		return nil
+	}
+	kept := map[string]string{}
+	for name, value := range parameters {
+		if !private(name) {
+			kept[name] = value
+		}
+	}
+	return kept
+}
+
+func private(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"secret", "password", "token", "accountkey", "credential", "username"},
+		func(word string) bool { return strings.Contains(name, word) })
+}
+
+// mountOf is a volume as the clients have it mounted; nil where none has said.
+func mountOf(t Target, volume string) *v1alpha1.MountedVolume {
+	for i := range t.Environments {
+		if t.Environments[i].Target != t.Name {
+			continue
+		}
+		for j := range t.Environments[i].Volumes {
+			if t.Environments[i].Volumes[j].Name == volume {
+				return &t.Environments[i].Volumes[j]
+			}
+		}
+	}
+	return nil
+}
+
+// mounts says where clients have mounted a volume in different ways: one of them is described.
+func (f *Found) mounts(t Target) {
+	for i := range t.Environments {
+		if t.Environments[i].Target != t.Name {
+			continue
+		}
+		for _, mount := range t.Environments[i].Volumes {
+			if first := mountOf(t, mount.Name); first != nil && first.Options != mount.Options {
+				f.note("clients have volume %s mounted with different options: those of the first are shown; the others are in status.environments", mount.Name)
+				return
+			}
+		}
+	}
+}
+
+// Complete adds to a record what no limit depends on. The record is that of f.Description.
+func (f Found) Complete(record *v1alpha1.StorageDescription) {
+	for i := range record.Volumes {
+		if i >= len(f.volumes) {
+			break
+		}
+		names := f.volumes[i]
+		into := &record.Volumes[i]
+		names.Driver, names.Count, names.Parameters = into.Driver, into.Count, into.Parameters
+		names.SizeBytes, names.MountOptions = into.SizeBytes, into.MountOptions
+		*into = names
+	}
+	if len(record.Machines) == 0 {
+		record.Machines = slices.Clone(f.machines)
+	}
+	record.Missing = slices.Concat(f.missing, record.Missing)
+	record.Missing = record.Missing[:min(len(record.Missing), maxListed)]
+	record.Notes = slices.Concat(f.notes, record.Notes)
+	record.Notes = record.Notes[:min(len(record.Notes), maxListed)]
+}
+
+// Bounds of the API.
+const (
+	maxListed   = 16
+	maxSentence = 512
+)
+
+func (f *Found) note(format string, arguments ...any) {
+	note := v1alpha1.Truncate(fmt.Sprintf(format, arguments...), maxSentence)
+	if !slices.Contains(f.notes, note) {
+		f.notes = append(f.notes, note)
+	}
+}
+
+func (f *Found) lack(what, message string) {
+	fact := v1alpha1.MissingFact{Field: what, Message: v1alpha1.Truncate(message, maxSentence)}
+	if !slices.Contains(f.missing, fact) {
+		f.missing = append(f.missing, fact)
+	}
+}
+
+// denied says which kinds could not be read.
+func (f *Found) denied(kinds map[string]string) {
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		f.lack("the right to read "+kind, fmt.Sprintf(
+			"the operator could not read %s (%s), so that what they tell of the storage is not known; give it the rights of config/rbac, or write limits.preset or the limits themselves",
+			kind, cmp.Or(kinds[kind], "no reason given")))
+	}
+}

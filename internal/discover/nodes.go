@@ -1,0 +1,71 @@
+package discover
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
+)
+
+// instanceOf is the type that a node's labels give it; empty where they do not.
+func instanceOf(labels map[string]string) string {
+	if kind := labels[corev1.LabelInstanceTypeStable]; kind != "" {
+		return kind
+	}
+	return labels[corev1.LabelInstanceType]
+}
+
+// nodes counts the machines by type. Limits need to know all of them.
+func (f *Found) nodes(t Target) {
+	types, silent := map[string]int{}, 0
+	for _, node := range t.Nodes {
+		kind := instanceOf(node.Labels)
+		if kind == "" {
+			silent++
+		}
+		types[kind]++
+	}
+	for _, kind := range slices.Sorted(maps.Keys(types)) {
+		f.machines = append(f.machines, v1alpha1.MachineDescription{
+			InstanceType: v1alpha1.Truncate(kind, 63), Nodes: int32(min(types[kind], 1<<30))}) //nolint:gosec // Bounded.
+		f.Description.Clients = append(f.Description.Clients, limits.Machines{Type: kind, Nodes: types[kind]})
+	}
+	if silent > 0 {
+		f.Description.Clients = nil
+	}
+	if silent > 0 && silent < len(t.Nodes) {
+		f.lack("the instance type of the client nodes", fmt.Sprintf(
+			"%d of %d nodes have no label %s, so that the limits of all of them together are not known", silent, len(t.Nodes), corev1.LabelInstanceTypeStable))
+	}
+	f.Description.Region = regionOf(t)
+}
+
+// regionOf is the region of the storage: its own where the volume says it, else the one that all client nodes are in.
+func regionOf(t Target) string {
+	regions := map[string]bool{}
+	for _, claim := range t.Claims {
+		if claim.PV == nil || claim.PV.Spec.NodeAffinity == nil || claim.PV.Spec.NodeAffinity.Required == nil {
+			continue
+		}
+		for _, term := range claim.PV.Spec.NodeAffinity.Required.NodeSelectorTerms {
+			for _, one := range term.MatchExpressions {
+				if one.Key == corev1.LabelTopologyRegion && len(one.Values) == 1 {
+					regions[one.Values[0]] = true
+				}
+			}
+		}
+	}
+	if len(regions) == 0 {
+		for _, node := range t.Nodes {
+			regions[node.Labels[corev1.LabelTopologyRegion]] = true
+		}
+	}
+	if len(regions) != 1 {
+		return ""
+	}
+	return slices.Collect(maps.Keys(regions))[0]
+}

@@ -1,0 +1,134 @@
+package discover
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// source is where a PersistentVolume is from.
+type source struct {
+	// driver is the CSI driver's name, or the kind of a volume without one.
+	driver, handle string
+	attributes     map[string]string
+	// server is the address of a file system of a network, where the volume says it.
+	server   string
+	readOnly bool
+}
+
+// Names of drivers, where volumes of another form are theirs: the kubelet hands them over.
+const (
+	driverEBS       = "ebs.csi.aws.com"
+	driverAzureDisk = "disk.csi.azure.com"
+	driverAzureFile = "file.csi.azure.com"
+	driverLustre    = "fsx.csi.aws.com"
+)
+
+// sourceOf reads the one source that a PersistentVolume has.
+func sourceOf(from *corev1.PersistentVolumeSource) source {
+	switch {
+	case from.CSI != nil:
+		return source{driver: from.CSI.Driver, handle: from.CSI.VolumeHandle, attributes: from.CSI.VolumeAttributes,
+			server: serverOf(from.CSI.VolumeAttributes), readOnly: from.CSI.ReadOnly}
+	case from.NFS != nil:
+		at := from.NFS.Server + ":" + from.NFS.Path
+		return source{driver: "nfs", handle: at, server: at, readOnly: from.NFS.ReadOnly}
+	case from.AWSElasticBlockStore != nil:
+		return source{driver: driverEBS, handle: path.Base(from.AWSElasticBlockStore.VolumeID), readOnly: from.AWSElasticBlockStore.ReadOnly}
+	case from.AzureDisk != nil:
+		return azureDisk(from.AzureDisk)
+	case from.AzureFile != nil:
+		return source{driver: driverAzureFile, handle: from.AzureFile.ShareName, attributes: map[string]string{"shareName": from.AzureFile.ShareName},
+			readOnly: from.AzureFile.ReadOnly}
+	case from.HostPath != nil:
+		return source{driver: "hostPath"}
+	case from.Local != nil:
+		return source{driver: "local"}
+	case from.ISCSI != nil:
+		return source{driver: "iscsi", handle: from.ISCSI.TargetPortal + "/" + from.ISCSI.IQN, readOnly: from.ISCSI.ReadOnly}
+	case from.FC != nil:
+		return source{driver: "fc", handle: strings.Join(slices.Concat(from.FC.TargetWWNs, from.FC.WWIDs), ","), readOnly: from.FC.ReadOnly}
+	case from.CephFS != nil:
+		return source{driver: "cephfs", handle: strings.Join(from.CephFS.Monitors, ",") + ":" + from.CephFS.Path, readOnly: from.CephFS.ReadOnly}
+	case from.RBD != nil:
+		return source{driver: "rbd", handle: from.RBD.RBDPool + "/" + from.RBD.RBDImage, readOnly: from.RBD.ReadOnly}
+	case from.GCEPersistentDisk != nil:
+		return source{driver: "pd.csi.storage.gke.io", handle: from.GCEPersistentDisk.PDName, readOnly: from.GCEPersistentDisk.ReadOnly}
+	case from.VsphereVolume != nil:
+		return source{driver: "csi.vsphere.vmware.com", handle: from.VsphereVolume.VolumePath}
+	}
+	return source{}
+}
+
+func azureDisk(from *corev1.AzureDiskVolumeSource) source {
+	made := source{driver: driverAzureDisk, handle: from.DataDiskURI}
+	if from.CachingMode != nil {
+		made.attributes = map[string]string{"cachingMode": string(*from.CachingMode)}
+	}
+	made.readOnly = from.ReadOnly != nil && *from.ReadOnly
+	return made
+}
+
+// serverOf is the address that the attributes of a volume give, in the form that a mount has.
+func serverOf(attributes map[string]string) string {
+	switch {
+	case attributes["source"] != "": // smb.csi.k8s.io
+		return attributes["source"]
+	case attributes["dnsname"] != "": // fsx.csi.aws.com
+		return attributes["dnsname"] + "@tcp:/" + attributes["mountname"]
+	case attributes["DNSName"] != "": // fsx.openzfs.csi.aws.com
+		return attributes["DNSName"] + ":" + attributes["VolumePath"]
+	case attributes["server"] != "": // nfs.csi.k8s.io, file.csi.azure.com
+		return attributes["server"] + ":" + attributes["share"]
+	}
+	return ""
+}
+
+// onNetwork says whether the source of a mount is an address.
+func onNetwork(mounted string) bool {
+	return strings.HasPrefix(mounted, "//") || strings.HasPrefix(mounted, `\\`) || strings.Contains(mounted, ":/")
+}
+
+// MountedReadOnly is why nobody can write to a volume; empty where nothing says so.
+func MountedReadOnly(volume *corev1.PersistentVolume) string {
+	switch {
+	case volume == nil:
+		return ""
+	case sourceOf(&volume.Spec.PersistentVolumeSource).readOnly:
+		return "readOnly is true in PersistentVolume " + volume.Name
+	case slices.ContainsFunc(volume.Spec.MountOptions, func(option string) bool {
+		return slices.Contains(strings.Split(option, ","), "ro")
+	}):
+		return "PersistentVolume " + volume.Name + " has the mount option ro"
+	}
+	return ""
+}
+
+// Same says whether two PersistentVolumes are one and the same storage, under different names. What is on one node
+// only, such as a folder of it, is never found to be.
+func Same(a, b *corev1.PersistentVolume) bool {
+	return slices.ContainsFunc(Identities(a), func(one string) bool { return slices.Contains(Identities(b), one) })
+}
+
+// Identities are names of the storage behind a volume that no other storage has, its own in the cluster the first; none
+// for nil.
+func Identities(volume *corev1.PersistentVolume) []string {
+	if volume == nil {
+		return nil
+	}
+	from := sourceOf(&volume.Spec.PersistentVolumeSource)
+	all := []string{"volume\x00" + volume.Name}
+	if from.handle != "" {
+		all = append(all, strings.Join([]string{"handle", from.driver, from.handle}, "\x00"))
+	}
+	if share := from.attributes["source"]; share != "" {
+		// Volumes of one class have folders of one share.
+		all = append(all, strings.Join([]string{"share", strings.ToLower(strings.TrimRight(share, "/")), from.attributes["subDir"]}, "\x00"))
+	}
+	if from.driver == driverLustre && from.attributes["dnsname"] != "" {
+		all = append(all, strings.Join([]string{"lustre", from.attributes["dnsname"], from.attributes["mountname"]}, "\x00"))
+	}
+	return all
+}

@@ -1,0 +1,43 @@
+package engine
+
+import "strings"
+
+// ClippedHalf is how much is kept of the head and of the tail of a long text.
+const ClippedHalf = 8 << 10
+
+// ClippedText keeps the head and the tail of what a tool says, of any length. The zero value is empty.
+type ClippedText struct {
+	head []byte
+	tail []byte
+	cut  bool
+}
+
+// Add appends a part of the text.
+func (t *ClippedText) Add(p []byte) {
+	if room := ClippedHalf - len(t.head); room > 0 {
+		taken := min(room, len(p))
+		t.head = append(t.head, p[:taken]...)
+		p = p[taken:]
+	}
+	if len(p) > ClippedHalf {
+		p, t.cut, t.tail = p[len(p)-ClippedHalf:], true, t.tail[:0]
+	}
+	t.tail = append(t.tail, p...)
+	if len(t.tail) > 2*ClippedHalf {
+		t.tail = append(t.tail[:0], t.tail[len(t.tail)-ClippedHalf:]...)
+		t.cut = true
+	}
+}
+
+// String gives the text without the space around it.
+func (t *ClippedText) String() string {
+	tail := string(t.tail)
+	if len(tail) > ClippedHalf {
+		tail, t.cut = tail[len(tail)-ClippedHalf:], true
+	}
+	middle := ""
+	if t.cut {
+		middle = "\n[...]\n"
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(string(t.head)+middle+tail, "?"))
+}

@@ -1,0 +1,130 @@
+package fio
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// apart is a simulation of a fio whose jobs begin one after the other, and forget their ramp so too.
+type apart struct {
+	jobs, spread, ramp, length, iops int64
+}
+
+// dump is what fio tells at an instant, in milliseconds from its first job's begin.
+func (a apart) dump(now int64) *Document {
+	const epoch, block = 10_000, 4096
+	var bytes, issued, timed uint64
+	var longest, sum int64
+	for job := range a.jobs {
+		begin, measured := job*a.spread/max(a.jobs-1, 1), false
+		if now >= begin+a.ramp {
+			begin, measured = begin+a.ramp, true
+		}
+		ran := max(now-begin, 0)
+		if measured {
+			ran = min(ran, a.length)
+		}
+		longest, sum = max(longest, ran), sum+ran
+		done := uint64(ran * a.iops / 1000)
+		bytes, issued = bytes+done*block, issued+done
+		if measured {
+			timed += done
+		}
+	}
+	document := &Document{Version: "fio-3.33", TimestampMilliseconds: epoch + now, Jobs: make([]Job, 1)}
+	one := &document.Jobs[0]
+	one.JobRuntimeMilliseconds = uint64(sum)
+	one.Operations[measure.Read] = JobOperation{Counter: measure.Counter{Bytes: bytes, Operations: issued}, RuntimeMilliseconds: longest}
+	one.Operations[measure.Read].Total.AddNanoseconds(1000, timed)
+	return document
+}
+
+// Dumps that add up jobs in their ramp and jobs after it belong to nothing: by one of those the ramp of a second had become a
+// part of what is measured, and the rate was 20 % less than it was.
+func TestSamplesOfJobsThatBeginApart(t *testing.T) {
+	t.Parallel()
+	for _, spread := range []int64{0, 20, 50, 90, 150, 300, 600} {
+		for first := int64(600); first <= 1700; first += 50 {
+			t.Run(fmt.Sprintf("%d ms, first dump at %d", spread, first), func(t *testing.T) {
+				fio := apart{jobs: 18, spread: spread, ramp: 1000, length: 4000, iops: 64}
+				end := fio.ramp + fio.length + fio.spread
+				sampler := NewSampler(SamplerOptions{Jobs: int(fio.jobs), WarmUp: time.Duration(fio.ramp) * time.Millisecond,
+					Duration: time.Duration(fio.length) * time.Millisecond})
+				var deltas []Delta
+				for now := first; now < end+20; now += 1000 {
+					some, err := sampler.Add(fio.dump(now))
+					if err != nil {
+						t.Error(err)
+					}
+					deltas = append(deltas, some...)
+				}
+				some, err := sampler.Add(fio.dump(end + 20))
+				if err != nil {
+					t.Error(err)
+				}
+				deltas = append(append(deltas, some...), sampler.Close()...)
+				var operations uint64
+				var from, to int64
+				for i := range deltas {
+					if sample := &deltas[i].Sample; !sample.WarmUp {
+						if from == 0 {
+							from = sample.StartNanoseconds
+						}
+						to = sample.EndNanoseconds
+						operations += sample.Counters[measure.Read].Operations
+					}
+				}
+				// All jobs together do this much only while all are at work.
+				all := float64(fio.jobs * fio.iops)
+				least := all * float64(fio.length) / float64(fio.length+fio.spread+50)
+				if rate := float64(operations) / (float64(to-from) / 1e9); rate < 0.99*least || rate > 1.01*all {
+					t.Errorf("%.0f operations a second over %.2f s, want %.0f to %.0f", rate, float64(to-from)/1e9, least, all)
+				}
+			})
+		}
+	}
+}
+
+// A dump in the very instant in which the ramp ends tells nothing, and must not be taken for the ramp's first.
+func TestSamplesAfterADumpOfNothing(t *testing.T) {
+	t.Parallel()
+	sampler := NewSampler(SamplerOptions{WarmUp: time.Second})
+	var samples int
+	for second := range int64(5) {
+		some, err := sampler.Add(dump("fio-3.33", 11_000+1000*second, 1000*second, uint64(1_000_000*second), uint64(1000*second)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		samples += len(some)
+	}
+	if samples += len(sampler.Close()); samples != 4 {
+		t.Errorf("%d samples, want 4", samples)
+	}
+}
+
+// A wall clock that is set back between two dumps costs the time between them, and nothing else.
+func TestSamplesWithAClockThatIsSetBack(t *testing.T) {
+	t.Parallel()
+	sampler := NewSampler(SamplerOptions{})
+	var operations uint64
+	told := 0
+	for second, written := range []int64{11_000, 12_000, 9_000, 10_000} {
+		n := uint64(1000 * (second + 1))
+		some, err := sampler.Add(dump("fio-3.33", written, int64(n), 1000*n, n))
+		if err != nil {
+			told++
+		}
+		for i := range some {
+			operations += some[i].Sample.Counters[measure.Write].Operations
+		}
+	}
+	for _, last := range sampler.Close() {
+		operations += last.Sample.Counters[measure.Write].Operations
+	}
+	if told != 1 || operations != 3000 {
+		t.Errorf("it was told %d times; %d operations, want 3,000 of 4,000", told, operations)
+	}
+}

@@ -1,0 +1,75 @@
+package fio
+
+import (
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// queued is a dump of a job of 64 KiB writes; of what was issued 256 are in flight while it loads.
+func queued(written, runtime int64, completed, issued, timed uint64) *Document {
+	document := dump("fio-3.33", written, runtime, completed<<16, issued)
+	document.Jobs[0].Operations[measure.Write].Total = measure.Latency{}
+	document.Jobs[0].Operations[measure.Write].Total.AddNanoseconds(1e9, timed)
+	return document
+}
+
+// What fio 3.33 printed for 4 s at a queue depth of 256 on a store of 244 such operations a second: what was in
+// flight at the end is in no sample of the load, and the operations are those that were completed.
+func TestWhatWasInFlightAtTheEnd(t *testing.T) {
+	t.Parallel()
+	const origin = 100_000
+	dumps := []*Document{
+		queued(origin+869, 869, 194, 450, 195),
+		queued(origin+1869, 1869, 438, 694, 438),
+		queued(origin+2869, 2869, 694, 950, 695),
+		queued(origin+3869, 3869, 940, 1197, 941),
+		queued(origin+5000, 4870, 973, 1228, 1228), // asked for and waiting while the job reaps
+		queued(origin+5050, 5050, 1228, 1228, 1228),
+	}
+	for _, test := range []struct {
+		name    string
+		options SamplerOptions
+		stopped int64
+		dumps   []*Document
+	}{
+		{"with a dump in between", SamplerOptions{Duration: 4 * time.Second}, 0, dumps},
+		{"without", SamplerOptions{Duration: 4 * time.Second}, 0, append(append([]*Document{}, dumps[:4]...), dumps[5])},
+		{"stopped", SamplerOptions{Duration: time.Hour}, (origin + 4000) * 1e6, dumps},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			sampler := NewSampler(test.options)
+			sampler.Stopped(test.stopped)
+			var deltas []Delta
+			for _, document := range test.dumps {
+				some, err := sampler.Add(document)
+				if err != nil {
+					t.Fatal(err)
+				}
+				deltas = append(deltas, some...)
+			}
+			deltas = append(deltas, sampler.Close()...)
+			var loaded, all measure.Counter
+			last := int64(origin * 1e6)
+			for _, delta := range deltas {
+				counter := delta.Sample.Counters[measure.Write]
+				if delta.Sample.StartNanoseconds != last {
+					t.Errorf("a sample begins at %d, the one before ended at %d", delta.Sample.StartNanoseconds, last)
+				}
+				last = delta.Sample.EndNanoseconds
+				all.Bytes, all.Operations = all.Bytes+counter.Bytes, all.Operations+counter.Operations
+				if last <= (origin+4000)*1e6 {
+					loaded = all
+				}
+			}
+			if loaded.Operations < 971 || loaded.Operations > 974 || loaded.Bytes>>16 < 969 || loaded.Bytes>>16 > 974 {
+				t.Errorf("in the load there were %d operations, of %d blocks; the store had answered 973", loaded.Operations, loaded.Bytes>>16)
+			}
+			if all.Operations != 1228 || all.Bytes != 1228<<16 || last != (origin+5050)*1e6 {
+				t.Errorf("in all %+v until %d", all, last)
+			}
+		})
+	}
+}

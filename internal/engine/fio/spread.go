@@ -1,0 +1,159 @@
+package fio
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// DeviceOffsetBytes is where the data on a raw device begins: what is before it is for the mark that says whose the
+// device is.
+const DeviceOffsetBytes = 1 << 20
+
+// deviceFile stands for the region of a raw device in names of files.
+const deviceFile = "device"
+
+// spread puts the load on several volumes, or on raw devices. Volumes are loaded as a stripe is: each file becomes
+// one on every volume, and each job goes from one to the next with every operation, so that all volumes get the same
+// number of operations from each job, at any depth. The names say the volume by folders, which whoever runs fio has to
+// provide: file N of a job is in folder N, on volume N modulo their number; a device is N itself.
+func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList {
+	volumes := max(parameters.Volumes, 1)
+	if volumes == 1 && !parameters.Devices {
+		return nil
+	}
+	var problems field.ErrorList
+	files := 0
+	for i := range l.sections {
+		s := &l.sections[i]
+		if s.diskless() {
+			continue
+		}
+		if s.serves() {
+			problems = append(problems, field.Forbidden(path, fmt.Sprintf(
+				"file_service_type is set, and with several volumes or raw devices a job goes from one file to the next in turn: leave it out (section [%s])", s.name)))
+		}
+		per := s.fileBytes / uint64(volumes)                                                                              // #nosec G115 -- at least 1
+		whole := per*uint64(volumes) == s.fileBytes && per >= max(s.blockBytes, 1) && (!s.direct || per%sectorBytes == 0) // #nosec G115
+		if whole && s.blockBytes > 0 && !parameters.overrides() {
+			whole = per%s.blockBytes == 0
+		}
+		if !whole {
+			unit := uint64(volumes) * max(s.blockBytes, sectorBytes) // #nosec G115 -- at least 1
+			problems = append(problems, field.Invalid(path.Child("datasetSize"), s.fileBytes, fmt.Sprintf(
+				"each file is spread over %d volumes, and its %d bytes are no multiple of %d: choose datasetSize so that they are", volumes, s.fileBytes, unit)))
+			continue
+		}
+		s.fileBytes = per
+		s.volumes, s.device = volumes, parameters.Devices
+		if s.part > 0 {
+			// At least a block is left of it: a part is a share of a file of at least so many blocks.
+			s.part = s.part / uint64(volumes) // #nosec G115 -- at least 1
+			if block := max(s.blockBytes, 1); s.part/block == 0 {
+				problems = append(problems, field.Invalid(path.Child("datasetSize"), s.fileBytes, fmt.Sprintf(
+					"is too small for %d jobs on %d volumes", s.jobs, volumes)))
+			} else {
+				s.part = s.part / block * block
+			}
+		}
+		if s.device {
+			continue
+		}
+		s.files *= volumes
+		if files += s.fileSets() * s.files; files > maxFiles {
+			problems = append(problems, field.Forbidden(path, fmt.Sprintf("that makes %d files a client on %d volumes, at most %d are allowed", files, volumes, maxFiles)))
+		}
+	}
+	if parameters.Devices {
+		l.regions()
+	}
+	return problems
+}
+
+// regions gives each section that has data of its own a region of the devices. Sections that share the data of one
+// have the same prefix.
+func (l *load) regions() {
+	reach := map[string]uint64{}
+	var order []string
+	for i := range l.sections {
+		s := &l.sections[i]
+		if s.diskless() {
+			continue
+		}
+		if _, known := reach[s.prefix]; !known {
+			order = append(order, s.prefix)
+		}
+		reach[s.prefix] = max(reach[s.prefix], s.reach())
+	}
+	begin, next := map[string]uint64{}, uint64(DeviceOffsetBytes)
+	for _, prefix := range order {
+		begin[prefix] = next
+		next += reach[prefix]
+	}
+	for i := range l.sections {
+		l.sections[i].region = begin[l.sections[i].prefix]
+	}
+}
+
+// jobRegion is what one job works on of each device; all jobs where they share it.
+func (s *loadSection) jobRegion() uint64 { return s.fileBytes * uint64(s.files) } // #nosec G115 -- at least 1
+
+// reach is where the section ends within the region.
+func (s *loadSection) reach() uint64 {
+	if s.shared {
+		return s.jobRegion()
+	}
+	return uint64(s.firstJob+s.fileSets()) * s.jobRegion() // #nosec G115 -- at least 1
+}
+
+// serves tells a section that says itself in which order its files are used.
+func (s *loadSection) serves() bool {
+	for _, one := range s.settings {
+		if one.name == "file_service_type" {
+			return true
+		}
+	}
+	return false
+}
+
+// onDevices writes which part of the devices the section works on.
+func (w *writer) onDevices(s *loadSection, jobs int) {
+	names := make([]string, s.volumes)
+	for i := range names {
+		names[i] = strconv.Itoa(i)
+	}
+	w.set("filename", strings.Join(names, ":"))
+	own, offset := s.jobRegion(), s.region
+	if s.part > 0 {
+		own = s.part * uint64(s.files) // #nosec G115 -- at least 1
+	}
+	if s.part > 0 || !s.shared {
+		offset += own * uint64(s.firstJob) // #nosec G115 -- not negative
+	}
+	w.count("size", own*uint64(s.volumes)) // #nosec G115 -- at least 1
+	w.count("numjobs", uint64(jobs))       // #nosec G115 -- at least 1
+	w.count("offset", offset)
+	if jobs > 1 && !s.shared {
+		w.count("offset_increment", own)
+	}
+}
+
+// inTurn has a job use its files one after the other, an operation each.
+func (w *writer) inTurn(s *loadSection) {
+	if s.volumes > 1 {
+		w.set("file_service_type", "roundrobin:1")
+	}
+}
+
+// VolumeOf takes a name of Traits.FileSizes apart: on which of several volumes it is, and as what there. The region of
+// a raw device is the file that has no name of its own.
+func VolumeOf(name string, volumes int) (volume int, file string) {
+	folder, file, found := strings.Cut(name, "/")
+	number, err := strconv.Atoi(folder)
+	if !found || err != nil {
+		return 0, name
+	}
+	return number % max(volumes, 1), file
+}

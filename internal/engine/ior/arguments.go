@@ -1,0 +1,134 @@
+package ior
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// maxOpenRepetitions is for steps that are ended from outside: more than any run lasts, and far below
+// what IOR's counters hold.
+const maxOpenRepetitions = 50_000
+
+// Arguments gives the arguments of IOR for one step, without the program's name. The file is relative
+// to the working directory, nothing in them names another path, and none is meant for a shell. Errors
+// name the field of the profile, the value and the remedy.
+func Arguments(profile *v1alpha1.IORProfile, parameters Parameters) ([]string, error) {
+	w, problems := readProfile(field.NewPath("ior"), profile, &parameters)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("write the arguments of IOR: %w", problems.ToAggregate())
+	}
+	if err := w.suits(&parameters); err != nil {
+		return nil, fmt.Errorf("write the arguments of IOR: %w", err)
+	}
+	pace := w.pace(&parameters)
+	a := []string{"-a", w.api, "-t", sizeText(w.transfer), "-b", sizeText(w.block), "-s", strconv.FormatInt(w.segments, 10)}
+	add := func(when bool, arguments ...string) {
+		if when {
+			a = append(a, arguments...)
+		}
+	}
+	add(w.direct, "--posix.odirect")
+	add(w.filePerProcess, "-F")
+	add(w.collective, "-c")
+	add(pace.writes, "-w")
+	add(pace.reads, "-r")
+	add(w.random && !pace.prepares, "-z")
+	add((w.fsync || pace.prepares) && pace.writes, "-e")
+	add(pace.reads && w.reorder == v1alpha1.IORReorderConstant, "-C")
+	add(pace.reads && w.reorder == v1alpha1.IORReorderRandom, "-Z")
+	add(w.barriers, "-g")
+	add(true, "-i", strconv.FormatInt(pace.repetitions, 10))
+	add(pace.keep, "-k")
+	add(w.existing && pace.writes, "-E")
+	if letter, ok := patternLetters[w.pattern]; ok {
+		add(true, "-l", letter)
+	}
+	add(w.verify && pace.writes && !pace.prepares, "-W")
+	add(w.verify && pace.reads, "-R")
+	add(w.verify, "-G", strconv.FormatInt(parameters.signature(), 10))
+	add(pace.deadline > 0, "-D", seconds(pace.deadline))
+	add(pace.wearOut, "-O", "stoneWallingWearOut=1")
+	add(pace.atLeast > 0, "-O", "minTimeDuration="+seconds(pace.atLeast))
+	add(pace.limit > 0, "-T", strconv.FormatInt(int64((pace.limit+time.Minute-1)/time.Minute), 10))
+	if !pace.prepares {
+		for _, argument := range w.args {
+			add(true, argument.words()...)
+		}
+	}
+	format := "CSV"
+	if parameters.before4() {
+		format = "default"
+	}
+	add(true, "-O", "summaryFormat="+format, "-o", FileName)
+	return a, nil
+}
+
+var patternLetters = map[string]string{"Timestamp": "t", "Offset": "o", "Incompressible": "i", "Random": "r"}
+
+func seconds(duration time.Duration) string {
+	return strconv.FormatInt(int64((duration+time.Second-1)/time.Second), 10)
+}
+
+// suits tells what this version of IOR cannot do, or this step.
+func (w *workload) suits(parameters *Parameters) error {
+	switch {
+	case parameters.Purpose != Measure && parameters.Purpose != Prepare:
+		return fmt.Errorf("purpose %d is none of IOR's", int(parameters.Purpose))
+	case w.pattern == "Random" && parameters.before4():
+		return fmt.Errorf("dataPattern Random: IOR %s takes it for its default without a word, use Incompressible with this version", parameters.Version)
+	case w.pattern == "Incompressible" && !parameters.before4():
+		return fmt.Errorf("dataPattern Incompressible: from IOR 4.0.0 on it repeats one word and compresses 200 to 1, use Random with this version")
+	case w.verify && parameters.Purpose == Measure && parameters.Duration > 0:
+		return fmt.Errorf("verify: a check needs repetitions of whole files, which a phase bound by time does not have, remove verify or use repetitions")
+	case parameters.Purpose == Measure && parameters.Duration > 0 && parameters.Duration < time.Second:
+		return fmt.Errorf("a duration of %v is shorter than the second that IOR counts in", parameters.Duration)
+	}
+	for _, argument := range w.args {
+		if argument.since4 && parameters.before4() {
+			return fmt.Errorf("args: %s is not in IOR %s, remove it or use 4.0.0", argument.name, parameters.Version)
+		}
+	}
+	return nil
+}
+
+// pace is how long a step goes on, in IOR's terms.
+type pace struct {
+	prepares, writes, reads bool
+	repetitions             int64
+	keep, wearOut           bool
+	deadline, atLeast       time.Duration
+	limit                   time.Duration
+}
+
+// pace expresses the time of a step. See the package's documentation.
+func (w *workload) pace(parameters *Parameters) pace {
+	if parameters.Purpose == Prepare {
+		return pace{prepares: true, writes: true, repetitions: 1, keep: true}
+	}
+	p := pace{writes: w.writes, reads: w.reads, repetitions: w.repetitions, keep: w.keep, wearOut: w.wearOut, deadline: w.stonewall, limit: parameters.Limit}
+	if parameters.Duration == 0 {
+		if parameters.Limit > 0 && !w.counted {
+			p.repetitions = maxOpenRepetitions
+		}
+		return p
+	}
+	kinds := time.Duration(1)
+	if w.writes && w.reads {
+		kinds = 2
+	}
+	whole := (parameters.Duration + time.Second - 1).Truncate(time.Second)
+	if p.deadline == 0 || p.deadline > whole/kinds {
+		p.deadline = max((whole / kinds).Truncate(time.Second), time.Second)
+	}
+	p.repetitions = min(int64((whole+p.deadline*kinds-1)/(p.deadline*kinds)), maxOpenRepetitions)
+	if kinds == 1 && !parameters.before4() {
+		p.atLeast = p.deadline
+	}
+	p.limit = 0
+	return p
+}

@@ -1,0 +1,84 @@
+package ior
+
+import "strings"
+
+var inWords = map[Failure]string{
+	FailureNoSpace:       "the volume is full",
+	FailureQuota:         "a quota of the volume is used up",
+	FailureReadOnly:      "the volume can not be written",
+	FailureNoSuchFile:    "a file or directory is not there",
+	FailurePermission:    "the file system refuses the user",
+	FailureDirect:        "the file system does not take direct I/O, or not of this size",
+	FailureIO:            "the storage reported an error",
+	FailureBadOption:     "an option was refused",
+	FailureMPI:           "MPI could not start the ranks",
+	FailureKilled:        "a rank or mpirun was killed, or a client was lost",
+	FailureCrashed:       "a rank crashed",
+	FailureDataErrors:    "what was read is not what was written",
+	FailureOperations:    "operations failed, and yet they are counted in the rates",
+	FailureNoOutput:      "there is no figure in its output",
+	FailureTruncated:     "it ended before its time",
+	FailureInvalidOutput: "its output can not be read or can not be true",
+	FailureOther:         "it failed",
+}
+
+// words tell a failure by what stands in the tool's own message, the most telling first.
+var words = []struct {
+	text    string
+	failure Failure
+}{
+	{"No space left on device", FailureNoSpace},
+	{"Disk quota exceeded", FailureQuota},
+	{"Read-only file system", FailureReadOnly},
+	{"Permission denied", FailurePermission},
+	{"Operation not permitted", FailurePermission},
+	{"Input/output error", FailureIO},
+	{"Stale file handle", FailureIO},
+	{"Transport endpoint", FailureIO},
+	{"No such file or directory", FailureNoSuchFile},
+	{"Not a directory", FailureNoSuchFile},
+	{"Segmentation fault", FailureCrashed},
+	{"received signal", FailureCrashed},
+	{"exited on signal 9", FailureKilled},
+	{"exited on signal 15", FailureKilled},
+	{"exited on signal 11", FailureCrashed},
+	{"exited on signal", FailureKilled},
+	{"lost communication", FailureKilled},
+	{"killing job", FailureKilled},
+	{"daemon has unexpectedly failed", FailureMPI},
+	{"not enough slots", FailureMPI},
+	{"was unable to", FailureMPI},
+	{"Error invalid argument", FailureBadOption},
+	{"argument missing", FailureBadOption},
+	{"Error: Missing", FailureBadOption},
+	{"Unrecognized", FailureBadOption},
+	{"Syntax error", FailureBadOption},
+	{"Could not load backend", FailureBadOption},
+	{"Invalid option", FailureBadOption},
+	{"block size must", FailureBadOption},
+	{"transfer size must", FailureBadOption},
+	{"only sensible", FailureBadOption},
+	{"Choose one and resubmit", FailureBadOption},
+	{"parse_options.c", FailureBadOption},
+}
+
+// badSizes is IOR 3.3.0's refusal of a size, which it ends with whatever errno then is.
+const badSizes = " size must be "
+
+// classify gives the failure of the tool's own lines, and the line that says it. MPI's words about an
+// abort only follow the tool's.
+func classify(lines []string) (Failure, string) {
+	for _, line := range lines {
+		if strings.Contains(line, badSizes) {
+			return FailureBadOption, line
+		}
+	}
+	for _, word := range words {
+		for _, line := range lines {
+			if strings.Contains(line, word.text) {
+				return word.failure, line
+			}
+		}
+	}
+	return FailureOther, lines[0]
+}

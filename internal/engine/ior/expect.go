@@ -1,0 +1,40 @@
+package ior
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// Expect tells what a complete run of IOR with the Arguments of the same profile and parameters has done,
+// for Final. Errors are those of Arguments.
+func Expect(profile *v1alpha1.IORProfile, parameters Parameters, ranks int) (Expectation, error) {
+	w, problems := readProfile(field.NewPath("ior"), profile, &parameters)
+	if len(problems) > 0 {
+		return Expectation{}, fmt.Errorf("tell what IOR will do: %w", problems.ToAggregate())
+	}
+	pace := w.pace(&parameters)
+	expected := Expectation{Tasks: ranks, Repetitions: int(pace.repetitions)}
+	if expected.Limited = pace.limit > 0; expected.Limited {
+		expected.Repetitions = 0
+	}
+	if pace.writes {
+		expected.Operations = append(expected.Operations, measure.Write)
+	}
+	if pace.reads {
+		expected.Operations = append(expected.Operations, measure.Read)
+	}
+	return expected, nil
+}
+
+// ExpectMdtest is Expect for mdtest and FinalMdtest.
+func ExpectMdtest(profile *v1alpha1.MdtestProfile, ranks int) (MdtestExpectation, error) {
+	w, problems := readMdtest(field.NewPath("mdtest"), profile)
+	if len(problems) > 0 {
+		return MdtestExpectation{}, fmt.Errorf("tell what mdtest will do: %w", problems.ToAggregate())
+	}
+	return MdtestExpectation{Iterations: int(w.iterations), Tasks: ranks}, nil
+}

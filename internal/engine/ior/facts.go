@@ -1,0 +1,66 @@
+package ior
+
+import "strings"
+
+// splitFact splits "Command line        : ior -w" and "Path: /data".
+func splitFact(text string) (string, string, bool) {
+	name, value, found := strings.Cut(text, ":")
+	name = strings.TrimSpace(name)
+	if !found || name == "" || len(name) > 64 {
+		return "", "", false
+	}
+	return name, strings.TrimSpace(value), true
+}
+
+func (s *Stream) fact(line textLine) bool {
+	name, value, ok := splitFact(line.text)
+	return ok && s.know(name, value)
+}
+
+// know keeps a fact of any form, whose names are the same but for a few.
+func (s *Stream) know(name, value string) bool {
+	switch name {
+	case "TestID":
+		if s.rows {
+			s.nextTest()
+		}
+		s.facts = facts{}
+		s.section = sectionHead
+	case "Command line":
+		if s.output.CommandLine == "" {
+			s.output.CommandLine = clip(value)
+		}
+	case "api":
+		if value = clip(value); value != "" {
+			s.output.API = value
+		}
+	case "tasks", "Participating tasks":
+		if count, ok := parseCount(value); ok && count < 1<<30 {
+			s.facts.tasks, s.output.Tasks = count, int(count)
+		}
+	case "nodes":
+		if count, ok := parseCount(value); ok && count < 1<<30 {
+			s.output.Nodes = int(count)
+		}
+	case "segments":
+		if count, ok := parseCount(value); ok {
+			s.facts.segments = count
+		}
+	case "repetitions":
+		if count, ok := parseCount(value); ok && count < 1<<30 {
+			s.output.DeclaredRepetitions = int(count)
+		}
+	case "dryRun":
+		s.output.DryRun = s.output.DryRun || value != "0"
+	case "Finished":
+		s.output.Finished = value != ""
+	case "Began", "Machine", "StartTime", "Path", "FS", "Options", "Results", "apiVersion", "test filename", "access", "type",
+		"ordering in a file", "ordering inter file", "task offset", "reorder random seed", "clients per node", "xfersize",
+		"blocksize", "aggregate filesize", "stonewallingTime", "stoneWallingWearOut", "verbose", "Max Write", "Max Read",
+		"Summary of all tests", "Commencing write performance test", "Commencing read performance test", "memoryBuffer",
+		"dataAccess", "GPUDirect", "Start time skew across all tasks", "Pairs deadlineForStonewallingaccessed":
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,30 @@
+package ior
+
+import (
+	"testing"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// mdtest makes so many files and folders at once; where it may make fewer nothing is said.
+func TestInodes(t *testing.T) {
+	t.Parallel()
+	number := func(n int32) *int32 { return &n }
+	yes := true
+	for _, test := range []struct {
+		profile v1alpha1.MdtestProfile
+		want    uint64
+	}{
+		{v1alpha1.MdtestProfile{FilesPerProcess: 1000}, 1000*6 + 1},
+		{v1alpha1.MdtestProfile{FilesPerProcess: 1000, FilesOnly: &yes, UniqueDirectories: &yes}, 1000*6 + 6},
+		{v1alpha1.MdtestProfile{FilesPerProcess: 10, Depth: number(3), Branching: number(2)}, 10*6 + 1 + 2 + 4 + 8},
+		{v1alpha1.MdtestProfile{FilesPerProcess: 10, Depth: number(3), Branching: number(2), UniqueDirectories: &yes}, 10*6 + 6*15},
+		{v1alpha1.MdtestProfile{FilesPerProcess: 1000, Args: []string{"-S"}}, 0},
+		{v1alpha1.MdtestProfile{FilesPerProcess: 1000, Args: []string{"-W", "60"}}, 0},
+	} {
+		traits, err := DescribeMdtest(&test.profile, 2, 3)
+		if err != nil || traits.Inodes != test.want {
+			t.Errorf("%+v: %d, %v; want %d", test.profile, traits.Inodes, err, test.want)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package ior
+
+import (
+	"bytes"
+	"strings"
+)
+
+// maxLineBytes bounds a line. IOR's own longest are some hundred bytes; a path has 4096.
+const maxLineBytes = 64 << 10
+
+// lineSplitter cuts bytes into lines and gives each, without its end, as soon as that is there.
+// A line that is too long is given once, cut, with long set.
+type lineSplitter struct {
+	pending []byte
+	// skipping the rest of a line that was too long.
+	skipping bool
+	number   int
+}
+
+type textLine struct {
+	number int
+	text   string
+	// long: this is only its beginning.
+	long bool
+}
+
+// add gives the lines that p completes to take.
+func (s *lineSplitter) add(p []byte, take func(textLine)) {
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		part := p
+		if end >= 0 {
+			part = p[:end]
+		}
+		if !s.skipping {
+			room := maxLineBytes - len(s.pending)
+			s.pending = append(s.pending, part[:min(room, len(part))]...)
+			if len(part) > room {
+				s.skipping = true
+				take(s.line(true))
+			}
+		}
+		if end < 0 {
+			return
+		}
+		if !s.skipping {
+			take(s.line(false))
+		}
+		s.skipping = false
+		p = p[end+1:]
+	}
+}
+
+// rest gives what follows the last line break, if anything does.
+func (s *lineSplitter) rest() (textLine, bool) {
+	if s.skipping || len(s.pending) == 0 {
+		return textLine{}, false
+	}
+	return s.line(false), true
+}
+
+func (s *lineSplitter) line(long bool) textLine {
+	s.number++
+	text := strings.ToValidUTF8(string(s.pending), "?")
+	if cap(s.pending) > 4<<10 {
+		s.pending = nil
+	}
+	s.pending = s.pending[:0]
+	return textLine{number: s.number, text: untagged(strings.TrimRight(text, " \t\r")), long: long}
+}
+
+// untagged removes what mpirun puts before a line with --tag-output and --timestamp-output:
+// "Sat Nov 21 07:13:54 2026[1,0]<stdout>:".
+func untagged(line string) string {
+	const stamp = len("Sat Nov 21 07:13:54 2026")
+	rest := line
+	if len(rest) > stamp && rest[stamp] == '[' && rest[13] == ':' && rest[16] == ':' {
+		rest = rest[stamp:]
+	}
+	if !strings.HasPrefix(rest, "[") {
+		return line
+	}
+	rank, after, found := strings.Cut(rest[1:], "]<std")
+	job, number, comma := strings.Cut(rank, ",")
+	if !found || !comma || !digits(job) || !digits(number) {
+		return line
+	}
+	for _, name := range []string{"out>:", "err>:"} {
+		if text, ok := strings.CutPrefix(after, name); ok {
+			return text
+		}
+	}
+	return line
+}
+
+func digits(text string) bool {
+	if text == "" || len(text) > 18 {
+		return false
+	}
+	for _, c := range []byte(text) {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}

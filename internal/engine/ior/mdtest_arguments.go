@@ -1,0 +1,191 @@
+package ior
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// mdtestWorkload is a profile of mdtest that was read.
+type mdtestWorkload struct {
+	items, depth, branching, iterations int64
+	fileBytes, readBytes                int64
+	unique, filesOnly, directoriesOnly  bool
+	args                                []argument
+}
+
+// ValidateMdtest gives what is wrong with a profile, each with the field, its value and the remedy.
+func ValidateMdtest(path *field.Path, profile *v1alpha1.MdtestProfile) field.ErrorList {
+	_, problems := readMdtest(path, profile)
+	return problems
+}
+
+func readMdtest(path *field.Path, profile *v1alpha1.MdtestProfile) (mdtestWorkload, field.ErrorList) {
+	r := reader{path: path}
+	w := mdtestWorkload{
+		items: profile.FilesPerProcess, branching: 1, iterations: 1, unique: isTrue(profile.UniqueDirectories),
+		filesOnly: isTrue(profile.FilesOnly), directoriesOnly: isTrue(profile.DirectoriesOnly),
+	}
+	for _, count := range []struct {
+		name        string
+		given       *int32
+		target      *int64
+		least, most int64
+	}{
+		{"depth", profile.Depth, &w.depth, 0, 64}, {"branching", profile.Branching, &w.branching, 1, 1024},
+		{"iterations", profile.Iterations, &w.iterations, 1, 1000},
+	} {
+		if count.given == nil {
+			continue
+		}
+		*count.target = int64(*count.given)
+		if *count.target < count.least || *count.target > count.most {
+			r.refuse(count.name, *count.given, "write %d to %d", count.least, count.most)
+		}
+	}
+	if w.items < 1 || w.items > 100_000_000 {
+		r.refuse("filesPerProcess", w.items, "write 1 to 100000000")
+	}
+	if w.filesOnly && w.directoriesOnly {
+		r.refuse("directoriesOnly", true, "excludes filesOnly: remove one of them, both are tested without")
+	}
+	if profile.FileSize != nil {
+		w.fileBytes = r.size("fileSize", profile.FileSize, 0, 1<<40, "4Ki")
+		if w.directoriesOnly {
+			r.refuse("fileSize", profile.FileSize.String(), "directories have none: remove fileSize, or directoriesOnly")
+		}
+	}
+	w.readBytes = w.fileBytes
+	if profile.ReadSize != nil {
+		w.readBytes = r.size("readSize", profile.ReadSize, 0, 1<<40, "4Ki")
+		if w.readBytes > w.fileBytes {
+			r.refuse("readSize", profile.ReadSize.String(), "no file has more than fileSize (%d): raise fileSize, or lower readSize", w.fileBytes)
+		}
+	}
+	w.args = r.arguments("args", profile.Args, mdtestOptions)
+	w.checkArguments(&r)
+	return w, r.problems
+}
+
+// checkArguments tells what mdtest refuses to do together.
+func (w *mdtestWorkload) checkArguments(r *reader) {
+	given := map[string]argument{}
+	for _, argument := range w.args {
+		given[argument.name] = argument
+	}
+	refuse := func(name, format string, arguments ...any) {
+		if _, ok := given[name]; ok {
+			r.refuse("args", name, format, arguments...)
+		}
+	}
+	if w.branching > 1 {
+		refuse("-W", "a stonewall needs branching 1, it is %d: lower branching, or remove -W", w.branching)
+	}
+	if w.fileBytes > 0 {
+		refuse("-k", "mknod makes files that cannot be written: remove -k, or fileSize")
+	}
+	if w.unique {
+		refuse("-S", "a shared file and a directory for each rank exclude each other: remove -S, or uniqueDirectories")
+	}
+	if w.unique && w.depth > 0 {
+		refuse("-N", "mdtest looks for its neighbour's files in directories that are not there when each rank has a tree of its own: remove -N, uniqueDirectories or depth")
+	}
+	if _, shared := given["-S"]; shared {
+		refuse("-c", "excludes -S: remove one of them")
+	}
+	if w.readBytes == 0 {
+		refuse("-X", "nothing is read that could be verified: set fileSize, or remove -X")
+		refuse("--verify-read", "nothing is read that could be verified: set fileSize, or remove --verify-read")
+	}
+	if each, ok := given["-I"]; ok {
+		if count, _ := parseCount(each.value); count > 0 && w.items%count != 0 {
+			refuse("-I", "filesPerProcess (%d) must be a multiple of it", w.items)
+		}
+	}
+}
+
+// MdtestArguments gives the arguments of mdtest for one step, without the program's name. The
+// directory is relative to the working directory. mdtest is bound by its work: Duration and Limit of
+// the parameters have no equal there.
+func MdtestArguments(profile *v1alpha1.MdtestProfile, parameters Parameters) ([]string, error) {
+	w, problems := readMdtest(field.NewPath("mdtest"), profile)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("write the arguments of mdtest: %w", problems.ToAggregate())
+	}
+	if parameters.Purpose != Measure {
+		return nil, fmt.Errorf("write the arguments of mdtest: it makes and removes its own files, nothing is laid out for it: leave out prepare")
+	}
+	a := []string{"-n", strconv.FormatInt(w.items, 10)}
+	add := func(when bool, arguments ...string) {
+		if when {
+			a = append(a, arguments...)
+		}
+	}
+	add(w.filesOnly, "-F")
+	add(w.directoriesOnly, "-D")
+	add(w.fileBytes > 0, "-w", strconv.FormatInt(w.fileBytes, 10))
+	add(w.readBytes > 0, "-e", strconv.FormatInt(w.readBytes, 10))
+	add(w.depth > 0, "-z", strconv.FormatInt(w.depth, 10))
+	add(w.depth > 0 || w.branching > 1, "-b", strconv.FormatInt(w.branching, 10))
+	add(w.unique, "-u")
+	add(true, "-i", strconv.FormatInt(w.iterations, 10))
+	for _, argument := range w.args {
+		if argument.since4 && parameters.before4() {
+			return nil, fmt.Errorf("write the arguments of mdtest: args: %s is not in mdtest %s, remove it or use 4.0.0", argument.name, strings.TrimSpace(parameters.Version))
+		}
+		add(true, argument.words()...)
+	}
+	add(true, "-d", MdtestDirectory)
+	return a, nil
+}
+
+// DescribeMdtest tells what a valid profile does on clients with ranksPerClient ranks each.
+func DescribeMdtest(profile *v1alpha1.MdtestProfile, clients, ranksPerClient int) (Traits, error) {
+	w, problems := readMdtest(field.NewPath("mdtest"), profile)
+	if len(problems) > 0 {
+		return Traits{}, fmt.Errorf("describe an mdtest profile: %w", problems.ToAggregate())
+	}
+	if err := checkRanks(clients, ranksPerClient); err != nil {
+		return Traits{}, fmt.Errorf("describe an mdtest profile: %w", err)
+	}
+	traits := Traits{
+		Reads: !w.directoriesOnly && w.readBytes > 0, Writes: true, Buffered: true, WorkBound: true,
+		Items: product(uint64(w.items), uint64(clients*ranksPerClient)), MaxOutstanding: uint64(ranksPerClient), // #nosec G115 -- positive
+	}
+	if !w.directoriesOnly {
+		traits.bytes(product(uint64(w.items), uint64(w.fileBytes)), clients, ranksPerClient) // #nosec G115 -- positive
+	}
+	traits.Inodes = w.inodes(uint64(clients * ranksPerClient)) // #nosec G115 -- positive
+	if !w.filesOnly && !w.directoriesOnly {
+		traits.Items = product(traits.Items, 2)
+	}
+	if !w.directoriesOnly && w.readBytes == 0 {
+		traits.Cautions = append(traits.Cautions, "fileSize is 0: files are only made, opened and closed, and nothing is read")
+	}
+	return traits, nil
+}
+
+// inodes is how many files and folders there are at once: mdtest has removed its folders when it makes its files, and
+// those of one iteration before the next. It is 0 where arguments let it make fewer.
+func (w *mdtestWorkload) inodes(ranks uint64) uint64 {
+	for _, argument := range w.args {
+		if argument.name == "-S" || argument.name == "-W" {
+			return 0 // one file for all, or as many as there is time for
+		}
+	}
+	folders, level := uint64(1), uint64(1)
+	for range w.depth {
+		level = product(level, uint64(w.branching)) // #nosec G115 -- positive
+		folders += min(level, math.MaxUint64-folders)
+	}
+	if w.unique {
+		folders = product(folders, ranks)
+	}
+	items := product(uint64(w.items), ranks) // #nosec G115 -- positive
+	return items + min(folders, math.MaxUint64-items)
+}

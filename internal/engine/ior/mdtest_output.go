@@ -1,0 +1,270 @@
+package ior
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// MdtestRate is a row of mdtest's summary: operations a second over all ranks, over the iterations.
+// In 3.3.0 the highest, lowest and deviation are over ranks too, from 4.0.0 on over iterations.
+type MdtestRate struct {
+	// Operation as mdtest names it, such as "File creation".
+	Operation string
+	// All in operations a second, times 1000.
+	MaxMilli, MinMilli, MeanMilli, StdDevMilli int64
+}
+
+// MdtestOutput is all that a MdtestStream found.
+type MdtestOutput struct {
+	Version, CommandLine     string
+	Tasks, Nodes, Iterations int
+	// Rates are those of the summary, which mdtest prints once, at its end. The lines of each
+	// iteration that -V 1 adds are those of rank 0 alone and no result.
+	Rates []MdtestRate
+	// NotMeasured are rows whose phase did not run, or whose rate is no number.
+	NotMeasured []string
+	// Times: a summary of times was there too, or in its place.
+	Times bool
+	// Warnings are mdtest's own, each once; FailedOperations those of them that tell of an
+	// operation that failed, which mdtest then counts as done.
+	Warnings         []string
+	MoreWarnings     int
+	FailedOperations int64
+	FirstFailed      string
+	Errors           []string
+	Usage            bool
+	Finished         bool
+	Partial          bool
+	Damaged          []Damage
+	Bytes            int64
+}
+
+// MdtestStream takes the output of mdtest as it comes. It is an io.Writer that never fails, and its
+// memory is bounded. The zero value is ready to use.
+type MdtestStream struct {
+	lines   lineSplitter
+	output  MdtestOutput
+	section mdtestSection
+	// figures is the number of figures of a row.
+	figures int
+}
+
+type mdtestSection int
+
+const (
+	mdtestHead mdtestSection = iota
+	mdtestRates
+	mdtestTimes
+)
+
+const maxMdtestRates = 64
+
+// Write takes the next bytes of the output.
+func (s *MdtestStream) Write(p []byte) (int, error) {
+	s.output.Bytes += int64(len(p))
+	s.lines.add(p, s.line)
+	return len(p), nil
+}
+
+// Close tells that the output has ended and gives all that is known of it.
+func (s *MdtestStream) Close() MdtestOutput {
+	if last, ok := s.lines.rest(); ok {
+		_, failed := failureLine(last.text)
+		if failed || strings.HasPrefix(last.text, mdtestFinished) {
+			s.line(last)
+		} else {
+			s.output.Partial = true
+		}
+	}
+	return s.output
+}
+
+// ReadMdtestOutput reads a whole output. Errors are those of r.
+func ReadMdtestOutput(r io.Reader) (MdtestOutput, error) {
+	var stream MdtestStream
+	if _, err := io.Copy(&stream, r); err != nil {
+		return MdtestOutput{}, fmt.Errorf("read the output of mdtest: %w", err)
+	}
+	return stream.Close(), nil
+}
+
+const mdtestFinished = "-- finished at "
+
+func (s *MdtestStream) line(line textLine) {
+	text := line.text
+	if line.long {
+		s.damaged(line.number, fmt.Sprintf("a line is longer than %d bytes", maxLineBytes))
+		return
+	}
+	if failed, ok := failureLine(text); ok {
+		s.output.Errors = keep(s.output.Errors, failed)
+		return
+	}
+	switch {
+	case text == "":
+	case strings.HasPrefix(text, "WARNING: "):
+		s.warning(strings.TrimPrefix(text, "WARNING: "))
+	case strings.HasPrefix(text, "mdtest-") && strings.Contains(text, " was launched with "):
+		s.launched(text)
+	case strings.HasPrefix(text, "Command line used: "):
+		s.output.CommandLine = clip(strings.TrimPrefix(text, "Command line used: "))
+	case text == "Invalid options", strings.HasPrefix(text, "Synopsis "):
+		s.output.Usage = true
+	case strings.HasPrefix(text, "SUMMARY "):
+		s.begin(line)
+	case strings.HasPrefix(text, mdtestFinished):
+		s.output.Finished, s.section = true, mdtestHead
+	case s.section != mdtestHead:
+		s.row(line)
+	}
+}
+
+// launched reads "mdtest-4.0.0 was launched with 4 total task(s) on 1 node(s)".
+func (s *MdtestStream) launched(text string) {
+	fields := strings.Fields(text)
+	if len(fields) != 10 || len(fields[0]) > 40 {
+		return
+	}
+	s.output.Version = strings.TrimPrefix(fields[0], "mdtest-")
+	if tasks, ok := parseCount(fields[4]); ok && tasks < 1<<30 {
+		s.output.Tasks = int(tasks)
+	}
+	if nodes, ok := parseCount(fields[8]); ok && nodes < 1<<30 {
+		s.output.Nodes = int(nodes)
+	}
+}
+
+// begin reads "SUMMARY rate: (of 3 iterations)", and in 4.1 "SUMMARY rate (in ops/sec): (of ...".
+func (s *MdtestStream) begin(line textLine) {
+	s.figures = 4
+	fields := strings.Fields(line.text)
+	if strings.HasPrefix(fields[1], "time") {
+		s.section, s.output.Times = mdtestTimes, true
+		return
+	}
+	if !strings.HasPrefix(fields[1], "rate") {
+		s.damaged(line.number, "the summary is neither of rates nor of times")
+		return
+	}
+	if len(s.output.Rates) > 0 || len(s.output.NotMeasured) > 0 {
+		s.damaged(line.number, "a second summary of rates")
+	}
+	s.section = mdtestRates
+	if len(fields) > 3 {
+		if iterations, ok := parseCount(fields[len(fields)-2]); ok && iterations < 1<<30 {
+			s.output.Iterations = int(iterations)
+		}
+	}
+}
+
+// row reads a row of the summary: a name of words, a colon in 3.3.0, and figures.
+func (s *MdtestStream) row(line textLine) {
+	fields := strings.Fields(line.text)
+	if fields[0] == "Operation" {
+		if strings.Contains(line.text, " per Rank: ") {
+			s.figures = 7
+		}
+		return
+	}
+	if strings.HasPrefix(fields[0], "---") || s.section == mdtestTimes {
+		return
+	}
+	kind := fields[0]
+	if !slices.Contains([]string{"Directory", "File", "Tree"}, kind) || strings.Contains(line.text, "(stonewall)") {
+		return // 3.3.0 adds a row of the creation until the stonewall, of a mean alone
+	}
+	if len(fields) < s.figures+2 || len(fields) > s.figures+4 {
+		s.damaged(line.number, fmt.Sprintf("%d figures are needed: %q", s.figures, clip(line.text)))
+		return
+	}
+	figures := fields[len(fields)-s.figures:][s.figures-4:]
+	name := strings.TrimSpace(strings.TrimSuffix(strings.Join(fields[:len(fields)-s.figures], " "), ":"))
+	if !plainName(name) {
+		s.damaged(line.number, fmt.Sprintf("%q is no operation", clip(name)))
+		return
+	}
+	s.rate(line.number, name, figures)
+}
+
+// plainName allows the words of mdtest, at least two: a capital letter, and then none.
+func plainName(name string) bool {
+	return strings.Contains(name, " ") && len(name) < 48 && strings.IndexFunc(name[1:], func(c rune) bool { return (c < 'a' || c > 'z') && c != ' ' }) < 0
+}
+
+func (s *MdtestStream) rate(line int, name string, figures []string) {
+	if len(s.output.Rates)+len(s.output.NotMeasured) >= maxMdtestRates {
+		s.damaged(line, fmt.Sprintf("more than %d rows in the summary", maxMdtestRates))
+		return
+	}
+	if slices.ContainsFunc(s.output.Rates, func(r MdtestRate) bool { return r.Operation == name }) || slices.Contains(s.output.NotMeasured, name) {
+		s.damaged(line, fmt.Sprintf("%q is there twice", name))
+		return
+	}
+	var values [4]number
+	for i, text := range figures {
+		value, ok := parseNumber(text)
+		switch {
+		case ok:
+			values[i] = value
+		case i == 3 || !notMeasured(text):
+			if !notMeasured(text) {
+				s.damaged(line, fmt.Sprintf("%q is no rate", clip(text)))
+				return
+			}
+			values[i].absent = true
+		default:
+			s.output.NotMeasured = append(s.output.NotMeasured, name)
+			return
+		}
+	}
+	highest, lowest, mean := values[0], values[1], values[2]
+	if mean.value == 0 && highest.value == 0 {
+		s.output.NotMeasured = append(s.output.NotMeasured, name)
+		return
+	}
+	if lowest.value > mean.value+2*mean.half || mean.value > highest.value+2*highest.half {
+		s.damaged(line, fmt.Sprintf("the mean of %q lies outside of its extremes", name))
+		return
+	}
+	s.output.Rates = append(s.output.Rates, MdtestRate{
+		Operation: name, MaxMilli: highest.scaled(1000), MinMilli: lowest.scaled(1000), MeanMilli: mean.scaled(1000), StdDevMilli: max(values[3].scaled(1000), 0),
+	})
+}
+
+// notMeasured are what C prints of a figure that is none, and of 1e308, which mdtest starts its
+// search for the lowest with.
+func notMeasured(text string) bool {
+	text = strings.TrimPrefix(text, "-")
+	if text == "nan" || text == "inf" || text == "NA" {
+		return true
+	}
+	whole, _, _ := strings.Cut(text, ".")
+	return len(whole) > 300 && len(whole) < 320 && strings.Trim(whole, "0123456789") == ""
+}
+
+// harmless are warnings that speak of "unable" and of no operation that is measured.
+var harmless = []string{"unable to create test directory path", "unable to use realpath", "unable to reset"}
+
+func (s *MdtestStream) warning(text string) {
+	lower := strings.ToLower(text)
+	failed := strings.Contains(lower, "unable to ") || strings.HasSuffix(lower, " failed")
+	if failed && !slices.ContainsFunc(harmless, func(words string) bool { return strings.HasPrefix(lower, words) }) {
+		s.output.FailedOperations++
+		if s.output.FirstFailed == "" {
+			s.output.FirstFailed = clip(text)
+		}
+		return
+	}
+	before := len(s.output.Warnings)
+	if s.output.Warnings = keep(s.output.Warnings, text); len(s.output.Warnings) == before && before >= maxKept {
+		s.output.MoreWarnings++
+	}
+}
+
+func (s *MdtestStream) damaged(line int, reason string) {
+	if len(s.output.Damaged) < maxKept {
+		s.output.Damaged = append(s.output.Damaged, Damage{Line: line, Reason: reason})
+	}
+}

@@ -1,0 +1,96 @@
+package ior
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MdtestExpectation is what a complete run of mdtest must have done. The zero value expects nothing.
+type MdtestExpectation struct {
+	Iterations, Tasks int
+}
+
+// MdtestResult is the end of a step of mdtest. It has no CutShort: mdtest prints its figures once, last.
+type MdtestResult struct {
+	Outcome Outcome
+	// Failure is set when the outcome is Failed, and Message says it in mdtest's own words.
+	Failure Failure
+	Message string
+	// Output is all that was found; its rates are a result when the outcome is Complete, or
+	// Stopped with rates in it.
+	Output   MdtestOutput
+	Warnings []Warning
+}
+
+// FinalMdtest judges a run of mdtest by all that there is. Neither the exit code nor the summary is
+// enough: mdtest counts operations that failed as done, with no more than a warning.
+func FinalMdtest(output MdtestOutput, exit Exit, stderr string, expected MdtestExpectation) MdtestResult {
+	var said MdtestStream
+	_, _ = said.Write([]byte(stderr + "\n"))
+	output.Errors = append(slices.Clone(output.Errors), said.Close().Errors...)
+	result := MdtestResult{Output: output}
+	failure, reason := mdtestFlaw(&output, exit, expected)
+	switch {
+	case failure == "":
+		result.Outcome = Complete
+	case exit.Stopped && failure != FailureOperations && failure != FailureInvalidOutput && failure != FailureBadOption:
+		result.Outcome, result.Message = Stopped, "it was stopped before it had printed its summary"
+		result.Output.Rates = nil
+	default:
+		result.Outcome, result.Failure = Failed, failure
+		result.Message = "mdtest: " + inWords[failure]
+		if reason != "" {
+			result.Message += " (" + clip(reason) + ")"
+		}
+		return result
+	}
+	result.warn()
+	return result
+}
+
+func mdtestFlaw(output *MdtestOutput, exit Exit, expected MdtestExpectation) (Failure, string) {
+	switch {
+	case output.Usage:
+		return FailureBadOption, first(output.Errors, "it printed its help")
+	case len(output.Errors) > 0:
+		return classify(output.Errors)
+	case output.FailedOperations > 0:
+		return FailureOperations, fmt.Sprintf("%d of them, the first: %s", output.FailedOperations, output.FirstFailed)
+	case exit.Signal != 0:
+		return FailureKilled, fmt.Sprintf("signal %d, %v", int(exit.Signal), exit.Signal)
+	case len(output.Damaged) > 0:
+		return FailureInvalidOutput, fmt.Sprintf("line %d: %s", output.Damaged[0].Line, output.Damaged[0].Reason)
+	case exit.Code != 0:
+		return FailureOther, fmt.Sprintf("exit code %d", exit.Code)
+	case len(output.Rates) == 0 && output.Times:
+		return FailureNoOutput, "it has times in place of rates, as -Z asks for"
+	case output.Partial || !output.Finished && (output.Version != "" || len(output.Rates) > 0):
+		return FailureTruncated, "the line that tells its end is missing"
+	case len(output.Rates) == 0:
+		return FailureNoOutput, ""
+	case expected.Iterations > 0 && output.Iterations != expected.Iterations:
+		return FailureTruncated, fmt.Sprintf("%d of %d iterations", output.Iterations, expected.Iterations)
+	case expected.Tasks > 0 && output.Tasks != expected.Tasks:
+		return FailureTruncated, fmt.Sprintf("%d ranks took part of %d", output.Tasks, expected.Tasks)
+	}
+	return "", ""
+}
+
+func (r *MdtestResult) warn() {
+	add := func(kind WarningKind, format string, arguments ...any) {
+		r.Warnings = append(r.Warnings, Warning{Kind: kind, Message: fmt.Sprintf(format, arguments...)})
+	}
+	if r.Output.Times && len(r.Output.Rates) > 0 {
+		add(WarnTimes, "the summary of times is left out")
+	}
+	if len(r.Output.NotMeasured) > 0 {
+		add(WarnNotMeasured, "no rate of: %s", strings.Join(r.Output.NotMeasured, ", "))
+	}
+	for _, text := range r.Output.Warnings {
+		add(WarnToolMessages, "%s", text)
+	}
+	if r.Output.MoreWarnings > 0 {
+		add(WarnToolMessages, "%d more of mdtest's own warnings", r.Output.MoreWarnings)
+	}
+}

@@ -1,0 +1,112 @@
+package ior
+
+import (
+	"slices"
+	"strings"
+)
+
+// failures are beginnings of lines by which IOR, mdtest and MPI tell that something failed.
+var failures = []string{
+	"ERROR: ", "ior ERROR: ", "ERROR [", "Error invalid argument: ", "Error, ", "Error: ", "Unrecognized parameter ",
+	"Syntax error in configuration options: ", "Could not load backend API ", "Invalid option substring string: ",
+	"MPI_ABORT was invoked", "mpirun noticed that ", "mpirun was unable to ", "mpirun detected that one or more processes exited with non-zero status",
+	"prterun noticed that ", "prterun was unable to ", "prterun detected that one or more processes exited with non-zero status",
+	"PRTE has lost communication ", "ORTE has lost communication ", "ORTE was unable to ", "There are not enough slots available in the system",
+	"An ORTE daemon has unexpectedly failed", "mpirun: killing job", "*** Process received signal ***",
+	"Primary job  terminated normally, but ",
+}
+
+// message takes warnings and errors, which stand between the rows, and in the JSON form inside of it.
+func (s *Stream) message(line textLine) bool {
+	text := strings.TrimLeft(line.text, "[]{}, ")
+	if failed, ok := failureLine(text); ok {
+		s.output.Errors = keep(s.output.Errors, failed)
+		return true
+	}
+	switch {
+	case strings.HasPrefix(text, "WARNING: "):
+		s.warning(strings.TrimSpace(strings.TrimPrefix(text, "WARNING: ")))
+	case strings.HasPrefix(text, "stonewalling pairs accessed min: "):
+		s.stonewalled(text)
+	default:
+		return false
+	}
+	return true
+}
+
+// failureLine gives the line of a tool's error, which can stand behind the beginning of another line.
+func failureLine(text string) (string, bool) {
+	found := slices.ContainsFunc(failures, func(beginning string) bool { return strings.HasPrefix(text, beginning) })
+	if !found && !strings.HasPrefix(text, "WARNING: ") {
+		at := strings.Index(text, "ior ERROR: ")
+		found = at >= 0 || strings.Contains(text, ": FAILED in ") && strings.Contains(text, ": Process ")
+		text = text[max(at, 0):]
+	}
+	return text, found
+}
+
+// keep adds a line to those that are kept, once.
+func keep(lines []string, line string) []string {
+	if line = clip(line); len(lines) >= maxKept || slices.Contains(lines, line) {
+		return lines
+	}
+	return append(lines, line)
+}
+
+// The lines that a repetition brings when it moved another number of bytes than its parameters come
+// to. 3.3.0 ends them with a full stop.
+const (
+	expectedBytes = "Expected aggregate file size "
+	statBytes     = "Stat() of aggregate file size "
+	movedBytes    = "Using actual aggregate bytes moved "
+	byStonewall   = "maybe caused by deadlineforstonewalling"
+	wrongData     = "incorrect data on "
+)
+
+func (s *Stream) warning(text string) {
+	switch lower := strings.ToLower(text); {
+	case strings.HasPrefix(text, expectedBytes), strings.HasPrefix(text, statBytes):
+	case strings.HasPrefix(text, movedBytes):
+		_, value, _ := strings.Cut(text, "=")
+		moved, ok := parseCount(strings.TrimSuffix(strings.TrimSpace(value), "."))
+		if !ok || moved > maxNumber {
+			s.warn(text)
+			return
+		}
+		s.moved = moved
+	case strings.HasPrefix(lower, byStonewall):
+		s.output.StonewallHit++
+	case strings.HasPrefix(lower, wrongData):
+		_, count, _ := strings.Cut(text, "(")
+		count, _, _ = strings.Cut(count, " ")
+		errors, ok := parseCount(count)
+		if !ok {
+			errors = 1
+		}
+		s.output.DataErrors += min(max(errors, 1), maxNumber)
+		s.output.DataErrors = min(s.output.DataErrors, maxNumber)
+		s.warn(text)
+	default:
+		s.warn(text)
+	}
+}
+
+func (s *Stream) warn(text string) { s.output.warn(text) }
+
+// stonewalled reads "stonewalling pairs accessed min: 288 max: 467 -- min data: 0.1 GiB mean data:
+// 0.1 GiB time: 1.0s". The figures in GiB are too coarse to be of use.
+func (s *Stream) stonewalled(text string) {
+	fields := strings.Fields(text)
+	if len(fields) != 18 || len(s.output.Stonewalled) >= maxRepetitions {
+		s.warn(text)
+		return
+	}
+	least, okLeast := parseCount(fields[4])
+	most, okMost := parseCount(fields[6])
+	took, okTook := parseNumber(strings.TrimSuffix(fields[17], "s"))
+	if !okLeast || !okMost || !okTook {
+		s.warn(text)
+		return
+	}
+	s.output.Stonewalled = append(s.output.Stonewalled, Stonewalled{MinTransfers: least, MaxTransfers: most, Nanoseconds: took.scaled(second)})
+}

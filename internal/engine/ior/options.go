@@ -1,0 +1,230 @@
+package ior
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// option is one that users may give in args.
+type option struct {
+	// least and most bound its value, a whole number; both 0: it is a flag.
+	least, most int64
+	// isSize: the value is a number of bytes, with k, m or g.
+	isSize bool
+	// words are its value's choices, in place of a number.
+	words []string
+	// times a flag may be given; 0 counts as 1.
+	times int
+	// directive: it is given as "-O name=value".
+	directive bool
+	// since4: 3.3.0 does not have it.
+	since4 bool
+}
+
+// options are those of a tool: what users may set, and why not the others.
+type options struct {
+	tool    string
+	allowed map[string]option
+	// fields are the options that a field of the profile sets.
+	fields map[string]string
+	// refused say why, for those that people know. All others are refused too.
+	refused map[string]string
+}
+
+const (
+	whyPath    = "it names a file or directory. Files are storagebench's own, below the target's path"
+	whyCommand = "it runs a command, which a benchmark may not do on a node"
+	whyRanks   = "ranks are clients times processesPerClient: set those"
+	whyOurs    = "storagebench sets it"
+	whyNode    = "it takes the memory of the node"
+	whyForm    = "it changes the form of the results"
+	whyTarget  = "striping is the target's: set lustre of the target"
+	whyNothing = "it does no I/O, and would report figures all the same"
+	whyParts   = "a step runs all of mdtest's phases: one alone needs or leaves files of another"
+)
+
+var iorOptions = options{
+	tool: "IOR",
+	allowed: map[string]option{
+		"-v": {times: 2}, "-x": {}, "-Y": {},
+		"-d": {most: 86_400}, "-j": {most: 86_400}, "-Q": {least: 1, most: 1 << 20}, "-X": {most: 1 << 30}, "-A": {most: 1 << 30},
+		"--random-offset-seed": {most: 1 << 30, since4: true}, "--randomPrefill": {least: 8, most: 1 << 40, isSize: true, since4: true},
+		"--posix.rangelocks": {since4: true}, "--mpiio.useFileView": {since4: true}, "--mpiio.preallocate": {since4: true},
+		"--mpiio.useStridedDatatype": {since4: true},
+		"interIODelay":               {directive: true, most: 1 << 30},
+	},
+	fields: map[string]string{
+		"-a": "api", "-t": "transferSize", "-b": "blockSize", "-s": "segments", "-F": "filePerProcess", "-w": "operations", "-r": "operations",
+		"-c": "collective", "--collective": "collective", "-z": "random", "--posix.odirect": "direct", "-B": "direct", "-e": "fsync",
+		"-C": "reorderTasks", "-Z": "reorderTasks", "-g": "intraTestBarriers", "-i": "repetitions", "-D": "stonewall", "-k": "keepFiles",
+		"-E": "useExistingFiles", "-W": "verify", "-R": "verify", "-G": "verify", "-l": "dataPattern", "--dataPacketType": "dataPattern",
+		"stoneWallingWearOut": "stonewallWearOut", "api": "api", "transferSize": "transferSize", "blockSize": "blockSize", "segmentCount": "segments",
+	},
+	refused: map[string]string{
+		"-o": whyPath, "-f": whyPath, "-U": whyPath, "--mpiio.hintsFileName": whyPath, "testFile": whyPath, "summaryFile": whyPath,
+		"stoneWallingStatusFile": whyPath, "saveRankPerformanceDetailsCSV": whyPath, "savePerOpDataCSV": whyPath, "hintsFileName": whyPath,
+		"-N": whyRanks, "numTasks": whyRanks, "-M": whyNode, "memoryPerNode": whyNode, "memoryPerTask": whyNode, "summaryFormat": whyForm,
+		"-T": whyOurs + " from the phase", "maxTimeDuration": whyOurs + " from the phase", "minTimeDuration": whyOurs + " from the phase",
+		"--posix.lustre.stripecount": whyTarget, "--posix.lustre.stripesize": whyTarget, "--posix.lustre.startost": whyTarget, "--posix.lustre.pool": whyTarget,
+		"--dryRun": whyNothing, "dryRun": whyNothing, "-m": whyPath, "-u": whyPath, "-y": whyPath, "-H": whyForm, "--mpiio.showHints": whyForm, "--warningAsErrors": "a stonewall warns, and would then be a failure",
+		"-K": "files belong to storagebench, which keeps or removes them: set keepFiles",
+	},
+}
+
+var mdtestOptions = options{
+	tool: "mdtest",
+	allowed: map[string]option{
+		"-v": {times: 2}, "-L": {}, "-R": {}, "-t": {}, "-y": {}, "-Y": {}, "-k": {}, "-c": {}, "-S": {}, "-X": {}, "--verify-read": {since4: true}, "--verify-write": {since4: true},
+		"-I": {least: 1, most: 100_000_000}, "-N": {most: 1 << 20}, "-p": {most: 86_400}, "-W": {least: 1, most: 604_800}, "-G": {most: 1 << 30, since4: true},
+		"--random-seed": {most: 1 << 30}, "--showRankStatistics": {since4: true},
+		"--dataPacketType": {words: []string{"timestamp", "offset", "incompressible", "random"}, since4: true},
+	},
+	fields: map[string]string{
+		"-n": "filesPerProcess", "-u": "uniqueDirectories", "-F": "filesOnly", "-D": "directoriesOnly", "-w": "fileSize", "-e": "readSize",
+		"-z": "depth", "-b": "branching", "-i": "iterations",
+	},
+	refused: map[string]string{
+		"-d": whyPath, "-x": whyPath, "--saveRankPerformanceDetails": whyPath, "--savePerOpDataCSV": whyPath,
+		"--run-cmd-before-phase": whyCommand, "--run-cmd-after-phase": whyCommand, "-a": "only POSIX is offered", "-g": whyTarget,
+		"-f": whyRanks, "-l": whyRanks, "-s": whyRanks, "-P": whyForm, "-Z": whyForm, "-V": whyForm, "--print-all-procs": whyForm,
+		"-C": whyParts, "-T": whyParts, "-E": whyParts, "-r": whyParts, "-B": "without barriers the phases overlap, and their rates mean nothing",
+		"-U": "all of 3.3.0 to 4.1.0 must take the same profile, and only 4.1.0 has it",
+	},
+}
+
+// argument is an option that was read, to be written anew: nothing of a user's is passed through.
+type argument struct {
+	name, value string
+	directive   bool
+	since4      bool
+}
+
+func (a argument) words() []string {
+	switch {
+	case a.directive:
+		return []string{"-O", a.name + "=" + a.value}
+	case a.value == "":
+		return []string{a.name}
+	case strings.HasPrefix(a.name, "--"):
+		return []string{a.name + "=" + a.value}
+	}
+	return []string{a.name, a.value}
+}
+
+// arguments reads args: "-d", "5" and "-d=5" and "-d 5", "-O", "name=value", "--name=value".
+func (r *reader) arguments(field string, given []string, known options) []argument {
+	var all []argument
+	counts := map[string]int{}
+	for i := 0; i < len(given); i++ {
+		text := given[i]
+		name, value, hasValue := splitArgument(text)
+		if name == "-O" {
+			if !hasValue && i+1 < len(given) {
+				i++
+				value = given[i]
+			}
+			for directive := range strings.SplitSeq(value, ",") {
+				key, set, _ := strings.Cut(directive, "=")
+				r.argument(field, known, strings.TrimSpace(key), strings.TrimSpace(set), true, counts, &all)
+			}
+			continue
+		}
+		if allowed, ok := known.allowed[name]; ok && !hasValue && !allowed.flag() && i+1 < len(given) {
+			i++
+			value = given[i]
+		}
+		r.argument(field, known, name, strings.TrimSpace(value), false, counts, &all)
+	}
+	return all
+}
+
+func splitArgument(text string) (string, string, bool) {
+	text = strings.TrimSpace(text)
+	if at := strings.IndexAny(text, "= "); at > 0 {
+		return text[:at], strings.TrimSpace(text[at+1:]), true
+	}
+	return text, "", false
+}
+
+func (o option) flag() bool { return o.most == 0 && o.words == nil }
+
+func (r *reader) argument(field string, known options, name, value string, directive bool, counts map[string]int, all *[]argument) {
+	allowed, ok := known.allowed[name]
+	if !ok || allowed.directive != directive {
+		r.refuse(field, clip(name), "%s", known.why(name, directive))
+		return
+	}
+	counts[name]++
+	if most := max(allowed.times, 1); counts[name] > most {
+		r.refuse(field, name, "give it at most %d times", most)
+		return
+	}
+	written, err := allowed.value(value)
+	if err != nil {
+		r.refuse(field, clip(name+" "+value), "%v", err)
+		return
+	}
+	*all = append(*all, argument{name: name, value: written, directive: directive, since4: allowed.since4})
+}
+
+// why an option is refused, with the remedy.
+func (o *options) why(name string, directive bool) string {
+	if set, ok := lookUp(o.fields, name, directive); ok {
+		return fmt.Sprintf("set %s of the profile instead", set)
+	}
+	if why, ok := lookUp(o.refused, name, directive); ok {
+		return why + ": remove it"
+	}
+	return fmt.Sprintf("it is not on the list of %s's options that are known to be safe: remove it", o.tool)
+}
+
+// lookUp finds directives whatever their case, as IOR does.
+func lookUp(texts map[string]string, name string, directive bool) (string, bool) {
+	if text, ok := texts[name]; ok || !directive {
+		return text, ok
+	}
+	for known, text := range texts {
+		if strings.EqualFold(known, name) {
+			return text, true
+		}
+	}
+	return "", false
+}
+
+// value gives the form of a value that is written.
+func (o option) value(text string) (string, error) {
+	if o.flag() {
+		if text != "" {
+			return "", fmt.Errorf("it takes no value: remove %q", clip(text))
+		}
+		return "", nil
+	}
+	if o.words != nil {
+		for _, word := range o.words {
+			if text == word {
+				return word, nil
+			}
+		}
+		return "", fmt.Errorf("write one of %s", strings.Join(o.words, ", "))
+	}
+	factor := int64(1)
+	if o.isSize && text != "" {
+		switch text[len(text)-1] {
+		case 'k':
+			factor = 1 << 10
+		case 'm':
+			factor = 1 << 20
+		case 'g':
+			factor = 1 << 30
+		}
+		if factor > 1 {
+			text = text[:len(text)-1]
+		}
+	}
+	count, ok := parseCount(text)
+	if !ok || count > o.most/factor || count*factor < o.least {
+		return "", fmt.Errorf("write a whole number from %d to %d", o.least, o.most)
+	}
+	return strconv.FormatInt(count*factor, 10), nil
+}

@@ -1,0 +1,221 @@
+package ior
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// workload is a profile that was read: every default is in it, and nothing in it is refused.
+type workload struct {
+	api                      string
+	transfer, block          int64
+	segments                 int64
+	filePerProcess           bool
+	writes, reads            bool
+	collective, random       bool
+	direct, fsync            bool
+	barriers, keep, existing bool
+	reorder                  v1alpha1.IORReorder
+	repetitions              int64
+	// counted: the profile says how many repetitions.
+	counted         bool
+	stonewall       time.Duration
+	wearOut, verify bool
+	pattern         string
+	args            []argument
+}
+
+// maxFileBytes bounds what all blocks of a rank come to.
+const maxFileBytes = 1 << 60
+
+// Validate gives what is wrong with a profile, each with the field, its value and the remedy.
+func Validate(path *field.Path, profile *v1alpha1.IORProfile) field.ErrorList {
+	_, problems := readProfile(path, profile, &Parameters{})
+	return problems
+}
+
+type reader struct {
+	path     *field.Path
+	problems field.ErrorList
+}
+
+func (r *reader) refuse(name string, value any, format string, arguments ...any) {
+	r.problems = append(r.problems, field.Invalid(r.path.Child(name), value, fmt.Sprintf(format, arguments...)))
+}
+
+func isTrue(value *bool) bool { return value != nil && *value }
+
+func isNotFalse(value *bool) bool { return value == nil || *value }
+
+// size reads a number of bytes.
+func (r *reader) size(name string, quantity *resource.Quantity, least, most int64, example string) int64 {
+	value := quantity.Value()
+	if value == math.MaxInt64 || quantity.Cmp(*resource.NewQuantity(value, resource.DecimalSI)) != 0 || value < least || value > most {
+		r.refuse(name, quantity.String(), "write a whole number of bytes from %d to %d, such as %s", least, most, example)
+		return 0
+	}
+	return value
+}
+
+func readProfile(path *field.Path, profile *v1alpha1.IORProfile, parameters *Parameters) (workload, field.ErrorList) {
+	r := reader{path: path}
+	w := workload{
+		api: profile.API, segments: 1, filePerProcess: isNotFalse(profile.FilePerProcess), collective: isTrue(profile.Collective),
+		random: isTrue(profile.Random), direct: isTrue(profile.Direct), fsync: isNotFalse(profile.Fsync),
+		barriers: isTrue(profile.IntraTestBarriers), keep: isNotFalse(profile.KeepFiles), existing: isTrue(profile.UseExistingFiles),
+		reorder: profile.ReorderTasks, repetitions: 1, wearOut: isTrue(profile.StonewallWearOut), verify: isTrue(profile.Verify), pattern: profile.DataPattern,
+	}
+	if w.api == "" {
+		w.api = "POSIX"
+	}
+	if w.api != "POSIX" && w.api != "MPIIO" {
+		r.refuse("api", profile.API, "write POSIX or MPIIO")
+	}
+	w.transfer = r.size("transferSize", &profile.TransferSize, 8, 1<<30, "1Mi")
+	if override := parameters.TransferSizeBytes; override != 0 {
+		if w.transfer = override; override < 8 || override > 1<<30 {
+			r.refuse("transferSize", override, "a step's own must be from 8 to %d bytes too", 1<<30)
+		}
+	}
+	w.block = r.size("blockSize", &profile.BlockSize, 8, 1<<50, "12000Mi")
+	if profile.Segments != nil {
+		w.segments = *profile.Segments
+	}
+	if profile.Repetitions != nil {
+		w.repetitions, w.counted = int64(*profile.Repetitions), true
+	}
+	w.readOperations(&r, profile, parameters)
+	w.readStonewall(&r, profile)
+	w.checkSizes(&r)
+	w.checkTogether(&r, profile)
+	w.args = r.arguments("args", profile.Args, iorOptions)
+	return w, r.problems
+}
+
+func (w *workload) readOperations(r *reader, profile *v1alpha1.IORProfile, parameters *Parameters) {
+	operations := profile.Operations
+	if len(operations) == 0 {
+		operations = []v1alpha1.Operation{v1alpha1.OperationWrite}
+	}
+	if len(parameters.Operations) > 0 {
+		operations = parameters.Operations
+	}
+	for _, operation := range operations {
+		switch operation {
+		case v1alpha1.OperationWrite:
+			w.writes = true
+		case v1alpha1.OperationRead:
+			w.reads = true
+		default:
+			r.refuse("operations", operation, "write Write, Read, or both")
+		}
+	}
+}
+
+func (w *workload) readStonewall(r *reader, profile *v1alpha1.IORProfile) {
+	if profile.Stonewall == nil {
+		if w.wearOut {
+			r.refuse("stonewallWearOut", true, "there is nothing to wear out without a stonewall: set stonewall, or remove stonewallWearOut")
+		}
+		return
+	}
+	value, err := profile.Stonewall.Parse()
+	switch {
+	case err != nil:
+		r.refuse("stonewall", string(*profile.Stonewall), "%v", err)
+	case value < time.Second || value%time.Second != 0:
+		r.refuse("stonewall", string(*profile.Stonewall), "IOR counts whole seconds: write at least 1s, and no parts of one, such as 60s")
+	default:
+		w.stonewall = value
+	}
+}
+
+func (w *workload) checkSizes(r *reader) {
+	if w.segments < 1 || w.segments > 1_000_000 {
+		r.refuse("segments", w.segments, "write 1 to 1000000, or a larger blockSize")
+	}
+	if w.repetitions < 1 || w.repetitions > 50_000 {
+		r.refuse("repetitions", w.repetitions, "write 1 to 50000")
+	}
+	if w.transfer <= 0 || w.block <= 0 {
+		return
+	}
+	if w.transfer%8 != 0 {
+		r.refuse("transferSize", w.transfer, "IOR moves words of 8 bytes: write a multiple of 8, such as 1Mi")
+	}
+	if w.direct && w.transfer%512 != 0 {
+		r.refuse("transferSize", w.transfer, "direct I/O needs a multiple of 512 (4k is 4000, 4Ki is 4096): change it, or set direct to false")
+	}
+	if w.block%w.transfer != 0 {
+		r.refuse("blockSize", w.block, "must be a multiple of transferSize (%d); IOR refuses anything else", w.transfer)
+	}
+	if w.random && w.block == w.transfer {
+		r.refuse("random", true, "IOR draws offsets inside of each block, and a block of one transfer has only one: raise blockSize above transferSize, and lower segments")
+	}
+	if w.segments > 0 && w.block > maxFileBytes/w.segments {
+		r.refuse("segments", w.segments, "blocks of %d bytes are more than %d bytes a rank then: lower segments or blockSize", w.block, int64(maxFileBytes))
+	}
+}
+
+// checkTogether tells what IOR refuses, or takes for something else without a word.
+func (w *workload) checkTogether(r *reader, profile *v1alpha1.IORProfile) {
+	if w.direct && w.api != "POSIX" {
+		r.refuse("direct", true, "only the api POSIX has it: remove direct, or set api to POSIX")
+	}
+	if w.collective && w.api != "MPIIO" {
+		r.refuse("collective", true, "only the api MPIIO has collective operations: set api to MPIIO, or remove collective")
+	}
+	switch w.reorder {
+	case "":
+		w.reorder = v1alpha1.IORReorderNone
+		if w.reads && (!w.random || w.filePerProcess) {
+			w.reorder = v1alpha1.IORReorderConstant
+		}
+	case v1alpha1.IORReorderNone:
+	case v1alpha1.IORReorderConstant, v1alpha1.IORReorderRandom:
+		if w.random && !w.filePerProcess {
+			r.refuse("reorderTasks", w.reorder, "IOR cannot reorder ranks and draw offsets in a shared file: set reorderTasks to None, or filePerProcess to true")
+		}
+	default:
+		r.refuse("reorderTasks", w.reorder, "write None, Constant or Random")
+	}
+	if w.reads && !w.writes && !w.keep {
+		r.refuse("keepFiles", false, "IOR would remove what it reads after the first repetition: remove keepFiles, or add Write to operations")
+	}
+	if !slices.Contains([]string{"", "Timestamp", "Offset", "Incompressible", "Random"}, w.pattern) {
+		r.refuse("dataPattern", w.pattern, "write Timestamp, Offset, Incompressible or Random")
+	}
+	if !w.verify {
+		return
+	}
+	if w.random {
+		r.refuse("verify", true, "IOR cannot check data at random offsets: remove verify, or random")
+	}
+	if w.pattern == "Incompressible" || w.pattern == "Random" {
+		r.refuse("verify", true, "needs data that can be told again: set dataPattern to Timestamp or Offset")
+	}
+	if profile.Stonewall != nil && !w.wearOut && w.reads {
+		r.refuse("verify", true, "a stonewall leaves files of different lengths: set stonewallWearOut, or remove verify")
+	}
+}
+
+// sizeText writes a number of bytes in IOR's units, 2^10, 2^20 and 2^30, exactly.
+func sizeText(bytes int64) string {
+	for _, unit := range []struct {
+		bytes  int64
+		letter string
+	}{{1 << 30, "g"}, {1 << 20, "m"}, {1 << 10, "k"}} {
+		if bytes != 0 && bytes%unit.bytes == 0 {
+			return strconv.FormatInt(bytes/unit.bytes, 10) + unit.letter
+		}
+	}
+	return strconv.FormatInt(bytes, 10)
+}

@@ -1,0 +1,331 @@
+package ior
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// Outcome is how a step ended.
+type Outcome int
+
+// The outcomes. The zero value is none of them, so that a forgotten outcome is no success.
+const (
+	// Complete: the tool did all that it was asked for.
+	Complete Outcome = iota + 1
+	// Stopped: the tool was told to stop. What had finished by then counts.
+	Stopped
+	// CutShort: it ended before its time, see Failure. Repetitions that had finished are true.
+	CutShort
+	// Failed: see Failure. There is no result.
+	Failed
+)
+
+// String gives the name: "Complete", "Stopped", "CutShort" or "Failed".
+func (o Outcome) String() string {
+	switch o {
+	case Complete:
+		return "Complete"
+	case Stopped:
+		return "Stopped"
+	case CutShort:
+		return "CutShort"
+	case Failed:
+		return "Failed"
+	}
+	return fmt.Sprintf("Outcome(%d)", int(o))
+}
+
+// Failure says why a step failed: a short word that does not change.
+type Failure string
+
+// The failures.
+const (
+	FailureNoSpace    Failure = "NoSpace"
+	FailureQuota      Failure = "QuotaExceeded"
+	FailureReadOnly   Failure = "ReadOnly"
+	FailureNoSuchFile Failure = "NoSuchFile"
+	FailurePermission Failure = "PermissionDenied"
+	FailureDirect     Failure = "DirectNotSupported"
+	FailureIO         Failure = "IOError"
+	// FailureBadOption: the tool does not take an option or a combination of them.
+	FailureBadOption Failure = "BadOption"
+	// FailureMPI: MPI could not start the ranks.
+	FailureMPI Failure = "MPI"
+	// FailureKilled: a rank or mpirun was killed from outside, or a client was lost.
+	FailureKilled Failure = "Killed"
+	// FailureCrashed: a rank died of a fault of its own.
+	FailureCrashed Failure = "Crashed"
+	// FailureDataErrors: what was read is not what was written.
+	FailureDataErrors Failure = "DataErrors"
+	// FailureOperations: operations failed, and mdtest counted them as done.
+	FailureOperations Failure = "OperationsFailed"
+	// FailureNoOutput: there is no figure in the output.
+	FailureNoOutput Failure = "NoOutput"
+	// FailureTruncated: the output ends before the last repetition.
+	FailureTruncated Failure = "Truncated"
+	// FailureInvalidOutput: what was printed can not be read or can not be true.
+	FailureInvalidOutput Failure = "InvalidOutput"
+	// FailureOther: the message says all that is known.
+	FailureOther Failure = "Other"
+)
+
+// Warning is something about a result that a reader has to know.
+type Warning struct {
+	Kind    WarningKind
+	Message string
+}
+
+// WarningKind is a short word that does not change.
+type WarningKind string
+
+// The warnings.
+const (
+	// WarnToolMessages: a warning of the tool itself.
+	WarnToolMessages WarningKind = "ToolMessages"
+	// WarnStonewalled: repetitions ended by time and not by work.
+	WarnStonewalled WarningKind = "Stonewalled"
+	// WarnFewerRepetitions: the tool's own time limit (-T) ended it before the last repetition.
+	WarnFewerRepetitions WarningKind = "FewerRepetitions"
+	// WarnEndUnknown: the CSV has no end; a run that was killed between two rows looks the same.
+	WarnEndUnknown WarningKind = "EndUnknown"
+	// WarnVersionUnknown: the CSV does not tell the version.
+	WarnVersionUnknown WarningKind = "VersionUnknown"
+	// WarnSeveralTests: one output holds several tests, whose repetitions differ in kind.
+	WarnSeveralTests WarningKind = "SeveralTests"
+	// WarnNotMeasured: a row without a rate: its phase did not run.
+	WarnNotMeasured WarningKind = "NotMeasured"
+	// WarnTimes: times in place of rates were asked for (-Z, -P); they are left out.
+	WarnTimes WarningKind = "Times"
+)
+
+// Exit is how the process of mpirun ended.
+type Exit struct {
+	// Code is its exit code, meaningless when Signal is set.
+	Code int
+	// Signal that killed it; 0 for none.
+	Signal syscall.Signal
+	// Stopped: it was told to stop by us.
+	Stopped bool
+}
+
+// Expectation is what a complete run of IOR must have done. The zero value expects nothing.
+type Expectation struct {
+	// Repetitions of each of Operations.
+	Repetitions int
+	Operations  []measure.Operation
+	// Limited: IOR was told to begin no repetition after a time (-T), so that there may be fewer.
+	Limited bool
+	// Tasks are the ranks.
+	Tasks int
+}
+
+// Result is the end of a step of IOR.
+type Result struct {
+	Outcome Outcome
+	// Failure is set for CutShort and Failed; Message says it in the tool's own words. Message is
+	// also set for Stopped.
+	Failure Failure
+	Message string
+	// Output is all that was found. Its repetitions are a result unless Outcome is Failed.
+	Output Output
+	// Summary is over the repetitions, one for each operation.
+	Summary  []Summary
+	Warnings []Warning
+}
+
+// Final judges a run of IOR by all that there is. Neither the exit code nor the output is enough:
+// IOR 3.3.0 leaves 0 after an option that it does not know, a check of data leaves the number of
+// errors modulo 256, and the rows of a killed run look like those of a good one.
+func Final(output Output, exit Exit, stderr string, expected Expectation) Result {
+	var said Stream
+	_, _ = said.Write([]byte(stderr + "\n"))
+	output.Errors = slices.Clone(output.Errors)
+	for _, line := range said.Close().Errors {
+		output.Errors = keep(output.Errors, line)
+	}
+	j := judge{output: &output, exit: exit, expected: expected, result: Result{Output: output}}
+	j.decide()
+	if j.result.Outcome != Failed {
+		j.result.Summary = Spreads(output.Repetitions)
+		j.warn()
+	}
+	return j.result
+}
+
+type judge struct {
+	output   *Output
+	exit     Exit
+	expected Expectation
+	result   Result
+}
+
+func (j *judge) decide() {
+	if j.output.DataErrors > 0 {
+		reason := fmt.Sprintf("%d errors", j.output.DataErrors)
+		if at := slices.IndexFunc(j.output.Warnings, func(w string) bool { return strings.HasPrefix(strings.ToLower(w), wrongData) }); at >= 0 {
+			reason = j.output.Warnings[at]
+		}
+		j.end(Failed, FailureDataErrors, reason)
+		return
+	}
+	if j.output.DryRun {
+		j.end(Failed, FailureNoOutput, "it was a dry run: no I/O was done, and the figures mean nothing")
+		return
+	}
+	if err := checkSummaries(j.output); err != nil {
+		j.end(Failed, FailureInvalidOutput, err.Error())
+		return
+	}
+	failure, reason := j.flaw()
+	switch finished := len(j.output.Repetitions) > 0; {
+	case failure == "" && finished:
+		j.result.Outcome = Complete
+	case j.exit.Stopped && (failure == "" || stoppable(failure)):
+		j.result.Outcome = Stopped
+		j.result.Message = "it was stopped; the repetitions that had ended count"
+		if !finished {
+			j.result.Message = "it was stopped before a repetition had ended"
+		}
+	case finished:
+		j.end(CutShort, failure, reason)
+	default:
+		if failure == "" {
+			failure, reason = FailureNoOutput, "there is no repetition in it"
+		}
+		j.end(Failed, failure, reason)
+	}
+}
+
+// stoppable are the flaws that a stop explains.
+func stoppable(failure Failure) bool {
+	switch failure { //nolint:exhaustive // the others are flaws of their own
+	case FailureTruncated, FailureKilled, FailureNoOutput, FailureOther:
+		return true
+	}
+	return false
+}
+
+func (j *judge) end(outcome Outcome, failure Failure, reason string) {
+	j.result.Outcome, j.result.Failure = outcome, failure
+	j.result.Message = "IOR: " + inWords[failure]
+	if reason != "" {
+		j.result.Message += " (" + clip(reason) + ")"
+	}
+}
+
+// flaw gives the first thing that speaks against a complete run, the most telling first.
+func (j *judge) flaw() (Failure, string) {
+	output := j.output
+	switch {
+	case output.Usage:
+		return FailureBadOption, first(output.Errors, "it printed its help")
+	case output.Format == FormatEmptyCSV:
+		return FailureNoOutput, fmt.Sprintf("IOR %s prints no rows with summaryFormat=CSV: use its table, summaryFormat=default", output.Version)
+	case len(output.Errors) > 0:
+		return classify(output.Errors)
+	case j.exit.Signal != 0:
+		return FailureKilled, fmt.Sprintf("signal %d, %v", int(j.exit.Signal), j.exit.Signal)
+	case len(output.Damaged) > 0:
+		return FailureInvalidOutput, fmt.Sprintf("line %d: %s", output.Damaged[0].Line, output.Damaged[0].Reason)
+	case output.Partial:
+		return FailureTruncated, "it ends inside of a line or an object"
+	case output.Format == "" && len(output.Repetitions) == 0:
+		return FailureNoOutput, firstLine(output.Noise)
+	case j.exit.Code != 0:
+		return FailureOther, fmt.Sprintf("exit code %d", j.exit.Code)
+	case output.Format != FormatCSV && !output.Finished:
+		return FailureTruncated, "the line that tells its end is missing"
+	}
+	if missing := j.missing(); missing != "" {
+		return FailureTruncated, missing
+	}
+	return "", ""
+}
+
+// missing says which repetitions are not there.
+func (j *judge) missing() string {
+	output, counts := j.output, map[measure.Operation]int{}
+	for _, repetition := range output.Repetitions {
+		if repetition.Test == output.Tests-1 {
+			counts[repetition.Operation]++
+		}
+		if j.expected.Tasks > 0 && repetition.Tasks > 0 && repetition.Tasks != j.expected.Tasks {
+			return fmt.Sprintf("%d ranks took part of %d", repetition.Tasks, j.expected.Tasks)
+		}
+	}
+	for _, operation := range j.expected.Operations {
+		if got := counts[operation]; got < j.expected.Repetitions && !j.ownTimeLimit() {
+			return fmt.Sprintf("%d of %d repetitions of %v", got, j.expected.Repetitions, operation)
+		}
+	}
+	if j.ownTimeLimit() {
+		return ""
+	}
+	writes, reads := counts[measure.Write], counts[measure.Read]
+	if writes > 0 && reads > 0 && writes != reads {
+		return fmt.Sprintf("%d repetitions of Write and %d of Read", writes, reads)
+	}
+	if declared := output.DeclaredRepetitions; max(writes, reads) < declared {
+		return fmt.Sprintf("%d of %d repetitions", max(writes, reads), declared)
+	}
+	return ""
+}
+
+// ownTimeLimit: -T was given, which ends a run between two repetitions, and properly.
+func (j *judge) ownTimeLimit() bool {
+	if j.expected.Limited {
+		return true
+	}
+	fields := strings.Fields(j.output.CommandLine)
+	return slices.ContainsFunc(fields, func(field string) bool {
+		return strings.HasPrefix(field, "-T") || strings.Contains(strings.ToLower(field), "maxtimeduration")
+	})
+}
+
+func (j *judge) warn() {
+	output := j.output
+	add := func(kind WarningKind, format string, arguments ...any) {
+		j.result.Warnings = append(j.result.Warnings, Warning{Kind: kind, Message: fmt.Sprintf(format, arguments...)})
+	}
+	if output.StonewallHit > 0 {
+		add(WarnStonewalled, "%d repetitions were ended by the stonewall's time, before all of their work was done", output.StonewallHit)
+	}
+	if declared := output.DeclaredRepetitions; j.result.Outcome == Complete && declared > 0 && output.Tests == 1 {
+		for _, summary := range j.result.Summary {
+			if summary.Repetitions < declared {
+				add(WarnFewerRepetitions, "%d of %d repetitions of %v: the time limit of -T was over", summary.Repetitions, declared, summary.Operation)
+			}
+		}
+	}
+	if output.Tests > 1 {
+		add(WarnSeveralTests, "the output holds %d tests; their repetitions are in one summary", output.Tests)
+	}
+	if output.Format == FormatCSV && j.expected.Repetitions == 0 && !j.expected.Limited && j.result.Outcome == Complete {
+		add(WarnEndUnknown, "the CSV does not tell how many repetitions were asked for: a run that was killed between two looks the same")
+	}
+	if output.Version == "" {
+		add(WarnVersionUnknown, "the CSV does not tell the version of IOR, nor its data pattern")
+	}
+	for _, text := range output.Warnings {
+		add(WarnToolMessages, "%s", text)
+	}
+	if output.MoreWarnings > 0 {
+		add(WarnToolMessages, "%d more of IOR's own warnings", output.MoreWarnings)
+	}
+}
+
+func first(texts []string, otherwise string) string {
+	if len(texts) == 0 {
+		return otherwise
+	}
+	return texts[0]
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}

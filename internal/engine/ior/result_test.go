@@ -1,0 +1,37 @@
+package ior
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestFinalGolden: what every recorded run of the real tool is judged to be, to review.
+func TestFinalGolden(t *testing.T) {
+	t.Parallel()
+	for _, run := range recordings(t) {
+		if run.mdtest() {
+			continue
+		}
+		output, err := ReadOutput(strings.NewReader(run.stdout))
+		if err != nil {
+			t.Fatal(err)
+		}
+		result := Final(output, Exit{Code: run.code}, run.stderr, Expectation{})
+		golden(t, "golden/"+run.name+".json", inJSON(t, result))
+	}
+}
+
+// TestFinalMdtestGolden: the same for mdtest.
+func TestFinalMdtestGolden(t *testing.T) {
+	t.Parallel()
+	for _, run := range recordings(t) {
+		if !run.mdtest() {
+			continue
+		}
+		output, err := ReadMdtestOutput(strings.NewReader(run.stdout))
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "golden/"+run.name+".json", inJSON(t, FinalMdtest(output, Exit{Code: run.code}, run.stderr, MdtestExpectation{})))
+	}
+}

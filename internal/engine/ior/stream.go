@@ -1,0 +1,282 @@
+package ior
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/storagebench/storagebench/internal/engine"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// Bounds of what is kept of an output. What is beyond them is counted.
+const (
+	maxRepetitions = 1 << 16
+	maxSummaries   = 256
+	maxKept        = 32
+)
+
+// Stream takes the output of IOR as it comes, in any of its forms, and gives each repetition as soon
+// as its line is there. It is an io.Writer that never fails, and takes standard error mixed in. Memory
+// is bounded by 65,536 repetitions. The zero value is ready to use.
+type Stream struct {
+	lines  lineSplitter
+	output Output
+	given  int
+	noise  engine.ClippedText
+
+	section section
+	columns []column
+	facts   facts
+	// next is the index of the next repetition of each operation in this test.
+	next [measure.NumOperations]int
+	// moved are the bytes that a warning told before the row that they belong to.
+	moved int64
+	json  jsonObject
+	// rows tells that this test has rows.
+	rows bool
+}
+
+// section is what part of the output the lines are of.
+type section int
+
+const (
+	sectionHead section = iota
+	sectionRows
+	sectionSummary
+)
+
+// facts are the parameters of a test, as IOR printed them.
+type facts struct {
+	tasks, segments int64
+}
+
+// Write takes the next bytes of the output.
+func (s *Stream) Write(p []byte) (int, error) {
+	s.output.Bytes += int64(len(p))
+	s.lines.add(p, s.line)
+	return len(p), nil
+}
+
+// Repetitions gives those that ended since the last call. In the JSON form Close can add one.
+func (s *Stream) Repetitions() []Repetition {
+	found := s.output.Repetitions[s.given:]
+	s.given = len(s.output.Repetitions)
+	return slices.Clip(found)
+}
+
+// Close tells that the output has ended and gives all that is known of it.
+func (s *Stream) Close() Output {
+	if last, ok := s.lines.rest(); ok {
+		s.lastLine(last)
+	}
+	if s.json.open {
+		s.output.Partial = true
+		s.json = jsonObject{}
+	}
+	if s.output.Format != "" {
+		s.output.Tests++
+	}
+	output := s.output
+	output.Noise = s.noise.String()
+	return output
+}
+
+// ReadOutput reads a whole output. Errors are those of r.
+func ReadOutput(r io.Reader) (Output, error) {
+	var stream Stream
+	if _, err := io.Copy(&stream, r); err != nil {
+		return Output{}, fmt.Errorf("read the output of IOR: %w", err)
+	}
+	return stream.Close(), nil
+}
+
+// lastLine takes a last line without its end. What could be a cut row is none.
+func (s *Stream) lastLine(line textLine) {
+	if s.headless(line) || s.message(line) {
+		return
+	}
+	name, _, isFact := splitFact(line.text)
+	if isFact && name == "Finished" || s.output.Format == FormatJSON && strings.Trim(line.text, "]} ") == "" {
+		s.line(line)
+		return
+	}
+	s.output.Partial = true
+}
+
+func (s *Stream) line(line textLine) {
+	switch {
+	case line.long:
+		s.damaged(line.number, "a line is longer than %d bytes", maxLineBytes)
+	case line.text == "", s.headless(line), s.message(line), s.heading(line):
+	case s.output.Format == FormatJSON:
+		s.jsonLine(line)
+	case s.section == sectionRows && s.row(line):
+	case s.section == sectionSummary && s.summary(line):
+	case s.fact(line):
+	default:
+		s.foreign(line)
+	}
+}
+
+// headless tells the CSV of IOR 3.3.0: its version, dates and parameters in one line, and no rows.
+func (s *Stream) headless(line textLine) bool {
+	if s.output.Format != "" || line.number > 8 {
+		return false
+	}
+	digit := strings.IndexFunc(line.text, func(c rune) bool { return c < '0' || c > '9' })
+	if digit <= 0 || line.text[digit] != '.' {
+		return false
+	}
+	for _, day := range []string{"Mon ", "Tue ", "Wed ", "Thu ", "Fri ", "Sat ", "Sun "} {
+		if at := strings.Index(line.text, day); at > 0 && at < 32 && !strings.Contains(line.text[:at], " ") {
+			s.output.Format, s.output.Version = FormatEmptyCSV, line.text[:at]
+			return true
+		}
+	}
+	return false
+}
+
+// heading takes the lines that say what follows.
+func (s *Stream) heading(line textLine) bool {
+	text := line.text
+	switch {
+	case strings.HasPrefix(text, "access,bw(MiB/s),"):
+		s.begin(FormatCSV, readHeading(strings.Split(text, ",")), line.number)
+	case strings.HasPrefix(text, "access ") && strings.Contains(text, " bw(MiB/s) "):
+		s.begin(FormatTable, readHeading(strings.Fields(text)), line.number)
+	case strings.HasPrefix(text, "Operation ") && strings.Contains(text, " Max(MiB) "):
+		s.section, s.columns = sectionSummary, nil
+		if !slices.Equal(strings.Fields(text), summaryHeading) {
+			s.section = sectionHead
+			s.warn("the summary of this version of IOR is not known here, it is left out")
+		}
+	case strings.HasPrefix(text, "IOR-") && s.output.Version == "":
+		version, rest, _ := strings.Cut(strings.TrimPrefix(text, "IOR-"), ":")
+		if !strings.Contains(rest, "MPI Coordinated Test") || len(version) > 32 {
+			return false
+		}
+		s.output.Version, s.output.Format = version, FormatTable
+	case s.output.Format == "" && strings.HasPrefix(strings.TrimLeft(text, "{ "), `"Version": "`):
+		s.output.Format = FormatJSON
+		s.jsonLine(line)
+	case text == "Invalid options", strings.HasPrefix(text, "Synopsis "):
+		s.output.Usage = true
+	default:
+		return false
+	}
+	return true
+}
+
+// begin starts the rows of a test.
+func (s *Stream) begin(format Format, columns []column, line int) {
+	if columns == nil {
+		s.damaged(line, "the headings of the %s are not those of IOR", format)
+		s.section = sectionHead
+		return
+	}
+	if s.rows {
+		s.nextTest()
+	}
+	s.output.Format, s.section, s.columns = format, sectionRows, columns
+}
+
+func (s *Stream) nextTest() {
+	s.output.Tests++
+	s.rows = false
+	s.next = [measure.NumOperations]int{}
+}
+
+// row takes a line of figures. False: it is none.
+func (s *Stream) row(line textLine) bool {
+	var fields []string
+	if s.output.Format == FormatCSV {
+		fields = strings.Split(line.text, ",")
+	} else {
+		fields = strings.Fields(line.text)
+	}
+	operation, isRow := operationOf(fields[0])
+	if !isRow {
+		if fields[0] == "remove" || fields[0] == "------" {
+			return true
+		}
+		if at, ok := embedded(line.text); ok && s.output.Format == FormatCSV {
+			s.damaged(line.number, "a row begins inside of a line: %q", clip(line.text[at:]))
+			return true
+		}
+		return false
+	}
+	read, err := readRow(s.columns, fields)
+	if err != nil {
+		if s.output.Format == FormatTable && len(fields) > 1 && !digits(fields[1][:1]) {
+			return false // a sentence that begins with "read" or "write"
+		}
+		s.damaged(line.number, "%v: %q", err, clip(line.text))
+		return true
+	}
+	s.repetition(&read, operation, line.number)
+	return true
+}
+
+// embedded finds a row of the CSV behind something else on its line.
+func embedded(text string) (int, bool) {
+	for _, word := range []string{"write,", "read,"} {
+		at := strings.Index(text, word)
+		if at > 0 && len(text) > at+len(word) && digits(text[at+len(word):at+len(word)+1]) {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// repetition judges a row and keeps it.
+func (s *Stream) repetition(read *row, operation measure.Operation, line int) {
+	moved := s.moved
+	s.moved = 0
+	if read.index < 0 {
+		read.index = s.next[operation]
+	}
+	if read.tasks == 0 {
+		read.tasks = int(min(s.facts.tasks, 1<<30))
+	}
+	if block, ok := read.blockBytes(); ok && moved == 0 && s.facts.segments > 0 && read.tasks > 0 {
+		if whole := float64(block) * float64(s.facts.segments) * float64(read.tasks); whole < maxNumber {
+			moved = rounded(whole)
+		}
+	}
+	result, err := read.repetition(operation, moved)
+	switch {
+	case err != nil:
+		s.damaged(line, "%v", err)
+		return
+	case read.index < s.next[operation]:
+		s.damaged(line, "repetition %d of %s is there twice", read.index, read.access)
+		return
+	case read.index > s.next[operation]:
+		s.damaged(line, "repetition %d of %s is followed by %d", s.next[operation]-1, read.access, read.index)
+	}
+	s.next[operation] = read.index + 1
+	s.rows = true
+	if read.tasks > 0 {
+		s.output.Tasks = read.tasks
+	}
+	if len(s.output.Repetitions) >= maxRepetitions {
+		s.damaged(line, "more than %d repetitions: the rest is left out", maxRepetitions)
+		return
+	}
+	result.Test = s.output.Tests
+	s.output.Repetitions = append(s.output.Repetitions, result)
+}
+
+func (s *Stream) damaged(line int, format string, arguments ...any) {
+	if len(s.output.Damaged) >= maxKept {
+		s.output.MoreDamaged++
+		return
+	}
+	s.output.Damaged = append(s.output.Damaged, Damage{Line: line, Reason: fmt.Sprintf(format, arguments...)})
+}
+
+func (s *Stream) foreign(line textLine) {
+	s.noise.Add([]byte(line.text + "\n"))
+}

@@ -1,0 +1,2 @@
+mpirun --oversubscribe -np 2 mdtest -n 2000 -i 1 -F -W 1 -d md
+exit=0

@@ -1,0 +1,2 @@
+mpirun --oversubscribe -np 2 mdtest --nothing
+exit=1

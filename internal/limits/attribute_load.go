@@ -1,0 +1,130 @@
+package limits
+
+import (
+	"fmt"
+
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// generator looks at what makes the load: the clients' CPU, the tool, and the rate that it was told.
+func (j *judge) generator() {
+	m := j.measured
+	if m.CPUShare >= busyCPU || m.ThrottledShare > throttled {
+		made := Suspect{Cause: CauseClientCPU, rank: j.busy(m.CPUShare)}
+		if m.CPUShare >= busyCPU {
+			made.Share = min(m.CPUShare, 1)
+			made.Evidence = append(made.Evidence, fmt.Sprintf("the busiest client used %s of the CPU that it may use", measure.FormatShare(m.CPUShare)))
+		}
+		if m.ThrottledShare > throttled {
+			made.rank, made.Share = 0, 1
+			made.Evidence = append(made.Evidence, fmt.Sprintf("a client was stopped at its CPU limit in %s of the periods", measure.FormatShare(m.ThrottledShare)))
+		}
+		j.suspects = append(j.suspects, j.starved(made))
+		j.used = max(j.used, made.Share)
+	}
+	for _, ceiling := range []struct {
+		rate Rate
+		text string
+	}{{m.Asked, "the load was told not to exceed this rate"}, {m.ToolCeiling, "without storage the tool reaches hardly more"}} {
+		share := m.shareOf(ceiling.rate)
+		j.used = max(j.used, share)
+		if share >= 1-reach {
+			made := Suspect{Cause: CauseTool, Share: share, rank: j.busy(share), Evidence: []string{fmt.Sprintf("%s: %s of it was reached", ceiling.text, measure.FormatShare(share))}}
+			j.suspects = append(j.suspects, j.starved(made))
+		}
+	}
+	if j.hungry() && !j.has(CauseClientCPU) && !j.has(CauseTool) {
+		made := Suspect{Cause: CauseTool, Share: 1}
+		j.suspects = append(j.suspects, j.starved(made))
+		j.used = 1
+	}
+}
+
+// busy is how well a use of the load's own means explains the rate.
+func (j *judge) busy(share float64) int { return choose(j.hungry() || share >= 1-reach/2, 0, 1) }
+
+// starved adds Little's law to the evidence where it speaks for the generator.
+func (j *judge) starved(s Suspect) Suspect {
+	if share, known := j.measured.little(); known && share < measure.MinLittleShare {
+		s.Evidence = append(s.Evidence, fmt.Sprintf("only %s of what was asked for at a time was outstanding: the load did not keep up", measure.FormatShare(share)))
+	}
+	return s
+}
+
+func (j *judge) has(cause Cause) bool {
+	for _, suspect := range j.suspects {
+		if suspect.Cause == cause {
+			return true
+		}
+	}
+	return false
+}
+
+// serverCache is suspected where reads are faster than the disks and fit into the server's memory. It is at its
+// own speed only where nothing else explains the rate.
+func (j *judge) serverCache() {
+	m, share := j.measured, j.hits()
+	if share == 0 || share < 1 && !m.Random {
+		return
+	}
+	if !j.outrun() {
+		return
+	}
+	disks := j.disks()
+	made := Suspect{Cause: CauseServerCache, Share: 1 - reach, rank: 2, Evidence: []string{
+		fmt.Sprintf("%s is more than %s lets through (%s): the cache of the server answers", measuredText(m.Rate, disks.Limit.Dimension), disks.Limit.Name, disks.Arithmetic),
+		fmt.Sprintf("%s of the data has room in the server's memory of %s", measure.FormatShare(share), measure.FormatBinaryBytes(uint64(j.computed.Cache.Bytes)))}}
+	if len(j.suspects) == 0 && !j.atFloor() && m.DeeperGain < gained {
+		made.Share, made.rank = 1, choose(share < 1, 1, 0)
+		made.Evidence = append(made.Evidence, "nothing else is near the rate: it is the cache's own")
+	}
+	j.suspects = append(j.suspects, made)
+}
+
+// disks is the least of the limits that cached reads do not reach, with credits unless those are known to be gone.
+func (j *judge) disks() Bound {
+	var least Bound
+	for index := range j.computed.Limits {
+		limit := &j.computed.Limits[index]
+		if !limit.CachedReadsPass || !limit.applies(j.measured.Load) {
+			continue
+		}
+		bound := limit.bound(j.measured.Load, !j.measured.fill(limit).gone())
+		if least.Limit == nil || bound.less(least, choice(bound)) {
+			least = bound
+		}
+	}
+	return least
+}
+
+func choice(b Bound) Dimension {
+	if b.OperationsPerSecond > 0 {
+		return Operations
+	}
+	return Bytes
+}
+
+// queueDepth is suspected only where operations do not wait and a deeper queue brought more: Little's law alone
+// holds in every closed loop and proves nothing. It comes first only where no limit is near either; otherwise it
+// is named with what speaks against it, and never before another explanation.
+func (j *judge) queueDepth() {
+	m := j.measured
+	if !j.atFloor() || m.DeeperGain < gained || j.hungry() || m.Outstanding <= 0 {
+		return
+	}
+	possible := m.Outstanding / m.LatencySeconds
+	made := Suspect{Cause: CauseQueueDepth, Share: m.OperationsPerSecond / possible, Evidence: []string{
+		fmt.Sprintf("%s outstanding at %s each are at most %s", number(m.Outstanding), seconds(m.LatencySeconds), measure.FormatOperationsPerSecond(possible)),
+		fmt.Sprintf("a single operation takes %s: they do not wait for each other", seconds(m.FloorSeconds)),
+		fmt.Sprintf("with more outstanding the rate was %.2f times as high", m.DeeperGain),
+	}}
+	use := "no documented limit is used by more than " + measure.FormatShare(j.used)
+	if j.used >= idle {
+		made.rank, use = 4, "against it: of a limit "+measure.FormatShare(j.used)+" is used, where under 80 % would leave no other explanation"
+		if len(j.suspects) == 0 {
+			j.suspects = append(j.suspects, j.nothing())
+		}
+	}
+	made.Evidence = append(made.Evidence, use)
+	j.suspects = append(j.suspects, made)
+}

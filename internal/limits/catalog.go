@@ -1,0 +1,237 @@
+package limits
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed catalog/*.yaml
+var embedded embed.FS
+
+// maxFileBytes bounds what an override may hold; a ConfigMap cannot be larger.
+const maxFileBytes = 1 << 20
+
+// Catalog holds what is documented of storage systems and machines. It does not change; [Catalog.Override]
+// makes another one.
+type Catalog struct {
+	version string
+	rows    map[string]row
+	presets map[string][]string
+}
+
+// Version of the catalog that is built in, a date.
+func (c *Catalog) Version() string { return c.version }
+
+// Keys of all rows, sorted.
+func (c *Catalog) Keys() []string { return slices.Sorted(maps.Keys(c.rows)) }
+
+// Presets are the names that limits.preset takes, sorted: those of presets and the keys of rows.
+func (c *Catalog) Presets() []string {
+	names := slices.Collect(maps.Keys(c.presets))
+	return slices.Sorted(slices.Values(append(names, c.Keys()...)))
+}
+
+// file is one document of the catalog.
+type file struct {
+	Catalog string            `yaml:"catalog"`
+	Sources map[string]Source `yaml:"sources"`
+	Rows    []yaml.Node       `yaml:"rows"`
+	Presets []preset          `yaml:"presets"`
+}
+
+// preset names rows that together describe a storage system.
+type preset struct {
+	Name string   `yaml:"name"`
+	Rows []string `yaml:"rows"`
+}
+
+// Builtin is the catalog that is built in; it is read once. An error is a defect of this build.
+func Builtin() (*Catalog, error) { return readOnce() }
+
+var readOnce = sync.OnceValues(readBuiltin)
+
+func readBuiltin() (*Catalog, error) {
+	entries, err := embedded.ReadDir("catalog")
+	if err != nil {
+		return nil, fmt.Errorf("list the built-in catalog: %w", err)
+	}
+	files := map[string]string{}
+	for _, entry := range entries {
+		text, err := embedded.ReadFile("catalog/" + entry.Name())
+		if err != nil {
+			return nil, fmt.Errorf("read the built-in catalog: %w", err)
+		}
+		files[entry.Name()] = string(text)
+	}
+	return load(files)
+}
+
+// load reads the files of a catalog, in which no key may come twice.
+func load(files map[string]string) (*Catalog, error) {
+	made := &Catalog{rows: map[string]row{}, presets: map[string][]string{}}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		read, err := parseFile(name, files[name])
+		if err != nil {
+			return nil, err
+		}
+		if made.version == "" {
+			made.version = read.version
+		}
+		if read.version != made.version {
+			return nil, fmt.Errorf("%s: catalog: %q differs from %q of the files before; the files of one catalog have one version", name, read.version, made.version)
+		}
+		for key, row := range read.rows {
+			if _, twice := made.rows[key]; twice {
+				return nil, fmt.Errorf("%s: row %q is in another file too; rename or remove one", name, key)
+			}
+			made.rows[key] = row
+		}
+		for key, rows := range read.presets {
+			if _, twice := made.presets[key]; twice {
+				return nil, fmt.Errorf("%s: preset %q is in another file too; rename or remove one", name, key)
+			}
+			made.presets[key] = rows
+		}
+	}
+	for name, rows := range made.presets {
+		if err := made.checkPreset(name, rows); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
+func (c *Catalog) checkPreset(name string, rows []string) error {
+	if _, taken := c.rows[name]; taken {
+		return fmt.Errorf("preset %q: there is a row of that key; rename one", name)
+	}
+	for _, key := range rows {
+		if _, known := c.rows[key]; !known {
+			return fmt.Errorf("preset %q: there is no row %q%s", name, key, c.nearest(key))
+		}
+	}
+	return nil
+}
+
+// parsed is a file that was read.
+type parsed struct {
+	version string
+	rows    map[string]row
+	presets map[string][]string
+}
+
+var (
+	keyForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)+$`)
+	dateForm = regexp.MustCompile(`^\d{4}-\d{2}(-\d{2})?$`)
+)
+
+// parseFile reads one file, whose name is in every error.
+func parseFile(name, text string) (parsed, error) {
+	made := parsed{rows: map[string]row{}, presets: map[string][]string{}}
+	fail := func(err error) (parsed, error) { return parsed{}, fmt.Errorf("%s: %w", name, err) }
+	if len(text) > maxFileBytes {
+		return fail(fmt.Errorf("%d bytes are too long; %d are the most", len(text), maxFileBytes))
+	}
+	var read file
+	if err := strictBytes([]byte(text), &read); err != nil {
+		return fail(err)
+	}
+	if made.version = read.Catalog; made.version == "" {
+		return fail(errors.New("catalog: missing; write the version of the data, such as \"2026-11-21\""))
+	}
+	if err := checkSources(read.Sources); err != nil {
+		return fail(err)
+	}
+	for index := range read.Rows {
+		row, err := parseRow(&read.Rows[index], read.Sources)
+		if err == nil && !keyForm.MatchString(row.key) {
+			err = errors.New("key: not of the form store/kind, of letters, digits, dots, dashes and underscores; rename it")
+		}
+		if _, twice := made.rows[row.key]; err == nil && twice {
+			err = errors.New("the key comes twice; rename or remove one")
+		}
+		if err != nil {
+			return fail(fmt.Errorf("row %.100q, line %d: %w", row.key, read.Rows[index].Line, err))
+		}
+		made.rows[row.key] = row
+	}
+	for _, preset := range read.Presets {
+		_, twice := made.presets[preset.Name]
+		switch {
+		case !keyForm.MatchString(preset.Name):
+			return fail(fmt.Errorf("preset %.100q: the name is not of the form store/kind; rename it", preset.Name))
+		case twice:
+			return fail(fmt.Errorf("preset %q: the name comes twice; rename or remove one", preset.Name))
+		case len(preset.Rows) == 0:
+			return fail(fmt.Errorf("preset %q: rows: there is none; name at least one", preset.Name))
+		}
+		made.presets[preset.Name] = preset.Rows
+	}
+	if err := checkUse(read.Sources, made.rows); err != nil {
+		return fail(err)
+	}
+	return made, nil
+}
+
+// checkSources wants every source to be whole.
+func checkSources(sources map[string]Source) error {
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		source := sources[name]
+		switch {
+		case source.Title == "" || source.AsOf == "":
+			return fmt.Errorf("source %q: title and asOf are needed; write what was read and how old it is", name)
+		case !strings.HasPrefix(source.URL, "https://"):
+			return fmt.Errorf("source %q: url: %.100q is no https address; write where the figures were read", name, source.URL)
+		case !dateForm.MatchString(source.Read):
+			return fmt.Errorf("source %q: read: %.40q is no day of reading; write it as 2026-11-21", name, source.Read)
+		}
+	}
+	return nil
+}
+
+// checkUse wants every source to be named by a row.
+func checkUse(sources map[string]Source, rows map[string]row) error {
+	used := map[Source]bool{}
+	for _, row := range rows {
+		for _, source := range row.sources {
+			used[source] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		if !used[sources[name]] {
+			return fmt.Errorf("source %q: no row names it; remove it", name)
+		}
+	}
+	return nil
+}
+
+// nearest names up to three keys that look like one that is not there.
+func (c *Catalog) nearest(key string) string {
+	prefix, _, _ := strings.Cut(key, "/")
+	var like []string
+	for _, name := range c.Presets() {
+		if strings.HasPrefix(name, prefix+"/") {
+			like = append(like, name)
+		}
+	}
+	if len(like) == 0 {
+		for _, name := range c.Presets() {
+			store, _, _ := strings.Cut(name, "/")
+			if !slices.Contains(like, store+"/...") {
+				like = append(like, store+"/...")
+			}
+		}
+	}
+	if len(like) > 24 {
+		like = append(like[:24], "...")
+	}
+	return "; there are " + strings.Join(like, ", ")
+}

@@ -1,0 +1,123 @@
+package limits
+
+import (
+	"fmt"
+	"slices"
+)
+
+// units are how often a limit is there, and where.
+type units struct {
+	count  int
+	each   string // what they are called: "flows"; empty for volumes
+	region string
+}
+
+// compute evaluates a limit of the catalog; nil and nil where it does not apply to the size at hand.
+func (l limitRow) compute(e environment, u units) (*Limit, *Missing) {
+	if l.above > 0 || l.upTo > 0 {
+		switch {
+		case e.capacityBytes <= 0:
+			return nil, &Missing{capacityField, "the size of the storage is not known, and its limits follow from it; write the size, such as 500Gi"}
+		case e.capacityBytes <= l.above, l.upTo > 0 && e.capacityBytes > l.upTo:
+			return nil, nil
+		}
+	}
+	baseline := l.baseline.of(e)
+	if baseline.missing != nil {
+		return nil, baseline.missing
+	}
+	e.baseline = baseline.amount
+	made := &Limit{Name: l.name, Layer: l.layer, Operation: l.operation, Dimension: Bytes, Baseline: baseline.amount, Arithmetic: baseline.text,
+		OperationUnitBytes: l.operationUnit, Units: 1, CachedReadsPass: l.passed, CacheOnly: l.traffic == cachedTraffic, Note: l.note}
+	if l.baseline.kind == operationRate {
+		made.Dimension = Operations
+	}
+	if l.burst != nil {
+		if missing := l.bursting(made, e, u.region); missing != nil {
+			return nil, missing
+		}
+	}
+	made.multiply(u)
+	return made, nil
+}
+
+// bursting adds the burst, where it is above the baseline, and the bucket.
+func (l limitRow) bursting(made *Limit, e environment, region string) *Missing {
+	figure := l.burst
+	if region != "" && slices.Contains(l.regions, region) {
+		figure = l.regionalBurst
+	}
+	burst := figure.of(e)
+	if burst.missing != nil {
+		return burst.missing
+	}
+	if burst.amount <= made.Baseline {
+		return nil
+	}
+	made.Burst, made.BurstArithmetic = burst.amount, burst.text
+	if len(l.regions) > 0 && region == "" {
+		made.Note = "the burst is lower in some regions, and the region is not known"
+	}
+	made.Billed = l.billed
+	switch {
+	case l.burstSeconds > 0:
+		made.Bucket = (made.Burst - made.Baseline) * l.burstSeconds
+		unit := "IO"
+		if made.Dimension == Bytes {
+			unit = "GB"
+		}
+		made.BucketArithmetic = fmt.Sprintf("(burst - baseline) x %s s = %s", number(l.burstSeconds), in(made.Bucket, unit))
+	case l.bucket != nil:
+		bucket := l.bucket.of(e)
+		if bucket.missing != nil {
+			return bucket.missing
+		}
+		made.Bucket, made.BucketArithmetic = bucket.amount, bucket.text
+	default:
+		return nil
+	}
+	made.Refill = made.Baseline
+	if l.refill != nil {
+		refill := l.refill.of(e)
+		if refill.missing != nil {
+			return refill.missing
+		}
+		made.Refill = refill.amount
+	}
+	return nil
+}
+
+// multiply makes a limit that is there several times the sum of them.
+func (l *Limit) multiply(u units) {
+	if u.count <= 1 {
+		return
+	}
+	times := float64(u.count)
+	of := number(times)
+	if u.each != "" {
+		of += " " + u.each
+	}
+	l.Units = u.count
+	l.Arithmetic = l.times(of, l.Arithmetic, l.Baseline, l.Baseline*times)
+	if l.Burst > 0 {
+		l.BurstArithmetic = l.times(of, l.BurstArithmetic, l.Burst, l.Burst*times)
+	}
+	if l.Bucket > 0 {
+		l.BucketArithmetic = of + " x (" + l.BucketArithmetic + ")"
+	}
+	l.Baseline, l.Burst, l.Bucket, l.Refill = l.Baseline*times, l.Burst*times, l.Bucket*times, l.Refill*times
+}
+
+// times writes "4 x 200 MB/s = 800 MB/s", and how the 200 came about where that is not the same.
+func (l *Limit) times(of, how string, each, all float64) string {
+	unit := "IOPS"
+	if l.Dimension == Bytes {
+		unit = "MB/s"
+	}
+	single := in(each, unit)
+	made := of + " x " + single + " = " + in(all, unit)
+	if how != single {
+		made = how + "; " + made
+	}
+	return made
+}

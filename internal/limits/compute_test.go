@@ -1,0 +1,186 @@
+package limits
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+func compute(t *testing.T, d Description, spec *v1alpha1.Limits) Computed {
+	t.Helper()
+	made, err := builtin(t).Compute(d, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func named(t *testing.T, c Computed, name string) Limit {
+	t.Helper()
+	for _, limit := range c.Limits {
+		if limit.Name == name {
+			return limit
+		}
+	}
+	t.Fatalf("there is no limit %q: %+v", name, c)
+	return Limit{}
+}
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-6*math.Abs(want) || math.IsNaN(got) {
+		t.Errorf("%s is %.9g, want %.9g", what, got, want)
+	}
+}
+
+// lustreOf is the system of 14.4 TiB at 200 MB/s/TiB, as its volume's size and as a user writes it.
+func lustreOf(compression string, ratio float64) Description {
+	return Description{CompressionRatio: ratio, Volumes: []Volume{{Driver: "fsx.csi.aws.com", CapacityBytes: 14400 * gi,
+		Parameters: class("deploymentType=PERSISTENT_1 perUnitStorageThroughput=200 dataCompressionType=" + compression)}},
+		Clients: []Machines{{Type: "c5n.9xlarge", Nodes: 4}}}
+}
+
+func TestLustre(t *testing.T) {
+	for what, made := range map[string]Computed{
+		"discovered": compute(t, lustreOf("NONE", 0), nil),
+		"written":    compute(t, Description{Volumes: []Volume{{}}}, declared("aws-fsx-lustre/persistent-1-ssd-200", "14.4Ti")),
+	} {
+		disk := named(t, made, "server disk throughput")
+		near(t, what, disk.Baseline, 2.88e9)
+		if disk.Arithmetic != "14.4 TiB x 200 MB/s/TiB = 2,880 MB/s" || len(disk.Sources) != 1 || disk.Sources[0].URL == "" {
+			t.Errorf("%s: %+v", what, disk)
+		}
+	}
+	// The server's name for 14,400 GiB is 14.4 TiB; one that is not sold in its steps is 2^40 bytes.
+	near(t, "1 TiB", named(t, compute(t, Description{Volumes: []Volume{{}}}, declared("aws-fsx-lustre/scratch-1", "1Ti")), "server disk throughput").Baseline, 200e6)
+	// 530 MB/s/TiB in some regions: less than the baseline of this kind, which then does not burst.
+	frankfurt, slow := lustreOf("NONE", 0), lustreOf("NONE", 0)
+	frankfurt.Region, slow.Region = "eu-central-1", "eu-central-1"
+	slow.Volumes[0].Parameters["perUnitStorageThroughput"] = "50"
+	if network := named(t, compute(t, frankfurt, nil), "server network"); network.Burst != 0 || network.Baseline != 10.8e9 {
+		t.Errorf("%+v", network)
+	}
+	near(t, "in Frankfurt", named(t, compute(t, slow, nil), "server network").Burst, 530e6*14.4)
+	if note := named(t, compute(t, lustreOf("NONE", 0), nil), "server network").Note; note == "" {
+		t.Error("that the burst depends on the region is not said")
+	}
+}
+
+func TestCompression(t *testing.T) {
+	unknown := compute(t, lustreOf("LZ4", 0), nil)
+	if !named(t, unknown, "server disk throughput").StoredBytes || !strings.Contains(unknown.Missing[0].Field, "compression ratio") {
+		t.Errorf("%+v", unknown)
+	}
+	load := Load{BlockBytes: 1 << 20, Operation: Write}
+	if got := unknown.At(load).Baseline; got.Limit.Name != "server network" {
+		t.Errorf("stored bytes bound the rate of the client: %+v", got)
+	}
+	known := named(t, compute(t, lustreOf("LZ4", 3.75), nil), "server disk throughput")
+	near(t, "baseline", known.Baseline, 10.8e9)
+	near(t, "burst", known.Burst, 12.96e9)
+	if known.Arithmetic != "14.4 TiB x 200 MB/s/TiB = 2,880 MB/s, x 3.75 (compression) = 10,800 MB/s" {
+		t.Error(known.Arithmetic)
+	}
+}
+
+func TestSums(t *testing.T) {
+	p30 := Volume{Driver: "disk.csi.azure.com", Attributes: class("skuName=Premium_LRS cachingMode=None"), CapacityBytes: 1024 * gi}
+	one, four := p30, p30
+	four.Count = 4
+	for what, volumes := range map[string][]Volume{"counted": {four}, "listed": {one, one, one, one}} {
+		made := compute(t, Description{Volumes: volumes, Clients: []Machines{{Type: "Standard_D32s_v3", Nodes: 1}}}, nil)
+		near(t, what+" throughput", named(t, made, "disk throughput").Baseline, 800e6)
+		near(t, what+" operations", named(t, made, "disk operations").Baseline, 20000)
+		if named(t, made, "disk operations").Units != 4 {
+			t.Error("it does not say that it is of four")
+		}
+	}
+	made := compute(t, Description{Volumes: []Volume{four}}, nil)
+	if got := named(t, made, "disk throughput").Arithmetic; got != "4 x 200 MB/s = 800 MB/s" {
+		t.Error(got)
+	}
+	// A part that is not known leaves the sum unknown.
+	made = compute(t, Description{Volumes: []Volume{one, {Driver: "disk.csi.azure.com"}}}, nil)
+	if len(made.Limits) != 0 || len(made.Missing) == 0 || len(made.Notes) == 0 {
+		t.Errorf("the limit of one disk stands for two: %+v", made)
+	}
+	made = compute(t, Description{Volumes: []Volume{four}, Clients: []Machines{{Type: "Standard_D32s_v3", Nodes: 1}, {Type: "Standard_X1", Nodes: 1}}}, nil)
+	for _, limit := range made.Limits {
+		if limit.Layer == LayerInstance {
+			t.Errorf("the limit of one machine stands for two: %+v", limit)
+		}
+	}
+	// Two claims on one file server are one server.
+	share := Volume{Driver: "smb.csi.k8s.io"}
+	near(t, "one server", named(t, compute(t, Description{Volumes: []Volume{share, share}}, declared("aws-fsx-windows/ssd-256", "2Ti")), "server network").Baseline, 300e6)
+}
+
+func TestMachines(t *testing.T) {
+	lustre := compute(t, lustreOf("NONE", 0), nil)
+	near(t, "four c5n.9xlarge", named(t, lustre, "instance network").Baseline, 25e9)
+	if !strings.Contains(lustre.Missing[0].What, "one alone is limited to 5 Gbit/s") {
+		t.Errorf("%+v", lustre.Missing)
+	}
+	share := Volume{Driver: "smb.csi.k8s.io", MountOptions: []string{"vers=3.1.1,multichannel", "max_channels=4"}}
+	smb := compute(t, Description{Volumes: []Volume{share}, Clients: []Machines{{Type: "m5n.8xlarge", Nodes: 2}}}, declared("aws-fsx-windows/hdd-32", "5Ti"))
+	if flow := named(t, smb, "one flow"); flow.Arithmetic != "5 Gbit/s; 8 flows x 625 MB/s = 5,000 MB/s" || flow.Baseline != 5e9 || flow.Units != 8 {
+		t.Errorf("%+v", flow)
+	}
+	disk := compute(t, Description{Volumes: []Volume{{Driver: "ebs.csi.aws.com", Parameters: class("")}}, Clients: []Machines{{Type: "m5n.large", Nodes: 1}}}, nil)
+	ebs := named(t, disk, "instance EBS throughput")
+	near(t, "EBS", ebs.Baseline, 81.25e6)
+	near(t, "EBS burst", ebs.Burst, 593.75e6)
+	for _, limit := range disk.Limits {
+		if limit.Name == "instance network" || limit.Name == "one flow" {
+			t.Errorf("a disk is not reached by %q", limit.Name)
+		}
+	}
+	cached := Volume{Driver: "disk.csi.azure.com", Attributes: class("skuName=Premium_LRS"), CapacityBytes: 1024 * gi}
+	vm := compute(t, Description{Volumes: []Volume{cached}, Clients: []Machines{{Type: "Standard_D32s_v3", Nodes: 1}}}, nil)
+	if got := vm.At(Load{BlockBytes: 1 << 20, Operation: Read, CachedShare: 1}).Baseline; got.Limit.Name != "VM cached throughput" || got.BytesPerSecond != 512e6 {
+		t.Errorf("reads from the host's cache are bound by %+v", got)
+	}
+	if got := vm.At(Load{BlockBytes: 1 << 20, Operation: Write}).Baseline; got.Limit.Name != "disk throughput" || got.BytesPerSecond != 200e6 {
+		t.Errorf("writes are bound by %+v", got)
+	}
+}
+
+func TestDeclared(t *testing.T) {
+	quantity := func(text string) *resource.Quantity { made := resource.MustParse(text); return &made }
+	spec := &v1alpha1.Limits{ServerMemory: quantity("4Gi"), Throughput: &v1alpha1.RateLimits{Baseline: quantity("32M"), Burst: quantity("260M"), Bucket: quantity("400G")}, IOPS: &v1alpha1.RateLimits{Burst: quantity("12k")}}
+	made := compute(t, Description{Volumes: []Volume{{Driver: "ebs.csi.aws.com", Parameters: class("")}}}, spec)
+	if len(made.Limits) != 2 || made.Cache.Bytes != 4<<30 || made.Limits[1].Baseline != 12000 || made.Limits[1].Burst != 0 {
+		t.Fatalf("%+v", made)
+	}
+	if l := made.Limits[0]; l.Refill != 32e6 || l.Bucket != 400e9 {
+		t.Errorf("%+v", l)
+	}
+	again := made.Spec(Write)
+	if again.Throughput.Baseline.Cmp(*quantity("32M")) != 0 || again.Throughput.Burst.Cmp(*quantity("260M")) != 0 || again.Throughput.Bucket.Cmp(*quantity("400G")) != 0 || again.IOPS.Baseline.Cmp(*quantity("12k")) != 0 {
+		t.Errorf("%+v", again)
+	}
+}
+
+// TestSpec: what plan, result and report know as limits follows from a preset.
+func TestSpec(t *testing.T) {
+	spec := compute(t, Description{Volumes: []Volume{{}}}, declared("aws-fsx-windows/hdd-32", "5Ti")).Spec(Write)
+	for what, pair := range map[string][2]int64{
+		"baseline": {spec.Throughput.Baseline.Value(), 32e6}, "burst": {spec.Throughput.Burst.Value(), 260e6}, "memory": {spec.ServerMemory.Value(), 4e9},
+		"operations": {spec.IOPS.Baseline.Value(), 60}, "burst of operations": {spec.IOPS.Burst.Value(), 400},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s: %d, want %d", what, pair[0], pair[1])
+		}
+	}
+	// The network has the same baseline, and does not publish its bucket: which of the two is left cannot be told.
+	if spec.IOPS.Bucket != nil {
+		t.Error("a bucket that nobody published")
+	}
+	if none := (Computed{}).Spec(Read); none != nil {
+		t.Errorf("%+v of nothing", none)
+	}
+}

@@ -1,0 +1,159 @@
+package limits
+
+import (
+	"math"
+
+	"github.com/storagebench/storagebench/internal/credits"
+)
+
+// Level is a stretch of time in which a load gets one rate.
+type Level struct {
+	// StartSeconds and Seconds of the level; Seconds is infinite for the last one.
+	StartSeconds, Seconds float64
+	// BytesPerSecond and OperationsPerSecond that the load gets.
+	BytesPerSecond, OperationsPerSecond float64
+	// Limit that holds the rate; nil where the load asks for no more.
+	Limit *Limit
+	Burst bool
+}
+
+// Drain is how long the credits of one limit last under a load, and how long they take to come back.
+type Drain struct {
+	Limit *Limit
+	// Seconds until a full bucket is empty; infinite where the load does not empty it.
+	Seconds float64
+	// RefillSeconds from empty to full without load.
+	RefillSeconds float64
+}
+
+// Course is what a load gets from storage whose buckets are full, over time, until nothing changes any more.
+type Course struct {
+	Levels []Level
+	// Drains of every limit that bursts on credits and publishes its bucket.
+	Drains []Drain
+	// Unpublished are limits that hold the load back without credits and do not say how long those last: the
+	// levels may end earlier than they say.
+	Unpublished []*Limit
+}
+
+// Expected is the time after which the last level begins: what a drain needs to see at least. It is 0 where
+// nothing drains.
+func (c Course) Expected() float64 {
+	if len(c.Levels) == 0 {
+		return 0
+	}
+	return c.Levels[len(c.Levels)-1].StartSeconds
+}
+
+// bucketOf is an account of a limit's credits.
+type bucketOf struct {
+	limit   *Limit
+	account credits.Account
+	bound   float64 // operations a second, with credits
+	counted float64 // credits an operation costs
+	empty   bool
+	drained float64
+}
+
+// Course reckons with full buckets and a load that asks for so many bytes a second; math.Inf(1) for all that it
+// can get. The block size of the load has to be known.
+func (c Computed) Course(load Load, demandBytesPerSecond float64) Course {
+	made := Course{}
+	if load.BlockBytes <= 0 {
+		return made
+	}
+	buckets, fixed := c.buckets(load)
+	demand := demandBytesPerSecond / load.BlockBytes
+	for now := 0.0; ; {
+		level := Level{StartSeconds: now, Seconds: math.Inf(1), OperationsPerSecond: demand}
+		for _, bound := range fixed {
+			level.take(bound.OperationsPerSecond, bound.Limit, bound.Burst)
+		}
+		for _, bucket := range buckets {
+			rate := bucket.bound
+			if bucket.empty {
+				rate = bucket.limit.bound(load, false).OperationsPerSecond
+			}
+			level.take(rate, bucket.limit, !bucket.empty)
+		}
+		if math.IsInf(level.OperationsPerSecond, 1) {
+			return made
+		}
+		level.BytesPerSecond = level.OperationsPerSecond * load.BlockBytes
+		for _, bucket := range buckets {
+			level.Seconds = min(level.Seconds, bucket.lasts(level.OperationsPerSecond))
+		}
+		made.Levels = append(made.Levels, level)
+		if math.IsInf(level.Seconds, 1) {
+			break
+		}
+		for _, bucket := range buckets {
+			bucket.spend(level, now)
+		}
+		now += level.Seconds
+	}
+	made.finish(c, load, buckets)
+	return made
+}
+
+// take lowers the rate of the level to that of a limit.
+func (l *Level) take(operations float64, limit *Limit, burst bool) {
+	if operations < l.OperationsPerSecond {
+		l.OperationsPerSecond, l.Limit, l.Burst = operations, limit, burst && limit.Burst > 0
+	}
+}
+
+// buckets are the limits with credits that apply, and the bounds of the others.
+func (c Computed) buckets(load Load) (with []*bucketOf, fixed []Bound) {
+	for index := range c.Limits {
+		limit := &c.Limits[index]
+		if !limit.applies(load) {
+			continue
+		}
+		bound := limit.bound(load, true)
+		if limit.Bucket == 0 || limit.Burst == 0 {
+			fixed = append(fixed, bound)
+			continue
+		}
+		with = append(with, &bucketOf{limit: limit, bound: bound.OperationsPerSecond, counted: limit.Burst / bound.OperationsPerSecond, drained: math.Inf(1),
+			account: credits.Open(credits.Bucket{Baseline: limit.Baseline, Burst: limit.Burst, Size: limit.Bucket, Refill: limit.Refill})})
+	}
+	return with, fixed
+}
+
+// lasts is how long the credits hold at a rate of operations.
+func (b *bucketOf) lasts(operations float64) float64 {
+	if b.empty {
+		return math.Inf(1)
+	}
+	at := b.account.Bucket()
+	at.Burst = operations * b.counted
+	return at.DrainSeconds(b.account.Fill())
+}
+
+// spend takes the credits of a level.
+func (b *bucketOf) spend(level Level, start float64) {
+	if b.empty {
+		return
+	}
+	if b.lasts(level.OperationsPerSecond) <= level.Seconds*(1+1e-9) {
+		b.account.Emptied()
+		b.empty, b.drained = true, start+level.Seconds
+		return
+	}
+	b.account.Load(level.OperationsPerSecond*b.counted, level.Seconds)
+}
+
+// finish adds the drains, and the bursts of which nobody knows the end.
+func (c *Course) finish(of Computed, load Load, buckets []*bucketOf) {
+	for _, bucket := range buckets {
+		c.Drains = append(c.Drains, Drain{Limit: bucket.limit, Seconds: bucket.drained, RefillSeconds: bucket.account.Bucket().FillSeconds(100)})
+	}
+	highest := c.Levels[0].OperationsPerSecond
+	for index := range of.Limits {
+		limit := &of.Limits[index]
+		if limit.Burst > 0 && limit.Bucket == 0 && !limit.Billed && limit.applies(load) && limit.bound(load, false).OperationsPerSecond < highest {
+			c.Unpublished = append(c.Unpublished, limit)
+		}
+	}
+}

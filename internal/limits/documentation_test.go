@@ -1,0 +1,42 @@
+package limits
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestDocumentedExample: what docs/limits-catalog.md shows as rows of one's own is read, and computes.
+func TestDocumentedExample(t *testing.T) {
+	page, err := os.ReadFile("../../docs/limits-catalog.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, found := strings.Cut(string(page), "```yaml\n")
+	example, _, closed := strings.Cut(example, "```")
+	if !found || !closed {
+		t.Fatal("the page has no example")
+	}
+	catalog, changes, err := builtin(t).Override(map[string]string{"mine.yaml": example})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(changes) != 3 {
+		t.Errorf("%+v", changes)
+	}
+	made, err := catalog.Compute(Description{Volumes: []Volume{{Driver: "nfs.csi.k8s.io"}}, Clients: []Machines{{Type: "x9.4xlarge", Nodes: 2, FlowsPerNode: 1}}}, declared("my-nas/both", "400Gi"))
+	if err != nil || len(made.Missing) > 0 {
+		t.Fatal(err, made.Missing)
+	}
+	near(t, "operations", named(t, made, "disk operations").Baseline, 2000)
+	near(t, "instances", named(t, made, "instance network").Baseline, 2.5e9)
+	if !named(t, made, "server network").Overridden || named(t, made, "one flow").Overridden {
+		t.Error("what is overridden is not told from what is not")
+	}
+	// Every kind of key that the page names is there.
+	for _, key := range []string{"aws-fsx-windows/hdd-32", "aws-fsx-lustre/persistent-2-ssd-250", "aws-fsx-openzfs/64", "aws-ebs/sc1", "aws-efs/bursting", "aws-ec2/m5n.8xlarge", "aws-ec2/c5n.9xlarge", "azure-disk/p30-on-demand", "azure-vm/Standard_D32s_v3", "azure-files/hdd-v2"} {
+		if !strings.Contains(strings.Join(catalog.Presets(), " ")+" ", key+" ") {
+			t.Errorf("the page names %s, which is not there", key)
+		}
+	}
+}

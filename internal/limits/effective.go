@@ -1,0 +1,134 @@
+package limits
+
+// Load is what a target is asked to do, as far as its limits depend on it.
+type Load struct {
+	// BlockBytes is the size of an operation; 0 where it is not known: then limits of bytes and of operations
+	// cannot be compared.
+	BlockBytes float64
+	// Operation of the load; Both for a mixture, to which the limits of reads and of writes alone do not apply.
+	Operation Operation
+	// CachedShare is the part of the reads, 0 to 1, that the cache of the server or of the machine's host answers.
+	CachedShare float64
+}
+
+// Bound is the least of several limits for a load.
+type Bound struct {
+	// BytesPerSecond and OperationsPerSecond that can pass; 0 where nothing is known of it.
+	BytesPerSecond, OperationsPerSecond float64
+	// Limit that is the least; nil where none is known. Burst tells that its burst is meant.
+	Limit *Limit
+	Burst bool
+	// Arithmetic from the limit to the rate: "5,000 IOPS x 64 KiB = 327.68 MB/s".
+	Arithmetic string
+}
+
+// Effective is what can pass a target.
+type Effective struct {
+	// Burst is with credits in every bucket, Baseline without any. They are the same where nothing bursts.
+	Burst, Baseline Bound
+	// LeastBytes and LeastOperations are the least limits of each dimension by itself, without credits and
+	// with them; nil Limit where there is none.
+	BytesBurst, BytesBaseline, OperationsBurst, OperationsBaseline Bound
+}
+
+// At finds the effective limits for a load.
+func (c Computed) At(load Load) Effective {
+	made := Effective{}
+	for index := range c.Limits {
+		limit := &c.Limits[index]
+		if !limit.applies(load) {
+			continue
+		}
+		for _, burst := range []bool{false, true} {
+			bound := limit.bound(load, burst)
+			whole, dimension := &made.Baseline, &made.BytesBaseline
+			switch {
+			case burst && limit.Dimension == Bytes:
+				whole, dimension = &made.Burst, &made.BytesBurst
+			case burst:
+				whole, dimension = &made.Burst, &made.OperationsBurst
+			case limit.Dimension == Operations:
+				dimension = &made.OperationsBaseline
+			}
+			if dimension.Limit == nil || bound.less(*dimension, limit.Dimension) {
+				*dimension = bound
+			}
+			if load.BlockBytes > 0 && (whole.Limit == nil || bound.less(*whole, Operations)) {
+				*whole = bound
+			}
+		}
+	}
+	return made
+}
+
+func (b Bound) less(than Bound, by Dimension) bool {
+	if by == Bytes {
+		return b.BytesPerSecond < than.BytesPerSecond
+	}
+	return b.OperationsPerSecond < than.OperationsPerSecond
+}
+
+// applies tells whether a load meets the limit at all.
+func (l *Limit) applies(load Load) bool {
+	switch {
+	case l.StoredBytes, l.CacheOnly && (load.CachedShare == 0 || load.Operation == Write):
+		return false
+	case l.Operation != Both && l.Operation != load.Operation:
+		return false
+	case l.CachedReadsPass && load.Operation == Read && load.CachedShare >= 1:
+		return false
+	}
+	return true
+}
+
+// Rate is the limit in its own dimension, with or without its burst.
+func (l *Limit) Rate(burst bool) float64 {
+	if burst && l.Burst > 0 {
+		return l.Burst
+	}
+	return l.Baseline
+}
+
+// bound is what a limit lets through of a load.
+func (l *Limit) bound(load Load, burst bool) Bound {
+	rate := l.Rate(burst)
+	text := l.Arithmetic
+	if burst && l.Burst > 0 {
+		text = l.BurstArithmetic
+	}
+	switch share := min(max(load.CachedShare, 0), 1); {
+	case load.Operation != Read || share == 0:
+	case l.CacheOnly:
+		rate /= share
+		text += ", for " + number(100*share) + " % of the reads"
+	case l.CachedReadsPass:
+		rate /= 1 - share
+		text += ", for the " + number(100*(1-share)) + " % of the reads that no cache answers"
+	}
+	made := Bound{Limit: l, Burst: burst && l.Burst > 0, Arithmetic: text}
+	switch {
+	case l.Dimension == Bytes:
+		made.BytesPerSecond = rate
+		if load.BlockBytes > 0 {
+			made.OperationsPerSecond = rate / load.BlockBytes
+		}
+	case load.BlockBytes > 0:
+		counted := load.BlockBytes
+		if l.OperationUnitBytes > 0 {
+			counted = min(counted, l.OperationUnitBytes)
+		}
+		made.BytesPerSecond = rate * counted
+		made.OperationsPerSecond = made.BytesPerSecond / load.BlockBytes
+		made.Arithmetic += "; " + in(rate, "IOPS") + " x " + in(counted, blockUnit(counted)) + " = " + in(made.BytesPerSecond, "MB/s")
+	default:
+		made.OperationsPerSecond = rate
+	}
+	return made
+}
+
+func blockUnit(bytes float64) string {
+	if bytes >= 1<<20 {
+		return "MiB"
+	}
+	return "KiB"
+}

@@ -1,0 +1,134 @@
+package limits
+
+import (
+	"errors"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// figureText is a figure as the catalog writes it.
+type figureText struct {
+	Base                 string  `yaml:"base"`
+	Each                 texts   `yaml:"each"`
+	RoundUp              bool    `yaml:"roundUp"`
+	Parameter            string  `yaml:"parameter"`
+	ParameterUnit        string  `yaml:"parameterUnit"`
+	PerCapacityParameter string  `yaml:"perCapacityParameter"`
+	PerCapacityUnit      string  `yaml:"perCapacityUnit"`
+	Optional             bool    `yaml:"optional"`
+	Default              string  `yaml:"default"`
+	Times                float64 `yaml:"times"`
+	Min                  string  `yaml:"min"`
+	Max                  string  `yaml:"max"`
+	MostEach             string  `yaml:"mostEach"`
+}
+
+// texts is a list that may be written as a single text.
+type texts []string
+
+// UnmarshalYAML takes a text or a list of them.
+func (t *texts) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		*t = texts{node.Value}
+		return nil
+	}
+	return node.Decode((*[]string)(t))
+}
+
+// parseFigure reads a figure whose value is of one of the kinds.
+func parseFigure(node *yaml.Node, kinds ...kind) (*figure, error) {
+	if node.Kind == yaml.ScalarNode {
+		single, err := parseQuantity(node.Value, kinds...)
+		if err != nil {
+			return nil, err
+		}
+		if single.unit.perBytes > 0 {
+			return &figure{each: []quantity{single}, kind: single.unit.kind}, nil
+		}
+		return &figure{base: &single, kind: single.unit.kind}, nil
+	}
+	var text figureText
+	if err := strictly(node, &text); err != nil {
+		return nil, err
+	}
+	return text.parse(kinds)
+}
+
+// part of a figure: a text of it, where its value goes, and whether it belongs to a capacity.
+type part struct {
+	field, text string
+	into        **quantity
+	perCapacity bool
+}
+
+func (t figureText) parse(kinds []kind) (*figure, error) {
+	made := &figure{roundUp: t.RoundUp, optional: t.Optional, parameter: t.Parameter, perCapacity: t.PerCapacityParameter, times: t.Times}
+	parts := []part{
+		{"base", t.Base, &made.base, false}, {"min", t.Min, &made.min, false}, {"max", t.Max, &made.max, false},
+		{"default", t.Default, &made.preset, false}, {"mostEach", t.MostEach, &made.mostEach, true},
+		{"parameterUnit", one(t.ParameterUnit), &made.parameterUnit, false}, {"perCapacityUnit", one(t.PerCapacityUnit), &made.perCapacityUnit, true},
+	}
+	each := make([]*quantity, len(t.Each))
+	for index, text := range t.Each {
+		parts = append(parts, part{"each", text, &each[index], true})
+	}
+	for _, part := range parts {
+		if part.text == "" {
+			continue
+		}
+		q, err := parseQuantity(part.text, kinds...)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", part.field, err)
+		}
+		if (q.unit.perBytes > 0) != part.perCapacity {
+			return nil, fmt.Errorf("%s: %q is %s; %s", part.field, part.text,
+				choose(part.perCapacity, "a figure of its own", "a figure a GiB or TiB"),
+				choose(part.perCapacity, "write it a GiB or TiB, such as 3 IOPS/GiB", "write it without the capacity, or under each"))
+		}
+		kinds = []kind{q.unit.kind}
+		made.kind = q.unit.kind
+		*part.into = &q
+	}
+	for _, q := range each {
+		made.each = append(made.each, *q)
+	}
+	return made, made.check()
+}
+
+func one(unit string) string {
+	if unit == "" {
+		return ""
+	}
+	return "1 " + unit
+}
+
+func choose[T any](which bool, yes, no T) T {
+	if which {
+		return yes
+	}
+	return no
+}
+
+func (f *figure) check() error {
+	summed, given, multiple := f.base != nil || len(f.each) > 0, f.parameter != "", f.times > 0
+	switch {
+	case !summed && !given && !multiple:
+		return errors.New("it says nothing; write base, each, parameter or times")
+	case multiple && (summed || given):
+		return errors.New("times goes with none of base, each and parameter; leave one")
+	case summed && given && !f.optional:
+		return errors.New("base and each beside a parameter are for when that is absent; write optional: true, or remove them")
+	case f.optional && !summed:
+		return errors.New("optional: nothing is said for when the parameter is absent; write base or each")
+	case f.times < 0:
+		return errors.New("times: below zero; write a factor such as 3")
+	case !given && (f.preset != nil || f.perCapacity != "" || f.optional || f.parameterUnit != nil):
+		return errors.New("default, optional, parameterUnit and perCapacityParameter belong to a parameter; name one")
+	case given && f.parameterUnit == nil:
+		return errors.New("parameterUnit: missing; write the unit in which the parameter is given, such as MiB/s")
+	case f.perCapacity != "" && f.perCapacityUnit == nil:
+		return errors.New("perCapacityUnit: missing; write the unit in which that parameter is given, such as IOPS/GiB")
+	}
+	return nil
+}

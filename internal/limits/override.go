@@ -1,0 +1,61 @@
+package limits
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Overridden says what an override has changed.
+type Overridden struct {
+	// File is the key of the ConfigMap's data, Key the row or the preset.
+	File, Key string
+	// Replaced tells that the built-in catalog has such a row or preset; otherwise it was added.
+	Replaced bool
+}
+
+// Override makes a catalog with the rows and presets of a ConfigMap's data added, or put in the place of
+// those with the same key. Each value of the data is a file of the catalog's own form. It is read as strictly
+// as the catalog itself, and nothing of it is used when anything in it is wrong; the error names the file,
+// the key and the remedy. The changes are sorted by file and key.
+func (c *Catalog) Override(data map[string]string) (*Catalog, []Overridden, error) {
+	made := &Catalog{version: c.version, rows: maps.Clone(c.rows), presets: maps.Clone(c.presets)}
+	var changes []Overridden
+	from := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(data)) {
+		read, err := parseFile(name, data[name])
+		if err != nil {
+			return nil, nil, fmt.Errorf("override the catalog of limits: %w", err)
+		}
+		note := func(key string, replaced bool) error {
+			if other, twice := from[key]; twice {
+				return fmt.Errorf("override the catalog of limits: %s: %q is in %s too; rename or remove one", name, key, other)
+			}
+			from[key] = name
+			changes = append(changes, Overridden{File: name, Key: key, Replaced: replaced})
+			return nil
+		}
+		for _, key := range slices.Sorted(maps.Keys(read.rows)) {
+			_, replaced := c.rows[key]
+			if err := note(key, replaced); err != nil {
+				return nil, nil, err
+			}
+			row := read.rows[key]
+			row.overridden = true
+			made.rows[key] = row
+		}
+		for _, key := range slices.Sorted(maps.Keys(read.presets)) {
+			_, replaced := c.presets[key]
+			if err := note(key, replaced); err != nil {
+				return nil, nil, err
+			}
+			made.presets[key] = read.presets[key]
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(made.presets)) {
+		if err := made.checkPreset(name, made.presets[name]); err != nil {
+			return nil, nil, fmt.Errorf("override the catalog of limits: %s: %w", from[name], err)
+		}
+	}
+	return made, changes, nil
+}

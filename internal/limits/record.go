@@ -1,0 +1,206 @@
+package limits
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Bounds of the API.
+const (
+	maxRecorded   = 16 // volumes, machines, missing facts, notes
+	maxLimits     = 48
+	maxParameters = 64
+	maxOptions    = 32
+	maxName       = 128
+	maxSentence   = 512
+)
+
+// What a recorded limit says in passes.
+const (
+	passCachedReads = "CachedReads"
+	passCacheOnly   = "CacheOnly"
+	passStoredBytes = "StoredBytes"
+)
+
+// Record writes what a target was found to be, and what is documented for it, as a run records it. Equal input gives
+// equal output, and everything is within the API's bounds. Volumes of the record are those of the description, in
+// its order; their names, claims and handles, which no limit depends on, are the caller's to add.
+func Record(target string, d Description, computed Computed) v1alpha1.StorageDescription {
+	made := v1alpha1.StorageDescription{Target: target, CatalogVersion: v1alpha1.Truncate(computed.CatalogVersion, 64)}
+	for _, volume := range d.Volumes[:min(len(d.Volumes), maxRecorded)] {
+		made.Volumes = append(made.Volumes, recordVolume(volume))
+	}
+	for _, machines := range d.Clients[:min(len(d.Clients), maxRecorded)] {
+		made.Machines = append(made.Machines, v1alpha1.MachineDescription{
+			InstanceType: v1alpha1.Truncate(machines.Type, 63), Nodes: int32(min(machines.Nodes, math.MaxInt32))}) //nolint:gosec // Bounded.
+	}
+	notes := slices.Clone(computed.Notes)
+	for index := range computed.Limits {
+		limit := &computed.Limits[index]
+		if index < maxLimits {
+			made.Limits = append(made.Limits, recordLimit(limit))
+		}
+		if note := limit.Name + ": " + limit.Note; limit.Note != "" && !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	if computed.Cache.Bytes > 0 {
+		made.ServerMemoryBytes = new(rounded(computed.Cache.Bytes))
+	}
+	for _, one := range computed.Missing[:min(len(computed.Missing), maxRecorded)] {
+		made.Missing = append(made.Missing, v1alpha1.MissingFact{Field: v1alpha1.Truncate(one.Field, maxName), Message: v1alpha1.Truncate(one.What, maxSentence)})
+	}
+	for _, note := range notes[:min(len(notes), maxRecorded)] {
+		made.Notes = append(made.Notes, v1alpha1.Truncate(note, maxSentence))
+	}
+	return made
+}
+
+func recordVolume(v Volume) v1alpha1.VolumeDescription {
+	made := v1alpha1.VolumeDescription{Driver: v1alpha1.Truncate(v.Driver, 253), SizeBytes: v.CapacityBytes, MountOptions: tellingOptions(v.MountOptions)}
+	if count := v.count(); count > 1 {
+		made.Count = int32(min(count, math.MaxInt32))
+	}
+	merged := map[string]string{}
+	for _, from := range []map[string]string{v.Parameters, v.Attributes, v.Modified} {
+		for key, value := range from {
+			if telling(key) {
+				merged[v1alpha1.Truncate(key, maxName)] = v1alpha1.Truncate(value, 256)
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(merged)) {
+		if len(made.Parameters) == maxParameters {
+			break
+		}
+		if made.Parameters == nil {
+			made.Parameters = map[string]string{}
+		}
+		made.Parameters[key] = merged[key]
+	}
+	return made
+}
+
+// telling says of a parameter that it may describe the storage: what names Secrets and who made the volume does not.
+func telling(parameter string) bool {
+	low := strings.ToLower(parameter)
+	return !strings.Contains(low, "secret") && !strings.Contains(low, "password") && !strings.HasPrefix(low, "csi.storage.k8s.io/") &&
+		!strings.HasPrefix(low, "storage.kubernetes.io/")
+}
+
+// optionsThatMatter to the speed of a mount. Others, of which some are names of users, are not recorded.
+var optionsThatMatter = []string{"actimeo", "acdirmax", "acdirmin", "acregmax", "acregmin", "async", "bsize", "cache", "compress", "data", "dax",
+	"direct_io", "discard", "esize", "flock", "fsc", "handlecache", "hard", "lazytime", "local_lock", "localflock", "lookupcache", "max_channels",
+	"multichannel", "noac", "noatime", "nobarrier", "nobrl", "nocto", "noflock", "nolease", "nostrictsync", "nconnect", "proto", "rasize", "ro", "rsize",
+	"rw", "seal", "sign", "soft", "sync", "tls", "vers", "wsize", "writeback", "xprtsec"}
+
+func tellingOptions(given []string) []string {
+	found := map[string]bool{}
+	for _, options := range given {
+		for option := range strings.SplitSeq(options, ",") {
+			option = strings.TrimSpace(option)
+			if name, _, _ := strings.Cut(option, "="); slices.Contains(optionsThatMatter, name) {
+				found[v1alpha1.Truncate(option, maxName)] = true
+			}
+		}
+	}
+	all := slices.Sorted(maps.Keys(found))
+	return all[:min(len(all), maxOptions)]
+}
+
+func recordLimit(l *Limit) v1alpha1.DocumentedLimit {
+	made := v1alpha1.DocumentedLimit{
+		Name: v1alpha1.Truncate(l.Name, maxName), Layer: string(l.Layer), Dimension: string(l.Dimension), Operation: v1alpha1.Operation(l.Operation),
+		Baseline: rounded(l.Baseline), Burst: known(l.Burst), Bucket: known(l.Bucket), Refill: known(l.Refill), Billed: l.Billed,
+		OperationUnitBytes: known(l.OperationUnitBytes),
+		Arithmetic:         v1alpha1.Truncate(l.Arithmetic, maxSentence), BurstArithmetic: v1alpha1.Truncate(l.BurstArithmetic, maxSentence),
+		BucketArithmetic: v1alpha1.Truncate(l.BucketArithmetic, maxSentence),
+		Row:              v1alpha1.Truncate(l.Row, maxName), Overridden: l.Overridden,
+	}
+	if l.Units > 1 {
+		made.Units = int32(min(l.Units, math.MaxInt32))
+	}
+	for _, pass := range []struct {
+		does bool
+		name string
+	}{{l.CacheOnly, passCacheOnly}, {l.CachedReadsPass, passCachedReads}, {l.StoredBytes, passStoredBytes}} {
+		if pass.does {
+			made.Passes = append(made.Passes, pass.name)
+		}
+	}
+	var sources []string
+	for _, source := range l.Sources {
+		sources = append(sources, fmt.Sprintf("%s (%s), as of %s", source.Title, source.URL, source.AsOf))
+	}
+	made.Source = v1alpha1.Truncate(strings.Join(sources, "; "), maxSentence)
+	return made
+}
+
+// rounded is a whole number; what is above zero stays above it.
+func rounded(amount float64) int64 {
+	if amount <= 0 {
+		return 0
+	}
+	return max(1, int64(math.Round(min(amount, math.MaxInt64/2))))
+}
+
+func known(amount float64) *int64 {
+	if amount <= 0 {
+		return nil
+	}
+	return new(rounded(amount))
+}
+
+// FromRecord reads back what a run recorded, so that results are compared with what was known then. What a record does
+// not hold, such as the day on which a source was read, is left out.
+func FromRecord(recorded v1alpha1.StorageDescription) Computed {
+	made := Computed{CatalogVersion: recorded.CatalogVersion, Notes: slices.Clone(recorded.Notes)}
+	for index := range recorded.Limits {
+		made.Limits = append(made.Limits, fromLimit(&recorded.Limits[index]))
+	}
+	if memory := recorded.ServerMemoryBytes; memory != nil {
+		made.Cache = Cache{Bytes: float64(max(0, *memory))}
+	}
+	for _, one := range recorded.Missing {
+		made.Missing = append(made.Missing, Missing{Field: one.Field, What: one.Message})
+	}
+	return made
+}
+
+func fromLimit(l *v1alpha1.DocumentedLimit) Limit {
+	made := Limit{
+		Name: l.Name, Layer: Layer(l.Layer), Dimension: Dimension(l.Dimension), Operation: Operation(l.Operation),
+		Baseline: float64(max(0, l.Baseline)), Burst: figureOf(l.Burst), Bucket: figureOf(l.Bucket), Refill: figureOf(l.Refill), Billed: l.Billed,
+		OperationUnitBytes: figureOf(l.OperationUnitBytes), Units: max(1, int(l.Units)),
+		Arithmetic: l.Arithmetic, BurstArithmetic: l.BurstArithmetic, BucketArithmetic: l.BucketArithmetic,
+		Row: l.Row, Overridden: l.Overridden, parts: 1,
+		CachedReadsPass: slices.Contains(l.Passes, passCachedReads), CacheOnly: slices.Contains(l.Passes, passCacheOnly),
+		StoredBytes: slices.Contains(l.Passes, passStoredBytes),
+	}
+	if l.Source != "" {
+		made.Sources = []Source{{Title: l.Source}}
+	}
+	return made
+}
+
+func figureOf(amount *int64) float64 {
+	if amount == nil {
+		return 0
+	}
+	return float64(max(0, *amount))
+}
+
+// Describe computes what is documented of a target and records both. An error is one of the target's limits, and names
+// field, value and remedy.
+func (c *Catalog) Describe(target *v1alpha1.Target, d Description) (v1alpha1.StorageDescription, error) {
+	computed, err := c.Compute(d, target.Limits)
+	if err != nil {
+		return v1alpha1.StorageDescription{}, err
+	}
+	return Record(target.Name, d, computed), nil
+}

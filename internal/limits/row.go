@@ -1,0 +1,188 @@
+package limits
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Layer is where a limit acts.
+type Layer string
+
+// The layers, from the client to the disk.
+const (
+	LayerInstance Layer = "Instance" // a client's machine
+	LayerFlow     Layer = "Flow"     // one connection
+	LayerNetwork  Layer = "Network"  // the network of the storage server
+	LayerDisk     Layer = "Disk"     // the disks, as the server or the machine reaches them
+	LayerVolume   Layer = "Volume"   // the volume, share or file system itself
+)
+
+// Operation is what a limit holds for.
+type Operation string
+
+// The operations; empty is both.
+const (
+	Both  Operation = ""
+	Read  Operation = "Read"
+	Write Operation = "Write"
+)
+
+// traffic is what passes a limit of a machine.
+type traffic string
+
+const (
+	anyTraffic    traffic = ""
+	fileTraffic   traffic = "File"   // over the network to a file server
+	blockTraffic  traffic = "Block"  // to disks that are attached
+	cachedTraffic traffic = "Cached" // reads from the cache of the machine's host
+)
+
+// Source is where a figure was read.
+type Source struct {
+	Title string `yaml:"title"`
+	URL   string `yaml:"url"`
+	// AsOf is the age of what was read, and Read the day of reading, YYYY-MM-DD or YYYY-MM.
+	AsOf string `yaml:"asOf"`
+	Read string `yaml:"read"`
+}
+
+// row of the catalog.
+type row struct {
+	key, about, note string
+	sources          []Source
+	size, soldIn     float64
+	cache            *figure
+	limits           []limitRow
+	overridden       bool
+}
+
+type rowText struct {
+	Key    string      `yaml:"key"`
+	About  string      `yaml:"about"`
+	Source texts       `yaml:"source"`
+	Note   string      `yaml:"note"`
+	Size   string      `yaml:"size"`
+	SoldIn string      `yaml:"soldIn"`
+	Cache  yaml.Node   `yaml:"cache"`
+	Limits []yaml.Node `yaml:"limits"`
+}
+
+// limitRow is one limit of a row.
+type limitRow struct {
+	name            string
+	layer           Layer
+	operation       Operation
+	traffic         traffic
+	baseline, burst *figure
+	bucket, refill  *figure
+	burstSeconds    float64
+	unpublished     bool // the vendor does not say how large the bucket is
+	billed          bool // the burst costs money in place of credits
+	operationUnit   float64
+	above, upTo     float64
+	regions         []string
+	regionalBurst   *figure
+	raised          bool // compression raises it: it counts stored bytes
+	passed          bool // reads that a cache answers do not reach it
+	note            string
+}
+
+type limitText struct {
+	Name          string    `yaml:"name"`
+	Layer         Layer     `yaml:"layer"`
+	Operation     Operation `yaml:"operation"`
+	Traffic       traffic   `yaml:"traffic"`
+	Baseline      yaml.Node `yaml:"baseline"`
+	Burst         yaml.Node `yaml:"burst"`
+	Bucket        yaml.Node `yaml:"bucket"`
+	BurstSeconds  string    `yaml:"burstSeconds"`
+	Refill        yaml.Node `yaml:"refill"`
+	OperationUnit string    `yaml:"operationUnit"`
+	Above         string    `yaml:"above"`
+	UpTo          string    `yaml:"upTo"`
+	Regional      *struct {
+		Burst   yaml.Node `yaml:"burst"`
+		Regions []string  `yaml:"regions"`
+	} `yaml:"regional"`
+	Compression string `yaml:"compression"`
+	CachedReads string `yaml:"cachedReads"`
+	Note        string `yaml:"note"`
+}
+
+// parseRow reads a row; its key is given back also with an error, as far as there is one.
+func parseRow(node *yaml.Node, sources map[string]Source) (row, error) {
+	var text rowText
+	if err := strictly(node, &text); err != nil {
+		return row{key: keyOf(node)}, err
+	}
+	made := row{key: text.Key, about: text.About, note: text.Note}
+	switch {
+	case text.Key == "":
+		return made, errors.New("key: missing; write one such as my-store/fast")
+	case len(text.Source) == 0:
+		return made, errors.New("source: missing; name an entry of sources")
+	case len(text.Limits) == 0:
+		return made, errors.New("limits: there is none; write at least one")
+	}
+	for _, name := range text.Source {
+		source, known := sources[name]
+		if !known {
+			return made, fmt.Errorf("source: %.60q is not in sources; add it there or correct it", name)
+		}
+		made.sources = append(made.sources, source)
+	}
+	var err error
+	if made.size, err = amountOf("size", text.Size, byteAmount); err != nil {
+		return made, err
+	}
+	if made.soldIn, err = amountOf("soldIn", text.SoldIn, byteAmount); err != nil {
+		return made, err
+	}
+	if !text.Cache.IsZero() {
+		if made.cache, err = parseFigure(&text.Cache, byteAmount); err != nil {
+			return made, fmt.Errorf("cache: %w", err)
+		}
+	}
+	for index := range text.Limits {
+		limit, err := parseLimit(&text.Limits[index])
+		if err != nil {
+			return made, fmt.Errorf("limit %d %q: %w", index+1, limit.name, err)
+		}
+		made.limits = append(made.limits, limit)
+	}
+	return made, nil
+}
+
+// keyOf is the key of a row that cannot be read as a whole.
+func keyOf(node *yaml.Node) string {
+	for index := 0; index+1 < len(node.Content); index += 2 {
+		if node.Content[index].Value == "key" {
+			return node.Content[index+1].Value
+		}
+	}
+	return ""
+}
+
+func amountOf(field, text string, of kind) (float64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	q, err := parseQuantity(text, of)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", field, err)
+	}
+	if q.unit.perBytes > 0 || q.number == 0 {
+		return 0, fmt.Errorf("%s: %q has to be a figure of its own above zero, such as %s", field, text, example([]kind{of}))
+	}
+	return q.value(), nil
+}
+
+func oneOf[T ~string](field string, value T, known ...T) error {
+	if slices.Contains(known, value) {
+		return nil
+	}
+	return fmt.Errorf("%s: %.40q is not known; write one of %q", field, value, known)
+}

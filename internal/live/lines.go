@@ -1,0 +1,139 @@
+package live
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// quietInterval is how often something is said where lines cannot be drawn over.
+const quietInterval = 10 * time.Second
+
+// Lines tells a run in lines that stay: one for each step that ends, and every ten seconds one of what goes on.
+type Lines struct {
+	w     io.Writer
+	plan  *plan.Plan
+	done  map[string]bool
+	quiet time.Time
+	// waited is the message of a run that does not load yet, as it was told last.
+	waited string
+}
+
+// NewLines tells a run of that plan. What it has done before now is told at once.
+func NewLines(w io.Writer, planned *plan.Plan, now time.Time) *Lines {
+	return &Lines{w: w, plan: planned, done: map[string]bool{}, quiet: now}
+}
+
+// Tell says what is new.
+func (l *Lines) Tell(run *v1alpha1.BenchmarkRun, now time.Time) {
+	for i := range run.Status.Steps {
+		step := &run.Status.Steps[i]
+		name := fmt.Sprintf("%s#%d", step.ID, step.Attempt)
+		if step.EndTime == nil || l.done[name] {
+			continue
+		}
+		l.done[name] = true
+		l.line(l.ended(step, run), now)
+	}
+	view := Of(run, l.plan, now)
+	if view.Ended {
+		return
+	}
+	if view.Now == nil {
+		l.wait(&view, now)
+		return
+	}
+	if now.Sub(l.quiet) >= quietInterval {
+		l.line(l.running(run, &view), now)
+	}
+}
+
+// wait says what a run waits for that has nothing to measure at present, when that has changed.
+func (l *Lines) wait(view *View, now time.Time) {
+	message := view.Stage
+	if view.Message != "" {
+		message += ": " + view.Message
+	}
+	if view.Stage == v1alpha1.StageRunning || view.Stage == v1alpha1.StageFinishing || message == l.waited {
+		return
+	}
+	if l.waited != "" && now.Sub(l.quiet) < quietInterval/5 {
+		return
+	}
+	l.waited = message
+	l.line(message, now)
+}
+
+func (l *Lines) line(words string, now time.Time) {
+	l.quiet = now
+	_, _ = fmt.Fprintln(l.w, string(printable(words, false)))
+}
+
+// number is the place of a step in the plan, for people.
+func (l *Lines) number(id string) string {
+	for i, step := range l.plan.Steps {
+		if step.ID == id {
+			return fmt.Sprintf("[%d/%d] %s", i+1, len(l.plan.Steps), step.Label())
+		}
+	}
+	return id
+}
+
+func (l *Lines) running(run *v1alpha1.BenchmarkRun, view *View) string {
+	step := view.Now
+	words := step.Label
+	for i := range l.plan.Steps {
+		if fact := (&looker{run: run, plan: l.plan}).newest(l.plan.Steps[i].ID); fact != nil && fact.State == v1alpha1.StepRunning && fact.EndTime == nil {
+			words = l.number(l.plan.Steps[i].ID)
+		}
+	}
+	words += ": " + Short(step.Elapsed)
+	switch {
+	case step.Whole > 0 && step.AtMost:
+		words += " of at most " + Short(step.Whole)
+	case step.Whole > 0:
+		words += " of " + Short(step.Whole)
+	}
+	if step.Figures == nil || step.Idle {
+		return words
+	}
+	// The first sample comes two seconds after the start; until then nothing is known.
+	var bytes, operations int64
+	for _, one := range step.Figures.Operations {
+		bytes, operations = bytes+one.BytesPerSecond, operations+one.OperationsPerSecond
+	}
+	if operations > 0 || bytes > 0 {
+		words += fmt.Sprintf(", %s, %s, %s", rate(bytes), measure.FormatOperationsPerSecond(float64(operations)), many(step.Clients, "client"))
+	}
+	for _, target := range step.Figures.Targets {
+		if target.CreditPercent != nil {
+			words += fmt.Sprintf(", about %d %% of %s's credits", *target.CreditPercent, target.Target)
+		}
+	}
+	return words
+}
+
+func (l *Lines) ended(step *v1alpha1.StepStatus, run *v1alpha1.BenchmarkRun) string {
+	words := l.number(step.ID) + ": "
+	if step.State != v1alpha1.StepSucceeded {
+		if step.Message == "" {
+			return words + "ended without a full result"
+		}
+		return words + "ended without a full result: " + step.Message
+	}
+	var parts []string
+	for i := range l.plan.Steps {
+		if l.plan.Steps[i].ID == step.ID {
+			parts = stepFigures(run, &l.plan.Steps[i])
+		}
+	}
+	if step.StartTime != nil {
+		parts = append(parts, "took "+step.EndTime.Sub(step.StartTime.Time).Round(100*time.Millisecond).String())
+	}
+	return words + strings.Join(parts, ", ")
+}

@@ -1,0 +1,107 @@
+package live
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Style is how a piece of text looks.
+type Style int
+
+// The styles. Nothing is told by colour alone: signs and words say the same.
+const (
+	Plain Style = iota
+	Bold
+	Dim
+	Good
+	Bad
+	Warn
+	Accent
+)
+
+var codes = map[Style]string{Bold: "1", Dim: "2", Good: "32", Bad: "31;1", Warn: "33", Accent: "36"}
+
+// Options are what a terminal can show.
+type Options struct {
+	Width, Height int
+	// Colour allows colours.
+	Colour bool
+	// Plain allows ASCII only.
+	Plain bool
+	// Hint is the last line, such as what Ctrl-C does; none when the run has ended.
+	Hint string
+}
+
+// piece of a line.
+type piece struct {
+	style Style
+	text  string
+}
+
+// line is a line of the view.
+type line []piece
+
+func text(words string) line { return line{{Plain, words}} }
+
+func styled(style Style, words string) line { return line{{style, words}} }
+
+func (l line) with(style Style, words string) line { return append(l, piece{style, words}) }
+
+// draw writes the line into so many columns.
+func (l line) draw(o Options) string {
+	var b strings.Builder
+	left := o.Width
+	for _, one := range l {
+		words := printable(one.text, o.Plain)
+		if len(words) > left {
+			words = words[:left]
+			if left > 0 {
+				words[left-1] = '…'
+				if o.Plain {
+					words[left-1] = '~'
+				}
+			}
+		}
+		left -= len(words)
+		code := codes[one.style]
+		if o.Colour && code != "" && len(words) > 0 {
+			b.WriteString("\x1b[" + code + "m" + string(words) + "\x1b[0m")
+			continue
+		}
+		b.WriteString(string(words))
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// printable is a text of one column a sign: what came from outside must neither move the cursor nor break the lines.
+func printable(text string, plain bool) []rune {
+	var runes []rune
+	for _, r := range text {
+		switch {
+		case r == '\n' || r == '\t':
+			r = ' '
+		case plain && r > unicode.MaxASCII:
+			r = inASCII(r)
+		case !unicode.IsPrint(r) || unicode.In(r, unicode.Mn, unicode.Me) || r >= 0x1100 && r < 0x2000 || r >= 0x2e80:
+			r = '?' // control, combining, or of two columns
+		}
+		runes = append(runes, r)
+	}
+	return runes
+}
+
+func inASCII(r rune) rune {
+	switch r {
+	case '✓':
+		return 'v'
+	case '✗':
+		return 'x'
+	case '▶':
+		return '>'
+	case '·':
+		return '.'
+	case '→':
+		return '>'
+	}
+	return '?'
+}

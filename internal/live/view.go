@@ -1,0 +1,305 @@
+package live
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// State is how far a phase is.
+type State int
+
+// The states of a phase.
+const (
+	Coming State = iota
+	Running
+	Done
+	Failed
+)
+
+// View is a run at an instant.
+type View struct {
+	Benchmark, Run string
+	// Stage and Message are the run's own.
+	Stage, Message string
+	// Ended says that nothing happens any more; Verdict then is what became of it.
+	Ended, Failed bool
+	Verdict       string
+	// Started is false while the run waits for its clients; Elapsed counts from when it began.
+	Started bool
+	Elapsed time.Duration
+	// Remaining is how long the run is expected to go on, at least where AtLeast, and End when it ends by that.
+	Remaining time.Duration
+	AtLeast   bool
+	End       time.Time
+	Phases    []Phase
+	// Now is the running step; nil when none runs.
+	Now *Step
+	// Warnings of all that was measured so far, the gravest first, and clients that were lost.
+	Warnings []Warning
+}
+
+// Phase is one phase of the run.
+type Phase struct {
+	Name string
+	// Does is its kind in words.
+	Does  string
+	State State
+	// Steps of the phase, and how many are done.
+	Steps, StepsDone int
+	// Took is how long it took, or has taken so far.
+	Took time.Duration
+	// Expected is how long it takes by the plan, AtLeast where a part of that is not known, AtMost where it may end before.
+	Expected        time.Duration
+	AtLeast, AtMost bool
+	// Figures are what was measured, in words.
+	Figures []string
+	// Message says why it failed.
+	Message string
+}
+
+// Step is the running step.
+type Step struct {
+	Label   string
+	Elapsed time.Duration
+	// Whole is how long it goes, AtMost where it may end before; 0 where that is not known.
+	Whole  time.Duration
+	AtMost bool
+	// Share of it that is done, from 0 to 1; negative where that is not known.
+	Share float64
+	// Remaining until its expected end; negative where that is not known.
+	Remaining time.Duration
+	// Idle says that nothing is loaded.
+	Idle bool
+	// Clients that load, of so many that are to.
+	Clients, Of int
+	Figures     *v1alpha1.LiveFigures
+}
+
+// Warning is one warning, and where.
+type Warning struct {
+	Type, Where, Message string
+	Disqualifying        bool
+}
+
+// Of looks at a run. planned is the plan that its specification gives, in this version.
+func Of(run *v1alpha1.BenchmarkRun, planned *plan.Plan, now time.Time) View {
+	status := &run.Status
+	view := View{
+		Benchmark: run.Spec.BenchmarkRef.Name, Run: run.Name, Stage: cmp.Or(status.Stage, v1alpha1.StagePending), Message: status.Message,
+		Ended: status.EndTime != nil, Started: status.StartTime != nil,
+	}
+	for _, condition := range status.Conditions {
+		switch {
+		case condition.Type == v1alpha1.ConditionFailed && condition.Status == metav1.ConditionTrue:
+			view.Failed = true
+			view.Verdict = condition.Reason + ": " + condition.Message
+		case condition.Type == v1alpha1.ConditionValid && condition.Status == metav1.ConditionFalse && view.Ended && view.Verdict == "":
+			view.Verdict = "not valid: " + condition.Reason + ": " + condition.Message
+		}
+	}
+	if view.Started {
+		until := now
+		if view.Ended {
+			until = status.EndTime.Time
+		}
+		view.Elapsed = max(0, until.Sub(status.StartTime.Time))
+	}
+	l := looker{run: run, plan: planned, now: now}
+	for i := range run.Spec.Run.Phases {
+		view.Phases = append(view.Phases, l.phase(i))
+	}
+	view.Now = l.step()
+	if !view.Ended {
+		view.Remaining, view.AtLeast = l.remaining(view.Now)
+		view.End = now.Add(view.Remaining)
+	}
+	view.Warnings = warningsOf(run)
+	return view
+}
+
+// looker reads a run.
+type looker struct {
+	run  *v1alpha1.BenchmarkRun
+	plan *plan.Plan
+	now  time.Time
+}
+
+// newest is the newest attempt of a step; nil when it was not begun.
+func (l *looker) newest(id string) *v1alpha1.StepStatus {
+	for i := len(l.run.Status.Steps) - 1; i >= 0; i-- {
+		if fact := &l.run.Status.Steps[i]; fact.ID == id {
+			return fact
+		}
+	}
+	return nil
+}
+
+func (l *looker) phase(index int) Phase {
+	spec := &l.run.Spec.Run.Phases[index]
+	shown := Phase{Name: spec.Name, Does: kindWords[spec.Kind()]}
+	var begun bool
+	for i := range l.plan.Steps {
+		step := &l.plan.Steps[i]
+		if step.PhaseIndex != index {
+			continue
+		}
+		shown.Steps++
+		shown.Expected += max(step.Expected, step.Least())
+		shown.AtLeast = shown.AtLeast || step.Expected == 0
+		shown.AtMost = shown.AtMost || step.Adaptive()
+		fact := l.newest(step.ID)
+		if fact == nil {
+			continue
+		}
+		begun = true
+		switch {
+		case fact.EndTime != nil:
+			shown.StepsDone++
+			if fact.StartTime != nil {
+				shown.Took += max(0, fact.EndTime.Sub(fact.StartTime.Time))
+			}
+			if fact.State == v1alpha1.StepFailed {
+				shown.State, shown.Message = Failed, fact.Message
+			}
+		case fact.StartTime != nil:
+			shown.Took += max(0, l.now.Sub(fact.StartTime.Time))
+		}
+	}
+	switch {
+	case shown.State == Failed:
+	case shown.Steps > 0 && shown.StepsDone == shown.Steps:
+		shown.State = Done
+	case begun:
+		shown.State = Running
+		if l.run.Status.EndTime != nil {
+			shown.State = Failed
+		}
+	}
+	if shown.State != Coming {
+		shown.Figures = figuresOf(l.run, spec)
+	}
+	return shown
+}
+
+// kindWords are the kinds of phases, for people.
+var kindWords = map[v1alpha1.PhaseKind]string{
+	v1alpha1.PhasePrepare: "lay out", v1alpha1.PhaseSteady: "steady", v1alpha1.PhaseBurstDrain: "drain", v1alpha1.PhaseCooldown: "cooldown",
+	v1alpha1.PhaseRamp: "ramp", v1alpha1.PhaseSweep: "sweep",
+}
+
+// step is the running step.
+func (l *looker) step() *Step {
+	for i := range l.plan.Steps {
+		planned := &l.plan.Steps[i]
+		fact := l.newest(planned.ID)
+		if fact == nil || fact.State != v1alpha1.StepRunning || fact.EndTime != nil || fact.StartTime == nil || l.run.Status.EndTime != nil {
+			continue
+		}
+		shown := &Step{
+			Label: planned.Label(), Elapsed: max(0, l.now.Sub(fact.StartTime.Time)), Idle: planned.Purpose == plan.Idle, AtMost: planned.Adaptive(),
+			Share: -1, Remaining: -1, Of: planned.Clients * len(planned.Targets),
+		}
+		if live := l.run.Status.Live; live != nil && live.Step == planned.ID {
+			shown.Figures, shown.Clients = live, int(live.Clients)
+		}
+		if !planned.WorkBound() {
+			shown.Whole = planned.WarmUp + planned.Duration
+		}
+		if shown.Whole == 0 && fact.PlannedEndTime != nil {
+			shown.Whole = fact.PlannedEndTime.Sub(fact.StartTime.Time)
+		}
+		switch {
+		case shown.Whole > 0 && !planned.Adaptive():
+			shown.share(shown.Whole)
+		case planned.WorkBound() && l.shareOfWork(planned, shown):
+		case planned.Expected > 0:
+			shown.share(planned.Expected)
+		}
+		return shown
+	}
+	return nil
+}
+
+// share takes the time that is over for the part that is done.
+func (s *Step) share(whole time.Duration) {
+	s.Share = min(1, s.Elapsed.Seconds()/whole.Seconds())
+	s.Remaining = max(0, whole-s.Elapsed)
+}
+
+// shareOfWork takes the bytes that are laid down for the part that is done: false where those are not known.
+func (l *looker) shareOfWork(planned *plan.Step, shown *Step) bool {
+	var total float64
+	for _, each := range planned.NewBytes {
+		total += float64(each) * float64(planned.Clients)
+	}
+	if planned.Purpose != plan.Prepare || total == 0 || shown.Figures == nil || len(shown.Figures.Points) < 2 {
+		return false
+	}
+	points := shown.Figures.Points
+	first, last := points[0], points[len(points)-1]
+	if last.Bytes == 0 || last.Milliseconds <= first.Milliseconds {
+		return false
+	}
+	shown.Share = min(1, float64(last.Bytes)/total)
+	left := (total - float64(last.Bytes)) / float64(last.Bytes) * float64(last.Milliseconds-first.Milliseconds)
+	shown.Remaining = time.Duration(max(0, left)) * time.Millisecond
+	return true
+}
+
+// remaining is how long the steps that are not done are expected to take; atLeast where that of one is not known.
+func (l *looker) remaining(live *Step) (remaining time.Duration, atLeast bool) {
+	for i := range l.plan.Steps {
+		planned := &l.plan.Steps[i]
+		fact := l.newest(planned.ID)
+		switch {
+		case fact != nil && fact.EndTime != nil:
+		case fact != nil && fact.State == v1alpha1.StepRunning && live != nil:
+			remaining += max(0, live.Remaining)
+			atLeast = atLeast || live.Remaining < 0
+		case planned.Expected > 0:
+			remaining += planned.Expected
+		default:
+			remaining += planned.Least()
+			atLeast = true
+		}
+	}
+	return remaining, atLeast
+}
+
+func warningsOf(run *v1alpha1.BenchmarkRun) []Warning {
+	var all []Warning
+	add := func(where string, warnings []v1alpha1.Warning) {
+		for _, one := range warnings {
+			if one.Severity != v1alpha1.SeverityInfo {
+				all = append(all, Warning{Type: string(one.Type), Where: where, Message: one.Message,
+					Disqualifying: one.Severity == v1alpha1.SeverityDisqualifying})
+			}
+		}
+	}
+	add("", run.Status.Warnings)
+	for _, phase := range run.Status.Phases {
+		for i := range phase.Targets {
+			add(phase.Name+"/"+phase.Targets[i].Target, phase.Targets[i].Warnings)
+		}
+	}
+	for _, lost := range run.Status.LostClients {
+		all = append(all, Warning{Type: "ClientLost", Where: fmt.Sprintf("%s/%d", lost.Target, lost.Client), Message: lost.Reason})
+	}
+	slices.SortStableFunc(all, func(a, b Warning) int {
+		switch {
+		case a.Disqualifying == b.Disqualifying:
+			return 0
+		case a.Disqualifying:
+			return -1
+		}
+		return 1
+	})
+	return all
+}

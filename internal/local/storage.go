@@ -1,0 +1,62 @@
+package local
+
+import (
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/internal/record"
+)
+
+// noteStorage records what each target is documented to do, before the first step. Of a directory nothing can be found
+// out but its mount: its specification says what it is.
+func (r *runner) noteStorage() error {
+	if record.StorageNoted(r.run) {
+		return nil
+	}
+	catalog, err := limits.Builtin()
+	if err != nil {
+		return err
+	}
+	var all []v1alpha1.StorageDescription
+	for i := range r.options.Run.Targets {
+		target := &r.options.Run.Targets[i]
+		mounted := r.mounted(target.Name)
+		described, err := catalog.Describe(target, limits.Description{Volumes: volumesOf(mounted)})
+		if err != nil {
+			return err
+		}
+		for j := range min(len(described.Volumes), len(mounted)) {
+			volume := &described.Volumes[j]
+			volume.Name, volume.FileSystem = mounted[j].Name, mounted[j].FileSystem
+			if source := mounted[j].Source; strings.Contains(source, ":") || strings.HasPrefix(source, "//") {
+				volume.Server = source
+			}
+		}
+		all = append(all, described)
+	}
+	record.Storage(r.run, all)
+	return nil
+}
+
+// mounted are the volumes of a target as its clients found them.
+func (r *runner) mounted(target string) []v1alpha1.MountedVolume {
+	for _, environment := range r.run.Status.Environments {
+		if environment.Target == target && len(environment.Volumes) > 0 {
+			return environment.Volumes
+		}
+	}
+	return []v1alpha1.MountedVolume{{Name: "data"}}
+}
+
+func volumesOf(mounted []v1alpha1.MountedVolume) []limits.Volume {
+	var all []limits.Volume
+	for _, one := range mounted {
+		volume := limits.Volume{}
+		if one.Options != "" {
+			volume.MountOptions = []string{one.Options}
+		}
+		all = append(all, volume)
+	}
+	return all
+}

@@ -1,0 +1,237 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/agent"
+	"github.com/storagebench/storagebench/internal/dataset"
+	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/internal/version"
+)
+
+const (
+	// installationName is what ownership files of local runs have in the place of an operator's.
+	installationName = "local"
+	// leftTimeout bounds the removal of what runs that were killed have left.
+	leftTimeout = time.Minute
+)
+
+// target is what is loaded: a directory, or one for each of several volumes.
+type target struct {
+	name    string
+	uid     string
+	keep    bool
+	volumes []*volume
+}
+
+// volume is one of its directories.
+type volume struct {
+	name  string
+	mount dataset.Mount
+	// lock is nil where it is mounted read-only.
+	lock *dataset.Lock
+}
+
+func (t *target) configs() []agent.VolumeConfig {
+	var all []agent.VolumeConfig
+	for _, v := range t.volumes {
+		all = append(all, agent.VolumeConfig{Name: v.name, Path: v.mount.Path, ReadOnly: v.lock == nil,
+			Expect: dataset.Expectation{Device: v.mount.Device, Inode: v.mount.Inode}})
+	}
+	return all
+}
+
+func (t *target) locks() []*os.File {
+	var all []*os.File
+	for _, v := range t.volumes {
+		if v.lock != nil {
+			all = append(all, v.lock.File())
+		}
+	}
+	return all
+}
+
+// prove looks at every directory before anything is written, and takes its lock.
+func (r *runner) prove() error {
+	for i := range r.options.Run.Targets {
+		if err := r.proveTarget(&r.options.Run.Targets[i]); err != nil {
+			return fmt.Errorf("target %s: %w", r.options.Run.Targets[i].Name, err)
+		}
+	}
+	return nil
+}
+
+func (r *runner) proveTarget(spec *v1alpha1.Target) error {
+	directories := r.options.Directories[spec.Name]
+	uid, err := benchmarkUID(r.options.Benchmark, spec.Name, directories)
+	if err != nil {
+		return err
+	}
+	added := &target{name: spec.Name, uid: uid, keep: spec.DataPolicy == v1alpha1.DataRetain}
+	r.targets[spec.Name] = added
+	var readOnly []bool
+	for j, directory := range directories {
+		mount, only, err := r.proveDirectory(spec, directory)
+		if err != nil {
+			return err
+		}
+		for _, other := range added.volumes {
+			if other.mount.Device == mount.Device && other.mount.Inode == mount.Inode {
+				return fmt.Errorf("%s and %s are one directory: give each volume one of its own", other.mount.Path, mount.Path)
+			}
+		}
+		readOnly = append(readOnly, only)
+		added.volumes = append(added.volumes, &volume{name: volumeName(spec, j), mount: mount})
+	}
+	if !slices.Contains(readOnly, true) {
+		if err := r.checkSpace(added); err != nil {
+			return err
+		}
+	}
+	for j, one := range added.volumes {
+		if readOnly[j] {
+			continue // Nothing can be written there by anybody that came by this mount.
+		}
+		one.lock, err = dataset.AcquireLock(one.mount, dataset.Owner{
+			BenchmarkUID: uid,
+			Benchmark:    r.options.Benchmark.Name,
+			RunUID:       string(r.run.UID),
+			Run:          r.run.Name,
+			CreatedBy:    version.Version,
+			Installation: installationName,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// volumeName is that of the specification; a single directory is called data, whatever its volume is.
+func volumeName(spec *v1alpha1.Target, index int) string {
+	if len(spec.Volumes) < 2 || index >= len(spec.Volumes) {
+		return "data"
+	}
+	return spec.Volumes[index].Name
+}
+
+// proveDirectory proves one; it may be read-only where no phase needs to write to it.
+func (r *runner) proveDirectory(spec *v1alpha1.Target, directory string) (mount dataset.Mount, readOnly bool, err error) {
+	mount, err = dataset.ProveMount(directory, dataset.Expectation{})
+	if !errors.Is(err, dataset.ErrReadOnly) {
+		return mount, false, err
+	}
+	if first := r.options.Plan.FirstChange(spec); first != "" {
+		return mount, false, fmt.Errorf("phase %s writes to it, and %w. With dataPolicy: Retain, phases of fio can read there what an earlier run has "+
+			"laid out under the same prepare phases", first, err)
+	}
+	mount, err = dataset.ProveMount(directory, dataset.Expectation{ReadOnly: true})
+	return mount, true, err
+}
+
+// checkSpace refuses a run that could not lay its data down: each agent checks for itself too, but
+// cannot know of the others. Data of an earlier run may be there to be used again; then only the
+// agents can tell.
+func (r *runner) checkSpace(t *target) error {
+	var all uint64
+	for _, step := range r.options.Plan.Steps {
+		all += step.NewBytes[t.name] * uint64(r.options.Plan.ClientsPerTarget) //nolint:gosec // The API allows far fewer clients.
+	}
+	share := all / uint64(max(1, len(t.volumes)))
+	for _, one := range t.volumes {
+		if _, err := os.Lstat(filepath.Join(one.mount.Path, v1alpha1.DataDirectory)); err == nil {
+			continue
+		}
+		need := uint64(0)
+		for _, other := range t.volumes {
+			if other.mount.Device == one.mount.Device {
+				need += share
+			}
+		}
+		if need > one.mount.AvailableBytes {
+			return &dataset.SpaceError{Path: one.mount.Path, NeedBytes: need, FreeBytes: one.mount.AvailableBytes}
+		}
+	}
+	return nil
+}
+
+// data is what the end of the run has to remove.
+func (r *runner) data() []Data {
+	var all []Data
+	for _, t := range r.targets {
+		for _, one := range t.volumes {
+			if !t.keep && one.lock != nil {
+				all = append(all, Data{Path: one.mount.Path, BenchmarkUID: t.uid})
+			}
+		}
+	}
+	return all
+}
+
+// release gives the locks up; what holds nothing any more is removed with them.
+func (r *runner) release() {
+	for _, t := range r.targets {
+		for _, one := range t.volumes {
+			if one.lock != nil {
+				_ = one.lock.Release()
+			}
+		}
+	}
+}
+
+// sweep removes the data that the agents could not.
+func (t *target) sweep() []v1alpha1.DataLeft {
+	var left []v1alpha1.DataLeft
+	for _, one := range t.volumes {
+		if t.keep || one.lock == nil {
+			continue
+		}
+		if err := dataset.Sweep(context.Background(), one.mount.Path, t.uid); err != nil {
+			left = append(left, v1alpha1.DataLeft{Target: t.name, Path: one.mount.Path, Reason: err.Error()})
+		}
+	}
+	return left
+}
+
+// clearLeft removes what other local runs have left that are over and were to keep nothing, as one that was killed with
+// all its processes. That they are over is known by their locks, on file systems of this machine alone.
+func (t *target) clearLeft(run *v1alpha1.BenchmarkRun) {
+	ctx, cancel := context.WithTimeout(context.Background(), leftTimeout)
+	defer cancel()
+	removed := 0
+	var stays []string
+	for _, one := range t.volumes {
+		if one.lock == nil || !one.mount.OnThisMachine() {
+			continue
+		}
+		others, err := dataset.Owners(one.mount, installationName, t.uid)
+		if err != nil {
+			continue // Nobody has asked for it.
+		}
+		for _, uid := range others {
+			found, err := dataset.RemoveLeft(ctx, one.mount, dataset.Behind{BenchmarkUID: uid, Installation: installationName, Locked: true,
+				Holder: dataset.Holder{Instance: string(run.UID), Run: run.Name, RunUID: string(run.UID), Host: "this machine"}})
+			removed += found.Removed
+			stays = append(stays, found.Stays...)
+			if err != nil {
+				stays = append(stays, err.Error())
+			}
+		}
+	}
+	if removed == 0 {
+		return // Others are at work there, or have kept what is theirs: no news.
+	}
+	message := fmt.Sprintf("target %s: %d directories of clients were removed that runs on this machine had left", t.name, removed)
+	if len(stays) > 0 {
+		message += "; some stay: " + strings.Join(stays, "; ")
+	}
+	record.Warn(run, v1alpha1.Warning{Type: v1alpha1.WarningDataLeftBehind, Severity: v1alpha1.SeverityInfo, Message: v1alpha1.Truncate(message, 512)})
+}

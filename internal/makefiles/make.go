@@ -1,0 +1,268 @@
+package makefiles
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// Options of Make.
+type Options struct {
+	// Directory of the files, relative to the working directory.
+	Directory string `json:"directory"`
+	// Count of the files and TotalBytes of all of them.
+	Count      int   `json:"count"`
+	TotalBytes int64 `json:"totalBytes"`
+	// CompressPercent is the share of each block that compresses to next to nothing.
+	CompressPercent int    `json:"compressPercent"`
+	Seed            uint64 `json:"seed"`
+	// Extensions of the names, in turn.
+	Extensions []string `json:"extensions"`
+	// Parallel files are written at a time; it changes nothing in them.
+	Parallel int `json:"-"`
+}
+
+// Limits of the options.
+const (
+	maxCount    = 10_000_000
+	maxTotal    = 1 << 50
+	maxParallel = 256
+)
+
+// note is what is known of files that were made, or begun.
+type note struct {
+	// Format of the contents; another one makes other bytes.
+	Format   int  `json:"format"`
+	Complete bool `json:"complete"`
+	Options
+}
+
+const format = 1
+
+// Check names what is wrong with the options.
+func (o Options) Check() error {
+	switch {
+	case o.Directory == "" || !filepath.IsLocal(o.Directory) || filepath.Clean(o.Directory) == ".":
+		return fmt.Errorf("--directory %q: want a path below the working directory, such as photos", o.Directory)
+	case o.Count < 1 || o.Count > maxCount:
+		return fmt.Errorf("--count %d: want 1 to %d", o.Count, maxCount)
+	case o.TotalBytes < 0 || o.TotalBytes > maxTotal:
+		return fmt.Errorf("--total-bytes %d: want 0 to %d", o.TotalBytes, int64(maxTotal))
+	case o.CompressPercent < 0 || o.CompressPercent > 100:
+		return fmt.Errorf("--compress-percent %d: want 0 to 100", o.CompressPercent)
+	case o.Parallel < 1 || o.Parallel > maxParallel:
+		return fmt.Errorf("--parallel %d: want 1 to %d", o.Parallel, maxParallel)
+	case len(o.Extensions) == 0 || len(o.Extensions) > 64:
+		return errors.New("--extensions: want 1 to 64 of them, such as jpg,txt")
+	}
+	for _, extension := range o.Extensions {
+		if extension == "" || !filepath.IsLocal("x."+extension) || path.Base("x."+extension) != "x."+extension || len(extension) > 16 {
+			return fmt.Errorf("--extensions: %q is none", extension)
+		}
+	}
+	return nil
+}
+
+// Make makes the files and has them on the storage when it returns. kept says that they were there already. It
+// changes nothing of a directory that it has not made itself.
+func Make(ctx context.Context, o Options) (kept bool, err error) {
+	if err := o.Check(); err != nil {
+		return false, err
+	}
+	root, err := os.OpenRoot(".")
+	if err != nil {
+		return false, fmt.Errorf("open the working directory: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	m := maker{root: root, options: o, sizes: sizes(o.Count, o.TotalBytes, o.Seed)}
+	known, err := m.readNote()
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case known == nil:
+		if err := m.isNew(); err != nil {
+			return false, err
+		}
+	case known.equals(o) && known.Complete && m.whole():
+		return true, nil
+	case !known.equals(o):
+		// They are ours, of other arguments.
+		if err := root.RemoveAll(o.Directory); err != nil {
+			return false, fmt.Errorf("remove the files of other arguments: %w", err)
+		}
+	}
+	if err := m.checkRoom(); err != nil {
+		return false, err
+	}
+	if err := m.writeNote(note{Format: format, Options: o}); err != nil {
+		return false, err
+	}
+	if err := m.writeAll(ctx); err != nil {
+		return false, err
+	}
+	return false, m.writeNote(note{Format: format, Complete: true, Options: o})
+}
+
+type maker struct {
+	root    *os.Root
+	options Options
+	sizes   []int64
+}
+
+func (n *note) equals(o Options) bool {
+	return n.Format == format && n.Directory == o.Directory && n.Count == o.Count && n.TotalBytes == o.TotalBytes &&
+		n.CompressPercent == o.CompressPercent && n.Seed == o.Seed && slices.Equal(n.Extensions, o.Extensions)
+}
+
+func (m *maker) noteName() string { return filepath.Clean(m.options.Directory) + ".files.json" }
+
+// readNote is nil where there is none.
+func (m *maker) readNote() (*note, error) {
+	text, err := m.root.ReadFile(m.noteName())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // There is none.
+	}
+	var known note
+	if err == nil {
+		err = json.Unmarshal(text, &known)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the note of the files that were made before: %w; remove it together with %s", err, m.options.Directory)
+	}
+	return &known, nil
+}
+
+func (m *maker) writeNote(n note) error {
+	if parent := filepath.Dir(m.noteName()); parent != "." {
+		if err := m.root.MkdirAll(parent, 0o770); err != nil {
+			return fmt.Errorf("make the directory: %w", err)
+		}
+	}
+	text, err := json.Marshal(n)
+	if err != nil {
+		return fmt.Errorf("note what is made: %w", err)
+	}
+	fresh := m.noteName() + ".new"
+	err = m.write(fresh, func(file *os.File) error {
+		_, err := file.Write(append(text, '\n'))
+		return err
+	})
+	if err == nil {
+		err = m.root.Rename(fresh, m.noteName())
+	}
+	if err != nil {
+		return fmt.Errorf("note what is made: %w", err)
+	}
+	return nil
+}
+
+// isNew refuses a directory with files that somebody else has made.
+func (m *maker) isNew() error {
+	directory, err := m.root.Open(m.options.Directory)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", m.options.Directory, err)
+	}
+	defer func() { _ = directory.Close() }()
+	if names, _ := directory.Readdirnames(1); len(names) > 0 {
+		return fmt.Errorf("%s is not empty, and was not made by this command: name another --directory", m.options.Directory)
+	}
+	return nil
+}
+
+// whole says whether all files are there with their sizes.
+func (m *maker) whole() bool {
+	for i, size := range m.sizes {
+		info, err := m.root.Lstat(m.name(i))
+		if err != nil || !info.Mode().IsRegular() || info.Size() != size {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *maker) name(index int) string {
+	return filepath.Join(m.options.Directory, nameOf(index, m.options.Extensions))
+}
+
+func (m *maker) writeAll(ctx context.Context) error {
+	for i := 0; i < len(m.sizes); i += perFolder {
+		if err := m.root.MkdirAll(filepath.Dir(m.name(i)), 0o770); err != nil {
+			return fmt.Errorf("make the directory: %w", err)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range m.options.Parallel {
+		workers.Go(func() {
+			for index := range next {
+				if err := m.writeFile(index); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for index := range m.sizes {
+		select {
+		case next <- index:
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	workers.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return m.syncFolders()
+}
+
+// syncFolders has the names on the storage too.
+func (m *maker) syncFolders() error {
+	folders := []string{m.options.Directory}
+	for i := 0; i < len(m.sizes); i += perFolder {
+		folders = append(folders, filepath.Dir(m.name(i)))
+	}
+	for _, name := range folders {
+		folder, err := m.root.Open(name)
+		if err != nil {
+			return fmt.Errorf("sync %s: %w", name, err)
+		}
+		// A file system that syncs no directories has them there as far as it knows.
+		_ = folder.Sync()
+		_ = folder.Close()
+	}
+	return nil
+}
+
+func (m *maker) writeFile(index int) error {
+	made := newContent(m.options.Seed, index, m.options.CompressPercent)
+	return m.write(m.name(index), func(file *os.File) error { return made.writeTo(file, m.sizes[index]) })
+}
+
+// write makes a file anew and has it on the storage.
+func (m *maker) write(name string, fill func(*os.File) error) error {
+	file, err := m.root.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o660)
+	if err != nil {
+		return fmt.Errorf("make %s: %w", name, err)
+	}
+	err = fill(file)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("make %s: %w", name, err)
+	}
+	return nil
+}

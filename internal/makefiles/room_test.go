@@ -1,0 +1,36 @@
+package makefiles
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Files for which there is no room are refused with both numbers before there is any of them.
+func TestNoRoom(t *testing.T) {
+	directory := t.TempDir()
+	if err := unix.Mount("none", directory, "tmpfs", 0, "size=1m,nr_inodes=50"); err != nil {
+		t.Skipf("only root may mount: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(directory, unix.MNT_DETACH) })
+	t.Chdir(directory)
+	for want, options := range map[string]Options{
+		"no room for so many files: 102 are to be made":      {Directory: "a", Count: 100, TotalBytes: 1000, Extensions: []string{"dat"}, Parallel: 1},
+		"they need 2000000 bytes more, and 1048576 are free": {Directory: "a", Count: 2, TotalBytes: 2_000_000, Extensions: []string{"dat"}, Parallel: 1},
+	} {
+		if _, err := Make(t.Context(), options); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+		if entries, err := os.ReadDir("."); err != nil || len(entries) > 0 {
+			t.Errorf("there is %v, %v", entries, err)
+		}
+	}
+	small := Options{Directory: "a", Count: 40, TotalBytes: 400_000, Extensions: []string{"dat"}, Parallel: 1}
+	for range 2 {
+		if _, err := Make(t.Context(), small); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package makefiles
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// spread is the standard deviation of the logarithms of the weights.
+const spread = 1.2
+
+// sizes divides a total over files. Each has at least a byte where there are as many bytes as files.
+func sizes(count int, total int64, seed uint64) []int64 {
+	random := rand.New(rand.NewPCG(seed, 0x73697a6573)) //nolint:gosec // It is to be the same each time.
+	weights := make([]float64, count)
+	var sum float64
+	for i := range weights {
+		weights[i] = math.Exp(spread * random.NormFloat64())
+		sum += weights[i]
+	}
+	least := min(1, total/int64(count))
+	rest := total - least*int64(count)
+	all := make([]int64, count)
+	var weight float64
+	var given int64
+	for i := range all {
+		weight += weights[i]
+		upTo := int64(math.Round(weight / sum * float64(rest)))
+		if i == count-1 {
+			upTo = rest
+		}
+		upTo = max(given, min(upTo, rest))
+		all[i] = least + upTo - given
+		given = upTo
+	}
+	return all
+}
+
+// perFolder is how many files are in a folder.
+const perFolder = 100
+
+// nameOf a file, with its folder.
+func nameOf(index int, extensions []string) string {
+	return fmt.Sprintf("%03d/file-%05d.%s", index/perFolder, index, extensions[index%len(extensions)])
+}

@@ -1,0 +1,134 @@
+package metrics
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// conditions of a benchmark that are told of.
+var conditions = []string{v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionRunning, v1alpha1.ConditionRegressed}
+
+var statuses = []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}
+
+// Benchmark tells the state of a benchmark, its schedule and the verdicts on its newest run. Runs are those of it that
+// there are.
+func Benchmark(benchmark *v1alpha1.StorageBenchmark, runs []*v1alpha1.BenchmarkRun) []Point {
+	p := points{common: []string{benchmark.Namespace, benchmark.Name}}
+	for _, name := range conditions {
+		at := slices.IndexFunc(benchmark.Status.Conditions, func(c metav1.Condition) bool { return c.Type == name })
+		if at < 0 {
+			continue
+		}
+		for _, status := range statuses {
+			p.add(benchmarkCondition, truth(benchmark.Status.Conditions[at].Status == status), name, strings.ToLower(string(status)))
+		}
+	}
+	p.add(benchmarkSuspended, truth(benchmark.Spec.Suspend != nil && *benchmark.Spec.Suspend))
+	if next := benchmark.Status.NextScheduleTime; next != nil {
+		p.add(benchmarkScheduled, unix(next.Time))
+	}
+	if last := benchmark.Status.LastScheduleTime; last != nil {
+		p.add(benchmarkLastScheduled, unix(last.Time))
+	}
+	counts := map[RunState]int{}
+	for _, run := range runs {
+		counts[StateOf(run)]++
+	}
+	for _, state := range RunStates {
+		p.add(benchmarkRuns, float64(counts[state]), string(state))
+	}
+	p.verdict(&benchmark.Status)
+	return p.all
+}
+
+// verdict tells what is thought of the newest judged run.
+func (p *points) verdict(status *v1alpha1.StorageBenchmarkStatus) {
+	if status.LastRun != nil {
+		p.add(benchmarkLastRun, 1, status.LastRun.Name, status.LastRun.Reason)
+	}
+	for _, objective := range status.Objectives {
+		switch objective.Verdict {
+		case v1alpha1.VerdictMet:
+			p.add(benchmarkObjective, 1, objective.Name)
+		case v1alpha1.VerdictMissed:
+			p.add(benchmarkObjective, 0, objective.Name)
+		case v1alpha1.VerdictUnknown:
+		}
+	}
+	judged := status.Regression
+	if judged == nil {
+		return
+	}
+	p.add(benchmarkCompared, float64(judged.ComparedRuns))
+	switch judged.Verdict {
+	case v1alpha1.RegressionRegressed:
+		p.add(benchmarkRegressed, 1)
+	case v1alpha1.RegressionNoChange, v1alpha1.RegressionImproved:
+		p.add(benchmarkRegressed, 0)
+	case v1alpha1.RegressionUnknown:
+	}
+	for _, figure := range judged.Figures {
+		if figure.Verdict != v1alpha1.RegressionUnknown {
+			p.add(benchmarkChange, float64(figure.ChangePermille)/milli, figure.Figure)
+		}
+	}
+}
+
+// Headlines are the figures of the newest judged run as the benchmark itself keeps them, for when the run is gone. There
+// are none where they measure something else than was asked for.
+func Headlines(benchmark *v1alpha1.StorageBenchmark) []Point {
+	last := benchmark.Status.LastRun
+	if last == nil || !good(last.Reason) {
+		return nil
+	}
+	p := points{common: []string{benchmark.Namespace, benchmark.Name}}
+	for _, headline := range benchmark.Status.Headlines {
+		labels := []string{headline.Phase, headline.Target, string(headline.Operation)}
+		p.add(resultThroughput, float64(headline.BytesPerSecond), labels...)
+		p.add(resultIOPS, float64(headline.IOPSMilli)/milli, labels...)
+		p.addCount(resultLatency, headline.P99Nanoseconds, nanoseconds, append(labels, "99")...)
+	}
+	return p.all
+}
+
+// good says of the reason of a verdict that the run was complete and valid.
+func good(reason string) bool {
+	return reason == v1alpha1.ReasonPassed || reason == v1alpha1.ReasonObjectiveMissed || reason == v1alpha1.ReasonRegressed ||
+		reason == v1alpha1.ReasonFigureAbsent
+}
+
+// Queues counts the runs of each queue. Benchmarks say which queue they use; a run without one is in none.
+func Queues(benchmarks map[string]*v1alpha1.StorageBenchmark, runs []*v1alpha1.BenchmarkRun) []Point {
+	type key struct{ namespace, queue string }
+	type count struct{ waiting, live int }
+	counts := map[key]*count{}
+	for _, benchmark := range benchmarks {
+		if benchmark.Spec.Queue != "" {
+			counts[key{benchmark.Namespace, benchmark.Spec.Queue}] = &count{}
+		}
+	}
+	for _, run := range runs {
+		benchmark := benchmarks[run.Namespace+"/"+run.Spec.BenchmarkRef.Name]
+		if benchmark == nil || benchmark.Spec.Queue == "" {
+			continue
+		}
+		counted := counts[key{run.Namespace, benchmark.Spec.Queue}]
+		switch StateOf(run) {
+		case RunWaiting:
+			counted.waiting++
+		case RunLive:
+			counted.live++
+		case RunComplete, RunFailed:
+		}
+	}
+	var p points
+	for of, counted := range counts {
+		p.add(queueRuns, float64(counted.waiting), of.namespace, of.queue, string(RunWaiting))
+		p.add(queueRuns, float64(counted.live), of.namespace, of.queue, string(RunLive))
+	}
+	return p.all
+}

@@ -1,0 +1,93 @@
+package metrics
+
+import (
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Facts are all that there is to tell at one scrape.
+type Facts struct {
+	// Leading says that this process is the one that works; another tells of nothing but itself.
+	Leading    bool
+	Version    string
+	Benchmarks []*v1alpha1.StorageBenchmark
+	// Runs of all benchmarks; those that have ended may be trimmed.
+	Runs []*v1alpha1.BenchmarkRun
+	// Results of the newest judged run of a benchmark; known is false where they were not read yet, or the run is gone.
+	Results func(*v1alpha1.StorageBenchmark) (results []Point, known bool)
+	Live    []LiveRun
+}
+
+// Collector gives metrics of what its source finds at each scrape.
+type Collector struct {
+	source func() Facts
+}
+
+// NewCollector makes a collector.
+func NewCollector(source func() Facts) *Collector { return &Collector{source: source} }
+
+var _ prometheus.Collector = (*Collector)(nil)
+
+// Describe implements prometheus.Collector.
+func (c *Collector) Describe(to chan<- *prometheus.Desc) {
+	for _, family := range families {
+		to <- family.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *Collector) Collect(to chan<- prometheus.Metric) {
+	facts := c.source()
+	seen := map[string]bool{}
+	for _, point := range facts.points() {
+		// Two series of the same labels would make the whole scrape fail.
+		key := point.Family.Name + "\xff" + strings.Join(point.Labels, "\xff")
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		metric, err := prometheus.NewConstMetric(point.Family.desc, point.Family.Kind, point.Value, point.Labels...)
+		if err != nil {
+			metric = prometheus.NewInvalidMetric(point.Family.desc, err)
+		}
+		to <- metric
+	}
+}
+
+// points of everything.
+func (f *Facts) points() []Point {
+	var own points
+	own.add(leading, truth(f.Leading))
+	own.add(buildInfo, 1, f.Version)
+	if !f.Leading {
+		return own.all
+	}
+	own.add(agentsConnected, float64(Connected(f.Live)))
+	all := own.all
+	byName := map[string]*v1alpha1.StorageBenchmark{}
+	for _, benchmark := range f.Benchmarks {
+		byName[benchmark.Namespace+"/"+benchmark.Name] = benchmark
+	}
+	runs := map[string][]*v1alpha1.BenchmarkRun{}
+	for _, run := range f.Runs {
+		key := run.Namespace + "/" + run.Spec.BenchmarkRef.Name
+		runs[key] = append(runs[key], run)
+		all = append(all, Run(run)...)
+	}
+	for key, benchmark := range byName {
+		all = append(all, Benchmark(benchmark, runs[key])...)
+		if results, known := f.Results(benchmark); known {
+			all = append(all, results...)
+		} else {
+			all = append(all, Headlines(benchmark)...)
+		}
+	}
+	all = append(all, Queues(byName, f.Runs)...)
+	for i := range f.Live {
+		all = append(all, Live(&f.Live[i])...)
+	}
+	return all
+}

@@ -1,0 +1,78 @@
+package metrics
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// LiveRun is what a session knows of a run at one instant.
+type LiveRun struct {
+	Namespace, Benchmark, Name string
+	// Clients by target and by how they are reached.
+	Clients map[string]map[string]int
+	// Samples by target.
+	Samples map[string]SampleCount
+	// Loads are what was done so far. They never go down while the session lasts.
+	Loads map[Load]measure.Counter
+	// Latencies are those of the step that runs.
+	Latencies map[Load]Latency
+}
+
+// Load is one operation of one phase on one target.
+type Load struct {
+	Phase, Target string
+	Operation     measure.Operation
+}
+
+// SampleCount is how many samples were told of, and how many seconds are in none.
+type SampleCount struct{ Taken, Lost uint64 }
+
+// Latency of a step that runs: all that was told of it, and what came in the newest minute.
+type Latency struct{ Whole, Newest measure.Histogram }
+
+// connections are the states of clients that are told of, so that one that nobody is in is 0.
+var connections = []string{"Connecting", "Ready", "Lost", "Unfit", "Finished"}
+
+// Live tells what the clients of a run do.
+func Live(run *LiveRun) []Point {
+	p := points{common: []string{run.Namespace, run.Benchmark, run.Name}}
+	for _, target := range slices.Sorted(maps.Keys(run.Clients)) {
+		for _, state := range connections {
+			p.add(liveClients, float64(run.Clients[target][state]), target, state)
+		}
+	}
+	for target, count := range run.Samples {
+		p.add(liveSamples, float64(count.Taken), target)
+		p.add(liveSamplesLost, float64(count.Lost), target)
+	}
+	for load, counter := range run.Loads {
+		labels := []string{load.Phase, load.Target, load.Operation.String()}
+		p.add(liveBytes, float64(counter.Bytes), labels...)
+		p.add(liveOperations, float64(counter.Operations), labels...)
+	}
+	for load, latency := range run.Latencies {
+		for _, percentile := range percentiles {
+			labels := []string{load.Phase, load.Target, load.Operation.String(), percentile.label}
+			if value, known := latency.Whole.Percentile(percentile.value); known {
+				p.add(liveLatency, float64(value)/nanoseconds, labels...)
+			}
+			if value, known := latency.Newest.Percentile(percentile.value); known {
+				p.add(liveNewest, float64(value)/nanoseconds, labels...)
+			}
+		}
+	}
+	return p.all
+}
+
+// Connected counts the agents that are reached.
+func Connected(runs []LiveRun) int {
+	sum := 0
+	for i := range runs {
+		for _, states := range runs[i].Clients {
+			sum += states["Ready"]
+		}
+	}
+	return sum
+}

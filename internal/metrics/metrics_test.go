@@ -1,0 +1,254 @@
+package metrics_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/common/expfmt"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/metrics"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+const referenceFile = "../../docs/reference/metrics.md"
+
+// scrape gives what Prometheus would get.
+func scrape(t *testing.T, facts metrics.Facts) string {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	if err := registry.Register(metrics.NewCollector(func() metrics.Facts { return facts })); err != nil {
+		t.Fatal(err)
+	}
+	gathered, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	for _, family := range gathered {
+		if _, err := expfmt.MetricFamilyToText(&text, family); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return text.String()
+}
+
+// The whole of what is told of a world that has some of everything.
+func TestWorld(t *testing.T) {
+	got := scrape(t, world())
+	if *update {
+		if err := os.WriteFile("testdata/world.golden", []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/world.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("not what testdata/world.golden has; run with -update and read the difference:\n%s", got)
+	}
+	for _, family := range metrics.Families() {
+		if !strings.Contains(got, "# TYPE "+family.FullName()+" ") {
+			t.Errorf("%s is in no scrape of a world that has some of everything", family.FullName())
+		}
+	}
+}
+
+// Names and help keep Prometheus's rules.
+func TestLint(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(metrics.NewCollector(world))
+	problems, err := testutil.GatherAndLint(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range problems {
+		t.Errorf("%s: %s", problem.Metric, problem.Text)
+	}
+}
+
+// What is gone from the facts is gone from the next scrape, and one that stands by tells of itself alone.
+func TestNothingStale(t *testing.T) {
+	facts := world()
+	facts.Live, facts.Runs, facts.Benchmarks = nil, nil, nil
+	if left := scrape(t, facts); strings.Contains(left, "namespace=") || !strings.Contains(left, "storagebench_agents_connected 0") {
+		t.Errorf("of an empty cluster it tells\n%s", left)
+	}
+	facts = world()
+	facts.Leading = false
+	if standby := scrape(t, facts); strings.Contains(standby, "benchmark") && strings.Contains(standby, "namespace=") ||
+		!strings.Contains(standby, "storagebench_operator_leader 0") {
+		t.Errorf("one that stands by tells\n%s", standby)
+	}
+}
+
+// Figures that do not measure what was asked for are not told; what is wrong with the run is.
+func TestNoFiguresOfAnInvalidRun(t *testing.T) {
+	for name, change := range map[string]func(*v1alpha1.BenchmarkRun){
+		"invalid":  func(run *v1alpha1.BenchmarkRun) { set(run, v1alpha1.ConditionValid, metav1.ConditionFalse) },
+		"failed":   func(run *v1alpha1.BenchmarkRun) { set(run, v1alpha1.ConditionComplete, metav1.ConditionFalse) },
+		"unjudged": func(run *v1alpha1.BenchmarkRun) { run.Status.Conditions = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := endedRun()
+			change(run)
+			told := map[string]bool{}
+			for _, point := range metrics.Results(run) {
+				told[point.Family.Name] = true
+			}
+			for _, never := range []string{"benchmark_throughput_bytes_per_second", "benchmark_latency_seconds", "benchmark_burst_bytes_per_second", "benchmark_credits_spent_bytes"} {
+				if told[never] {
+					t.Errorf("%s is told of", never)
+				}
+			}
+			if !told["benchmark_last_run_warnings"] || !told["benchmark_last_run_duration_seconds"] {
+				t.Errorf("only %v are told of", told)
+			}
+		})
+	}
+}
+
+// Results of a run that is gone come from the benchmark, where the run was good.
+func TestHeadlines(t *testing.T) {
+	facts := world()
+	facts.Results = func(*v1alpha1.StorageBenchmark) ([]metrics.Point, bool) { return nil, false }
+	text := scrape(t, facts)
+	if want := `storagebench_benchmark_throughput_bytes_per_second{benchmark="nightly",namespace="storage",operation="Write",phase="steady",target="share"} 3.2e+07`; !strings.Contains(text, want) {
+		t.Errorf("%s is not in\n%s", want, text)
+	}
+	facts.Benchmarks[0].Status.LastRun.Reason = v1alpha1.ReasonRunInvalid
+	if text := scrape(t, facts); strings.Contains(text, "storagebench_benchmark_throughput") {
+		t.Error("headlines of an invalid run are told of")
+	}
+}
+
+// Two things of one name make no scrape fail.
+func TestDoubles(t *testing.T) {
+	facts := world()
+	facts.Benchmarks[0].Status.Objectives = append(facts.Benchmarks[0].Status.Objectives, facts.Benchmarks[0].Status.Objectives...)
+	facts.Live = append(facts.Live, facts.Live...)
+	scrape(t, facts)
+}
+
+// Percentiles are those of the merged histograms of all clients, and of no fewer samples than results have.
+func TestLiveLatency(t *testing.T) {
+	var all, few measure.Histogram
+	for i := range uint64(2000) {
+		all.AddNanoseconds(1_000_000+i*1000, 1)
+	}
+	few.AddNanoseconds(5_000_000, 20)
+	load := metrics.Load{Phase: "steady", Target: "share", Operation: measure.Write}
+	points := metrics.Live(&metrics.LiveRun{Namespace: "n", Benchmark: "b", Name: "r",
+		Latencies: map[metrics.Load]metrics.Latency{load: {Whole: all, Newest: few}}})
+	got := map[string]float64{}
+	for _, point := range points {
+		got[point.Family.Name+" "+point.Labels[len(point.Labels)-1]] = point.Value
+	}
+	for _, percentile := range []struct {
+		label string
+		value float64
+	}{{"50", 50}, {"95", 95}, {"99", 99}} {
+		want, _ := all.Percentile(percentile.value)
+		if got["run_latency_seconds "+percentile.label] != float64(want)/1e9 {
+			t.Errorf("p%s is %g, want %g", percentile.label, got["run_latency_seconds "+percentile.label], float64(want)/1e9)
+		}
+	}
+	for _, absent := range []string{"run_latency_seconds 99.9", "run_recent_latency_seconds 95", "run_recent_latency_seconds 99"} {
+		if _, told := got[absent]; told {
+			t.Errorf("%s is told of, with fewer than ten samples above it", absent)
+		}
+	}
+	if got["run_recent_latency_seconds 50"] == 0 {
+		t.Errorf("no median of twenty samples: %v", got)
+	}
+}
+
+// The reference is what the code makes.
+func TestReferenceIsCurrent(t *testing.T) {
+	want := metrics.Reference()
+	if *update {
+		if err := os.WriteFile(referenceFile, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(referenceFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("docs/reference/metrics.md is not what is made: run `make generate`")
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	at := func(seconds int) *metav1.MicroTime {
+		return new(metav1.NewMicroTime(now.Add(time.Duration(seconds) * time.Second)))
+	}
+	for name, test := range map[string]struct {
+		change func(*v1alpha1.BenchmarkRun)
+		want   int
+	}{
+		"waits":   {func(run *v1alpha1.BenchmarkRun) { run.Status.StartTime = nil }, -1},
+		"deploys": {func(run *v1alpha1.BenchmarkRun) { run.Status.Steps = nil }, 600},
+		"a step": {func(run *v1alpha1.BenchmarkRun) {
+			run.Status.Steps = []v1alpha1.StepStatus{{ID: "1", EndTime: at(20)}, {ID: "2", StartTime: at(30), Deadline: at(90)}}
+		}, 90},
+		"between": {func(run *v1alpha1.BenchmarkRun) {
+			run.Status.Steps = []v1alpha1.StepStatus{{ID: "1", Deadline: at(30), EndTime: at(20)}}
+		}, 48 * 3600},
+		"its deadline is near": {func(run *v1alpha1.BenchmarkRun) {
+			run.Spec.Run.ActiveDeadline = "60s"
+			run.Status.Steps = []v1alpha1.StepStatus{{ID: "2", StartTime: at(30), Deadline: at(90)}}
+		}, 60},
+		"leaves": {func(run *v1alpha1.BenchmarkRun) {
+			run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionDataRemoved, Status: metav1.ConditionUnknown, LastTransitionTime: metav1.NewTime(now.Add(100 * time.Second))}}
+		}, 100 + 3600},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := &v1alpha1.BenchmarkRun{}
+			run.Spec.Run.StartTimeout, run.Spec.Run.OrphanTimeout, run.Spec.Run.ActiveDeadline = "10m", "1h", "48h"
+			run.Status.StartTime = at(0)
+			test.change(run)
+			got := metrics.Deadline(run)
+			if test.want < 0 && !got.IsZero() || test.want >= 0 && !got.Equal(now.Add(time.Duration(test.want)*time.Second)) {
+				t.Errorf("got %s, want %d s after %s", got, test.want, now)
+			}
+		})
+	}
+}
+
+// The states of phases follow from those of their steps.
+func TestPhaseStates(t *testing.T) {
+	for _, test := range []struct {
+		steps []v1alpha1.StepStatus
+		want  string
+	}{
+		{nil, "Pending"},
+		{[]v1alpha1.StepStatus{{ID: "1", State: v1alpha1.StepRunning}}, "Running"},
+		{[]v1alpha1.StepStatus{{ID: "1", State: v1alpha1.StepSucceeded}}, "Running"},
+		{[]v1alpha1.StepStatus{{ID: "1", State: v1alpha1.StepSucceeded}, {ID: "2", State: v1alpha1.StepCollecting}}, "Running"},
+		{[]v1alpha1.StepStatus{{ID: "1", State: v1alpha1.StepSucceeded}, {ID: "2", State: v1alpha1.StepSkipped}}, "Succeeded"},
+		{[]v1alpha1.StepStatus{{ID: "1", State: v1alpha1.StepSkipped}, {ID: "2", State: v1alpha1.StepSkipped}}, "Skipped"},
+		{[]v1alpha1.StepStatus{{ID: "1", State: v1alpha1.StepSucceeded}, {ID: "2", State: v1alpha1.StepFailed}}, "Failed"},
+		{[]v1alpha1.StepStatus{{ID: "1", State: v1alpha1.StepFailed}, {ID: "1", Attempt: 2, State: v1alpha1.StepRunning}}, "Running"},
+	} {
+		run := liveRun()
+		run.Spec.Steps = []v1alpha1.ResolvedStep{{ID: "1", Phase: "only"}, {ID: "2", Phase: "only"}}
+		run.Status.Steps = test.steps
+		at := slices.IndexFunc(metrics.Run(run), func(p metrics.Point) bool { return p.Family.Name == "run_phase_state" })
+		if got := metrics.Run(run)[at].Labels; got[len(got)-1] != test.want {
+			t.Errorf("%+v is %v, want %s", test.steps, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package metrics
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Point is one series at one instant.
+type Point struct {
+	Family *Family
+	// Labels are the values of Family.Labels.
+	Labels []string
+	Value  float64
+}
+
+// points is a list that is being made, of things that have some labels in common.
+type points struct {
+	common []string
+	all    []Point
+}
+
+// add adds a point; its labels follow those that all have in common.
+func (p *points) add(family *Family, value float64, labels ...string) {
+	values := make([]string, 0, len(p.common)+len(labels))
+	values = append(append(values, p.common...), labels...)
+	p.all = append(p.all, Point{Family: family, Labels: values, Value: value})
+}
+
+func (p *points) addTime(family *Family, at *metav1.MicroTime, labels ...string) {
+	if at != nil {
+		p.add(family, unix(at.Time), labels...)
+	}
+}
+
+// addEstimate adds the value of an estimate, in units of which there are so many in one.
+func (p *points) addEstimate(family *Family, estimate *v1alpha1.Estimate, in float64, labels ...string) {
+	if estimate != nil {
+		p.add(family, float64(estimate.Value)/in, labels...)
+	}
+}
+
+// addCount adds a figure that may be absent, in units of which there are so many in one.
+func (p *points) addCount(family *Family, figure *int64, in float64, labels ...string) {
+	if figure != nil {
+		p.add(family, float64(*figure)/in, labels...)
+	}
+}
+
+// Units of stored figures in one base unit.
+const (
+	one         = 1
+	milli       = 1e3
+	nanoseconds = 1e9
+	percent     = 100
+)
+
+func unix(at time.Time) float64 { return float64(at.UnixMicro()) / 1e6 }
+
+func truth(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,51 @@
+package metrics
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const referenceHead = `# Metrics
+
+Generated from internal/metrics by ` + "`make generate`" + `. Do not edit. How they are scraped, alerts and dashboards:
+[Prometheus](../prometheus.md).
+
+All names begin with ` + "`storagebench_`" + `. A series is gone with the object that it speaks of: figures of a benchmark with
+the benchmark, those of a run when the run has ended. Figures of results are there only where the newest run is complete
+and valid; ramps and sweeps have a figure for each step, which would be too many series: they are in the run's status.
+`
+
+const referenceTail = `
+## From elsewhere
+
+| metric | type | labels | meaning |
+| --- | --- | --- | --- |
+| ` + "`storagebench_limits_catalog_valid`" + ` | gauge | | 1 while the ConfigMap of documented limits is valid or absent, 0 while it is faulty and what was valid before is used. |
+
+Beside them are those of controller-runtime (` + "`controller_runtime_*`, `workqueue_*`, `rest_client_*`" + `) and of Go and the
+process (` + "`go_*`, `process_*`" + `).
+`
+
+// Reference is docs/reference/metrics.md.
+func Reference() []byte {
+	var text bytes.Buffer
+	text.WriteString(referenceHead)
+	for _, group := range []Group{GroupBenchmark, GroupResults, GroupRun, GroupLive, GroupOperator} {
+		fmt.Fprintf(&text, "\n## %s\n\n| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n", group)
+		for _, family := range families {
+			if family.Group != group {
+				continue
+			}
+			kind := "gauge"
+			if family.Kind == prometheus.CounterValue {
+				kind = "counter"
+			}
+			fmt.Fprintf(&text, "| `%s` | %s | %s | %s |\n", family.FullName(), kind, strings.Join(family.Labels, ", "), family.Help)
+		}
+	}
+	text.WriteString(referenceTail)
+	return text.Bytes()
+}

@@ -1,0 +1,161 @@
+package metrics
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Results tells of the newest run of a benchmark, which has to be whole, not as a cache trims it: when it was, what is
+// wrong with it and, where it is complete and valid, its figures. Figures of others measure something else than was
+// asked for, or nothing; a gap in a graph is better.
+func Results(run *v1alpha1.BenchmarkRun) []Point {
+	p := points{common: []string{run.Namespace, run.Spec.BenchmarkRef.Name}}
+	status := &run.Status
+	p.addTime(resultStart, status.StartTime)
+	p.addTime(resultEnd, status.EndTime)
+	if status.StartTime != nil && status.EndTime != nil {
+		p.add(resultDuration, status.EndTime.Sub(status.StartTime.Time).Seconds())
+	}
+	p.warnings(resultWarnings, run)
+	p.add(resultLost, float64(len(status.LostClients)))
+	valid := meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionComplete) &&
+		meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionValid)
+	for i := range status.Phases {
+		phase := &status.Phases[i]
+		if phase.StartTime != nil && phase.EndTime != nil {
+			p.add(resultPhase, phase.EndTime.Sub(phase.StartTime.Time).Seconds(), phase.Name)
+		}
+		if !valid {
+			continue
+		}
+		for j := range phase.Targets {
+			target := points{common: append(p.common[:2:2], phase.Name, phase.Targets[j].Target)}
+			target.result(&phase.Targets[j])
+			target.fill(run, phase.Name, &phase.Targets[j])
+			p.all = append(p.all, target.all...)
+		}
+	}
+	return p.all
+}
+
+// result is of one target in one phase.
+func (p *points) result(target *v1alpha1.TargetResult) {
+	for i := range target.Operations {
+		p.operation(&target.Operations[i])
+	}
+	p.addCount(resultUtilization, target.ClientCPUPermille, milli)
+	if steady := target.SteadyState; steady != nil && steady.Assessed && steady.Steady != nil {
+		p.add(resultSteady, truth(*steady.Steady))
+	}
+	if target.Usage != nil {
+		p.addCount(resultCompression, target.Usage.CompressionRatioMilli, milli)
+	}
+	for _, one := range target.Attributions {
+		level := string(one.Level)
+		if level == "" {
+			level = "All"
+		}
+		if one.Baseline != nil {
+			p.add(resultOfBaseline, float64(one.Baseline.PermilleReached)/milli, operationOf(one.Operation), level)
+		}
+		if one.Burst != nil {
+			p.add(resultOfBurst, float64(one.Burst.PermilleReached)/milli, operationOf(one.Operation), level)
+		}
+	}
+	p.burst(target.Burst)
+}
+
+// operationOf gives reads and writes together a name.
+func operationOf(operation v1alpha1.Operation) string {
+	if operation == "" {
+		return "All"
+	}
+	return string(operation)
+}
+
+func (p *points) operation(figures *v1alpha1.OperationResult) {
+	name := string(figures.Operation)
+	p.addCount(resultThroughput, figures.BytesPerSecond, one, name)
+	p.addCount(resultIOPS, figures.IOPSMilli, milli, name)
+	latency := figures.Latency
+	if latency == nil || latency.Samples == 0 {
+		return
+	}
+	p.add(resultMean, float64(latency.MeanNanoseconds)/nanoseconds, name)
+	p.add(resultMax, float64(latency.MaxNanoseconds)/nanoseconds, name)
+	for i, value := range []*int64{latency.P50Nanoseconds, latency.P95Nanoseconds, latency.P99Nanoseconds, latency.P999Nanoseconds, latency.P9999Nanoseconds} {
+		p.addCount(resultLatency, value, nanoseconds, name, percentiles[i].label)
+	}
+}
+
+// percentiles that are told of, as the API names them.
+var percentiles = []struct {
+	label string
+	value float64
+}{{"50", 50}, {"95", 95}, {"99", 99}, {"99.9", 99.9}, {"99.99", 99.99}}
+
+func (p *points) burst(burst *v1alpha1.BurstResult) {
+	if burst == nil {
+		return
+	}
+	p.add(resultExhausted, truth(burst.Exhausted))
+	p.addEstimate(resultToBaseline, burst.NanosecondsToBaseline, nanoseconds)
+	for _, kind := range []struct {
+		series                 *v1alpha1.BurstSeries
+		level, baseline, spent *Family
+		in                     float64
+	}{
+		{burst.Bytes, resultBurst, resultBaseline, resultSpent, one},
+		{burst.Operations, resultBurstIOPS, resultBaselineIOPS, resultSpentOperations, milli},
+	} {
+		series := kind.series
+		if series == nil {
+			continue
+		}
+		p.addEstimate(kind.level, series.Burst, kind.in, "Burst")
+		p.addEstimate(kind.level, series.Sustained, kind.in, "Sustained")
+		p.addEstimate(kind.level, series.Peak, kind.in, "Peak")
+		if burst.Exhausted {
+			// What a drain ends on whose credits did not run out is no baseline.
+			p.addEstimate(kind.baseline, series.Baseline, kind.in)
+		}
+		if last := len(series.Drops) - 1; last >= 0 {
+			p.addEstimate(kind.spent, series.Drops[last].Spent, one)
+		}
+	}
+	if burst.Bytes != nil {
+		p.addEstimate(resultRefill, burst.Bytes.Refill, one, burst.Bytes.RefillSource)
+	}
+}
+
+// fill is the estimated fill of the bucket at the start of a phase's first step and at the end of its last one.
+func (p *points) fill(run *v1alpha1.BenchmarkRun, phase string, target *v1alpha1.TargetResult) {
+	ofPhase := map[string]bool{}
+	for _, step := range run.Spec.Steps {
+		ofPhase[step.ID] = step.Phase == phase
+	}
+	var start, end *int32
+	for _, fact := range run.Status.Steps {
+		for _, io := range fact.IO {
+			if !ofPhase[fact.ID] || io.Target != target.Target {
+				continue
+			}
+			if start == nil {
+				start = io.CreditPercentAtStart
+			}
+			if io.CreditPercentAtEnd != nil {
+				end = io.CreditPercentAtEnd
+			}
+		}
+	}
+	if target.Cooldown != nil && target.Cooldown.CreditPercentAtEnd != nil {
+		end = target.Cooldown.CreditPercentAtEnd
+	}
+	if start != nil {
+		p.add(resultFill, float64(*start)/percent, "Start")
+	}
+	if end != nil {
+		p.add(resultFill, float64(*end)/percent, "End")
+	}
+}

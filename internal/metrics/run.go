@@ -1,0 +1,180 @@
+package metrics
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// RunState is what has become of a run, in a word.
+type RunState string
+
+// The states.
+const (
+	// RunWaiting: it has not made a pod yet.
+	RunWaiting RunState = "Waiting"
+	// RunLive: it has, and is not over.
+	RunLive RunState = "Live"
+	// RunComplete: every phase has its result.
+	RunComplete RunState = "Complete"
+	// RunFailed: it ended without.
+	RunFailed RunState = "Failed"
+)
+
+// RunStates are all of them.
+var RunStates = []RunState{RunWaiting, RunLive, RunComplete, RunFailed}
+
+// StateOf a run, from what is left of one that has ended, too.
+func StateOf(run *v1alpha1.BenchmarkRun) RunState {
+	switch {
+	case meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete):
+		return RunComplete
+	case run.Status.EndTime != nil:
+		return RunFailed
+	case run.Status.StartTime != nil:
+		return RunLive
+	}
+	return RunWaiting
+}
+
+// Run tells the state of a run and of its phases; nothing of one that has ended: its results are told as those of its
+// benchmark, and its own series would never end.
+func Run(run *v1alpha1.BenchmarkRun) []Point {
+	state := StateOf(run)
+	if state != RunWaiting && state != RunLive {
+		return nil
+	}
+	p := points{common: []string{run.Namespace, run.Spec.BenchmarkRef.Name, run.Name}}
+	stage := run.Status.Stage
+	if stage == "" {
+		stage = v1alpha1.StagePending
+	}
+	p.add(runStage, 1, stage)
+	p.add(runCreated, unix(run.CreationTimestamp.Time))
+	p.addTime(runStart, run.Status.StartTime)
+	if deadline := Deadline(run); !deadline.IsZero() {
+		p.add(runDeadline, unix(deadline))
+	}
+	if waiting := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting); waiting != nil && waiting.Status == "True" {
+		p.add(runWaiting, 1, waiting.Reason)
+	}
+	p.add(runLost, float64(len(run.Status.LostClients)))
+	p.progress(run)
+	p.warnings(runWarnings, run)
+	return p.all
+}
+
+// stepStates are the words for steps and phases.
+var stepStates = []string{"Pending", "Running", "Succeeded", "Failed", "Skipped"}
+
+// progress tells how far steps and phases are.
+func (p *points) progress(run *v1alpha1.BenchmarkRun) {
+	states := map[string]string{}
+	for _, fact := range run.Status.Steps {
+		// Attempts are in order, so that the last one stays.
+		switch fact.State {
+		case v1alpha1.StepStarting, v1alpha1.StepRunning, v1alpha1.StepCollecting:
+			states[fact.ID] = "Running"
+		case v1alpha1.StepSucceeded, v1alpha1.StepFailed, v1alpha1.StepSkipped:
+			states[fact.ID] = string(fact.State)
+		}
+	}
+	counts := map[string]int{}
+	var phases []string
+	ofPhase := map[string][]string{}
+	for _, step := range run.Spec.Steps {
+		state := states[step.ID]
+		if state == "" {
+			state = "Pending"
+		}
+		counts[state]++
+		if !slices.Contains(phases, step.Phase) {
+			phases = append(phases, step.Phase)
+		}
+		ofPhase[step.Phase] = append(ofPhase[step.Phase], state)
+	}
+	for _, state := range stepStates {
+		p.add(runSteps, float64(counts[state]), state)
+	}
+	for _, phase := range phases {
+		p.add(runPhase, 1, phase, phaseState(ofPhase[phase]))
+	}
+}
+
+// phaseState is the state of a phase whose steps have these.
+func phaseState(steps []string) string {
+	all := func(states ...string) bool {
+		return !slices.ContainsFunc(steps, func(step string) bool { return !slices.Contains(states, step) })
+	}
+	switch {
+	case all("Pending"):
+		return "Pending"
+	case all("Skipped"):
+		return "Skipped"
+	case all("Succeeded", "Skipped"):
+		return "Succeeded"
+	case slices.Contains(steps, "Failed") && !slices.Contains(steps, "Running"):
+		return "Failed"
+	}
+	return "Running"
+}
+
+// Deadline is by when what a run does now has to be over; zero where nothing limits it, as while it waits for its turn.
+func Deadline(run *v1alpha1.BenchmarkRun) time.Time {
+	start := run.Status.StartTime
+	if start == nil {
+		return time.Time{}
+	}
+	spec := &run.Spec.Run
+	if leaving := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved); leaving != nil {
+		// Agents that nobody tells to end do so by themselves by then.
+		return after(leaving.LastTransitionTime.Time, spec.OrphanTimeout)
+	}
+	deadline := after(start.Time, spec.ActiveDeadline)
+	if len(run.Status.Steps) == 0 {
+		return earlier(deadline, after(start.Time, spec.StartTimeout))
+	}
+	if last := run.Status.Steps[len(run.Status.Steps)-1]; last.EndTime == nil && last.Deadline != nil {
+		return earlier(deadline, last.Deadline.Time)
+	}
+	return deadline
+}
+
+func after(at time.Time, length v1alpha1.Duration) time.Time {
+	parsed, err := length.Parse()
+	if err != nil || parsed == 0 {
+		return time.Time{}
+	}
+	return at.Add(parsed)
+}
+
+// earlier of two instants, a zero one being none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// warnings counts the warnings of a run by type and severity.
+func (p *points) warnings(family *Family, run *v1alpha1.BenchmarkRun) {
+	type kind struct{ warning, severity string }
+	counts := map[kind]int{}
+	count := func(warnings []v1alpha1.Warning) {
+		for _, warning := range warnings {
+			counts[kind{string(warning.Type), string(warning.Severity)}]++
+		}
+	}
+	count(run.Status.Warnings)
+	for i := range run.Status.Phases {
+		for j := range run.Status.Phases[i].Targets {
+			count(run.Status.Phases[i].Targets[j].Warnings)
+		}
+	}
+	for of, n := range counts {
+		p.add(family, float64(n), of.warning, of.severity)
+	}
+}

@@ -1,0 +1,50 @@
+package objective_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/objective"
+)
+
+func TestCheck(t *testing.T) {
+	fio := &v1alpha1.Workload{Engine: v1alpha1.Engine{Fio: &v1alpha1.FioProfile{}}}
+	run := &v1alpha1.RunSpec{Workload: fio, Phases: []v1alpha1.Phase{
+		{Name: "steady", Steady: &v1alpha1.SteadyPhase{}},
+		{Name: "drain", BurstDrain: &v1alpha1.BurstDrainPhase{}},
+		{Name: "pause", Cooldown: &v1alpha1.CooldownPhase{}},
+		{Name: "refill", Cooldown: &v1alpha1.CooldownPhase{Redrain: &v1alpha1.Redrain{}}},
+		{Name: "ramp", Ramp: &v1alpha1.RampPhase{}},
+		{Name: "zip", Steady: &v1alpha1.SteadyPhase{}, Workload: &v1alpha1.Workload{Engine: v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}}},
+	}}
+	jobs := &v1alpha1.CellSelector{Jobs: pointer[int32](8)}
+	for name, test := range map[string]struct {
+		objective v1alpha1.Objective
+		want      string
+	}{
+		"throughput":                 {v1alpha1.Objective{Phase: "steady", Throughput: atLeast("1M")}, ""},
+		"latency":                    {v1alpha1.Objective{Phase: "steady", Latency: latency("99.95", "1ms")}, ""},
+		"burst":                      {v1alpha1.Objective{Phase: "drain", Burst: atLeast("1M")}, ""},
+		"refill":                     {v1alpha1.Objective{Phase: "refill", Refill: atLeast("1M")}, ""},
+		"cell":                       {v1alpha1.Objective{Phase: "ramp", Cell: jobs, IOPS: atLeast("1")}, ""},
+		"compression":                {v1alpha1.Objective{Phase: "zip", Ratio: &v1alpha1.RatioObjective{Of: "Compression"}}, ""},
+		"no such phase":              {v1alpha1.Objective{Phase: "none", IOPS: atLeast("1")}, ""}, // the API says so
+		"burst of a steady phase":    {v1alpha1.Objective{Phase: "steady", Burst: atLeast("1M")}, "burst is measured by a burstDrain"},
+		"time of a steady phase":     {v1alpha1.Objective{Phase: "steady", TimeToBaseline: &v1alpha1.DurationBounds{}}, "time to baseline is measured by"},
+		"throughput of a pause":      {v1alpha1.Objective{Phase: "pause", Throughput: atLeast("1M")}, "loads nothing"},
+		"refill of a pause":          {v1alpha1.Objective{Phase: "pause", Refill: atLeast("1M")}, "refill is measured by"},
+		"throughput of a ramp":       {v1alpha1.Objective{Phase: "ramp", Throughput: atLeast("1M")}, "add cell"},
+		"cell of a steady phase":     {v1alpha1.Objective{Phase: "steady", Cell: jobs, Throughput: atLeast("1M")}, "remove cell"},
+		"latency of a program":       {v1alpha1.Objective{Phase: "zip", Latency: latency("99", "1ms")}, "only fio times single operations"},
+		"documented of a whole ramp": {v1alpha1.Objective{Phase: "ramp", Ratio: &v1alpha1.RatioObjective{Of: "Documented"}}, "add cell"},
+	} {
+		problems := objective.Check([]v1alpha1.Objective{test.objective}, run)
+		switch {
+		case test.want == "" && len(problems) > 0:
+			t.Errorf("%s: %v", name, problems)
+		case test.want != "" && (len(problems) != 1 || !strings.Contains(problems[0].Error(), test.want) || problems[0].Field != "spec.objectives[0].phase"):
+			t.Errorf("%s: %v, want %q", name, problems, test.want)
+		}
+	}
+}

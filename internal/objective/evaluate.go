@@ -1,0 +1,261 @@
+package objective
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// Evaluate judges a run by each of its objectives, in their order. An objective without a target is about
+// every target, and one whose cell picks several is about each of them.
+func Evaluate(objectives []v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunStatus) []v1alpha1.ObjectiveResult {
+	results := make([]v1alpha1.ObjectiveResult, 0, len(objectives))
+	for i := range objectives {
+		results = append(results, evaluate(&objectives[i], spec, status))
+	}
+	return results
+}
+
+// Overall is the verdict on all: Missed when one is, else Unknown when one is, else Met.
+func Overall(results []v1alpha1.ObjectiveResult) v1alpha1.Verdict {
+	overall := v1alpha1.VerdictMet
+	for i := range results {
+		if gravity(results[i].Verdict) > gravity(overall) {
+			overall = results[i].Verdict
+		}
+	}
+	return overall
+}
+
+func gravity(verdict v1alpha1.Verdict) int {
+	switch verdict {
+	case v1alpha1.VerdictMissed:
+		return 2
+	case v1alpha1.VerdictMet:
+		return 0
+	case v1alpha1.VerdictUnknown:
+	}
+	return 1
+}
+
+// bounds of a figure in its unit; nil where there is none.
+type bounds struct {
+	unit     string
+	min, max *int64
+}
+
+func boundsOf(o *v1alpha1.Objective) (bounds, error) {
+	switch {
+	case o.IOPS != nil:
+		return bounds{unit: unitIOPS, min: milli(o.IOPS.Min), max: milli(o.IOPS.Max)}, nil
+	case o.Latency != nil:
+		return times("latency", o.Latency.Min, o.Latency.Max)
+	case o.TimeToBaseline != nil:
+		return times("timeToBaseline", o.TimeToBaseline.Min, o.TimeToBaseline.Max)
+	case o.Ratio != nil:
+		return bounds{unit: unitPermille, min: permille(o.Ratio.MinPercent), max: permille(o.Ratio.MaxPercent)}, nil
+	case o.Credits != nil:
+		return bounds{unit: unitAmount, min: whole(o.Credits.Min), max: whole(o.Credits.Max)}, nil
+	}
+	for _, given := range []*v1alpha1.QuantityBounds{o.Throughput, o.Burst, o.Baseline, o.Refill} {
+		if given != nil {
+			return bounds{unit: unitBytes, min: whole(given.Min), max: whole(given.Max)}, nil
+		}
+	}
+	return bounds{}, nil
+}
+
+// times are bounds of either type of the API's.
+func times[T interface{ Parse() (time.Duration, error) }](name string, least, most *T) (bounds, error) {
+	made := bounds{unit: unitTime}
+	for _, one := range []struct {
+		name string
+		from *T
+		into **int64
+	}{{"min", least, &made.min}, {"max", most, &made.max}} {
+		if one.from == nil {
+			continue
+		}
+		length, err := (*one.from).Parse()
+		if err != nil {
+			return bounds{unit: unitTime}, fmt.Errorf("%s.%s: %w", name, one.name, err)
+		}
+		nanoseconds := length.Nanoseconds()
+		*one.into = &nanoseconds
+	}
+	return made, nil
+}
+
+func permille(percent *int32) *int64 {
+	if percent == nil {
+		return nil
+	}
+	value := int64(*percent) * 10
+	return &value
+}
+
+func whole(quantity *resource.Quantity) *int64 {
+	if quantity == nil {
+		return nil
+	}
+	value := quantity.Value()
+	return &value
+}
+
+func milli(quantity *resource.Quantity) *int64 {
+	if quantity == nil {
+		return nil
+	}
+	value := quantity.Value()
+	if value > math.MaxInt64/1000 {
+		value = math.MaxInt64
+	} else {
+		value = quantity.MilliValue()
+	}
+	return &value
+}
+
+func evaluate(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunStatus) v1alpha1.ObjectiveResult {
+	limits, err := boundsOf(o)
+	result := v1alpha1.ObjectiveResult{Name: o.Name, Figure: Figure(o), Unit: limits.unit}
+	if err != nil {
+		result.Verdict, result.Message = v1alpha1.VerdictUnknown, clip(err.Error())
+		return result
+	}
+	var worst judged
+	others := 0
+	for i, f := range figures(o, spec, status) {
+		if f.unit != "" {
+			result.Unit = f.unit
+		}
+		one := judge(f, &limits)
+		if i == 0 || one.graver(&worst) {
+			worst = one
+		}
+		others = i
+	}
+	result.Verdict = worst.verdict
+	if worst.verdict != v1alpha1.VerdictUnknown {
+		result.Observed = &worst.figure.value
+	}
+	result.Required = worst.required
+	result.Message = clip(worst.say(result.Unit, others))
+	return result
+}
+
+// judged is a figure with its verdict.
+type judged struct {
+	figure   figure
+	verdict  v1alpha1.Verdict
+	required *int64
+	atMost   bool
+	// margin by which it is within its bound, as a share of the bound; below 0 where it is not.
+	margin float64
+}
+
+func judge(f figure, limits *bounds) judged {
+	least := judged{figure: f, verdict: v1alpha1.VerdictUnknown, required: limits.min}
+	if limits.min == nil {
+		least.required, least.atMost = limits.max, true
+	}
+	if f.missing != "" || least.required == nil {
+		return least
+	}
+	least.verdict, least.margin = v1alpha1.VerdictMet, math.Inf(1)
+	for _, bound := range []struct {
+		value  *int64
+		atMost bool
+	}{{limits.min, false}, {limits.max, true}} {
+		if bound.value == nil {
+			continue
+		}
+		margin := (float64(f.value) - float64(*bound.value)) / max(float64(*bound.value), 1)
+		if bound.atMost {
+			margin = -margin
+		}
+		// Floats carry 53 bits: whether it is met is said by the integers.
+		missed := !bound.atMost && f.value < *bound.value || bound.atMost && f.value > *bound.value
+		if margin < least.margin || missed {
+			least.required, least.atMost, least.margin = bound.value, bound.atMost, margin
+		}
+		if missed {
+			least.verdict = v1alpha1.VerdictMissed
+		}
+	}
+	return least
+}
+
+// graver tells whether it decides the objective rather than the other.
+func (j *judged) graver(other *judged) bool {
+	if a, b := gravity(j.verdict), gravity(other.verdict); a != b {
+		return a > b
+	}
+	return j.margin < other.margin
+}
+
+// say says the verdict in a sentence.
+func (j *judged) say(unit string, others int) string {
+	if j.figure.missing != "" {
+		return fmt.Sprintf("%s: %s", j.figure.where, j.figure.missing)
+	}
+	if j.required == nil {
+		return fmt.Sprintf("%s: the objective has no bound", j.figure.where)
+	}
+	bound := "at least"
+	if j.atMost {
+		bound = "at most"
+	}
+	text := fmt.Sprintf("%s: %s, %s %s is wanted", j.figure.where, written(unit, j.figure.value), bound, written(unit, *j.required))
+	if j.figure.lower != nil && j.figure.upper != nil && *j.figure.lower <= *j.required && *j.required <= *j.figure.upper {
+		text += fmt.Sprintf("; by its 95 %% interval, %s to %s, it might be on either side", written(unit, *j.figure.lower), written(unit, *j.figure.upper))
+	}
+	if others > 0 {
+		text += fmt.Sprintf("; of %d that are judged this one decides", others+1)
+	}
+	return text
+}
+
+func written(unit string, value int64) string {
+	switch unit {
+	case unitBytes:
+		return measure.FormatBytesPerSecond(float64(value))
+	case unitIOPS:
+		return measure.FormatOperationsPerSecond(float64(value) / 1000)
+	case unitTime:
+		return measure.FormatLatency(uint64(max(value, 0))) // #nosec G115 -- not negative
+	case unitAmount:
+		return measure.FormatBytes(uint64(max(value, 0))) // #nosec G115 -- not negative
+	case unitOperations:
+		return fmt.Sprintf("%d operations", value)
+	}
+	return strconv.FormatFloat(float64(value)/10, 'f', -1, 64) + " %"
+}
+
+// Direction says on which side of a required figure the observed one has to be: "at least" or "at most".
+func Direction(o *v1alpha1.Objective, required int64) string {
+	if limits, err := boundsOf(o); err == nil && limits.max != nil && *limits.max == required && (limits.min == nil || *limits.min != required) {
+		return "at most"
+	}
+	return "at least"
+}
+
+// Written is a figure of a result as people read it.
+func Written(result *v1alpha1.ObjectiveResult, value int64) string {
+	return written(result.Unit, value)
+}
+
+// clip keeps a message within its field.
+func clip(text string) string {
+	const most = 512
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most-3]) + "..."
+}

@@ -1,0 +1,261 @@
+package objective
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// The units of results.
+const (
+	unitBytes = "BytesPerSecond"
+	unitIOPS  = "IOPSMilli"
+	unitTime  = "Nanoseconds"
+	// unitPermille is thousandths of what is compared with.
+	unitPermille   = "Permille"
+	unitAmount     = "Bytes"
+	unitOperations = "Operations"
+)
+
+// figure is what one target, or one cell of it, has to show for an objective.
+type figure struct {
+	// where it is from, for the message.
+	where string
+	value int64
+	// unit where it is not that of the objective.
+	unit string
+	// lower and upper end of the 95 % interval; nil where there is none.
+	lower, upper *int64
+	// missing says why there is no figure, and what to do. "" when there is one.
+	missing string
+}
+
+func absent(where, format string, arguments ...any) figure {
+	return figure{where: where, missing: fmt.Sprintf(format, arguments...)}
+}
+
+// figures gives one of each target and cell that the objective is about.
+func figures(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunStatus) []figure {
+	at := slices.IndexFunc(status.Phases, func(p v1alpha1.PhaseResult) bool { return p.Name == o.Phase })
+	if at < 0 {
+		return []figure{absent("phase "+o.Phase, "the phase has no result")}
+	}
+	var found []figure
+	phase := &status.Phases[at]
+	for i := range phase.Targets {
+		target := &phase.Targets[i]
+		if o.Target != "" && target.Target != o.Target {
+			continue
+		}
+		if o.Cell != nil {
+			found = append(found, cells(o, spec, target)...)
+			continue
+		}
+		found = append(found, ofTarget(o, target))
+	}
+	// A target without a result must not be taken for one that met it.
+	for i := range spec.Run.Targets {
+		name := spec.Run.Targets[i].Name
+		wanted := o.Target == "" || o.Target == name
+		if wanted && !slices.ContainsFunc(phase.Targets, func(t v1alpha1.TargetResult) bool { return t.Target == name }) && takesPart(spec, o.Phase, name) {
+			found = append(found, absent("target "+name, "it has no result in phase %s", o.Phase))
+		}
+	}
+	if len(found) == 0 {
+		return []figure{absent("target "+o.Target, "it has no result in phase %s", o.Phase)}
+	}
+	return found
+}
+
+// takesPart tells whether a phase has steps on a target.
+func takesPart(spec *v1alpha1.BenchmarkRunSpec, phase, target string) bool {
+	return slices.ContainsFunc(spec.Steps, func(s v1alpha1.ResolvedStep) bool {
+		return s.Phase == phase && slices.Contains(s.Targets, target)
+	})
+}
+
+func ofTarget(o *v1alpha1.Objective, target *v1alpha1.TargetResult) figure {
+	where := "target " + target.Target
+	switch {
+	case o.Throughput != nil, o.IOPS != nil, o.Latency != nil:
+		if len(target.Operations) == 0 && len(target.Steps) > 0 {
+			return absent(where, "phase %s has a result for each step: name the cell", o.Phase)
+		}
+		return ofOperation(o, target, where)
+	case o.TimeToBaseline != nil, o.Credits != nil:
+		return ofExhaustion(o, target, where)
+	case o.Burst != nil, o.Baseline != nil, o.Refill != nil:
+		return ofDrain(o, target, where)
+	case o.Ratio != nil:
+		return ofRatio(o, target, where)
+	}
+	return absent(where, "the objective asks for no figure")
+}
+
+// ofOperation gives throughput, operations a second, or a latency.
+func ofOperation(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
+	names := make([]v1alpha1.Operation, len(target.Operations))
+	for i := range target.Operations {
+		names[i] = target.Operations[i].Operation
+	}
+	at, missing := chosen(names, o.Operation)
+	if missing != "" {
+		return absent(where, "%s", missing)
+	}
+	operation := &target.Operations[at]
+	where += ", " + strings.ToLower(string(operation.Operation))
+	rate := operation.BytesPerSecond
+	switch {
+	case o.Latency != nil:
+		return ofLatency(o.Latency.Percentile, operation.Latency, where)
+	case o.IOPS != nil:
+		rate = operation.IOPSMilli
+	}
+	if rate == nil {
+		return absent(where, "there was no time in which all clients were running: make the phase longer")
+	}
+	return withError(figure{where: where, value: *rate}, operation.RateErrorPPM)
+}
+
+// withError sets the interval from half of it in millionths.
+func withError(f figure, errorPPM *int64) figure {
+	if errorPPM == nil || *errorPPM < 0 || *errorPPM > 1_000_000 {
+		return f
+	}
+	half := int64(float64(f.value) * float64(*errorPPM) / 1e6)
+	lower, upper := f.value-half, f.value+half
+	f.lower, f.upper = &lower, &upper
+	return f
+}
+
+// chosen finds the operation that is named, or the only one that moves bytes.
+func chosen(names []v1alpha1.Operation, wanted v1alpha1.Operation) (at int, missing string) {
+	if wanted != "" {
+		if at = slices.Index(names, wanted); at < 0 {
+			return 0, fmt.Sprintf("it did no %s", strings.ToLower(string(wanted)))
+		}
+		return at, ""
+	}
+	at = -1
+	for i, name := range names {
+		if name == v1alpha1.OperationSync {
+			continue // a flush comes with a write
+		}
+		if at >= 0 {
+			return 0, "it did more than one kind of operation: name the operation"
+		}
+		at = i
+	}
+	if at < 0 {
+		return 0, "it has no figures"
+	}
+	return at, ""
+}
+
+// ofDrain gives the levels of a burst drain.
+func ofDrain(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
+	if target.Burst == nil || target.Burst.Bytes == nil {
+		return absent(where, "no burst was measured: name a phase burstDrain")
+	}
+	series := target.Burst.Bytes
+	estimate, what := series.Burst, "burst"
+	switch {
+	case o.Baseline != nil:
+		estimate, what = series.Baseline, "baseline"
+		if !target.Burst.Exhausted {
+			return absent(where, "the credits did not run out, so the baseline was not seen: make the drain longer")
+		}
+	case o.Refill != nil:
+		estimate, what = series.Refill, "refill"
+		if estimate != nil && series.RefillSource != "Measured" {
+			return absent(where, "the refill is %s and was not measured: add a cooldown and a second drain", strings.ToLower(series.RefillSource))
+		}
+	}
+	if estimate == nil {
+		return absent(where, "the %s was not found in the drain", what)
+	}
+	return figure{where: where, value: estimate.Value, lower: estimate.Lower, upper: estimate.Upper}
+}
+
+// ofExhaustion gives what a drain needed until the credits were gone.
+func ofExhaustion(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
+	burst := target.Burst
+	switch {
+	case burst == nil:
+		return absent(where, "no burst was measured: name a phase burstDrain")
+	case !burst.Exhausted:
+		return absent(where, "the credits did not run out: make the drain longer")
+	case o.TimeToBaseline != nil && burst.NanosecondsToBaseline == nil:
+		return absent(where, "the throughput did not settle: make the drain longer")
+	case o.TimeToBaseline != nil:
+		found := burst.NanosecondsToBaseline
+		return figure{where: where, value: found.Value, lower: found.Lower, upper: found.Upper}
+	}
+	series, unit := burst.Bytes, unitAmount
+	if burst.Dimension == "Operations" {
+		series, unit = burst.Operations, unitOperations
+	}
+	if series == nil || len(series.Drops) == 0 || series.Drops[len(series.Drops)-1].Spent == nil {
+		return absent(where, "what was spent is not known: the refill is neither documented nor measured; set limits of the target")
+	}
+	found := series.Drops[len(series.Drops)-1].Spent
+	return figure{where: where, value: found.Value, unit: unit, lower: found.Lower, upper: found.Upper}
+}
+
+// ofRatio gives thousandths of what is documented, or of the space that the data takes.
+func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
+	if o.Ratio.Of == "Compression" {
+		if target.Usage == nil || target.Usage.CompressionRatioMilli == nil {
+			return absent(where, "what the store compresses could not be seen from the client")
+		}
+		return figure{where: where, value: *target.Usage.CompressionRatioMilli}
+	}
+	if len(target.Steps) > 0 && len(target.Attributions) == 0 {
+		return absent(where, "phase %s has a result for each step: name the cell", o.Phase)
+	}
+	found := attributionOf(o, target)
+	if found == nil {
+		return absent(where, "no documented limit is known: set limits of the target")
+	}
+	rate, what := found.Baseline, "baseline"
+	if o.Ratio.Of == "DocumentedBurst" {
+		rate, what = found.Burst, "burst"
+	}
+	if rate == nil {
+		return absent(where, "no documented %s is known: set limits of the target", what)
+	}
+	return figure{where: where, value: rate.PermilleReached}
+}
+
+// attributionOf is the one that an objective is about: of a drain that of the level that is compared, and without
+// the same operation the only one there is, where the target did nothing else.
+func attributionOf(o *v1alpha1.Objective, target *v1alpha1.TargetResult) *v1alpha1.Attribution {
+	burst := o.Ratio.Of == "DocumentedBurst"
+	var candidates []*v1alpha1.Attribution
+	for i := range target.Attributions {
+		one := &target.Attributions[i]
+		if one.Level != "" && (one.Level == v1alpha1.LevelBurst) != burst {
+			continue
+		}
+		if one.Operation == o.Operation {
+			return one
+		}
+		candidates = append(candidates, one)
+	}
+	if len(candidates) != 1 {
+		return nil
+	}
+	if o.Operation == "" {
+		return candidates[0]
+	}
+	var names []v1alpha1.Operation
+	for i := range target.Operations {
+		names = append(names, target.Operations[i].Operation)
+	}
+	if at, missing := chosen(names, ""); candidates[0].Operation == "" && missing == "" && names[at] == o.Operation {
+		return candidates[0]
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package objective
+
+import (
+	"strconv"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// ofLatency gives the mean, the extreme or a percentile: one that the result has, or any other from the
+// histogram that is stored with it.
+func ofLatency(percentile string, latency *v1alpha1.LatencyResult, where string) figure {
+	if latency == nil || latency.Samples == 0 {
+		return absent(where, "no latency was measured")
+	}
+	switch percentile {
+	case "Mean":
+		return figure{where: where, value: latency.MeanNanoseconds}
+	case "Max":
+		return figure{where: where, value: latency.MaxNanoseconds}
+	}
+	wanted, err := strconv.ParseFloat(percentile, 64)
+	if err != nil || !(wanted > 0 && wanted < 100) {
+		return absent(where, "there is no percentile %s", percentile)
+	}
+	stored := map[float64]*int64{50: latency.P50Nanoseconds, 95: latency.P95Nanoseconds, 99: latency.P99Nanoseconds,
+		99.9: latency.P999Nanoseconds, 99.99: latency.P9999Nanoseconds}
+	value, known := stored[wanted]
+	if !known {
+		if value, known = fromHistogram(latency.Histogram, wanted); !known {
+			return absent(where, "the run has not kept the distribution that percentile %s needs: ask for 50, 95, 99, 99.9 or 99.99, or for one more run", percentile)
+		}
+	}
+	if value == nil {
+		return absent(where, "too few of the %d samples lie above the percentile: make the phase longer", latency.Samples)
+	}
+	return figure{where: where, value: *value}
+}
+
+// fromHistogram is nil where too few samples lie above the percentile; known is false without a histogram.
+func fromHistogram(encoded []byte, percentile float64) (value *int64, known bool) {
+	var histogram measure.Histogram
+	if len(encoded) == 0 || histogram.UnmarshalBinary(encoded) != nil {
+		return nil, false
+	}
+	found, ok := histogram.Percentile(percentile)
+	if !ok {
+		return nil, true
+	}
+	nanoseconds := int64(min(found, 1<<62)) // #nosec G115 -- bounded
+	return &nanoseconds, true
+}

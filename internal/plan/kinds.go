@@ -1,0 +1,163 @@
+package plan
+
+import (
+	"cmp"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+const (
+	// steadyRounds is the least that a steady state can be judged by: five rounds of a minute.
+	steadyRounds = 5 * time.Minute
+	// defaultMinDuration of a drain is the API's.
+	defaultMinDuration = v1alpha1.Duration("2m")
+)
+
+// prepare lays out what each target works on, and overwrites it.
+func (p *phaseMaker) prepare(phase *v1alpha1.PreparePhase) {
+	before := len(p.problems)
+	limit := p.deadline
+	if phase.MaxDuration != nil {
+		limit = p.lasting(p.path.Child("prepare", "maxDuration"), *phase.MaxDuration)
+	}
+	passes := 0
+	if phase.Precondition != nil {
+		passes = int(*phase.Precondition)
+	}
+	if !p.loadable() || len(p.problems) > before {
+		return
+	}
+	for _, group := range p.groups() {
+		layout := p.step(Prepare, group)
+		layout.Limit = limit
+		if !p.add(layout, "") {
+			return
+		}
+		p.noteSetUp(group)
+		if passes == 0 {
+			continue
+		}
+		overwrite := p.step(Precondition, group)
+		overwrite.Passes, overwrite.Limit = passes, limit
+		if !p.add(overwrite, "precondition") {
+			return
+		}
+	}
+}
+
+// steady measures for a time.
+func (p *phaseMaker) steady(phase *v1alpha1.SteadyPhase) {
+	before := len(p.problems)
+	at := p.path.Child("steady")
+	warmUp := p.duration(at.Child("warmUp"), phase.WarmUp)
+	duration := p.lasting(at.Child("duration"), phase.Duration)
+	if !p.loadable() || len(p.problems) > before {
+		return
+	}
+	for _, group := range p.groups() {
+		if !p.setUp(group) {
+			return
+		}
+		step := p.measured(group, warmUp, duration)
+		if len(group) > 0 && p.loads[group[0]].engine.Mdtest != nil {
+			p.warn(at.Child("duration"), "mdtest is bound by its work: the phase ends when all is done, and fails where that takes longer than %s", phase.Duration)
+		}
+		if phase.EndWhenSteady != nil && *phase.EndWhenSteady {
+			step.EndWhenSteady, step.MinDuration = true, steadyRounds
+			if duration <= steadyRounds {
+				p.warn(at.Child("endWhenSteady"), "steady is judged by five rounds of a minute: a duration of %s never ends before its time. "+
+					"Raise it, or leave endWhenSteady out", phase.Duration)
+			}
+		}
+		if step.Duration > 0 {
+			p.warnInBurst(at.Child("duration"), &step)
+		}
+		if !p.add(step, "") {
+			return
+		}
+	}
+}
+
+// measured is a step that measures for a time, or until the work is done, for so long at most.
+func (p *phaseMaker) measured(targets []string, warmUp, duration time.Duration) Step {
+	step := p.step(Measure, targets)
+	step.WarmUp, step.Duration = warmUp, duration
+	step.Limit = warmUp + duration + measuredSlack
+	if len(targets) > 0 && p.boundByWork(targets[0]) {
+		// So are all that are loaded together.
+		step.Duration, step.Limit = 0, duration
+	}
+	return step
+}
+
+// drainTimes are the bounds of a drain.
+type drainTimes struct{ least, most time.Duration }
+
+// drain is a step that loads until the credits are gone.
+func (p *phaseMaker) drain(targets []string, times drainTimes) Step {
+	step := p.step(Drain, targets)
+	step.MinDuration, step.Duration = min(times.least, times.most), times.most
+	step.Limit = times.most + measuredSlack
+	return step
+}
+
+// idle is a step that loads nothing.
+func (p *phaseMaker) idle(targets []string, length time.Duration) Step {
+	step := p.step(Idle, targets)
+	step.Duration, step.Limit = length, length
+	return step
+}
+
+// burstDrain runs until the burst credits are gone.
+func (p *phaseMaker) burstDrain(phase *v1alpha1.BurstDrainPhase) {
+	times, sound := p.drainTimes(p.path.Child("burstDrain"), phase)
+	if !p.loadable() || !sound {
+		return
+	}
+	for _, group := range p.groups() {
+		step := p.drain(group, times)
+		p.warnPartEmpty(&step)
+		p.warnTooShort(p.path.Child("burstDrain", "maxDuration"), &step)
+		p.warnLaterDrops(p.path.Child("burstDrain", "maxDuration"), &step)
+		if !p.add(step, "") {
+			return
+		}
+	}
+}
+
+func (m *maker) drainTimes(at *field.Path, phase *v1alpha1.BurstDrainPhase) (drainTimes, bool) {
+	before := len(m.problems)
+	leastText := cmp.Or(phase.MinDuration, defaultMinDuration)
+	times := drainTimes{
+		least: m.duration(at.Child("minDuration"), leastText),
+		most:  m.lasting(at.Child("maxDuration"), phase.MaxDuration),
+	}
+	if len(m.problems) == before && times.least > times.most {
+		m.problems = append(m.problems, field.Invalid(at.Child("maxDuration"), string(phase.MaxDuration),
+			"cannot be shorter than minDuration, "+string(leastText)+": raise it or lower minDuration"))
+	}
+	return times, len(m.problems) == before
+}
+
+// earlierDrain is the newest burstDrain phase before this one.
+func (p *phaseMaker) earlierDrain() *v1alpha1.BurstDrainPhase {
+	for i := p.index - 1; i >= 0; i-- {
+		if found := p.run.Phases[i].BurstDrain; found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// earlierRedrain says whether a phase before this one measures the refill.
+func (p *phaseMaker) earlierRedrain() bool {
+	for i := range p.index {
+		if cooldown := p.run.Phases[i].Cooldown; cooldown != nil && cooldown.Redrain != nil {
+			return true
+		}
+	}
+	return false
+}

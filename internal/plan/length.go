@@ -1,0 +1,35 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Least is how long the step takes at least, as far as that is known.
+func (s Step) Least() time.Duration {
+	if s.Adaptive() {
+		return s.WarmUp + min(s.MinDuration, s.Duration)
+	}
+	return s.WarmUp + s.Duration
+}
+
+// judgeLength finds a plan that cannot be done in the time that the run has, and warns of one that
+// probably cannot.
+func (m *maker) judgeLength() {
+	var least, expected time.Duration
+	for _, step := range m.plan.Steps {
+		least += step.Least()
+		expected += max(step.Least(), step.Expected)
+	}
+	at := m.root.Child("activeDeadline")
+	switch {
+	case least >= m.deadline:
+		m.problems = append(m.problems, field.Invalid(at, string(length(m.deadline)),
+			fmt.Sprintf("the phases alone take %s: raise it (to at most 168h), or shorten them", length(least))))
+	case expected >= m.deadline:
+		m.warn(at, "the phases are expected to take %s, and the run ends as failed after %s: raise it (to at most 168h), or shorten them",
+			length(expected.Round(time.Second)), length(m.deadline))
+	}
+}

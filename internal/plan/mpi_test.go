@@ -1,0 +1,152 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine/ior"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// mpi is a benchmark of four clients with two ranks each.
+func mpi() *builders.BenchmarkBuilder {
+	return builders.Benchmark("b").Target("a").Clients(4).Processes(2).Load(builders.IOR().Engine())
+}
+
+func reorderNone(p *v1alpha1.IORProfile) { p.ReorderTasks = v1alpha1.IORReorderNone }
+
+var mpiPlans = map[string]*builders.BenchmarkBuilder{
+	"ior": mpi().Prepare("layout").Steady("write", "1m").WarmUp("5s").WithLoad(builders.IOR().Overwrites().Engine()).
+		Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()).BurstDrain("burst", "2m", "1h"),
+	"ior-two-targets": mpi().Target("b").Prepare("layout").ForLoad("b", builders.IOR().Block("32Mi").Engine()).
+		Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()).ForLoad("b", builders.IOR().Block("32Mi").Reads().Engine()).
+		Steady("in-turns", "1m").Sequential().WithLoad(builders.Mdtest()).ForLoad("b", builders.IOR().Reads().Engine()),
+	"ior-ramps": mpi().Processes(8).Prepare("layout").Ramp("ranks", v1alpha1.RampProcesses, "30s", 1, 2, 4, 8).
+		WithLoad(builders.IOR().Reads().Engine()).
+		Ramp("clients", v1alpha1.RampClients, "30s", 1, 2, 4).
+		Sweep("sweep", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{Clients: []int32{1, 4}}),
+	"ior-own-volumes": mpi().PerClient().Prepare("layout").Steady("read", "1m").WithLoad(builders.IOR().Reads().Mutate(reorderNone).Engine()).
+		Ramp("ranks", v1alpha1.RampProcesses, "30s", 1, 2),
+	"engines-mixed": builders.Benchmark("b").Target("a").Clients(2).Processes(4).
+		Prepare("layout").Prepare("layout-ior").WithLoad(builders.IOR().Engine()).
+		Steady("fio", "1m").Steady("ior", "1m").WithLoad(builders.IOR().Reads().Engine()).
+		Steady("mdtest", "10m").WithLoad(builders.Mdtest()),
+	"ior-credits": fsx().Processes(2).Load(builders.IOR().Block("8Gi").Engine()).Prepare("layout").BurstDrain("burst", "2m", "6h"),
+	"post":        builders.Benchmark("b").Target("lz4").Target("none").Clients(4).Processes(36).Load(builders.Post().Engine()).BurstDrain("burst", "2m", "720m"),
+}
+
+func TestMPIPlans(t *testing.T) {
+	for name, benchmark := range mpiPlans {
+		t.Run(name, func(t *testing.T) {
+			made, problems := plan.Make(benchmark.Run(), 1)
+			if len(problems) > 0 {
+				t.Fatal(problems.ToAggregate())
+			}
+			golden(t, name, made)
+			again, _ := plan.Make(benchmark.Run(), 1)
+			if text(again) != text(made) {
+				t.Error("the same benchmark gives another plan")
+			}
+		})
+	}
+}
+
+// TestPostCommand is the command line of a published test, as it was given there but for the file's name
+// and the form of the output. No stonewall (-D 0) is what is without one.
+func TestPostCommand(t *testing.T) {
+	made, problems := plan.Make(mpiPlans["post"].Run(), 1)
+	if len(problems) > 0 {
+		t.Fatal(problems.ToAggregate())
+	}
+	step := made.Steps[0]
+	arguments, err := ior.Arguments(step.Workloads["lz4"].IOR, step.IORParameters(1, "4.0.0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "-a POSIX -t 1m -b 1m -s 12000 --posix.odirect -F -w -g -i 1000 -k -T 720 -v -O summaryFormat=CSV -o ior.data"
+	if got := strings.Join(arguments, " "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if step.Clients*step.Processes != 144 {
+		t.Errorf("%d ranks", step.Clients*step.Processes)
+	}
+}
+
+// mpiRefusals are specifications of jobs of MPI that cannot be run.
+var mpiRefusals = map[string]refusal{
+	"bad ior": {mpi().Load(builders.IOR().Block("1").Engine()).Steady("write", "1m"), "spec.run.workload.ior.blockSize", "write a whole number"},
+	"bad mdtest": {mpi().Load(v1alpha1.Engine{Mdtest: &v1alpha1.MdtestProfile{}}).Steady("meta", "1m"),
+		"spec.run.workload.mdtest.filesPerProcess", "write 1 to"},
+	"read without layout": {mpi().Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()),
+		"spec.run.phases[0]", "files of 8 ranks on target a, and no earlier phase lays them out: reads of bytes that nobody wrote measure nothing. Put a phase"},
+	"read of larger files": {mpi().Prepare("layout").Steady("read", "1m").WithLoad(builders.IOR().Block("32Mi").Reads().Engine()),
+		"spec.run.phases[1]", "fewer or smaller"},
+	"read of more ranks": {mpi().Prepare("layout").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 4).WithLoad(builders.IOR().Reads().Engine()),
+		"spec.run.phases[1]", "set clients.processesPerClient to the most"},
+	"read of what was written anew": {mpi().Prepare("layout").Steady("write", "1m").Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()),
+		"spec.run.phases[2]", "phase write makes them anew and can leave them shorter: reads of bytes that nobody wrote measure nothing. " +
+			"Put a phase with `prepare: {}` and the same workload before it, or set useExistingFiles in the workload of write"},
+	"read of other ranks' files": {mpi().PerClient().Prepare("layout").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 2).
+		WithLoad(builders.IOR().Reads().Mutate(reorderNone).Engine()), "spec.run.phases[1]", "no earlier phase lays them out"},
+	"reordered in volumes of their own": {mpi().PerClient().Prepare("layout").Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()),
+		"spec.run.phases[1].workload.ior.reorderTasks", "set it to None"},
+	"one file in volumes of their own": {mpi().PerClient().Load(builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.FilePerProcess = new(false) }).Engine()).Steady("write", "1m"),
+		"spec.run.workload.ior.filePerProcess", "set it to true"},
+	"one node's network": {mpi().PerClient().Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Clients.Template = &v1alpha1.PodTemplate{HostNetwork: new(true)}
+	}), "spec.run.clients.template.hostNetwork", "set clients.spread to OnePerNode"},
+	"precondition":       {mpi().Prepare("layout").Precondition(1), "spec.run.phases[0].prepare.precondition", "remove it"},
+	"verify by time":     {mpi().Load(builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.Verify = new(true) }).Engine()).Steady("write", "1m"), "spec.run.phases[0]", "remove verify"},
+	"ramp of jobs":       {mpi().Ramp("ramp", v1alpha1.RampJobs, "30s", 1, 2), "spec.run.phases[0].ramp.dimension", "use Processes or Clients"},
+	"ramp of many ranks": {mpi().Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 1025), "spec.run.phases[0].ramp.steps[1]", "1024 at most"},
+	"ramp of ranks of fio": {builders.Benchmark("b").Target("a").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 2),
+		"spec.run.phases[0].ramp.dimension", "fio has no ranks: use Jobs"},
+	"sweep of jobs":        {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{Jobs: []int32{1, 2}}), "spec.run.phases[0].sweep.axes.jobs", "a ramp of Processes"},
+	"sweep of depths":      {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{QueueDepth: []int32{1, 2}}), "spec.run.phases[0].sweep.axes.queueDepth", "remove it"},
+	"sweep of block sizes": {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{BlockSize: builders.BlockSizes("4Ki", "1Mi")}), "spec.run.phases[0].sweep.axes.blockSize", "a phase of each size"},
+	"sweep of reads":       {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{ReadPercent: []int32{0, 100}}), "spec.run.phases[0].sweep.axes.readPercent", "a phase of each of operations"},
+	"degraded":             {mpi().OnLoss(v1alpha1.OnLossContinueDegraded, 1).Steady("write", "1m"), "spec.run.clients.onLoss", "use RestartStep or FailRun"},
+	"degraded for one target": {builders.Benchmark("b").Target("a").Target("b").OnLoss(v1alpha1.OnLossContinueDegraded, 1).Steady("write", "1m").
+		ForLoad("b", builders.IOR().Engine()), "spec.run.clients.onLoss", "use RestartStep or FailRun"},
+	"ranks of fio": {builders.Benchmark("b").Target("a").Processes(8).Steady("write", "1m"), "spec.run.clients.processesPerClient", "raise jobs or clients.count"},
+
+	"mdtest laid out":         {mpi().Load(builders.Mdtest()).Prepare("layout"), "spec.run.phases[0].prepare", "leave the phase out"},
+	"mdtest drained":          {mpi().Load(builders.Mdtest()).BurstDrain("burst", "2m", "1h"), "spec.run.phases[0]", "use steady"},
+	"mdtest in a ramp":        {mpi().Load(builders.Mdtest()).Ramp("ramp", v1alpha1.RampClients, "30s", 1, 2), "spec.run.phases[0]", "use steady"},
+	"mdtest warmed up":        {mpi().Load(builders.Mdtest()).Steady("meta", "1m").WarmUp("5s"), "spec.run.phases[0].steady.warmUp", "remove it"},
+	"mdtest until steady":     {mpi().Load(builders.Mdtest()).Steady("meta", "10m").EndWhenSteady(), "spec.run.phases[0].steady.endWhenSteady", "remove it"},
+	"mdtest beside ior":       {mpi().Target("b").Steady("both", "1m").ForLoad("b", builders.Mdtest()), "spec.run.phases[0].mode", "use mode Sequential"},
+	"mdtest in own volumes":   {mpi().PerClient().Load(builders.Mdtest()).Steady("meta", "1m"), "spec.run.workload.mdtest", "claimTemplate.scope Shared"},
+	"mdtest in the other one": {mpi().Steady("write", "1m").ForLoad("a", v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}), "spec.run.phases[0].targetWorkloads[0].workload.command.command", "give the program"},
+}
+
+func TestMPIRefusals(t *testing.T) {
+	for name, test := range mpiRefusals {
+		t.Run(name, func(t *testing.T) { test.check(t) })
+	}
+}
+
+// TestPatternsOfOneVersion can be planned, since it is not known which one the clients have; what no version takes cannot.
+func TestPatternsOfOneVersion(t *testing.T) {
+	for _, pattern := range []string{"Random", "Incompressible"} {
+		profile := builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.DataPattern = pattern })
+		if _, problems := plan.Make(mpi().Load(profile.Engine()).Steady("write", "1m").Run(), 1); len(problems) > 0 {
+			t.Errorf("%s: %v", pattern, problems)
+		}
+		_, problems := plan.Make(mpi().Load(profile.Mutate(func(p *v1alpha1.IORProfile) { p.Args = []string{"--random-offset-seed=1"} }).Engine()).Steady("write", "1m").Run(), 1)
+		if (len(problems) > 0) != (pattern == "Incompressible") {
+			t.Errorf("%s with an option of 4.0.0: %v", pattern, problems)
+		}
+	}
+}
+
+// TestOverwrittenFilesStay: what is overwritten in place can be read later.
+func TestOverwrittenFilesStay(t *testing.T) {
+	_, problems := plan.Make(mpi().Prepare("layout").Steady("write", "1m").WithLoad(builders.IOR().Overwrites().Engine()).
+		Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()).Run(), 1)
+	if len(problems) > 0 {
+		t.Error(problems.ToAggregate())
+	}
+}

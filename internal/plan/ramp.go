@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// maxProcesses is the API's limit for the ranks of a client.
+const maxProcesses = 1024
+
+// ramp measures each value of one dimension, in order.
+func (p *phaseMaker) ramp(phase *v1alpha1.RampPhase) {
+	before := len(p.problems)
+	at := p.path.Child("ramp")
+	switch phase.Dimension {
+	case v1alpha1.RampClients, v1alpha1.RampJobs, v1alpha1.RampQueueDepth, v1alpha1.RampProcesses:
+	case v1alpha1.RampRate:
+		p.refuse(at.Child("dimension"), "the dimension "+string(phase.Dimension), "use Clients, Jobs or QueueDepth, or Processes for ior")
+	default:
+		p.problems = append(p.problems, field.NotSupported(at.Child("dimension"), phase.Dimension,
+			[]v1alpha1.RampDimension{v1alpha1.RampClients, v1alpha1.RampJobs, v1alpha1.RampQueueDepth, v1alpha1.RampProcesses}))
+	}
+	p.refuseValues(at.Child("steps"), phase)
+	warmUp := p.duration(at.Child("warmUp"), phase.WarmUp)
+	duration := p.lasting(at.Child("stepDuration"), phase.StepDuration)
+	if !p.loadable() || len(p.problems) > before {
+		return
+	}
+	for _, group := range p.groups() {
+		if !p.setUpBefore(group) {
+			return
+		}
+		for i, value := range phase.Steps {
+			step := p.measured(group, warmUp, duration)
+			step.Cell, step.Value = i, value
+			switch phase.Dimension {
+			case v1alpha1.RampClients:
+				step.Clients = int(value)
+			case v1alpha1.RampJobs:
+				step.Overrides.Jobs = int32(value) //nolint:gosec // Just bounded.
+			case v1alpha1.RampQueueDepth:
+				step.Overrides.QueueDepth = int32(value) //nolint:gosec // Just bounded.
+			case v1alpha1.RampProcesses:
+				step.Processes = int(value)
+				step.Overrides.Processes = int32(value) //nolint:gosec // Just bounded.
+			case v1alpha1.RampRate: // refused
+			}
+			if !p.add(step, "") {
+				return
+			}
+		}
+	}
+}
+
+// refuseValues finds values that cannot be: the first of each mistake is told.
+func (p *phaseMaker) refuseValues(at *field.Path, phase *v1alpha1.RampPhase) {
+	if len(phase.Steps) == 0 {
+		p.problems = append(p.problems, field.Required(at, "give values that rise, such as [1, 2, 4, 8]"))
+	}
+	most := int64(math.MaxInt32)
+	switch phase.Dimension { //nolint:exhaustive // The others have no bound of their own.
+	case v1alpha1.RampClients:
+		most = int64(p.plan.ClientsPerTarget)
+	case v1alpha1.RampProcesses:
+		most = maxProcesses
+	}
+	for i, value := range phase.Steps {
+		switch {
+		case value < 1:
+			p.problems = append(p.problems, field.Invalid(at.Index(i), value, "must be at least 1"))
+			return
+		case i > 0 && value <= phase.Steps[i-1]:
+			p.problems = append(p.problems, field.Invalid(at.Index(i), value, "must be more than the value before it: sort them, each once"))
+			return
+		case value > most:
+			remedy := "lower it"
+			if phase.Dimension == v1alpha1.RampClients {
+				remedy = "lower it, or raise clients.count"
+			}
+			p.problems = append(p.problems, field.Invalid(at.Index(i), value, fmt.Sprintf("there are %d at most: %s", most, remedy)))
+			return
+		}
+	}
+}

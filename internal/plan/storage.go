@@ -1,0 +1,280 @@
+package plan
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/credits"
+	"github.com/storagebench/storagebench/internal/limits"
+)
+
+// Storage is what is known of storage beside the specification.
+type Storage struct {
+	// Catalog of documented limits; nil is the one that is built in.
+	Catalog *limits.Catalog
+	// Descriptions of targets by name, of those that are known before the run. They decide how long pauses and drains
+	// are expected to take: whoever makes the plan of a run anew has to give the same ones.
+	Descriptions map[string]limits.Description
+}
+
+// Option changes how a plan is made.
+type Option func(*maker)
+
+// WithStorage makes a plan with more knowledge of the storage.
+func WithStorage(known Storage) Option { return func(m *maker) { m.storage = known } }
+
+// Promise is what is documented for one kind of load on a target, from full buckets on.
+type Promise struct {
+	Target string
+	// Phases that load it so.
+	Phases []string
+	// BlockBytes is 0 where operations are of several sizes; then only Baseline and Burst are known. Operation is empty
+	// for a mixture.
+	BlockBytes float64
+	Operation  limits.Operation
+	// Cached reads are meant to be answered by the server's cache, and do not meet the limits behind it.
+	Cached bool
+	// Baseline and Burst are the least of all limits without credits and with them.
+	Baseline, Burst PromisedRate
+	// Levels one after the other; the last one has no end.
+	Levels []PromisedLevel
+	// Drains of the limits whose credits end or could.
+	Drains []PromisedDrain
+	// Unpublished are limits that burst for nobody says how long: a level may end earlier.
+	Unpublished []string
+}
+
+// PromisedRate is a rate and where it is from; Limit is empty where nothing is known.
+type PromisedRate struct {
+	Limit                               string
+	BytesPerSecond, OperationsPerSecond float64
+	Arithmetic                          string
+}
+
+// PromisedLevel is a stretch of time with one rate; Seconds is infinite for the last one.
+type PromisedLevel struct {
+	StartSeconds, Seconds, BytesPerSecond, OperationsPerSecond float64
+	// Limit that holds the rate, with its Burst or its baseline.
+	Limit string
+	Burst bool
+}
+
+// PromisedDrain is how long the credits of a limit last, infinite where the load does not end them, and how long they
+// take to come back.
+type PromisedDrain struct {
+	Limit                  string
+	Seconds, RefillSeconds float64
+}
+
+// ExpectedSeconds is when the last level begins: what a drain has to see at least. 0 where nothing drains.
+func (p *Promise) ExpectedSeconds() float64 {
+	if len(p.Levels) == 0 {
+		return 0
+	}
+	return p.Levels[len(p.Levels)-1].StartSeconds
+}
+
+// maxPromises of a target: of the cells of a sweep the first ones.
+const maxPromises = 8
+
+// findLimits computes what is documented of each target, as far as that follows from the specification.
+func (m *maker) findLimits() {
+	m.documented = map[string]limits.Computed{}
+	for i := range m.run.Targets {
+		target := &m.run.Targets[i]
+		described, known := m.storage.Descriptions[target.Name]
+		if !known {
+			if target.Limits == nil {
+				continue // discovered when the run begins, where that is possible
+			}
+			described = m.assumed(target)
+		}
+		catalog := m.storage.Catalog
+		if catalog == nil {
+			builtin, err := limits.Builtin()
+			if err != nil {
+				m.problems = append(m.problems, field.InternalError(m.root, err))
+				return
+			}
+			catalog = builtin
+		}
+		at := m.root.Child("targets").Index(i).Child("limits")
+		computed, err := catalog.Compute(described, target.Limits)
+		var unknown *limits.UnknownPresetError
+		switch {
+		case errors.As(err, &unknown):
+			m.problems = append(m.problems, field.Invalid(at.Child("preset"), unknown.Preset, unknown.Remedy))
+		case err != nil:
+			m.problems = append(m.problems, field.Invalid(at, field.OmitValueType{}, err.Error()))
+		default:
+			m.documented[target.Name] = computed
+			m.plan.Documented = append(m.plan.Documented, limits.Record(target.Name, described, computed))
+		}
+	}
+}
+
+// assumed is what a specification tells of a target's volumes. What is asked for in a template is the least that is
+// made of it.
+func (m *maker) assumed(target *v1alpha1.Target) limits.Description {
+	made := limits.Description{}
+	for i := range target.Volumes {
+		volume := limits.Volume{Count: 1}
+		if template := target.Volumes[i].ClaimTemplate; template != nil {
+			if size, given := template.Spec.Resources.Requests["storage"]; given {
+				volume.CapacityBytes = size.Value()
+			}
+			if template.Scope == v1alpha1.ClaimPerClient {
+				volume.Count = m.plan.ClientsPerTarget
+			}
+		}
+		made.Volumes = append(made.Volumes, volume)
+	}
+	return made
+}
+
+// openTallies begins the accounts of targets whose bucket is known: of that which the loads of the run are the first to
+// empty.
+func (m *maker) openTallies() {
+	m.findLimits()
+	asker := NewAsker(m.run)
+	for i := range m.run.Targets {
+		target := &m.run.Targets[i]
+		computed, known := m.documented[target.Name]
+		if !known {
+			continue
+		}
+		loads := asker.Loads(target.Name)
+		m.promise(target.Name, computed, asker)
+		bucket, found := mainBucket(computed, loads)
+		if !found && target.Limits != nil { // one that never ends is worth a word
+			bucket, found = credits.Of(target.Limits.Throughput)
+		}
+		if found {
+			m.tallies[target.Name] = &tally{account: credits.Open(bucket), spentBy: map[string]float64{}, ceiling: bucket.Size}
+		}
+	}
+}
+
+// mainBucket is the bucket that the loads are the first to empty, in bytes; that of operations by their size.
+func mainBucket(computed limits.Computed, loads []limits.Load) (credits.Bucket, bool) {
+	var found credits.Bucket
+	for _, load := range append(slices.Clone(loads), limits.Load{}) {
+		main, ok := computed.Main(load)
+		if !ok {
+			continue
+		}
+		bucket := main.Bucket
+		if main.Limit.Dimension == limits.Operations {
+			each := main.Limit.CreditBytes(load)
+			bucket = credits.Bucket{Baseline: bucket.Baseline * each, Burst: bucket.Burst * each, Size: bucket.Size * each, Refill: bucket.Refill * each}
+		}
+		if bucket.Drains() {
+			return bucket, true
+		}
+		if found == (credits.Bucket{}) {
+			found = bucket
+		}
+	}
+	return found, found != (credits.Bucket{})
+}
+
+// promise notes what is documented for the loads of a target.
+func (m *maker) promise(target string, computed limits.Computed, asker *Asker) {
+	made := []Promise{}
+	for i := range m.run.Phases {
+		phase := &m.run.Phases[i]
+		for _, ask := range asker.asks(phase, target) {
+			at := slices.IndexFunc(made, func(p Promise) bool {
+				return p.BlockBytes == ask.Load.BlockBytes && p.Operation == ask.Load.Operation && p.Cached == (ask.Load.CachedShare > 0)
+			})
+			if at >= 0 {
+				if !slices.Contains(made[at].Phases, phase.Name) {
+					made[at].Phases = append(made[at].Phases, phase.Name)
+				}
+				continue
+			}
+			if len(made) < maxPromises {
+				one := promiseOf(computed, ask.Load)
+				one.Target, one.Phases = target, []string{phase.Name}
+				made = append(made, one)
+			}
+		}
+	}
+	m.plan.Promises = append(m.plan.Promises, made...)
+}
+
+func promiseOf(computed limits.Computed, load limits.Load) Promise {
+	at, course := computed.At(load), computed.Course(load, math.Inf(1))
+	made := Promise{BlockBytes: load.BlockBytes, Operation: load.Operation, Cached: load.CachedShare > 0, Baseline: rateOf(at.Baseline, at.BytesBaseline), Burst: rateOf(at.Burst, at.BytesBurst)}
+	for _, level := range course.Levels {
+		one := PromisedLevel{StartSeconds: level.StartSeconds, Seconds: level.Seconds, BytesPerSecond: level.BytesPerSecond,
+			OperationsPerSecond: level.OperationsPerSecond, Burst: level.Burst}
+		if level.Limit != nil {
+			one.Limit = level.Limit.Name
+		}
+		made.Levels = append(made.Levels, one)
+	}
+	for _, drain := range course.Drains {
+		made.Drains = append(made.Drains, PromisedDrain{Limit: drain.Limit.Name, Seconds: drain.Seconds, RefillSeconds: drain.RefillSeconds})
+	}
+	for _, limit := range course.Unpublished {
+		made.Unpublished = append(made.Unpublished, limit.Name)
+	}
+	return made
+}
+
+// rateOf a bound; of an unknown block size that of bytes.
+func rateOf(whole, bytes limits.Bound) PromisedRate {
+	if whole.Limit == nil {
+		whole = bytes
+	}
+	if whole.Limit == nil {
+		return PromisedRate{}
+	}
+	return PromisedRate{Limit: whole.Limit.Name, BytesPerSecond: whole.BytesPerSecond, OperationsPerSecond: whole.OperationsPerSecond, Arithmetic: whole.Arithmetic}
+}
+
+// warnInBurst tells of a run that ends before the burst does: of a steady phase where no phase drains the target.
+func (p *phaseMaker) warnInBurst(at *field.Path, step *Step) {
+	for i := range p.run.Phases {
+		if p.run.Phases[i].BurstDrain != nil {
+			return
+		}
+	}
+	for _, target := range step.Targets {
+		one := p.tallies[target]
+		if one == nil || p.phase.Expect == v1alpha1.ExpectServerCache || !one.account.Bucket().Drains() || one.account.Percent() <= nearlyEmpty {
+			continue
+		}
+		demand := p.demand(step, target)
+		bucket := one.account.Bucket()
+		if demand <= bucket.Refill {
+			continue
+		}
+		bucket.Burst = min(bucket.Burst, demand)
+		if need := wholeSeconds(bucket.DrainSeconds(one.account.Fill())); need > step.WarmUp+step.Duration {
+			p.warn(at, "%s: the credits of target %s are expected to last %s, and no phase of the run loads it for so long: what is measured is the burst. "+
+				"A burstDrain phase before it measures both", v1alpha1.WarningRunTooShort, target, length(need))
+		}
+	}
+}
+
+// warnLaterDrops tells of a drain that ends while a second bucket still has credits.
+func (p *phaseMaker) warnLaterDrops(at *field.Path, step *Step) {
+	for i := range p.plan.Promises {
+		promise := &p.plan.Promises[i]
+		if !slices.Contains(step.Targets, promise.Target) || !slices.Contains(promise.Phases, p.phase.Name) || len(promise.Levels) < 3 {
+			continue
+		}
+		last := time.Duration(min(promise.ExpectedSeconds(), 1e9)) * time.Second
+		if last > step.Duration {
+			p.warn(at, "%s: by its documented limits the last level of target %s begins after %s, and the drain ends after %s",
+				v1alpha1.WarningRunTooShort, promise.Target, length(last), length(step.Duration))
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Striping is how files are spread over the object targets of Lustre.
+type Striping struct {
+	// Count is -1 for all of them, 0 for the file system's own.
+	Count int32
+	// SizeBytes is 0 for the file system's own.
+	SizeBytes uint64
+}
+
+const (
+	maxStripes     = 2000
+	stripeUnit     = 64 << 10
+	maxStripeBytes = math.MaxUint32
+)
+
+// strips is the striping of each target that asks for one. It is a part of the identity of a layout, since files
+// keep the striping that they were made with: who asks for another one must not find them. Admission refuses most of what is refused here; a plan
+// must not depend on that.
+func (m *maker) strips() map[string]Striping {
+	found := map[string]Striping{}
+	for i := range m.run.Targets {
+		target := &m.run.Targets[i]
+		if target.Lustre == nil {
+			continue
+		}
+		path := m.root.Child("targets").Index(i).Child("lustre")
+		var striping Striping
+		if count := target.Lustre.StripeCount; count != nil {
+			striping.Count = *count
+			if *count < -1 || *count == 0 || *count > maxStripes {
+				m.addOnce(field.Invalid(path.Child("stripeCount"), *count, fmt.Sprintf(
+					"a number of object targets from 1 to %d, or -1 for all; remove it for the file system's own", maxStripes)))
+			}
+		}
+		if size := target.Lustre.StripeSize; size != nil {
+			bytes := size.Value()
+			if bytes < stripeUnit || bytes > maxStripeBytes || bytes%stripeUnit != 0 {
+				m.addOnce(field.Invalid(path.Child("stripeSize"), size.String(), "a multiple of 64Ki below 4Gi, such as 1Mi"))
+			}
+			striping.SizeBytes = uint64(max(bytes, 0))
+		}
+		if striping == (Striping{}) {
+			m.addOnce(field.Required(path, "give stripeCount, stripeSize or both, or remove lustre"))
+		}
+		found[target.Name] = striping
+	}
+	return found
+}
+
+// stripe tells each step that loads a target how its files are spread.
+func (m *maker) stripe() {
+	strips := m.strips()
+	for i := range m.plan.Steps {
+		step := &m.plan.Steps[i]
+		for _, target := range step.Targets {
+			if striping, asked := strips[target]; asked && step.Clients > 0 {
+				if step.Striping == nil {
+					step.Striping = map[string]Striping{}
+				}
+				step.Striping[target] = striping
+			}
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package plan
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+const (
+	// repeatEvery is after how many cells the first one is measured again.
+	repeatEvery = 8
+	// unknownDrain is how long the drain before a sweep may take where the limits do not say, leastDrain
+	// where they do.
+	unknownDrain = time.Hour
+	leastDrain   = 10 * time.Minute
+	// spareCredits is by how much a cell in a burst starts with more than it needs, as a share: documented
+	// rates are rounded, and load does not begin and end at once.
+	spareCredits = 0.05
+	// knownShare is how exactly credits are known, as a share: waits are of whole seconds.
+	knownShare = 0.01
+)
+
+// sweep measures each combination of the axes in random order, and the first one again and again.
+func (p *phaseMaker) sweep(phase *v1alpha1.SweepPhase) {
+	before := len(p.problems)
+	at := p.path.Child("sweep")
+	p.refuseAxes(at.Child("axes"), &phase.Axes)
+	warmUp := p.duration(at.Child("warmUp"), phase.WarmUp)
+	duration := p.lasting(at.Child("stepDuration"), phase.StepDuration)
+	switch phase.Regime {
+	case v1alpha1.RegimeAny, v1alpha1.RegimeBaseline:
+	case v1alpha1.RegimeBurst:
+		if len(p.problems) == before {
+			p.refuseBurst(at, phase, warmUp, duration)
+		}
+	default:
+		p.problems = append(p.problems, field.NotSupported(at.Child("regime"), phase.Regime,
+			[]v1alpha1.Regime{v1alpha1.RegimeBurst, v1alpha1.RegimeBaseline, v1alpha1.RegimeAny}))
+	}
+	if !p.loadable() || len(p.problems) > before {
+		return
+	}
+	s := sweeper{phaseMaker: p, phase: phase, cells: cellsOf(&phase.Axes), warmUp: warmUp, duration: duration}
+	if !s.proveCells() {
+		return
+	}
+	if phase.Regime == v1alpha1.RegimeBurst {
+		p.warnAssumed(at, warmUp+duration)
+	}
+	order := shuffled(len(s.cells), uint64(p.seed)+uint64(p.index)<<32) //nolint:gosec // Any bits are a seed.
+	for _, group := range p.groups() {
+		if phase.Regime == v1alpha1.RegimeBaseline && !p.drainFirst(at, group, heaviest(&phase.Axes)) {
+			return
+		}
+		for turn, index := range order {
+			if !s.measure(group, index, false) {
+				return
+			}
+			if (turn+1 == len(order) || (turn+1)%repeatEvery == 0) && !s.measure(group, order[0], true) {
+				return
+			}
+		}
+	}
+}
+
+// sweeper plans the cells of a sweep.
+type sweeper struct {
+	*phaseMaker
+	phase            *v1alpha1.SweepPhase
+	cells            []cell
+	warmUp, duration time.Duration
+}
+
+// proveCells finds cells that cannot be run, by index: what is told does not depend on the order.
+func (s *sweeper) proveCells() bool {
+	for _, group := range s.groups() {
+		for index := range s.cells {
+			if step := s.step(group, index); !s.proves(&step) {
+				return false
+			}
+		}
+	}
+	// The drain before them is a load of its own, but of no other kind.
+	if drain := s.drain(targetNames(s.run), drainTimes{least: leastDrain, most: leastDrain}); s.phase.Regime == v1alpha1.RegimeBaseline {
+		heaviest(&s.phase.Axes).put(&drain)
+		if !s.proves(&drain) {
+			return false
+		}
+	}
+	s.proven = true
+	return true
+}
+
+// step is that of a cell.
+func (s *sweeper) step(targets []string, index int) Step {
+	step := s.measured(targets, s.warmUp, s.duration)
+	step.Cell = index
+	s.cells[index].put(&step)
+	return step
+}
+
+// measure adds a cell, after a pause where it has to start with credits that are not there.
+func (s *sweeper) measure(targets []string, index int, repeat bool) bool {
+	if s.phase.Regime == v1alpha1.RegimeBurst {
+		if pause := s.pauseFor(targets, s.warmUp+s.duration); pause > 0 && !s.add(s.idle(targets, pause), "idle") {
+			return false
+		}
+	}
+	step := s.step(targets, index)
+	step.Repeat = repeat
+	return s.add(step, "")
+}
+
+// drainFirst empties the buckets, unless the step before has just done so.
+func (p *phaseMaker) drainFirst(at *field.Path, targets []string, c cell) bool {
+	if p.justDrained(targets) {
+		return true
+	}
+	most := leastDrain
+	for _, target := range targets {
+		known := p.tallies[target]
+		if known == nil {
+			most = max(most, unknownDrain)
+			p.warn(at.Child("regime"), "limits.throughput of target %s does not give baseline, burst and bucket: "+
+				"the drain before the cells may end after %s with credits left. Give them, or put a burstDrain phase right before it",
+				target, length(unknownDrain))
+			continue
+		}
+		if bucket := known.account.Bucket(); bucket.Drains() {
+			most = max(most, 2*wholeSeconds(bucket.DrainSeconds(known.ceiling)))
+		}
+	}
+	least, err := defaultMinDuration.Parse()
+	if err != nil {
+		panic(err) // a constant
+	}
+	step := p.drain(targets, drainTimes{least: least, most: min(most, p.deadline)})
+	c.put(&step)
+	return p.add(step, "drain")
+}
+
+// justDrained says whether the step right before is a drain of all these targets that was asked for.
+func (p *phaseMaker) justDrained(targets []string) bool {
+	if len(p.plan.Steps) == 0 {
+		return false
+	}
+	last := &p.plan.Steps[len(p.plan.Steps)-1]
+	return last.Purpose == Drain && last.PhaseIndex != p.index && containsAll(last.Targets, targets)
+}
+
+// refuseBurst finds targets whose credits are not known, or do not last for a cell.
+func (p *phaseMaker) refuseBurst(at *field.Path, phase *v1alpha1.SweepPhase, warmUp, duration time.Duration) {
+	var unknown []string
+	for _, target := range targetNames(p.run) {
+		known := p.tallies[target]
+		if known == nil {
+			unknown = append(unknown, target)
+			continue
+		}
+		bucket := known.account.Bucket()
+		need := bucket.Needs((warmUp + duration).Seconds())
+		if need <= bucket.Size {
+			continue
+		}
+		longest := time.Duration(bucket.DrainSeconds(bucket.Size)) * time.Second
+		remedy := "use regime Any"
+		if longest-warmUp >= time.Second {
+			remedy = "shorten stepDuration to " + string(length(longest-warmUp)) + " at most, or use regime Any"
+		}
+		p.problems = append(p.problems, field.Invalid(at.Child("regime"), phase.Regime, strings.Join([]string{
+			"a cell in a burst needs (warmUp ", string(length(warmUp)), " + stepDuration ", string(length(duration)), ") x (burst ",
+			measure.FormatBytesPerSecond(bucket.Burst), " - refill ", measure.FormatBytesPerSecond(bucket.Refill), ") = ", amount(need),
+			" of credits, and a full bucket of target ", target, " holds ", amount(bucket.Size), ": ", remedy}, "")))
+	}
+	if len(unknown) > 0 {
+		p.problems = append(p.problems, field.Invalid(at.Child("regime"), phase.Regime,
+			"it needs limits.throughput with baseline, burst and bucket of every target, and there are none of "+
+				strings.Join(unknown, ", ")+": give them, or use regime Any"))
+	}
+}
+
+// pauseFor is how long these targets have to be left alone until each can burst for so long.
+func (p *phaseMaker) pauseFor(targets []string, burst time.Duration) time.Duration {
+	var pause time.Duration
+	for _, target := range targets {
+		account := p.tallies[target].account
+		bucket := account.Bucket()
+		need := min(bucket.Size, bucket.Needs(burst.Seconds())*(1+spareCredits))
+		if lacking := need - account.Fill(); lacking > 0 {
+			pause = max(pause, wholeSeconds(lacking/bucket.Refill))
+		}
+	}
+	return pause
+}
+
+// warnAssumed tells of buckets that hold the credits of a cell only if they were full when the run starts.
+func (p *phaseMaker) warnAssumed(at *field.Path, burst time.Duration) {
+	for _, target := range targetNames(p.run) {
+		account := p.tallies[target].account
+		bucket := account.Bucket()
+		need := bucket.Needs(burst.Seconds())
+		if account.LeastPercent()/100*bucket.Size >= need*(1-knownShare) {
+			continue
+		}
+		percent := math.Ceil(min(100, need*(1+spareCredits)/bucket.Size*100))
+		p.warn(at.Child("regime"), "that the bucket of target %s holds the %s of a cell at first is only assumed, since nobody knows how full "+
+			"it is when the run starts: a phase with cooldown: {untilCredits: {percent: %.0f}} before it makes sure, and takes %s",
+			target, amount(need), percent, length(wholeSeconds(account.SecondsTo(percent))))
+	}
+}

@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Label names the step for people: its phase, and which part of the phase it is where there are several.
+func (s Step) Label() string {
+	var words []string
+	switch {
+	case s.setsUp():
+		words = append(words, "setup")
+	case s.Purpose == Precondition:
+		words = append(words, "precondition")
+	case s.UntilCreditsPercent > 0:
+		words = append(words, fmt.Sprintf("until %d %% of the credits are back", s.UntilCreditsPercent))
+	case s.Purpose == Idle:
+		words = append(words, "idle")
+	case s.Redrain:
+		words = append(words, "drain again")
+	case s.Purpose == Drain && s.Kind != v1alpha1.PhaseBurstDrain:
+		words = append(words, "drain")
+	}
+	words = append(words, s.CellWords()...)
+	if s.Repeat {
+		words = append(words, "again")
+	}
+	if len(words) == 0 {
+		return s.Phase
+	}
+	return s.Phase + " (" + strings.Join(words, ", ") + ")"
+}
+
+// CellWords are the values of the ramp's step or the sweep's cell, such as "jobs 4"; none elsewhere.
+func (s Step) CellWords() []string {
+	if s.Cell < 0 {
+		return nil
+	}
+	words := s.Overrides.words()
+	if len(words) == 0 || s.Kind == v1alpha1.PhaseSweep {
+		words = append([]string{fmt.Sprintf("clients %d", s.Clients)}, words...)
+	}
+	return words
+}
+
+// Whole says for how long the step goes, for people: " of 1m0s", " of at most 6h0m0s", or nothing where it
+// is not known.
+func (s Step) Whole() string {
+	whole := s.WarmUp + s.Duration
+	switch {
+	case s.WorkBound(), whole == 0:
+		return ""
+	case s.Adaptive():
+		return fmt.Sprintf(" of at most %s", whole)
+	}
+	return fmt.Sprintf(" of %s", whole)
+}

@@ -1,0 +1,117 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// DeviceIO is what a control group has had a block device do.
+type DeviceIO struct {
+	ReadBytes, WriteBytes           uint64
+	ReadOperations, WriteOperations uint64
+}
+
+// Since gives what was added after an earlier reading; a counter that is lower now counts as 0.
+func (d DeviceIO) Since(before DeviceIO) DeviceIO {
+	less := func(a, b uint64) uint64 { return max(a, b) - b }
+	return DeviceIO{
+		ReadBytes: less(d.ReadBytes, before.ReadBytes), WriteBytes: less(d.WriteBytes, before.WriteBytes),
+		ReadOperations: less(d.ReadOperations, before.ReadOperations), WriteOperations: less(d.WriteOperations, before.WriteOperations),
+	}
+}
+
+// ErrNoDeviceIO says that our control group does not tell what it does to a device.
+var ErrNoDeviceIO = errors.New("the control group does not count what it does to the device")
+
+// CgroupDeviceIO reads what our control group has done to the device of a file system, as far as nobody else is
+// in the group. Version 1 is not asked: there what is written back from memory counts for no group.
+func CgroupDeviceIO(device uint64) (DeviceIO, error) {
+	group, err := ownCgroup()
+	if err != nil {
+		return DeviceIO{}, err
+	}
+	if !group.unified || unix.Major(device) == 0 || !group.isOurs() {
+		return DeviceIO{}, ErrNoDeviceIO
+	}
+	text, err := os.ReadFile(filepath.Join(group.directory, "io.stat"))
+	if err != nil {
+		return DeviceIO{}, fmt.Errorf("read the I/O of the control group: %w", err)
+	}
+	for _, name := range deviceNames(device) {
+		if found, known, err := parseDeviceIO(string(text), name); known || err != nil {
+			return found, err
+		}
+	}
+	// A device that the group has not touched yet is not listed.
+	return DeviceIO{}, nil
+}
+
+// isOurs says whether all processes of the group are we and those below us.
+func (g cgroup) isOurs() bool {
+	text, err := os.ReadFile(filepath.Join(g.directory, "cgroup.procs"))
+	if err != nil {
+		return false
+	}
+	below, err := Descendants(os.Getpid())
+	if err != nil {
+		return false
+	}
+	ours := map[string]bool{strconv.Itoa(os.Getpid()): true}
+	for _, p := range below {
+		ours[strconv.Itoa(p.PID)] = true
+	}
+	for _, pid := range strings.Fields(string(text)) {
+		if !ours[pid] {
+			return false
+		}
+	}
+	return true
+}
+
+// deviceNames are those of a device and, where it is a partition, of its disk: I/O counts for that.
+func deviceNames(device uint64) []string {
+	name := fmt.Sprintf("%d:%d", unix.Major(device), unix.Minor(device))
+	names := []string{name}
+	folder, err := filepath.EvalSymlinks("/sys/dev/block/" + name)
+	if err != nil {
+		return names
+	}
+	if _, err := os.Stat(filepath.Join(folder, "partition")); err != nil {
+		return names
+	}
+	if disk, err := os.ReadFile(filepath.Join(filepath.Dir(folder), "dev")); err == nil {
+		names = append(names, strings.TrimSpace(string(disk)))
+	}
+	return names
+}
+
+// parseDeviceIO finds a line such as "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0".
+func parseDeviceIO(text, device string) (found DeviceIO, known bool, err error) {
+	for line := range strings.Lines(text) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if name != device {
+			continue
+		}
+		fields := map[string]*uint64{
+			"rbytes": &found.ReadBytes, "wbytes": &found.WriteBytes, "rios": &found.ReadOperations, "wios": &found.WriteOperations,
+		}
+		for _, pair := range strings.Fields(rest) {
+			key, value, _ := strings.Cut(pair, "=")
+			field := fields[key]
+			if field == nil {
+				continue
+			}
+			if *field, err = strconv.ParseUint(value, 10, 64); err != nil {
+				return DeviceIO{}, false, fmt.Errorf("read the I/O of device %s: %s: %w", device, key, err)
+			}
+		}
+		return found, true, nil
+	}
+	return DeviceIO{}, false, nil
+}

@@ -1,0 +1,116 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// IO is what a process has read and written by system calls, whatever they led to: files, pipes and
+// sockets (of sockets only what went by read, write and their vectored forms). It does not know
+// memory that is mapped to files.
+//
+// It holds the process's own threads, ended ones too, and those of its children that it has waited for. So what
+// a child did in its last moments is found with its parent.
+type IO struct {
+	ReadBytes, WriteBytes uint64
+	ReadCalls, WriteCalls uint64
+	// StorageReadBytes were fetched from storage for the process, by whatever means. StorageWriteBytes are those of
+	// pages that it has dirtied, or written past the cache, and CancelledBytes those that never went since their file
+	// was cut off or removed. File systems without a device behind them count none of it, but for network ones.
+	StorageReadBytes, StorageWriteBytes, CancelledBytes uint64
+}
+
+// fields are all counters.
+func (a *IO) fields() [7]*uint64 {
+	return [...]*uint64{&a.ReadBytes, &a.WriteBytes, &a.ReadCalls, &a.WriteCalls, &a.StorageReadBytes, &a.StorageWriteBytes, &a.CancelledBytes}
+}
+
+// each makes a reading of two, counter by counter.
+func (a IO) each(b IO, of func(a, b uint64) uint64) IO {
+	var made IO
+	to, from, other := made.fields(), a.fields(), b.fields()
+	for i := range to {
+		*to[i] = of(*from[i], *other[i])
+	}
+	return made
+}
+
+// Add gives the sum of both.
+func (a IO) Add(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return a + b }) }
+
+// Max gives the greater of each counter.
+func (a IO) Max(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return max(a, b) }) }
+
+// Since gives what was added after an earlier reading; a counter that is lower now counts as 0.
+func (a IO) Since(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return max(a, b) - b }) }
+
+// ReadIO reads the counters of a process, also of one that has ended and was not waited for. Those of other
+// users cannot be read.
+func ReadIO(pid int) (IO, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	if err != nil {
+		return IO{}, fmt.Errorf("read the I/O of process %d: %w", pid, err)
+	}
+	counters, err := parseIO(string(text))
+	if err != nil {
+		return IO{}, fmt.Errorf("read the I/O of process %d: %w", pid, err)
+	}
+	return counters, nil
+}
+
+func parseIO(text string) (IO, error) {
+	var counters IO
+	fields := map[string]*uint64{
+		"rchar": &counters.ReadBytes, "wchar": &counters.WriteBytes,
+		"syscr": &counters.ReadCalls, "syscw": &counters.WriteCalls,
+	}
+	// Without them there is less to compare with, and nothing wrong.
+	optional := map[string]*uint64{
+		"read_bytes": &counters.StorageReadBytes, "write_bytes": &counters.StorageWriteBytes, "cancelled_write_bytes": &counters.CancelledBytes,
+	}
+	found := 0
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(line, ":")
+		field, required := fields[name], true
+		if field == nil {
+			field, required = optional[name], false
+		}
+		if field == nil {
+			continue
+		}
+		number, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
+		if err != nil {
+			return IO{}, fmt.Errorf("%s: %w", name, err)
+		}
+		*field = number
+		if required {
+			found++
+		}
+	}
+	if found != len(fields) {
+		return IO{}, fmt.Errorf("%d of its counters are in %q, want %d", found, text, len(fields))
+	}
+	return counters, nil
+}
+
+// HasOpenBelow says whether a process has a file open in a directory or below it.
+func HasOpenBelow(pid int, directory string) bool {
+	descriptors := fmt.Sprintf("/proc/%d/fd", pid)
+	entries, err := os.ReadDir(descriptors)
+	if err != nil {
+		return false
+	}
+	for _, entry := range entries {
+		path, err := os.Readlink(filepath.Join(descriptors, entry.Name()))
+		if err == nil && strings.HasPrefix(path, directory+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// State gives a process's line of the table.
+func State(pid int) (Process, error) { return readStat(fmt.Sprintf("/proc/%d/stat", pid)) }

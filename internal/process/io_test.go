@@ -1,0 +1,148 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A parent's counters hold those of the children that it has waited for, and stay readable once it has ended: so
+// no byte of a child is lost, however short it lived.
+func TestIOOfEndedChildrenIsTheirParents(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "file")
+	h, err := Start(exec.CommandContext(t.Context(), "sh", "-c", "dd if=/dev/zero of="+path+" bs=64k count=160 2>/dev/null; :"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-h.Exited()
+	counters, err := ReadIO(h.PID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	const want = 160 << 16
+	if counters.WriteBytes < want || counters.WriteBytes > want+1<<16 || counters.WriteCalls < 160 {
+		t.Errorf("%+v, want %d bytes in 160 writes", counters, want)
+	}
+	if _, err := ReadIO(h.PID()); err == nil {
+		t.Error("a process that is gone has counters")
+	}
+}
+
+func TestParseIORefuses(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "rchar: 1\n", "rchar: x\nwchar: 1\nsyscr: 1\nsyscw: 1\n"} {
+		if got, err := parseIO(text); err == nil {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+	got, err := parseIO("rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\n")
+	want := IO{ReadBytes: 1, WriteBytes: 2, ReadCalls: 3, WriteCalls: 4, StorageReadBytes: 5}
+	if err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got := want.Since(IO{ReadBytes: 9, WriteBytes: 1}); got != (IO{WriteBytes: 1, ReadCalls: 3, WriteCalls: 4, StorageReadBytes: 5}) {
+		t.Errorf("%+v", got)
+	}
+	if got := want.Add(want).Max(IO{CancelledBytes: 7}); got != (IO{2, 4, 6, 8, 10, 0, 7}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestHasOpenBelow(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	file, err := os.Create(filepath.Join(directory, "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !HasOpenBelow(os.Getpid(), directory) || HasOpenBelow(os.Getpid(), directory[:len(directory)-1]) {
+		t.Error("a file that is open is not found, or in a directory of another name")
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if HasOpenBelow(os.Getpid(), directory) {
+		t.Error("a file that was closed is open")
+	}
+}
+
+func TestState(t *testing.T) {
+	t.Parallel()
+	h, err := Start(exec.CommandContext(t.Context(), "sleep", "1000"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(5 * time.Second)
+	for {
+		found, err := State(h.PID())
+		if err == nil && found.Command == "sleep" && found.State == 'S' {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%v, %v", found, err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	_ = h.Kill()
+	if err := h.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("got %v", err)
+	}
+	if found, err := State(h.PID()); err == nil {
+		t.Errorf("process %s is there", strconv.Itoa(found.PID))
+	}
+}
+
+// What a command leaves to us is gone, and no dead process either, once it was killed.
+func TestKillCollectsWhatItKilled(t *testing.T) {
+	t.Parallel()
+	command := actor(t, "killer")
+	if output, err := command.Output(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+}
+
+// killerRole kills a command whose children have left its group, as their new parent.
+func killerRole() error {
+	if err := SetSubreaper(); err != nil {
+		return err
+	}
+	h, err := Start(exec.Command("sh", "-c", "for i in 1 2 3; do setsid sleep 1000 & done; wait"))
+	if err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		below, err := Descendants(os.Getpid())
+		if err != nil {
+			return err
+		}
+		if sleeping := slices.DeleteFunc(below, func(p Process) bool { return p.Command != "sleep" }); len(sleeping) == 3 {
+			break
+		}
+		if time.Now().After(deadline) {
+			return errors.New("the command does not start its children")
+		}
+	}
+	if err := h.Kill(); err != nil {
+		return err
+	}
+	_ = h.Wait() // It was killed.
+	if err := h.Kill(); err != nil {
+		return err
+	}
+	left, err := Descendants(os.Getpid())
+	if err != nil || len(left) > 0 {
+		return fmt.Errorf("left: %v, %w", left, err)
+	}
+	return nil
+}

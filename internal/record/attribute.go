@@ -1,0 +1,179 @@
+package record
+
+import (
+	"slices"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
+)
+
+// attribute names, of all that a run has measured on a target, what held the rate back. It is worked out anew with each
+// result, from facts alone: a step with one operation outstanding, or a deeper one, says something of others that were
+// measured before it.
+func attribute(run *v1alpha1.BenchmarkRun, target string) {
+	a := attributor{run: run, target: target, documented: promised(run, target), asker: plan.NewAsker(&run.Spec.Run)}
+	a.follow()
+	for i := range run.Status.Phases {
+		phase := &run.Status.Phases[i]
+		for j := range phase.Targets {
+			if phase.Targets[j].Target == target {
+				a.collect(phase, &phase.Targets[j])
+			}
+		}
+	}
+	result.Relate(a.points)
+	for _, set := range a.set {
+		set()
+	}
+}
+
+// attributor works on one target of a run.
+type attributor struct {
+	run        *v1alpha1.BenchmarkRun
+	target     string
+	documented limits.Computed
+	asker      *plan.Asker
+	// credits are, by the ID of a step, what is known of them in all of it, and emptied the limits of which nobody knows
+	// how many they have, but that they were seen to be gone.
+	credits map[string]map[string]limits.Fill
+	emptied map[string][]string
+	// points to relate to each other, and what to do then.
+	points []*result.Point
+	set    []func()
+}
+
+// follow carries the credits through all I/O on the target.
+func (a *attributor) follow() {
+	a.credits, a.emptied = map[string]map[string]limits.Fill{}, map[string][]string{}
+	buckets := open(a.run, a.asker, "", a.target)
+	end := timeOf(a.run.Status.StartTime)
+	var gone []string
+	for _, one := range earlierIO(a.run, decide.Attempt{}, a.target) {
+		gone = a.stillGone(gone, one, end)
+		a.emptied[one.step.ID] = gone
+		if buckets != nil {
+			idle(buckets, end, one.span.Start)
+			before := buckets.Fills()
+			load(a.run, a.asker, buckets, one, a.target)
+			// Of the whole step is certain what the start says of the most and the end of the least.
+			fills := map[string]limits.Fill{}
+			for name, after := range buckets.Fills() {
+				most := before[name].Most
+				if a.brief(name, most, &one) {
+					most = after.Most
+				}
+				fills[name] = limits.Fill{Most: most, Least: min(before[name].Least, after.Least)}
+			}
+			a.credits[one.step.ID] = fills
+		}
+		end = one.span.End
+		if one.step.Purpose == v1alpha1.StepDrain {
+			if found := resultOf(a.run, one.step.Phase, a.target); found != nil {
+				gone = result.EmptiedBy(a.documented, found.Burst)
+			}
+		}
+	}
+}
+
+// brief tells that so many percent of credits pay for no more of a burst than a step's warm-up and a tenth of the rest.
+func (a *attributor) brief(name string, percent float64, one *done) bool {
+	at := slices.IndexFunc(a.documented.Limits, func(l limits.Limit) bool { return l.Name == name })
+	if at < 0 {
+		return false
+	}
+	limit := &a.documented.Limits[at]
+	warmUp, err := one.step.WarmUp.Parse()
+	if err != nil {
+		warmUp = 0
+	}
+	const share = 0.1
+	seconds := one.span.End.Sub(one.span.Start).Seconds() - warmUp.Seconds()
+	lasts := percent / 100 * limit.Bucket / max(limit.Burst-limit.Refill, 1)
+	return lasts <= warmUp.Seconds()+share*max(seconds, 0)
+}
+
+// stillGone are the limits whose credits are gone still when a load begins: a pause or a slow load lets them grow.
+func (a *attributor) stillGone(gone []string, one done, end time.Time) []string {
+	seconds := one.span.End.Sub(one.span.Start).Seconds()
+	if len(gone) == 0 || seconds <= 0 || one.span.Start.Sub(end) > longGap {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(gone), func(name string) bool {
+		at := slices.IndexFunc(a.documented.Limits, func(l limits.Limit) bool { return l.Name == name })
+		if at < 0 {
+			return true
+		}
+		rate := float64(one.span.Bytes) / seconds
+		if a.documented.Limits[at].Dimension == limits.Operations {
+			rate = float64(one.span.Operations) / seconds
+		}
+		return rate < keepsEmpty*a.documented.Limits[at].Baseline
+	})
+}
+
+// collect the points of a phase.
+func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.TargetResult) {
+	found.Attributions = nil
+	for i := range a.run.Spec.Steps {
+		step := &a.run.Spec.Steps[i]
+		if step.Phase != phase.Name || step.Repeat != nil && *step.Repeat {
+			continue
+		}
+		ask, known := a.asker.Of(step, a.target)
+		if !known || ask.Metadata {
+			continue
+		}
+		switch {
+		case step.Cell != nil:
+			at := slices.IndexFunc(found.Steps, func(s v1alpha1.StepResult) bool { return s.Cell == *step.Cell })
+			if at >= 0 && len(found.Steps[at].Operations) > 0 {
+				cell := &found.Steps[at]
+				point := a.add(result.PointOfStep(phase.Name, phase.Kind, ask, cell), step)
+				a.set = append(a.set, func() { cell.Attribution = point.Short() })
+			}
+		case phase.Kind == v1alpha1.PhaseSteady, phase.Kind == v1alpha1.PhaseBurstDrain, phase.Kind == v1alpha1.PhaseCooldown:
+			if len(found.Operations) == 0 || step.Purpose != v1alpha1.StepMeasure && step.Purpose != v1alpha1.StepDrain {
+				continue
+			}
+			whole := a.prepare(result.PointOfTarget(phase.Name, phase.Kind, ask, found), step)
+			a.levels(found, whole)
+		}
+	}
+}
+
+// levels adds what was measured, or the levels of a drain, to be attributed.
+func (a *attributor) levels(found *v1alpha1.TargetResult, whole *result.Point) {
+	levels, points := result.DrainPoints(whole, found.Burst)
+	for i, point := range points {
+		a.points = append(a.points, point)
+		a.set = append(a.set, func() {
+			if made := point.Attribution(levels[i]); made != nil {
+				found.Attributions = append(found.Attributions, *made)
+			}
+		})
+	}
+}
+
+func (a *attributor) add(point *result.Point, step *v1alpha1.ResolvedStep) *result.Point {
+	a.points = append(a.points, a.prepare(point, step))
+	return point
+}
+
+// prepare adds what the run knows.
+func (a *attributor) prepare(point *result.Point, step *v1alpha1.ResolvedStep) *result.Point {
+	point.Documented = shareOf(a.run, a.documented, a.target, step.Clients)
+	point.Credits = a.credits[step.ID]
+	for _, name := range a.emptied[step.ID] {
+		if _, followed := point.Credits[name]; !followed {
+			point.Emptied = append(point.Emptied, name)
+		}
+	}
+	if phase := phaseOf(a.run, step.Phase); phase != nil {
+		point.Cached = phase.Expect == v1alpha1.ExpectServerCache
+	}
+	return point
+}

@@ -1,0 +1,69 @@
+package record
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/compare"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
+)
+
+// sharedNodes are, by target, remarks on the clients that ran on a machine together with clients of another target
+// while both were loaded: neither figure is of its storage alone. A client that does not say where it ran is taken to
+// be alone.
+func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result.Remark {
+	if planned.Purpose == plan.Idle || len(planned.Targets) < 2 {
+		return nil
+	}
+	remarks := map[string][]result.Remark{}
+	others := map[string][]string{}
+	for _, one := range clients {
+		if one.Machine == "" || !slices.Contains(planned.Targets, one.Target) {
+			continue
+		}
+		shares := false
+		for _, other := range clients {
+			if other.Machine != one.Machine || other.Target == one.Target || !slices.Contains(planned.Targets, other.Target) {
+				continue
+			}
+			shares = true
+			if !slices.Contains(others[one.Target], other.Target) {
+				others[one.Target] = append(others[one.Target], other.Target)
+			}
+		}
+		if shares {
+			remarks[one.Target] = append(remarks[one.Target], result.Remark{Warning: v1alpha1.WarningSharedClientNode, Client: one.Index})
+		}
+	}
+	for target := range remarks {
+		slices.Sort(others[target])
+		for i := range remarks[target] {
+			// The same of all clients, so that it is said once.
+			remarks[target][i].Message = "shared a machine with clients of " + strings.Join(others[target], ", ") +
+				" that were loaded at the same time: each had less of its CPU, memory and network, and the targets are not compared"
+		}
+	}
+	return remarks
+}
+
+// compareTargets notes how the targets of a step's phase compare, as far as they have results.
+func compareTargets(run *v1alpha1.BenchmarkRun, planned plan.Step) {
+	if planned.Purpose == plan.Idle && planned.Kind != v1alpha1.PhaseCooldown {
+		return
+	}
+	phase := phaseResult(run, planned)
+	phase.Comparisons = compare.Targets(&run.Spec.Run, phase)
+}
+
+// dropComparisons forgets what follows from the figures, which anybody can compare again.
+func dropComparisons(status *v1alpha1.BenchmarkRunStatus) {
+	for i := range status.Phases {
+		for j := range status.Phases[i].Comparisons {
+			comparison := &status.Phases[i].Comparisons[j]
+			comparison.Figures = comparison.Figures[:min(len(comparison.Figures), 2)]
+			comparison.Notes = nil
+		}
+	}
+}

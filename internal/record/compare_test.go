@@ -1,0 +1,40 @@
+package record
+
+import (
+	"testing"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
+)
+
+func TestSharedNodes(t *testing.T) {
+	on := func(target string, index int, machine string) result.Client {
+		return result.Client{Target: target, Index: index, Machine: machine}
+	}
+	both := []string{"a", "b"}
+	for name, test := range map[string]struct {
+		step    plan.Step
+		clients []result.Client
+		want    map[string]int
+	}{
+		"apart":               {plan.Step{Purpose: plan.Measure, Targets: both}, []result.Client{on("a", 0, "x"), on("a", 1, "x"), on("b", 0, "y")}, nil},
+		"one of two":          {plan.Step{Purpose: plan.Measure, Targets: both}, []result.Client{on("a", 0, "x"), on("a", 1, "y"), on("b", 0, "y")}, map[string]int{"a": 1, "b": 1}},
+		"all":                 {plan.Step{Purpose: plan.Drain, Targets: both}, []result.Client{on("a", 0, "x"), on("a", 1, "x"), on("b", 0, "x")}, map[string]int{"a": 2, "b": 1}},
+		"not known":           {plan.Step{Purpose: plan.Measure, Targets: both}, []result.Client{on("a", 0, ""), on("b", 0, "")}, nil},
+		"one after the other": {plan.Step{Purpose: plan.Measure, Targets: []string{"a"}}, []result.Client{on("a", 0, "x"), on("b", 0, "x")}, nil},
+		"idle":                {plan.Step{Purpose: plan.Idle, Targets: both}, []result.Client{on("a", 0, "x"), on("b", 0, "x")}, nil},
+		"not of the step":     {plan.Step{Purpose: plan.Measure, Targets: both}, []result.Client{on("a", 0, "x"), on("b", 0, "y"), on("c", 0, "x")}, nil},
+	} {
+		got := sharedNodes(test.step, test.clients)
+		if len(got) != len(test.want) {
+			t.Errorf("%s: %v", name, got)
+		}
+		for target, count := range test.want {
+			remarks := got[target]
+			if len(remarks) != count || remarks[0].Warning != v1alpha1.WarningSharedClientNode || remarks[0].Message != remarks[count-1].Message {
+				t.Errorf("%s, %s: %+v", name, target, remarks)
+			}
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package record
+
+import (
+	"math"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/credits"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
+)
+
+// account is the estimated credits of a target after all I/O of the run but that of one attempt, and when that I/O
+// ended. ok is false where neither limits nor a redrain tell of a bucket.
+func account(run *v1alpha1.BenchmarkRun, phase, target string, attempt decide.Attempt) (a *limits.Buckets, end time.Time, ok bool) {
+	asker := plan.NewAsker(&run.Spec.Run)
+	if a = open(run, asker, phase, target); a == nil {
+		return nil, time.Time{}, false
+	}
+	end = timeOf(run.Status.StartTime)
+	for _, one := range earlierIO(run, attempt, target) {
+		idle(a, end, one.span.Start)
+		end = one.span.End
+		load(run, asker, a, one, target)
+	}
+	return a, end, true
+}
+
+func idle(a *limits.Buckets, from, to time.Time) { a.Idle(to.Sub(from).Seconds()) }
+
+// load notes the I/O of an attempt, and that a drain was seen to end the credits.
+func load(run *v1alpha1.BenchmarkRun, asker *plan.Asker, a *limits.Buckets, one done, target string) {
+	if spend(run, asker, a, one, target) && one.step.Purpose == v1alpha1.StepDrain {
+		noteEmptied(run, a, one.step.Phase, target)
+	}
+}
+
+// spend notes the I/O of an attempt, if there was any.
+func spend(run *v1alpha1.BenchmarkRun, asker *plan.Asker, a *limits.Buckets, one done, target string) bool {
+	seconds := one.span.End.Sub(one.span.Start).Seconds()
+	if seconds <= 0 {
+		return false
+	}
+	spent := limits.Spending{Bytes: float64(one.span.Bytes), Operations: float64(one.span.Operations), Seconds: seconds}
+	if ask, known := asker.Of(&one.step, target); known {
+		spent.Operation = ask.Load.Operation
+	}
+	if phase := phaseOf(run, one.step.Phase); phase != nil && phase.Expect == v1alpha1.ExpectServerCache {
+		spent.MaybeCached = spent.Operation != limits.Write
+	}
+	a.Spend(spent)
+	return true
+}
+
+// noteEmptied notes whose credits a drain was seen to end.
+func noteEmptied(run *v1alpha1.BenchmarkRun, a *limits.Buckets, phase, target string) {
+	found := resultOf(run, phase, target)
+	if found == nil || found.Burst == nil || !found.Burst.Exhausted {
+		return
+	}
+	a.Emptied(result.EmptiedBy(promised(run, target), found.Burst)...)
+}
+
+func phaseOf(run *v1alpha1.BenchmarkRun, name string) *v1alpha1.Phase {
+	for i := range run.Spec.Run.Phases {
+		if run.Spec.Run.Phases[i].Name == name {
+			return &run.Spec.Run.Phases[i]
+		}
+	}
+	return nil
+}
+
+// open begins the accounts of what is known of a target's buckets before a phase: those that are documented, with the
+// refill that a redrain has measured; or what a drain and a redrain have shown of one. Nil where nothing is known.
+func open(run *v1alpha1.BenchmarkRun, asker *plan.Asker, phase, target string) *limits.Buckets {
+	bytes, operations := measuredRefill(run, phase, target)
+	if made := promised(run, target).Open(asker.Loads(target)...); made != nil {
+		for _, measured := range []struct {
+			dimension limits.Dimension
+			refill    *float64
+		}{{limits.Bytes, bytes}, {limits.Operations, operations}} {
+			if measured.refill != nil {
+				made.Refilled(measured.dimension, *measured.refill)
+			}
+		}
+		return made
+	}
+	if bytes == nil || *bytes <= 0 {
+		return nil
+	}
+	for _, one := range run.Status.Phases {
+		if one.Name == phase {
+			break
+		}
+		found := resultOf(run, one.Name, target)
+		if found == nil || found.Burst == nil || found.Burst.Bytes == nil || one.Kind != v1alpha1.PhaseBurstDrain {
+			continue
+		}
+		if bucket, ok := shown(found.Burst.Bytes, *bytes); ok {
+			return limits.OpenMeasured("what a drain has spent", bucket)
+		}
+	}
+	return nil
+}
+
+// shown is the bucket that a drain has spent; it may be larger.
+func shown(series *v1alpha1.BurstSeries, refill float64) (credits.Bucket, bool) {
+	if series.Burst == nil || series.Baseline == nil || len(series.Drops) == 0 {
+		return credits.Bucket{}, false
+	}
+	last := series.Drops[len(series.Drops)-1]
+	if last.Spent == nil || last.Spent.Value <= 0 {
+		return credits.Bucket{}, false
+	}
+	bucket := credits.Bucket{Baseline: float64(series.Baseline.Value), Burst: float64(series.Burst.Value), Refill: refill}
+	// The drain took the refill for what was known then; with the one that is measured it has spent so much.
+	bucket.Size = float64(last.Spent.Value)
+	if series.Refill != nil {
+		bucket.Size += (float64(series.Refill.Value) - refill) * float64(last.AtNanoseconds.Value) / 1e9
+	}
+	return bucket, bucket.Size > 0 && bucket.Baseline > 0 && bucket.Burst > 0
+}
+
+// noteCredits notes the estimated fill of each target's bucket around an attempt.
+func noteCredits(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt) {
+	fact := step(run, attempt)
+	for i := range fact.IO {
+		io := &fact.IO[i]
+		io.CreditPercentAtStart, io.CreditPercentAtEnd = credit(run, planned, attempt, io.Target)
+	}
+}
+
+// credit is the estimated fill of a target's bucket at the start and at the end of an attempt; nil where
+// nothing is known of it.
+func credit(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, target string) (start, end *int32) {
+	a, last, ok := account(run, planned.Phase, target, attempt)
+	if !ok {
+		return nil, nil
+	}
+	fact := step(run, attempt)
+	if planned.Purpose == plan.Idle {
+		idle(a, last, timeOf(fact.StartTime))
+		start = percentOf(a)
+		idle(a, latest(last, timeOf(fact.StartTime)), timeOf(fact.EndTime))
+		return start, percentOf(a)
+	}
+	io, loaded := span(fact, target)
+	if !loaded {
+		return nil, nil
+	}
+	idle(a, last, io.Start)
+	start = percentOf(a)
+	load(run, plan.NewAsker(&run.Spec.Run), a, done{step: resolved(run, planned.ID), span: io}, target)
+	return start, percentOf(a)
+}
+
+func percentOf(a *limits.Buckets) *int32 {
+	return new(int32(math.Round(a.Percent())))
+}
+
+// idleUntil is when an Idle step that waits for credits ends: when every target's bucket holds them for
+// certain. It is zero for one that waits as long as it may.
+func idleUntil(run *v1alpha1.BenchmarkRun, planned plan.Step) (until time.Time) {
+	for _, target := range planned.Targets {
+		a, end, known := account(run, planned.Phase, target, decide.Attempt{})
+		if !known {
+			if cooldown := run.Spec.Run.Phases[planned.PhaseIndex].Cooldown; cooldown == nil || cooldown.MaxDuration == nil {
+				// There is nothing to wait for: its end lies in the past.
+				return timeOf(run.Status.StartTime)
+			}
+			return time.Time{}
+		}
+		wait := time.Duration(min(a.SecondsTo(float64(planned.UntilCreditsPercent)), float64(7*24*3600)) * float64(time.Second))
+		until = latest(until, end.Add(wait))
+	}
+	return until
+}

@@ -1,0 +1,83 @@
+package record
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/result"
+)
+
+// noteIO notes when a step did its I/O and how much, by what its clients reported: what was done in the
+// warm-up spends credits too.
+func noteIO(fact *v1alpha1.StepStatus, targets []string, clients []result.Client) {
+	var first, measured, last time.Time
+	fact.IO = nil
+	for _, target := range targets {
+		io := v1alpha1.StepIO{Target: target}
+		for i := range clients {
+			client := &clients[i]
+			if client.Target != target {
+				continue
+			}
+			for _, sample := range client.Samples {
+				first = earliest(first, time.Unix(0, sample.StartNanoseconds))
+				last = latest(last, time.Unix(0, sample.EndNanoseconds))
+				for _, counter := range sample.Counters {
+					io.Bytes = sum(io.Bytes, counter.Bytes)
+					io.Operations = sum(io.Operations, counter.Operations)
+				}
+			}
+			measured = earliest(measured, client.IOStart)
+			last = latest(last, client.IOEnd)
+		}
+		if io.Operations > 0 {
+			fact.IO = append(fact.IO, io)
+		}
+	}
+	if first.IsZero() {
+		// A tool that told nothing over time is known by its end alone.
+		first = measured
+	}
+	fact.FirstIOTime, fact.MeasuredTime, fact.LastIOTime = micro(first), micro(measured), micro(last)
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// sum is the greatest number where the sum does not fit.
+func sum(a int64, b uint64) int64 {
+	if b > math.MaxInt64 || a > math.MaxInt64-int64(b) {
+		return math.MaxInt64
+	}
+	return a + int64(b)
+}
+
+// span is the I/O of one attempt on a target; ok is false where there was none.
+func span(fact *v1alpha1.StepStatus, target string) (made result.Span, ok bool) {
+	if fact.FirstIOTime == nil || fact.LastIOTime == nil {
+		return result.Span{}, false
+	}
+	i := slices.IndexFunc(fact.IO, func(io v1alpha1.StepIO) bool { return io.Target == target })
+	if i < 0 {
+		return result.Span{}, false
+	}
+	return result.Span{
+		Start:      fact.FirstIOTime.Time,
+		End:        fact.LastIOTime.Time,
+		Bytes:      uint64(max(fact.IO[i].Bytes, 0)),
+		Operations: uint64(max(fact.IO[i].Operations, 0)),
+	}, true
+}

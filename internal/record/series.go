@@ -1,0 +1,25 @@
+package record
+
+import (
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
+	"github.com/storagebench/storagebench/internal/series"
+)
+
+// Series is what the targets of a step did over time, of the same clients that its result is of. It is no part of the
+// run's status, which has no room for it. minutes are latencies by target, see conductor.Latencies.
+func Series(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, clients []result.Client, minutes map[string][]series.Minute) series.Step {
+	made := series.Step{ID: planned.ID, Attempt: attempt.Number}
+	if planned.Purpose == plan.Idle {
+		return made
+	}
+	for _, target := range planned.Targets {
+		p := partOf(run, planned, target, clients)
+		one := result.OverTime(planned, target, p.clients, historyOf(run, planned, attempt, target))
+		one.Minutes = minutes[target]
+		made.Targets = append(made.Targets, one)
+	}
+	return made
+}

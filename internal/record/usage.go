@@ -1,0 +1,12 @@
+package record
+
+import "github.com/storagebench/storagebench/api/v1alpha1"
+
+// dropUsageTypes leaves the space of all files.
+func dropUsageTypes(status *v1alpha1.BenchmarkRunStatus) {
+	eachTarget(status, func(target *v1alpha1.TargetResult) {
+		if target.Usage != nil {
+			target.Usage.Types = nil
+		}
+	})
+}

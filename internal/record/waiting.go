@@ -1,0 +1,27 @@
+package record
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Waiting notes that a run waits for its turn or for quota, and for whom; or that it waits no more. A
+// run that was never looked at has no such condition.
+func Waiting(run *v1alpha1.BenchmarkRun, waits bool, reason, message string, now time.Time) {
+	status := metav1.ConditionFalse
+	switch {
+	case !waits && run.Status.Stage == v1alpha1.StageQueued:
+		run.Status.Stage, run.Status.Message = v1alpha1.StagePending, ""
+	case waits:
+		status = metav1.ConditionTrue
+		run.Status.Stage = v1alpha1.StageQueued
+		run.Status.Message = v1alpha1.Truncate(message, maxRunMessage)
+	}
+	set(run, v1alpha1.ConditionWaiting, status, reason, message, now)
+}
+
+// maxRunMessage is the API's limit of status.message.
+const maxRunMessage = 2048

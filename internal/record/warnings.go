@@ -1,0 +1,21 @@
+package record
+
+import (
+	"slices"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// maxWarnings of a run, as the API bounds them.
+const maxWarnings = 64
+
+// Warn notes warnings about the whole run, each once.
+func Warn(run *v1alpha1.BenchmarkRun, warnings ...v1alpha1.Warning) {
+	for _, one := range warnings {
+		told := slices.ContainsFunc(run.Status.Warnings, func(w v1alpha1.Warning) bool { return w.Type == one.Type && w.Message == one.Message })
+		if !told && len(run.Status.Warnings) < maxWarnings {
+			run.Status.Warnings = append(run.Status.Warnings, one)
+		}
+	}
+	fit(run)
+}

@@ -1,0 +1,85 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// sourceNames are the sources of bytes as people read them.
+var sourceNames = map[v1alpha1.CommandSource]string{
+	v1alpha1.SourceMount:        "statistics of the mount",
+	v1alpha1.SourceControlGroup: "control group's device counts",
+	v1alpha1.SourceStorage:      "storage I/O of the processes",
+	v1alpha1.SourceCalls:        "system calls of the processes",
+}
+
+// commands are how programs of the user's ran.
+func (p *page) commands(d Document) {
+	said := false
+	for _, phase := range d.Phases {
+		for i := range phase.Targets {
+			target := &phase.Targets[i]
+			if target.Command == nil {
+				continue
+			}
+			said = true
+			p.ran(where(d, phase, target), target.Command)
+		}
+	}
+	if said {
+		p.WriteString("\n")
+		p.line("  ", "The figures of a program are all that it and what it started read and wrote by the first source, over the time from its "+
+			"start until what it left in memory was on the storage. Nobody times its operations.")
+	}
+}
+
+func (p *page) ran(where string, c *v1alpha1.CommandResult) {
+	text := where + ": the program "
+	switch {
+	case c.CutShort:
+		text += "was ended after "
+	case c.ExitCode != 0:
+		text += fmt.Sprintf("ended with exit code %d after ", c.ExitCode)
+	default:
+		text += "ran for "
+	}
+	text += length(c.DurationNanoseconds)
+	if c.FlushNanoseconds >= 1e7 {
+		text += ", and " + length(c.FlushNanoseconds) + " more until all was on the storage"
+	}
+	if c.DisagreementPermille != nil {
+		text += fmt.Sprintf("; the sources differ by up to %s", measure.FormatShare(float64(*c.DisagreementPermille)/1000))
+	}
+	p.WriteString("\n")
+	p.line("  ", text)
+	p.command(c.CommandLine)
+	if len(c.Sources) == 0 {
+		return
+	}
+	lines := [][]string{{"COUNTED BY", "READ", "WRITTEN", "READS", "WRITES"}}
+	for _, source := range c.Sources {
+		name := sourceNames[source.Source]
+		if name == "" {
+			name = printable(string(source.Source))
+		}
+		if source.Source == c.Source && len(c.Sources) > 1 {
+			name += " *"
+		}
+		lines = append(lines, []string{name, bytesText(source.ReadBytes), bytesText(source.WriteBytes), callsText(source.ReadOperations), callsText(source.WriteOperations)})
+	}
+	p.WriteString("\n")
+	p.columns("    ", lines, 1)
+	if len(c.Sources) > 1 {
+		p.line("    ", "* the figures are by this one")
+	}
+}
+
+func callsText(count *int64) string {
+	if count == nil {
+		return absent
+	}
+	return strings.TrimSuffix(measure.FormatOperationsPerSecond(float64(*count)), " IOPS")
+}

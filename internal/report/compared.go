@@ -1,0 +1,383 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/compare"
+)
+
+// Comparison is two or more runs, or targets of runs, beside the first one.
+type Comparison struct {
+	SchemaVersion int `json:"schemaVersion"`
+	// MarginPercent is up to which difference two figures count as the same.
+	MarginPercent float64          `json:"marginPercent"`
+	Sides         []ComparedSide   `json:"sides"`
+	Comparisons   []RunsComparison `json:"comparisons"`
+}
+
+// ComparedSide is what is compared.
+type ComparedSide struct {
+	Name      string            `json:"name"`
+	Benchmark string            `json:"benchmark"`
+	Run       string            `json:"run"`
+	Target    string            `json:"target,omitempty"`
+	Hash      string            `json:"hash"`
+	StartTime *metav1.MicroTime `json:"startTime,omitempty"`
+	Verdict   string            `json:"verdict"`
+}
+
+// RunsComparison is one side beside the first one.
+type RunsComparison struct {
+	Baseline string `json:"baseline"`
+	Other    string `json:"other"`
+	// SameSpec says that both were asked for the same; else SpecDiffers says in what not.
+	SameSpec    bool             `json:"sameSpec"`
+	SpecDiffers []compare.Unlike `json:"specDiffers,omitempty"`
+	// Surroundings are what else differs: tools, kernels, machines, storage.
+	Surroundings []compare.Unlike   `json:"surroundings,omitempty"`
+	Notes        []string           `json:"notes,omitempty"`
+	Phases       []compare.RunPhase `json:"phases"`
+	// Equivalent is true where all phases could be compared and every figure that can be tested is the same within the
+	// margin, false where one is shown not to be, and null where neither is known.
+	Equivalent *bool `json:"equivalent"`
+}
+
+// Compared names a document, or one target of it, that is compared.
+type Compared struct {
+	Name, Target string
+	Document     Document
+}
+
+// Compare puts documents beside the first one. What cannot be compared at all is an error that says why.
+func Compare(all []Compared, marginPercent float64) (Comparison, error) {
+	if len(all) < 2 {
+		return Comparison{}, errors.New("there is nothing to compare with: give two runs or more, or one run of several targets")
+	}
+	if !(marginPercent > 0 && marginPercent <= 100) {
+		return Comparison{}, fmt.Errorf("a margin of %g %% is none: it is more than 0 and at most 100", marginPercent)
+	}
+	made := Comparison{SchemaVersion: SchemaVersion, MarginPercent: marginPercent}
+	for i := range all {
+		d := &all[i].Document
+		if all[i].Target != "" && !slices.Contains(targetNames(*d), all[i].Target) {
+			return Comparison{}, fmt.Errorf("run %s has no result of target %q; it has: %s", d.Run, all[i].Target, strings.Join(targetNames(*d), ", "))
+		}
+		made.Sides = append(made.Sides, ComparedSide{Name: all[i].Name, Benchmark: d.Benchmark, Run: d.Run, Target: all[i].Target, Hash: d.Spec.Hash,
+			StartTime: d.StartTime, Verdict: verdict(*d)})
+	}
+	var refused []string
+	for i := 1; i < len(all); i++ {
+		one, err := compareRuns(all[0], all[i], marginPercent/100)
+		if err != nil {
+			return Comparison{}, err
+		}
+		made.Comparisons = append(made.Comparisons, one)
+		for _, phase := range one.Phases {
+			if phase.Refused != "" {
+				refused = append(refused, "phase "+phase.Phase+": "+phase.Refused)
+			}
+		}
+	}
+	if !slices.ContainsFunc(made.Comparisons, func(c RunsComparison) bool {
+		return slices.ContainsFunc(c.Phases, func(p compare.RunPhase) bool { return p.Refused == "" })
+	}) {
+		if len(refused) == 0 {
+			refused = []string{"they have no figure in common"}
+		}
+		return Comparison{}, fmt.Errorf("%s and %s cannot be compared:\n  %s", all[0].Name, all[1].Name, strings.Join(refused, "\n  "))
+	}
+	return made, nil
+}
+
+func compareRuns(a, b Compared, margin float64) (RunsComparison, error) {
+	left, right := side(&a), side(&b)
+	if left.ID == right.ID && a.Target == b.Target {
+		return RunsComparison{}, fmt.Errorf("%s and %s are the same run: a run says nothing about itself", a.Name, b.Name)
+	}
+	made := RunsComparison{Baseline: a.Name, Other: b.Name, Phases: compare.Runs(left, right, margin)}
+	if left.ID != right.ID {
+		made.SameSpec = a.Document.Spec.Hash == b.Document.Spec.Hash
+		if !made.SameSpec {
+			made.SpecDiffers = compare.Differences(a.Document.Spec.Run, b.Document.Spec.Run)
+		}
+		made.Surroundings = compare.Surroundings(&a.Document.BenchmarkRunStatus, &b.Document.BenchmarkRunStatus)
+	} else {
+		made.SameSpec = true
+	}
+	for _, one := range []*Compared{&a, &b} {
+		if isTrue(condition(one.Document, v1alpha1.ConditionFailed)) {
+			made.Notes = append(made.Notes, one.Name+" has failed ("+condition(one.Document, v1alpha1.ConditionFailed).Reason+"): only what it measured before is compared")
+		}
+	}
+	made.Equivalent = equivalent(made.Phases)
+	return made, nil
+}
+
+func side(c *Compared) compare.Side {
+	id := c.Document.RunUID
+	if id == "" {
+		id = c.Document.Namespace + "/" + c.Document.Run
+	}
+	return compare.Side{Name: c.Name, Target: c.Target, Run: &c.Document.Spec.Run, Status: &c.Document.BenchmarkRunStatus, ID: id}
+}
+
+// equivalent is about all figures that can be tested.
+func equivalent(phases []compare.RunPhase) *bool {
+	yes, no, some := true, false, false
+	add := func(figures []compare.Figure) {
+		for _, f := range figures {
+			switch f.Equivalence {
+			case compare.Equivalent:
+				some = true
+			case compare.NotEquivalent:
+				no = true
+			case compare.Inconclusive:
+				yes = false
+			case compare.NotTested:
+			}
+		}
+	}
+	for _, phase := range phases {
+		if phase.Refused != "" {
+			yes = false // of what could not be compared nothing is shown
+		}
+		add(phase.Figures)
+		for _, cell := range phase.Cells {
+			add(cell.Figures)
+		}
+	}
+	switch {
+	case no:
+		answer := false
+		return &answer
+	case yes && some:
+		return &yes
+	}
+	return nil
+}
+
+// CompareJSON writes a comparison for programs.
+func CompareJSON(w io.Writer, c Comparison) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(c); err != nil {
+		return fmt.Errorf("write the comparison: %w", err)
+	}
+	return nil
+}
+
+// CompareText writes a comparison for people.
+func CompareText(w io.Writer, c Comparison, all []Compared) error {
+	p := &page{}
+	p.compared(c, all)
+	if _, err := io.WriteString(w, strings.TrimLeft(p.String(), "\n")); err != nil {
+		return fmt.Errorf("write the comparison: %w", err)
+	}
+	return nil
+}
+
+// CompareMarkdown writes a comparison for a pull request.
+func CompareMarkdown(w io.Writer, c Comparison, all []Compared) error {
+	m := &markdown{}
+	m.line("### " + inMarkdown(c.title()))
+	for _, one := range partsOf(func(p *page) { p.compared(c, all) }) {
+		m.part(one)
+	}
+	if _, err := io.WriteString(w, m.String()); err != nil {
+		return fmt.Errorf("write the comparison: %w", err)
+	}
+	return nil
+}
+
+// CompareHTML writes a comparison as one page that opens offline.
+func CompareHTML(w io.Writer, c Comparison, all []Compared) error {
+	made := htmlPage{Title: printable(c.title()), Kind: "Comparison", Footer: "Made by storagebench. MB is 10^6 bytes."}
+	made.Doubts = htmlParts(partsOf(func(p *page) { p.sides(c) }))
+	for i := range c.Comparisons {
+		one := &c.Comparisons[i]
+		made.Sections = append(made.Sections, section{ID: fmt.Sprintf("comparison-%d", i), Title: printable(one.Other + " beside " + one.Baseline),
+			Parts: htmlParts(partsOf(func(p *page) { p.comparedWith(c, one, all[0].Document) }))})
+		made.Verdicts = append(made.Verdicts, equivalenceBadge(c, one))
+	}
+	return made.write(w)
+}
+
+func equivalenceBadge(c Comparison, one *RunsComparison) badge {
+	name := ""
+	if len(c.Comparisons) > 1 {
+		name = printable(one.Other) + ": "
+	}
+	switch {
+	case one.Equivalent == nil:
+		return badge{fmt.Sprintf("%snot shown to be the same within %g %%", name, c.MarginPercent), "open"}
+	case *one.Equivalent:
+		return badge{fmt.Sprintf("%sthe same within %g %%", name, c.MarginPercent), "good"}
+	}
+	return badge{fmt.Sprintf("%sdiffers by more than %g %%", name, c.MarginPercent), "bad"}
+}
+
+func (c *Comparison) title() string {
+	var names []string
+	for _, s := range c.Sides {
+		names = append(names, s.Name)
+	}
+	return strings.Join(names, " and ")
+}
+
+func (p *page) compared(c Comparison, all []Compared) {
+	p.sides(c)
+	for i := range c.Comparisons {
+		p.comparedWith(c, &c.Comparisons[i], all[0].Document)
+	}
+}
+
+// sides says what is compared.
+func (p *page) sides(c Comparison) {
+	lines := [][]string{{"COMPARED", "RUN", "STARTED", "VERDICT"}}
+	for _, s := range c.Sides {
+		started := absent
+		if s.StartTime != nil {
+			started = s.StartTime.UTC().Format(time.DateTime)
+		}
+		lines = append(lines, []string{printable(s.Name), printable(s.Run), started, s.Verdict})
+	}
+	p.columns("  ", leftLast(lines), 4)
+}
+
+// comparedWith is one side beside the first one.
+func (p *page) comparedWith(c Comparison, one *RunsComparison, baseline Document) {
+	p.WriteString("\n")
+	p.line("  ", one.Other+" beside "+one.Baseline+": "+p.answer(c, one))
+	p.differs("They were not asked for the same, so that a difference may be of what was asked:", one, one.SpecDiffers)
+	if !one.SameSpec && len(one.SpecDiffers) == 0 {
+		p.line("  ", "They have different hashes of what they were asked for, and what differs is not in their records.")
+	}
+	p.differs("What else is not the same:", one, one.Surroundings)
+	p.list("Note:", one.Notes)
+	p.comparedFigures(c, one)
+	for i := range one.Phases {
+		phase := &one.Phases[i]
+		spec := phaseSpec(baseline, phase.Phase)
+		switch {
+		case phase.Pair == nil || spec == nil:
+		case spec.Sweep != nil && cells(axesOf(spec.Sweep.Axes)) <= maxCells:
+			p.sweepPair(phaseAndTargets(phase), spec.Sweep, phase.Pair)
+		case spec.Ramp != nil:
+			p.rampPair(phaseAndTargets(phase), spec.Ramp, phase.Pair)
+		}
+	}
+}
+
+// answer says in words whether the two are the same.
+func (p *page) answer(c Comparison, one *RunsComparison) string {
+	switch {
+	case one.Equivalent == nil:
+		return fmt.Sprintf("not shown to be the same within %g %%, nor to differ by more", c.MarginPercent)
+	case *one.Equivalent:
+		return fmt.Sprintf("the same within %g %%, by every figure whose chance is known", c.MarginPercent)
+	}
+	var names []string
+	for _, phase := range one.Phases {
+		for i := range phase.Figures {
+			if phase.Figures[i].Equivalence == compare.NotEquivalent {
+				names = append(names, phase.Phase+" "+figureText(&phase.Figures[i].FigureComparison))
+			}
+		}
+		cells := 0
+		for _, cell := range phase.Cells {
+			if slices.ContainsFunc(cell.Figures, func(f compare.Figure) bool { return f.Equivalence == compare.NotEquivalent }) {
+				cells++
+			}
+		}
+		if cells > 0 {
+			names = append(names, fmt.Sprintf("%s in %d of %d cells", phase.Phase, cells, len(phase.Cells)))
+		}
+	}
+	return fmt.Sprintf("they differ by more than %g %% in %s", c.MarginPercent, strings.Join(names, ", "))
+}
+
+// maxUnlikeTold are written; JSON has the rest.
+const maxUnlikeTold = 12
+
+func (p *page) differs(title string, one *RunsComparison, fields []compare.Unlike) {
+	if len(fields) == 0 {
+		return
+	}
+	var items []string
+	for _, f := range fields[:min(len(fields), maxUnlikeTold)] {
+		items = append(items, fmt.Sprintf("%s: %s and %s", f.Field, f.Baseline, f.Other))
+	}
+	if more := len(fields) - maxUnlikeTold; more > 0 {
+		items = append(items, plural(more, "more field")+", see -o json")
+	}
+	p.list(title+" ("+one.Baseline+" and "+one.Other+")", items)
+}
+
+func phaseAndTargets(phase *compare.RunPhase) string {
+	if phase.BaselineTarget == phase.Target {
+		return phase.Phase + ", target " + phase.Target
+	}
+	return phase.Phase
+}
+
+func (p *page) comparedFigures(c Comparison, one *RunsComparison) {
+	lines := [][]string{{"PHASE", "TARGET", "FIGURE", printable(one.Baseline), printable(one.Other), "DIFFERENCE", "95 % INTERVAL", fmt.Sprintf("WITHIN %g %%", c.MarginPercent), "BETTER"}}
+	names := &v1alpha1.TargetComparison{Baseline: one.Baseline, Target: one.Other}
+	var refused, notes remarks
+	for _, phase := range one.Phases {
+		target := printable(phase.BaselineTarget)
+		if phase.Target != phase.BaselineTarget && phase.Target != "" {
+			target += " and " + printable(phase.Target)
+		}
+		for i := range phase.Figures {
+			row := comparisonRow(phase.Phase, names, &phase.Figures[i].FigureComparison)
+			lines = append(lines, []string{row[0], target, row[1], row[2], row[3], row[4], row[5], equivalenceText(phase.Figures[i].Equivalence), row[6]})
+		}
+		if phase.Refused != "" {
+			refused.add(strings.TrimSuffix(phase.Phase+"/"+phase.BaselineTarget, "/"), phase.Refused)
+		}
+		for _, note := range phase.Notes {
+			notes.add(phase.Phase, note)
+		}
+	}
+	if len(lines) > 1 {
+		p.WriteString("\n")
+		p.columns("  ", leftLast(lines), 3)
+		p.WriteString("\n")
+		p.line("  ", "The interval says how far chance may take the difference of such means within these runs; to run again may differ by more. \"-\" is not known. "+
+			fmt.Sprintf("Within %g %%: two one-sided tests at 5 %% each show that the difference is no larger (yes), the whole interval is beyond it (no), or neither (unclear).", c.MarginPercent))
+	}
+	p.list("Not compared:", refused.texts())
+	p.list("To be kept in mind:", notes.texts())
+}
+
+func (r remarks) texts() []string {
+	var all []string
+	for _, one := range r {
+		all = append(all, strings.Join(one.phases, ", ")+": "+one.text)
+	}
+	return all
+}
+
+func equivalenceText(e compare.Equivalence) string {
+	switch e {
+	case compare.Equivalent:
+		return "yes"
+	case compare.NotEquivalent:
+		return "no"
+	case compare.Inconclusive:
+		return "unclear"
+	case compare.NotTested:
+	}
+	return absent
+}

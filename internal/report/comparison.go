@@ -1,0 +1,177 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/compare"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// comparisons are the tables of targets that are compared with the first one, one a target. Cells of ramps and sweeps
+// have tables of their own.
+func (p *page) comparisons(d Document) {
+	for _, name := range comparedTargets(d) {
+		p.comparison(d, name)
+	}
+}
+
+// comparedTargets are the names of all targets that are compared with another one, in order.
+func comparedTargets(d Document) []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, phase := range d.Phases {
+		for _, one := range compare.Targets(&d.Spec.Run, &phase) {
+			if !seen[one.Target] {
+				seen[one.Target] = true
+				names = append(names, one.Target)
+			}
+		}
+	}
+	return names
+}
+
+func (p *page) comparison(d Document, target string) {
+	lines := [][]string{{"PHASE", "FIGURE", "", "", "DIFFERENCE", "95 % INTERVAL", "BETTER"}}
+	var says remarks
+	for _, phase := range d.Phases {
+		for _, one := range compare.Targets(&d.Spec.Run, &phase) {
+			if one.Target != target {
+				continue
+			}
+			lines[0][2], lines[0][3] = printable(one.Baseline), printable(one.Target)
+			for i := range one.Figures {
+				lines = append(lines, comparisonRow(phase.Name, &one, &one.Figures[i]))
+			}
+			if one.Cells != nil && len(phase.Targets) > 2 { // two have their matrices beside each other
+				pair := compare.Pair{Kind: phase.Kind, Baseline: &phase.Targets[0], Target: targetOf(&phase, target)}
+				what := "cell"
+				if phase.Kind == v1alpha1.PhaseRamp {
+					what = "step"
+				}
+				says.add(phase.Name, countText(&pair, what))
+			}
+			if one.Invalid != "" {
+				says.add(phase.Name, "not compared with "+one.Baseline+": "+one.Invalid)
+			}
+			for _, note := range one.Notes {
+				says.add(phase.Name, note)
+			}
+		}
+	}
+	if len(lines) == 1 && len(says) == 0 {
+		return
+	}
+	p.WriteString("\n")
+	p.line("  ", "How "+target+" compares:")
+	if len(lines) > 1 {
+		p.columns("    ", leftLast(lines), 2)
+	}
+	for _, one := range says {
+		p.line("    ", strings.Join(one.phases, ", ")+": "+one.text)
+	}
+	if len(lines) > 1 {
+		p.line("    ", "The interval says how far chance may take the difference of such means within this run; another run may differ by more. "+
+			"\"-\" is not judged: how far chance takes that figure is not known.")
+	}
+}
+
+// remarks are sentences about phases, each once with all that it is about.
+type remarks []struct {
+	text   string
+	phases []string
+}
+
+func (r *remarks) add(phase, text string) {
+	for i := range *r {
+		if (*r)[i].text == text {
+			(*r)[i].phases = append((*r)[i].phases, phase)
+			return
+		}
+	}
+	*r = append(*r, struct {
+		text   string
+		phases []string
+	}{text, []string{phase}})
+}
+
+func targetOf(phase *v1alpha1.PhaseResult, name string) *v1alpha1.TargetResult {
+	for i := range phase.Targets {
+		if phase.Targets[i].Target == name {
+			return &phase.Targets[i]
+		}
+	}
+	return &v1alpha1.TargetResult{}
+}
+
+func comparisonRow(phase string, of *v1alpha1.TargetComparison, one *v1alpha1.FigureComparison) []string {
+	interval := ""
+	if one.LowerPermille != nil && one.UpperPermille != nil && *one.LowerPermille < *one.UpperPermille {
+		interval = strings.TrimSuffix(permilleText(*one.LowerPermille), " %") + " to " + permilleText(*one.UpperPermille)
+	}
+	better := absent
+	switch one.Verdict {
+	case v1alpha1.FigureTargetBetter:
+		better = printable(of.Target)
+	case v1alpha1.FigureBaselineBetter:
+		better = printable(of.Baseline)
+	case v1alpha1.FigureNoDifference:
+		better = "no difference"
+	case v1alpha1.FigureNotJudged:
+	}
+	return []string{printable(phase), figureText(one), figureValue(one.Figure, one.Operation, one.Baseline), figureValue(one.Figure, one.Operation, one.Target),
+		permilleText(one.DifferencePermille), interval, better}
+}
+
+// figureNames are the figures in words.
+var figureNames = map[v1alpha1.FigureName]string{
+	v1alpha1.FigureThroughput: "throughput", v1alpha1.FigureIOPS: "IOPS", v1alpha1.FigureMeanLatency: "mean latency",
+	v1alpha1.FigureP50Latency: "p50 latency", v1alpha1.FigureP95Latency: "p95 latency", v1alpha1.FigureP99Latency: "p99 latency",
+	v1alpha1.FigureP999Latency: "p99.9 latency", v1alpha1.FigureBurst: "burst", v1alpha1.FigureSustained: "sustained", v1alpha1.FigurePeak: "peak",
+	v1alpha1.FigureBaseline: "baseline", v1alpha1.FigureTimeToBaseline: "time to baseline", v1alpha1.FigureSpent: "credits spent",
+	v1alpha1.FigureRefill: "refill", v1alpha1.FigureRate: "", v1alpha1.FigureDuration: "duration", v1alpha1.FigureCompressionRatio: "compression ratio",
+}
+
+func figureText(one *v1alpha1.FigureComparison) string {
+	name, known := figureNames[one.Figure]
+	if !known {
+		name = string(one.Figure)
+	}
+	if one.Operation == "operations" {
+		return name
+	}
+	return printable(strings.TrimSpace(one.Operation + " " + name))
+}
+
+// figureValue writes a figure in its unit.
+func figureValue(figure v1alpha1.FigureName, operation string, value int64) string {
+	switch figure {
+	case v1alpha1.FigureIOPS, v1alpha1.FigureRate:
+		return iopsOf(float64(value) / 1000)
+	case v1alpha1.FigureMeanLatency, v1alpha1.FigureP50Latency, v1alpha1.FigureP95Latency, v1alpha1.FigureP99Latency, v1alpha1.FigureP999Latency:
+		return measure.FormatLatency(uint64(max(value, 0)))
+	case v1alpha1.FigureTimeToBaseline, v1alpha1.FigureDuration:
+		return length(value)
+	case v1alpha1.FigureCompressionRatio:
+		return ratioText(value)
+	case v1alpha1.FigureSpent:
+		if operation == "operations" {
+			return operationsText(value)
+		}
+		return bytesText(value)
+	default:
+	}
+	if operation == "operations" {
+		return iopsText(value)
+	}
+	return rateText(value)
+}
+
+// permilleText is a difference in percent, with its sign; finely where it is small.
+func permilleText(permille int64) string {
+	if permille > -1000 && permille < 1000 {
+		return fmt.Sprintf("%+.1f %%", float64(permille)/10)
+	}
+	return fmt.Sprintf("%+d %%", permille/10)
+}

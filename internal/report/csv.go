@@ -1,0 +1,152 @@
+package report
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/series"
+)
+
+// ErrNoSeries is of a document without what the run did over time.
+var ErrNoSeries = errors.New("what the run did over time is not known: a record of a run has figures alone. " +
+	"Give the file that `run -o json` wrote, or the name of a run in a cluster that keeps its series (the newest five of a benchmark do)")
+
+// CSVTable is one of the tables that a run can be written as.
+type CSVTable string
+
+// The tables.
+const (
+	// CSVSeries has a row an interval and operation: rates over time.
+	CSVSeries CSVTable = "series"
+	// CSVLatency has a row a minute and operation: percentiles over time.
+	CSVLatency CSVTable = "latency"
+	// CSVDistribution has a row a bin of the distribution of latencies of a step.
+	CSVDistribution CSVTable = "distribution"
+	// CSVClients has a row a client and step.
+	CSVClients CSVTable = "clients"
+)
+
+// CSV writes a table of the run's series as RFC 4180 has it, with a heading. Times are seconds from the start of the run,
+// and the instant in RFC 3339. A column ends with its unit. What was not measured has no row, and a percentile with too few
+// operations above it is empty.
+func CSV(w io.Writer, d Document, table CSVTable) error {
+	write, known := csvTables[table]
+	if !known {
+		return fmt.Errorf("table %q is not known: use series, latency, distribution or clients", string(table))
+	}
+	if d.Series.Empty() || d.StartTime == nil {
+		return ErrNoSeries
+	}
+	out := csv.NewWriter(w)
+	if err := write(out, d); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+var csvTables = map[CSVTable]func(*csv.Writer, Document) error{
+	CSVSeries: seriesCSV, CSVLatency: latencyCSV, CSVDistribution: distributionCSV, CSVClients: clientsCSV,
+}
+
+// placed are the columns that every row begins with.
+var placed = []string{"phase", "step", "target"}
+
+func place(step *v1alpha1.ResolvedStep, target *series.Target) []string {
+	return []string{harmless(step.Phase), harmless(step.ID), harmless(target.Name)}
+}
+
+// harmless keeps a spreadsheet from taking a name for a formula.
+func harmless(name string) string {
+	if name != "" && (name[0] == '=' || name[0] == '+' || name[0] == '-' || name[0] == '@') {
+		return "'" + printable(name)
+	}
+	return printable(name)
+}
+
+// rows writes a heading and what each target of each step gives.
+func rows(out *csv.Writer, d Document, columns []string, of func(step *v1alpha1.ResolvedStep, target *series.Target, add func(...string))) error {
+	failed := out.Write(append(append([]string{}, placed...), columns...))
+	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {
+		of(step, target, func(cells ...string) {
+			if failed == nil {
+				failed = out.Write(append(place(step, target), cells...))
+			}
+		})
+	})
+	return failed
+}
+
+func seriesCSV(out *csv.Writer, d Document) error {
+	columns := []string{"time", "start_seconds", "seconds", "state", "operation", "bytes_per_second", "operations_per_second"}
+	return rows(out, d, columns, func(_ *v1alpha1.ResolvedStep, target *series.Target, add func(...string)) {
+		for _, operation := range measure.Operations {
+			if !does(target, operation) {
+				continue
+			}
+			for i := range target.Points {
+				p := &target.Points[i]
+				add(rfc3339(p.StartNanoseconds), seconds(d, p.StartNanoseconds), seconds(d, p.EndNanoseconds), p.State.String(), operation.String(),
+					strconv.FormatFloat(p.BytesPerSecond(operation), 'f', 0, 64), strconv.FormatFloat(p.OperationsPerSecond(operation), 'f', 3, 64))
+			}
+		}
+	})
+}
+
+func latencyCSV(out *csv.Writer, d Document) error {
+	columns := []string{"time", "start_seconds", "seconds", "operation", "samples", "p50_nanoseconds", "p95_nanoseconds", "p99_nanoseconds", "p999_nanoseconds"}
+	return rows(out, d, columns, func(_ *v1alpha1.ResolvedStep, target *series.Target, add func(...string)) {
+		for i := range target.Minutes {
+			m := &target.Minutes[i]
+			cells := []string{rfc3339(m.StartNanoseconds), seconds(d, m.StartNanoseconds), seconds(d, m.EndNanoseconds), m.Operation.String(), strconv.FormatUint(m.Samples, 10)}
+			for _, value := range []uint64{m.P50, m.P95, m.P99, m.P999} {
+				text := ""
+				if value > 0 {
+					text = strconv.FormatUint(value, 10)
+				}
+				cells = append(cells, text)
+			}
+			add(cells...)
+		}
+	})
+}
+
+func distributionCSV(out *csv.Writer, d Document) error {
+	columns := []string{"operation", "from_nanoseconds", "below_nanoseconds", "operations"}
+	return rows(out, d, columns, func(_ *v1alpha1.ResolvedStep, target *series.Target, add func(...string)) {
+		for _, one := range target.Latency {
+			for _, bin := range one.Bins {
+				below := ""
+				if bin.HighNanoseconds > 0 {
+					below = strconv.FormatUint(bin.HighNanoseconds, 10)
+				}
+				add(one.Operation.String(), strconv.FormatUint(bin.LowNanoseconds, 10), below, strconv.FormatUint(bin.Count, 10))
+			}
+		}
+	})
+}
+
+func clientsCSV(out *csv.Writer, d Document) error {
+	return rows(out, d, []string{"client", "bytes_per_second"}, func(_ *v1alpha1.ResolvedStep, target *series.Target, add func(...string)) {
+		for _, one := range target.Clients {
+			add(strconv.Itoa(one.Client), strconv.FormatInt(one.BytesPerSecond, 10))
+		}
+	})
+}
+
+func rfc3339(nanoseconds int64) string {
+	return time.Unix(0, nanoseconds).UTC().Format("2006-01-02T15:04:05.000000Z")
+}
+
+func seconds(d Document, nanoseconds int64) string {
+	return strconv.FormatFloat(secondsOf(d, nanoseconds), 'f', 6, 64)
+}

@@ -1,0 +1,226 @@
+package report_test
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/compare"
+	"github.com/storagebench/storagebench/internal/report"
+)
+
+var pages = flag.String("pages", "", "a folder to write a page of every document to, for looking at")
+
+// golden compares what is written with a file of testdata.
+func golden(t *testing.T, name string, write func(io.Writer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", name, diff)
+	}
+	return b.String()
+}
+
+func TestMarkdown(t *testing.T) {
+	for _, name := range []string{"good", "not-valid", "burst", "pair-sweep", "two-targets", "failed-at-once", "hostile"} {
+		golden(t, name+".golden.md", func(w io.Writer) error { return report.Markdown(w, all()[name].document(t)) })
+	}
+}
+
+// TestMarkdownIsOnlyText: words of users and tools neither format nor mention anything, nor end what they are in.
+func TestMarkdownIsOnlyText(t *testing.T) {
+	d := documents["good"].document(t)
+	const words = "<img src=x> @team #12 | a `b` **c** [d](https://example.org) </details> ~e~"
+	d.Benchmark = words
+	d.Phases[0].Targets[0].Warnings = append(d.Phases[0].Targets[0].Warnings, v1alpha1.Warning{Type: "ToolMessages", Severity: v1alpha1.SeverityWarning, Message: words})
+	var b bytes.Buffer
+	if err := report.Markdown(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{" <img", "@team", " #12", " | a", " `b`", " **c**", "[d](", "://example"} {
+		if at := strings.Index(b.String(), bad); at >= 0 {
+			t.Errorf("%q is in: %s", bad, b.String()[max(0, at-20):at+40])
+		}
+	}
+	if strings.Count(b.String(), "<details>") != strings.Count(b.String(), "\n</details>") {
+		t.Error("a fold is not closed where it should be")
+	}
+}
+
+func TestJSON(t *testing.T) {
+	d := documents["two-targets"].document(t)
+	if d.Series.Empty() {
+		t.Error("there are no series")
+	}
+	d.Series = nil // a text that the compression of another Go may write otherwise
+	golden(t, "two-targets.golden.json", func(w io.Writer) error { return report.JSON(w, d) })
+}
+
+func TestCSV(t *testing.T) {
+	d := documents["two-targets"].document(t)
+	for _, table := range []report.CSVTable{report.CSVSeries, report.CSVLatency, report.CSVDistribution, report.CSVClients} {
+		text := golden(t, "two-targets."+string(table)+".golden.csv", func(w io.Writer) error { return report.CSV(w, d, table) })
+		if strings.Count(text, "\n") < 3 {
+			t.Errorf("%s has no rows", table)
+		}
+	}
+	if err := report.CSV(io.Discard, d, "everything"); err == nil || !strings.Contains(err.Error(), "everything") {
+		t.Errorf("a table that is not known: %v", err)
+	}
+	d.Series = nil
+	if err := report.CSV(io.Discard, d, report.CSVSeries); err == nil {
+		t.Error("nothing that was measured over time was written out")
+	}
+	d = documents["good"].document(t)
+	d.Spec.Steps[0].Phase = "=1+2"
+	var b bytes.Buffer
+	if err := report.CSV(&b, d, report.CSVSeries); err != nil || !strings.Contains(b.String(), "\n'=1+2,") {
+		t.Errorf("a name is a formula: %v", err)
+	}
+}
+
+// TestPages writes every document as a page; with -pages for people to look at.
+func TestPages(t *testing.T) {
+	for name, test := range all() {
+		var b bytes.Buffer
+		if err := report.HTML(&b, test.document(t)); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if strings.Contains(b.String(), "ZgotmplZ") {
+			t.Errorf("%s: the template refused something", name)
+		}
+		if *pages != "" {
+			if err := os.WriteFile(filepath.Join(*pages, name+".html"), b.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// again is the same benchmark that was run once more, under another name.
+func again(d report.Document, name string) report.Document {
+	d.Run, d.RunUID = name, name
+	return d
+}
+
+func compared(d report.Document) report.Compared { return report.Compared{Name: d.Run, Document: d} }
+
+func TestCompare(t *testing.T) {
+	slower := again(documents["good"].document(t), "usual-slower")
+	for i := range slower.Phases {
+		for j := range slower.Phases[i].Targets {
+			for k := range slower.Phases[i].Targets[j].Operations {
+				of := &slower.Phases[i].Targets[j].Operations[k]
+				*of.BytesPerSecond, *of.IOPSMilli = *of.BytesPerSecond*8/10, *of.IOPSMilli*8/10
+			}
+		}
+	}
+	slower.Spec.Hash = "def"
+	slower.Spec.Run.Clients.Count = 3
+	pair := all()["pair-sweep"].document(t)
+	first, second := pair.Spec.Run.Targets[0].Name, pair.Spec.Run.Targets[1].Name
+	for name, sides := range map[string][]report.Compared{
+		"compare-same":    {compared(documents["good"].document(t)), compared(again(documents["good"].document(t), "usual-again"))},
+		"compare-slower":  {compared(documents["good"].document(t)), compared(slower), compared(again(documents["good"].document(t), "usual-again"))},
+		"compare-invalid": {compared(documents["good"].document(t)), compared(again(documents["not-valid"].document(t), "usual-invalid"))},
+		"compare-targets": {{Name: first, Target: first, Document: pair}, {Name: second, Target: second, Document: pair}},
+	} {
+		made, err := report.Compare(sides, 5)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		golden(t, name+".golden.txt", func(w io.Writer) error { return report.CompareText(w, made, sides) })
+		golden(t, name+".golden.md", func(w io.Writer) error { return report.CompareMarkdown(w, made, sides) })
+		golden(t, name+".golden.json", func(w io.Writer) error { return report.CompareJSON(w, made) })
+		var b bytes.Buffer
+		if err := report.CompareHTML(&b, made, sides); err != nil || !strings.Contains(b.String(), "<table") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestEquivalent: what is the same is shown to be, what is a fifth slower is shown not to be.
+func TestEquivalent(t *testing.T) {
+	good := documents["good"].document(t)
+	for share, want := range map[int64]compare.Equivalence{100: compare.Equivalent, 99: compare.Equivalent, 80: compare.NotEquivalent} {
+		other := again(documents["good"].document(t), "other")
+		for i := range other.Phases {
+			for j := range other.Phases[i].Targets {
+				for k := range other.Phases[i].Targets[j].Operations {
+					of := &other.Phases[i].Targets[j].Operations[k]
+					*of.BytesPerSecond = *of.BytesPerSecond * share / 100
+				}
+			}
+		}
+		made, err := report.Compare([]report.Compared{compared(good), compared(other)}, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, phase := range made.Comparisons[0].Phases {
+			for _, figure := range phase.Figures {
+				if figure.Figure == v1alpha1.FigureThroughput {
+					found = true
+					if figure.Equivalence != want {
+						t.Errorf("%d %%: %s of %s is %s, want %s", share, figure.Figure, phase.Phase, figure.Equivalence, want)
+					}
+				}
+			}
+		}
+		if answer := made.Comparisons[0].Equivalent; !found || answer == nil || *answer != (want == compare.Equivalent) {
+			t.Errorf("%d %%: %v", share, answer)
+		}
+	}
+}
+
+// TestNotCompared: what cannot be compared is refused, and says why.
+func TestNotCompared(t *testing.T) {
+	good, ramp, sweep := documents["good"].document(t), all()["ramp"].document(t), all()["sweep"].document(t)
+	ramp.RunUID, sweep.RunUID = "1", "2"
+	otherRamp := again(all()["ramp"].document(t), "other")
+	for i := range otherRamp.Spec.Run.Phases {
+		if r := otherRamp.Spec.Run.Phases[i].Ramp; r != nil {
+			r.Steps = append(r.Steps[:1:1], 77)
+		}
+	}
+	for name, test := range map[string]struct {
+		sides []report.Compared
+		says  string
+	}{
+		"alone":       {[]report.Compared{compared(good)}, "two runs or more"},
+		"itself":      {[]report.Compared{compared(good), compared(good)}, "the same run"},
+		"no phase":    {[]report.Compared{compared(ramp), compared(sweep)}, "has no result of this phase"},
+		"other steps": {[]report.Compared{compared(ramp), compared(otherRamp)}, "other steps"},
+		"no target":   {[]report.Compared{{Name: "a", Target: "nowhere", Document: good}, compared(ramp)}, "no result of target \"nowhere\""},
+	} {
+		_, err := report.Compare(test.sides, 5)
+		if err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, margin := range []float64{0, -1, 101} {
+		if _, err := report.Compare([]report.Compared{compared(good), compared(ramp)}, margin); err == nil || !strings.Contains(err.Error(), "margin") {
+			t.Errorf("a margin of %g: %v", margin, err)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/chart"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/series"
+)
+
+// maxLatencyCharts are drawn over time; of more targets the rest is in the tables and in the CSV.
+const maxLatencyCharts = 8
+
+// percentiles that are drawn, and how they are found in a minute.
+var percentiles = []struct {
+	name string
+	of   func(*series.Minute) uint64
+}{
+	{"p50", func(m *series.Minute) uint64 { return m.P50 }},
+	{"p95", func(m *series.Minute) uint64 { return m.P95 }},
+	{"p99", func(m *series.Minute) uint64 { return m.P99 }},
+	{"p99.9", func(m *series.Minute) uint64 { return m.P999 }},
+}
+
+// latencies are charts of percentiles over time, one a target and operation.
+func latencies(d Document) []view {
+	if d.StartTime == nil || d.Series.Empty() {
+		return nil
+	}
+	minutes := map[lineKey][]series.Minute{}
+	eachTarget(d, func(_ *v1alpha1.ResolvedStep, target *series.Target) {
+		for _, m := range target.Minutes {
+			key := lineKey{target.Name, m.Operation}
+			minutes[key] = append(minutes[key], m)
+		}
+	})
+	var views []view
+	names := targetNames(d)
+	for _, name := range names {
+		for _, operation := range measure.Operations {
+			if of := minutes[lineKey{name, operation}]; len(of) > 0 && len(views) < maxLatencyCharts {
+				if made, ok := latencyView(d, len(views), lineName(names, name, operation), of); ok {
+					views = append(views, made)
+				}
+			}
+		}
+	}
+	return views
+}
+
+// latencyView is false where no minute has a percentile.
+func latencyView(d Document, index int, name string, minutes []series.Minute) (view, bool) {
+	slices.SortFunc(minutes, func(a, b series.Minute) int { return int(min(max(a.StartNanoseconds-b.StartNanoseconds, -1), 1)) })
+	var lines []chart.Line
+	least, highest := math.Inf(1), 0.0
+	text := "Latency percentiles of " + name + " over time, a value a minute."
+	for i, one := range percentiles {
+		line := chart.Line{Name: one.name, Colour: i + 1, Dash: i}
+		low, high := math.Inf(1), 0.0
+		for j := range minutes {
+			m := &minutes[j]
+			value := float64(one.of(m))
+			if value == 0 {
+				continue
+			}
+			end := m.EndNanoseconds
+			if j+1 < len(minutes) {
+				end = min(end, max(minutes[j+1].StartNanoseconds, m.StartNanoseconds))
+			}
+			line.Points = append(line.Points, chart.Point{Start: secondsOf(d, m.StartNanoseconds), End: secondsOf(d, end), Y: value})
+			low, high = min(low, value), max(high, value)
+		}
+		if len(line.Points) == 0 {
+			continue
+		}
+		lines = append(lines, line)
+		least, highest = min(least, low), max(highest, high)
+		text += fmt.Sprintf(" %s: from %s to %s.", one.name, nanosecondsText(low), nanosecondsText(high))
+	}
+	if len(lines) == 0 {
+		return view{}, false
+	}
+	bands := phaseBands(d)
+	return view{Figure: chart.Figure{ID: fmt.Sprintf("latency-%d", index), Title: "Latency over time: " + name, Text: text, Bands: bands, Lines: lines,
+		X: timeAxis(bands, lines), Y: chart.Logarithmic(least, highest, round(nanosecondsText))}, Legend: legendOf(lines), Phases: phaseNames(bands), FewPhases: allNamed(bands, timeAxis(bands, lines)),
+		Notes: []string{"A value a minute, of the operations of all clients in it; a percentile with fewer than ten operations above it is not drawn. The axis is logarithmic."}}, true
+}
+
+func nanosecondsText(nanoseconds float64) string {
+	return measure.FormatLatency(uint64(max(nanoseconds, 0)))
+}
+
+// distributions are the latencies of each phase over its measured time, as shares of its operations.
+func distributions(d Document) []view {
+	var views []view
+	names := targetNames(d)
+	for _, phase := range d.Phases {
+		if phase.Kind == v1alpha1.PhaseRamp || phase.Kind == v1alpha1.PhaseSweep || phase.Kind == v1alpha1.PhasePrepare {
+			continue
+		}
+		var lines []chart.Line
+		eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {
+			if step.Phase != phase.Name || step.Purpose == v1alpha1.StepPrepare {
+				return
+			}
+			for dash, one := range target.Latency {
+				line := distributionLine(one)
+				line.Name, line.Colour, line.Dash = lineName(names, target.Name, one.Operation), slices.Index(names, target.Name)+1, dash
+				if len(names) == 1 {
+					line.Colour = dash + 1
+				}
+				lines = append(lines, line)
+			}
+		})
+		if len(lines) > 0 {
+			views = append(views, distributionView(len(views), phase.Name, lines))
+		}
+	}
+	return views
+}
+
+// distributionLine has the share of operations of each bin in percent. The last bin of the grid has no end, and is drawn
+// twice as wide as its beginning is far.
+func distributionLine(one series.Distribution) chart.Line {
+	total := uint64(0)
+	for _, bin := range one.Bins {
+		total += bin.Count
+	}
+	var line chart.Line
+	for _, bin := range one.Bins {
+		high := float64(bin.HighNanoseconds)
+		if bin.HighNanoseconds == 0 {
+			high = 2 * float64(bin.LowNanoseconds)
+		}
+		low := max(float64(bin.LowNanoseconds), 1)
+		line.Points = append(line.Points, chart.Point{Start: low, End: max(high, low*1.01), Y: 100 * float64(bin.Count) / float64(total)})
+	}
+	return line
+}
+
+func distributionView(index int, phase string, lines []chart.Line) view {
+	least, highest := math.Inf(1), 0.0
+	text := "Distribution of latencies in phase " + printable(phase) + "."
+	for _, line := range lines {
+		peak := line.Points[0]
+		for _, p := range line.Points {
+			if p.Y > peak.Y {
+				peak = p
+			}
+		}
+		first, last := line.Points[0], line.Points[len(line.Points)-1]
+		least, highest = min(least, first.Start), max(highest, last.End)
+		text += fmt.Sprintf(" %s: from %s to %s; most often %s to %s, %.1f %% of all.", line.Name, nanosecondsText(first.Start), nanosecondsText(last.End),
+			nanosecondsText(peak.Start), nanosecondsText(peak.End), peak.Y)
+	}
+	percent := func(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") + " %" }
+	return view{Figure: chart.Figure{ID: fmt.Sprintf("distribution-%d", index), Title: "Latency distribution: " + printable(phase), Text: text, Lines: lines,
+		X: chart.Logarithmic(least, highest, round(nanosecondsText)), Y: chart.Linear(most(lines), 4, percent)}, Legend: legendOf(lines),
+		Notes: []string{"The share of the operations in each eighth of an octave, over the measured time of all clients. The axis of time is logarithmic."}}
+}

@@ -1,0 +1,191 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// maxShown repetitions of an operation are in the text, the first and the last ones; JSON has more.
+const maxShown = 10
+
+// jobs are what ior and mdtest say of themselves.
+func (p *page) jobs(d Document) {
+	repetitions, rates := false, false
+	for _, phase := range d.Phases {
+		for i := range phase.Targets {
+			target := &phase.Targets[i]
+			if target.IOR != nil {
+				p.ior(where(d, phase, target), target.IOR)
+				repetitions = repetitions || len(target.IOR.Operations) > 0
+			}
+			if target.Mdtest != nil {
+				p.mdtest(where(d, phase, target), target.Mdtest)
+				rates = rates || len(target.Mdtest.Rates) > 0
+			}
+		}
+	}
+	var says []string
+	if repetitions {
+		says = append(says, "Repetitions are IOR's own figures: all bytes of one over the time from its first start to its last end, each "+
+			"weighing the same. Open, transfer and close are over all ranks and overlap.")
+	}
+	if rates {
+		says = append(says, "Operations a second are mdtest's own figures, over all ranks and its iterations.")
+	}
+	if len(says) > 0 {
+		p.WriteString("\n")
+		p.line("  ", strings.Join(says, " "))
+	}
+}
+
+func (p *page) ior(where string, ior *v1alpha1.IORResult) {
+	text := where + ": " + job("IOR", ior.MPIRun)
+	if ior.API != "" {
+		text += ", " + ior.API
+	}
+	text += ", data pattern " + cmp.Or(ior.DataPattern, "IOR's default")
+	p.WriteString("\n")
+	p.line("  ", text)
+	p.command(ior.CommandLine)
+	if len(ior.Operations) == 0 {
+		return
+	}
+	lines := [][]string{{"OPERATION", "REPETITION", "BYTES", "THROUGHPUT", "IOPS", "OPEN", "TRANSFER", "CLOSE", "TOTAL"}}
+	for i := range ior.Operations {
+		lines = append(lines, iorRows(&ior.Operations[i])...)
+	}
+	p.WriteString("\n")
+	p.columns("    ", lines, 1)
+}
+
+func iorRows(operation *v1alpha1.IOROperation) [][]string {
+	name := printable(string(operation.Operation))
+	blank := func(what string) []string {
+		return []string{name, what, "", "", "", "", "", "", ""}
+	}
+	var rows [][]string
+	listed := operation.Repetitions
+	first := len(listed)
+	if first > maxShown {
+		first = maxShown / 2
+	} else if operation.OmittedRepetitions > 0 {
+		first = (first + 1) / 2
+	}
+	last := min(len(listed)-first, maxShown-maxShown/2)
+	for i := range listed[:first] {
+		rows = append(rows, iorRow(name, &listed[i]))
+	}
+	if more := int(operation.OmittedRepetitions) + len(listed) - first - last; more > 0 {
+		rows = append(rows, blank(fmt.Sprintf("... %d more", more)))
+	}
+	for i := range listed[len(listed)-last:] {
+		rows = append(rows, iorRow(name, &listed[len(listed)-last+i]))
+	}
+	if operation.Count < 2 {
+		return rows
+	}
+	for _, over := range []struct {
+		name  string
+		value int64
+	}{
+		{"max", operation.MaxBytesPerSecond}, {"min", operation.MinBytesPerSecond},
+		{fmt.Sprintf("mean of %d", operation.Count), operation.MeanBytesPerSecond}, {"std dev", operation.StandardDeviationBytesPerSecond},
+	} {
+		row := blank(over.name)
+		row[3] = measure.FormatBytesPerSecond(float64(over.value))
+		if over.value == operation.MeanBytesPerSecond && strings.HasPrefix(over.name, "mean") {
+			row[8] = length(operation.MeanNanoseconds)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func iorRow(name string, repetition *v1alpha1.IORRepetition) []string {
+	bytes := measure.FormatBytes(uint64(max(repetition.Bytes, 0)))
+	if repetition.BytesEstimated {
+		bytes = "~" + bytes
+	}
+	iops := absent
+	if repetition.IOPSMilli != nil {
+		iops = iopsOf(float64(*repetition.IOPSMilli) / 1000)
+	}
+	row := []string{name, fmt.Sprint(repetition.Index), bytes, measure.FormatBytesPerSecond(float64(repetition.BytesPerSecond)), iops}
+	for _, nanoseconds := range []*int64{repetition.OpenNanoseconds, repetition.TransferNanoseconds, repetition.CloseNanoseconds} {
+		if nanoseconds == nil {
+			row = append(row, absent)
+			continue
+		}
+		row = append(row, shortLength(*nanoseconds))
+	}
+	return append(row, length(repetition.TotalNanoseconds))
+}
+
+// shortLength keeps times of milliseconds.
+func shortLength(nanoseconds int64) string {
+	length := time.Duration(max(nanoseconds, 0))
+	switch {
+	case length < time.Millisecond:
+		return length.Round(time.Microsecond).String()
+	case length < time.Second:
+		return length.Round(100 * time.Microsecond).String()
+	}
+	return length.Round(10 * time.Millisecond).String()
+}
+
+func (p *page) mdtest(where string, mdtest *v1alpha1.MdtestResult) {
+	p.WriteString("\n")
+	p.line("  ", where+": "+job("mdtest", mdtest.MPIRun))
+	p.command(mdtest.CommandLine)
+	if len(mdtest.Rates) == 0 {
+		return
+	}
+	lines := [][]string{{"OPERATIONS A SECOND", "MAX", "MIN", "MEAN", "STD DEV"}}
+	for _, rate := range mdtest.Rates {
+		row := []string{printable(rate.Operation)}
+		for _, milli := range []int64{rate.MaxOPSMilli, rate.MinOPSMilli, rate.MeanOPSMilli, rate.StandardDeviationOPSMilli} {
+			row = append(row, iopsOf(float64(milli)/1000))
+		}
+		lines = append(lines, row)
+	}
+	p.WriteString("\n")
+	p.columns("    ", lines, 1)
+}
+
+// job is which tool it was, and how it was run.
+func job(tool string, run v1alpha1.MPIRun) string {
+	text := tool
+	if run.Version != "" {
+		text += " " + strings.TrimPrefix(strings.TrimPrefix(run.Version, "IOR-"), tool+" ")
+	}
+	if run.MPIVersion != "" {
+		text += " with Open MPI " + run.MPIVersion
+	}
+	if run.Ranks > 0 {
+		text += ", " + plural(int(run.Ranks), "rank") + " in " + plural(int(run.Clients), "client")
+	}
+	return text
+}
+
+func (p *page) command(words []string) {
+	if len(words) > 0 {
+		p.line("    ", strings.Join(words, " "))
+	}
+}
+
+// byJobs says whether any figures are of a job of MPI.
+func byJobs(d Document) bool {
+	for _, phase := range d.Phases {
+		for _, target := range phase.Targets {
+			if target.IOR != nil || target.Mdtest != nil {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,47 @@
+package report
+
+import (
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/objective"
+)
+
+// verdictWords are what a verdict is called here.
+var verdictWords = map[v1alpha1.Verdict]string{v1alpha1.VerdictMet: "met", v1alpha1.VerdictMissed: "MISSED", v1alpha1.VerdictUnknown: "NOT KNOWN"}
+
+// objectives are each with its figure, what was wanted and the verdict, and what there is to say of those that are
+// not met.
+func (p *page) objectives(d Document) {
+	if len(d.Objectives) == 0 {
+		return
+	}
+	lines := [][]string{{"OBJECTIVE", "FIGURE", "VERDICT", "OBSERVED", "WANTED"}}
+	var remarks []string
+	for i := range d.Objectives {
+		one := &d.Objectives[i]
+		lines = append(lines, []string{printable(one.Name), printable(one.Figure), verdictWords[one.Verdict], objectiveValue(one, one.Observed), wanted(d, one)})
+		if one.Verdict != v1alpha1.VerdictMet {
+			remarks = append(remarks, one.Name+": "+one.Message)
+		}
+	}
+	p.WriteString("\n")
+	p.columns("  ", lines, 3)
+	p.list("Objectives that are not met:", remarks)
+}
+
+func objectiveValue(one *v1alpha1.ObjectiveResult, value *int64) string {
+	if value == nil {
+		return absent
+	}
+	return objective.Written(one, *value)
+}
+
+// wanted is the bound with its direction, which the frozen objective tells.
+func wanted(d Document, one *v1alpha1.ObjectiveResult) string {
+	text := objectiveValue(one, one.Required)
+	for i := range d.Spec.Objectives {
+		if o := &d.Spec.Objectives[i]; o.Name == one.Name && one.Required != nil {
+			return objective.Direction(o, *one.Required) + " " + text
+		}
+	}
+	return text
+}

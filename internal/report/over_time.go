@@ -1,0 +1,346 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/chart"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/series"
+)
+
+// moving are the operations that have a throughput.
+var moving = []measure.Operation{measure.Read, measure.Write, measure.Trim}
+
+// secondsOf is an instant in seconds from the start of the run.
+func secondsOf(d Document, nanoseconds int64) float64 {
+	return float64(nanoseconds-d.StartTime.UnixNano()) / 1e9
+}
+
+// eachTarget gives the series of each step and target, in the order of the steps.
+func eachTarget(d Document, use func(step *v1alpha1.ResolvedStep, target *series.Target)) {
+	if d.Series.Empty() {
+		return
+	}
+	for i := range d.Spec.Steps {
+		step := d.Series.Step(d.Spec.Steps[i].ID)
+		if step == nil {
+			continue
+		}
+		for j := range step.Targets {
+			use(&d.Spec.Steps[i], &step.Targets[j])
+		}
+	}
+}
+
+// lineKey is what a line of a chart over time is of.
+type lineKey struct {
+	target    string
+	operation measure.Operation
+}
+
+// overTime are lines of a rate over the run, one a target and operation, in the order of targets and then of operations.
+func overTime(d Document, rate func(*series.Point, measure.Operation) float64, operations []measure.Operation) []chart.Line {
+	points := map[lineKey][]chart.Point{}
+	eachTarget(d, func(_ *v1alpha1.ResolvedStep, target *series.Target) {
+		for _, operation := range operations {
+			if !does(target, operation) {
+				continue
+			}
+			key := lineKey{target.Name, operation}
+			for i := range target.Points {
+				p := &target.Points[i]
+				points[key] = append(points[key], chart.Point{Start: secondsOf(d, p.StartNanoseconds), End: secondsOf(d, p.EndNanoseconds),
+					Y: rate(p, operation), Faint: p.State != series.Measured})
+			}
+		}
+	})
+	var lines []chart.Line
+	names := targetNames(d)
+	for i, name := range names {
+		dash := 0
+		for _, operation := range operations {
+			if made := points[lineKey{name, operation}]; len(made) > 0 {
+				slices.SortStableFunc(made, func(a, b chart.Point) int { return cmp.Compare(a.Start, b.Start) })
+				line := chart.Line{Name: lineName(names, name, operation), Colour: i + 1, Dash: dash, Points: made}
+				dash++
+				if len(names) == 1 {
+					line.Colour, line.Dash = len(lines)+1, len(lines)
+				}
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
+}
+
+func lineName(names []string, target string, operation measure.Operation) string {
+	if len(names) < 2 {
+		return operation.String()
+	}
+	return printable(target) + " " + strings.ToLower(operation.String())
+}
+
+// does says whether a target did an operation at all in a step.
+func does(target *series.Target, operation measure.Operation) bool {
+	return slices.ContainsFunc(target.Points, func(p series.Point) bool { return p.Counters[operation] != (measure.Counter{}) })
+}
+
+// most is the highest of all means of the lines that are measured.
+func most(lines []chart.Line) float64 {
+	highest := 0.0
+	for _, line := range lines {
+		for _, p := range line.Points {
+			highest = max(highest, p.Y)
+		}
+	}
+	return highest
+}
+
+// usual is a height that nearly all of the time of the lines is below, so that a spike does not press the rest flat.
+func usual(lines []chart.Line) float64 {
+	type weighted struct{ y, length float64 }
+	var all []weighted
+	sum := 0.0
+	for _, line := range lines {
+		for _, p := range line.Points {
+			all = append(all, weighted{p.Y, p.End - p.Start})
+			sum += p.End - p.Start
+		}
+	}
+	slices.SortFunc(all, func(a, b weighted) int { return cmp.Compare(a.y, b.y) })
+	passed := 0.0
+	for _, one := range all {
+		if passed += one.length; passed >= 0.995*sum {
+			return one.y
+		}
+	}
+	return 0
+}
+
+// height is the top of an axis: the highest mean, unless that is a spike far above all others. told says so.
+func height(lines []chart.Line) (top float64, told string) {
+	highest, common := most(lines), usual(lines)
+	if common > 0 && highest > 3*common {
+		return 1.5 * common, fmt.Sprintf(" The axis ends at half above what 99.5 %% of the time is below; the highest is %.1f times that.", highest/common)
+	}
+	return highest, ""
+}
+
+// view is a chart with what the page says beside it.
+type view struct {
+	chart.Figure
+	// Legend is of the lines; Notes are sentences below the chart.
+	Legend []legendEntry
+	Notes  []string
+	// Phases are those that have a number in the chart.
+	Phases []string
+	// FewPhases says that in the wide drawing every phase has its name.
+	FewPhases bool
+}
+
+type legendEntry struct{ Name, Class string }
+
+// legendOf names the lines, where there is more than one.
+func legendOf(lines []chart.Line) []legendEntry {
+	var all []legendEntry
+	for _, line := range lines {
+		all = append(all, legendEntry{line.Name, fmt.Sprintf("c%d d%d", (line.Colour-1)%8+1, line.Dash%4)})
+	}
+	return all
+}
+
+// phaseBands are the phases of the run in seconds from its start.
+func phaseBands(d Document) []chart.Band {
+	var bands []chart.Band
+	for _, s := range spansOf(d) {
+		first, last := s.first, s.last
+		if first.IsZero() {
+			first = s.planned
+		}
+		if last.IsZero() {
+			last = s.plannedEnd
+		}
+		if last.After(first) {
+			bands = append(bands, chart.Band{Name: printable(s.name), Start: secondsOf(d, first.UnixNano()), End: secondsOf(d, last.UnixNano())})
+		}
+	}
+	return bands
+}
+
+// timeAxis goes from the start of the run, or of what is shown of it, to its end.
+func timeAxis(bands []chart.Band, lines []chart.Line) chart.Axis {
+	from, to := math.Inf(1), math.Inf(-1)
+	for _, b := range bands {
+		from, to = min(from, b.Start), max(to, b.End)
+	}
+	for _, line := range lines {
+		for _, p := range line.Points {
+			from, to = min(from, p.Start), max(to, p.End)
+		}
+	}
+	if from > 0 && from < (to-from)/4 {
+		from = 0
+	}
+	return chart.Seconds(from, to)
+}
+
+// rates are the charts of throughput and of operations over time.
+func rates(d Document) []view {
+	if d.StartTime == nil || d.Series.Empty() {
+		return nil
+	}
+	var views []view
+	if lines := overTime(d, (*series.Point).BytesPerSecond, moving); len(lines) > 0 {
+		views = append(views, rateView(d, "throughput", "Throughput over time", lines, bytesLevels(d), measure.FormatBytesPerSecond))
+	}
+	if lines := overTime(d, (*series.Point).OperationsPerSecond, measure.Operations[:]); len(lines) > 0 {
+		views = append(views, rateView(d, "iops", "Operations a second over time", lines, operationLevels(d), measure.FormatOperationsPerSecond))
+	}
+	return views
+}
+
+func rateView(d Document, id, title string, lines []chart.Line, levels []chart.Level, format func(float64) string) view {
+	top, told := height(lines)
+	shown, above := levelsUpTo(levels, top)
+	for _, l := range shown {
+		top = max(top, l.Y)
+	}
+	bands := phaseBands(d)
+	made := view{Figure: chart.Figure{ID: id, Title: title, Bands: bands, Lines: lines, Levels: shown,
+		X: timeAxis(bands, lines), Y: chart.Linear(top, 5, round(format))}, Legend: legendOf(lines)}
+	made.Phases, made.FewPhases = phaseNames(bands), allNamed(bands, made.X)
+	made.Text = textOfRates(title, d, lines, format) + told
+	made.Notes = append(made.Notes, "Every "+intervalText(lines)+" is one value; where several share a pixel their mean is drawn, with the least and the most behind it. "+
+		"Pale: a warm-up or a transition, which are in no figure. Where nothing was measured there is no line."+told)
+	for _, l := range above {
+		made.Notes = append(made.Notes, "Above the chart: "+l.Name+".")
+	}
+	if d.Series.Coarsened {
+		made.Notes = append(made.Notes, "Neighbouring seconds were joined, since what is kept of a run has a size.")
+	}
+	return made
+}
+
+// round writes the labels of an axis, which are round.
+func round(format func(float64) string) func(float64) string {
+	return func(value float64) string {
+		if value == 0 {
+			return "0"
+		}
+		number, unit, _ := strings.Cut(format(value), " ")
+		if strings.Contains(number, ".") {
+			number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+		}
+		return strings.TrimSpace(number + " " + unit)
+	}
+}
+
+// intervalText is how long a value is of, as most are.
+func intervalText(lines []chart.Line) string {
+	var lengths []float64
+	for _, line := range lines {
+		for _, p := range line.Points {
+			lengths = append(lengths, p.End-p.Start)
+		}
+	}
+	slices.Sort(lengths)
+	middle := lengths[len(lengths)/2]
+	if math.Abs(middle-1) < 0.05 {
+		return "second"
+	}
+	return time.Duration(middle * 1e9).Round(100 * time.Millisecond).String()
+}
+
+// textOfRates says in words what a chart over time shows.
+func textOfRates(title string, d Document, lines []chart.Line, format func(float64) string) string {
+	text := title + "."
+	for _, line := range lines {
+		sum, length, least, highest := 0.0, 0.0, math.Inf(1), 0.0
+		for _, p := range line.Points {
+			if p.Faint {
+				continue
+			}
+			sum, length = sum+p.Y*(p.End-p.Start), length+p.End-p.Start
+			least, highest = min(least, p.Y), max(highest, p.Y)
+		}
+		if length > 0 {
+			text += fmt.Sprintf(" %s: mean %s, from %s to %s.", line.Name, format(sum/length), format(least), format(highest))
+		}
+	}
+	var phases []string
+	for _, b := range phaseBands(d) {
+		phases = append(phases, b.Name+" from "+clock(b.Start)+" to "+clock(b.End))
+	}
+	return text + " Phases: " + strings.Join(phases, "; ") + "."
+}
+
+// clock is a time of the run.
+func clock(seconds float64) string { return length(int64(seconds * 1e9)) }
+
+// allNamed says whether every phase has room for its name in the wide drawing.
+func allNamed(bands []chart.Band, x chart.Axis) bool {
+	return !slices.ContainsFunc(bands, func(b chart.Band) bool { return !b.Named(x) })
+}
+
+// phaseNames are the phases in the order of the numbers that stand for them where there is no room for their names.
+func phaseNames(bands []chart.Band) []string {
+	var names []string
+	for _, b := range bands {
+		names = append(names, b.Name)
+	}
+	return names
+}
+
+// levelsUpTo are those that do not press what was measured flat, and the others.
+func levelsUpTo(all []chart.Level, top float64) (shown, above []chart.Level) {
+	for _, l := range all {
+		if l.Y <= 2*top && len(shown) < 4 {
+			shown = append(shown, l)
+		} else {
+			above = append(above, l)
+		}
+	}
+	return shown, above
+}
+
+// bytesLevels are the documented limits of bytes a second, one a height.
+func bytesLevels(d Document) []chart.Level { return documentedLevels(d, "Bytes", rateText) }
+
+func operationLevels(d Document) []chart.Level {
+	return documentedLevels(d, "Operations", func(iops int64) string { return iopsText(1000 * iops) })
+}
+
+func documentedLevels(d Document, dimension string, format func(int64) string) []chart.Level {
+	var all []chart.Level
+	add := func(name, class string, value int64) {
+		at := slices.IndexFunc(all, func(l chart.Level) bool { return l.Y == float64(value) })
+		if at < 0 {
+			all = append(all, chart.Level{Name: name + " " + format(value), Class: class, Y: float64(value)})
+		}
+	}
+	for i := range d.Storage {
+		s := &d.Storage[i]
+		for j := range s.Limits {
+			l := &s.Limits[j]
+			if l.Dimension != dimension {
+				continue
+			}
+			name := printable(l.Name)
+			if len(d.Storage) > 1 {
+				name = printable(s.Target) + ", " + name
+			}
+			add(name, "baseline", l.Baseline)
+			if l.Burst != nil {
+				add(name+", burst", "burst", *l.Burst)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b chart.Level) int { return cmp.Compare(a.Y, b.Y) })
+	return all
+}

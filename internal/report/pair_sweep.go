@@ -1,0 +1,139 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/compare"
+)
+
+// sweepPair writes the matrices of a sweep of two targets beside each other, as sweep does those of one.
+func (p *page) sweepPair(phase string, sweep *v1alpha1.SweepPhase, pair *compare.Pair) {
+	title := phase + ": a sweep of " + pair.Baseline.Target + " beside " + pair.Target.Target
+	if sweep.Regime != "" {
+		title += " in the regime " + string(sweep.Regime)
+	}
+	p.WriteString("\n")
+	p.line("  ", title)
+	for _, target := range []*v1alpha1.TargetResult{pair.Baseline, pair.Target} {
+		if text := creditRange(target.Steps) + driftText(target.Steps); text != "" {
+			p.line("    ", target.Target+": "+strings.TrimLeft(text, ",; "))
+		}
+	}
+	axes := axesOf(sweep.Axes)
+	byLength := longestFirst(axes)
+	if len(byLength) == 0 {
+		return
+	}
+	if len(byLength) == 1 || len(byLength[1].values) == 1 {
+		p.pairLine(pair, byLength[0], fixedText(byLength[1:]))
+		p.line("    ", pairLegend(pair)+sweepMarks(bothSteps(pair)))
+		return
+	}
+	rows, columns := byLength[0], byLength[1]
+	for _, block := range blocks(without(axes, rows, columns)) {
+		for _, figure := range figuresIn(bothSteps(pair)) {
+			figure = figure.inOneUnit(pair, int32(block.cell), rows, columns) //nolint:gosec // The API allows few.
+			var listed []pairColumn
+			for j, value := range columns.values {
+				listed = append(listed, pairColumn{title: value, figure: figure, cell: func(row int) int32 {
+					return int32(block.cell + row*rows.stride + j*columns.stride) //nolint:gosec // The API allows few.
+				}})
+			}
+			if someIn(pair, rows.values, listed) {
+				p.pairMatrix(pair, block.title(figure.title), rows.name+" \\ "+columns.name, rows.values, listed)
+			}
+		}
+	}
+	p.WriteString("\n")
+	p.line("    ", pairLegend(pair))
+	p.line("    ", order(axes)+sweepMarks(bothSteps(pair)))
+}
+
+// inOneUnit is a figure without the unit of its cells where all of a matrix have the same: the title has it then, and two
+// matrices more easily stand beside each other.
+func (f figureOf) inOneUnit(pair *compare.Pair, first int32, rows, columns axis) figureOf {
+	unit := ""
+	for i := range rows.values {
+		for j := range columns.values {
+			for _, steps := range [][]v1alpha1.StepResult{pair.Baseline.Steps, pair.Target.Steps} {
+				cell := compare.CellOf(steps, first+int32(i*rows.stride+j*columns.stride)) //nolint:gosec // The API allows few.
+				if cell == nil {
+					continue
+				}
+				_, its, found := strings.Cut(f.cell(*cell), " ")
+				if !found && f.cell(*cell) != absent || unit != "" && found && its != unit {
+					return f
+				}
+				if found {
+					unit = its
+				}
+			}
+		}
+	}
+	if unit == "" {
+		return f
+	}
+	operation := ""
+	if at := strings.Index(f.title, ","); at >= 0 {
+		operation = f.title[at:]
+	}
+	with := f.cell
+	return figureOf{title: strings.TrimSuffix(f.title, operation) + " in " + unit + operation, judge: f.judge, cell: func(s v1alpha1.StepResult) string {
+		return strings.TrimSuffix(with(s), " "+unit)
+	}}
+}
+
+func bothSteps(pair *compare.Pair) []v1alpha1.StepResult {
+	return slices.Concat(pair.Baseline.Steps, pair.Target.Steps)
+}
+
+// someIn says whether a matrix has any figure.
+func someIn(pair *compare.Pair, rows []string, columns []pairColumn) bool {
+	for row := range rows {
+		for _, column := range columns {
+			for _, steps := range [][]v1alpha1.StepResult{pair.Baseline.Steps, pair.Target.Steps} {
+				if cell := compare.CellOf(steps, column.cell(row)); cell != nil && column.figure.cell(*cell) != absent {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// pairLine is the table of one axis, with all figures as columns.
+func (p *page) pairLine(pair *compare.Pair, only axis, title string) {
+	var columns []pairColumn
+	for _, figure := range figuresIn(bothSteps(pair)) {
+		title := strings.Replace(figure.title, " latency", "", 1)
+		columns = append(columns, pairColumn{title: title, figure: figure, cell: func(row int) int32 { return int32(row * only.stride) }}) //nolint:gosec // The API allows few.
+	}
+	p.pairMatrix(pair, title, only.name, only.values, columns)
+}
+
+// rampPair writes the steps of a ramp of two targets beside each other, and what is known of their knees.
+func (p *page) rampPair(phase string, ramp *v1alpha1.RampPhase, pair *compare.Pair) {
+	only := axis{name: rampName(ramp.Dimension), stride: 1}
+	for _, value := range ramp.Steps {
+		only.values = append(only.values, strconv.FormatInt(value, 10))
+	}
+	p.WriteString("\n")
+	p.line("  ", phase+": a ramp of "+only.name+" of "+pair.Baseline.Target+" beside "+pair.Target.Target)
+	p.pairLine(pair, only, "")
+	for _, target := range []*v1alpha1.TargetResult{pair.Baseline, pair.Target} {
+		text := ""
+		if target.Knee != nil {
+			text = target.Knee.Message
+			if target.Knee.Found && target.Knee.Value != nil {
+				text = "knee at " + strconv.FormatInt(*target.Knee.Value, 10) + "; " + text
+			}
+		}
+		if text += creditRange(target.Steps); text != "" {
+			p.line("    ", target.Target+": "+strings.TrimLeft(text, ", "))
+		}
+	}
+	p.line("    ", pairLegend(pair))
+}

@@ -1,0 +1,330 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/chart"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/series"
+)
+
+// drains are charts of burst drains with the segments and drops that were found, one a phase and target.
+func drains(d Document) []view {
+	var views []view
+	for _, phase := range d.Phases {
+		for i := range phase.Targets {
+			target := &phase.Targets[i]
+			if target.Burst == nil || d.StartTime == nil {
+				continue
+			}
+			if made, ok := drainView(d, &phase, target, len(views)); ok {
+				views = append(views, made)
+			}
+		}
+	}
+	return views
+}
+
+// drainView is false where the series of the drain are not known.
+func drainView(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult, index int) (view, bool) {
+	found, rate, format, levels := target.Burst.Bytes, (*series.Point).BytesPerSecond, rateText, bytesLevels(d)
+	operations := moving
+	if found == nil || target.Burst.Dimension == "Operations" && target.Burst.Operations != nil {
+		found, rate, format, levels = target.Burst.Operations, (*series.Point).OperationsPerSecond, func(v int64) string { return iopsOf(float64(v)) }, operationLevels(d)
+	}
+	line := chart.Line{Name: "measured", Colour: 1}
+	start := math.NaN()
+	eachTarget(d, func(step *v1alpha1.ResolvedStep, of *series.Target) {
+		if step.Phase != phase.Name || step.Purpose != v1alpha1.StepDrain || of.Name != target.Target {
+			return
+		}
+		line.Points, start = drainPoints(of, rate, operations)
+	})
+	if found == nil || len(line.Points) == 0 || math.IsNaN(start) {
+		return view{}, false
+	}
+	lines := []chart.Line{line}
+	top, told := height(lines)
+	shown, _ := levelsUpTo(levels, top)
+	for _, l := range shown {
+		top = max(top, l.Y)
+	}
+	unit := 1.0
+	if format(1000) != rateText(1000) {
+		unit = 1000 // thousandths of an operation
+	}
+	write := func(v float64) string { return format(int64(v)) }
+	name := where(d, *phase, target)
+	made := view{Figure: chart.Figure{ID: fmt.Sprintf("drain-%d", index), Title: "Burst drain: " + printable(name), Lines: lines, Levels: shown,
+		X: timeAxis(nil, lines), Y: chart.Linear(top, 5, round(write)), Text: printable(name) + ": " + burstTitle(target.Burst) + "." + told}}
+	for _, s := range found.Segments {
+		value := float64(s.Mean.Value) / unit
+		says := fmt.Sprintf("%s from %s to %s: %s", strings.ToLower(printable(cmpOr(string(s.Shape), "level"))), length(s.StartNanoseconds), length(s.EndNanoseconds), write(value))
+		made.Segments = append(made.Segments, chart.Segment{Name: says, Start: float64(s.StartNanoseconds) / 1e9, End: float64(s.EndNanoseconds) / 1e9, Y: value})
+		made.Text += " Segment: " + says + "."
+	}
+	for _, drop := range found.Drops {
+		at := float64(drop.AtNanoseconds.Value) / 1e9
+		made.Marks = append(made.Marks, chart.Mark{Name: "drop after " + length(drop.AtNanoseconds.Value), Class: "drop", X: at})
+	}
+	for _, text := range dropTexts(target.Burst) {
+		made.Text += " " + strings.ToUpper(text[:1]) + text[1:] + "."
+	}
+	made.Notes = []string{"All operations together, from the start of the measured time. Thick: the segments that were found, each at its mean." + told}
+	return made, true
+}
+
+func cmpOr(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a
+}
+
+// drainPoints are those of a drain in seconds from the start of its measured time, all operations together.
+func drainPoints(of *series.Target, rate func(*series.Point, measure.Operation) float64, operations []measure.Operation) ([]chart.Point, float64) {
+	start := math.NaN()
+	for i := range of.Points {
+		if of.Points[i].State == series.Measured {
+			start = float64(of.Points[i].StartNanoseconds)
+			break
+		}
+	}
+	var points []chart.Point
+	for i := range of.Points {
+		p := &of.Points[i]
+		made := chart.Point{Start: (float64(p.StartNanoseconds) - start) / 1e9, End: (float64(p.EndNanoseconds) - start) / 1e9, Faint: p.State != series.Measured}
+		for _, operation := range operations {
+			made.Y += rate(p, operation)
+		}
+		points = append(points, made)
+	}
+	return points, start
+}
+
+// rampCharts are the curves of ramps: what was moved, and the latencies.
+func rampCharts(d Document) []view {
+	var views []view
+	for _, phase := range d.Phases {
+		spec := phaseSpec(d, phase.Name)
+		if phase.Kind != v1alpha1.PhaseRamp || spec == nil || spec.Ramp == nil {
+			continue
+		}
+		views = append(views, rampRates(&phase, spec.Ramp, len(views)))
+		if made, ok := rampLatencies(d, &phase, spec.Ramp, len(views)); ok {
+			views = append(views, made)
+		}
+	}
+	return views
+}
+
+// rampAxis has a label a step, as far as they have room.
+func rampAxis(steps []int64) chart.Axis {
+	least, most := slices.Min(steps), slices.Max(steps)
+	axis := chart.Axis{Min: 0, Max: float64(most) * 1.05}
+	if least > 0 && most >= 16*least {
+		axis = chart.Axis{Min: float64(least) / 1.2, Max: float64(most) * 1.2, Log: true}
+	}
+	last := math.Inf(-1)
+	for _, value := range steps {
+		at := float64(value) / axis.Max
+		if axis.Log {
+			at = math.Log(float64(value)/axis.Min) / math.Log(axis.Max/axis.Min)
+		}
+		if at-last >= 0.05 {
+			axis.Ticks = append(axis.Ticks, chart.Tick{Value: float64(value), Label: strconv.FormatInt(value, 10)})
+			last = at
+		}
+	}
+	return axis
+}
+
+func rampRates(phase *v1alpha1.PhaseResult, ramp *v1alpha1.RampPhase, index int) view {
+	made := view{Figure: chart.Figure{ID: fmt.Sprintf("ramp-%d", index), Title: "Ramp of " + rampName(ramp.Dimension) + ": " + printable(phase.Name),
+		X: rampAxis(ramp.Steps)}}
+	made.Text = made.Title + "."
+	top := 0.0
+	moves := slices.ContainsFunc(phase.Targets, func(t v1alpha1.TargetResult) bool {
+		return slices.ContainsFunc(t.Steps, func(s v1alpha1.StepResult) bool {
+			return slices.ContainsFunc(s.Operations, func(o v1alpha1.StepOperation) bool { return o.BytesPerSecond > 0 })
+		})
+	})
+	format := measure.FormatBytesPerSecond
+	if !moves {
+		format = measure.FormatOperationsPerSecond
+	}
+	for i := range phase.Targets {
+		target := &phase.Targets[i]
+		curve := chart.Curve{Name: printable(target.Target), Colour: i + 1, Dash: i}
+		for _, step := range target.Steps {
+			if int(step.Cell) >= len(ramp.Steps) || len(step.Operations) == 0 {
+				continue
+			}
+			point := rampPoint(step, moves, ramp.Steps[step.Cell])
+			point.Name = fmt.Sprintf("%s at %d: %s", printable(target.Target), ramp.Steps[step.Cell], format(point.Y))
+			if point.Hollow {
+				point.Name += ", not valid"
+			}
+			top = max(top, point.High)
+			curve.Points = append(curve.Points, point)
+			made.Text += " " + point.Name + "."
+		}
+		made.Curves = append(made.Curves, curve)
+		if target.Knee != nil && target.Knee.Found && target.Knee.Value != nil {
+			name := "knee"
+			if len(phase.Targets) > 1 {
+				name = "knee of " + printable(target.Target)
+			}
+			made.Marks = append(made.Marks, chart.Mark{Name: name + " at " + strconv.FormatInt(*target.Knee.Value, 10), X: float64(*target.Knee.Value)})
+			made.Text += " " + name + " at " + strconv.FormatInt(*target.Knee.Value, 10) + "."
+		}
+		made.Legend = append(made.Legend, legendEntry{curve.Name, fmt.Sprintf("c%d d%d", i%8+1, i%4)})
+	}
+	made.Y = chart.Linear(top, 5, round(format))
+	made.Notes = []string{"All operations together; upright lines are the 95 % intervals. Hollow: a step whose figures are not valid."}
+	return made
+}
+
+// rampPoint is what a step moved, or how often, all operations together, with the sum of their errors.
+func rampPoint(step v1alpha1.StepResult, moves bool, value int64) chart.CurvePoint {
+	point := chart.CurvePoint{X: float64(value), Hollow: invalid(step, v1alpha1.PhaseRamp)}
+	half, known := 0.0, true
+	for _, o := range step.Operations {
+		rate := float64(o.BytesPerSecond)
+		if !moves {
+			rate = float64(o.IOPSMilli) / 1000
+		}
+		point.Y += rate
+		if o.RateErrorPPM == nil {
+			known = false
+		} else {
+			half += rate * float64(*o.RateErrorPPM) / 1e6
+		}
+	}
+	point.Low, point.High = point.Y, point.Y
+	if known {
+		point.Low, point.High = point.Y-half, point.Y+half
+	}
+	return point
+}
+
+// rampLatencies are mean and p99 of each operation by step.
+func rampLatencies(d Document, phase *v1alpha1.PhaseResult, ramp *v1alpha1.RampPhase, index int) (view, bool) {
+	made := view{Figure: chart.Figure{ID: fmt.Sprintf("ramp-%d", index), Title: "Latency by " + rampName(ramp.Dimension) + ": " + printable(phase.Name), X: rampAxis(ramp.Steps)}}
+	made.Text = made.Title + "."
+	least, highest := math.Inf(1), 0.0
+	for i := range phase.Targets {
+		for _, operation := range measure.Operations {
+			for j, figure := range []string{"mean", "p99"} {
+				curve := rampLatency(&phase.Targets[i], ramp, operation, figure)
+				if len(curve.Points) == 0 {
+					continue
+				}
+				curve.Name = strings.TrimSpace(lineName(targetNames(d), phase.Targets[i].Target, operation) + " " + figure)
+				curve.Colour, curve.Dash = len(made.Curves)+1, j
+				for _, p := range curve.Points {
+					least, highest = min(least, p.Y), max(highest, p.Y)
+					made.Text += fmt.Sprintf(" %s at %g: %s.", curve.Name, p.X, nanosecondsText(p.Y))
+				}
+				made.Curves = append(made.Curves, curve)
+				made.Legend = append(made.Legend, legendEntry{curve.Name, fmt.Sprintf("c%d d%d", (curve.Colour-1)%8+1, curve.Dash)})
+			}
+		}
+	}
+	made.Y = chart.Logarithmic(least, highest, round(nanosecondsText))
+	made.Notes = []string{"The axis of latency is logarithmic."}
+	return made, len(made.Curves) > 0
+}
+
+func rampLatency(target *v1alpha1.TargetResult, ramp *v1alpha1.RampPhase, operation measure.Operation, figure string) chart.Curve {
+	var curve chart.Curve
+	for _, step := range target.Steps {
+		for _, o := range step.Operations {
+			value := o.MeanNanoseconds
+			if figure == "p99" {
+				value = 0
+				if o.P99Nanoseconds != nil {
+					value = *o.P99Nanoseconds
+				}
+			}
+			if string(o.Operation) == operation.String() && value > 0 && int(step.Cell) < len(ramp.Steps) {
+				at := ramp.Steps[step.Cell]
+				curve.Points = append(curve.Points, chart.CurvePoint{X: float64(at), Y: float64(value), Low: float64(value), High: float64(value),
+					Hollow: invalid(step, v1alpha1.PhaseRamp), Name: fmt.Sprintf("%s at %d: %s", figure, at, nanosecondsText(float64(value)))})
+			}
+		}
+	}
+	return curve
+}
+
+// clientCharts show how the clients of a target differ, sorted by their rate.
+func clientCharts(d Document) []view {
+	var views []view
+	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {
+		cells := step.Kind == v1alpha1.PhaseRamp || step.Kind == v1alpha1.PhaseSweep
+		if len(target.Clients) < 2 || cells || step.Purpose == v1alpha1.StepPrepare || len(views) >= maxLatencyCharts {
+			return
+		}
+		name := printable(step.Phase)
+		if manyTargets(d) {
+			name += ", " + printable(target.Name)
+		}
+		views = append(views, clientView(len(views), name, slices.Clone(target.Clients)))
+	})
+	return views
+}
+
+func clientView(index int, name string, clients []series.ClientRate) view {
+	slices.SortStableFunc(clients, func(a, b series.ClientRate) int { return int(min(max(b.BytesPerSecond-a.BytesPerSecond, -1), 1)) })
+	made := view{Figure: chart.Figure{ID: fmt.Sprintf("clients-%d", index), Title: "Throughput of each client: " + name, X: chart.Axis{Min: 0, Max: float64(len(clients))}}}
+	line := chart.Line{Name: "clients", Colour: 1}
+	every := max(1, (len(clients)+9)/10)
+	for i, one := range clients {
+		line.Points = append(line.Points, chart.Point{Start: float64(i) + 0.08, End: float64(i) + 0.92, Y: float64(one.BytesPerSecond)})
+		if i%every == 0 {
+			made.X.Ticks = append(made.X.Ticks, chart.Tick{Value: float64(i) + 0.5, Label: strconv.Itoa(one.Client)})
+		}
+	}
+	best, worst := clients[0], clients[len(clients)-1]
+	made.Text = fmt.Sprintf("%s: %d clients, sorted. Best: client %d with %s. Middle: %s. Worst: client %d with %s.", made.Title, len(clients), best.Client,
+		rateText(best.BytesPerSecond), rateText(clients[len(clients)/2].BytesPerSecond), worst.Client, rateText(worst.BytesPerSecond))
+	made.Lines = []chart.Line{line}
+	made.Y = chart.Linear(float64(best.BytesPerSecond), 4, round(measure.FormatBytesPerSecond))
+	made.Notes = []string{"Clients by their index, the fastest first, each over the time in which all of them ran."}
+	return made
+}
+
+// timelineChart has a row a phase: when it was to be, and when it was.
+func timelineChart(d Document) (view, bool) {
+	spans := spansOf(d)
+	if d.StartTime == nil || len(spans) == 0 {
+		return view{}, false
+	}
+	made := view{Figure: chart.Figure{ID: "timeline", Title: "Timeline"}}
+	made.Text = "When each phase was planned, and when it was."
+	rows, end := float64(len(spans)), 0.0
+	for i, s := range spans {
+		made.Y.Ticks = append(made.Y.Ticks, chart.Tick{Value: rows - float64(i) - 0.58, Label: v1alpha1.Truncate(printable(s.name), 18)})
+		if !s.plannedEnd.IsZero() && s.plannedEnd.After(s.planned) {
+			from, to := secondsOf(d, s.planned.UnixNano()), secondsOf(d, s.plannedEnd.UnixNano())
+			made.Bars = append(made.Bars, chart.Bar{Name: fmt.Sprintf("%s, planned: %s to %s", printable(s.name), clock(from), clock(to)), Class: "planned", Row: i, Start: from, End: to})
+			end = max(end, to)
+		}
+		if s.last.After(s.first) && !s.first.IsZero() {
+			from, to := secondsOf(d, s.first.UnixNano()), secondsOf(d, s.last.UnixNano())
+			says := fmt.Sprintf("%s: %s to %s", printable(s.name), clock(from), clock(to))
+			made.Bars = append(made.Bars, chart.Bar{Name: says, Class: "actual", Row: i, Start: from, End: to})
+			made.Text += " " + says + "."
+			end = max(end, to)
+		}
+	}
+	made.Y.Max, made.X = rows, chart.Seconds(0, end)
+	made.Rows = len(spans)
+	made.Legend = []legendEntry{{"planned", "planned"}, {"first to last I/O", "actual"}}
+	return made, len(made.Bars) > 0
+}

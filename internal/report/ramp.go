@@ -1,0 +1,150 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// ramps are the tables of the steps of ramps, with the knee marked.
+func (p *page) ramps(d Document) {
+	for _, phase := range d.Phases {
+		spec := phaseSpec(d, phase.Name)
+		if phase.Kind != v1alpha1.PhaseRamp || spec == nil || spec.Ramp == nil {
+			continue
+		}
+		if pair, ok := pairOf(d, &phase); ok {
+			p.rampPair(phase.Name, spec.Ramp, pair)
+			continue
+		}
+		for i := range phase.Targets {
+			p.ramp(where(d, phase, &phase.Targets[i]), spec.Ramp, &phase.Targets[i])
+		}
+	}
+}
+
+// phaseSpec is the phase of that name in what was run; nil where a document has none.
+func phaseSpec(d Document, name string) *v1alpha1.Phase {
+	phases := d.Spec.Run.Phases
+	at := slices.IndexFunc(phases, func(p v1alpha1.Phase) bool { return p.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return &phases[at]
+}
+
+func (p *page) ramp(where string, ramp *v1alpha1.RampPhase, target *v1alpha1.TargetResult) {
+	name := rampName(ramp.Dimension)
+	p.WriteString("\n")
+	p.line("  ", where+": a ramp of "+name+creditRange(target.Steps))
+	p.WriteString("\n")
+	lines := [][]string{{strings.ToUpper(name), "OPERATION", "THROUGHPUT", "IOPS", "MEAN", "P99", ""}}
+	for index, value := range ramp.Steps {
+		at := slices.IndexFunc(target.Steps, func(s v1alpha1.StepResult) bool { return int(s.Cell) == index })
+		step := v1alpha1.StepResult{}
+		if at >= 0 {
+			step = target.Steps[at]
+		}
+		lines = append(lines, cellRows(strconv.FormatInt(value, 10), step, marks(target.Knee, value, step))...)
+	}
+	p.columns("    ", leftLast(lines), 2)
+	if target.Knee != nil && target.Knee.Message != "" {
+		p.line("    ", target.Knee.Message)
+	}
+}
+
+// rampName is what a ramp raises, in words.
+func rampName(dimension v1alpha1.RampDimension) string {
+	if dimension == v1alpha1.RampQueueDepth {
+		return "queue depth"
+	}
+	return printable(strings.ToLower(string(dimension)))
+}
+
+// leftLast fills the last column up, since it is text and begins at one place.
+func leftLast(lines [][]string) [][]string {
+	widest := 0
+	for _, line := range lines {
+		widest = max(widest, len([]rune(line[len(line)-1])))
+	}
+	for _, line := range lines {
+		last := &line[len(line)-1]
+		*last += strings.Repeat(" ", widest-len([]rune(*last)))
+	}
+	return lines
+}
+
+// marks are what there is to say of a step of a ramp.
+func marks(knee *v1alpha1.KneeResult, value int64, step v1alpha1.StepResult) string {
+	var all []string
+	if knee != nil && knee.Found && knee.Value != nil && *knee.Value == value {
+		all = append(all, "knee")
+	}
+	if knee != nil && knee.ValueAt95Percent != nil && *knee.ValueAt95Percent == value {
+		all = append(all, "95 % of the plateau")
+	}
+	if invalid(step, v1alpha1.PhaseRamp) {
+		all = append(all, "NOT VALID")
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "<- " + strings.Join(all, ", ")
+}
+
+// cellRows are the rows of a step, one an operation; dashes where it has no figures.
+func cellRows(name string, step v1alpha1.StepResult, mark string) [][]string {
+	if len(step.Operations) == 0 {
+		return [][]string{{name, absent, absent, absent, absent, absent, mark}}
+	}
+	var rows [][]string
+	for i, operation := range step.Operations {
+		row := append([]string{name, printable(string(operation.Operation))}, cellFigures(operation)...)
+		if i > 0 {
+			row[0] = ""
+		}
+		row = append(row, mark)
+		mark = ""
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// cellFigures are throughput, operations a second, mean latency and p99.
+func cellFigures(o v1alpha1.StepOperation) []string {
+	cells := []string{absent, iopsOf(float64(o.IOPSMilli) / 1000), absent, absent}
+	if o.Operation != v1alpha1.OperationSync {
+		cells[0] = rateText(o.BytesPerSecond)
+	}
+	if o.MeanNanoseconds > 0 {
+		cells[2] = measure.FormatLatency(uint64(o.MeanNanoseconds))
+	}
+	if o.P99Nanoseconds != nil {
+		cells[3] = measure.FormatLatency(uint64(max(*o.P99Nanoseconds, 0)))
+	}
+	return cells
+}
+
+// invalid says whether the figures of a step do not measure what was asked for.
+func invalid(step v1alpha1.StepResult, kind v1alpha1.PhaseKind) bool {
+	return slices.ContainsFunc(step.Warnings, func(w v1alpha1.WarningType) bool { return w.Severity(kind) == v1alpha1.SeverityDisqualifying })
+}
+
+// creditRange is between what fills of the bucket the steps were measured, where that is known.
+func creditRange(steps []v1alpha1.StepResult) string {
+	least, most := int32(101), int32(-1)
+	for _, step := range steps {
+		for _, percent := range []*int32{step.CreditPercentAtStart, step.CreditPercentAtEnd} {
+			if percent != nil {
+				least, most = min(least, *percent), max(most, *percent)
+			}
+		}
+	}
+	if most < 0 {
+		return ""
+	}
+	return ", with the bucket from " + strconv.Itoa(int(least)) + " to " + strconv.Itoa(int(most)) + " % full"
+}

@@ -1,0 +1,123 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// span is when a phase was to be, and when it was.
+type span struct {
+	name                             string
+	steps                            int
+	planned, first, plannedEnd, last time.Time
+	inFlight                         *int64
+}
+
+// timeline is when each phase was planned to begin and end, and when it did. Times count from the start of
+// the run.
+func (p *page) timeline(d Document) {
+	spans := spansOf(d)
+	if d.StartTime == nil || len(spans) == 0 {
+		return
+	}
+	at := func(instant time.Time) string {
+		if instant.IsZero() {
+			return absent
+		}
+		return "+" + length(instant.Sub(d.StartTime.Time).Nanoseconds())
+	}
+	lines := [][]string{{"TIMELINE", "STEPS", "PLANNED START", "FIRST I/O", "PLANNED END", "LAST I/O", "IN FLIGHT", "PAUSE BEFORE"}}
+	var before time.Time
+	for _, s := range spans {
+		inFlight, pause := absent, absent
+		if s.inFlight != nil {
+			inFlight = length(*s.inFlight)
+		}
+		if !s.first.IsZero() && !before.IsZero() {
+			pause = length(s.first.Sub(before).Nanoseconds())
+		}
+		if !s.last.IsZero() {
+			before = s.last
+		}
+		lines = append(lines, []string{printable(s.name), strconv.Itoa(s.steps), at(s.planned), at(s.first), at(s.plannedEnd), at(s.last), inFlight, pause})
+	}
+	p.WriteString("\n")
+	p.columns("  ", lines, 1)
+	p.line("  ", "Times are from the start of the run. In flight is how long it took at most, at the end of a step, until what was begun was "+
+		"complete; it counts for no rate. Pause before is from the last completion of the phase before to the first I/O.")
+}
+
+// spansOf puts the facts of steps together by phase, of each step those of its last attempt.
+func spansOf(d Document) []span {
+	phases := map[string]string{}
+	for _, step := range d.Spec.Steps {
+		phases[step.ID] = step.Phase
+	}
+	newest := map[string]v1alpha1.StepStatus{}
+	for _, fact := range d.Steps {
+		if known, found := newest[fact.ID]; !found || fact.Attempt > known.Attempt {
+			newest[fact.ID] = fact
+		}
+	}
+	facts := make([]v1alpha1.StepStatus, 0, len(newest))
+	for _, fact := range newest {
+		facts = append(facts, fact)
+	}
+	slices.SortFunc(facts, func(a, b v1alpha1.StepStatus) int {
+		return cmp.Or(instant(a.StartTime).Compare(instant(b.StartTime)), cmp.Compare(a.ID, b.ID))
+	})
+	var spans []span
+	for _, fact := range facts {
+		name, known := phases[fact.ID]
+		if !known || fact.StartTime == nil {
+			continue
+		}
+		at := slices.IndexFunc(spans, func(s span) bool { return s.name == name })
+		if at < 0 {
+			at = len(spans)
+			spans = append(spans, span{name: name, planned: instant(fact.StartTime)})
+		}
+		s := &spans[at]
+		s.steps++
+		if first := instant(fact.FirstIOTime); s.first.IsZero() {
+			s.first = first
+		}
+		s.plannedEnd = instant(fact.PlannedEndTime)
+		if last := instant(fact.LastIOTime); last.After(s.last) {
+			s.last = last
+		}
+	}
+	for i := range spans {
+		spans[i].inFlight = inFlightOf(d, spans[i].name)
+	}
+	return spans
+}
+
+// inFlightOf is the longest of a phase's targets.
+func inFlightOf(d Document, phase string) *int64 {
+	var longest *int64
+	for _, result := range d.Phases {
+		if result.Name != phase {
+			continue
+		}
+		for _, target := range result.Targets {
+			if of := target.InFlightNanoseconds; of != nil && (longest == nil || *of > *longest) {
+				longest = of
+			}
+		}
+	}
+	return longest
+}
+
+func instant(t *metav1.MicroTime) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
+}

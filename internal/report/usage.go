@@ -1,0 +1,110 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// spaces says what the files took on the storage after the phases that wrote, once for phases of which the same is to
+// be said.
+func (p *page) spaces(d Document) {
+	type said struct {
+		text  string
+		where []string
+		usage *v1alpha1.UsageResult
+	}
+	var all []*said
+	for _, phase := range d.Phases {
+		for i := range phase.Targets {
+			target := &phase.Targets[i]
+			if target.Usage == nil {
+				continue
+			}
+			text, name := usageText(target.Usage), where(d, phase, target)
+			same := false
+			for _, known := range all {
+				if known.text == text && reflect.DeepEqual(known.usage.Types, target.Usage.Types) {
+					known.where, same = append(known.where, name), true
+				}
+			}
+			if !same {
+				all = append(all, &said{text: text, where: []string{name}, usage: target.Usage})
+			}
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	p.WriteString("\n")
+	p.line("  ", "Space that the files take:")
+	for _, one := range all {
+		p.line("  ", "- "+strings.Join(one.where, ", ")+": "+one.text)
+		p.usageTypes(one.usage)
+	}
+}
+
+func usageText(u *v1alpha1.UsageResult) string {
+	text := plural(int(u.Files), "file") + " with " + bytesText(u.DataBytes) + " of data"
+	if u.ApparentBytes > u.DataBytes {
+		text += " (" + bytesText(u.ApparentBytes) + " with their holes)"
+	}
+	text += " take " + bytesText(u.AllocatedBytes) + " on " + cmp.Or(u.FileSystem, "the storage") + ", " + compressionText(u)
+	if u.DataPattern == "" {
+		return text
+	}
+	text += "; written by " + strings.TrimSpace(string(u.Tool)+" "+strings.TrimPrefix(strings.TrimPrefix(u.ToolVersion, "fio-"), "IOR-")) +
+		", data " + u.DataPattern
+	if u.PatternRatioMilli != nil && u.Compression != "None" {
+		text += ", of which lz4 makes " + ratioText(*u.PatternRatioMilli)
+	}
+	return text
+}
+
+// compressionText is the ratio, or why there is none.
+func compressionText(u *v1alpha1.UsageResult) string {
+	switch {
+	case u.CompressionRatioMilli != nil:
+		return "a compression of " + ratioText(*u.CompressionRatioMilli)
+	case u.Compression == "None":
+		return "which does not compress"
+	case !u.Settled:
+		return "which may not have been all of it yet"
+	case u.Compression == "Hidden":
+		return "which does not show what it compresses"
+	}
+	return "which does not tell whether that is compressed"
+}
+
+func (p *page) usageTypes(u *v1alpha1.UsageResult) {
+	if len(u.Types) == 0 {
+		return
+	}
+	lines := [][]string{{"TYPE", "FILES", "DATA", "TAKES", "COMPRESSION"}}
+	for _, of := range u.Types {
+		name := "." + printable(of.Extension)
+		switch of.Extension {
+		case "":
+			name = "none"
+		case "*":
+			name = "others"
+		}
+		ratio := absent
+		if of.CompressionRatioMilli != nil {
+			ratio = ratioText(*of.CompressionRatioMilli)
+		}
+		lines = append(lines, []string{name, fmt.Sprint(of.Files), bytesText(of.DataBytes), bytesText(of.AllocatedBytes), ratio})
+	}
+	p.columns("    ", lines, 1)
+}
+
+// ratioText is a ratio of which thousandths are given.
+func ratioText(milli int64) string {
+	if milli >= 100_000 {
+		return fmt.Sprintf("%d:1", milli/1000)
+	}
+	return fmt.Sprintf("%.2f:1", float64(milli)/1000)
+}

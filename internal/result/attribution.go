@@ -1,0 +1,134 @@
+package result
+
+import (
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
+)
+
+// Bounds of the API.
+const (
+	maxSuspects   = 8
+	maxEvidence   = 6
+	maxSentence   = 256
+	maxArithmetic = 256
+	maxLimitName  = 128
+)
+
+// Attribution is what held a point's rate back, in full; nil where nothing is documented and nothing explains it.
+func (p *Point) Attribution(level v1alpha1.AttributionLevel) *v1alpha1.Attribution {
+	found := p.judged()
+	if p.silent(&found) {
+		return nil
+	}
+	made := &v1alpha1.Attribution{Level: level, Operation: v1alpha1.Operation(p.Ask.Load.Operation), Ambiguous: found.Ambiguous,
+		BytesPerSecond: rounded(p.BytesPerSecond), IOPSMilli: rounded(p.OperationsPerSecond * 1000)}
+	baseline, burst := bounds(found.Documented)
+	made.Baseline, made.Burst = documentedRate(baseline, found.PercentOfBaseline), documentedRate(burst, found.PercentOfBurst)
+	for index := range found.Suspects[:min(len(found.Suspects), maxSuspects)] {
+		made.Suspects = append(made.Suspects, suspectOf(&found.Suspects[index]))
+	}
+	return made
+}
+
+// Short is Attribution for one of many steps.
+func (p *Point) Short() *v1alpha1.StepAttribution {
+	found := p.judged()
+	if p.silent(&found) {
+		return nil
+	}
+	first := suspectOf(&found.Suspects[0])
+	made := &v1alpha1.StepAttribution{Cause: first.Cause, Limit: first.Limit, Burst: first.Burst, PermilleUsed: first.PermilleUsed, Ambiguous: found.Ambiguous}
+	baseline, burst := bounds(found.Documented)
+	if baseline.Limit != nil {
+		made.PermilleOfBaseline = new(rounded(found.PercentOfBaseline * 10))
+	}
+	if burst.Limit != nil {
+		made.PermilleOfBurst = new(rounded(found.PercentOfBurst * 10))
+	}
+	return made
+}
+
+// silent tells that there is nothing to say.
+func (p *Point) silent(found *limits.Attribution) bool {
+	return p.BytesPerSecond <= 0 || len(found.Suspects) == 0 || len(p.Documented.Limits) == 0 && found.Suspects[0].Cause == limits.CauseUnknown
+}
+
+// bounds are the documented rates for the load; without a limit where none is known, or nothing bursts.
+func bounds(of limits.Effective) (baseline, burst limits.Bound) {
+	baseline, burst = of.Baseline, of.Burst
+	if baseline.Limit == nil {
+		baseline, burst = of.BytesBaseline, of.BytesBurst
+	}
+	if burst.BytesPerSecond <= baseline.BytesPerSecond && burst.OperationsPerSecond <= baseline.OperationsPerSecond {
+		burst = limits.Bound{}
+	}
+	return baseline, burst
+}
+
+func documentedRate(of limits.Bound, percent float64) *v1alpha1.DocumentedRate {
+	if of.Limit == nil {
+		return nil
+	}
+	made := &v1alpha1.DocumentedRate{Limit: v1alpha1.Truncate(of.Limit.Name, maxLimitName), PermilleReached: rounded(percent * 10),
+		Arithmetic: v1alpha1.Truncate(of.Arithmetic, maxArithmetic)}
+	if of.BytesPerSecond > 0 {
+		made.BytesPerSecond = new(rounded(of.BytesPerSecond))
+	}
+	if of.OperationsPerSecond > 0 {
+		made.IOPSMilli = new(rounded(of.OperationsPerSecond * 1000))
+	}
+	return made
+}
+
+func suspectOf(s *limits.Suspect) v1alpha1.Suspect {
+	made := v1alpha1.Suspect{Cause: v1alpha1.Cause(s.Cause), Burst: s.Burst, PermilleUsed: rounded(s.Share * 1000), Tied: s.Tied}
+	if limit := s.Limit; limit != nil {
+		made.Limit, made.Overridden = v1alpha1.Truncate(limit.Name, maxLimitName), limit.Overridden
+		made.Arithmetic = limit.Arithmetic
+		if s.Burst && limit.BurstArithmetic != "" {
+			made.Arithmetic = limit.BurstArithmetic
+		}
+		made.Arithmetic = v1alpha1.Truncate(made.Arithmetic, maxArithmetic)
+	}
+	for _, sentence := range s.Evidence[:min(len(s.Evidence), maxEvidence)] {
+		made.Evidence = append(made.Evidence, v1alpha1.Truncate(sentence, maxSentence))
+	}
+	return made
+}
+
+// DrainPoints are the levels of a drain as points: all of it where it did not fall. Names are those of the limits whose
+// credits ended.
+func DrainPoints(whole *Point, burst *v1alpha1.BurstResult) (levels []v1alpha1.AttributionLevel, points []*Point) {
+	if burst == nil || !burst.Exhausted {
+		return []v1alpha1.AttributionLevel{""}, []*Point{whole}
+	}
+	names := EmptiedBy(whole.Documented, burst)
+	first, last := levelRate(burst, func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Burst }),
+		levelRate(burst, func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Baseline })
+	before, after := whole.AtLevel(first), whole.AtLevel(last)
+	// What ended later was there before.
+	before.Credits = map[string]limits.Fill{}
+	for name, fill := range whole.Credits {
+		before.Credits[name] = fill
+	}
+	for _, name := range names {
+		before.Credits[name] = limits.Fill{Most: 100, Least: 50}
+	}
+	after.Emptied = names
+	return []v1alpha1.AttributionLevel{v1alpha1.LevelBurst, v1alpha1.LevelBaseline}, []*Point{before, after}
+}
+
+func levelRate(burst *v1alpha1.BurstResult, of func(*v1alpha1.BurstSeries) *v1alpha1.Estimate) limits.Rate {
+	var made limits.Rate
+	if burst.Bytes != nil {
+		if e := of(burst.Bytes); e != nil {
+			made.BytesPerSecond = float64(e.Value)
+		}
+	}
+	if burst.Operations != nil {
+		if e := of(burst.Operations); e != nil {
+			made.OperationsPerSecond = float64(e.Value) / 1000
+		}
+	}
+	return made
+}

@@ -1,0 +1,311 @@
+package result
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/detect"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+const (
+	// sameLevel is how close the level after a drop is to a documented baseline that it agrees with, and
+	// confirmedLevel how close to one that confirms what the drop came from.
+	sameLevel, confirmedLevel = 0.10, 0.05
+	// partEmpty is the fill of a bucket in percent under which a drain on it is told to be one of a part.
+	partEmpty = 95
+	// maxRate a second that can be, in bytes or operations; a thousand times it still fits the API.
+	maxRate = 9e15
+	// maxBurstMessage of the API.
+	maxBurstMessage = 512
+)
+
+// The words of the API for what credits are of.
+const (
+	dimensionBytes      = "Bytes"
+	dimensionOperations = "Operations"
+	dimensionUnknown    = "Unknown"
+)
+
+// drain is a burst drain on its way to a BurstResult.
+type drain struct {
+	b *builder
+	s summed
+	// found is what each dimension's series tells; ok where there is one.
+	found [2]detect.Result
+	ok    [2]bool
+	// refill that was used, with its interval where it was measured.
+	refill [2]knownRefill
+	result v1alpha1.BurstResult
+	says   []string
+}
+
+// knownRefill is a refill and where it is from; source is empty where none is known.
+type knownRefill struct {
+	value  detect.Estimate
+	source detect.RefillSource
+}
+
+// judgeDrain finds the burst, its end and the baseline in the summed series.
+func (b *builder) judgeDrain(s summed) {
+	d := drain{b: b, s: s, result: v1alpha1.BurstResult{Dimension: dimensionUnknown}}
+	for _, one := range []dimension{inBytes, inOperations} {
+		d.analyze(one)
+	}
+	if !d.ok[inBytes] && !d.ok[inOperations] {
+		b.result.Burst = &d.result
+		b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "there is no series of the rate over time")
+		return
+	}
+	d.findDimension()
+	if b.step.Redrain {
+		d.redrain()
+	}
+	d.fill()
+	d.judge()
+	d.result.Message = v1alpha1.Truncate(strings.Join(d.says, "; "), maxBurstMessage)
+	b.result.Burst = &d.result
+}
+
+// analyze looks for drops in the series of a dimension, with the refill that is known of it.
+func (d *drain) analyze(one dimension) {
+	samples := d.s.of(one)
+	if rate(samples) == 0 {
+		return
+	}
+	if slices.ContainsFunc(samples, func(s detect.Sample) bool { return !(s.Rate <= maxRate) }) {
+		d.say("the series over time has rates that cannot be")
+		return
+	}
+	d.refill[one] = d.knownRefill(one)
+	d.analyzeWith(one, d.earlier(one))
+}
+
+func (d *drain) analyzeWith(one dimension, earlier []detect.Sample) {
+	options := detect.Options{Earlier: earlier}
+	if known := d.refill[one]; known.source != "" {
+		options.Refill, options.RefillSource = &known.value.Value, known.source
+	}
+	found, err := detect.Analyze(d.s.of(one), options)
+	if err != nil {
+		d.says = append(d.says, err.Error())
+		return
+	}
+	if !found.Exhausted && d.b.step.Redrain && d.b.history.BucketEmpty {
+		found = d.shortBurst(d.s.of(one), options, found)
+	}
+	if !found.Exhausted && d.b.step.Redrain && d.b.history.BucketEmpty {
+		levels := d.b.history.DrainSpent
+		if one == inOperations {
+			levels = d.b.history.DrainSpentOperations
+		}
+		var known bool
+		if found, known = onKnownLevels(d.s.of(one), levels, options, found); known {
+			d.sayOnce("the burst was too short to be found as a level: its end is by the levels that the drain before has shown")
+		}
+	}
+	d.found[one], d.ok[one] = found, true
+}
+
+// knownRefill is the one that an earlier redrain measured, else the documented one.
+func (d *drain) knownRefill(one dimension) knownRefill {
+	measured := d.b.history.MeasuredRefill
+	if one == inOperations {
+		measured = d.b.history.MeasuredRefillOperations
+	}
+	if measured != nil && *measured > 0 && *measured <= maxRate {
+		return knownRefill{value: detect.Estimate{Value: *measured}, source: detect.RefillMeasured}
+	}
+	if known := d.documented(one); known.refill > 0 && known.refill <= maxRate {
+		return knownRefill{value: detect.Estimate{Value: known.refill}, source: detect.RefillDocumented}
+	}
+	return knownRefill{}
+}
+
+// earlier is the I/O before the series that may have spent credits, in its seconds: that of the steps
+// before, and the warm-up. Where the bucket is known to have been empty at the start, what was done before
+// spent nothing that is still missing; a store without credits can even have done more than came back.
+func (d *drain) earlier(one dimension) []detect.Sample {
+	var all []detect.Sample
+	warmUp, warm := d.warmUp(one)
+	limit := 0.0
+	if warm {
+		limit = warmUp.StartSeconds
+	}
+	if !d.b.history.BucketEmpty {
+		for _, span := range d.b.history.Earlier {
+			amount := span.Bytes
+			if one == inOperations {
+				amount = span.Operations
+			}
+			start, end := d.s.seconds(span.Start), d.s.seconds(span.End)
+			if len(all) > 0 {
+				start = max(start, all[len(all)-1].EndSeconds)
+			}
+			if end = min(end, limit); end <= start || !(float64(amount) <= maxRate*(end-start)) {
+				continue
+			}
+			all = append(all, detect.Sample{StartSeconds: start, EndSeconds: end, Rate: float64(amount) / (end - start)})
+		}
+	}
+	if warm {
+		all = append(all, warmUp)
+	}
+	return all
+}
+
+// warmUp is what was done in this step before it was measured. The tool forgets what it did between its
+// last sample of the warm-up and its first measured one; there the rate is taken to have gone on.
+func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
+	var first int64
+	rate, found := 0.0, false
+	for _, series := range d.b.contributing() {
+		var amount uint64
+		var nanoseconds int64
+		for i := range series.Len() {
+			sample := series.At(i)
+			if !sample.WarmUp {
+				continue
+			}
+			nanoseconds += sample.EndNanoseconds - sample.StartNanoseconds
+			if !found || sample.StartNanoseconds < first {
+				first, found = sample.StartNanoseconds, true
+			}
+			for operation, counter := range sample.Counters {
+				switch {
+				case one == inBytes:
+					amount = sum(amount, counter.Bytes)
+				case measure.Operation(operation) != measure.Sync:
+					amount = sum(amount, counter.Operations)
+				}
+			}
+		}
+		if nanoseconds > 0 {
+			rate += float64(amount) / (float64(nanoseconds) / 1e9)
+		}
+	}
+	start := float64(first-d.s.start.UnixNano()) / 1e9
+	return detect.Sample{StartSeconds: start, Rate: rate}, found && start < 0 && rate > 0 && rate <= maxRate
+}
+
+// main is the result of the dimension whose credits ran out, else that of bytes where there are any.
+func (d *drain) main() *detect.Result {
+	if d.result.Dimension == dimensionOperations || !d.ok[inBytes] {
+		return &d.found[inOperations]
+	}
+	return &d.found[inBytes]
+}
+
+// findDimension finds the documented baseline that the level after agrees with, and the nearer of two.
+func (d *drain) findDimension() {
+	nearest := sameLevel
+	for _, one := range []dimension{inBytes, inOperations} {
+		baseline := d.documented(one).baseline
+		if !d.ok[one] || !d.found[one].Exhausted || baseline == 0 {
+			continue
+		}
+		if off := max(d.found[one].Baseline.Value/baseline-1, 1-d.found[one].Baseline.Value/baseline); off <= nearest {
+			nearest = off
+			d.result.Dimension = [2]string{dimensionBytes, dimensionOperations}[one]
+		}
+	}
+	if d.result.Exhausted = d.main().Exhausted; !d.result.Exhausted {
+		return
+	}
+	switch d.result.Dimension {
+	case dimensionBytes:
+		if d.ok[inOperations] {
+			d.says = append(d.says, "the bytes ran out: what was spent of operations is a lower bound only")
+		}
+	case dimensionOperations:
+		if d.ok[inBytes] {
+			d.says = append(d.says, "the operations ran out: what was spent of bytes is a lower bound only")
+		}
+	default:
+		d.says = append(d.says, "no documented baseline agrees with the level after the drop, so that it is not known whether bytes or operations ran out")
+	}
+}
+
+// judge says what is wrong with the drain.
+func (d *drain) judge() {
+	found := d.main()
+	one, format := inBytes, measure.FormatBytesPerSecond
+	if found == &d.found[inOperations] {
+		one, format = inOperations, measure.FormatOperationsPerSecond
+	}
+	d.judgeFill()
+	seconds := length(d.s.of(one))
+	for _, warning := range found.Warnings {
+		if warning.Kind == detect.WarnGaps || warning.Kind == detect.WarnFewIndependent {
+			d.says = append(d.says, warning.Message)
+		}
+	}
+	if found.Exhausted {
+		return
+	}
+	if !d.b.history.Concluded.IsZero() && !d.b.lasted() {
+		d.says = append(d.says, "the step was ended since a drop was seen, which the whole series does not confirm")
+	}
+	switch {
+	case found.BucketAtLeast != nil:
+		d.says = append(d.says, "the credits lasted for all of the step: the bucket holds more than "+amountText(one, *found.BucketAtLeast))
+	case d.b.history.BucketEmpty:
+		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate stayed at %s for %s: the burst credits were spent already when it began",
+			format(found.Burst.Value), duration(seconds))
+	default:
+		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate stayed at %s for %s without a lasting drop: nothing follows for the credits",
+			format(found.Burst.Value), duration(seconds))
+	}
+	limits := d.documented(one)
+	above := found.Burst.Value - limits.refill
+	switch {
+	case limits.bucket == 0 || limits.refill == 0 || d.b.history.BucketEmpty:
+	case above <= 0:
+		d.b.warnings.add(v1alpha1.WarningRunTooShort, nil, "the load of %s is not above the documented refill of %s: it spends no credits however long it runs",
+			format(found.Burst.Value), format(limits.refill))
+	case limits.bucket/above > seconds:
+		d.b.warnings.add(v1alpha1.WarningRunTooShort, nil, "the documented bucket of %s lasts %s at %s, and the step took %s: raise maxDuration",
+			amountText(one, limits.bucket), duration(limits.bucket/above), format(found.Burst.Value), duration(seconds))
+	}
+}
+
+// judgeFill says what is not known of the bucket at the start. A redrain begins with a part of it, on
+// purpose.
+func (d *drain) judgeFill() {
+	percent := d.b.history.CreditPercentAtStart
+	switch {
+	case d.b.step.Redrain || d.b.history.BucketEmpty:
+	case percent == nil:
+		d.b.warnings.add(v1alpha1.WarningCreditsUnknown, nil,
+			"how full the bucket was at the start is not known: what was spent is a lower bound on its size")
+	case *percent < partEmpty:
+		d.b.warnings.add(v1alpha1.WarningCreditsUnknown, nil,
+			"the bucket was only about %d %% full at the start, by its documented limits and what was done before: the burst was shorter than that of a full one", *percent)
+	}
+}
+
+func amountText(one dimension, amount float64) string {
+	if one == inOperations {
+		return plainNumber(amount) + " operations"
+	}
+	return measure.FormatBytes(uint64(max(amount, 0)))
+}
+
+// plainNumber is whole, with its thousands apart.
+func plainNumber(value float64) string {
+	return strings.TrimSuffix(measure.FormatOperationsPerSecond(value), " IOPS")
+}
+
+// say adds a sentence to the message.
+func (d *drain) say(format string, arguments ...any) {
+	d.says = append(d.says, fmt.Sprintf(format, arguments...))
+}
+
+// sayOnce says what is true of both dimensions, and again when one is analyzed again.
+func (d *drain) sayOnce(words string) {
+	if !slices.Contains(d.says, words) {
+		d.says = append(d.says, words)
+	}
+}

@@ -1,0 +1,120 @@
+package result
+
+import (
+	"math"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/detect"
+)
+
+// Bounds of the API.
+const (
+	maxSegments = 32
+	maxDrops    = 16
+)
+
+// The words of the API for what a refill is from.
+const (
+	refillMeasured   = "Measured"
+	refillDocumented = "Documented"
+	refillAssumed    = "Assumed"
+)
+
+// The words of the API for what a drop came from.
+const (
+	causeVolume  = "Volume"
+	causeUnknown = "Unknown"
+)
+
+// fill writes down what was found.
+func (d *drain) fill() {
+	if d.ok[inBytes] {
+		d.result.Bytes = d.series(inBytes)
+		peak := rounded(d.found[inBytes].Peak5s)
+		d.result.Peak5sBytesPerSecond = &peak
+	}
+	if d.ok[inOperations] {
+		d.result.Operations = d.series(inOperations)
+	}
+	if at := d.main().SecondsToBaseline; at != nil {
+		d.result.NanosecondsToBaseline = estimate(*at, 1e9)
+	}
+}
+
+// series is what a dimension's series tells. Rates of operations are in thousandths.
+func (d *drain) series(one dimension) *v1alpha1.BurstSeries {
+	found := d.found[one]
+	scale := [2]float64{1, 1000}[one]
+	made := v1alpha1.BurstSeries{
+		Burst:     estimate(found.Burst, scale),
+		Sustained: estimate(found.Sustained, scale),
+		Peak:      estimate(found.Peak, scale),
+	}
+	if found.Exhausted {
+		made.Baseline = estimate(found.Baseline, scale)
+	}
+	known := d.refill[one]
+	switch {
+	case known.source == detect.RefillMeasured:
+		made.Refill, made.RefillSource = estimate(known.value, scale), refillMeasured
+	case known.source != "":
+		made.Refill, made.RefillSource = estimate(known.value, scale), refillDocumented
+	case found.Exhausted:
+		made.Refill, made.RefillSource = made.Baseline, refillAssumed
+	}
+	if found.BucketAtLeast != nil && *found.BucketAtLeast < math.MaxInt64 {
+		least := rounded(*found.BucketAtLeast)
+		made.BucketAtLeast = &least
+	}
+	for _, segment := range shortened(found.Segments, maxSegments) {
+		made.Segments = append(made.Segments, v1alpha1.Segment{
+			StartNanoseconds: int64(nanoseconds(segment.StartSeconds)),
+			EndNanoseconds:   int64(nanoseconds(segment.EndSeconds)),
+			Mean:             *estimate(segment.Mean, scale),
+			Deviation:        rounded(segment.Deviation * scale),
+			Shape:            v1alpha1.SegmentShape(segment.Shape),
+		})
+	}
+	baseline := d.documented(one).baseline
+	for _, drop := range shortened(found.Drops, maxDrops) {
+		added := v1alpha1.Drop{
+			AtNanoseconds: *estimate(drop.Seconds, 1e9),
+			Before:        *estimate(drop.Before, scale),
+			After:         *estimate(drop.After, scale),
+			Spent:         spentOf(drop.Spent),
+			Cause:         causeUnknown,
+		}
+		if within(drop.After.Value, baseline, confirmedLevel) {
+			added.Cause, added.Confirmed = causeVolume, true
+		}
+		made.Drops = append(made.Drops, added)
+	}
+	return &made
+}
+
+// spentOf is nil for what cannot be.
+func spentOf(from detect.Estimate) *v1alpha1.Estimate {
+	if !(from.High < math.MaxInt64) {
+		return nil
+	}
+	return estimate(from, 1)
+}
+
+// shortened are the first of too many, and the last, which is what it came to.
+func shortened[T any](all []T, most int) []T {
+	if len(all) <= most {
+		return all
+	}
+	return append(all[:most-1:most-1], all[len(all)-1])
+}
+
+// estimate fits a figure and its interval into the API's integers. An interval without a width is none:
+// too few samples were there for one.
+func estimate(from detect.Estimate, scale float64) *v1alpha1.Estimate {
+	made := v1alpha1.Estimate{Value: rounded(from.Value * scale)}
+	if from.High > from.Low && from.Low <= from.Value && from.Value <= from.High {
+		lower, upper := rounded(from.Low*scale), rounded(from.High*scale)
+		made.Lower, made.Upper = &lower, &upper
+	}
+	return &made
+}

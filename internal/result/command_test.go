@@ -1,0 +1,119 @@
+package result_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine/command"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// commandStep is a program on two clients.
+func commandStep(t *testing.T) plan.Step {
+	t.Helper()
+	made, problems := plan.Make(builders.Benchmark("b").Target("data").Clients(2).
+		Load(v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"zip", "a.zip"}}}).Steady("zip", "1h").Run(), 1)
+	if len(problems) > 0 {
+		t.Fatal(problems.ToAggregate())
+	}
+	return made.Steps[0]
+}
+
+const mb = 1_000_000
+
+// ranProgram is a client whose program has read 100 MB and written 50 MB in ten seconds, by its system calls, and by
+// other counts beside them.
+func ranProgram(index int, machine string, more ...command.Count) result.Client {
+	start := time.Unix(1000, 0)
+	calls := command.Count{Source: v1alpha1.SourceCalls, ReadBytes: 100 * mb, WriteBytes: 50 * mb, HasOperations: true, ReadOperations: 1000, WriteOperations: 500}
+	client := result.Client{
+		Target: "data", Index: index, Released: start, IOStart: start, IOEnd: start.Add(10 * time.Second), Ended: true, Machine: machine,
+		Command: &result.Command{CommandLine: []string{"zip", "a.zip"}, Duration: 9 * time.Second, Flush: time.Second, Counts: append(more, calls)},
+	}
+	for i := range int64(10) {
+		sample := measure.Sample{StartNanoseconds: start.UnixNano() + i*1e9, EndNanoseconds: start.UnixNano() + (i+1)*1e9}
+		sample.Counters[measure.Read] = measure.Counter{Bytes: 10 * mb, Operations: 100}
+		sample.Counters[measure.Write] = measure.Counter{Bytes: 5 * mb, Operations: 50}
+		client.Samples = append(client.Samples, sample)
+	}
+	client.Operations[measure.Read].Counter = measure.Counter{Bytes: 100 * mb, Operations: 1000}
+	client.Operations[measure.Write].Counter = measure.Counter{Bytes: 50 * mb, Operations: 500}
+	return client
+}
+
+func countsOf(source v1alpha1.CommandSource, read, write uint64) command.Count {
+	return command.Count{Source: source, ReadBytes: read * mb, WriteBytes: write * mb}
+}
+
+func TestCommandSources(t *testing.T) {
+	t.Parallel()
+	step := commandStep(t)
+	for name, test := range map[string]struct {
+		clients []result.Client
+		source  v1alpha1.CommandSource
+		read    int64 // bytes a second of both
+		apart   int64 // -1 for nothing to compare with
+		warns   string
+	}{
+		"calls alone": {[]result.Client{ranProgram(0, "a"), ranProgram(1, "b")}, v1alpha1.SourceCalls, 20 * mb, -1, ""},
+		"storage agrees": {[]result.Client{ranProgram(0, "a", countsOf(v1alpha1.SourceStorage, 98, 50)), ranProgram(1, "b", countsOf(v1alpha1.SourceStorage, 99, 51))},
+			v1alpha1.SourceStorage, 19_700_000, 20, ""},
+		"all from the cache": {[]result.Client{ranProgram(0, "a", countsOf(v1alpha1.SourceStorage, 0, 50)), ranProgram(1, "b", countsOf(v1alpha1.SourceStorage, 100, 50))},
+			v1alpha1.SourceStorage, 10 * mb, 1000, "client 0 has read 0 B, by the program's system calls 100.0 MB (it read from memory"},
+		"mapped files": {[]result.Client{ranProgram(0, "a", countsOf(v1alpha1.SourceStorage, 400, 50)), ranProgram(1, "b", countsOf(v1alpha1.SourceStorage, 100, 50))},
+			v1alpha1.SourceStorage, 50 * mb, 750, "it maps files to memory"},
+		"the mount": {[]result.Client{ranProgram(0, "a", countsOf(v1alpha1.SourceMount, 101, 50)), ranProgram(1, "b", countsOf(v1alpha1.SourceMount, 101, 50))},
+			v1alpha1.SourceMount, 20_200_000, 10, ""},
+		"the mount of a machine with two clients": {[]result.Client{ranProgram(0, "a", countsOf(v1alpha1.SourceMount, 200, 100)), ranProgram(1, "a", countsOf(v1alpha1.SourceMount, 200, 100))},
+			v1alpha1.SourceCalls, 20 * mb, -1, ""},
+		"a source of one client alone": {[]result.Client{ranProgram(0, "a", countsOf(v1alpha1.SourceStorage, 100, 50)), ranProgram(1, "b")},
+			v1alpha1.SourceCalls, 20 * mb, -1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			made := result.Target(step, "data", test.clients, result.History{})
+			ran := made.Command
+			if ran == nil || ran.Source != test.source || !made.WorkBound || ran.DurationNanoseconds != 9e9 || ran.FlushNanoseconds != 1e9 {
+				t.Fatalf("%+v", ran)
+			}
+			if len(made.Operations) != 2 || *made.Operations[0].BytesPerSecond != test.read {
+				t.Errorf("%d bytes/s, want %d: %+v", *made.Operations[0].BytesPerSecond, test.read, made.Operations)
+			}
+			if (ran.DisagreementPermille == nil) != (test.apart < 0) || ran.DisagreementPermille != nil && *ran.DisagreementPermille != test.apart {
+				t.Errorf("they differ by %v, want %d", ran.DisagreementPermille, test.apart)
+			}
+			said := ""
+			for _, warning := range made.Warnings {
+				if warning.Type == v1alpha1.WarningBytesUncertain {
+					said = warning.Message
+				}
+			}
+			if (said == "") != (test.warns == "") || !strings.Contains(said, test.warns) {
+				t.Errorf("it warns %q, want %q", said, test.warns)
+			}
+			if ran.Sources[len(ran.Sources)-1].ReadBytes != 200*mb {
+				t.Errorf("sources %+v", ran.Sources)
+			}
+		})
+	}
+}
+
+// TestCommandThatFailed: its exit code is told, and there are no figures.
+func TestCommandThatFailed(t *testing.T) {
+	t.Parallel()
+	failed := ranProgram(1, "b")
+	failed.Failure, failed.FailureMessage, failed.Command.ExitCode = "CommandFailed", "zip ended with exit code 12", 12
+	made := result.Target(commandStep(t), "data", []result.Client{ranProgram(0, "a"), failed}, result.History{})
+	if made.Command == nil || made.Command.ExitCode != 12 || made.Clients != 1 || made.Operations[0].Bytes != 100*mb {
+		t.Errorf("%+v, %+v", made.Command, made.Operations)
+	}
+	made = result.Target(commandStep(t), "data", []result.Client{failed}, result.History{})
+	if made.Command == nil || made.Command.ExitCode != 12 || len(made.Operations) != 0 {
+		t.Errorf("%+v, %+v", made.Command, made.Operations)
+	}
+}

@@ -1,0 +1,80 @@
+package result
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// Cooldown is the result of an Idle step on one target, that began and ended at those instants. What its
+// redrain measures is added by Fold.
+func Cooldown(step plan.Step, target string, history History, start, end time.Time) v1alpha1.TargetResult {
+	made := v1alpha1.CooldownResult{CreditPercentAtEnd: history.CreditPercentAtEnd}
+	since := history.LastEnd()
+	known := !since.IsZero()
+	if !known {
+		since = start
+	}
+	idle := max(end.Sub(since), 0)
+	made.IdleNanoseconds = idle.Nanoseconds()
+	says := []string{"nothing was loaded for " + duration(idle.Seconds())}
+	if !known {
+		says = append(says, "nothing was done on the target before")
+	}
+	if step.UntilCreditsPercent > 0 {
+		percent := int32(min(step.UntilCreditsPercent, 100))
+		made.WantedPercent = &percent
+		says = append(says, untilCredits(step, history))
+	}
+	if made.CreditPercentAtEnd == nil && step.UntilCreditsPercent == 0 {
+		says = append(says, "how full the bucket is then is not known")
+	}
+	made.Message = v1alpha1.Truncate(strings.Join(says, "; "), maxBurstMessage)
+	return v1alpha1.TargetResult{Target: target, Cooldown: &made}
+}
+
+// untilCredits says by what it was decided how long to wait.
+func untilCredits(step plan.Step, history History) string {
+	bucket, dimension := history.main()
+	refill, from := bucket.refill, "documented"
+	if measured := history.MeasuredRefill; dimension == inBytes && measured != nil && *measured > 0 && *measured <= maxRate {
+		refill, from = *measured, "measured"
+	}
+	size, sizeFrom := bucket.bucket, "documented"
+	if size == 0 && history.DrainSpent != nil && history.DrainSpent.Amount > 0 {
+		size, sizeFrom, dimension = history.DrainSpent.Amount, "drained", inBytes
+	}
+	switch {
+	case refill <= 0:
+		return fmt.Sprintf("it was for %d %% of the bucket, but its fill is unknown, since no refill is documented or measured: the longest time was waited", step.UntilCreditsPercent)
+	case size <= 0:
+		return fmt.Sprintf("it was for %d %% of the bucket, but its fill is unknown, since its size is not documented and no drain measured it: the longest time was waited", step.UntilCreditsPercent)
+	}
+	format := measure.FormatBytesPerSecond
+	if dimension == inOperations {
+		format = measure.FormatOperationsPerSecond
+	}
+	return fmt.Sprintf("it was for %d %% of the %s bucket of %s, by the %s refill of %s", step.UntilCreditsPercent, sizeFrom,
+		amountText(dimension, size), from, format(refill))
+}
+
+// main is the bucket that the loads of the run are the first to empty; what is documented of it where none is known whole.
+func (h *History) main() (documented, dimension) {
+	for _, load := range append(slices.Clone(h.Loads), limits.Load{}) {
+		if found, ok := h.Documented.Main(load); ok {
+			one := inBytes
+			if found.Limit.Dimension == limits.Operations {
+				one = inOperations
+			}
+			return documented{baseline: found.Baseline, burst: found.Burst, bucket: found.Size, refill: found.Refill}, one
+		}
+	}
+	rates := h.Documented.Rates(limits.Load{}, limits.Bytes)
+	return documented{baseline: rates.Baseline, burst: rates.Burst, refill: rates.Baseline}, inBytes
+}

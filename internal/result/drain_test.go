@@ -1,0 +1,310 @@
+package result_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// bucket is a store whose truth is known, in MB and MB/s: it lets burst through while there are credits, and
+// base when there are none.
+type bucket struct{ burst, base, refill, size float64 }
+
+// scaled is the FSx for Windows experiment, a sixtieth of its time.
+var scaled = bucket{burst: 260, base: 32, refill: 32, size: 228 * 100}
+
+// seconds that a fill of credits lasts.
+func (b bucket) seconds(credits float64) float64 { return credits / (b.burst - b.refill) }
+
+// drain is what clients see of it in a number of seconds, beginning with so many credits. The noise is
+// little and always the same.
+func (b bucket) drain(clients int, credits float64, seconds int) []result.Client {
+	ends := b.seconds(credits)
+	var all []result.Client
+	for index := range clients {
+		client := builders.Client("data", index)
+		for second := range seconds {
+			share := min(max(ends-float64(second), 0), 1)
+			rate := (b.burst*share + b.base*(1-share)) / float64(clients) * (1 + 0.01*math.Sin(float64(second)*2.3+float64(index)))
+			client.Sample(time.Second, measure.Write, builders.Counter(uint64(rate*1000), 1000), 10*ms)
+		}
+		all = append(all, client.Obj())
+	}
+	return all
+}
+
+func documentedOf(b bucket) limits.Computed { return limits.Declared(limitsOf(b)) }
+
+func limitsOf(b bucket) *v1alpha1.Limits {
+	quantity := func(megabytes float64) *resource.Quantity {
+		return resource.NewQuantity(int64(megabytes*1e6), resource.DecimalSI)
+	}
+	return &v1alpha1.Limits{Throughput: &v1alpha1.RateLimits{
+		Baseline: quantity(b.base), Burst: quantity(b.burst), Bucket: quantity(b.size), Refill: quantity(b.refill)}}
+}
+
+func drainStep(seconds int) plan.Step {
+	return plan.Step{ID: "01-burst", Phase: "burst", Kind: v1alpha1.PhaseBurstDrain, Purpose: plan.Drain, Targets: []string{"data"},
+		Duration: time.Duration(seconds) * time.Second, Cell: -1}
+}
+
+func redrainStep(seconds int) plan.Step {
+	step := drainStep(seconds)
+	step.ID, step.Phase, step.Kind, step.Redrain = "02-002-refill-drain", "refill", v1alpha1.PhaseCooldown, true
+	return step
+}
+
+func full() *int32 { percent := int32(100); return &percent }
+
+// near fails where a figure is further off than a share.
+func near(t *testing.T, what string, got *v1alpha1.Estimate, want, share float64) {
+	t.Helper()
+	if got == nil {
+		t.Errorf("%s is absent, not %g", what, want)
+		return
+	}
+	if math.Abs(float64(got.Value)-want) > share*want {
+		t.Errorf("%s is %d, not %g", what, got.Value, want)
+	}
+	if got.Lower != nil && (*got.Lower > got.Value || *got.Upper < got.Value) {
+		t.Errorf("%s: %d is not from %d to %d", what, got.Value, *got.Lower, *got.Upper)
+	}
+}
+
+func TestDrain(t *testing.T) {
+	for name, test := range map[string]struct {
+		store     bucket
+		clients   int
+		history   result.History
+		dimension string
+		source    string
+		cause     string
+		warnings  []v1alpha1.WarningType
+	}{
+		"nothing is known": {store: scaled, clients: 1, dimension: "Unknown", source: "Assumed", cause: "Unknown",
+			warnings: []v1alpha1.WarningType{v1alpha1.WarningCreditsUnknown}},
+		"four clients": {store: scaled, clients: 4, dimension: "Unknown", source: "Assumed", cause: "Unknown",
+			warnings: []v1alpha1.WarningType{v1alpha1.WarningCreditsUnknown}},
+		"documented": {store: scaled, clients: 2, history: result.History{Documented: documentedOf(scaled), CreditPercentAtStart: full()},
+			dimension: "Bytes", source: "Documented", cause: "Volume"},
+		"documented, refill below the baseline": {store: bucket{260, 32, 12, 24800}, clients: 2,
+			history:   result.History{Documented: documentedOf(bucket{260, 32, 12, 24800}), CreditPercentAtStart: full()},
+			dimension: "Bytes", source: "Documented", cause: "Volume"},
+		"a refill that was measured": {store: bucket{260, 32, 12, 24800}, clients: 1,
+			history:   result.History{MeasuredRefill: pointerTo(12e6), CreditPercentAtStart: full()},
+			dimension: "Unknown", source: "Measured", cause: "Unknown"},
+		"the baseline is 8 % off": {store: scaled, clients: 1,
+			history:   result.History{Documented: documentedOf(bucket{260, 34.7, 32, 22800}), CreditPercentAtStart: full()},
+			dimension: "Bytes", source: "Documented", cause: "Unknown"},
+		"another baseline is documented": {store: scaled, clients: 1,
+			history:   result.History{Documented: documentedOf(bucket{260, 64, 32, 22800}), CreditPercentAtStart: full()},
+			dimension: "Unknown", source: "Documented", cause: "Unknown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := result.Target(drainStep(600), "data", test.store.drain(test.clients, test.store.size, 600), test.history)
+			burst := got.Burst
+			if burst == nil || !burst.Exhausted || burst.Bytes == nil || len(burst.Bytes.Drops) != 1 {
+				t.Fatalf("burst %+v, warnings %v", burst, got.Warnings)
+			}
+			near(t, "burst", burst.Bytes.Burst, test.store.burst*1e6, 0.005)
+			near(t, "baseline", burst.Bytes.Baseline, test.store.base*1e6, 0.005)
+			near(t, "time to baseline", burst.NanosecondsToBaseline, test.store.seconds(test.store.size)*1e9, 0.01)
+			near(t, "spent", burst.Bytes.Drops[0].Spent, test.store.size*1e6, 0.01)
+			near(t, "refill", burst.Bytes.Refill, test.store.refill*1e6, 0.01)
+			near(t, "burst of operations", burst.Operations.Burst, test.store.burst*1e3*1e3, 0.005)
+			near(t, "baseline of operations", burst.Operations.Baseline, test.store.base*1e3*1e3, 0.005)
+			drop := burst.Bytes.Drops[0]
+			if burst.Dimension != test.dimension || burst.Bytes.RefillSource != test.source || drop.Cause != test.cause ||
+				drop.Confirmed != (test.cause == "Volume") {
+				t.Errorf("dimension %s, refill %s, cause %s, confirmed %v", burst.Dimension, burst.Bytes.RefillSource, drop.Cause, drop.Confirmed)
+			}
+			wanted(t, got.Warnings, test.warnings)
+		})
+	}
+}
+
+// wanted compares the types of warnings, but for those of every short series.
+func wanted(t *testing.T, got []v1alpha1.Warning, want []v1alpha1.WarningType) {
+	t.Helper()
+	var kinds []v1alpha1.WarningType
+	for _, warning := range got {
+		if warning.Type != v1alpha1.WarningTooFewSamples {
+			kinds = append(kinds, warning.Type)
+		}
+	}
+	if !slices.Equal(kinds, want) {
+		t.Errorf("warnings %v, not %v", got, want)
+	}
+}
+
+func TestDrainThatCountsOperations(t *testing.T) {
+	declared := &v1alpha1.Limits{IOPS: &v1alpha1.RateLimits{Baseline: resource.NewQuantity(32_000, resource.DecimalSI)}}
+	got := result.Target(drainStep(600), "data", scaled.drain(2, scaled.size, 600), result.History{Documented: limits.Declared(declared), CreditPercentAtStart: full()})
+	if got.Burst.Dimension != "Operations" || !strings.Contains(got.Burst.Message, "bytes is a lower bound") {
+		t.Errorf("dimension %s: %s", got.Burst.Dimension, got.Burst.Message)
+	}
+	near(t, "spent operations", got.Burst.Operations.Drops[0].Spent, scaled.size*1e3, 0.01)
+	if got.Burst.Operations.Drops[0].Cause != "Volume" || got.Burst.Bytes.Drops[0].Cause != "Unknown" {
+		t.Errorf("causes %+v", got.Burst)
+	}
+}
+
+// TestDrainAfterALayout: the layout spent part of the bucket, a pause gave some of it back.
+func TestDrainAfterALayout(t *testing.T) {
+	history := result.History{Documented: documentedOf(scaled), CreditPercentAtStart: pointerTo(int32(60)), Earlier: []result.Span{
+		{Start: builders.Start.Add(-180 * time.Second), End: builders.Start.Add(-100 * time.Second), Bytes: 80 * 152e6, Operations: 1},
+	}}
+	left := scaled.size - 80*(152-32) + 100*32
+	got := result.Target(drainStep(600), "data", scaled.drain(1, left, 600), history)
+	near(t, "spent", got.Burst.Bytes.Drops[0].Spent, scaled.size*1e6, 0.01)
+	wanted(t, got.Warnings, []v1alpha1.WarningType{v1alpha1.WarningCreditsUnknown})
+	if !strings.Contains(got.Warnings[0].Message, "60 %") {
+		t.Error(got.Warnings[0].Message)
+	}
+}
+
+func TestDrainWithoutADrop(t *testing.T) {
+	for name, test := range map[string]struct {
+		history  result.History
+		atLeast  float64
+		warnings []v1alpha1.WarningType
+	}{
+		"nothing is known": {warnings: []v1alpha1.WarningType{v1alpha1.WarningNoDropSeen, v1alpha1.WarningCreditsUnknown}},
+		"documented": {history: result.History{Documented: documentedOf(scaled), CreditPercentAtStart: full()}, atLeast: 50 * 228e6,
+			warnings: []v1alpha1.WarningType{v1alpha1.WarningRunTooShort}},
+		"a load below the refill": {history: result.History{Documented: documentedOf(bucket{800, 400, 400, 22800}), CreditPercentAtStart: full()},
+			warnings: []v1alpha1.WarningType{v1alpha1.WarningRunTooShort, v1alpha1.WarningNoDropSeen}},
+		"spent before": {history: result.History{BucketEmpty: true}, warnings: []v1alpha1.WarningType{v1alpha1.WarningNoDropSeen}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := result.Target(drainStep(50), "data", scaled.drain(1, scaled.size, 50), test.history)
+			if got.Burst.Exhausted || got.Burst.NanosecondsToBaseline != nil || got.Burst.Bytes.Baseline != nil || got.Burst.Dimension != "Unknown" {
+				t.Errorf("%+v", got.Burst)
+			}
+			var least *v1alpha1.Estimate
+			if got.Burst.Bytes.BucketAtLeast != nil {
+				least = &v1alpha1.Estimate{Value: *got.Burst.Bytes.BucketAtLeast}
+			}
+			if test.atLeast > 0 {
+				near(t, "bucket at least", least, test.atLeast, 0.01)
+			} else if least != nil {
+				t.Errorf("the bucket is at least %d", least.Value)
+			}
+			slices.Sort(test.warnings)
+			slices.SortFunc(got.Warnings, func(a, b v1alpha1.Warning) int { return strings.Compare(string(a.Type), string(b.Type)) })
+			wanted(t, got.Warnings, test.warnings)
+		})
+	}
+}
+
+// TestRedrain measures the refill whatever it is beside the baseline, and says where it cannot.
+func TestRedrain(t *testing.T) {
+	const idle = 500.0
+	for name, test := range map[string]struct {
+		store   bucket
+		clients int
+		history result.History
+		filled  float64 // credits at the start of the redrain; 0 is what came back
+		refill  float64 // 0: not measured
+		says    string
+	}{
+		"refill is the baseline": {store: scaled, clients: 1, history: result.History{BucketEmpty: true}, refill: 32},
+		"refill below it":        {store: bucket{260, 32, 12, 24800}, clients: 4, history: result.History{BucketEmpty: true}, refill: 12},
+		"refill above it":        {store: bucket{260, 32, 50, 21000}, clients: 2, history: result.History{BucketEmpty: true}, refill: 50},
+		"documented otherwise":   {store: bucket{260, 32, 24, 24800}, clients: 1, history: result.History{BucketEmpty: true, Documented: documentedOf(scaled)}, refill: 24},
+		"not known to be empty":  {store: scaled, clients: 1, says: "not known to have been empty"},
+		"full again, documented": {store: bucket{260, 32, 32, 5000}, clients: 1, filled: 5000,
+			history: result.History{BucketEmpty: true, Documented: documentedOf(bucket{260, 32, 32, 5000})}, refill: 5000 * (1 + 32/228.0) / (idle + 5000/228.0), says: "all of the documented bucket"},
+		"full again, as in the first drain": {store: bucket{260, 32, 32, 5000}, clients: 1, filled: 5000,
+			history: result.History{BucketEmpty: true, DrainSpent: &result.Spent{Amount: 5000e6, Refill: 32e6}}, refill: 5000 * (1 + 32/228.0) / (idle + 5000/228.0), says: "as much was spent as in the first drain"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			credits := test.filled
+			if credits == 0 {
+				credits = test.store.refill * idle
+			}
+			end := builders.Start.Add(-time.Duration(idle) * time.Second)
+			test.history.Earlier = []result.Span{{Start: end.Add(-300 * time.Second), End: end, Bytes: 3e10, Operations: 3e7}}
+			seconds := int(3 * test.store.seconds(credits))
+			got := result.Target(redrainStep(seconds), "data", test.store.drain(test.clients, credits, seconds), test.history)
+			burst := got.Burst
+			if burst == nil || !burst.Exhausted || burst.IdleNanoseconds == nil || *burst.IdleNanoseconds != int64(idle*1e9) {
+				t.Fatalf("%+v", burst)
+			}
+			if !strings.Contains(burst.Message, test.says) {
+				t.Errorf("it says %q", burst.Message)
+			}
+			if test.refill == 0 {
+				if burst.Bytes.RefillSource == "Measured" {
+					t.Errorf("refill %+v", burst.Bytes.Refill)
+				}
+				return
+			}
+			near(t, "refill", burst.Bytes.Refill, test.refill*1e6, 0.01)
+			if burst.Bytes.RefillSource != "Measured" || burst.Bytes.Refill.Lower == nil {
+				t.Errorf("refill is %s, %+v", burst.Bytes.RefillSource, burst.Bytes.Refill)
+			}
+			// What went in the redrain is what came back in the idle time.
+			near(t, "spent", burst.Bytes.Drops[0].Spent, test.refill*idle*1e6, 0.015)
+		})
+	}
+}
+
+// TestShortRedrain: a burst that passes for an outlier in a long series is one after an idle time.
+func TestShortRedrain(t *testing.T) {
+	const idle = 60.0
+	for _, seconds := range []int{30, 60, 120, 300, 900} {
+		end := builders.Start.Add(-time.Duration(idle) * time.Second)
+		history := result.History{BucketEmpty: true, Earlier: []result.Span{{Start: end.Add(-300 * time.Second), End: end, Bytes: 3e10, Operations: 3e7}}}
+		got := result.Target(redrainStep(seconds), "data", scaled.drain(2, scaled.refill*idle, seconds), history).Burst
+		if !got.Exhausted {
+			t.Errorf("%d s: %+v", seconds, got)
+			continue
+		}
+		near(t, "refill", got.Bytes.Refill, 32e6, 0.01)
+		near(t, "baseline", got.Bytes.Baseline, 32e6, 0.01)
+		// Nothing of the kind where it did not begin with credits, or on no empty bucket.
+		for _, other := range []result.History{{Earlier: history.Earlier}, {BucketEmpty: true, Earlier: history.Earlier}} {
+			clients := scaled.drain(2, 0, seconds)
+			if got := result.Target(redrainStep(seconds), "data", clients, other).Burst; got.Exhausted {
+				t.Errorf("%d s without credits: %+v", seconds, got)
+			}
+		}
+	}
+}
+
+// TestConclusion: clients that were stopped since enough was measured are complete, and what they completed
+// later counts for no figure.
+func TestConclusion(t *testing.T) {
+	clients := scaled.drain(2, scaled.size, 240)
+	concluded := builders.Start.Add(238 * time.Second)
+	for i := range clients {
+		clients[i].Stopped, clients[i].StopMessage = true, "enough was measured"
+	}
+	got := result.Target(drainStep(3600), "data", clients, result.History{Concluded: concluded, CreditPercentAtStart: full(), Documented: documentedOf(scaled)})
+	wanted(t, got.Warnings, nil)
+	if got.InFlightNanoseconds == nil || *got.InFlightNanoseconds != int64(2*time.Second) {
+		t.Errorf("in flight for %v", got.InFlightNanoseconds)
+	}
+	if got.WindowNanoseconds != int64(238*time.Second) {
+		t.Errorf("the window is %d", got.WindowNanoseconds)
+	}
+	got = result.Target(drainStep(3600), "data", clients, result.History{CreditPercentAtStart: full(), Documented: documentedOf(scaled)})
+	wanted(t, got.Warnings, []v1alpha1.WarningType{v1alpha1.WarningResultIncomplete})
+	if got.InFlightNanoseconds != nil {
+		t.Errorf("in flight for %d, though when the load ended is not known", *got.InFlightNanoseconds)
+	}
+}
+
+func pointerTo[T any](value T) *T { return &value }

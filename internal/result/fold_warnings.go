@@ -1,0 +1,138 @@
+package result
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// sources are the steps of a phase that have a warning.
+type sources struct {
+	// cells of a ramp or sweep, in order.
+	cells []int32
+	// extra says that the step beside them has it: a drain that was inserted before cells, or the
+	// precondition after a layout. own says that the layout has it.
+	extra, own bool
+}
+
+// prefix says in words which steps a message is of; "" where there is nothing to tell apart. It is what
+// merged messages begin with, so that it can be taken off and put on anew.
+func (s sources) prefix(phase *v1alpha1.Phase) string {
+	switch phase.Kind() {
+	case v1alpha1.PhasePrepare:
+		switch {
+		case s.own && s.extra:
+			return "layout and precondition, of the layout: "
+		case s.extra:
+			return "precondition: "
+		}
+		return ""
+	case v1alpha1.PhaseRamp, v1alpha1.PhaseSweep:
+		cells := cellNames(phase, s.cells)
+		switch {
+		case s.extra && cells != "":
+			return "the drain and " + cells + ", the first measured: "
+		case s.extra:
+			return "the drain: "
+		case len(s.cells) > 1:
+			return cells + ", the first measured: "
+		case cells != "":
+			return cells + ": "
+		}
+	default:
+	}
+	return ""
+}
+
+// cellsWith are the cells of a result that have a warning.
+func cellsWith(result *v1alpha1.TargetResult, kind v1alpha1.WarningType) []int32 {
+	var cells []int32
+	for _, step := range result.Steps {
+		if slices.Contains(step.Warnings, kind) {
+			cells = append(cells, step.Cell)
+		}
+	}
+	return cells
+}
+
+// foldWarnings merges a step's warnings into those of the phase: one a type, with the message of the first
+// step that had it and the names of all that have.
+func foldWarnings(phase *v1alpha1.Phase, before, into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.TargetResult) {
+	for _, warning := range made.Warnings {
+		if step.Kind == v1alpha1.PhaseCooldown {
+			// There is one step that can have any: its redrain.
+			into.Warnings = slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == warning.Type })
+			into.Warnings = append(into.Warnings, warning)
+			continue
+		}
+		at := slices.IndexFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == warning.Type })
+		was, message := sources{}, warning.Message
+		if at < 0 {
+			if len(into.Warnings) >= maxWarnings {
+				dropLeast(into, warning, step.Kind)
+				continue
+			}
+			at = len(into.Warnings)
+			into.Warnings = append(into.Warnings, v1alpha1.Warning{Type: warning.Type, Severity: warning.Severity})
+		} else {
+			was, message = split(phase, before, into.Warnings[at])
+		}
+		extra := step.Purpose == plan.Precondition || step.Cell < 0 && step.Kind != v1alpha1.PhasePrepare
+		is := sources{extra: was.extra || extra, own: was.own || step.Purpose == plan.Prepare, cells: cellsWith(into, warning.Type)}
+		merged := &into.Warnings[at]
+		merged.Message = v1alpha1.Truncate(is.prefix(phase)+message, maxMessageLength)
+		merged.Clients = union(merged.Clients, warning.Clients)
+	}
+}
+
+// split takes the names of the steps off a merged message. A message that was cut, and no longer has them,
+// stays as it is.
+func split(phase *v1alpha1.Phase, before *v1alpha1.TargetResult, merged v1alpha1.Warning) (sources, string) {
+	cells := cellsWith(before, merged.Type)
+	if phase.Kind() == v1alpha1.PhasePrepare {
+		for _, candidate := range []sources{{own: true, extra: true}, {extra: true}} {
+			if message, found := strings.CutPrefix(merged.Message, candidate.prefix(phase)); found {
+				return candidate, message
+			}
+		}
+		return sources{own: true}, merged.Message
+	}
+	for _, candidate := range []sources{{extra: true, cells: cells}, {cells: cells}} {
+		if prefix := candidate.prefix(phase); prefix != "" {
+			if message, found := strings.CutPrefix(merged.Message, prefix); found {
+				return candidate, message
+			}
+		}
+	}
+	return sources{cells: cells}, merged.Message
+}
+
+// dropLeast makes room for a warning among too many, if there is a lesser one.
+func dropLeast(into *v1alpha1.TargetResult, warning v1alpha1.Warning, kind v1alpha1.PhaseKind) {
+	worst := slices.MaxFunc(into.Warnings, func(a, b v1alpha1.Warning) int { return rank(a.Type, kind) - rank(b.Type, kind) })
+	if rank(worst.Type, kind) <= rank(warning.Type, kind) {
+		return
+	}
+	at := slices.IndexFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == worst.Type })
+	into.Warnings[at] = warning
+}
+
+// sortWarnings puts the worst first, and those alike by their names, so that their order does not depend on
+// that of the steps.
+func sortWarnings(all []v1alpha1.Warning, kind v1alpha1.PhaseKind) {
+	slices.SortStableFunc(all, func(a, b v1alpha1.Warning) int {
+		if difference := rank(a.Type, kind) - rank(b.Type, kind); difference != 0 {
+			return difference
+		}
+		return strings.Compare(string(a.Type), string(b.Type))
+	})
+}
+
+func union(a, b []int32) []int32 {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return all[:min(len(all), maxClientsListed)]
+}

@@ -1,0 +1,118 @@
+package result
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/detect"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// maxDriftPermille of a repeated cell.
+const maxDriftPermille = 100
+
+// judgeDrift warns of cells that gave something else when they were measured again.
+func judgeDrift(phase *v1alpha1.Phase, into *v1alpha1.TargetResult) {
+	into.Warnings = slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningSweepDrift })
+	var most *v1alpha1.StepResult
+	for i := range into.Steps {
+		step := &into.Steps[i]
+		if step.DriftPermille == nil || *step.DriftPermille <= maxDriftPermille {
+			continue
+		}
+		addType(step, v1alpha1.WarningSweepDrift, v1alpha1.PhaseSweep)
+		if most == nil || *step.DriftPermille > *most.DriftPermille {
+			most = step
+		}
+	}
+	if most == nil {
+		return
+	}
+	made := v1alpha1.NewWarning(v1alpha1.WarningSweepDrift, v1alpha1.PhaseSweep,
+		fmt.Sprintf("%s differs by up to %s from the first time when it is measured again: the storage changed during the sweep, so that cells cannot be compared",
+			cellNames(phase, []int32{most.Cell}), measure.FormatShare(float64(*most.DriftPermille)/1000)))
+	if len(into.Warnings) >= maxWarnings {
+		dropLeast(into, made, v1alpha1.PhaseSweep)
+		return
+	}
+	into.Warnings = append(into.Warnings, made)
+}
+
+// kneeOf finds the knee of a ramp in the bytes of all operations together, or in the operations where no
+// bytes are moved. Steps that are no result, or disqualified, are left out.
+func kneeOf(ramp *v1alpha1.RampPhase, steps []v1alpha1.StepResult) *v1alpha1.KneeResult {
+	bytes, operations := []detect.Point{}, []detect.Point{}
+	left, moved := 0, false
+	for _, step := range steps {
+		if int(step.Cell) >= len(ramp.Steps) || len(step.Operations) == 0 || slices.ContainsFunc(step.Warnings, disqualifies) {
+			left++
+			continue
+		}
+		bytesPerSecond, iops := totals(step.Operations)
+		moved = moved || bytesPerSecond > 0
+		load := float64(ramp.Steps[step.Cell])
+		bytes = append(bytes, detect.Point{Load: load, Rate: bytesPerSecond})
+		operations = append(operations, detect.Point{Load: load, Rate: iops})
+	}
+	points, format := bytes, measure.FormatBytesPerSecond
+	if !moved {
+		points, format = operations, measure.FormatOperationsPerSecond
+	}
+	var says []string
+	if left > 0 {
+		says = append(says, plural(left, "step")+" without a valid result left out")
+	}
+	knee := v1alpha1.KneeResult{}
+	found, err := detect.FindKnee(points)
+	switch {
+	case len(points) < detect.LeastKneePoints:
+		says = append(says, fmt.Sprintf("a knee takes %d steps, and there are %d", detect.LeastKneePoints, len(points)))
+	case err != nil:
+		says = append(says, err.Error())
+	default:
+		says = append(says, kneeText(found, dimensionName(ramp.Dimension), format)...)
+		notSeen := func(w detect.Warning) bool { return w.Kind == detect.WarnPlateauNotSeen }
+		if !slices.ContainsFunc(found.Warnings, notSeen) {
+			enough := rounded(found.Enough.Value)
+			knee.ValueAt95Percent = &enough
+		}
+		if found.Knee != nil {
+			value := rounded(found.Knee.Value)
+			knee.Found, knee.Value = true, &value
+		}
+	}
+	knee.Message = v1alpha1.Truncate(strings.Join(says, "; "), maxBurstMessage)
+	return &knee
+}
+
+func disqualifies(kind v1alpha1.WarningType) bool {
+	return kind.Severity(v1alpha1.PhaseRamp) == v1alpha1.SeverityDisqualifying
+}
+
+// kneeText says how sure the figures of a knee are.
+func kneeText(found detect.KneeResult, dimension string, format func(float64) string) []string {
+	interval := func(e detect.Estimate, write func(float64) string) string {
+		if !(e.High > e.Low) || math.IsInf(e.High, 1) {
+			return ""
+		}
+		return " (between " + write(e.Low) + " and " + write(e.High) + ")"
+	}
+	load := func(value float64) string { return strconv.FormatFloat(math.Round(value*10)/10, 'f', -1, 64) }
+	var says []string
+	if found.Knee != nil {
+		says = append(says, "the curve bends most at "+dimension+" "+load(found.Knee.Value)+interval(*found.Knee, load))
+	}
+	says = append(says, "95 % of the plateau of "+format(found.Plateau.Value)+interval(found.Plateau, format)+
+		" is reached at "+dimension+" "+load(found.Enough.Value)+interval(found.Enough, load))
+	if law := found.Scalability; law != nil && law.Most != nil {
+		says = append(says, "by the scalability law, which is off by "+measure.FormatShare(law.Error)+", the most would be at "+load(law.Most.Value)+interval(*law.Most, load))
+	}
+	for _, warning := range found.Warnings {
+		says = append(says, warning.Message)
+	}
+	return says
+}

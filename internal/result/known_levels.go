@@ -1,0 +1,135 @@
+package result
+
+import (
+	"math"
+
+	"github.com/storagebench/storagebench/internal/detect"
+)
+
+const (
+	// leastTail is how many seconds a redrain must have been back on the baseline that is known.
+	leastTail = 5
+	// aboveBaseline is how much over the baseline a sample is of the burst, or cut by its end.
+	aboveBaseline = 1.25
+	// wholly is the share of the way from the baseline to the burst above which a sample lies wholly in the burst.
+	wholly = 0.9
+	// cutShare of a sample is how exactly a drop inside of one can be told.
+	cutShare = 0.05
+)
+
+// onKnownLevels finds the end of a burst that is too short to be found as a level, of a few samples or of
+// a part of one. It needs no search: the drain before has shown the levels. Up to the last sample that lies wholly in
+// the burst, dips and all, nothing has dropped; what is done above the baseline after it is done in the burst, so that
+//
+//	time of the drop = end of that sample + sum (rate - baseline) dt / (burst - baseline)
+//
+// The rate of the burst is this one's own where a sample lies wholly in it, else that of the drain before. ok is false
+// where the end of the series is not that baseline, or nothing is above it.
+func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Options, whole detect.Result) (found detect.Result, ok bool) {
+	if levels == nil || !(levels.Baseline > 0) || !(levels.Burst > aboveBaseline*levels.Baseline) {
+		return whole, false
+	}
+	count := 0
+	for i, s := range samples {
+		if s.Rate > aboveBaseline*levels.Baseline {
+			count = i + 1
+		}
+	}
+	head, tail := samples[:count], samples[count:]
+	base := rate(tail)
+	if count == 0 || length(tail) < leastTail || !within(base, levels.Baseline, sameLevel) {
+		return whole, false
+	}
+	level := levels.Burst
+	if inside := leading(samples, (levels.Burst+levels.Baseline)/2); inside > 1 {
+		level = rate(samples[:inside-1]) // the last of them may be cut
+	}
+	if level <= aboveBaseline*base {
+		return whole, false
+	}
+	start, last := samples[0].StartSeconds, head[count-1]
+	full := fullSamples(head, base+wholly*(level-base))
+	from, through := start, 0.0
+	if full > 0 {
+		from, through = head[full-1].EndSeconds, rate(head[:full])*length(head[:full])
+	}
+	above := 0.0
+	for _, s := range head[full:] {
+		above += (s.Rate - base) * (s.EndSeconds - s.StartSeconds)
+	}
+	seconds := from + max(above, 0)/(level-base)
+	if seconds > last.EndSeconds || seconds <= start {
+		return whole, false
+	}
+	burst, baseline := spreadOf(head[:full]), spreadOf(tail)
+	mean := level
+	if leading(head[:full], (level+base)/2) < full {
+		// Dips count in it.
+		mean = (through + level*(seconds-from)) / (seconds - start)
+	}
+	burst = detect.Estimate{Value: mean, Low: max(mean-(burst.High-burst.Value), 0), High: mean + burst.High - burst.Value}
+	unsure := length(head)*(baseline.High-baseline.Low)/2/(level-base) + cutShare*(last.EndSeconds-last.StartSeconds)
+	at := detect.Estimate{Value: seconds, Low: max(seconds-unsure, start), High: seconds + unsure}
+	refill, source := base, detect.RefillAssumed
+	if options.Refill != nil {
+		refill, source = *options.Refill, options.RefillSource
+	}
+	spentAt := func(seconds float64) float64 {
+		spent := through + level*(seconds-from) - refill*(seconds-start)
+		for _, s := range options.Earlier {
+			spent += (s.Rate - refill) * (s.EndSeconds - s.StartSeconds)
+		}
+		return max(spent, 0)
+	}
+	found = whole
+	found.Exhausted, found.Burst, found.Sustained, found.Peak, found.Baseline = true, burst, burst, burst, baseline
+	found.SecondsToBaseline, found.BucketAtLeast = &at, nil
+	found.Drops = []detect.Drop{{Seconds: at, Before: detect.Estimate{Value: level, Low: level, High: level}, After: baseline,
+		Refill: refill, RefillSource: source,
+		Spent: detect.Estimate{Value: spentAt(seconds), Low: spentAt(at.Low), High: spentAt(at.High)}}}
+	end := samples[len(samples)-1].EndSeconds
+	found.Segments = []detect.Segment{
+		{StartSeconds: start, EndSeconds: seconds, Mean: burst, Shape: detect.ShapeLevel},
+		{StartSeconds: seconds, EndSeconds: end, Mean: baseline, Shape: detect.ShapeLevel},
+	}
+	found.Warnings = nil
+	return found, true
+}
+
+// fullSamples is how many samples there are up to the last one above a rate.
+func fullSamples(samples []detect.Sample, above float64) int {
+	for i := len(samples); i > 0; i-- {
+		if samples[i-1].Rate > above {
+			return i
+		}
+	}
+	return 0
+}
+
+// leading is how many samples from the first on are above a rate.
+func leading(samples []detect.Sample, above float64) int {
+	for i, s := range samples {
+		if s.Rate <= above {
+			return i
+		}
+	}
+	return len(samples)
+}
+
+// spreadOf is the mean of samples, with an interval by their spread; of one it is the value alone, of none 0.
+func spreadOf(samples []detect.Sample) detect.Estimate {
+	if len(samples) == 0 {
+		return detect.Estimate{}
+	}
+	mean := rate(samples)
+	squares := 0.0
+	for _, s := range samples {
+		squares += (s.Rate - mean) * (s.Rate - mean)
+	}
+	half := 0.0
+	if n := float64(len(samples)); n > 1 {
+		const normal95 = 1.96
+		half = normal95 * math.Sqrt(squares/(n-1)/n)
+	}
+	return detect.Estimate{Value: mean, Low: max(mean-half, 0), High: mean + half}
+}

@@ -1,0 +1,74 @@
+package result_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// TestShortRedrains are bursts of a part of a second to some seconds, after an idle time on an empty bucket, by one
+// client and by three whose samples do not begin at the same time, some with a dip of 1.6 s in it. The refill is half
+// the baseline.
+func TestShortRedrains(t *testing.T) {
+	const burst, baseline, refill = 60e6, 10e6, 5e6
+	for _, clients := range []int{1, 3} {
+		for _, one := range []struct{ seconds, dip float64 }{{seconds: 0.6}, {seconds: 1.3}, {seconds: 2.77}, {seconds: 3.2}, {seconds: 4.5},
+			{seconds: 7.9}, {seconds: 6.34, dip: 2.6}, {seconds: 7.5, dip: 3}} {
+			t.Run(fmt.Sprintf("%d clients, %g s, dip %g", clients, one.seconds, one.dip), func(t *testing.T) {
+				seconds := one.seconds
+				done := func(until float64) float64 {
+					dipped := 0.0
+					if one.dip > 0 {
+						dipped = max(min(until, one.dip+1.6)-one.dip, 0)
+					}
+					fast := min(until, seconds)
+					return (fast-dipped)*burst + dipped*baseline/10 + (until-fast)*baseline
+				}
+				pause := done(seconds)/refill - seconds // so that the credits last as long
+				var told []result.Client
+				for index := range clients {
+					// All begin at once; their samples end at different instants.
+					client := builders.Client("a", index)
+					for from, to := 0.0, 1-0.13*float64(index); from < 20; from, to = to, to+1 {
+						blocks := uint64(math.Round((done(to) - done(from)) / float64(clients) / 65536))
+						length := time.Duration((to - from) * float64(time.Second))
+						client.Sample(length, measure.Write, builders.Counter(blocks, 65536), 4*time.Millisecond)
+					}
+					told = append(told, client.Obj())
+				}
+				step := plan.Step{ID: "01-refill-drain", Phase: "refill", Kind: v1alpha1.PhaseCooldown, Purpose: plan.Drain, Redrain: true,
+					Targets: []string{"a"}, Clients: clients, Cell: -1, Duration: time.Minute}
+				first := told[0].IOStart
+				ended := first.Add(-time.Duration(pause * float64(time.Second)))
+				history := result.History{BucketEmpty: true,
+					Earlier:              []result.Span{{Start: ended.Add(-time.Minute), End: ended, Bytes: 1e9, Operations: 1e4}},
+					DrainSpent:           &result.Spent{Amount: 6e8, Refill: baseline, Burst: burst, Baseline: baseline},
+					DrainSpentOperations: &result.Spent{Amount: 9155, Refill: baseline / 65536, Burst: burst / 65536, Baseline: baseline / 65536}}
+				made := result.Target(step, "a", told, history)
+				if made.Burst == nil || made.Burst.Bytes == nil || !made.Burst.Exhausted {
+					t.Fatalf("not exhausted: %+v", made.Burst)
+				}
+				found := made.Burst.Bytes
+				if found.RefillSource != "Measured" || math.Abs(float64(found.Refill.Value)/refill-1) > 0.05 {
+					t.Errorf("refill %+v by %s, want %g", found.Refill, found.RefillSource, refill)
+				}
+				if at := float64(made.Burst.NanosecondsToBaseline.Value) / 1e9; math.Abs(at-seconds) > 0.05*seconds+0.25 { // a part of a sample, since those of several clients are spread
+					t.Errorf("it fell at %g s, want %g", at, seconds)
+				}
+				if got, want := float64(found.Burst.Value), done(seconds)/seconds; seconds > 2 && math.Abs(got/want-1) > 0.05+0.03*float64(clients-1)/2 { // the end is in more than one sample of several
+					t.Errorf("burst %g, want %g", got, want)
+				}
+				if got := float64(found.Baseline.Value); math.Abs(got/baseline-1) > 0.05 {
+					t.Errorf("baseline %g, want %g", got, baseline)
+				}
+			})
+		}
+	}
+}

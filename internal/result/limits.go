@@ -1,0 +1,68 @@
+package result
+
+import (
+	"math"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// documented is what is documented of a bucket of bytes or of operations, a second; 0 where it is not.
+type documented struct {
+	baseline, burst, bucket, refill float64
+}
+
+// documentedOf are the limits of a dimension for the load of a step. A refill that is not documented is the baseline.
+func documentedOf(history *History, step *plan.Step, target string, d dimension) documented {
+	ask, _ := step.Ask(target)
+	of := limits.Bytes
+	if d == inOperations {
+		of = limits.Operations
+	}
+	rates := history.Documented.Rates(ask.Load, of)
+	known := documented{baseline: rates.Baseline, burst: rates.Burst, bucket: rates.Bucket, refill: rates.Refill}
+	if known.refill == 0 {
+		known.refill = known.baseline
+	}
+	return known
+}
+
+// documented limits of a dimension for the load of the step.
+func (d *drain) documented(one dimension) documented {
+	return documentedOf(&d.b.history, &d.b.step, d.b.result.Target, one)
+}
+
+// EmptiedBy names the limits whose credits a drain was seen to end: those that burst, and whose baseline the level after
+// the last drop is on. One of which nobody says how long it bursts is named only where none with a known bucket agrees.
+// None where no documented baseline does.
+func EmptiedBy(of limits.Computed, burst *v1alpha1.BurstResult) []string {
+	if burst == nil || !burst.Exhausted {
+		return nil
+	}
+	var names, unpublished []string
+	for _, limit := range of.Limits {
+		series, scale := burst.Bytes, 1.0
+		if limit.Dimension == limits.Operations {
+			series, scale = burst.Operations, 1000
+		}
+		if limit.Burst <= 0 || series == nil || series.Baseline == nil || series.Burst == nil {
+			continue
+		}
+		level := float64(series.Baseline.Value) / scale
+		if within(level, limit.Baseline, sameLevel) && float64(series.Burst.Value)/scale > limit.Baseline {
+			if limit.Bucket > 0 {
+				names = append(names, limit.Name)
+			} else {
+				unpublished = append(unpublished, limit.Name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return unpublished
+	}
+	return names
+}
+
+// within says whether a value is at most a share of a documented one away from it.
+func within(value, of, share float64) bool { return of > 0 && math.Abs(value-of) <= share*of }

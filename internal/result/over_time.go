@@ -1,0 +1,177 @@
+package result
+
+import (
+	"slices"
+
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/series"
+)
+
+// OverTime is what a target did over time in a step, of the same clients and by the same rules as [Target]: each point
+// says whether all clients were to run, whether one was warming up, and whether it is a transition. Where samples of a
+// client are missing there is no point, since its sum would be too low.
+func OverTime(step plan.Step, target string, clients []Client, history History) series.Target {
+	b := builder{step: step, clients: clients, history: history}
+	b.result.Target = target
+	if engine := step.Workloads[target]; engine != nil {
+		b.describe(engine)
+	}
+	b.judgeClients()
+	b.throughput()
+	made := series.Target{Name: target, Points: b.points(), Clients: b.clientRates()}
+	var merged [measure.NumOperations]measure.Latency
+	for i := range b.usable {
+		for operation := range merged {
+			merged[operation].Merge(&b.usable[i].Operations[operation].Latency)
+		}
+	}
+	for operation := range merged {
+		if histogram := &merged[operation].Histogram; histogram.Count() > 0 && !histogram.Saturated() {
+			made.Latency = append(made.Latency, series.DistributionOf(measure.Operation(operation), histogram))
+		}
+	}
+	return made
+}
+
+// clientRates are the rates of which the spread tells the best, the middle and the worst.
+func (b *builder) clientRates() []series.ClientRate {
+	if len(b.usable) < 2 || len(b.each) != len(b.usable) {
+		return nil
+	}
+	var all []series.ClientRate
+	for i := range b.usable {
+		all = append(all, series.ClientRate{Client: b.usable[i].Index, BytesPerSecond: rounded(b.each[i].BytesPerSecond())})
+	}
+	slices.SortFunc(all, func(a, b series.ClientRate) int { return a.Client - b.Client })
+	return all
+}
+
+// points are all that the target's clients completed, from the first sample to the last.
+func (b *builder) points() []series.Point {
+	whole := b.series
+	if len(b.cutShort) > 0 {
+		whole = slices.Concat(b.series, b.cutShort)
+	}
+	whole = slices.DeleteFunc(slices.Clone(whole), func(s *measure.Series) bool { return s.Len() == 0 })
+	if len(whole) == 0 {
+		return nil
+	}
+	edges := b.edgesOf(whole)
+	if len(whole) == 1 {
+		return edges.alone(whole[0])
+	}
+	var points []series.Point
+	for _, part := range edges.parts() {
+		points = append(points, edges.together(part, whole)...)
+	}
+	return points
+}
+
+// edges are the instants at which the worth of a target's samples changes.
+type edges struct {
+	// first sample of any client, and end of the last.
+	first, last int64
+	// running is when the last client had begun, measuring when the last one's warm-up was over, and ending when the
+	// first one's load was.
+	running, measuring, ending int64
+	spans                      []measure.ClientSpan
+}
+
+func (b *builder) edgesOf(whole []*measure.Series) edges {
+	var e edges
+	for i, one := range whole {
+		span := measure.ClientSpan{StartNanoseconds: one.At(0).StartNanoseconds, EndNanoseconds: one.At(one.Len() - 1).EndNanoseconds}
+		e.spans = append(e.spans, span)
+		measuring, ending := span.StartNanoseconds, span.EndNanoseconds
+		if measured, ok := one.Span(); ok {
+			measuring, ending = measured.StartNanoseconds, b.loadEnd(measured)
+		}
+		if i == 0 {
+			e.first, e.last, e.running, e.measuring, e.ending = span.StartNanoseconds, span.EndNanoseconds, span.StartNanoseconds, measuring, ending
+		}
+		e.first, e.last = min(e.first, span.StartNanoseconds), max(e.last, span.EndNanoseconds)
+		e.running, e.measuring, e.ending = max(e.running, span.StartNanoseconds), max(e.measuring, measuring), min(e.ending, ending)
+	}
+	return e
+}
+
+// parts are the times between the edges, in order.
+func (e *edges) parts() []measure.Window {
+	instants := []int64{e.first, e.running, e.measuring, e.ending, e.last}
+	slices.Sort(instants)
+	var all []measure.Window
+	for i := 1; i < len(instants); i++ {
+		if instants[i] > instants[i-1] {
+			all = append(all, measure.Window{StartNanoseconds: instants[i-1], EndNanoseconds: instants[i]})
+		}
+	}
+	return all
+}
+
+// leastTransition is the shortest transition of which a rate says anything: in a few milliseconds one operation more or
+// less is a rate of its own.
+const leastTransition = int64(gridStep / 4)
+
+// together adds clients up on a grid of seconds over a part of the time; a short rest belongs to the second before.
+func (e *edges) together(part measure.Window, whole []*measure.Series) []series.Point {
+	grid, err := measure.SumOver(part, int64(gridStep), whole...)
+	if err != nil {
+		return nil
+	}
+	var points []series.Point
+	for i := range grid.Cells {
+		cell := grid.CellWindow(i)
+		if !complete(cell, whole, e.spans) {
+			continue
+		}
+		one := e.point(cell, grid.Cells[i])
+		if n := len(points) - 1; n >= 0 && cell.Nanoseconds() < int64(gridStep)/2 && points[n].EndNanoseconds == one.StartNanoseconds {
+			points[n].EndNanoseconds = one.EndNanoseconds
+			for operation, counter := range one.Counters {
+				points[n].Counters[operation].Bytes = sum(points[n].Counters[operation].Bytes, counter.Bytes)
+				points[n].Counters[operation].Operations = sum(points[n].Counters[operation].Operations, counter.Operations)
+			}
+			continue
+		}
+		if one.State == series.Measured || cell.Nanoseconds() >= leastTransition {
+			points = append(points, one)
+		}
+	}
+	return points
+}
+
+// alone takes the samples of a single client as they are. One in which the load ends is divided there.
+func (e *edges) alone(one *measure.Series) []series.Point {
+	var points []series.Point
+	for i := range one.Len() {
+		sample := one.At(i)
+		whole := measure.Window{StartNanoseconds: sample.StartNanoseconds, EndNanoseconds: sample.EndNanoseconds}
+		if whole.Nanoseconds() <= 0 {
+			continue
+		}
+		parts := []measure.Window{whole}
+		if e.ending > whole.StartNanoseconds && e.ending < whole.EndNanoseconds {
+			parts = []measure.Window{{StartNanoseconds: whole.StartNanoseconds, EndNanoseconds: e.ending}, {StartNanoseconds: e.ending, EndNanoseconds: whole.EndNanoseconds}}
+		}
+		for _, part := range parts {
+			if made := e.point(part, one.CountersIn(part)); made.State == series.Measured || part.Nanoseconds() >= leastTransition {
+				points = append(points, made)
+			}
+		}
+	}
+	return points
+}
+
+// point says what a part of the time is worth.
+func (e *edges) point(window measure.Window, counters [measure.NumOperations]measure.Counter) series.Point {
+	made := series.Point{StartNanoseconds: window.StartNanoseconds, EndNanoseconds: window.EndNanoseconds, Counters: counters}
+	const tolerance = joinGap // instants are translated between clocks
+	switch {
+	case window.StartNanoseconds < e.running-tolerance || window.EndNanoseconds > e.ending+tolerance:
+		made.State = series.Transition
+	case window.StartNanoseconds < e.measuring-tolerance:
+		made.State = series.WarmUp
+	}
+	return made
+}

@@ -1,0 +1,149 @@
+package result
+
+import (
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+const (
+	// tooFast is over the highest documented burst what cannot be the storage alone.
+	tooFast = 1.25
+	// cacheMemories is how many memories of the server a data set has to be larger than for its cache to matter little.
+	cacheMemories = 2
+)
+
+// judgePromise warns by what is documented of the storage.
+func (b *builder) judgePromise() {
+	ask, known := b.ask()
+	if len(b.usable) == 0 || !known || ask.Metadata {
+		return
+	}
+	p := PointOfTarget(b.step.Phase, b.step.Kind, ask, &b.result)
+	p.Documented = b.history.Documented
+	b.judgeVolumes()
+	b.judgeServerCache(p)
+	b.judgeFast(p)
+	b.judgeBilled(p)
+	b.judgeBurstOnly(p)
+}
+
+// judgeVolumes warns of what the volumes themselves make of figures.
+func (b *builder) judgeVolumes() {
+	described := b.history.Described
+	if described == nil || !b.measured {
+		return
+	}
+	var cached, fresh []string
+	for _, volume := range described.Volumes {
+		if mode, on := limits.HostCache(volume); on {
+			cached = append(cached, volume.Name+" (cachingMode "+mode+")")
+		}
+		if volume.MadeForRun {
+			fresh = append(fresh, volume.Name)
+		}
+	}
+	if len(cached) > 0 {
+		b.warnings.add(v1alpha1.WarningHostCacheOn, nil, "the machine's host caches %s, so that reads, and with ReadWrite writes, need not reach the disk: "+
+			"set cachingMode None in the StorageClass to measure it", strings.Join(cached, ", "))
+	}
+	if len(fresh) > 0 && b.storageBursts() {
+		b.warnings.add(v1alpha1.WarningFreshVolume, nil, "volume %s was made for this run: a new disk has all its credits, and one in use need not", strings.Join(fresh, ", "))
+	}
+}
+
+// storageBursts says whether the storage, and not only the machines, has limits with credits.
+func (b *builder) storageBursts() bool {
+	for index := range b.history.Documented.Limits {
+		limit := &b.history.Documented.Limits[index]
+		if limit.Burst > 0 && !limit.Billed && (limit.Layer == limits.LayerDisk || limit.Layer == limits.LayerVolume || limit.Layer == limits.LayerNetwork) {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeServerCache warns of reads that the memory of the storage server may answer.
+func (b *builder) judgeServerCache(p *Point) {
+	memory := b.history.Documented.Cache.Bytes
+	if !b.measured || !b.traits.Reads || memory <= 0 || p.Ask.DatasetBytes <= 0 || b.cacheExpected() || p.Ask.DatasetBytes >= cacheMemories*memory {
+		return
+	}
+	b.warnings.add(v1alpha1.WarningServerCacheSuspected, nil, "the data of all clients (%s) is less than twice the memory of the storage server (%s), which may answer "+
+		"its reads: raise %s, or say expect: ServerCache", measure.FormatBytes(uint64(p.Ask.DatasetBytes)), measure.FormatBytes(uint64(memory)), b.sizeField())
+}
+
+func (b *builder) cacheExpected() bool { return b.history.Expect == v1alpha1.ExpectServerCache }
+
+// judgeFast warns of a rate that what is documented does not let through, with all credits.
+func (b *builder) judgeFast(p *Point) {
+	load := p.Ask.Load
+	if b.cacheExpected() && load.Operation == limits.Read {
+		load.CachedShare = 1
+	}
+	at := p.Documented.At(load)
+	most := at.Burst
+	if most.Limit == nil {
+		most = at.BytesBurst
+	}
+	reached := 0.0
+	switch {
+	case most.Limit == nil:
+	case most.OperationsPerSecond > 0:
+		reached = p.OperationsPerSecond / most.OperationsPerSecond
+	case most.BytesPerSecond > 0:
+		reached = p.BytesPerSecond / most.BytesPerSecond
+	}
+	if reached <= tooFast {
+		return
+	}
+	b.warnings.add(v1alpha1.WarningFasterThanDocumented, nil, "%s is %s of the most that is documented for this load, %s of %s (%s): a cache, a compression or a wrong limit",
+		measure.FormatBytesPerSecond(p.BytesPerSecond), measure.FormatShare(reached), measure.FormatBytesPerSecond(most.BytesPerSecond), most.Limit.Name, most.Arithmetic)
+}
+
+// judgeBilled warns of bursts that cost money.
+func (b *builder) judgeBilled(p *Point) {
+	for index := range p.Documented.Limits {
+		limit := &p.Documented.Limits[index]
+		rate := p.BytesPerSecond
+		if limit.Dimension == limits.Operations {
+			rate = p.OperationsPerSecond
+		}
+		if limit.Billed && rate > limit.Baseline*(1+sameLevel) {
+			b.warnings.add(v1alpha1.WarningBurstBilled, nil, "the rate is above the baseline of %s (%s), and bursts on demand: the burst is paid for, and does not end with credits", limit.Name, limit.Arithmetic)
+			return
+		}
+	}
+}
+
+// judgeBurstOnly warns of a phase that measures nothing but the burst, where no phase of the run measures the end of it.
+func (b *builder) judgeBurstOnly(p *Point) {
+	if b.step.Kind != v1alpha1.PhaseSteady || b.step.Purpose != plan.Measure || b.step.WorkBound() || b.history.SeesEnd || b.history.BucketEmpty || b.cacheExpected() {
+		return
+	}
+	main, ok := p.Documented.Main(p.Ask.Load)
+	if !ok || p.Ask.Load.BlockBytes <= 0 {
+		return
+	}
+	if main.Limit.CachedReadsPass && p.Ask.Load.Operation == limits.Read && p.Ask.DatasetBytes < cacheMemories*p.Documented.Cache.Bytes {
+		return // the server's memory may answer, which is warned of
+	}
+	rate, dimension := p.BytesPerSecond, inBytes
+	if main.Limit.Dimension == limits.Operations {
+		rate, dimension = p.OperationsPerSecond*p.Ask.Load.BlockBytes/max(main.Limit.CreditBytes(p.Ask.Load), 1), inOperations
+	}
+	at := main.Bucket
+	at.Burst = rate
+	fill := main.Size
+	if percent := b.history.CreditPercentAtStart; percent != nil {
+		fill *= float64(*percent) / 100
+	}
+	seconds := float64(b.result.WindowNanoseconds) / 1e9
+	if lasts := at.DrainSeconds(fill); at.Drains() && rate > main.Baseline*(1+sameLevel) && lasts > seconds {
+		b.warnings.add(v1alpha1.WarningRunTooShort, nil, "the documented bucket of %s lasts %s at this rate, and the phase took %s: it measured the burst, and no burstDrain phase of "+
+			"the run measures what comes after", amountText(dimension, main.Size), duration(lasts), duration(seconds))
+	}
+}

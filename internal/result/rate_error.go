@@ -1,0 +1,117 @@
+package result
+
+import (
+	"math"
+
+	"github.com/storagebench/storagebench/internal/compare"
+	"github.com/storagebench/storagebench/internal/detect"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// leastRounds of IOR that tell how far they differ.
+const leastRounds = 3
+
+// rateError is half of the 95 % interval of an operation's rate, in millionths of it; nil where the rate is no mean
+// over samples of one level, or there are too few. Of bytes and operations the larger share counts: they differ where
+// blocks do.
+func (b *builder) rateError(operation measure.Operation) *int64 {
+	if b.step.Purpose != plan.Measure || len(b.loaded) == 0 {
+		return nil // a layout is work, and a drain has two levels with intervals of their own
+	}
+	if b.job != nil && len(b.job.Repetitions) > 0 {
+		return b.repetitionError(operation)
+	}
+	if b.step.WorkBound() {
+		return nil
+	}
+	bytes, operations := b.inWindow(operation)
+	var widest *int64
+	for _, samples := range [][]detect.Sample{bytes, operations} {
+		half, ok := detect.MeanError(samples)
+		if !ok {
+			continue
+		}
+		if mean := meanRate(samples); mean > 0 {
+			widest = wider(widest, half/mean)
+		}
+	}
+	return widest
+}
+
+// wider is the larger of an error and a share, in millionths.
+func wider(than *int64, share float64) *int64 {
+	millionths := rounded(math.Ceil(share * 1e6))
+	if than != nil && *than > millionths {
+		return than
+	}
+	return &millionths
+}
+
+// inWindow is what all clients did of an operation in each second of the time in which all of them ran. Seconds in
+// which samples are missing are left out.
+func (b *builder) inWindow(operation measure.Operation) (bytes, operations []detect.Sample) {
+	spans := make([]measure.ClientSpan, 0, len(b.loaded))
+	for _, one := range b.loaded {
+		span, ok := one.Span()
+		if !ok {
+			return nil, nil
+		}
+		spans = append(spans, span)
+	}
+	window, ok := measure.CommonWindow(spans)
+	if !ok {
+		return nil, nil
+	}
+	grid, err := measure.SumOver(window, int64(gridStep), b.loaded...)
+	if err != nil {
+		return nil, nil
+	}
+	for i := range grid.Cells {
+		cell := grid.CellWindow(i)
+		if cell.Nanoseconds() < int64(gridStep)/2 || !complete(cell, b.loaded, spans) {
+			continue // the last one may be of some milliseconds
+		}
+		sample := detect.Sample{StartSeconds: float64(cell.StartNanoseconds-window.StartNanoseconds) / 1e9, EndSeconds: float64(cell.EndNanoseconds-window.StartNanoseconds) / 1e9}
+		counter := grid.Cells[i][operation]
+		sample.Rate = float64(counter.Bytes) / cell.Seconds()
+		bytes = append(bytes, sample)
+		sample.Rate = float64(counter.Operations) / cell.Seconds()
+		operations = append(operations, sample)
+	}
+	return bytes, operations
+}
+
+func meanRate(samples []detect.Sample) float64 {
+	amount, seconds := 0.0, 0.0
+	for _, s := range samples {
+		amount += s.Rate * (s.EndSeconds - s.StartSeconds)
+		seconds += s.EndSeconds - s.StartSeconds
+	}
+	return amount / seconds
+}
+
+// repetitionError is that of IOR's repetitions: each is a round of its own, with pauses between.
+func (b *builder) repetitionError(operation measure.Operation) *int64 {
+	var rates []float64
+	mean := 0.0
+	for i := range b.job.Repetitions {
+		if r := &b.job.Repetitions[i]; r.Operation == operation && r.Total > 0 {
+			rates = append(rates, float64(r.Bytes)/r.Total.Seconds())
+			mean += rates[len(rates)-1]
+		}
+	}
+	if len(rates) < leastRounds {
+		return nil
+	}
+	mean /= float64(len(rates))
+	squares := 0.0
+	for _, rate := range rates {
+		squares += (rate - mean) * (rate - mean)
+	}
+	value := compare.FromRounds(mean, math.Sqrt(squares/float64(len(rates)-1)), len(rates))
+	if mean <= 0 || !value.Known {
+		return nil
+	}
+	return wider(nil, (value.Upper-mean)/mean)
+}

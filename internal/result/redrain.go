@@ -1,0 +1,131 @@
+package result
+
+import (
+	"time"
+
+	"github.com/storagebench/storagebench/internal/detect"
+)
+
+// sameSpent is how close what two drains spent is when both began with a full bucket.
+const sameSpent = 0.05
+
+// redrain measures the refill, in each dimension whose credits may have run out.
+//
+// The bucket is empty when the earlier drain ends, at -idle, and again at the drop, at t. In between it
+// gains refill in each second and loses what is let through, so
+//
+//	0 = refill * (idle + t) - let through        refill = let through / (idle + t)
+//
+// That holds only where the bucket did not fill up in between: a full one gains nothing. It needs neither
+// the size of the bucket, nor the burst, nor that the refill equals the level after the drop.
+func (d *drain) redrain() {
+	if len(d.b.history.Earlier) == 0 {
+		d.say("the refill is not measured: nothing was done before the idle time")
+		return
+	}
+	idle := d.firstIO().Sub(d.b.history.LastEnd())
+	if idle <= 0 {
+		d.say("the refill is not measured: the earlier load ended only when this one had begun")
+		return
+	}
+	nanoseconds := idle.Nanoseconds()
+	d.result.IdleNanoseconds = &nanoseconds
+	switch {
+	case !d.b.history.BucketEmpty:
+		d.say("the refill is not measured: the bucket is not known to have been empty when the idle time began")
+		return
+	case !d.result.Exhausted:
+		d.say("the refill is not measured: the credits did not run out again")
+		return
+	}
+	for _, one := range []dimension{inBytes, inOperations} {
+		other := [2]string{dimensionOperations, dimensionBytes}[one]
+		if !d.ok[one] || d.found[one].SecondsToBaseline == nil || d.result.Dimension == other {
+			continue
+		}
+		d.measureRefill(one, idle.Seconds())
+	}
+}
+
+// leastShort is the number of samples that a part of a series has at least in which a short burst is looked
+// for.
+const leastShort = 20
+
+// shortBurst looks for a burst that is too short for the whole series, in which it passes for an outlier.
+// After an idle time on an empty bucket there are some credits, so that the beginning is known to be a burst:
+// the drop is sought in a half, a quarter and so on, where the rest goes on at its baseline.
+func (d *drain) shortBurst(samples []detect.Sample, options detect.Options, whole detect.Result) detect.Result {
+	for count := len(samples) / 2; count >= leastShort; count /= 2 {
+		found, err := detect.Analyze(samples[:count], options)
+		if err != nil || !found.Exhausted || !within(rate(samples[count:]), found.Baseline.Value, sameLevel) {
+			continue
+		}
+		d.sayOnce("the burst was short: the figures are of the first " + duration(length(samples[:count])))
+		return found
+	}
+	return whole
+}
+
+// measureRefill takes the place of the refill that was known before, and measures what was spent anew.
+func (d *drain) measureRefill(one dimension, idle float64) {
+	earlier := d.earlier(one) // the warm-up only, since the bucket was empty
+	refillAt := func(seconds float64) float64 {
+		through := 0.0
+		before := 0.0
+		for _, s := range earlier {
+			through += s.Rate * (s.EndSeconds - s.StartSeconds)
+			before = max(before, -s.StartSeconds)
+		}
+		return (through + d.letThrough(one, seconds)) / (idle + before + seconds)
+	}
+	at := *d.found[one].SecondsToBaseline
+	measured := detect.Estimate{Value: refillAt(at.Value)}
+	first, last := refillAt(at.Low), refillAt(at.High)
+	measured.Low, measured.High = min(first, last, measured.Value), max(first, last, measured.Value)
+	d.sayFull(one, at.Value)
+	d.refill[one] = knownRefill{value: measured, source: detect.RefillMeasured}
+	d.analyzeWith(one, earlier)
+}
+
+// sayFull says where the bucket was full again, or may have been. What both drains spent is compared with
+// the same refill, that of the first.
+func (d *drain) sayFull(one dimension, at float64) {
+	name := [2]string{"bytes", "operations"}[one]
+	spentWith := func(refill float64) float64 { return d.letThrough(one, at) - refill*at }
+	known := d.documented(one)
+	if known.bucket > 0 && spentWith(known.refill) >= (1-sameSpent)*known.bucket {
+		d.say("%s: all of the documented bucket had come back, so that the refill is a lower bound: a shorter idle time measures it", name)
+		return
+	}
+	first := d.b.history.DrainSpent
+	if one == inOperations {
+		first = d.b.history.DrainSpentOperations
+	}
+	if first == nil || !(first.Amount > 0) {
+		return
+	}
+	switch spent := spentWith(first.Refill); {
+	case within(spent, first.Amount, sameSpent):
+		d.say("%s: as much was spent as in the first drain: the bucket was full again, so that the refill is a lower bound: a shorter idle time measures it", name)
+	case spent > first.Amount:
+		d.say("%s: more was spent than in the first drain, which began with a part of the bucket; if the bucket was full again, the refill is a lower bound", name)
+	}
+}
+
+// firstIO is the first I/O of the step, warm-up included.
+func (d *drain) firstIO() time.Time {
+	first := d.s.start.UnixNano()
+	for _, series := range d.b.contributing() {
+		if series.Len() > 0 {
+			first = min(first, series.At(0).StartNanoseconds)
+		}
+	}
+	return time.Unix(0, first).UTC()
+}
+
+// letThrough is what was done in the series up to a time about that of its last drop.
+func (d *drain) letThrough(one dimension, until float64) float64 {
+	drops := d.found[one].Drops
+	last := drops[len(drops)-1]
+	return detect.DoneBefore(d.s.of(one), until, last.Before.Value, last.After.Value)
+}

@@ -1,0 +1,37 @@
+package result
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// maxSizeOff is how far bytes and operations of a rate may be apart, where the size of every operation is known.
+const maxSizeOff = 0.05
+
+// judgeSizes holds the bytes and the operations of the rates against each other. fio counts them in two ways: what is
+// completed while its warm-up ends is in its bytes and was not timed, which in a short step with many outstanding is a
+// lot, and on a machine without time to spare more than that. Neither figure can then be believed by itself.
+func (b *builder) judgeSizes() {
+	ask, known := b.ask()
+	if !known || !b.measured || b.spans || b.step.WarmUp <= 0 || ask.Load.BlockBytes <= 0 {
+		return
+	}
+	var apart []string
+	for _, operation := range []measure.Operation{measure.Read, measure.Write} {
+		rate := b.rates[operation]
+		if rate.OperationsPerSecond <= 0 || rate.BytesPerSecond <= 0 {
+			continue
+		}
+		timed := rate.OperationsPerSecond * ask.Load.BlockBytes
+		if off := timed/rate.BytesPerSecond - 1; math.Abs(off) > maxSizeOff {
+			apart = append(apart, fmt.Sprintf("%v: the operations that were timed are %+.0f %% off those that the bytes come to", operation, 100*off))
+		}
+	}
+	if len(apart) > 0 {
+		b.warnings.add(v1alpha1.WarningBytesUncertain, nil, "%s: measure for longer, or with less outstanding", strings.Join(apart, "; "))
+	}
+}

@@ -1,0 +1,104 @@
+package result
+
+import (
+	"math"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/detect"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// maxMeanDifference between the steady rounds and all that was measured: over it the figures of the step
+// are not those of its steady state.
+const maxMeanDifference = 0.10
+
+// judgeSteady judges the steady state of the summed series: of bytes, or of operations where no bytes are
+// moved.
+func (b *builder) judgeSteady(s summed) {
+	b.result.SteadyState = &v1alpha1.SteadyStateResult{}
+	samples, format := s.bytes, measure.FormatBytesPerSecond
+	if rate(samples) == 0 {
+		samples, format = s.operations, measure.FormatOperationsPerSecond
+	}
+	if len(samples) == 0 {
+		b.warnings.add(v1alpha1.WarningNotAssessed, nil, "there is no series of the rate over time")
+		return
+	}
+	judged, err := detect.AssessSteady(samples, detect.SteadyOptions{BucketEmpty: b.history.BucketEmpty})
+	if err != nil {
+		b.warnings.add(v1alpha1.WarningNotAssessed, nil, "%s", err)
+		return
+	}
+	b.result.SteadyState.Rounds = int32(min(len(judged.Rounds), math.MaxInt32))
+	last := judged.Last
+	if last == nil {
+		b.warnings.add(v1alpha1.WarningNotAssessed, nil, "it takes %d rounds of %d s in a row without gaps, and there are %d in %s",
+			detect.WindowRounds, detect.RoundSeconds, len(judged.Rounds), duration(length(samples)))
+		return
+	}
+	excursion, slope := permille(last.Excursion), permille(last.Slope)
+	b.result.SteadyState.Assessed = true
+	b.result.SteadyState.ExcursionPermille, b.result.SteadyState.SlopePermille = &excursion, &slope
+	overall := rate(samples)
+	far := math.Abs(overall-last.Mean.Value) > maxMeanDifference*last.Mean.Value
+	steady := last.Steady && !far
+	b.result.SteadyState.Steady = &steady
+	switch {
+	case !last.Steady && judged.First != nil:
+		b.warnings.add(v1alpha1.WarningNotSteady, nil, "it was steady up to %s, and not at the end: %s",
+			duration(judged.First.EndSeconds), excess(last))
+	case !last.Steady:
+		b.warnings.add(v1alpha1.WarningNotSteady, nil, "%s", excess(last))
+	case far:
+		b.warnings.add(v1alpha1.WarningNotSteady, nil,
+			"the last five minutes were steady at %s, but all that was measured has a mean of %s: it holds another state too; a longer warmUp leaves that out",
+			format(last.Mean.Value), format(overall))
+	case !b.history.BucketEmpty:
+		b.warnings.add(v1alpha1.WarningSteadyInBurst, nil,
+			"%s was steady (%s), but the burst credits are not known to be spent: it may be slower later",
+			format(last.Mean.Value), excess(last))
+	}
+}
+
+// excess says how far a window is from steady.
+func excess(w *detect.SteadyWindow) string {
+	return "the last five minutes differ by " + measure.FormatShare(w.Excursion) + " of their mean (20 % is steady), with a trend of " +
+		measure.FormatShare(w.Slope) + " (10 % is steady)"
+}
+
+// rate is the mean over all samples.
+func rate(samples []detect.Sample) float64 {
+	var amount, seconds float64
+	for _, s := range samples {
+		amount += s.Rate * (s.EndSeconds - s.StartSeconds)
+		seconds += s.EndSeconds - s.StartSeconds
+	}
+	if seconds <= 0 {
+		return 0
+	}
+	return amount / seconds
+}
+
+// length is from the start of the first sample to the end of the last, in seconds.
+func length(samples []detect.Sample) float64 {
+	if len(samples) == 0 {
+		return 0
+	}
+	return samples[len(samples)-1].EndSeconds - samples[0].StartSeconds
+}
+
+// permille is a share in thousandths.
+func permille(share float64) int64 { return rounded(share * 1000) }
+
+// duration is a number of seconds as a text: whole seconds, or tenths of them where it is short.
+func duration(seconds float64) string {
+	unit := time.Second
+	if seconds < 60 {
+		unit = 100 * time.Millisecond
+	}
+	return nanoseconds(seconds).Round(unit).String()
+}
+
+// nanoseconds of so many seconds.
+func nanoseconds(seconds float64) time.Duration { return time.Duration(rounded(seconds * 1e9)) }

@@ -1,0 +1,151 @@
+package result_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+func steadyStep(seconds int) plan.Step {
+	return plan.Step{ID: "01-steady", Phase: "steady", Kind: v1alpha1.PhaseSteady, Purpose: plan.Measure, Targets: []string{"data"},
+		Duration: time.Duration(seconds) * time.Second, Cell: -1}
+}
+
+// loaded are two clients whose rate together, in operations of 64 KiB a second, is that of a function of
+// the second.
+func loaded(seconds int, rate func(second float64) float64) []result.Client {
+	var clients []result.Client
+	for i := range 2 {
+		client := builders.Client("data", i).WarmUp(3, measure.Write, builders.Counter(5000, 65536))
+		for second := range seconds {
+			client.Sample(time.Second, measure.Write, builders.Counter(uint64(rate(float64(second))/2), 65536), ms)
+		}
+		clients = append(clients, client.Obj())
+	}
+	return clients
+}
+
+func TestSteady(t *testing.T) {
+	level := func(float64) float64 { return 1000 }
+	for name, test := range map[string]struct {
+		seconds  int
+		rate     func(float64) float64
+		empty    bool
+		assessed bool
+		steady   bool
+		warning  v1alpha1.WarningType
+		says     string
+	}{
+		"steady and empty":     {seconds: 360, rate: level, empty: true, assessed: true, steady: true},
+		"steady in the burst":  {seconds: 360, rate: level, assessed: true, steady: true, warning: v1alpha1.WarningSteadyInBurst, says: "65.54 MB/s was steady"},
+		"four minutes":         {seconds: 240, rate: level, empty: true, warning: v1alpha1.WarningNotAssessed, says: "there are 4 in 4m0s"},
+		"it falls all the way": {seconds: 360, rate: func(s float64) float64 { return 1000 - 1.5*s }, empty: true, assessed: true, warning: v1alpha1.WarningNotSteady, says: "a trend of"},
+		"minutes differ": {seconds: 360, rate: func(s float64) float64 { return 1000 + 200*math.Sin(s/60*math.Pi) }, empty: true, assessed: true,
+			warning: v1alpha1.WarningNotSteady, says: "differ by"},
+		"burst, then baseline": {seconds: 720, rate: func(s float64) float64 {
+			if s < 360 {
+				return 2000
+			}
+			return 1000
+		}, assessed: true, warning: v1alpha1.WarningNotSteady, says: "the last five minutes were steady at 65.54 MB/s, but all that was measured has a mean of 98.30 MB/s"},
+		"left at the end": {seconds: 420, rate: func(s float64) float64 {
+			if s < 360 {
+				return 1000
+			}
+			return 300
+		}, empty: true, assessed: true, warning: v1alpha1.WarningNotSteady, says: "it was steady up to 5m0s, and not at the end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := result.Target(steadyStep(test.seconds), "data", loaded(test.seconds, test.rate), result.History{BucketEmpty: test.empty})
+			state := got.SteadyState
+			if state == nil || state.Assessed != test.assessed || (state.Steady != nil) != test.assessed || state.Rounds != int32(test.seconds/60) {
+				t.Fatalf("%+v", state)
+			}
+			if test.assessed && *state.Steady != test.steady {
+				t.Errorf("steady: %v", *state.Steady)
+			}
+			var want []v1alpha1.WarningType
+			if test.warning != "" {
+				want = append(want, test.warning)
+			}
+			wanted(t, got.Warnings, want)
+			for _, warning := range got.Warnings {
+				if warning.Type == test.warning && !strings.Contains(warning.Message, test.says) {
+					t.Errorf("it says %q", warning.Message)
+				}
+			}
+		})
+	}
+}
+
+// TestInFlight: what a client completed after the end of its load is in no rate, and how long that took is
+// said.
+func TestInFlight(t *testing.T) {
+	client := func(index int, tail time.Duration) *builders.ClientBuilder {
+		// At the end 32 MiB are in flight, more than the store does a second.
+		return builders.Client("data", index).Does(60, measure.Write, hundred, 10*ms).Sample(tail, measure.Write, builders.Counter(320, mebibyte), 300*ms)
+	}
+	got := result.Target(steadyStep(60), "data", objects(client(0, 2*time.Second), client(1, 3200*ms)), result.History{})
+	if got.InFlightNanoseconds == nil || *got.InFlightNanoseconds != int64(3200*ms) {
+		t.Errorf("in flight for %v", got.InFlightNanoseconds)
+	}
+	if got.WindowNanoseconds != int64(time.Minute) || *got.Operations[0].BytesPerSecond != 200*mebibyte {
+		t.Errorf("%d bytes a second over %d", *got.Operations[0].BytesPerSecond, got.WindowNanoseconds)
+	}
+	if got.MeasuredNanoseconds != int64(120*time.Second+5200*ms) {
+		t.Errorf("measured for %d, over which latencies are", got.MeasuredNanoseconds)
+	}
+	if got := result.Target(stepOf(t, layingOut()), "data", objects(client(0, time.Second)), result.History{}); got.InFlightNanoseconds != nil {
+		t.Errorf("a fixed amount of work has %d in flight", *got.InFlightNanoseconds)
+	}
+}
+
+// TestLayoutReused: nothing was written since everything was right. That is no failure.
+func TestLayoutReused(t *testing.T) {
+	reused := func(index int) *builders.ClientBuilder {
+		return builders.Client("data", index).Notice("LayoutReused", "4 files of 1 GiB were right already")
+	}
+	got := result.Target(stepOf(t, layingOut().Clients(2)), "data", objects(reused(0), reused(1)), result.History{})
+	if len(got.Warnings) != 1 || got.Warnings[0].Type != "LayoutReused" || len(got.Operations) != 0 || got.Clients != 0 {
+		t.Errorf("%+v", got)
+	}
+	got = result.Target(stepOf(t, layingOut().Clients(2)), "data", objects(reused(0), builders.Client("data", 1).Does(8, measure.Write, hundred, 10*ms)), result.History{})
+	if got.Clients != 1 || len(got.Operations) != 1 || *got.Operations[0].BytesPerSecond != 100*mebibyte {
+		t.Errorf("%+v", got)
+	}
+	for _, warning := range got.Warnings {
+		if warning.Type == v1alpha1.WarningNoOperations || warning.Type == v1alpha1.WarningResultIncomplete {
+			t.Errorf("%+v", warning)
+		}
+	}
+}
+
+// TestLostInADrain: what was found before the loss stays, and the others are not taken for all.
+func TestLostInADrain(t *testing.T) {
+	clients := scaled.drain(2, scaled.size, 400)
+	lost := &clients[1]
+	lost.Samples = lost.Samples[:300]
+	lost.Ended, lost.Failure, lost.FailureMessage = false, v1alpha1.ReasonClientLost, "its process ended"
+	lost.Operations = [measure.NumOperations]result.Operation{}
+	clients[0].Stopped, clients[0].StopMessage = true, "a client was lost"
+	got := result.Target(drainStep(3600), "data", clients, result.History{})
+	if got.Burst == nil || !got.Burst.Exhausted || got.Clients != 1 {
+		t.Fatalf("%+v", got)
+	}
+	near(t, "burst", got.Burst.Bytes.Burst, 260e6, 0.01)
+	near(t, "baseline", got.Burst.Bytes.Baseline, 32e6, 0.01)
+	if got.Warnings[0].Type != v1alpha1.WarningClientLost || got.Warnings[0].Severity != v1alpha1.SeverityDisqualifying {
+		t.Errorf("%+v", got.Warnings)
+	}
+	segments := got.Burst.Bytes.Segments
+	if end := segments[len(segments)-1].EndNanoseconds; end != int64(300*time.Second) {
+		t.Errorf("it ends at %d, and the loss was at 300 s", end)
+	}
+}

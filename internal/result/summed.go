@@ -1,0 +1,215 @@
+package result
+
+import (
+	"slices"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/detect"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// gridStep is the length of the samples of a sum over clients.
+const gridStep = time.Second
+
+// summed is what all usable clients did together over time, warm-up and what was in flight at the end
+// excluded. Seconds count from start.
+type summed struct {
+	start             time.Time
+	bytes, operations []detect.Sample
+}
+
+// seconds of an instant in the time of the samples.
+func (s *summed) seconds(at time.Time) float64 { return at.Sub(s.start).Seconds() }
+
+// of is one of the two: that of bytes, or that of operations.
+func (s *summed) of(d dimension) []detect.Sample {
+	if d == inOperations {
+		return s.operations
+	}
+	return s.bytes
+}
+
+// dimension is what a bucket's credits are of.
+type dimension int
+
+const (
+	inBytes dimension = iota
+	inOperations
+)
+
+// contributing are the samples that a sum is of.
+func (b *builder) contributing() []*measure.Series { return slices.Concat(b.loaded, b.cutShort) }
+
+// sumUp makes the series of the target. It begins with the first measured instant of any client and
+// ends where the first client's load ended: after that fewer clients make a lower rate, which is no drop.
+// Clients that were lost in a drain count up to then: it ends with what it has. ok is false where there is
+// nothing.
+//
+// Samples of one client are taken as they are. Those of several lie on a grid of seconds; a cell in which
+// samples of a client are missing is left out, since its sum is too low, and so is a gap.
+func (b *builder) sumUp() (s summed, ok bool) {
+	all := b.contributing()
+	spans := make([]measure.ClientSpan, 0, len(all))
+	var window measure.Window
+	for i, one := range all {
+		span, measured := one.Span()
+		if !measured {
+			return summed{}, false // cannot be: only those that measured are here
+		}
+		spans = append(spans, span)
+		if i == 0 {
+			window = span
+		}
+		window.StartNanoseconds = min(window.StartNanoseconds, span.StartNanoseconds)
+		window.EndNanoseconds = min(window.EndNanoseconds, span.EndNanoseconds)
+	}
+	if window.EndNanoseconds <= window.StartNanoseconds {
+		return summed{}, false
+	}
+	s.start = time.Unix(0, window.StartNanoseconds).UTC()
+	if len(all) == 1 {
+		for i := range all[0].Len() {
+			if sample := all[0].At(i); !sample.WarmUp {
+				s.add(measure.Window{StartNanoseconds: sample.StartNanoseconds, EndNanoseconds: sample.EndNanoseconds}, sample.Counters)
+			}
+		}
+		s.joinShortEnd()
+		return s, len(s.bytes) > 0
+	}
+	grid, err := measure.SumOver(window, int64(gridStep), all...)
+	if err != nil {
+		return summed{}, false
+	}
+	for i := range grid.Cells {
+		if cell := grid.CellWindow(i); complete(cell, all, spans) {
+			s.add(cell, grid.Cells[i])
+		}
+	}
+	s.joinShortEnd()
+	return s, len(s.bytes) > 0
+}
+
+// joinShortEnd joins a last sample that is short to the one before. The load ends at an instant, and what is
+// left of the last second may be of some milliseconds, in which one operation more or less is a rate of its own.
+func (s *summed) joinShortEnd() {
+	for _, samples := range []*[]detect.Sample{&s.bytes, &s.operations} {
+		count := len(*samples)
+		if count < 2 {
+			continue
+		}
+		before, last := &(*samples)[count-2], (*samples)[count-1]
+		length := last.EndSeconds - last.StartSeconds
+		if length >= gridStep.Seconds()/2 || last.StartSeconds-before.EndSeconds > length {
+			continue
+		}
+		amount := before.Rate*(before.EndSeconds-before.StartSeconds) + last.Rate*length
+		before.EndSeconds = last.EndSeconds
+		before.Rate = amount / (before.EndSeconds - before.StartSeconds)
+		*samples = (*samples)[:count-1]
+	}
+}
+
+// add appends a sample; one without length is none.
+func (s *summed) add(window measure.Window, counters [measure.NumOperations]measure.Counter) {
+	start, end := s.seconds(time.Unix(0, window.StartNanoseconds)), s.seconds(time.Unix(0, window.EndNanoseconds))
+	if last := len(s.bytes) - 1; last >= 0 {
+		start = max(start, s.bytes[last].EndSeconds)
+	}
+	if end <= start {
+		return
+	}
+	var bytes, operations uint64
+	for operation, counter := range counters {
+		bytes = sum(bytes, counter.Bytes)
+		// A sync moves nothing: what stores count and limit are reads, writes and trims.
+		if measure.Operation(operation) != measure.Sync {
+			operations = sum(operations, counter.Operations)
+		}
+	}
+	sample := detect.Sample{StartSeconds: start, EndSeconds: end}
+	sample.Rate = float64(bytes) / (end - start)
+	s.bytes = append(s.bytes, sample)
+	sample.Rate = float64(operations) / (end - start)
+	s.operations = append(s.operations, sample)
+}
+
+// loadEnd is until when a client began new operations: for as long as it was to measure, or until it was
+// stopped since enough was measured. What was completed later was in flight then, and is of no step.
+func (b *builder) loadEnd(span measure.ClientSpan) int64 {
+	end := span.EndNanoseconds
+	if b.step.Duration > 0 && !b.step.WorkBound() {
+		end = min(end, span.StartNanoseconds+int64(b.step.Duration))
+	}
+	if concluded := b.history.Concluded; !concluded.IsZero() && concluded.UnixNano() > span.StartNanoseconds {
+		end = min(end, concluded.UnixNano())
+	}
+	return end
+}
+
+// until is a series without what was done from an instant on.
+func until(series *measure.Series, end int64) *measure.Series {
+	if last := series.Len() - 1; last < 0 || series.At(last).EndNanoseconds <= end {
+		return series
+	}
+	cut := &measure.Series{}
+	for i := range series.Len() {
+		sample := series.At(i)
+		if sample.StartNanoseconds >= end && sample.EndNanoseconds > end {
+			break
+		}
+		if sample.EndNanoseconds > end {
+			sample.EndNanoseconds = end
+			sample.Counters = series.CountersIn(measure.Window{StartNanoseconds: sample.StartNanoseconds, EndNanoseconds: end})
+		}
+		if err := cut.Append(sample); err != nil {
+			break // cannot be: it is a part of a series that is sound
+		}
+	}
+	return cut
+}
+
+// complete is whether there are samples of every client for all of its part of a window.
+func complete(window measure.Window, all []*measure.Series, spans []measure.ClientSpan) bool {
+	for i, one := range all {
+		part := measure.Window{
+			StartNanoseconds: max(window.StartNanoseconds, spans[i].StartNanoseconds),
+			EndNanoseconds:   min(window.EndNanoseconds, spans[i].EndNanoseconds),
+		}
+		if missing := part.Nanoseconds() - one.CoveredNanoseconds(part); part.Nanoseconds() > 0 && float64(missing) > (1-minCoverage)*float64(part.Nanoseconds()) {
+			return false
+		}
+	}
+	return true
+}
+
+// inFlight is how long it took, after the last client's load was to end, until the last operation was
+// complete. An agent's end of I/O is that of fio's own runtime, which lasts until what was in flight is
+// complete.
+func (b *builder) inFlight() {
+	if b.step.WorkBound() || b.step.Duration <= 0 {
+		return
+	}
+	var loaded, done int64
+	for i := range b.usable {
+		span, ok := b.series[i].Span()
+		if !ok {
+			continue
+		}
+		end := b.loadEnd(span)
+		if b.usable[i].Stopped && b.history.Concluded.IsZero() {
+			return // when its load ended is not known
+		}
+		completed := span.EndNanoseconds
+		if last := b.usable[i].IOEnd; !last.IsZero() {
+			completed = max(completed, last.UnixNano())
+		}
+		loaded, done = max(loaded, end), max(done, completed)
+	}
+	// An end of I/O that is hours off is nonsense; the whole step with its limit is shorter.
+	if nanoseconds := done - loaded; len(b.usable) > 0 && nanoseconds >= 0 && nanoseconds < int64(maxInFlight) {
+		b.result.InFlightNanoseconds = &nanoseconds
+	}
+}
+
+// maxInFlight is longer than any agent waits for what is in flight.
+const maxInFlight = time.Hour

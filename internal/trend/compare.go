@@ -1,0 +1,134 @@
+package trend
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// Compare is what other runs are compared with a run by.
+func Compare(run *v1alpha1.BenchmarkRun) *v1alpha1.Comparable {
+	return &v1alpha1.Comparable{
+		Store:   storeOf(&run.Status),
+		Figures: figuresOf(&run.Spec, &run.Status),
+		Facts:   factsOf(&run.Spec, &run.Status),
+	}
+}
+
+// storeOf is a short name for the kind of storage of all targets: driver, class, parameters, file system. Not the size,
+// and not what the clients run on: those can explain a change, and the runs are still compared.
+func storeOf(status *v1alpha1.BenchmarkRunStatus) string {
+	type volume struct {
+		Name, Driver, Class, Attributes, Mode, FileSystem string
+		Parameters                                        map[string]string
+	}
+	type target struct {
+		Name    string
+		Volumes []volume
+	}
+	var all []target
+	for i := range status.Storage {
+		one := target{Name: status.Storage[i].Target}
+		for _, v := range status.Storage[i].Volumes {
+			one.Volumes = append(one.Volumes, volume{Name: v.Name, Driver: v.Driver, Class: v.StorageClass, Attributes: v.VolumeAttributesClass,
+				Mode: v.VolumeMode, FileSystem: v.FileSystem, Parameters: v.Parameters})
+		}
+		all = append(all, one)
+	}
+	return digest(all)
+}
+
+// digest of what JSON can say; maps are encoded in the order of their keys.
+func digest(of any) string {
+	encoded, err := json.Marshal(of)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(encoded)
+	return hex.EncodeToString(sum[:6])
+}
+
+// Bounds of the API.
+const (
+	mostFacts     = 16
+	mostFactValue = 128
+	mostFactName  = 64
+)
+
+// changed is before the name of a fact whose values are digests, which tell nobody anything.
+const changed = "specification of "
+
+// factsOf are what may explain that a run differs from another one. Those that are most telling come first.
+func factsOf(spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunStatus) []v1alpha1.RunFact {
+	var facts []v1alpha1.RunFact
+	add := func(name string, values []string) {
+		slices.Sort(values)
+		values = slices.DeleteFunc(slices.Compact(values), func(v string) bool { return v == "" })
+		if len(values) > 0 && len(facts) < mostFacts {
+			facts = append(facts, v1alpha1.RunFact{Name: v1alpha1.Truncate(name, mostFactName), Value: v1alpha1.Truncate(strings.Join(values, ", "), mostFactValue)})
+		}
+	}
+	var kernels, tools, agents, types, drivers, sizes, options, images []string
+	for i := range status.Environments {
+		e := &status.Environments[i]
+		kernels, tools, agents = append(kernels, e.Kernel), append(tools, e.ToolVersion), append(agents, e.AgentVersion)
+	}
+	for i := range status.Storage {
+		for _, machine := range status.Storage[i].Machines {
+			types = append(types, machine.InstanceType)
+		}
+		for _, v := range status.Storage[i].Volumes {
+			drivers = append(drivers, strings.TrimSpace(v.Driver+" "+v.DriverVersion))
+			options = append(options, strings.Join(v.MountOptions, ","))
+			if v.SizeBytes > 0 {
+				sizes = append(sizes, measure.FormatBinaryBytes(uint64(v.SizeBytes)))
+			}
+		}
+	}
+	images = append(images, spec.Run.Clients.Image)
+	add("kernel", kernels)
+	add("node type", types)
+	add("driver", drivers)
+	add("tool", tools)
+	add("storagebench", agents)
+	add("image", images)
+	add("size of the volumes", sizes)
+	add("mount options", options)
+	for _, part := range workloads(spec) {
+		add(changed+part.name, []string{part.digest})
+	}
+	return facts
+}
+
+// part is a part of the specification by its digest.
+type part struct{ name, digest string }
+
+// workloads are what profiles gave to the run: the rest of spec.run is the same for runs of one hash.
+func workloads(spec *v1alpha1.BenchmarkRunSpec) []part {
+	var all []part
+	if spec.Run.Workload != nil {
+		all = append(all, part{"the workload", digest(spec.Run.Workload.Engine)})
+	}
+	for i := range spec.Run.Phases {
+		phase := &spec.Run.Phases[i]
+		if phase.Workload != nil {
+			all = append(all, part{"the workload of " + phase.Name, digest(phase.Workload.Engine)})
+		}
+		for j := range phase.TargetWorkloads {
+			own := &phase.TargetWorkloads[j]
+			all = append(all, part{"the workload of " + phase.Name + " on " + own.Target, digest(own.Workload.Engine)})
+		}
+	}
+	// Many phases share the room that one has.
+	if len(all) > mostFacts/2 {
+		rest := all[mostFacts/2-1:]
+		all = append(all[:mostFacts/2-1:mostFacts/2-1], part{strconv.Itoa(len(rest)) + " more workloads", digest(rest)})
+	}
+	return all
+}

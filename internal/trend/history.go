@@ -1,0 +1,186 @@
+package trend
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+const (
+	// mostColumns of figures in a history, and newestKept runs that stay in it beside those that the next one is
+	// compared with.
+	mostColumns = 8
+	newestKept  = 24
+	// mostRuns is the API's bound.
+	mostRuns = 80
+)
+
+// Run is one that has ended.
+type Run struct {
+	Name    string
+	Started time.Time
+	// Hash of what it ran.
+	Hash string
+	// Valid says that it is complete and its results count.
+	Valid bool
+	// By is what it is compared by; nil where that was not recorded.
+	By *v1alpha1.Comparable
+}
+
+// RunOf is a BenchmarkRun, which may be trimmed, as a run of a history.
+func RunOf(run *v1alpha1.BenchmarkRun) Run {
+	made := Run{Name: run.Name, Hash: run.Spec.Hash, By: run.Status.Comparable, Started: run.CreationTimestamp.Time}
+	if run.Status.StartTime != nil {
+		made.Started = run.Status.StartTime.Time
+	}
+	// What is kept in whole seconds has to be compared in whole seconds.
+	made.Started = made.Started.UTC().Truncate(time.Second)
+	made.Valid = isTrue(run, v1alpha1.ConditionComplete) && isTrue(run, v1alpha1.ConditionValid)
+	return made
+}
+
+func isTrue(run *v1alpha1.BenchmarkRun, kind string) bool {
+	return slices.ContainsFunc(run.Status.Conditions, func(c metav1.Condition) bool {
+		return c.Type == kind && c.Status == metav1.ConditionTrue
+	})
+}
+
+// entry is a run of a history with all that is known of it.
+type entry struct {
+	name     string
+	started  time.Time
+	verdict  v1alpha1.RegressionVerdict
+	accepted time.Time
+	use      string
+	figures  []v1alpha1.RunFigure
+	facts    map[string]string
+}
+
+func entryOf(run *Run) entry {
+	made := entry{name: run.Name, started: run.Started, facts: map[string]string{}}
+	made.figures = run.By.Figures
+	for _, fact := range run.By.Facts {
+		made.facts[fact.Name] = fact.Value
+	}
+	return made
+}
+
+// unpack reads a history; nil is none.
+func unpack(history *v1alpha1.ComparedHistory) []entry {
+	if history == nil {
+		return nil
+	}
+	facts := map[string]string{}
+	var all []entry
+	for i := range history.Runs {
+		run := &history.Runs[i]
+		for _, fact := range run.Facts {
+			facts[fact.Name] = fact.Value
+			if fact.Value == "" {
+				delete(facts, fact.Name)
+			}
+		}
+		made := entry{name: run.Name, started: run.Time.UTC(), verdict: run.Verdict, use: run.Use, facts: maps.Clone(facts)}
+		if run.AcceptedSince != nil {
+			made.accepted = run.AcceptedSince.UTC()
+		}
+		for column, value := range run.Values[:min(len(run.Values), len(history.Figures))] {
+			if value > 0 {
+				of := history.Figures[column]
+				made.figures = append(made.figures, v1alpha1.RunFigure{Figure: of.Figure, Value: value, Unit: of.Unit, LowerIsBetter: of.LowerIsBetter, Condition: of.Condition})
+			}
+		}
+		all = append(all, made)
+	}
+	return all
+}
+
+// pack writes a history. Figures that only the oldest runs have go first where there are too many.
+func pack(hash, store string, all []entry) *v1alpha1.ComparedHistory {
+	made := &v1alpha1.ComparedHistory{Hash: hash, Store: store}
+	for i := len(all) - 1; i >= 0; i-- {
+		for _, figure := range all[i].figures {
+			if columnOf(made.Figures, &figure) < 0 && len(made.Figures) < mostColumns {
+				made.Figures = append(made.Figures, v1alpha1.ComparedFigure{Figure: figure.Figure, Unit: figure.Unit, LowerIsBetter: figure.LowerIsBetter, Condition: figure.Condition})
+			}
+		}
+	}
+	before := map[string]string{}
+	for i := range all {
+		one := &all[i]
+		run := v1alpha1.ComparedRun{Name: one.name, Time: metav1.NewTime(one.started), Verdict: one.verdict, Use: one.use, Facts: factChanges(before, one.facts)}
+		before = one.facts
+		if !one.accepted.IsZero() {
+			at := metav1.NewTime(one.accepted)
+			run.AcceptedSince = &at
+		}
+		run.Values = make([]int64, len(made.Figures))
+		for _, figure := range one.figures {
+			if column := columnOf(made.Figures, &figure); column >= 0 {
+				run.Values[column] = figure.Value
+			}
+		}
+		made.Runs = append(made.Runs, run)
+	}
+	return made
+}
+
+func columnOf(columns []v1alpha1.ComparedFigure, figure *v1alpha1.RunFigure) int {
+	return slices.IndexFunc(columns, func(c v1alpha1.ComparedFigure) bool {
+		return c.Figure == figure.Figure && c.Condition == figure.Condition && c.Unit == figure.Unit
+	})
+}
+
+// factChanges leads from one run's facts to the next one's.
+func factChanges(before, after map[string]string) []v1alpha1.RunFact {
+	var changes []v1alpha1.RunFact
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if before[name] != after[name] {
+			changes = append(changes, v1alpha1.RunFact{Name: name, Value: after[name]})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if _, still := after[name]; !still {
+			changes = append(changes, v1alpha1.RunFact{Name: name})
+		}
+	}
+	return changes[:min(len(changes), mostFacts)]
+}
+
+// Trim takes the oldest runs of a history away until so many are left.
+func Trim(history *v1alpha1.ComparedHistory, runs int) *v1alpha1.ComparedHistory {
+	all := unpack(history)
+	return pack(history.Hash, history.Store, all[max(0, len(all)-runs):])
+}
+
+// gather is the history with the stored runs that are not in it yet, without those after the judged one. Of runs
+// that were there before the newest of the history nothing is taken: they were left out of it.
+func gather(history *v1alpha1.ComparedHistory, stored []Run, judged *Run) []entry {
+	var all []entry
+	if history != nil && history.Hash == judged.Hash && history.Store == judged.By.Store {
+		all = unpack(history)
+	}
+	all = slices.DeleteFunc(all, func(e entry) bool { return e.name == judged.Name })
+	var since time.Time
+	if len(all) > 0 {
+		since = all[len(all)-1].started
+	}
+	for i := range stored {
+		run := &stored[i]
+		known := slices.ContainsFunc(all, func(e entry) bool { return e.name == run.Name })
+		if known || run.Name == judged.Name || !run.comparableWith(judged) || !run.Started.After(since) || !run.Started.Before(judged.Started) {
+			continue
+		}
+		all = append(all, entryOf(run))
+	}
+	slices.SortStableFunc(all, func(a, b entry) int { return a.started.Compare(b.started) })
+	return append(all, entryOf(judged))
+}
+
+func (r *Run) comparableWith(other *Run) bool {
+	return r.Valid && r.By != nil && len(r.By.Figures) > 0 && r.Hash == other.Hash && r.By.Store == other.By.Store
+}

@@ -1,0 +1,288 @@
+package trend
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/detect"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// Judgement is what a comparison leaves.
+type Judgement struct {
+	Result v1alpha1.RegressionResult
+	// Reason of the condition Regressed.
+	Reason string
+	// History with the run in it; the one that was given where the run cannot be compared.
+	History *v1alpha1.ComparedHistory
+}
+
+// Judge compares a run with earlier ones: those of the history, and those that are stored and newer than its newest.
+// The same run may be judged again, by another policy.
+func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1alpha1.RegressionPolicy) Judgement {
+	if why := notComparable(&run); why != "" {
+		return Judgement{Reason: v1alpha1.ReasonNotComparable, History: history, Result: v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionUnknown, Message: why}}
+	}
+	all := gather(history, stored, &run)
+	rules := rulesOf(policy)
+	runs := make([]detect.HistoryRun, len(all))
+	for i := range all {
+		runs[i] = all[i].detectable()
+	}
+	report, err := detect.Regression(runs, rules)
+	if err != nil {
+		return Judgement{Reason: v1alpha1.ReasonNotComparable, History: history, Result: v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionUnknown, Message: clip(err.Error())}}
+	}
+	judged := &all[len(all)-1]
+	judged.verdict, judged.accepted = v1alpha1.RegressionVerdict(report.Verdict), rules.AcceptedSince
+	for i := range all {
+		// Those that were not judged by this policy do not count for it.
+		if use := report.Uses[all[i].name]; use != "" && !all[i].started.Before(rules.AcceptedSince) {
+			all[i].use, all[i].accepted = string(use), rules.AcceptedSince
+		}
+	}
+	made := Judgement{Reason: reasonOf(report.Verdict), Result: resultOfReport(&report, &run)}
+	made.Result.Changes = changes(runs, &run, rules)
+	made.Result.Message = clip(message(&report, &made.Result, all, &run, history, rules.AcceptedSince))
+	made.History = pack(run.Hash, run.By.Store, kept(all, rules))
+	return made
+}
+
+func notComparable(run *Run) string {
+	switch {
+	case !run.Valid:
+		return fmt.Sprintf("run %s is not valid and is compared with none", run.Name)
+	case run.By == nil || len(run.By.Figures) == 0:
+		return fmt.Sprintf("run %s has no figure that runs are compared by: give it a phase steady, ramp, sweep or burstDrain", run.Name)
+	}
+	return ""
+}
+
+func rulesOf(policy *v1alpha1.RegressionPolicy) detect.RegressionPolicy {
+	var rules detect.RegressionPolicy
+	if policy.Against != nil {
+		rules.Against = int(*policy.Against)
+	}
+	if policy.TolerancePercent != nil {
+		rules.Tolerance = float64(*policy.TolerancePercent) / 100
+	}
+	if policy.AcceptedSince != nil {
+		rules.AcceptedSince = policy.AcceptedSince.UTC()
+	}
+	return rules
+}
+
+func (e *entry) detectable() detect.HistoryRun {
+	made := detect.HistoryRun{ID: e.name, Started: e.started, Valid: true, Judged: detect.RegressionVerdict(e.verdict), JudgedSince: e.accepted, Use: detect.RunUse(e.use), Facts: e.facts}
+	for i := range e.figures {
+		one := &e.figures[i]
+		made.Metrics = append(made.Metrics, detect.RunMetric{Name: one.Figure, Value: float64(one.Value), LowerIsBetter: one.LowerIsBetter, Condition: one.Condition})
+	}
+	return made
+}
+
+// kept are the runs that the next one may be compared with, the newest that is worse while that is not over, and the
+// newest of all.
+func kept(all []entry, rules detect.RegressionPolicy) []entry {
+	against := rules.Against
+	if against == 0 {
+		against = newestKept
+	}
+	var some []entry
+	baseline, worse := 0, 0
+	for i := len(all) - 1; i >= 0; i-- {
+		wanted := i >= len(all)-newestKept
+		switch detect.RunUse(all[i].use) {
+		case detect.UseBaseline:
+			baseline++
+			wanted = wanted || baseline <= against
+		case detect.UseRegressed:
+			worse++
+			wanted = wanted || worse == 1
+		case detect.UsePending, detect.UseSuspected, detect.UseNone:
+		}
+		if wanted && len(some) < mostRuns {
+			some = append(some, all[i])
+		}
+	}
+	slices.Reverse(some)
+	return some
+}
+
+func reasonOf(verdict detect.RegressionVerdict) string {
+	switch verdict {
+	case detect.RegressionRegressed:
+		return v1alpha1.ReasonRegressed
+	case detect.RegressionImproved:
+		return v1alpha1.ReasonImproved
+	case detect.RegressionNoChange:
+		return v1alpha1.ReasonNoChange
+	case detect.RegressionUnknown:
+	}
+	return v1alpha1.ReasonTooFewRuns
+}
+
+func resultOfReport(report *detect.RegressionReport, run *Run) v1alpha1.RegressionResult {
+	made := v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionVerdict(report.Verdict), PooledRuns: report.Pooled[len(report.Pooled)-pooled(report):], Suspicion: report.Open}
+	for i := range report.Metrics {
+		from := &report.Metrics[i]
+		made.ComparedRuns = max(made.ComparedRuns, int32(from.BaselineRuns)) //nolint:gosec // The API allows far fewer.
+		one := v1alpha1.FigureChange{
+			Figure: from.Name, Verdict: v1alpha1.RegressionVerdict(from.Verdict), Baseline: whole(from.Baseline), Newest: whole(from.Newest), Unit: unitOf(run, from.Name),
+		}
+		if from.Verdict != detect.RegressionUnknown {
+			one.ChangePermille, one.LowerPermille, one.UpperPermille = permille(from.Change.Value), permille(from.Change.Low), permille(from.Change.High)
+			one.SpreadPermille, one.ConfidencePermille = permille(from.Spread), int64(from.Confidence*1000)
+		}
+		made.Figures = append(made.Figures, one)
+	}
+	return made
+}
+
+// pooled is how many of the newest runs the verdict is on.
+func pooled(report *detect.RegressionReport) int {
+	most := 0
+	for i := range report.Metrics {
+		if report.Metrics[i].Verdict == report.Verdict {
+			most = max(most, report.Metrics[i].PooledRuns)
+		}
+	}
+	return min(max(most, 1), len(report.Pooled))
+}
+
+func unitOf(run *Run, figure string) v1alpha1.FigureUnit {
+	for i := range run.By.Figures {
+		if run.By.Figures[i].Figure == figure {
+			return run.By.Figures[i].Unit
+		}
+	}
+	return ""
+}
+
+func whole(value float64) int64 {
+	if !(value > 0) || value > math.MaxInt64/2 {
+		return 0
+	}
+	return int64(math.Round(value))
+}
+
+// mostPermille is what a change is told as at most: a thousand times as much.
+const mostPermille = 1_000_000
+
+func permille(share float64) int64 {
+	if math.IsNaN(share) {
+		return 0
+	}
+	return int64(math.Round(min(max(share*1000, -1000), mostPermille)))
+}
+
+// mostChanges of the API.
+const mostChanges = 8
+
+// changes are where the levels of the run's figures changed, the newest first.
+func changes(runs []detect.HistoryRun, run *Run, rules detect.RegressionPolicy) []v1alpha1.LevelChange {
+	var all []v1alpha1.LevelChange
+	for i := range run.By.Figures {
+		points, err := detect.ChangePoints(runs, run.By.Figures[i].Figure, rules)
+		if err != nil {
+			continue // Regression has said so
+		}
+		for _, point := range points {
+			one := v1alpha1.LevelChange{Figure: run.By.Figures[i].Figure, Run: point.Run, Time: metav1.NewTime(point.Started),
+				Before: whole(point.Before), After: whole(point.After), ChangePermille: permille(point.Change)}
+			for _, fact := range point.Differences[:min(len(point.Differences), 8)] {
+				one.Differences = append(one.Differences, difference(fact))
+			}
+			all = append(all, one)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b v1alpha1.LevelChange) int { return b.Time.Compare(a.Time.Time) })
+	return all[:min(len(all), mostChanges)]
+}
+
+func difference(fact detect.FactChange) string {
+	name, digests := strings.CutPrefix(fact.Name, changed)
+	switch {
+	case digests:
+		return v1alpha1.Truncate("specification: "+name+" is another", 256)
+	case fact.Before == "":
+		return v1alpha1.Truncate(fmt.Sprintf("%s: %s, not known before", fact.Name, fact.After), 256)
+	case fact.After == "":
+		return v1alpha1.Truncate(fmt.Sprintf("%s: %s before, not known now", fact.Name, fact.Before), 256)
+	}
+	return v1alpha1.Truncate(fmt.Sprintf("%s: %s before, %s now", fact.Name, fact.Before, fact.After), 256)
+}
+
+// message says the verdict in a sentence.
+func message(report *detect.RegressionReport, result *v1alpha1.RegressionResult, all []entry, run *Run, history *v1alpha1.ComparedHistory, accepted time.Time) string {
+	var told []string
+	for i := range result.Figures {
+		one := &result.Figures[i]
+		if one.Verdict == result.Verdict && (one.Verdict == v1alpha1.RegressionRegressed || one.Verdict == v1alpha1.RegressionImproved) {
+			told = append(told, fmt.Sprintf("%s is %s, %s (95 %%: %s to %s), where %s was usual, with a spread of %s; confidence %.1f %%",
+				one.Figure, Written(one.Unit, one.Newest), signed(one.ChangePermille), signed(one.LowerPermille), signed(one.UpperPermille),
+				Written(one.Unit, one.Baseline), share(one.SpreadPermille), float64(one.ConfidencePermille)/10))
+		}
+	}
+	switch report.Verdict {
+	case detect.RegressionRegressed, detect.RegressionImproved:
+		text := strings.Join(told, "; ") + fmt.Sprintf("; %s against %d earlier ones", named(result.PooledRuns), result.ComparedRuns)
+		if report.Verdict == detect.RegressionRegressed {
+			first := slices.IndexFunc(all, func(e entry) bool { return e.name == result.PooledRuns[0] })
+			text += "; where this is the new normal, set spec.regression.acceptedSince to " + all[first].started.Format(time.RFC3339)
+		}
+		return text
+	case detect.RegressionNoChange:
+		text := fmt.Sprintf("no figure of run %s is worse than those of %d earlier runs", run.Name, result.ComparedRuns)
+		if report.Open {
+			text += "; it looks worse, without being sure: the next runs decide"
+		}
+		return text
+	case detect.RegressionUnknown:
+	}
+	text := fmt.Sprintf("earlier runs to compare with: %d; %d are needed", result.ComparedRuns, detect.LeastBaselineRuns)
+	switch {
+	case history != nil && history.Hash != run.Hash:
+		text += "; spec.run has changed since the runs before"
+	case history != nil && history.Store != run.By.Store:
+		text += "; the runs before were on another kind of storage"
+	case !accepted.IsZero():
+		text += "; those before " + accepted.Format(time.RFC3339) + " do not count (acceptedSince)"
+	}
+	return text
+}
+
+func named(runs []string) string {
+	if len(runs) == 1 {
+		return "run " + runs[0]
+	}
+	return "runs " + strings.Join(runs, ", ")
+}
+
+// Written is a figure as people read it.
+func Written(unit v1alpha1.FigureUnit, value int64) string {
+	switch unit {
+	case v1alpha1.UnitBytesPerSecond:
+		return measure.FormatBytesPerSecond(float64(value))
+	case v1alpha1.UnitIOPSMilli:
+		return measure.FormatOperationsPerSecond(float64(value) / 1000)
+	case v1alpha1.UnitNanoseconds:
+		return measure.FormatLatency(uint64(max(value, 0))) // #nosec G115 -- not negative
+	case v1alpha1.UnitBytes:
+		return measure.FormatBytes(uint64(max(value, 0))) // #nosec G115 -- not negative
+	case v1alpha1.UnitOperations:
+	}
+	return fmt.Sprintf("%d operations", value)
+}
+
+func signed(permille int64) string { return fmt.Sprintf("%+.1f %%", float64(permille)/10) }
+
+func share(permille int64) string { return fmt.Sprintf("%.1f %%", float64(permille)/10) }
+
+func clip(text string) string { return v1alpha1.Truncate(text, 1024) }

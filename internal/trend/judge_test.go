@@ -1,0 +1,202 @@
+package trend
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/detect"
+)
+
+var began = time.Date(2026, 1, 1, 3, 0, 0, 0, time.UTC)
+
+// night is a run with four figures around 100 MB/s.
+func night(n int, figures ...float64) Run {
+	run := Run{Name: fmt.Sprintf("bench-%04d", n), Started: began.Add(time.Duration(n) * 24 * time.Hour), Hash: "h", Valid: true, By: &v1alpha1.Comparable{
+		Store: "s", Facts: []v1alpha1.RunFact{{Name: "kernel", Value: "6.1.0"}, {Name: changed + "the workload of read", Value: "abc"}},
+	}}
+	for i, value := range figures {
+		run.By.Figures = append(run.By.Figures, v1alpha1.RunFigure{Figure: fmt.Sprintf("throughput of p%d on t", i), Value: int64(value * 1e6), Unit: v1alpha1.UnitBytesPerSecond})
+	}
+	return run
+}
+
+func standard() *v1alpha1.RegressionPolicy {
+	return &v1alpha1.RegressionPolicy{Against: new(int32(20)), TolerancePercent: new(int32(5))}
+}
+
+// nights are figures with a spread of 3 %, of which the first falls by a tenth at a night.
+func nights(r *rand.Rand, count, falls int) []Run {
+	all := make([]Run, count)
+	for n := range all {
+		figures := make([]float64, 4)
+		for i := range figures {
+			figures[i] = 100 * math.Exp(0.03*r.NormFloat64())
+		}
+		if n >= falls {
+			figures[0] *= 0.9
+		}
+		all[n] = night(n, figures...)
+	}
+	return all
+}
+
+// What a status keeps of a history gives the verdicts that the whole history gives, night by night, and it stays
+// within its bounds however long a regression lasts.
+func TestStatusIsEnough(t *testing.T) {
+	differ, judged, found, foundWhole := 0, 0, 0, 0
+	for seed := range uint64(6) {
+		all := nights(rand.New(rand.NewPCG(seed, 1)), 90, 50)
+		var kept *v1alpha1.ComparedHistory
+		var whole []detect.HistoryRun
+		for n := range all {
+			made := Judge(kept, nil, all[n], standard())
+			kept = made.History
+			encoded, err := json.Marshal(kept)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(encoded) > 8<<10 || len(kept.Runs) > 50 {
+				t.Fatalf("night %d: %d bytes, %d runs", n, len(encoded), len(kept.Runs))
+			}
+			run := entryOf(&all[n])
+			whole = append(whole, run.detectable())
+			report, err := detect.Regression(whole, rulesOf(standard()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range whole {
+				whole[i].Use = report.Uses[whole[i].ID]
+			}
+			if n >= 52 && report.Verdict == detect.RegressionRegressed {
+				foundWhole++
+			}
+			judged++
+			if string(report.Verdict) != string(made.Result.Verdict) {
+				differ++
+			}
+			if n >= 52 && made.Result.Verdict == v1alpha1.RegressionRegressed {
+				found++
+			}
+		}
+	}
+	if differ > 0 {
+		t.Errorf("%d of %d verdicts are others than by the whole history", differ, judged)
+	}
+	if found < 6*38*7/10 {
+		t.Errorf("of %d nights after the fall %d are judged regressed", 6*38, found)
+	}
+	t.Logf("%d of %d verdicts differ; %d of %d are judged regressed, by the whole history %d", differ, judged, found, 6*38, foundWhole)
+}
+
+// The history is the same when it was written and read, and when it is cut.
+func TestHistoryIsReadBack(t *testing.T) {
+	all := nights(rand.New(rand.NewPCG(2, 2)), 30, 30)
+	all[7].By.Facts = []v1alpha1.RunFact{{Name: "kernel", Value: "6.2.0"}}
+	all[8].By.Figures = all[8].By.Figures[:2]
+	all[9].By.Figures[1].Condition = "filled to 90 %"
+	var entries []entry
+	for i := range all {
+		one := entryOf(&all[i])
+		one.verdict = v1alpha1.RegressionNoChange
+		entries = append(entries, one)
+	}
+	packed := pack("h", "s", entries)
+	again := unpack(packed)
+	for i := range entries {
+		want, got := shown(entries[i]), shown(again[i])
+		if want != got {
+			t.Errorf("run %d was\n%s and is\n%s", i, want, got)
+		}
+	}
+	cut := unpack(Trim(packed, 22))
+	if len(cut) != 22 || shown(cut[0]) != shown(entries[8]) {
+		t.Errorf("cut to %d runs, the first\n%s, want\n%s", len(cut), shown(cut[0]), shown(entries[8]))
+	}
+}
+
+func shown(e entry) string {
+	// fmt writes maps in the order of their keys.
+	values := map[string]int64{}
+	for _, figure := range e.figures {
+		values[figure.Figure+figure.Condition] = figure.Value
+	}
+	return fmt.Sprint(e.name, e.started, e.verdict, values, e.facts)
+}
+
+func TestVerdictsAndMessages(t *testing.T) {
+	earlier := func(count int) []Run { return nights(rand.New(rand.NewPCG(3, 3)), count, count) }
+	last := func(n int, change func(*Run), figures ...float64) Run {
+		run := night(n, figures...)
+		change(&run)
+		return run
+	}
+	asItIs := func(*Run) {}
+	for name, test := range map[string]struct {
+		stored []Run
+		run    Run
+		policy *v1alpha1.RegressionPolicy
+		reason string
+		told   string
+	}{
+		"worse": {earlier(20), last(20, asItIs, 70, 100, 100, 100), standard(), v1alpha1.ReasonRegressed,
+			"throughput of p0 on t is 70.00 MB/s, -3"},
+		"what to do": {earlier(20), last(20, asItIs, 70, 100, 100, 100), standard(), v1alpha1.ReasonRegressed,
+			"set spec.regression.acceptedSince to 2026-01-21T03:00:00Z"},
+		"better":         {earlier(20), last(20, asItIs, 150, 100, 100, 100), standard(), v1alpha1.ReasonImproved, "run bench-0020 against 1"},
+		"as ever":        {earlier(20), last(20, asItIs, 100, 100, 100, 100), standard(), v1alpha1.ReasonNoChange, "no figure of run bench-0020 is worse"},
+		"three runs":     {earlier(3), last(3, asItIs, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "earlier runs to compare with: 3; 4 are needed"},
+		"not valid":      {earlier(20), last(20, func(r *Run) { r.Valid = false }, 70), standard(), v1alpha1.ReasonNotComparable, "is not valid"},
+		"no figure":      {earlier(20), last(20, asItIs), standard(), v1alpha1.ReasonNotComparable, "has no figure that runs are compared by"},
+		"nothing known":  {earlier(20), last(20, func(r *Run) { r.By = nil }), standard(), v1alpha1.ReasonNotComparable, "has no figure"},
+		"another store":  {earlier(20), last(20, func(r *Run) { r.By.Store = "other" }, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "compare with: 0"},
+		"another hash":   {earlier(20), last(20, func(r *Run) { r.Hash = "other" }, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "compare with: 0"},
+		"invalid before": {func() []Run { all := earlier(20); all[4].Valid = false; return all }(), last(20, asItIs, 70, 100, 100, 100), standard(), v1alpha1.ReasonRegressed, "earlier ones"},
+		"accepted": {earlier(20), last(20, asItIs, 70, 100, 100, 100),
+			&v1alpha1.RegressionPolicy{AcceptedSince: new(metav1.NewTime(began.Add(20 * 24 * time.Hour)))}, v1alpha1.ReasonTooFewRuns, "those before 2026-01-21T03:00:00Z do not count"},
+		"wide tolerance": {earlier(20), last(20, asItIs, 70, 100, 100, 100), &v1alpha1.RegressionPolicy{TolerancePercent: new(int32(50))}, v1alpha1.ReasonNoChange, "is worse"},
+	} {
+		made := Judge(nil, test.stored, test.run, test.policy)
+		if made.Reason != test.reason || !strings.Contains(made.Result.Message, test.told) {
+			t.Errorf("%s: %s: %s; want %s and %q", name, made.Reason, made.Result.Message, test.reason, test.told)
+		}
+	}
+}
+
+// A change of level is told with its run, its date and what was another there.
+func TestChangesAreExplained(t *testing.T) {
+	all := nights(rand.New(rand.NewPCG(4, 4)), 30, 30)
+	for n := 15; n < 30; n++ {
+		all[n].By.Figures[1].Value = all[n].By.Figures[1].Value * 3 / 4
+		all[n].By.Facts = []v1alpha1.RunFact{{Name: "kernel", Value: "6.12.0"}, {Name: "node type", Value: "m5.large"}, {Name: changed + "the workload of read", Value: "def"}}
+	}
+	made := Judge(nil, all[:29], all[29], standard())
+	if len(made.Result.Changes) != 1 {
+		t.Fatalf("%+v", made.Result.Changes)
+	}
+	change := made.Result.Changes[0]
+	if change.Run != "bench-0015" || !change.Time.Equal(&metav1.Time{Time: all[15].Started}) || change.Figure != "throughput of p1 on t" || change.ChangePermille > -200 || change.ChangePermille < -300 {
+		t.Errorf("%+v", change)
+	}
+	want := "kernel: 6.1.0 before, 6.12.0 now; node type: m5.large, not known before; specification: the workload of read is another"
+	if got := strings.Join(change.Differences, "; "); got != want {
+		t.Errorf("the differences are %q, want %q", got, want)
+	}
+}
+
+// A run that is judged again by another policy has its place and no second one.
+func TestJudgedAgain(t *testing.T) {
+	all := nights(rand.New(rand.NewPCG(5, 5)), 12, 12)
+	first := Judge(nil, all[:11], all[11], standard())
+	second := Judge(first.History, all, all[11], standard())
+	if len(second.History.Runs) != 12 || second.Result.Verdict != first.Result.Verdict {
+		t.Errorf("%d runs; %q, then %q", len(second.History.Runs), first.Result.Message, second.Result.Message)
+	}
+}

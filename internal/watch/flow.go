@@ -1,0 +1,123 @@
+package watch
+
+import (
+	"time"
+
+	"github.com/storagebench/storagebench/internal/detect"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// cell is how much time one sample of a flow is of.
+const cell = int64(time.Second)
+
+// flow adds the samples of several clients up, second by second, as far as all of them have told. A
+// client that is inside of an I/O tells late, and holds the flow up until it does; what it did is then
+// spread over the time of its sample, as in results.
+type flow struct {
+	clients []stream
+	// start of the measured time of the client that began last, and of the cell that is next.
+	start, next int64
+	begun       bool
+}
+
+// stream is one client's part in a flow.
+type stream struct {
+	// taken is how many samples were read.
+	taken int
+	// pending samples reach beyond the cells that are done.
+	pending []measure.Sample
+	told    int64
+	over    bool
+}
+
+// take adds new samples of a client, in order.
+func (f *flow) take(client int, samples []measure.Sample, over bool) {
+	s := &f.clients[client]
+	s.taken += len(samples)
+	s.over = over
+	for _, sample := range samples {
+		if sample.WarmUp || sample.EndNanoseconds <= s.told {
+			continue
+		}
+		// Two instants of one boundary can differ by some microseconds, see package result.
+		sample.StartNanoseconds = max(sample.StartNanoseconds, s.told)
+		s.told = sample.EndNanoseconds
+		s.pending = append(s.pending, sample)
+	}
+}
+
+// cells are the whole seconds that can be told now and were not before.
+func (f *flow) cells() []detect.Sample {
+	if !f.begin() {
+		return nil
+	}
+	var done []detect.Sample
+	for f.ready() {
+		end := f.next + cell
+		bytes := 0.0
+		for i := range f.clients {
+			bytes += f.clients[i].bytes(f.next, end)
+		}
+		done = append(done, detect.Sample{
+			StartSeconds: seconds(f.next - f.start),
+			EndSeconds:   seconds(end - f.start),
+			Rate:         bytes / seconds(cell),
+		})
+		f.next = end
+	}
+	return done
+}
+
+func seconds(nanoseconds int64) float64 { return float64(nanoseconds) / 1e9 }
+
+// begin finds the first instant at which every client measured.
+func (f *flow) begin() bool {
+	if f.begun {
+		return true
+	}
+	for i := range f.clients {
+		s := &f.clients[i]
+		switch {
+		case len(s.pending) > 0:
+			f.start = max(f.start, s.pending[0].StartNanoseconds)
+		case !s.over:
+			return false
+		}
+	}
+	f.begun, f.next = f.start != 0, f.start
+	return f.begun
+}
+
+// ready says whether every client has told of the whole next cell. When all are over there is no more.
+func (f *flow) ready() bool {
+	live := false
+	for i := range f.clients {
+		s := &f.clients[i]
+		if s.told < f.next+cell && !s.over {
+			return false
+		}
+		live = live || s.told >= f.next+cell
+	}
+	return live
+}
+
+// bytes that were completed between two instants; what lies before the second is dropped.
+func (s *stream) bytes(from, to int64) float64 {
+	sum := 0.0
+	keep := 0
+	for _, sample := range s.pending {
+		length := sample.EndNanoseconds - sample.StartNanoseconds
+		if overlap := min(sample.EndNanoseconds, to) - max(sample.StartNanoseconds, from); overlap > 0 && length > 0 {
+			share := float64(overlap) / float64(length)
+			for _, counter := range sample.Counters {
+				sum += share * float64(counter.Bytes)
+			}
+		}
+		if sample.EndNanoseconds > to {
+			s.pending[keep] = sample
+			keep++
+		}
+	}
+	s.pending = s.pending[:keep]
+	return sum
+}

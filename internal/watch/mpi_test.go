@@ -1,0 +1,56 @@
+package watch_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// ranks plays clients of a job of MPI, whose load pauses between repetitions: the last part of a second of each
+// goes into closing and opening. It gives the second at which it was enough.
+func ranks(w *world, repetition, fall, seconds int, high, low, pause float64) int {
+	noise := rand.New(rand.NewPCG(3, 4))
+	for second := range seconds {
+		rate := high
+		if second >= fall {
+			rate = low
+		}
+		if second%repetition == repetition-1 {
+			rate *= 1 - pause
+		}
+		for _, key := range w.keys {
+			w.source.tell(key, float64(second), float64(second+1), rate*(1+0.03*noise.NormFloat64()))
+		}
+		if w.look() != "" {
+			return second + 1
+		}
+	}
+	return 0
+}
+
+// TestDrainOfRepetitions: pauses between repetitions of IOR are no drop, and hide none. Where they take much of the
+// time it is later certain which levels there are.
+func TestDrainOfRepetitions(t *testing.T) {
+	for _, test := range []struct {
+		repetition int
+		pause      float64
+		latest     int
+	}{{10, 0.2, 480}, {30, 0.5, 480}, {10, 0.5, 700}, {4, 0.5, 900}} {
+		if at := ranks(newWorld(drainStep(2*time.Minute), 2, nil), test.repetition, 300, 1000, 50e6, 8e6, test.pause); at < 300+85 || at > test.latest {
+			t.Errorf("%+v: it ended at %d s", test, at)
+		}
+		if at := ranks(newWorld(drainStep(2*time.Minute), 2, nil), test.repetition, 5000, 1500, 50e6, 8e6, test.pause); at != 0 {
+			t.Errorf("%+v, without a drop: it ended at %d s", test, at)
+		}
+	}
+}
+
+// TestSteadyRepetitions: rounds of a minute hold several repetitions, and are steady.
+func TestSteadyRepetitions(t *testing.T) {
+	step := plan.Step{Purpose: plan.Measure, EndWhenSteady: true, Duration: time.Hour, MinDuration: 5 * time.Minute}
+	if at := ranks(newWorld(step, 2, nil), 10, 120, 3000, 100e6, 30e6, 0.5); at < 120+300-60 || at > 120+300+61 {
+		t.Errorf("it ended at %d s", at)
+	}
+}

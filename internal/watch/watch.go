@@ -1,0 +1,112 @@
+package watch
+
+import (
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// Source is where the samples of clients come from: a conductor.
+type Source interface {
+	// SamplesFrom are those of a client in an attempt from an index on; over says that no more will come.
+	SamplesFrom(attempt decide.Attempt, key decide.ClientKey, index int) (samples []measure.Sample, over bool)
+}
+
+// Watcher follows the live step of a run, where that ends by what it measures. It is not safe for
+// concurrent use.
+type Watcher struct {
+	source Source
+	// followed is the attempt that is followed, of step, and targets what it shows of each.
+	followed decide.Attempt
+	targets  []*target
+}
+
+// New makes a watcher of a run's clients.
+func New(source Source) *Watcher { return &Watcher{source: source} }
+
+// Look takes in what clients have told since it was asked last, and says of the live attempt that and why
+// it may end. A step that loads several targets ends when each of them has shown enough: they compete for
+// as long as they are loaded together.
+//
+// Baselines are, by target, the levels in bytes a second that earlier phases of the run have ended on: a
+// redrain is over once it is back on that, however short its burst was. Documented is what is documented of
+// each target.
+func (w *Watcher) Look(planned plan.Plan, snapshot decide.Snapshot, baselines map[string]float64, documented map[string]limits.Computed) map[decide.Attempt]string {
+	step, attempt, live := current(planned, snapshot)
+	if !live {
+		w.targets = nil
+		w.followed = decide.Attempt{}
+		return nil
+	}
+	if w.followed != attempt {
+		w.follow(step, attempt, snapshot.Clients, baselines, documented)
+	}
+	reason := ""
+	enough := len(w.targets) > 0
+	for _, t := range w.targets {
+		why := t.look(w.source, attempt)
+		enough = enough && why != ""
+		if reason != "" && why != "" {
+			reason += "; "
+		}
+		reason += why
+	}
+	if !enough {
+		return nil
+	}
+	return map[decide.Attempt]string{attempt: reason}
+}
+
+// current is the adaptive step that is going on.
+func current(planned plan.Plan, snapshot decide.Snapshot) (plan.Step, decide.Attempt, bool) {
+	for _, step := range planned.Steps {
+		record := snapshot.Records[step.ID]
+		if record.Done {
+			continue
+		}
+		attempt := decide.Attempt{Step: step.ID, Number: record.Attempt}
+		return step, attempt, step.Adaptive() && !record.Start.IsZero() && record.Concluded.IsZero()
+	}
+	return plan.Step{}, decide.Attempt{}, false
+}
+
+func (w *Watcher) follow(step plan.Step, attempt decide.Attempt, clients []decide.Client, baselines map[string]float64, documented map[string]limits.Computed) {
+	w.followed, w.targets = attempt, nil
+	for _, name := range step.Targets {
+		ask, _ := step.Ask(name)
+		t := &target{name: name, judge: judgeOf(step, documented[name].Settled(ask.Load), baselines[name])}
+		for _, client := range clients {
+			if client.Key.Target == name && client.Key.Index < step.Clients {
+				t.keys = append(t.keys, client.Key)
+			}
+		}
+		t.flow.clients = make([]stream, len(t.keys))
+		w.targets = append(w.targets, t)
+	}
+}
+
+// target is one target of the step that is followed.
+type target struct {
+	name  string
+	keys  []decide.ClientKey
+	flow  flow
+	judge judge
+	// why it has shown enough, as of the newest sample.
+	why string
+}
+
+// look brings the target up to date.
+func (t *target) look(source Source, attempt decide.Attempt) string {
+	for i, key := range t.keys {
+		samples, over := source.SamplesFrom(attempt, key, t.flow.clients[i].taken)
+		t.flow.take(i, samples, over)
+	}
+	for _, sample := range t.flow.cells() {
+		t.why = t.judge.add(sample)
+	}
+	if t.why == "" {
+		return ""
+	}
+	return t.name + ": " + t.why
+}

@@ -1,0 +1,232 @@
+package watch_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/watch"
+)
+
+// source is clients whose samples a test gives.
+type source struct {
+	samples map[decide.ClientKey][]measure.Sample
+	over    map[decide.ClientKey]bool
+	asked   int
+}
+
+func (s *source) SamplesFrom(_ decide.Attempt, key decide.ClientKey, index int) ([]measure.Sample, bool) {
+	s.asked++
+	return s.samples[key][index:], s.over[key]
+}
+
+// tell adds a sample of so many bytes that ends at a second.
+func (s *source) tell(key decide.ClientKey, from, to, bytesPerSecond float64) {
+	sample := measure.Sample{StartNanoseconds: 1e18 + int64(from*1e9), EndNanoseconds: 1e18 + int64(to*1e9)}
+	sample.Counters[measure.Write] = measure.Counter{Bytes: uint64(bytesPerSecond * (to - from)), Operations: 1}
+	s.samples[key] = append(s.samples[key], sample)
+}
+
+type world struct {
+	source   *source
+	watcher  *watch.Watcher
+	plan     plan.Plan
+	snapshot decide.Snapshot
+	keys     []decide.ClientKey
+	// baselines that earlier phases have ended on.
+	baselines map[string]float64
+	// documented limits of the target.
+	documented map[string]limits.Computed
+}
+
+func newWorld(step plan.Step, clients int, declared *v1alpha1.Limits) *world {
+	step.ID, step.Targets, step.Clients = "00-burst", []string{"a"}, clients
+	w := &world{source: &source{samples: map[decide.ClientKey][]measure.Sample{}, over: map[decide.ClientKey]bool{}}}
+	w.watcher = watch.New(w.source)
+	w.documented = map[string]limits.Computed{"a": limits.Declared(declared)}
+	w.plan.Steps = []plan.Step{step}
+	w.snapshot.Records = map[string]decide.Record{step.ID: {Attempt: 1, Start: time.Unix(1e9, 0)}}
+	for index := range clients {
+		key := decide.ClientKey{Target: "a", Index: index}
+		w.keys = append(w.keys, key)
+		w.snapshot.Clients = append(w.snapshot.Clients, decide.Client{Key: key, Connection: decide.Ready})
+	}
+	return w
+}
+
+func (w *world) look() string {
+	return w.watcher.Look(w.plan, w.snapshot, w.baselines, w.documented)[decide.Attempt{Step: "00-burst", Number: 1}]
+}
+
+func drainStep(least time.Duration) plan.Step {
+	return plan.Step{Purpose: plan.Drain, Duration: time.Hour, MinDuration: least}
+}
+
+// endOf plays a drain of two clients whose rate falls at a second, and gives the second at which it was
+// enough, and why; 0 when it never was.
+func endOf(w *world, fall, seconds int, high, low float64) (int, string) {
+	noise := rand.New(rand.NewPCG(1, 2))
+	for second := range seconds {
+		for _, key := range w.keys {
+			rate := high
+			if second >= fall {
+				rate = low
+			}
+			w.source.tell(key, float64(second), float64(second+1), rate*(1+0.03*noise.NormFloat64()))
+		}
+		if why := w.look(); why != "" {
+			return second + 1, why
+		}
+	}
+	return 0, ""
+}
+
+func TestDrainEndsSoonAfterTheDrop(t *testing.T) {
+	w := newWorld(drainStep(2*time.Minute), 2, nil)
+	at, why := endOf(w, 300, 1000, 50e6, 8e6)
+	if at < 300+85 || at > 300+180 {
+		t.Errorf("it ended at %d s: %s", at, why)
+	}
+	if !strings.Contains(why, "a: fell for good after 300 s, from 100") || !strings.Contains(why, "MB/s to 16") {
+		t.Errorf("why: %s", why)
+	}
+}
+
+func TestDrainInSmallEndsSooner(t *testing.T) {
+	w := newWorld(drainStep(15*time.Second), 2, nil)
+	if at, why := endOf(w, 25, 300, 50e6, 8e6); at < 25+10 || at > 25+40 {
+		t.Errorf("it ended at %d s: %s", at, why)
+	}
+}
+
+// TestDrainGoesOnAboveTheBaseline is a store with two kinds of credits: the first drop is not the end.
+func TestDrainGoesOnAboveTheBaseline(t *testing.T) {
+	declared := &v1alpha1.Limits{Throughput: &v1alpha1.RateLimits{
+		Baseline: ptr.To(resource.MustParse("16M")), Burst: ptr.To(resource.MustParse("100M"))}}
+	if at, why := endOf(newWorld(drainStep(2*time.Minute), 2, declared), 300, 1000, 50e6, 20e6); at != 0 {
+		t.Errorf("at 40 MB/s it ended at %d s: %s", at, why)
+	}
+	if at, _ := endOf(newWorld(drainStep(2*time.Minute), 2, declared), 300, 1000, 50e6, 8e6); at == 0 {
+		t.Error("at the baseline it did not end")
+	}
+}
+
+func TestDrainWithoutDropNeverEnds(t *testing.T) {
+	if at, why := endOf(newWorld(drainStep(2*time.Minute), 2, nil), 5000, 3000, 50e6, 8e6); at != 0 {
+		t.Errorf("it ended at %d s: %s", at, why)
+	}
+}
+
+// TestLateClientIsWaitedFor: what a client that is inside of an I/O has not told yet is no drop.
+func TestLateClientIsWaitedFor(t *testing.T) {
+	w := newWorld(drainStep(15*time.Second), 2, nil)
+	silent, other := w.keys[0], w.keys[1]
+	for second := range 600 {
+		at := float64(second)
+		w.source.tell(other, at, at+1, 50e6)
+		switch {
+		case second < 100 || second >= 160:
+			w.source.tell(silent, at, at+1, 50e6)
+		case second == 159:
+			w.source.tell(silent, 100, 160, 50e6)
+		}
+		if why := w.look(); why != "" {
+			t.Fatalf("at %d s: %s", second, why)
+		}
+	}
+}
+
+// TestGoneClientHoldsNothingUp: of one that is over no more is awaited.
+func TestGoneClientHoldsNothingUp(t *testing.T) {
+	w := newWorld(drainStep(15*time.Second), 2, nil)
+	for second := range 60 {
+		w.source.tell(w.keys[0], float64(second), float64(second+1), 50e6)
+	}
+	w.source.over[w.keys[1]] = true
+	for second := 60; second < 120; second++ {
+		w.source.tell(w.keys[0], float64(second), float64(second+1), 8e6)
+	}
+	if w.look() == "" {
+		t.Error("the client that is left shows a drop, and nobody saw it")
+	}
+}
+
+func TestSteadyEndsAfterFiveSteadyRounds(t *testing.T) {
+	step := plan.Step{Purpose: plan.Measure, EndWhenSteady: true, Duration: time.Hour, MinDuration: 5 * time.Minute}
+	w := newWorld(step, 2, nil)
+	if at, why := endOf(w, 120, 3000, 100e6, 30e6); at < 120+300-60 || at > 120+300+61 {
+		t.Errorf("it ended at %d s: %s", at, why)
+	}
+}
+
+func TestOnlyLiveAdaptiveStepsAreFollowed(t *testing.T) {
+	for name, change := range map[string]func(*world){
+		"not started": func(w *world) { w.snapshot.Records["00-burst"] = decide.Record{Attempt: 1} },
+		"done": func(w *world) {
+			w.snapshot.Records["00-burst"] = decide.Record{Attempt: 1, Start: time.Unix(1, 0), Done: true}
+		},
+		"concluded": func(w *world) {
+			w.snapshot.Records["00-burst"] = decide.Record{Attempt: 1, Start: time.Unix(1, 0), Concluded: time.Unix(2, 0)}
+		},
+		"by time": func(w *world) { w.plan.Steps[0].Purpose = plan.Measure },
+	} {
+		w := newWorld(drainStep(time.Minute), 1, nil)
+		change(w)
+		if w.look(); w.source.asked > 0 {
+			t.Errorf("%s: it was followed", name)
+		}
+	}
+}
+
+// TestAnotherWatcherSaysTheSame is an operator that comes back: the samples come again from the logs.
+func TestAnotherWatcherSaysTheSame(t *testing.T) {
+	w := newWorld(drainStep(2*time.Minute), 2, nil)
+	_, why := endOf(w, 300, 1000, 50e6, 8e6)
+	w.watcher = watch.New(w.source)
+	if again := w.look(); again != why {
+		t.Errorf("first %q, then %q", why, again)
+	}
+}
+
+// TestShortRedrainEndsOnTheKnownBaseline: a burst of three seconds is too short to be found as a level.
+func TestShortRedrainEndsOnTheKnownBaseline(t *testing.T) {
+	step := drainStep(15 * time.Second)
+	step.Redrain = true
+	w := newWorld(step, 2, nil)
+	w.baselines = map[string]float64{"a": 16e6}
+	at, why := endOf(w, 3, 300, 50e6, 8e6)
+	if at < 3+10 || at > 3+13 {
+		t.Errorf("it ended at %d s: %s", at, why)
+	}
+	if !strings.Contains(why, "back on the baseline after 3 s") {
+		t.Errorf("why: %s", why)
+	}
+	again := newWorld(step, 2, nil)
+	again.baselines = map[string]float64{"a": 16e6}
+	if at, _ := endOf(again, 300, 310, 50e6, 8e6); at != 0 {
+		t.Errorf("in the burst it ended at %d s", at)
+	}
+}
+
+// TestDrainBeforeASweepEndsOnAnEmptyBucket: there is no drop to see.
+func TestDrainBeforeASweepEndsOnAnEmptyBucket(t *testing.T) {
+	step := drainStep(2 * time.Minute)
+	step.Kind = v1alpha1.PhaseSweep
+	declared := &v1alpha1.Limits{Throughput: &v1alpha1.RateLimits{
+		Baseline: ptr.To(resource.MustParse("16M")), Burst: ptr.To(resource.MustParse("100M"))}}
+	if at, why := endOf(newWorld(step, 2, declared), 0, 1000, 50e6, 8e6); at < 84 || at > 90 {
+		t.Errorf("it ended at %d s: %s", at, why)
+	}
+	if at, why := endOf(newWorld(step, 2, declared), 200, 1000, 50e6, 8e6); at < 284 || at > 290 {
+		t.Errorf("with credits it ended at %d s: %s", at, why)
+	}
+}

@@ -1,0 +1,181 @@
+package browser_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+var screenshots = flag.String("screenshots", "", "a folder for pictures of the pages, to be looked at")
+
+// tab is a page that is open.
+type tab struct {
+	ctx context.Context
+	mu  sync.Mutex
+	// requests and complaints are all that the page asked for, and all that the browser said about it.
+	requests, complaints []string
+}
+
+// started is the one Chromium of all tests; stop ends it.
+var started struct {
+	once sync.Once
+	ctx  context.Context
+	err  error
+	stop func()
+}
+
+// start gives the Chromium of the tests, which the first one opens.
+func start(t *testing.T) context.Context {
+	t.Helper()
+	started.once.Do(func() { started.ctx, started.err = launch() })
+	if started.err != nil {
+		t.Fatal(started.err)
+	}
+	return started.ctx
+}
+
+func launch() (context.Context, error) {
+	if _, err := exec.LookPath("chromium"); err != nil {
+		return nil, fmt.Errorf("%w: run make browser-packages, or install Debian's chromium", err)
+	}
+	home, err := os.MkdirTemp("", "browser")
+	if err != nil {
+		return nil, err
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-background-networking", true), chromedp.Env("HOME="+home), chromedp.WSURLReadTimeout(90*time.Second))
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, leave := chromedp.NewContext(ctx)
+	started.stop = func() {
+		leave()
+		cancel()
+		_ = os.RemoveAll(home)
+	}
+	if err := chromedp.Do(ctx); err != nil {
+		return nil, fmt.Errorf("start Chromium: %w", err)
+	}
+	return ctx, nil
+}
+
+// open shows a page of a file, at a size and with media features such as prefers-color-scheme=dark.
+func open(t *testing.T, html string, width int64, media string, features ...*emulation.MediaFeature) *tab {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "report.html")
+	if err := os.WriteFile(file, []byte(html), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := chromedp.NewContext(start(t))
+	t.Cleanup(cancel)
+	opened := &tab{ctx: ctx}
+	if err := chromedp.Listen(ctx, opened.hear); err != nil {
+		t.Fatal(err)
+	}
+	opened.run(t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, network.Enable, network.EnableParams{})
+		_, logErr := cdp.Call(ctx, target, log.Enable, cdp.Empty{})
+		_, mediaErr := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: media, Features: features})
+		return errors.Join(err, logErr, mediaErr)
+	}), chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+file))
+	return opened
+}
+
+func (p *tab) hear(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		p.requests = append(p.requests, e.Request.URL)
+	case *runtime.EventExceptionThrown:
+		p.complaints = append(p.complaints, "exception: "+e.ExceptionDetails.Text)
+	case *runtime.EventConsoleAPICalled:
+		p.complaints = append(p.complaints, fmt.Sprintf("console.%s", e.Type))
+	case *log.EventEntryAdded:
+		p.complaints = append(p.complaints, fmt.Sprintf("%s: %s", e.Entry.Level, e.Entry.Text))
+	case *page.EventJavascriptDialogOpening:
+		p.complaints = append(p.complaints, "dialog: "+e.Message)
+	}
+}
+
+func (p *tab) run(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, 2*time.Minute)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ask evaluates an expression in the page.
+func ask[T any](t *testing.T, p *tab, expression string) T {
+	t.Helper()
+	return get(t, p, chromedp.Evaluate[T](expression))
+}
+
+// get does something that has a value.
+func get[T any](t *testing.T, p *tab, action chromedp.Action[T]) T {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, 2*time.Minute)
+	defer cancel()
+	answer, err := chromedp.Run(ctx, action)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// quiet fails where the page asked for anything but itself, or the browser complained.
+func (p *tab) quiet(t *testing.T) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.requests) != 1 || !strings.HasPrefix(p.requests[0], "file://") {
+		t.Errorf("the page asked for: %q", p.requests)
+	}
+	if len(p.complaints) > 0 {
+		t.Errorf("the browser says: %q", p.complaints)
+	}
+}
+
+// picture is kept where somebody wants to look at it.
+func (p *tab) picture(t *testing.T, name string) {
+	t.Helper()
+	if *screenshots == "" {
+		return
+	}
+	image := get(t, p, chromedp.FullScreenshot(100))
+	if err := os.WriteFile(filepath.Join(*screenshots, name+".png"), image, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hears waits for so many complaints: the test would otherwise not know that it is deaf.
+func (p *tab) hears(t *testing.T, least int) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		p.mu.Lock()
+		heard := len(p.complaints)
+		p.mu.Unlock()
+		if heard >= least {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the test hears %d complaints of the browser, want %d", heard, least)
+		}
+	}
+}

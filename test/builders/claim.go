@@ -1,0 +1,30 @@
+package builders
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// ClaimSpec is what a claim of the default class asks for.
+func ClaimSpec(mode corev1.PersistentVolumeAccessMode, size string) corev1.PersistentVolumeClaimSpec {
+	return corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{mode},
+		Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}},
+	}
+}
+
+// Template gives the last target claims that are made, in place of one that exists.
+func (b *BenchmarkBuilder) Template(scope v1alpha1.ClaimScope, lifetime v1alpha1.ClaimLifetime, spec corev1.PersistentVolumeClaimSpec) *BenchmarkBuilder {
+	targets := b.benchmark.Spec.Run.Targets
+	volume := &targets[len(targets)-1].Volumes[0]
+	volume.ClaimName, volume.ClaimTemplate = "", &v1alpha1.ClaimTemplate{Scope: scope, Lifetime: lifetime, Spec: spec}
+	return b
+}
+
+// Spread says how the clients are placed on nodes.
+func (b *BenchmarkBuilder) Spread(spread v1alpha1.Spread) *BenchmarkBuilder {
+	b.benchmark.Spec.Run.Clients.Spread = spread
+	return b
+}

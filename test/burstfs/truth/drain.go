@@ -1,0 +1,144 @@
+package truth
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/storagebench/storagebench/test/burstfs/model"
+)
+
+// Drain is what a span of load was, of the bucket that ran out of credits in it. Where none did, Bucket is empty,
+// and only Mean is known.
+type Drain struct {
+	Bucket string
+	Counts model.Counts
+	// Burst and Baseline are what was let through a second before and after the end of the credits, in the whole
+	// seconds of load: bytes or operations, as the bucket counts.
+	Burst, Baseline float64
+	// Seconds from the beginning of the span to the end of the credits.
+	Seconds float64
+	// Spent is what went from the fullest that the bucket was, since the time that was asked for.
+	Spent float64
+	// MeanBytes and MeanOperations a second, of all whole seconds of load.
+	MeanBytes, MeanOperations float64
+}
+
+// Drain looks at a span of load. What is spent counts from a time before it: a layout takes credits too.
+func (r Record) Drain(config model.Config, spentSince, from, to time.Time) Drain {
+	first, last := r.wholeSeconds(from, to)
+	mean := r.rates(first, last)
+	drain := Drain{MeanBytes: mean.bytes, MeanOperations: mean.operations}
+	for i, bucket := range config.Buckets {
+		end := r.exhausted(i, bucket, int(math.Floor(r.since(from))), last)
+		if end < 0 || drain.Bucket != "" && r.since(from)+drain.Seconds < float64(end) {
+			continue
+		}
+		burst, baseline := r.rates(first, end).of(bucket), r.rates(end+1, last).of(bucket)
+		drain.Bucket, drain.Counts, drain.Burst, drain.Baseline = bucket.Name, bucket.Counts, burst, baseline
+		drain.Seconds = float64(end) + r.part(i, end) - r.since(from)
+		drain.Spent = max(r.fullest(i, spentSince, end), r.credits(i, bucket, from)) - r.Seconds[end].Credits[i]
+	}
+	return drain
+}
+
+// wholeSeconds are those of a span, as a half-open range.
+func (r Record) wholeSeconds(from, to time.Time) (first, last int) {
+	first = max(0, int(math.Ceil(r.since(from))))
+	last = min(len(r.Seconds), int(math.Floor(r.since(to))))
+	return first, max(first, last)
+}
+
+type rates struct{ bytes, operations float64 }
+
+func (r rates) of(bucket model.Bucket) float64 {
+	if bucket.Counts == model.CountsOperations {
+		return r.operations
+	}
+	return r.bytes
+}
+
+// rates are the means of the seconds first to last-1; NaN where there are none.
+func (r Record) rates(first, last int) rates {
+	var sum rates
+	for _, s := range r.Seconds[min(first, last):last] {
+		sum.bytes += float64(s.Bytes())
+		sum.operations += float64(s.Operations())
+	}
+	n := float64(last - first)
+	if n <= 0 {
+		return rates{math.NaN(), math.NaN()}
+	}
+	return rates{sum.bytes / n, sum.operations / n}
+}
+
+// exhausted is the second in which a bucket ran out of credits under load: at its end it has none, and it stays
+// so for the rest of the span. -1 where there is none.
+func (r Record) exhausted(bucket int, config model.Bucket, first, last int) int {
+	if !config.Bursts() {
+		return -1
+	}
+	// Half a thousandth of the bucket: where the demand ends within a second a little comes back.
+	none := config.Size / 2000
+	end := -1
+	for i := max(1, first); i < last; i++ {
+		if r.Seconds[i].Credits[bucket] > none {
+			end = -1
+		} else if end < 0 && r.Seconds[i-1].Credits[bucket] > none {
+			end = i
+		}
+	}
+	return end
+}
+
+// part of a second after which the credits ended in it, by what they fell by in the second before.
+func (r Record) part(bucket, second int) float64 {
+	if second < 2 {
+		return 0.5
+	}
+	before, rest := r.Seconds[second-2].Credits[bucket], r.Seconds[second-1].Credits[bucket]
+	if fall := before - rest; fall > rest {
+		return rest / fall
+	}
+	return 0.5 // the load began in the second before, so that says little
+}
+
+// fullest is the most that a bucket held from a time to a second.
+func (r Record) fullest(bucket int, since time.Time, second int) float64 {
+	from := min(second, max(0, int(math.Floor(r.since(since)))-1))
+	most := 0.0
+	for _, s := range r.Seconds[from : second+1] {
+		most = max(most, s.Credits[bucket])
+	}
+	return most
+}
+
+// credits of a bucket at a time up to which nothing was asked of it: they grew on as they did in the second
+// before.
+func (r Record) credits(bucket int, config model.Bucket, at time.Time) float64 {
+	ended := int(math.Floor(r.since(at))) // so many seconds are over
+	if ended < 2 || ended > len(r.Seconds) || r.Seconds[ended-1].Busy > 0 {
+		return 0
+	}
+	last := r.Seconds[ended-1].Credits[bucket]
+	growth := max(0, last-r.Seconds[ended-2].Credits[bucket])
+	return min(config.Size, last+growth*(r.since(at)-float64(ended)))
+}
+
+// Refill is what a bucket's credits grew by a second in a pause, in its whole seconds while it was not full;
+// NaN where the pause has fewer than two such.
+func (r Record) Refill(config model.Config, bucket string, pause Pause) float64 {
+	i := slices.IndexFunc(config.Buckets, func(b model.Bucket) bool { return b.Name == bucket })
+	if i < 0 {
+		return math.NaN()
+	}
+	first, last := r.wholeSeconds(pause.From, pause.To)
+	full := config.Buckets[i].Size * 0.9999
+	for last > first && r.Seconds[last-1].Credits[i] >= full {
+		last--
+	}
+	if last-first < 2 {
+		return math.NaN()
+	}
+	return (r.Seconds[last-1].Credits[i] - r.Seconds[first].Credits[i]) / float64(last-1-first)
+}

@@ -1,0 +1,47 @@
+package truth
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Transition is what lies between the loads of two steps that follow each other.
+type Transition struct {
+	// Before and After are the IDs of the steps.
+	Before, After string
+	// Dead is from the answer to the last request of the one to the first request of the other, by the store's
+	// record.
+	Dead time.Duration
+	// InFlight is how long before that it took to answer what was under way when the clients were to end the load.
+	InFlight time.Duration
+	// OursInFlight is the same by the run.
+	OursInFlight time.Duration
+}
+
+// Transitions are those of a run between steps that both loaded the store with nothing but its own work between.
+func Transitions(record Record, run v1alpha1.BenchmarkRunStatus) []Transition {
+	var found []Transition
+	for i := range max(0, len(run.Steps)-1) {
+		before, after := run.Steps[i], run.Steps[i+1]
+		if before.LastIOTime == nil || after.FirstIOTime == nil {
+			continue
+		}
+		// Clients tell their times to some milliseconds.
+		pause, ok := record.LongestPause(before.LastIOTime.Add(-time.Second/2), after.FirstIOTime.Add(time.Second/2))
+		if !ok {
+			continue
+		}
+		one := Transition{Before: before.ID, After: after.ID, Dead: pause.Length(), InFlight: max(0, pause.From.Sub(loadEnd(before)))}
+		one.OursInFlight = max(0, before.LastIOTime.Sub(loadEnd(before)))
+		found = append(found, one)
+	}
+	return found
+}
+
+// String tells it in a line.
+func (t Transition) String() string {
+	return fmt.Sprintf("%s to %s: dead for %s, and before that %s for what was in flight (the run says %s)", t.Before, t.After,
+		t.Dead.Round(time.Millisecond), t.InFlight.Round(time.Millisecond), t.OursInFlight.Round(time.Millisecond))
+}

@@ -1,0 +1,383 @@
+package chart
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/storagebench/storagebench/config/render"
+)
+
+const (
+	root      = "../.."
+	folder    = root + "/charts/storagebench"
+	namespace = "storagebench-system"
+)
+
+var helmPath string
+
+func TestMain(m *testing.M) {
+	command := exec.Command("hack/tool", "helm")
+	command.Dir, command.Stderr = root, os.Stderr
+	path, err := command.Output()
+	if err != nil {
+		panic(err)
+	}
+	helmPath = strings.TrimSpace(string(path))
+	os.Exit(m.Run())
+}
+
+// helm runs it, with nothing of the user's own.
+func helm(t *testing.T, arguments ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), helmPath, arguments...)
+	home := t.TempDir()
+	command.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home, "KUBECONFIG="+home+"/none")
+	var out, problem bytes.Buffer
+	command.Stdout, command.Stderr = &out, &problem
+	err = command.Run()
+	return out.String(), problem.String(), err
+}
+
+// objects of the chart with some values, by kind and name. Those of `helm test` are left out.
+func objects(t *testing.T, values ...string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	arguments := []string{"template", "storagebench", folder, "--namespace", namespace, "--include-crds", "--skip-tests"}
+	for _, value := range values {
+		arguments = append(arguments, "--set-json", value)
+	}
+	stdout, stderr, err := helm(t, arguments...)
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	return parse(t, []byte(stdout))
+}
+
+func parse(t *testing.T, text []byte) map[string]*unstructured.Unstructured {
+	t.Helper()
+	found := map[string]*unstructured.Unstructured{}
+	for document := range bytes.SplitSeq(append([]byte("\n"), text...), []byte("\n---\n")) {
+		object := &unstructured.Unstructured{}
+		if err := yaml.UnmarshalStrict(document, &object.Object); err != nil {
+			t.Fatalf("%v: %s", err, document)
+		}
+		if object.Object == nil {
+			continue
+		}
+		name := object.GetKind() + " " + object.GetName()
+		if found[name] != nil {
+			t.Errorf("%s is there twice", name)
+		}
+		found[name] = object
+	}
+	return found
+}
+
+// everything switches on what is off.
+var everything = []string{
+	`operator.replicas=2`, `metrics.serviceMonitor.enabled=true`, `metrics.prometheusRule.enabled=true`, `metrics.dashboards.enabled=true`,
+}
+
+func TestLint(t *testing.T) {
+	for _, values := range [][]string{nil, everything} {
+		arguments := []string{"lint", "--strict", folder}
+		for _, value := range values {
+			arguments = append(arguments, "--set-json", value)
+		}
+		if stdout, stderr, err := helm(t, arguments...); err != nil {
+			t.Errorf("%v: %s%s", err, stdout, stderr)
+		}
+	}
+}
+
+// ofEach are arguments that only the chart gives, with what the operator has by itself.
+var ofEach = regexp.MustCompile(`^--(agent-image|fio-image|ior-image|limits-config-map|log-level)=`)
+
+// plain takes away what a chart adds to every object, and what each of the two says of images in its own way.
+func plain(object *unstructured.Unstructured) *unstructured.Unstructured {
+	object = object.DeepCopy()
+	drop := func(labels map[string]string) map[string]string {
+		for _, name := range []string{"app.kubernetes.io/managed-by", "app.kubernetes.io/instance", "app.kubernetes.io/version", "helm.sh/chart",
+			"app.kubernetes.io/component"} { // which the generated roles have no labels of
+			delete(labels, name)
+		}
+		return labels
+	}
+	object.SetLabels(drop(object.GetLabels()))
+	if strings.HasSuffix(object.GetKind(), "Role") && !strings.HasPrefix(object.GetName(), "storagebench-view") && len(object.GetLabels()) > 0 {
+		labels := object.GetLabels()
+		delete(labels, "app.kubernetes.io/name")
+		object.SetLabels(labels)
+	}
+	if len(object.GetLabels()) == 0 {
+		unstructured.RemoveNestedField(object.Object, "metadata", "labels")
+	}
+	if object.GetKind() != "Deployment" {
+		return object
+	}
+	labels, _, _ := unstructured.NestedStringMap(object.Object, "spec", "template", "metadata", "labels")
+	_ = unstructured.SetNestedStringMap(object.Object, drop(labels), "spec", "template", "metadata", "labels")
+	containers, _, _ := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
+	for i := range containers {
+		container := containers[i].(map[string]any)
+		said, _ := container["args"].([]any)
+		container["args"] = slices.DeleteFunc(said, func(argument any) bool {
+			return ofEach.MatchString(argument.(string))
+		})
+		if len(container["args"].([]any)) == 0 {
+			delete(container, "args")
+		}
+		// Of no meaning, and another one where a patch has added to it.
+		slices.SortFunc(container["ports"].([]any), func(a, b any) int {
+			return strings.Compare(a.(map[string]any)["name"].(string), b.(map[string]any)["name"].(string))
+		})
+	}
+	_ = unstructured.SetNestedSlice(object.Object, containers, "spec", "template", "spec", "containers")
+	return object
+}
+
+// By default the chart installs what config/metrics does, and with monitoring what config/monitoring does.
+func TestChartIsConfig(t *testing.T) {
+	for name, values := range map[string][]string{render.Metrics: nil, render.Monitoring: everything[1:], render.Default: {`metrics.enabled=false`}} {
+		t.Run(name, func(t *testing.T) {
+			text, err := render.Folder(os.DirFS(root+"/config"), name, "dev")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, got := parse(t, text), objects(t, values...)
+			delete(want, "Namespace "+namespace) // helm makes it: --create-namespace
+			for name := range maps.Keys(want) {
+				if got[name] == nil {
+					t.Errorf("the chart has no %s", name)
+					continue
+				}
+				if a, b := plain(got[name]), plain(want[name]); !reflect.DeepEqual(a.Object, b.Object) {
+					t.Errorf("%s differs from config's (run `make generate`): %s", name, cmp.Diff(b.Object, a.Object))
+				}
+			}
+			for name := range got {
+				if want[name] == nil {
+					t.Errorf("config has no %s", name)
+				}
+			}
+		})
+	}
+}
+
+func asYAML(object *unstructured.Unstructured) string {
+	text, err := yaml.Marshal(object.Object)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// Every field of everything that is made is one that the API knows.
+func TestFieldsAreKnown(t *testing.T) {
+	types := map[string]any{
+		"Deployment": &appsv1.Deployment{}, "ServiceAccount": &corev1.ServiceAccount{}, "Service": &corev1.Service{}, "ConfigMap": &corev1.ConfigMap{},
+		"NetworkPolicy": &networkingv1.NetworkPolicy{}, "PodDisruptionBudget": &policyv1.PodDisruptionBudget{}, "Role": &rbacv1.Role{},
+		"ClusterRole": &rbacv1.ClusterRole{}, "RoleBinding": &rbacv1.RoleBinding{}, "ClusterRoleBinding": &rbacv1.ClusterRoleBinding{},
+		"PriorityClass": &schedulingv1.PriorityClass{}, "ServiceMonitor": &monitoringv1.ServiceMonitor{}, "PrometheusRule": &monitoringv1.PrometheusRule{},
+	}
+	seen := map[string]bool{}
+	for name, object := range objects(t, append(slices.Clone(everything), filled...)...) {
+		kind := object.GetKind()
+		if seen[kind] = true; kind == "CustomResourceDefinition" {
+			continue
+		}
+		into := types[kind]
+		if into == nil {
+			t.Errorf("%s: nothing knows its kind", name)
+			continue
+		}
+		fresh := reflect.New(reflect.TypeOf(into).Elem()).Interface()
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, fresh, true); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for kind := range types {
+		if !seen[kind] {
+			t.Errorf("no %s is made", kind)
+		}
+	}
+}
+
+// filled gives each value one of its own; wanted is what must be somewhere then.
+var (
+	filled = []string{
+		`image.registry="registry.example/mirror/"`, `image.tag="v9"`, `image.pullPolicy="Always"`, `image.pullSecrets=["pull-a"]`,
+		`image.fio.reference="registry.example/own-fio:1"`, `operator.logLevel="debug"`, `operator.sharedQueues=["nights","days"]`,
+		`operator.limitsConfigMap="own-limits"`, `operator.extraArgs=["--kubeconfig=/x"]`, `operator.resources={"limits":{"memory":"777Mi"}}`,
+		`operator.goMemoryLimit="700MiB"`, `operator.nodeSelector={"pool":"infra"}`, `operator.tolerations=[{"key":"infra-only","operator":"Exists"}]`,
+		`operator.affinity={"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"zone-x","operator":"Exists"}]}]}}}`,
+		`operator.topologySpreadConstraints=[{"maxSkew":1,"topologyKey":"rack","whenUnsatisfiable":"DoNotSchedule"}]`,
+		`operator.podLabels={"team":"storage"}`, `operator.podAnnotations={"note":"here"}`, `operator.runAsUser=4711`, `operator.runAsGroup=4712`,
+		`operator.terminationGracePeriodSeconds=47`, `commonLabels={"cost":"center-7"}`, `serviceAccount.annotations={"identity":"role-x"}`,
+		`priorityClass.name="own-class"`, `priorityClass.value=12345`, `networkPolicy.metricsFrom=[{"namespaceSelector":{"matchLabels":{"watch":"tower"}}}]`,
+		`metrics.port=9443`, `metrics.serviceMonitor.labels={"release":"prom"}`, `metrics.prometheusRule.labels={"rules":"prom"}`,
+		`metrics.dashboards.labels={"sidecar":"yes"}`,
+	}
+	wanted = []string{
+		"image: registry.example/mirror/operator:v9", "--agent-image=registry.example/mirror/operator:v9", "--ior-image=registry.example/mirror/ior:v9",
+		"imagePullPolicy: Always", "name: pull-a", "--fio-image=registry.example/own-fio:1", "--log-level=debug", "--shared-queues=nights,days",
+		"--limits-config-map=own-limits", "- own-limits", "--kubeconfig=/x", "memory: 777Mi", "value: 700MiB", "pool: infra", "key: infra-only", "key: zone-x",
+		"topologyKey: rack", "team: storage", "note: here", "runAsUser: 4711", "runAsGroup: 4712", "terminationGracePeriodSeconds: 47",
+		"cost: center-7", "identity: role-x", "priorityClassName: own-class", "value: 12345", "watch: tower", "--metrics-bind-address=:9443",
+		"containerPort: 9443", "release: prom", "rules: prom", "sidecar: \"yes\"",
+	}
+)
+
+func TestEveryValueCounts(t *testing.T) {
+	made := objects(t, append(slices.Clone(everything), filled...)...)
+	var all strings.Builder
+	for _, object := range made {
+		if object.GetKind() != "CustomResourceDefinition" {
+			all.WriteString(asYAML(object))
+		}
+	}
+	for _, want := range wanted {
+		if !strings.Contains(all.String(), want) {
+			t.Errorf("nothing has %q", want)
+		}
+	}
+	for name, off := range map[string]string{
+		"NetworkPolicy storagebench-operator": `networkPolicy.enabled=false`, "PriorityClass storagebench-operator": `priorityClass.create=false`,
+		"PodDisruptionBudget storagebench-operator": `podDisruptionBudget.enabled=false`, "Service storagebench-operator-metrics": `metrics.enabled=false`,
+	} {
+		if objects(t, everything[0])[name] == nil || objects(t, everything[0], off)[name] != nil {
+			t.Errorf("%s makes no difference to %s", off, name)
+		}
+	}
+	roles := objects(t, `rbac.aggregateToDefaultRoles=false`)
+	if labels := roles["ClusterRole storagebench-edit"].GetLabels(); labels["rbac.authorization.k8s.io/aggregate-to-edit"] != "" {
+		t.Errorf("the role of editors is %v", labels)
+	}
+	own := asYAML(objects(t, `operator.runAsUser=null`, `operator.runAsGroup=null`, `priorityClass.name=""`)["Deployment storagebench-operator"])
+	for _, unwanted := range []string{"runAsUser", "runAsGroup", "priorityClassName"} {
+		if strings.Contains(own, unwanted) {
+			t.Errorf("%s is there, which was set to nothing", unwanted)
+		}
+	}
+}
+
+// Each value that there is has a description, is in the schema, and is used.
+func TestValuesAreDescribed(t *testing.T) {
+	var values map[string]any
+	read(t, "values.yaml", &values)
+	var schema map[string]any
+	text, err := os.ReadFile(filepath.Join(folder, "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	properties := schema["properties"].(map[string]any)
+	for group, fields := range values {
+		known, ok := properties[group].(map[string]any)
+		if !ok {
+			t.Errorf("the schema has no %s", group)
+			continue
+		}
+		inside, _ := known["properties"].(map[string]any)
+		for field := range fields.(map[string]any) {
+			if inside[field] == nil && known["$ref"] == nil {
+				t.Errorf("the schema has no %s.%s", group, field)
+			}
+		}
+		for field := range inside {
+			if _, ok := fields.(map[string]any)[field]; !ok {
+				t.Errorf("values.yaml has no %s.%s, which the schema allows", group, field)
+			}
+		}
+	}
+}
+
+// The table of values has words for each.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(folder, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.HasSuffix(strings.TrimSpace(line), "|  |") {
+			t.Errorf("nothing is said of a value: %s", line)
+		}
+	}
+}
+
+func read(t *testing.T, name string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(text, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for value, want := range map[string]string{
+		`operator.replica=2`:                "replica",
+		`operator.logLevel="loud"`:          "logLevel",
+		`operator.sharedQueues=["No Name"]`: "sharedQueues",
+		`operator.extraArgs=["log-level"]`:  "extraArgs",
+		`metrics.port=80`:                   "port",
+		`image.tag="v1+2"`:                  "tag",
+		`operator.runAsUser=0`:              "runAsUser",
+		`metrics={"enabled":false,"serviceMonitor":{"enabled":true}}`: "metrics.enabled",
+	} {
+		_, stderr, err := helm(t, "template", "x", folder, "--set-json", value)
+		if err == nil || !strings.Contains(stderr, want) {
+			t.Errorf("%s: %v: %s", value, err, stderr)
+		}
+	}
+}
+
+// The chart can be packaged, and holds the kinds.
+func TestPackage(t *testing.T) {
+	to := t.TempDir()
+	if _, stderr, err := helm(t, "package", folder, "--version", "1.2.3", "--app-version", "v1.2.3", "--destination", to); err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	archive := filepath.Join(to, "storagebench-1.2.3.tgz")
+	stdout, stderr, err := helm(t, "template", "x", archive, "--include-crds", "--namespace", namespace)
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	found := parse(t, []byte(stdout))
+	kinds := 0
+	for name := range found {
+		if strings.HasPrefix(name, "CustomResourceDefinition ") {
+			kinds++
+		}
+	}
+	if kinds != 4 {
+		t.Errorf("it has %d kinds, want 4", kinds)
+	}
+	if deployment := found["Deployment storagebench-operator"]; !strings.Contains(asYAML(deployment), "image: storagebench.dev/operator:v1.2.3") {
+		t.Errorf("it runs\n%s", asYAML(deployment))
+	}
+}

@@ -1,0 +1,53 @@
+package burst
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/test/burstfs/model"
+	"github.com/storagebench/storagebench/test/burstfs/truth"
+	"github.com/storagebench/storagebench/test/cluster"
+)
+
+// Mounted is a store of a test. Its methods fail the test instead of giving errors.
+type Mounted struct {
+	*Store
+	t testing.TB
+}
+
+// Mount starts a store in the node of an embedded cluster for the time of a test.
+func Mount(t testing.TB, state cluster.State, name string, config model.Config) *Mounted {
+	t.Helper()
+	s, err := Start(t.Context(), state, Options{Name: name, Config: config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Mounted{Store: s, t: t}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := s.End(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+// Truth is what the store did; see [Store.Truth].
+func (m *Mounted) Truth() truth.Record {
+	m.t.Helper()
+	record, err := m.Store.Truth()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return record
+}
+
+// Set changes the store; see [Store.Set].
+func (m *Mounted) Set(config model.Config) {
+	m.t.Helper()
+	if err := m.Store.Set(config); err != nil {
+		m.t.Fatal(err)
+	}
+}

@@ -1,0 +1,67 @@
+package e2e
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/burstfs/trial"
+)
+
+// Burst, baseline, the time to it, the credits that were spent and the refill are those of the store.
+func TestBurst(t *testing.T) {
+	tryInPods(t, trial.Quick)
+}
+
+// The same on all scenarios of real systems.
+func TestScenarios(t *testing.T) {
+	if !soaking {
+		t.Skip("takes half an hour; make soak runs it")
+	}
+	for _, one := range trial.All {
+		t.Run(one.Name, func(t *testing.T) { tryInPods(t, one) })
+	}
+}
+
+// tryInPods runs a trial on its store and holds it against the store's record.
+func tryInPods(t *testing.T, one trial.Trial) {
+	t.Helper()
+	requireNode(t)
+	s := newSpace(t)
+	config, err := one.Store()
+	must(t, err)
+	store := s.burstClaim("data", config)
+	benchmark, err := one.Benchmark("data")
+	must(t, err)
+	s.apply(benchmark.Obj())
+	run := s.ended(10 * time.Minute)
+	rows := s.hold("In pods on "+one.Name, store, config, run)
+	compared := map[string]bool{}
+	for _, row := range rows {
+		compared[row.Phase+" "+row.Figure] = true
+		if row.Phase != "all steps" && math.Abs(row.Truth/row.Parameter-1) > offPercent/100.0 {
+			t.Logf("%s: %s by the record is %g, while the store was to give %g", row.Phase, row.Figure, row.Truth, row.Parameter)
+		}
+	}
+	for _, figure := range one.Figures() {
+		if !compared[figure] {
+			t.Errorf("%s was not compared", figure)
+		}
+	}
+	s.clean()
+}
+
+// stepOf is the newest attempt of a step that has begun; nil where there is none.
+func stepOf(run *v1alpha1.BenchmarkRun, id string) *v1alpha1.StepStatus {
+	if run == nil {
+		return nil
+	}
+	var found *v1alpha1.StepStatus
+	for i := range run.Status.Steps {
+		if step := &run.Status.Steps[i]; step.ID == id && step.StartTime != nil {
+			found = step
+		}
+	}
+	return found
+}

@@ -1,0 +1,166 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/invariants"
+)
+
+// restarts is how often the operator is killed in the hour.
+const restarts = 20
+
+// hourOfRuns is how long the runs go on. NIGHTLY=10m makes it shorter, with fewer kills, to try it out.
+func hourOfRuns(t *testing.T) time.Duration {
+	t.Helper()
+	text := os.Getenv("NIGHTLY")
+	if text == "" {
+		return time.Hour
+	}
+	length, err := time.ParseDuration(text)
+	must(t, err)
+	return length
+}
+
+// diary is what was seen of the runs of a space, most of which are pruned before the end.
+type diary struct {
+	runs map[string]v1alpha1.BenchmarkRun
+	// times of each benchmark's schedule that were handled.
+	times map[string][]time.Time
+	most  map[string]int
+}
+
+// write notes what is there now.
+func (d *diary) write(s *space, benchmarks []string) {
+	s.Helper()
+	complete := map[string]int{}
+	for _, run := range s.runs() {
+		d.runs[run.Name] = run
+		if meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete) {
+			complete[run.Spec.BenchmarkRef.Name]++
+		}
+	}
+	for _, name := range benchmarks {
+		d.most[name] = max(d.most[name], complete[name])
+		if last := s.benchmark(name).Status.LastScheduleTime; last != nil {
+			if known := d.times[name]; len(known) == 0 || !known[len(known)-1].Equal(last.Time) {
+				d.times[name] = append(known, last.Time)
+			}
+		}
+	}
+}
+
+// TestHourOfRuns: for an hour two benchmarks run by schedule on one claim, one of them each minute and the
+// other each second one, of 30 s and 20 s; and the operator is killed at 20 random moments, after which
+// the Lease is waited for. Each time that was due was run once or, where runs before it took too long, was
+// overtaken by the next and told of; no two runs overlapped; none was lost or done twice; what is kept is
+// what was asked for.
+func TestHourOfRuns(t *testing.T) {
+	onlySoak(t)
+	in := requireNode(t)
+	in.withoutOperator(t)
+	s := newSpace(t)
+	s.claim("data", "1Gi")
+	random := rand.New(rand.NewPCG(seed(t), restarts))
+	length := hourOfRuns(t)
+	var moments []time.Duration
+	kills := max(2, int(restarts*length/time.Hour))
+	for range kills {
+		moments = append(moments, time.Duration(random.Int64N(int64(length))))
+	}
+	slices.Sort(moments)
+	operator := in.operate(t)
+	operator.leads(time.Minute)
+	benchmarks, began := []string{"minutes", "pairs"}, time.Now()
+	s.timed("minutes", "data", "", eachMinute, 30)
+	s.timed("pairs", "data", "", "*/2 * * * *", 20)
+	d := &diary{runs: map[string]v1alpha1.BenchmarkRun{}, times: map[string][]time.Time{}, most: map[string]int{}}
+	for time.Since(began) < length {
+		d.write(s, benchmarks)
+		if len(moments) > 0 && time.Since(began) >= moments[0] {
+			moments = moments[1:]
+			operator.kill()
+			operator = in.operate(t)
+		}
+		time.Sleep(250 * time.Millisecond)
+	}
+	for _, name := range benchmarks {
+		before := s.benchmark(name)
+		after := before.DeepCopy()
+		after.Spec.Suspend = new(true)
+		must(t, s.api.Patch(t.Context(), after, client.MergeFrom(before)))
+	}
+	s.until("the last runs are over", 5*time.Minute, func() bool {
+		d.write(s, benchmarks)
+		return !slices.ContainsFunc(benchmarks, func(name string) bool { return s.benchmark(name).Status.ActiveRun != nil })
+	})
+	d.judge(s, benchmarks, began, length, kills)
+	operator.stop()
+}
+
+// judge compares the diary with what was asked for.
+func (d *diary) judge(s *space, benchmarks []string, began time.Time, length time.Duration, kills int) {
+	s.Helper()
+	var all []v1alpha1.BenchmarkRun
+	count := map[string]int{}
+	for _, run := range d.runs {
+		all = append(all, run)
+		count[run.Spec.BenchmarkRef.Name]++
+		if run.Status.EndTime == nil {
+			s.Errorf("run %s was last seen before its end: %s", run.Name, run.Status.Stage)
+			continue
+		}
+		isComplete(s.T, &run)
+		invariants.CheckObject(s.T, typed(&run))
+	}
+	inTurn(s.T, all)
+	var lines []string
+	for i, name := range benchmarks {
+		step := time.Duration(i+1) * time.Minute
+		due := 0
+		for at := began.Truncate(step).Add(step); !at.After(began.Add(length)); at = at.Add(step) {
+			due++
+		}
+		times := d.times[name]
+		if len(times) != count[name] {
+			s.Errorf("%s: %d times were handled and %d runs made", name, len(times), count[name])
+		}
+		// What is too much for the claim is overtaken, and no more than that.
+		if count[name] < due*8/10 || count[name] > due+1 {
+			s.Errorf("%s: %d runs were made of %d that were due", name, count[name], due)
+		}
+		for j := 1; j < len(times); j++ {
+			if gap := times[j].Sub(times[j-1]); gap <= 0 || gap%step != 0 {
+				s.Errorf("%s was run for %s after %s", name, times[j], times[j-1])
+			}
+		}
+		if d.most[name] > keptRuns+1 {
+			s.Errorf("%s: up to %d complete runs were there, want %d", name, d.most[name], keptRuns)
+		}
+		if status := s.benchmark(name).Status; !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady) {
+			s.Errorf("%s is not ready: %+v", name, status.Conditions)
+		}
+		lines = append(lines, fmt.Sprintf("%s: %d runs of %d times that were due", name, count[name], due))
+	}
+	waited := 0
+	for _, run := range all {
+		if meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting) != nil && run.Status.StartTime.Sub(run.CreationTimestamp.Time) > 2*time.Second {
+			waited++
+		}
+	}
+	s.clean()
+	left := len(s.runs())
+	if left > 2*keptRuns {
+		s.Errorf("%d runs are kept, want %d", left, 2*keptRuns)
+	}
+	report(s.T, "An hour of scheduled runs", "%s: %s; %d operators killed; %d runs waited for their turn; %d are kept", length, strings.Join(lines, ", "), kills, waited, left)
+}

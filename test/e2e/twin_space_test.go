@@ -1,0 +1,188 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	resultreport "github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/test/burstfs/model"
+	"github.com/storagebench/storagebench/test/burstfs/truth"
+	"github.com/storagebench/storagebench/test/csisim/embedded"
+)
+
+// twin is a sample of config/samples/twins on the simulated storage that belongs to it.
+type twin struct {
+	*space
+	simulation *embedded.Simulation
+	benchmark  *v1alpha1.StorageBenchmark
+}
+
+// newTwin makes the storage of a twin, with changes of the parameters of its classes, and reads its benchmark.
+func newTwin(s *space, simulation *embedded.Simulation, name string, more map[string]string) twin {
+	s.Helper()
+	folder := filepath.Join(s.root, "config", "samples", "twins")
+	text, err := os.ReadFile(filepath.Join(folder, "storage", name+".yaml"))
+	must(s.T, err)
+	for document := range strings.SplitSeq(string(text), "\n---\n") {
+		object := &unstructured.Unstructured{}
+		must(s.T, yaml.UnmarshalStrict([]byte(document), &object.Object))
+		s.simulatedObject(object, more)
+	}
+	text, err = os.ReadFile(filepath.Join(folder, name+".yaml"))
+	must(s.T, err)
+	t := twin{space: s, simulation: simulation, benchmark: &v1alpha1.StorageBenchmark{}}
+	must(s.T, yaml.UnmarshalStrict(text, t.benchmark))
+	return t
+}
+
+// simulatedObject creates a claim, or a StorageClass under a name that no other test has.
+func (s *space) simulatedObject(object *unstructured.Unstructured, more map[string]string) {
+	s.Helper()
+	own := func(name string) string { return s.namespace + "-" + name }
+	if object.GetKind() == "PersistentVolumeClaim" {
+		class, _, err := unstructured.NestedString(object.Object, "spec", "storageClassName")
+		must(s.T, err)
+		must(s.T, unstructured.SetNestedField(object.Object, own(class), "spec", "storageClassName"))
+		s.create(object)
+		return
+	}
+	for key, value := range more {
+		must(s.T, unstructured.SetNestedField(object.Object, value, "parameters", key))
+	}
+	object.SetName(own(object.GetName()))
+	must(s.T, s.api.Create(s.Context(), object))
+	s.Cleanup(func() {
+		if err := s.api.Delete(context.Background(), object); client.IgnoreNotFound(err) != nil {
+			s.Error(err)
+		}
+	})
+}
+
+// phase is one of the benchmark's, for a test to shorten.
+func (t twin) phase(name string) *v1alpha1.Phase {
+	t.Helper()
+	for i := range t.benchmark.Spec.Run.Phases {
+		if phase := &t.benchmark.Spec.Run.Phases[i]; phase.Name == name {
+			return phase
+		}
+	}
+	t.Fatalf("the twin has no phase %s", name)
+	return nil
+}
+
+// target is one of the benchmark's.
+func (t twin) target(name string) *v1alpha1.Target {
+	t.Helper()
+	for i := range t.benchmark.Spec.Run.Targets {
+		if target := &t.benchmark.Spec.Run.Targets[i]; target.Name == name {
+			return target
+		}
+	}
+	t.Fatalf("the twin has no target %s", name)
+	return nil
+}
+
+// run applies the benchmark and waits for the end of its run.
+func (t twin) run(patience time.Duration) *v1alpha1.BenchmarkRun {
+	t.Helper()
+	t.apply(t.benchmark)
+	run := t.ended(patience)
+	time.Sleep(time.Second) // so that the second in which the run ended is complete
+	t.log(run)
+	isComplete(t.T, run)
+	t.printed(run)
+	return run
+}
+
+// record is what the store behind a claim is and did.
+func (t twin) record(claim string) (model.Config, truth.Record) {
+	t.Helper()
+	store := t.simulatedStore(t.simulation, claim)
+	config, err := store.Config()
+	must(t.T, err)
+	record, err := store.Truth()
+	must(t.T, err)
+	return config, record
+}
+
+// printed shows the report of a run, as a user sees it.
+func (t twin) printed(run *v1alpha1.BenchmarkRun) string {
+	t.Helper()
+	text := t.reportOf(run)
+	report(t.T, "The report of "+t.benchmark.Name, "%s", text)
+	return text
+}
+
+// only is a run as if a target had been alone in it.
+func only(run *v1alpha1.BenchmarkRun, target string) v1alpha1.BenchmarkRunStatus {
+	status := run.Status.DeepCopy()
+	for i := range status.Phases {
+		phase := &status.Phases[i]
+		phase.Targets = slices.DeleteFunc(phase.Targets, func(result v1alpha1.TargetResult) bool { return result.Target != target })
+	}
+	for i := range status.Steps {
+		step := &status.Steps[i]
+		step.IO = slices.DeleteFunc(step.IO, func(io v1alpha1.StepIO) bool { return io.Target != target })
+	}
+	return *status
+}
+
+// held checks rows of a comparison, and that certain figures are among them.
+func (t twin) held(title string, rows []truth.Row, figures ...string) {
+	t.Helper()
+	report(t.T, title, "%s", truth.Table(rows))
+	compared := map[string]bool{}
+	for _, row := range rows {
+		compared[row.Phase+" "+row.Figure] = true
+		if row.Off(offPercent) {
+			t.Errorf("%s: %s is %g, the store's record says %g: %+.2f %%", row.Phase, row.Figure, row.Ours, row.Truth, row.OffPercent())
+		}
+	}
+	for _, figure := range figures {
+		if !compared[figure] {
+			t.Errorf("%s was not compared", figure)
+		}
+	}
+}
+
+// prints checks that lines of a report are there, each given by words that it has.
+func prints(t *testing.T, text string, lines ...[]string) {
+	t.Helper()
+	for _, words := range lines {
+		found := false
+		for line := range strings.Lines(text) {
+			all := true
+			for _, word := range words {
+				all = all && strings.Contains(line, word)
+			}
+			found = found || all
+		}
+		if !found {
+			t.Errorf("the report has no line with %q:\n%s", words, text)
+		}
+	}
+}
+
+// reportOf is what `kubectl storagebench report` prints of a run.
+func (t twin) reportOf(run *v1alpha1.BenchmarkRun) string {
+	t.Helper()
+	text, err := json.Marshal(run)
+	must(t.T, err)
+	document, err := resultreport.Read(bytes.NewReader(text))
+	must(t.T, err)
+	var page bytes.Buffer
+	must(t.T, resultreport.Text(&page, document))
+	return page.String()
+}

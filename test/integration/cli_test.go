@@ -1,0 +1,218 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/cli"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
+)
+
+// kubeconfigOf writes what kubectl would be given.
+func kubeconfigOf(t *testing.T, config *rest.Config) string {
+	t.Helper()
+	written := clientcmdapi.NewConfig()
+	written.Clusters["test"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData, CertificateAuthority: config.CAFile}
+	written.AuthInfos["test"] = &clientcmdapi.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData,
+		ClientCertificate: config.CertFile, ClientKey: config.KeyFile, Token: config.BearerToken}
+	written.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test", Namespace: "default"}
+	written.CurrentContext = "test"
+	name := filepath.Join(t.TempDir(), "kubeconfig")
+	must(t, clientcmd.WriteToFile(*written, name))
+	return name
+}
+
+type answer struct {
+	code           int
+	stdout, stderr string
+}
+
+func command(kubeconfig string, arguments ...string) answer {
+	var stdout, stderr bytes.Buffer
+	code := cli.Main(append(arguments, "--kubeconfig", kubeconfig), cli.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr})
+	return answer{code, stdout.String(), stderr.String()}
+}
+
+// operate does for one run of a benchmark what the operator would do to the API objects alone, from the time at which
+// something asks for it: no pod is made and nothing is measured.
+func operate(ctx context.Context, namespace, name, runName string) error {
+	benchmark := &v1alpha1.StorageBenchmark{}
+	key := client.ObjectKey{Namespace: namespace, Name: name}
+	for {
+		if err := cluster.Get(ctx, key, benchmark); err == nil {
+			status := &benchmark.Status
+			if status.LastRun == nil || status.LastHandledRequest != benchmark.Annotations[v1alpha1.AnnotationRequestedAt] {
+				break
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	hash := plan.RunHash(&benchmark.Spec.Run)
+	planned, problems := plan.Make(&benchmark.Spec.Run, 1)
+	if len(problems) > 0 {
+		return problems.ToAggregate()
+	}
+	run := record.New(record.Identity{Name: runName, Namespace: namespace, Hash: hash, Seed: 1,
+		Benchmark: v1alpha1.BenchmarkReference{Name: name, UID: string(benchmark.UID)}}, &benchmark.Spec.Run, planned)
+	if err := cluster.Create(ctx, run); err != nil {
+		return err
+	}
+	benchmark.Status.ObservedGeneration = benchmark.Generation
+	benchmark.Status.LastHandledRequest = benchmark.Annotations[v1alpha1.AnnotationRequestedAt]
+	benchmark.Status.ActiveRun = &v1alpha1.RunReference{Name: runName, UID: string(run.UID), Hash: hash}
+	if err := cluster.Status().Update(ctx, benchmark); err != nil {
+		return err
+	}
+	run.Status = v1alpha1.BenchmarkRunStatus{}
+	record.Begin(run, time.Now())
+	for _, step := range planned.Steps {
+		now := time.Now()
+		record.Intent(run, step, decide.Action{Attempt: decide.Attempt{Step: step.ID, Number: 1}, Start: now, Deadline: now.Add(time.Minute)})
+		if err := cluster.Status().Update(ctx, run); err != nil {
+			return err
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	record.Fail(run, decide.Failure{Reason: v1alpha1.ReasonInternalError, Message: "this operator measures nothing"}, time.Now())
+	record.Finished(run, nil, time.Now())
+	if err := cluster.Status().Update(ctx, run); err != nil {
+		return err
+	}
+	benchmark.Status.ActiveRun = nil
+	benchmark.Status.LastRun = &v1alpha1.JudgedRun{RunReference: v1alpha1.RunReference{Name: runName, UID: string(run.UID), Hash: hash}, Reason: v1alpha1.ReasonInternalError}
+	return cluster.Status().Update(ctx, benchmark)
+}
+
+const followed = `apiVersion: storagebench.dev/v1alpha1
+kind: StorageBenchmark
+metadata: {name: followed}
+spec:
+  run:
+    targets: [{name: data, volumes: [{name: data, claimName: data}]}]
+    clients: {count: 2, spread: Any}
+    workload: {fio: {pattern: Random, readPercent: 0, blockSize: 64Ki, datasetSize: 64Mi}}
+    phases:
+    - {name: layout, prepare: {}}
+    - {name: write, steady: {duration: 10s}}
+`
+
+// TestRunInCluster applies a file and follows the run that comes of it, twice: the second time one more is asked for.
+func TestRunInCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs an API server")
+	}
+	ctx := t.Context()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "cli-run"}}
+	must(t, cluster.Create(ctx, namespace))
+	kubeconfig := kubeconfigOf(t, administrator)
+	file := filepath.Join(t.TempDir(), "bench.yaml")
+	must(t, os.WriteFile(file, []byte(followed), 0o600))
+	for _, name := range []string{"followed-1", "followed-2"} {
+		failed := make(chan error, 1)
+		go func() { failed <- operate(ctx, namespace.Name, "followed", name) }()
+		got := command(kubeconfig, "run", "-f", file, "-n", namespace.Name)
+		if err := <-failed; err != nil {
+			t.Fatalf("the operator of the test: %v\n%s%s", err, got.stdout, got.stderr)
+		}
+		if got.code != 1 || !strings.Contains(got.stdout, "this operator measures nothing") || !strings.Contains(got.stdout, name) {
+			t.Errorf("%s: exit code %d\n%s%s", name, got.code, got.stdout, got.stderr)
+		}
+		if asked := strings.Contains(got.stderr, "one more run is asked for"); asked != (name == "followed-2") {
+			t.Errorf("%s: %s", name, got.stderr)
+		}
+	}
+	var benchmark v1alpha1.StorageBenchmark
+	must(t, cluster.Get(ctx, client.ObjectKey{Namespace: namespace.Name, Name: "followed"}, &benchmark))
+	if len(benchmark.ManagedFields) == 0 || benchmark.ManagedFields[0].Manager == "" || benchmark.Annotations[v1alpha1.AnnotationRequestedAt] == "" {
+		t.Errorf("it was not applied as it should be: %+v", benchmark.ObjectMeta)
+	}
+	for _, arguments := range [][]string{{"watch", "followed"}, {"watch", "followed-1"}, {"report", "followed"}} {
+		if got := command(kubeconfig, append(arguments, "-n", namespace.Name)...); got.code != 1 || !strings.Contains(got.stdout, "FAILED") {
+			t.Errorf("%s: exit code %d\n%s%s", arguments, got.code, got.stdout, got.stderr)
+		}
+	}
+	// Somebody else owns a field that the file would change.
+	theirs := benchmark.DeepCopy()
+	theirs.Spec.Run.Clients.Count = 3
+	must(t, cluster.Update(ctx, theirs, client.FieldOwner("somebody")))
+	if got := command(kubeconfig, "run", "-f", file, "-n", namespace.Name, "--watch=false"); got.code != 1 || !strings.Contains(got.stderr, "--force-conflicts") || !strings.Contains(got.stderr, "somebody") {
+		t.Errorf("a conflict: exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	if got := command(kubeconfig, "watch", "nobody", "-n", namespace.Name); got.code != 1 || !strings.Contains(got.stderr, "has neither a BenchmarkRun nor a StorageBenchmark") {
+		t.Errorf("nobody: exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+}
+
+// TestInitAsks writes first benchmarks by what the cluster has; each of them is one that it takes.
+func TestInitAsks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs an API server")
+	}
+	ctx := t.Context()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "cli-init"}}
+	must(t, cluster.Create(ctx, namespace))
+	kubeconfig := kubeconfigOf(t, administrator)
+	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "cli-fast", Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}}, Provisioner: "csi.example.com"}
+	must(t, cluster.Create(ctx, class))
+	t.Cleanup(func() { _ = cluster.Delete(context.Background(), class) })
+	for _, mode := range []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadOnlyMany} {
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: strings.ToLower(string(mode)), Namespace: namespace.Name}}
+		claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{mode}
+		claim.Spec.StorageClassName = &class.Name
+		claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("40Gi")}
+		must(t, cluster.Create(ctx, claim))
+	}
+	for name, one := range map[string]struct {
+		arguments []string
+		want      []string
+		refused   string
+	}{
+		"shared claim":  {arguments: []string{"--claim", "readwritemany", "--clients", "4"}, want: []string{"claimName: readwritemany", "count: 4", "datasetSize: 4Gi", "csi.example.com"}},
+		"node's claim":  {arguments: []string{"--claim", "readwriteonce", "--clients", "2"}, want: []string{"podAffinity", "count: 2"}},
+		"default class": {want: []string{"storageClassName: cli-fast", "claimTemplate"}},
+		"read only":     {arguments: []string{"--claim", "readonlymany"}, refused: "can only be read"},
+		"no such claim": {arguments: []string{"--claim", "data"}, refused: "readonlymany, readwritemany, readwriteonce"},
+		"no such class": {arguments: []string{"--storage-class", "slow"}, refused: "cli-fast"},
+	} {
+		got := command(kubeconfig, append([]string{"init", "-n", namespace.Name}, one.arguments...)...)
+		if one.refused != "" {
+			if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, one.refused) {
+				t.Errorf("%s: exit code %d\n%s%s", name, got.code, got.stdout, got.stderr)
+			}
+			continue
+		}
+		for _, words := range one.want {
+			if got.code != 0 || !strings.Contains(got.stdout, words) {
+				t.Errorf("%s has no %q: exit code %d\n%s%s", name, words, got.code, got.stdout, got.stderr)
+			}
+		}
+		file := filepath.Join(t.TempDir(), "bench.yaml")
+		must(t, os.WriteFile(file, []byte(got.stdout), 0o600))
+		var problems bytes.Buffer
+		if code := cli.Main([]string{"plan", "-f", file}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &problems}); code != 0 {
+			t.Errorf("%s cannot be planned: %s", name, problems.String())
+		}
+	}
+}

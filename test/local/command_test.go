@@ -1,0 +1,299 @@
+package local
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/test/burstfs/model"
+	"github.com/storagebench/storagebench/test/burstfs/truth"
+)
+
+// zipFile is the test of the AWS post, in small: files of a user's, real zip and real unzip. Between phases nothing
+// happens, so that the store's record of each stands alone.
+const zipFile = `apiVersion: storagebench.dev/v1alpha1
+kind: StorageBenchmark
+metadata: {name: zip}
+spec:
+  run:
+    targets: [{name: data, volumes: [{name: data, claimName: data}], dataPolicy: Delete}]
+    clients: {count: 1}
+    phases:
+    - name: files
+      prepare: {}
+      workload: {command: {command: [zip], setup: ["$(AGENT)", files, --directory, photos, --count, "60", --total-bytes, "24000000", --compress-percent, "45", --extensions, "jpg,txt"]}}
+    - {name: pause-1, cooldown: {duration: 2s}}
+    - name: zip
+      steady: {duration: 2m}
+      workload: {command: {command: [zip, -q, "-1", -r, archive.zip, photos], datasetSize: 30M}}
+    - {name: pause-2, cooldown: {duration: 2s}}
+    - name: unzip
+      steady: {duration: 2m}
+      workload: {command: {command: [unzip, -q, "$(DATA)/archive.zip"], workingDirectory: extracted, datasetSize: 24M}}
+`
+
+const zipBytes = 24_000_000
+
+// commandFile is one phase of a program.
+func commandFile(t *testing.T, workload string) string {
+	t.Helper()
+	head, _, _ := strings.Cut(zipFile, "    - name: files")
+	return write(t, usual, head+"    - name: run\n      steady: {duration: 1m}\n      workload: {command: "+workload+"}\n")
+}
+
+// TestZip packs and unpacks files on a store of a known bandwidth: bytes and rates are those of its record.
+func TestZip(t *testing.T) {
+	store := mount(t, model.Config{Scenario: "12 MB/s", Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 12e6}},
+		Latency: model.Latency{Fixed: time.Millisecond / 4}})
+	document := onStore(t, store, "data", write(t, usual, zipFile))
+	if valid := find(document, v1alpha1.ConditionValid); valid.Status != "True" {
+		t.Errorf("the run is not valid: %s: %s", valid.Reason, valid.Message)
+	}
+	record := truth.Of(store.FS)
+	for phase, want := range map[string]struct{ read, write, files float64 }{
+		"files": {0, zipBytes, 61}, "zip": {zipBytes, zipBytes * 0.56, 62}, "unzip": {zipBytes * 0.56, zipBytes, 122},
+	} {
+		target := targetOf(t, document, phase)
+		if !target.WorkBound || target.Command == nil || target.Command.ExitCode != 0 || target.Command.Source != v1alpha1.SourceCalls {
+			t.Errorf("%s: %+v", phase, target.Command)
+			continue
+		}
+		var step v1alpha1.StepStatus
+		for _, one := range document.Steps {
+			if strings.HasSuffix(one.ID, "-"+phase) {
+				step = one
+			}
+		}
+		if step.MeasuredTime == nil || step.LastIOTime == nil {
+			t.Errorf("%s: %+v", phase, step)
+			continue
+		}
+		sums := record.Between(step.MeasuredTime.Add(-time.Second), step.LastIOTime.Add(time.Second))
+		checkCounted(t, phase, "read", target, v1alpha1.OperationRead, sums.ReadBytes, want.read)
+		checkCounted(t, phase, "written", target, v1alpha1.OperationWrite, sums.WriteBytes, want.write)
+		// A machine that is busy makes a program slower than its store, and none faster.
+		took := time.Duration(target.Command.DurationNanoseconds)
+		if rate := (sums.ReadBytes + sums.WriteBytes) / took.Seconds(); rate > 12.8e6 {
+			t.Errorf("%s: the store's bytes over %s are %.2f MB/s, of 12", phase, took, rate/1e6)
+		}
+		if window := time.Duration(target.WindowNanoseconds); took > window || window-took > 2*time.Second {
+			t.Errorf("%s: the program took %s, the window is %s", phase, took, window)
+		}
+		if target.Usage == nil || float64(target.Usage.Files) != want.files {
+			t.Errorf("%s: usage %+v, want %.0f files", phase, target.Usage, want.files)
+		}
+	}
+	empty(t, store.Path())
+}
+
+// checkCounted holds bytes and rate of an operation against the store's.
+func checkCounted(t *testing.T, phase, what string, target v1alpha1.TargetResult, operation v1alpha1.Operation, store, expected float64) {
+	t.Helper()
+	var bytes, rate float64
+	for _, one := range target.Operations {
+		if one.Operation == operation && one.BytesPerSecond != nil {
+			bytes, rate = float64(one.Bytes), float64(*one.BytesPerSecond)
+		}
+	}
+	t.Logf("%s: %.2f MB %s at %.2f MB/s, by the store's record %.2f MB", phase, bytes/1e6, what, rate/1e6, store/1e6)
+	if expected == 0 {
+		if store > 1e5 || bytes > 2e6 {
+			t.Errorf("%s: %.0f bytes %s, and %.0f by the store, want none", phase, bytes, what, store)
+		}
+		return
+	}
+	if bytes < 0.95*store || bytes > 1.05*store || store < 0.9*expected || store > 1.1*expected {
+		t.Errorf("%s: %.0f bytes %s, the store has %.0f, want about %.0f", phase, bytes, what, store, expected)
+	}
+	if of := store / (time.Duration(target.WindowNanoseconds).Seconds()); rate < 0.95*of || rate > 1.05*of {
+		t.Errorf("%s: %.0f bytes/s %s, the store's bytes over the window are %.0f", phase, rate, what, of)
+	}
+}
+
+// TestCommandFailures: the run says what failed, with the program's own words, and nothing is left.
+func TestCommandFailures(t *testing.T) {
+	for workload, want := range map[string]string{
+		`{command: [sh, -c, "echo nothing to do >&2; exit 12"]}`:                             "sh ended with exit code 12: nothing to do (CommandFailed)",
+		`{command: ["true"], setup: [sh, -c, "echo no luck; exit 3"]}`:                       "the setup, sh, ended with exit code 3: no luck (SetupFailed)",
+		`{command: [no-such-program]}`:                                                       "no-such-program is in no folder of PATH",
+		`{command: [sh, -c, "kill -KILL $$"]}`:                                               "was killed by signal 9",
+		`{command: [sh, -c, "echo data > file; yes | head -c 40000000; exit 1"]}`:            "sh ended with exit code 1: y",
+		`{command: [sh, -c, "(sleep 300 &) ; setsid sleep 300 & echo data > file; exit 7"]}`: "sh ended with exit code 7",
+	} {
+		directory := t.TempDir()
+		got := call(t, "run", "--local", "-f", commandFile(t, workload), "--target", "data="+directory, "-o", "json")
+		failed := find(got.document(t), v1alpha1.ConditionFailed)
+		if got.code != report.ExitFailed || failed.Status != "True" || !strings.Contains(failed.Message, want) {
+			t.Errorf("%s: exit code %d, %s: %s, want %q", workload, got.code, failed.Reason, failed.Message, want)
+		}
+		empty(t, directory)
+		if left := commandsIn(t, directory); len(left) > 0 {
+			t.Errorf("%s: these processes are left: %v", workload, left)
+		}
+	}
+}
+
+// TestCommandSpace: what a program says to need is asked for before it runs.
+func TestCommandSpace(t *testing.T) {
+	directory := t.TempDir()
+	got := call(t, "run", "--local", "-f", commandFile(t, `{command: ["true"], datasetSize: 1P}`), "--target", "data="+directory, "-o", "json")
+	if got.code != report.ExitFailed || !strings.Contains(got.stderr, "has too little free space") {
+		t.Errorf("exit code %d, %s", got.code, got.stderr)
+	}
+	empty(t, directory)
+}
+
+// TestCommandSucceeds: codes that count, and processes that are left behind.
+func TestCommandSucceeds(t *testing.T) {
+	directory := t.TempDir()
+	got := call(t, "run", "--local", "-f", commandFile(t,
+		`{command: [sh, -c, "setsid sleep 300 & dd if=/dev/zero of=$0 bs=1M count=20 2>/dev/null; exit 5", "file-$(CLIENT)"], successExitCodes: [5]}`),
+		"--target", "data="+directory, "-o", "json")
+	if got.code == report.ExitFailed {
+		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	target := targetOf(t, got.document(t), "run")
+	if target.Command == nil || target.Command.ExitCode != 5 || target.Command.CommandLine[3] != "file-0" {
+		t.Errorf("%+v", target.Command)
+	}
+	warned := false
+	for _, warning := range target.Warnings {
+		warned = warned || warning.Type == v1alpha1.WarningToolMessages && strings.Contains(warning.Message, "sleep")
+	}
+	if !warned {
+		t.Errorf("warnings %+v", target.Warnings)
+	}
+	if left := commandsIn(t, directory); len(left) > 0 {
+		t.Errorf("these processes are left: %v", left)
+	}
+	empty(t, directory)
+	text := call(t, "report", fileWith(t, got.stdout)).stdout
+	for _, want := range []string{"ended with exit code 5 after", "COUNTED BY", "system calls of the processes", "sh -c"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report has no %q:\n%s", want, text)
+		}
+	}
+}
+
+// fileWith has a text.
+func fileWith(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "run.json")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestCommandInterrupt: Ctrl-C in the middle of a program leaves neither files nor processes, and tells what was done.
+func TestCommandInterrupt(t *testing.T) {
+	directory := t.TempDir()
+	run := start(t, "run", "--local", "-f", commandFile(t, `{command: [sh, -c, "setsid sleep 300 & while :; do echo data >> file; sleep 0.01; done"]}`),
+		"--target", "data="+directory, "-o", "json")
+	until(t, "the program runs", func() bool { return len(commandsIn(t, directory)) > 0 })
+	time.Sleep(1500 * time.Millisecond)
+	if err := run.command.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	got := run.waitFor(t, time.Minute)
+	document := got.document(t)
+	if got.code != report.ExitFailed {
+		t.Errorf("exit code %d", got.code)
+	}
+	if target := targetOf(t, document, "run"); target.Command == nil || !target.Command.CutShort {
+		t.Errorf("%+v", target.Command)
+	}
+	if left := commandsIn(t, directory); len(left) > 0 {
+		t.Errorf("these processes are left: %v", left)
+	}
+	empty(t, directory)
+}
+
+// TestCommandAgentKilled: the agent dies in the middle of a program. Nothing of that is left, and the program runs anew, on
+// what its setup makes anew.
+func TestCommandAgentKilled(t *testing.T) {
+	directory := t.TempDir()
+	run := start(t, "run", "--local", "-f", commandFile(t, `{setup: [sh, -c, "echo one > list"], command: [sh, -c, "cat list; echo more >> list; setsid sleep 2 & wait; test $$(wc -l < list) = 2"]}`),
+		"--target", "data="+directory, "-o", "json")
+	until(t, "the program runs", func() bool {
+		list, _ := filepath.Glob(filepath.Join(directory, ".storagebench/*/*/client-0/list"))
+		if len(list) != 1 {
+			return false
+		}
+		text, _ := os.ReadFile(list[0])
+		return strings.HasSuffix(string(text), "more\n")
+	})
+	agents := 0
+	links, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range links {
+		words, _ := os.ReadFile(link)
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(link)))
+		if strings.Contains(string(words), "\x00agent\x00--config=") && below(pid, run.command.Process.Pid) {
+			agents++
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if agents != 1 {
+		t.Fatalf("%d agents were killed", agents)
+	}
+	got := run.waitFor(t, 2*time.Minute)
+	if got.code == report.ExitFailed {
+		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	if target := targetOf(t, got.document(t), "run"); target.Command == nil || target.Command.ExitCode != 0 || target.Command.CutShort {
+		t.Errorf("%+v", target.Command)
+	}
+	if left := commandsIn(t, directory); len(left) > 0 {
+		t.Errorf("these processes are left: %v", left)
+	}
+	empty(t, directory)
+}
+
+// below says whether a process descends from another one.
+func below(pid, ancestor int) bool {
+	for pid > 1 {
+		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		if err != nil {
+			return false
+		}
+		_, rest, _ := strings.Cut(string(text), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) < 2 {
+			return false
+		}
+		if pid, _ = strconv.Atoi(fields[1]); pid == ancestor {
+			return true
+		}
+	}
+	return false
+}
+
+// commandsIn are the processes that work in a directory or below it.
+func commandsIn(t *testing.T, directory string) []string {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/cwd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, link := range links {
+		path, err := os.Readlink(link)
+		if err != nil || path != directory && !strings.HasPrefix(path, directory+"/") {
+			continue
+		}
+		words, _ := os.ReadFile(filepath.Dir(link) + "/cmdline")
+		found = append(found, strings.ReplaceAll(string(words), "\x00", " "))
+	}
+	return found
+}

@@ -1,0 +1,206 @@
+package local
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/test/burstfs/model"
+	"github.com/storagebench/storagebench/test/burstfs/truth"
+	"github.com/storagebench/storagebench/test/standinior"
+)
+
+// mpiFile is a benchmark of two clients with two ranks each.
+const mpiFile = `apiVersion: storagebench.dev/v1alpha1
+kind: StorageBenchmark
+metadata: {name: ranks}
+spec:
+  run:
+    targets: [{name: data, volumes: [{name: data, claimName: data}], dataPolicy: Delete}]
+    clients: {count: 2, spread: Any, processesPerClient: 2}
+    workload: {ior: {transferSize: 256Ki, blockSize: 8Mi, direct: true}}
+    phases:
+    - {name: layout, prepare: {}}
+    - {name: write, steady: {duration: 6s, warmUp: 1s}, workload: {ior: {transferSize: 256Ki, blockSize: 8Mi, direct: true, useExistingFiles: true}}}
+    - {name: read, steady: {duration: 6s}, workload: {ior: {transferSize: 256Ki, blockSize: 8Mi, direct: true, operations: [Read]}}}
+    - {name: metadata, steady: {duration: 1m}, workload: {mdtest: {filesPerProcess: 50, iterations: 2, fileSize: 4Ki}}}
+`
+
+// mpiWritten are the bytes of all files: four ranks with one block each.
+const mpiWritten = 4 * 8 << 20
+
+// withIOR puts an ior and an mdtest first into the PATH of what the test starts.
+func withIOR(t *testing.T) {
+	t.Helper()
+	folder := t.TempDir()
+	for name, file := range map[string]string{"ior": standinior.Program(t), "mdtest": standinior.Mdtest(t)} {
+		if err := os.Symlink(file, filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Logf("real IOR: %t", standinior.Real())
+}
+
+// mpiBenchmark makes the file; pairs replace parts of it.
+func mpiBenchmark(t *testing.T, replacements ...string) string {
+	t.Helper()
+	return write(t, usual, strings.NewReplacer(replacements...).Replace(mpiFile))
+}
+
+func targetOf(t *testing.T, document report.Document, phase string) v1alpha1.TargetResult {
+	t.Helper()
+	for _, one := range document.Phases {
+		if one.Name == phase && len(one.Targets) == 1 {
+			return one.Targets[0]
+		}
+	}
+	t.Fatalf("phase %s has no result of one target", phase)
+	return v1alpha1.TargetResult{}
+}
+
+// TestMPI runs IOR and mdtest on a store of a known bandwidth: the figures are those of its record.
+func TestMPI(t *testing.T) {
+	withIOR(t)
+	store := mount(t, model.Config{Scenario: "20 MB/s", Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 20e6}},
+		Latency: model.Latency{Fixed: time.Millisecond}})
+	document := onStore(t, store, "data", mpiBenchmark(t))
+	record := truth.Of(store.FS)
+	for _, phase := range []string{"write", "read"} {
+		target := targetOf(t, document, phase)
+		checkIOR(t, target, phase)
+		for _, step := range document.Steps {
+			if strings.HasSuffix(step.ID, "-"+phase) {
+				checkBandwidth(t, phase, target, record, step)
+			}
+		}
+	}
+	checkMdtest(t, targetOf(t, document, "metadata"))
+	empty(t, store.Path())
+}
+
+func checkIOR(t *testing.T, target v1alpha1.TargetResult, phase string) {
+	t.Helper()
+	own := target.IOR
+	if own == nil || own.Ranks != 4 || own.Clients != 2 || own.Version == "" || len(own.Operations) != 1 || own.Operations[0].Count != 1 {
+		t.Fatalf("%s: IOR says %+v", phase, own)
+	}
+	if line := strings.Join(own.CommandLine, " "); !strings.HasPrefix(line, "ior -a POSIX -t 256k -b 8m ") {
+		t.Errorf("%s: the command line is %q", phase, line)
+	}
+	// IOR's own rate is over its whole time, with opening and closing.
+	if repetition := own.Operations[0].Repetitions[0]; repetition.BytesPerSecond < 18e6 || repetition.BytesPerSecond > 20.6e6 {
+		t.Errorf("%s: IOR measures %d bytes/s at 20 MB/s: %+v", phase, repetition.BytesPerSecond, repetition)
+	}
+}
+
+// checkBandwidth holds a rate against what the store let through in the middle of the step.
+func checkBandwidth(t *testing.T, phase string, target v1alpha1.TargetResult, record truth.Record, step v1alpha1.StepStatus) {
+	t.Helper()
+	if len(target.Operations) != 1 || target.Operations[0].BytesPerSecond == nil || step.MeasuredTime == nil || step.LastIOTime == nil {
+		t.Fatalf("%s: operations %+v, step %+v", phase, target.Operations, step)
+	}
+	from, to := step.MeasuredTime.Add(time.Second), step.LastIOTime.Add(-time.Second)
+	sums := record.Between(from, to)
+	let := (sums.ReadBytes + sums.WriteBytes) / to.Sub(from).Seconds()
+	ours := float64(*target.Operations[0].BytesPerSecond)
+	t.Logf("%s: %.2f MB/s, by the store's record %.2f MB/s", phase, ours/1e6, let/1e6)
+	if ours < 0.97*let || ours > 1.03*let {
+		t.Errorf("%s: %.0f bytes/s, the store let %.0f through", phase, ours, let)
+	}
+}
+
+func checkMdtest(t *testing.T, target v1alpha1.TargetResult) {
+	t.Helper()
+	own := target.Mdtest
+	if own == nil || own.Ranks != 4 || own.Clients != 2 || !target.WorkBound {
+		t.Fatalf("mdtest says %+v", own)
+	}
+	rates := map[string]v1alpha1.MdtestRate{}
+	for _, rate := range own.Rates {
+		rates[rate.Operation] = rate
+	}
+	for _, operation := range []string{"Directory creation", "File creation", "File stat", "File read", "File removal", "Tree creation"} {
+		if rate := rates[operation]; rate.MeanOPSMilli <= 0 || rate.MinOPSMilli > rate.MeanOPSMilli || rate.MeanOPSMilli > rate.MaxOPSMilli {
+			t.Errorf("the rate of %q is %+v", operation, rate)
+		}
+	}
+}
+
+// TestMPIFiles: what is on the disk is what the figures say was written, all of it below one client's directory.
+func TestMPIFiles(t *testing.T) {
+	withIOR(t)
+	directory := t.TempDir()
+	file := mpiBenchmark(t, "dataPolicy: Delete", "dataPolicy: Retain", "duration: 6s", "duration: 2s")
+	got := call(t, "run", "--local", "-f", file, "--target", "data="+directory, "-o", "json")
+	if got.code == report.ExitFailed {
+		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	document := got.document(t)
+	layout := targetOf(t, document, "layout")
+	if layout.IOR == nil || len(layout.IOR.Operations) != 1 || layout.IOR.Operations[0].Bytes != mpiWritten {
+		t.Errorf("the layout is %+v, want %d bytes", layout.IOR, mpiWritten)
+	}
+	// They count all that a rank writes, also what it says to MPI.
+	if len(layout.Operations) != 1 || layout.Operations[0].Bytes < mpiWritten || layout.Operations[0].Bytes > mpiWritten*101/100 {
+		t.Errorf("the ranks' own counters have %+v, want %d bytes", layout.Operations, mpiWritten)
+	}
+	files, err := filepath.Glob(filepath.Join(directory, v1alpha1.DataDirectory, "*", "*", "client-*", "ior.data.*"))
+	if err != nil || len(files) != 4 {
+		t.Fatalf("want the files of four ranks, got %v, %v", files, err)
+	}
+	for _, file := range files {
+		if info, err := os.Stat(file); err != nil || info.Size() != mpiWritten/4 {
+			t.Errorf("%s: %v, %v", file, info, err)
+		}
+		if filepath.Dir(file) != filepath.Dir(files[0]) {
+			t.Errorf("%s is not beside %s", file, files[0])
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(directory, v1alpha1.DataDirectory, "*", "*", "client-*", "mdtest*")); err != nil || len(left) > 0 {
+		t.Errorf("mdtest has left %v, %v", left, err)
+	}
+}
+
+// TestMPIInterrupt: a run that is interrupted leaves no rank, no file, and tells what it had.
+func TestMPIInterrupt(t *testing.T) {
+	withIOR(t)
+	directory := t.TempDir()
+	file := mpiBenchmark(t, "duration: 6s", "duration: 60s")
+	run := start(t, "run", "--local", "-f", file, "--target", "data="+directory, "-o", "json")
+	run.until(t, "write")
+	until(t, "ranks at work", func() bool { return len(ranksBelow(t, directory)) == 4 })
+	time.Sleep(time.Second)
+	if err := run.command.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if got := run.wait(t); got.code != report.ExitFailed {
+		t.Errorf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	if left := ranksBelow(t, directory); len(left) > 0 {
+		t.Errorf("processes are left: %v", left)
+	}
+	empty(t, directory)
+}
+
+// ranksBelow are the processes named ior that work below a directory.
+func ranksBelow(t *testing.T, directory string) []string {
+	t.Helper()
+	processes, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, process := range processes {
+		name, _ := os.ReadFile(filepath.Join(process, "comm")) // it may have ended
+		folder, _ := os.Readlink(filepath.Join(process, "cwd"))
+		if strings.TrimSpace(string(name)) == "ior" && strings.HasPrefix(folder, directory) {
+			found = append(found, process)
+		}
+	}
+	return found
+}

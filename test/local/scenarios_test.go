@@ -1,0 +1,72 @@
+package local
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/storagebench/storagebench/test/burstfs/trial"
+	"github.com/storagebench/storagebench/test/burstfs/truth"
+)
+
+// offPercent is by how much a figure may be off the store's own record.
+const offPercent = 5
+
+// Burst, baseline, the time to it, the credits that were spent and the refill are those of the store.
+func TestBurst(t *testing.T) {
+	tryOn(t, trial.Quick)
+}
+
+// The same on all scenarios of real systems.
+func TestScenarios(t *testing.T) {
+	if os.Getenv("SOAK") == "" {
+		t.Skip("takes half an hour; SOAK=1 runs it")
+	}
+	for _, one := range trial.All {
+		t.Run(one.Name, func(t *testing.T) { tryOn(t, one) })
+	}
+}
+
+// tryOn runs a trial on its store and holds it against the store's record.
+func tryOn(t *testing.T, one trial.Trial) {
+	t.Helper()
+	config, err := one.Store()
+	if err != nil {
+		t.Fatal(err)
+	}
+	benchmark, err := one.Benchmark("data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := yaml.Marshal(benchmark.Obj())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "bench.yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store := mount(t, config)
+	document := onStore(t, store, "data", file)
+	rows := truth.Compare(truth.Of(store.FS), config, document.BenchmarkRunStatus)
+	t.Logf("%s:\n%s", one.Name, truth.Table(rows))
+	compared := map[string]bool{}
+	for _, row := range rows {
+		compared[row.Phase+" "+row.Figure] = true
+		if row.Off(offPercent) {
+			t.Errorf("%s: %s is %g, the store's record says %g: %+.2f %%", row.Phase, row.Figure, row.Ours, row.Truth, row.OffPercent())
+		}
+		// The machine may be slower than the store; then the record is the truth, and the trial shows little.
+		if row.Phase != "all steps" && math.Abs(row.Truth/row.Parameter-1) > 0.05 {
+			t.Logf("%s: %s by the record is %g, while the store was to give %g", row.Phase, row.Figure, row.Truth, row.Parameter)
+		}
+	}
+	for _, figure := range one.Figures() {
+		if !compared[figure] {
+			t.Errorf("%s was not compared", figure)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package local
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/dataset"
+	"github.com/storagebench/storagebench/internal/report"
+)
+
+// reading is the usual benchmark, with reads alone and data that stays.
+func reading(t *testing.T, more ...string) string {
+	t.Helper()
+	return write(t, append([]string{"readPercent: 50", "readPercent: 100", "duration: 2s, warmUp: 1s", "duration: 1s", "dataPolicy: Delete", "dataPolicy: Retain"}, more...)...)
+}
+
+// A directory that is mounted read-only is read: what an earlier run has laid out there by another way, and nothing else.
+func TestReadOnlyMount(t *testing.T) {
+	directory := tmpfs(t, "size=200m", 0)
+	copied := t.TempDir()
+	if err := syscall.Mount(directory, copied, "", syscall.MS_BIND, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(copied, syscall.MNT_DETACH) })
+	if err := syscall.Mount("", copied, "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	early := call(t, "run", "--local", "-f", reading(t), "--target", "data="+copied)
+	if early.code != report.ExitFailed || !strings.Contains(early.stdout+early.stderr, "dataPolicy: Retain") {
+		t.Errorf("before anything is laid out: exit code %d, %s%s", early.code, early.stdout, early.stderr)
+	}
+	writing := call(t, "run", "--local", "-f", write(t), "--target", "data="+copied)
+	if writing.code != report.ExitFailed || !strings.Contains(writing.stderr, "phase layout writes to it") {
+		t.Errorf("a run that writes: exit code %d, %s", writing.code, writing.stderr)
+	}
+	if got := call(t, "run", "--local", "-f", reading(t), "--target", "data="+directory); got.code == report.ExitFailed {
+		t.Fatalf("laying out: exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	got := call(t, "run", "--local", "-f", reading(t), "--target", "data="+copied, "-o", "json")
+	if got.code == report.ExitFailed {
+		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	phases := got.document(t).Phases
+	reused := slices.ContainsFunc(phases[0].Targets[0].Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningLayoutReused })
+	if !reused || len(phases) != 2 || phases[1].Targets[0].Operations[0].Bytes == 0 {
+		t.Errorf("phases %+v", phases)
+	}
+}
+
+// A target of several volumes has a directory for each: its files are spread over them, and all are cleared.
+func TestSeveralDirectories(t *testing.T) {
+	one, two := t.TempDir(), t.TempDir()
+	several := []string{"volumes: [{name: data, claimName: data}]", "volumes: [{name: a, claimName: a}, {name: b, claimName: b}]", "duration: 2s, warmUp: 1s", "duration: 1s"}
+	for flag, want := range map[string]string{
+		"data=" + one:             "has 2 volumes, and --target data=" + one + " names 1 directories",
+		"data=" + one + "," + one: "are one directory",
+		"data=" + one + ",":       "has no name",
+		"data=/dev/null," + two:   "it is a device",
+	} {
+		got := call(t, "run", "--local", "-f", write(t, several...), "--target", flag)
+		if got.code != report.ExitFailed || !strings.Contains(got.stderr, want) {
+			t.Errorf("--target %s: exit code %d, said %q, want %q", flag, got.code, got.stderr, want)
+		}
+		empty(t, one)
+	}
+	kept := write(t, append(several, "dataPolicy: Delete", "dataPolicy: Retain")...)
+	if got := call(t, "run", "--local", "-f", kept, "--target", "data="+one+","+two); got.code == report.ExitFailed {
+		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	for _, directory := range []string{one, two} {
+		var bytes int64
+		files, _ := filepath.Glob(filepath.Join(directory, v1alpha1.DataDirectory, "*", "*", "client-*", "*"))
+		for _, file := range files {
+			if info, err := os.Stat(file); err == nil {
+				bytes += info.Size()
+			}
+		}
+		if bytes != 8<<20 { // Half of what two clients have.
+			t.Errorf("%s holds %d bytes in %q", directory, bytes, files)
+		}
+	}
+	if got := call(t, "run", "--local", "-f", write(t, several...), "--target", "data="+one+","+two); got.code == report.ExitFailed {
+		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	empty(t, one)
+	empty(t, two)
+}
+
+// What a run has left that was killed with all its processes is removed by the next one there; not what a run that lives
+// has, what was kept on purpose, or what an operator of a cluster has made.
+func TestLeftByAKilledRun(t *testing.T) {
+	directory := tmpfs(t, "size=200m", 0)
+	mount, err := dataset.ProveMount(directory, dataset.Expectation{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave := func(uid string, lives bool, change func(*dataset.Owner)) {
+		t.Helper()
+		owner := dataset.Owner{BenchmarkUID: uid, Benchmark: "b", Run: "b-1", Installation: "local"}
+		change(&owner)
+		lock, err := dataset.AcquireLock(mount, owner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := dataset.Create(mount, dataset.Location{BenchmarkUID: uid, DatasetHash: "aaaa"}, owner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = data.Close()
+		if lives {
+			t.Cleanup(func() { _ = lock.Release() })
+		} else {
+			_ = lock.File().Close() // As when its process was killed.
+		}
+	}
+	leave("killed", false, func(*dataset.Owner) {})
+	leave("living", true, func(*dataset.Owner) {})
+	leave("kept", false, func(o *dataset.Owner) { o.Keep = true })
+	leave("cluster", false, func(o *dataset.Owner) { o.Installation = "6b0f7f0c-0000-4000-8000-000000000001" })
+	got := call(t, "run", "--local", "-f", write(t, "duration: 2s, warmUp: 1s", "duration: 1s"), "--target", "data="+directory, "-o", "json")
+	if got.code == report.ExitFailed {
+		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	var left []string
+	entries, err := os.ReadDir(filepath.Join(directory, v1alpha1.DataDirectory))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		left = append(left, entry.Name())
+	}
+	if want := []string{"cluster", "kept", "living"}; !slices.Equal(left, want) {
+		t.Errorf("left: %q, want %q", left, want)
+	}
+	if !slices.ContainsFunc(got.document(t).Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningDataLeftBehind }) {
+		t.Errorf("warnings %+v", got.document(t).Warnings)
+	}
+}

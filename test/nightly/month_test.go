@@ -1,0 +1,186 @@
+package nightly
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+const (
+	// patience is for a night: several runs, and several operators that die.
+	patience = time.Minute
+	// keptRuns and keptFailures are the history limits.
+	keptRuns, keptFailures = 4, 2
+)
+
+// TestMonth: three benchmarks are run each night of a month, in two namespaces and zones, over a change to
+// summer time. Two are of one queue, and the third has a volume of the second under another name. The
+// operator dies at random writes all the time. Each due run happened once, none overlapped with one that it
+// must not, and the history is as short as it should be.
+func TestMonth(t *testing.T) {
+	t.Parallel()
+	if api == nil {
+		t.Skip("needs an API server, which -short leaves out")
+	}
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	must(t, err)
+	tokyo, err := time.LoadLocation("Asia/Tokyo")
+	must(t, err)
+	w := &world{T: t, random: rand.New(rand.NewPCG(7, 7)), clock: clocktesting.NewFakePassiveClock(time.Now())}
+	here, there := w.namespace(), w.namespace()
+	w.bound(here, "other", "vol-of-the-month")
+	w.bound(here, "data", "vol-data-"+here)
+	w.bound(there, "same", "vol-of-the-month")
+	w.clock.SetTime(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
+	w.benchmark(here, "first", "data", "nights", "0 4 * * *", "Europe/Berlin")
+	w.benchmark(here, "second", "other", "nights", "0 4 * * *", "Europe/Berlin")
+	w.benchmark(there, "third", "same", "", "30 11 * * *", "Asia/Tokyo")
+	w.conflicts = func(a, b *v1alpha1.BenchmarkRun) bool {
+		x, y := a.Spec.BenchmarkRef.Name, b.Spec.BenchmarkRef.Name
+		return x == y || x == "second" || y == "second" // first and third share nothing
+	}
+	w.watch()
+	w.observed()
+
+	days := 30
+	due := map[string][]string{}
+	for day := range days {
+		for _, name := range []string{"first", "second"} {
+			due[name] = append(due[name], time.Date(2026, 3, 11+day, 4, 0, 0, 0, berlin).UTC().Format(time.RFC3339))
+		}
+		due["third"] = append(due["third"], time.Date(2026, 3, 11+day, 11, 30, 0, 0, tokyo).UTC().Format(time.RFC3339))
+	}
+	began := time.Now()
+	for now, end := w.clock.Now(), time.Date(2026, 4, 9, 12, 0, 0, 0, time.UTC); now.Before(end); {
+		// An operator that looks at no particular time, at least each half day.
+		now = now.Add(time.Duration(4*60+w.random.IntN(8*60)) * time.Minute)
+		if now.After(end) {
+			now = end
+		}
+		w.clock.SetTime(now)
+		w.settle(here, there)
+	}
+	w.stop()
+	w.enough()
+	for name, times := range due {
+		got := w.scheduled[name]
+		if !slices.Equal(got, times) {
+			t.Errorf("%s was run for the times %v, want %v", name, got, times)
+		}
+		if len(w.created[name]) != days {
+			t.Errorf("%d runs of %s were made in %d nights", len(w.created[name]), name, days)
+		}
+	}
+	for name, times := range w.begun {
+		if times != 1 {
+			t.Errorf("run %s began %d times", name, times)
+		}
+	}
+	if len(w.begun) != 3*days || w.ended != 3*days {
+		t.Errorf("%d runs began and %d ended, want %d", len(w.begun), w.ended, 3*days)
+	}
+	w.history(here, there)
+	t.Logf("%d nights of three benchmarks in %s: %d operators died at a write; %d runs waited for others", days, time.Since(began).Round(time.Second), w.deaths, len(w.waited))
+	if w.deaths < 20 || len(w.waited) < days {
+		t.Errorf("%d operators died and %d runs waited: this test shows little", w.deaths, len(w.waited))
+	}
+}
+
+// benchmark creates one on a claim.
+func (w *world) benchmark(namespace, name, claim, queue, line, zone string) {
+	w.Helper()
+	benchmark := builders.Benchmark(name).Target("data").Steady("write", "10s").Mutate(func(run *v1alpha1.RunSpec) {
+		run.Targets[0].Volumes[0].ClaimName = claim
+	}).Obj()
+	benchmark.Namespace = namespace
+	benchmark.Spec.Queue = queue
+	benchmark.Spec.HistoryLimit, benchmark.Spec.FailedHistoryLimit = new(int32(keptRuns)), new(int32(keptFailures))
+	benchmark.Spec.Trigger = &v1alpha1.Trigger{Schedule: line, TimeZone: zone}
+	must(w.T, api.Create(w.Context(), benchmark))
+}
+
+// observed waits until an operator has seen the benchmarks: from then on times count. The API server's clock
+// tells when they were created, and it is not ours.
+func (w *world) observed() {
+	w.Helper()
+	w.operate()
+	w.until("the benchmarks are seen", func() bool {
+		for _, benchmark := range w.benchmarks() {
+			if benchmark.Status.NextScheduleTime == nil || benchmark.Status.ActiveRun != nil {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// settle lets what is due at this moment happen.
+func (w *world) settle(namespaces ...string) {
+	w.Helper()
+	w.poke()
+	w.until("what is due has happened", func() bool {
+		for _, benchmark := range w.benchmarks() {
+			if benchmark.Status.ActiveRun != nil || !benchmark.Status.NextScheduleTime.After(w.clock.Now()) {
+				return false
+			}
+		}
+		return true
+	})
+	for _, namespace := range namespaces {
+		for _, run := range w.runs(namespace) {
+			if run.Status.EndTime == nil {
+				w.Errorf("run %s is not over, and no benchmark knows of it", run.Name)
+			}
+		}
+	}
+}
+
+// poke wakes the controller, as the passing of time would.
+func (w *world) poke() {
+	w.Helper()
+	for _, benchmark := range w.benchmarks() {
+		before := benchmark.DeepCopy()
+		metav1.SetMetaDataAnnotation(&benchmark.ObjectMeta, "poke", fmt.Sprint(w.clock.Now().Unix(), w.random.Int()))
+		must(w.T, api.Patch(w.Context(), &benchmark, client.MergeFrom(before)))
+	}
+}
+
+// history is pruned to its limits, once the last operator had the time.
+func (w *world) history(namespaces ...string) {
+	w.Helper()
+	complete, failed := map[string]int{}, map[string]int{}
+	for _, namespace := range namespaces {
+		for _, run := range w.runs(namespace) {
+			if meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete) {
+				complete[run.Spec.BenchmarkRef.Name]++
+			} else {
+				failed[run.Spec.BenchmarkRef.Name]++
+			}
+		}
+	}
+	for _, name := range []string{"first", "second", "third"} {
+		if complete[name] != keptRuns || failed[name] > keptFailures || failed[name] == 0 {
+			w.Errorf("of %s there are %d complete and %d failed runs, want %d and at most %d", name, complete[name], failed[name], keptRuns, keptFailures)
+		}
+	}
+	var pods corev1.PodList
+	must(w.T, api.List(w.Context(), &pods, client.HasLabels{v1alpha1.LabelRun}))
+	if len(pods.Items) > 0 {
+		w.Errorf("%d pods are left", len(pods.Items))
+	}
+}
+
+// soaking asks for more deaths.
+var soaking = os.Getenv("SOAK") != ""

@@ -1,0 +1,231 @@
+package prometheus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Program gives the path of a program of Debian's package prometheus. Where it is missing the test is skipped, except
+// where STORAGEBENCH_REQUIRE_PROMETHEUS or CI is set: then it fails.
+func Program(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path
+	}
+	message := name + " is missing: install it with hack/ensure-packages prometheus"
+	if os.Getenv("CI") != "" || os.Getenv("STORAGEBENCH_REQUIRE_PROMETHEUS") != "" {
+		t.Fatal(message)
+	}
+	t.Skip(message)
+	return ""
+}
+
+// Server is a Prometheus of a test.
+type Server struct {
+	t       testing.TB
+	address string
+	client  http.Client
+}
+
+// Start runs a Prometheus with a configuration until the test is over. Files are written beside it, by their names.
+func Start(t testing.TB, configuration string, files map[string][]byte) *Server {
+	t.Helper()
+	program := Program(t, "prometheus")
+	folder := t.TempDir()
+	for name, text := range files {
+		must(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
+	}
+	file := filepath.Join(folder, "prometheus.yml")
+	must(t, os.WriteFile(file, []byte(configuration), 0o600))
+	s := &Server{t: t, address: freeAddress(t), client: http.Client{Transport: &http.Transport{Proxy: nil}, Timeout: 10 * time.Second}}
+	log, err := os.Create(filepath.Join(folder, "log"))
+	must(t, err)
+	command := exec.Command(program, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(folder, "data"),
+		"--web.listen-address="+s.address, "--log.level=info")
+	command.Dir = folder
+	command.Stdout, command.Stderr = log, log
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	started, ended := make(chan error), make(chan struct{})
+	go func() {
+		// The thread that starts it must live as long: its end is what Pdeathsig looks at.
+		runtime.LockOSThread()
+		started <- command.Start()
+		_ = command.Wait() // it is killed
+		close(ended)
+	}()
+	must(t, <-started)
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		<-ended
+		_ = log.Close()
+		if t.Failed() {
+			text, _ := os.ReadFile(log.Name())
+			t.Logf("Prometheus:\n%s", text[max(0, len(text)-4000):])
+		}
+	})
+	deadline := time.Now().Add(time.Minute)
+	for !s.ready() {
+		select {
+		case <-ended:
+			text, _ := os.ReadFile(log.Name())
+			t.Fatalf("Prometheus has ended: %s", text)
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("Prometheus is not ready after a minute")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return s
+}
+
+func (s *Server) ready() bool {
+	answer, err := s.client.Get("http://" + s.address + "/-/ready")
+	if err != nil {
+		return false
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode == http.StatusOK
+}
+
+// Series is one of an answer.
+type Series struct {
+	Labels map[string]string
+	// Points are in order; an instant query gives one.
+	Points []Point
+}
+
+// Point is a value at an instant.
+type Point struct {
+	Time  time.Time
+	Value float64
+}
+
+// Last value.
+func (s *Series) Last() float64 { return s.Points[len(s.Points)-1].Value }
+
+// Query asks for the value of an expression at an instant.
+func (s *Server) Query(expression string, at time.Time) ([]Series, error) {
+	return s.ask("query", url.Values{"query": {expression}, "time": {stamp(at)}})
+}
+
+// Range asks for the values of an expression, one a second.
+func (s *Server) Range(expression string, from, to time.Time) ([]Series, error) {
+	return s.ask("query_range", url.Values{"query": {expression}, "start": {stamp(from)}, "end": {stamp(to)}, "step": {"1"}})
+}
+
+// Get asks for something else of the API, such as rules, and gives its data.
+func (s *Server) Get(what string, into any) error {
+	return s.get(what, nil, into)
+}
+
+func (s *Server) get(what string, values url.Values, into any) error {
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+s.address+"/api/v1/"+what+"?"+values.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	answer, err := s.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	var told struct {
+		Status, Error string
+		Data          json.RawMessage
+	}
+	if err := json.Unmarshal(text, &told); err != nil {
+		return fmt.Errorf("%s: %w: %s", what, err, text)
+	}
+	if told.Status != "success" {
+		return errors.New(told.Error)
+	}
+	return json.Unmarshal(told.Data, into)
+}
+
+func (s *Server) ask(what string, values url.Values) ([]Series, error) {
+	var data struct {
+		Result []struct {
+			Metric map[string]string
+			Value  *pair
+			Values []pair
+		}
+	}
+	if err := s.get(what, values, &data); err != nil {
+		return nil, fmt.Errorf("%s: %w", values.Get("query"), err)
+	}
+	var all []Series
+	for _, one := range data.Result {
+		found := Series{Labels: one.Metric}
+		if one.Value != nil {
+			one.Values = append(one.Values, *one.Value)
+		}
+		for _, value := range one.Values {
+			if number := float64(value.value); !math.IsNaN(number) {
+				found.Points = append(found.Points, Point{Time: value.time, Value: number})
+			}
+		}
+		if len(found.Points) > 0 {
+			all = append(all, found)
+		}
+	}
+	return all, nil
+}
+
+// pair is how the API writes a point: [seconds, "value"].
+type pair struct {
+	time  time.Time
+	value float64
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *pair) UnmarshalJSON(text []byte) error {
+	parts := strings.SplitN(strings.Trim(string(text), "[]"), ",", 2)
+	if len(parts) != 2 {
+		return fmt.Errorf("%s is no point", text)
+	}
+	seconds, err := strconv.ParseFloat(parts[0], 64)
+	if err != nil {
+		return err
+	}
+	p.time = time.UnixMilli(int64(seconds * 1000))
+	p.value, err = strconv.ParseFloat(strings.Trim(parts[1], `" `), 64)
+	return err
+}
+
+func stamp(at time.Time) string { return strconv.FormatFloat(float64(at.UnixMilli())/1000, 'f', 3, 64) }
+
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,349 @@
+package standinior_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine/ior"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/test/standinior"
+)
+
+const ranks = 3
+
+// outcome is what a program left.
+type outcome struct {
+	stdout, stderr string
+	exit           ior.Exit
+	took           time.Duration
+}
+
+func run(t *testing.T, folder, program string, arguments ...string) outcome {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "mpirun", append([]string{"--oversubscribe", "-np", "3", program}, arguments...)...)
+	var stdout, stderr bytes.Buffer
+	command.Dir, command.Stdout, command.Stderr = folder, &stdout, &stderr
+	command.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_mpi_yield_when_idle=1")
+	began := time.Now()
+	err := command.Run()
+	var exited *exec.ExitError
+	if err != nil && !errors.As(err, &exited) {
+		t.Fatal(err)
+	}
+	return outcome{stdout.String(), stderr.String(), ior.Exit{Code: command.ProcessState.ExitCode()}, time.Since(began)}
+}
+
+func standIns(t *testing.T) standinior.Programs {
+	t.Helper()
+	programs, err := standinior.StandIns(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return programs
+}
+
+func profile(change func(*v1alpha1.IORProfile)) *v1alpha1.IORProfile {
+	p := &v1alpha1.IORProfile{
+		TransferSize: resource.MustParse("16Ki"), BlockSize: resource.MustParse("128Ki"), Segments: new(int64(4)), DataPattern: "Offset",
+		Operations: []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead},
+	}
+	if change != nil {
+		change(p)
+	}
+	return p
+}
+
+// whole is all that three ranks with four segments of 128 KiB have.
+const whole = ranks * 4 * 128 << 10
+
+// workloads are what is tried alone and beside the real one.
+var workloads = map[string]struct {
+	change     func(*v1alpha1.IORProfile)
+	parameters ior.Parameters
+	// bytes of each repetition, and repetitions of each operation.
+	bytes       int64
+	repetitions int
+}{
+	"a file each":        {nil, ior.Parameters{}, whole, 1},
+	"repetitions":        {func(p *v1alpha1.IORProfile) { p.Repetitions = new(int32(3)) }, ior.Parameters{}, whole, 3},
+	"prepare":            {nil, ior.Parameters{Purpose: ior.Prepare}, whole, 1},
+	"direct":             {func(p *v1alpha1.IORProfile) { p.Direct = new(true) }, ior.Parameters{}, whole, 1},
+	"random":             {func(p *v1alpha1.IORProfile) { p.Random = new(true) }, ior.Parameters{}, whole, 1},
+	"shared":             {func(p *v1alpha1.IORProfile) { p.FilePerProcess = new(false) }, ior.Parameters{}, whole, 1},
+	"verify, timestamps": {func(p *v1alpha1.IORProfile) { p.Verify, p.DataPattern = new(true), "Timestamp" }, ior.Parameters{Seed: 7}, whole, 1},
+	"verify, offsets":    {func(p *v1alpha1.IORProfile) { p.Verify, p.FilePerProcess = new(true), new(false) }, ior.Parameters{Seed: 1 << 40}, whole, 1},
+	"MPI, collective": {func(p *v1alpha1.IORProfile) {
+		p.API, p.Collective, p.FilePerProcess = "MPIIO", new(true), new(false)
+	}, ior.Parameters{}, whole, 1},
+	"MPI, a file each, barriers": {func(p *v1alpha1.IORProfile) {
+		p.API, p.IntraTestBarriers, p.ReorderTasks = "MPIIO", new(true), v1alpha1.IORReorderRandom
+	}, ior.Parameters{}, whole, 1},
+	"existing files, table": {func(p *v1alpha1.IORProfile) {
+		p.UseExistingFiles, p.Operations = new(true), []v1alpha1.Operation{v1alpha1.OperationWrite}
+	}, ior.Parameters{Version: "3.3.0"}, whole, 1},
+	"shared, random": {func(p *v1alpha1.IORProfile) {
+		p.FilePerProcess, p.Random, p.Operations = new(false), new(true), []v1alpha1.Operation{v1alpha1.OperationWrite}
+	}, ior.Parameters{}, whole, 1},
+}
+
+// do runs a workload and gives its judgement and the folder with its files.
+func do(t *testing.T, program, name string) (ior.Result, string) {
+	t.Helper()
+	workload := workloads[name]
+	parameters := workload.parameters
+	if parameters.Purpose == 0 {
+		parameters.Purpose = ior.Measure
+	}
+	p := profile(workload.change)
+	arguments, err := ior.Arguments(p, parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expected, err := ior.Expect(p, parameters, ranks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	// So long that four digits of a second tell the bytes.
+	done := run(t, folder, program, append(arguments, "-G", "7", "-O", "interIODelay=1000")...)
+	output, err := ior.ReadOutput(strings.NewReader(done.stdout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := ior.Final(output, done.exit, done.stderr, expected)
+	if result.Outcome != ior.Complete {
+		t.Fatalf("%s %v: %s\n%s%s", program, arguments, result.Message, done.stdout, done.stderr)
+	}
+	for _, repetition := range output.Repetitions {
+		if time.Duration(repetition.TotalNanoseconds) > done.took {
+			t.Errorf("%+v took longer than the whole program, %v", repetition, done.took)
+		}
+	}
+	return result, folder
+}
+
+// TestWorkloads: what is printed is read, and what is on the disk is what was asked for.
+func TestWorkloads(t *testing.T) {
+	for name, workload := range workloads {
+		t.Run(name, func(t *testing.T) {
+			result, folder := do(t, standIns(t).IOR, name)
+			counts := map[measure.Operation]int{}
+			for _, repetition := range result.Output.Repetitions {
+				counts[repetition.Operation]++
+				if repetition.Bytes != workload.bytes || !repetition.BytesExact || repetition.Tasks != ranks {
+					t.Errorf("%+v: want %d bytes of %d ranks", repetition, workload.bytes, ranks)
+				}
+			}
+			for operation, count := range counts {
+				if count != workload.repetitions {
+					t.Errorf("%d repetitions of %v, want %d", count, operation, workload.repetitions)
+				}
+			}
+			traits, err := ior.Describe(profile(workload.change), 1, ranks)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sizes := map[string]uint64{}
+			for name, data := range files(t, folder) {
+				sizes[name] = uint64(len(data))
+			}
+			if diff := cmp.Diff(traits.FileSizes, sizes); diff != "" {
+				t.Errorf("files and their sizes:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestSameAsReal: the real one leaves the same bytes at the same places, and tells of the same work.
+func TestSameAsReal(t *testing.T) {
+	program := os.Getenv(standinior.IORVariable)
+	if program == "" {
+		t.Skipf("%s names no real IOR", standinior.IORVariable)
+	}
+	for name := range workloads {
+		t.Run(name, func(t *testing.T) {
+			theirs, realFolder := do(t, program, name)
+			own, ownFolder := do(t, standIns(t).IOR, name)
+			work := func(result ior.Result) []ior.Repetition {
+				var all []ior.Repetition
+				for _, r := range result.Output.Repetitions {
+					all = append(all, ior.Repetition{Operation: r.Operation, Test: r.Test, Index: r.Index, BlockBytes: r.BlockBytes,
+						TransferBytes: r.TransferBytes, Tasks: r.Tasks, Bytes: r.Bytes, BytesExact: r.BytesExact})
+				}
+				return all
+			}
+			if diff := cmp.Diff(work(theirs), work(own)); diff != "" {
+				t.Errorf("another work than the real one:\n%s", diff)
+			}
+			realFiles, ownFiles := files(t, realFolder), files(t, ownFolder)
+			if diff := cmp.Diff(slices.Sorted(maps.Keys(realFiles)), slices.Sorted(maps.Keys(ownFiles))); diff != "" {
+				t.Fatalf("other files than the real one:\n%s", diff)
+			}
+			for file, data := range realFiles {
+				if name == "shared, random" { // who writes where is by lot
+					continue
+				}
+				if !bytes.Equal(data, ownFiles[file]) {
+					t.Errorf("%s has other bytes than the real one's, from %d on", file, firstDifference(data, ownFiles[file]))
+				}
+			}
+		})
+	}
+}
+
+func firstDifference(a, b []byte) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}
+
+func files(t *testing.T, folder string) map[string][]byte {
+	t.Helper()
+	found := map[string][]byte{}
+	err := fs.WalkDir(os.DirFS(folder), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(folder, name))
+		found[name] = data
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestTimes: a stonewall ends a repetition at its time, its bytes are those on the disk, wearing out evens the
+// ranks, and what is too small is begun again.
+func TestTimes(t *testing.T) {
+	second := v1alpha1.Duration("1s")
+	for name, test := range map[string]struct {
+		change     func(*v1alpha1.IORProfile)
+		parameters ior.Parameters
+		// least and most of the seconds of a repetition.
+		least, most float64
+		check       func(t *testing.T, result ior.Result, sizes []int)
+	}{
+		"stonewall": {func(p *v1alpha1.IORProfile) { p.Stonewall = &second }, ior.Parameters{}, 1, 3, func(t *testing.T, result ior.Result, sizes []int) {
+			written, all := result.Output.Repetitions[0], 0
+			for _, size := range sizes {
+				all += size
+			}
+			if written.Bytes != int64(all) || result.Output.StonewallHit == 0 {
+				t.Errorf("%d bytes on the disk, %+v", all, written)
+			}
+		}},
+		"wearing out": {func(p *v1alpha1.IORProfile) { p.Stonewall, p.StonewallWearOut = &second, new(true) }, ior.Parameters{}, 1, 4, func(t *testing.T, result ior.Result, sizes []int) {
+			if slices.Min(sizes) != slices.Max(sizes) || len(result.Output.Stonewalled) != 1 {
+				t.Errorf("ranks that were evened wrote %v; %+v", sizes, result.Output.Stonewalled)
+			}
+		}},
+		"begun again": {func(p *v1alpha1.IORProfile) { p.Segments = new(int64(1)) }, ior.Parameters{Duration: 2 * time.Second}, 2, 4, func(t *testing.T, result ior.Result, sizes []int) {
+			if got := result.Output.Repetitions[0].Bytes; got <= int64(sizes[0]*len(sizes)) {
+				t.Errorf("%d bytes in files of %v: it did not begin again", got, sizes)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := profile(func(p *v1alpha1.IORProfile) {
+				p.Operations, p.Segments = []v1alpha1.Operation{v1alpha1.OperationWrite}, new(int64(100_000))
+				p.Args = []string{"-O", "interIODelay=2000"} // so that a disk is not filled
+				test.change(p)
+			})
+			test.parameters.Purpose = ior.Measure
+			arguments, err := ior.Arguments(p, test.parameters)
+			if err != nil {
+				t.Fatal(err)
+			}
+			folder := t.TempDir()
+			done := run(t, folder, standIns(t).IOR, arguments...)
+			output, err := ior.ReadOutput(strings.NewReader(done.stdout))
+			if err != nil {
+				t.Fatal(err)
+			}
+			result := ior.Final(output, done.exit, done.stderr, ior.Expectation{Tasks: ranks})
+			if result.Outcome != ior.Complete {
+				t.Fatalf("%s\n%s%s", result.Message, done.stdout, done.stderr)
+			}
+			var sizes []int
+			for _, data := range files(t, folder) {
+				sizes = append(sizes, len(data))
+			}
+			if took := float64(output.Repetitions[0].TotalNanoseconds) / 1e9; took < test.least || took > test.most {
+				t.Errorf("a repetition took %.2f s, want %g to %g", took, test.least, test.most)
+			}
+			test.check(t, result, sizes)
+		})
+	}
+}
+
+// TestRefusals: what IOR refuses is refused in its words, so that it is classified alike.
+func TestRefusals(t *testing.T) {
+	for name, test := range map[string]struct {
+		arguments []string
+		exit      int
+		failure   ior.Failure
+	}{
+		"no such option": {[]string{"--no-such-option"}, 1, ior.FailureBadOption},
+		"no such number": {[]string{"-i", "many"}, 1, ior.FailureBadOption},
+		"half a block":   {[]string{"-t", "3m", "-b", "4m", "-w"}, 255, ior.FailureBadOption},
+		"no file":        {[]string{"-r", "-F", "-o", "nowhere"}, 255, ior.FailureNoSuchFile},
+		"no folder":      {[]string{"-w", "-F", "-o", "/dev/full/file"}, 255, ior.FailureNoSuchFile},
+		"a full disk":    {[]string{"-w", "-E", "-k", "-o", "/dev/full"}, 255, ior.FailureNoSpace},
+	} {
+		t.Run(name, func(t *testing.T) {
+			done := run(t, t.TempDir(), standIns(t).IOR, append(test.arguments, "-O", "summaryFormat=CSV")...)
+			output, err := ior.ReadOutput(strings.NewReader(done.stdout))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if result := ior.Final(output, done.exit, done.stderr, ior.Expectation{}); result.Outcome != ior.Failed || result.Failure != test.failure || done.exit.Code != test.exit {
+				t.Errorf("%v %v, exit %d, want %v and exit %d\n%s%s", result.Outcome, result.Failure, done.exit.Code, test.failure, test.exit, done.stdout, done.stderr)
+			}
+		})
+	}
+}
+
+// TestSaysWhatItIs: nobody takes the stand-ins for the real programs.
+func TestSaysWhatItIs(t *testing.T) {
+	programs := standIns(t)
+	for _, line := range [][]string{
+		{programs.IOR, "--help"}, {programs.Mdtest, "--help"}, append([]string{programs.IOR}, ior.VersionArguments()...),
+		{programs.Mdtest, "-n", "1", "-d", "made"},
+	} {
+		done := run(t, t.TempDir(), line[0], line[1:]...)
+		if !strings.Contains(done.stdout, "stand-in of storagebench's tests") {
+			t.Errorf("%v does not say what it is:\n%s%s", line, done.stdout, done.stderr)
+		}
+	}
+	// The ways to ask for a version: none does anything to a disk.
+	for _, question := range [][]string{ior.VersionArguments(), {"-a", "DUMMY", "-w", "-t", "8", "-b", "8", "-o", "nothing"}} {
+		folder := t.TempDir()
+		output, err := ior.ReadOutput(strings.NewReader(run(t, folder, programs.IOR, question...).stdout))
+		if left := files(t, folder); err != nil || output.Version != "4.0.0+standin" || len(left) > 0 {
+			t.Errorf("%v: version %q %v, files %v", question, output.Version, err, left)
+		}
+	}
+	folder := t.TempDir()
+	output, err := ior.ReadMdtestOutput(strings.NewReader(run(t, folder, programs.Mdtest, "-a", "DUMMY", "-C", "-F", "-n", "1", "-d", "nothing").stdout))
+	if left := files(t, folder); err != nil || output.Version != "4.0.0+standin" || len(left) > 0 {
+		t.Errorf("mdtest: version %q %v, files %v", output.Version, err, left)
+	}
+}
