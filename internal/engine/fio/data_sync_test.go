@@ -1,0 +1,55 @@
+package fio
+
+import (
+	"testing"
+
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// TestDataSyncs: fio counts an fdatasync among short reads. Read as it stands, a database's log would be a run with tool errors.
+func TestDataSyncs(t *testing.T) {
+	t.Parallel()
+	for name, job := range map[string]string{
+		"of writes alone": "[log]\nrw=write\nbs=4k\nsize=1m\nioengine=psync\nfdatasync=1\n",
+		"beside reads":    "[log]\nrw=randrw\nbs=4k\nsize=1m\nioengine=psync\nfdatasync=4\n",
+		"fsync":           "[log]\nrw=write\nbs=4k\nsize=1m\nioengine=psync\nfsync=1\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			live := startFio(t, t.TempDir(), job)
+			live.wait(t)
+			final, err := live.documents[len(live.documents)-1].Snapshot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			syncs := final.Operations[measure.Sync]
+			if syncs.Total.Count < 20 || syncs.Operations != syncs.Total.Count {
+				t.Errorf("%d syncs were timed and %d counted", syncs.Total.Count, syncs.Operations)
+			}
+			for operation, total := range final.Operations {
+				if total.ShortOperations > 0 {
+					t.Errorf("%v: %d short operations", measure.Operation(operation), total.ShortOperations)
+				}
+			}
+		})
+	}
+}
+
+// TestShortReads: what is really short stays so.
+func TestShortReads(t *testing.T) {
+	for name, test := range map[string]struct{ reads, short, synced, timed, wantShort, wantSynced uint64 }{
+		"no syncs":               {reads: 100, short: 3, wantShort: 3},
+		"syncs that are counted": {reads: 100, short: 3, synced: 7, timed: 7, wantShort: 3, wantSynced: 7},
+		"data syncs":             {reads: 100, short: 10, timed: 7, wantShort: 3, wantSynced: 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := Job{}
+			job.Operations[measure.Read].Operations, job.Operations[measure.Read].ShortOperations = test.reads, test.short
+			job.Operations[measure.Sync].Operations, job.Operations[measure.Sync].Total.Count = test.synced, test.timed
+			countDataSyncs(&job)
+			if short, synced := job.Operations[measure.Read].ShortOperations, job.Operations[measure.Sync].Operations; short != test.wantShort || synced != test.wantSynced {
+				t.Errorf("%d short reads and %d syncs, want %d and %d", short, synced, test.wantShort, test.wantSynced)
+			}
+		})
+	}
+}

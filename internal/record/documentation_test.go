@@ -1,0 +1,36 @@
+package record
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestTroubleshootingWords: each word that the message of a failed step may end with, and that becomes a reason of its own, is a row of
+// docs/troubleshooting.md with that very reason; and no row has another word.
+func TestTroubleshootingWords(t *testing.T) {
+	page, err := os.ReadFile("../../docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(page), "### The word in parentheses\n")
+	section, _, closed := strings.Cut(section, "\n### ")
+	if !found || !closed {
+		t.Fatal("the page has no section of words")
+	}
+	rows := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([A-Za-z]+)` \\| `([A-Za-z]+)` \\|").FindAllStringSubmatch(section, -1) {
+		rows[row[1]] = row[2]
+	}
+	for word, reason := range reasons {
+		if rows[word] != reason {
+			t.Errorf("%s is %s, and the page says %q", word, reason, rows[word])
+		}
+	}
+	for word := range rows {
+		if reasons[word] == "" {
+			t.Errorf("the page has %s, which becomes no reason", word)
+		}
+	}
+}
