@@ -64,6 +64,7 @@ var outputs = []string{"text", "json", "yaml", "csv", "markdown", "html"}
 
 func outputFlag(command *cobra.Command, output *string) {
 	command.Flags().StringVarP(output, "output", "o", "text", strings.Join(outputs[:len(outputs)-1], ", ")+" or "+outputs[len(outputs)-1])
+	fixedValues(command, "output", outputs...)
 }
 
 // show writes a document in the form that was asked for.

@@ -1,0 +1,132 @@
+package docs_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestBlocks checks every fenced block by its language.
+func TestBlocks(t *testing.T) {
+	used, left := map[int]bool{}, 0
+	all := pages(t)
+	left = len(all)
+	for _, page := range all {
+		t.Run(page.name, func(t *testing.T) {
+			left--
+			scratch := newScratch(t, page.name)
+			for i := range page.blocks {
+				block := &page.blocks[i]
+				if entry := exempt(block); entry >= 0 {
+					used[entry] = true
+					continue
+				}
+				checkBlock(t, scratch, block)
+			}
+		})
+	}
+	if left > 0 {
+		return // -run has chosen some of the pages
+	}
+	for i, entry := range unchecked {
+		if !used[i] {
+			t.Errorf("unchecked has an entry for %s, %q that is not needed: remove it", entry.page, entry.first)
+		}
+	}
+}
+
+// exempt is the index of the entry that says why a block is not checked, or -1. Only a text without a file needs one.
+func exempt(block *block) int {
+	if block.language != "text" || block.value("in") != "" {
+		return -1
+	}
+	for i, entry := range unchecked {
+		if entry.page == block.page && (entry.first == "" || strings.HasPrefix(strings.TrimSpace(block.first()), entry.first)) {
+			return i
+		}
+	}
+	return -1
+}
+
+func checkBlock(t *testing.T, scratch *scratch, block *block) {
+	t.Helper()
+	switch block.language {
+	case "yaml":
+		checkYAML(t, block)
+	case "sh":
+		scratch.checkShell(t, block)
+	case "console":
+		scratch.checkConsole(t, block)
+	case "text":
+		checkText(t, block)
+	case "json":
+		if !json.Valid([]byte(block.text)) {
+			t.Errorf("%s: this is no JSON", block)
+		}
+	case "csv":
+		if _, err := csv.NewReader(strings.NewReader(block.text)).ReadAll(); err != nil {
+			t.Errorf("%s: %v", block, err)
+		}
+	case "promql":
+		checkPromQL(t, block)
+	case "":
+		t.Errorf("%s: the block has no language: say what it is, as test/docs/doc.go describes", block)
+	default:
+		t.Errorf("%s: nothing checks the language %q: test/docs/doc.go has those that are", block, block.language)
+	}
+}
+
+// checkText looks for the lines in the file that they are said to be from.
+func checkText(t *testing.T, block *block) {
+	t.Helper()
+	name := block.value("in")
+	if name == "" {
+		t.Errorf("%s: nothing checks a text: name the file that it is from (in=FILE), or give a reason in test/docs/unchecked_test.go", block)
+		return
+	}
+	file, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Errorf("%s: %v", block, err)
+		return
+	}
+	if missing, found := inOrder(block.text, string(file), true); !found {
+		t.Errorf("%s: %s does not have this line, or not in this order:\n%s", block, name, missing)
+	}
+}
+
+// inOrder tells whether the lines of a text are among those of another one, and the first that is not. A line of ... stands
+// for any lines; with gaps there may be any between all.
+func inOrder(shown, whole string, gaps bool) (missing string, found bool) {
+	lines := strings.Split(strings.TrimRight(whole, "\n"), "\n")
+	skip := gaps
+	for line := range strings.SplitSeq(strings.TrimRight(shown, "\n"), "\n") {
+		if strings.TrimSpace(line) == "..." {
+			skip = true
+			continue
+		}
+		at := -1
+		for i := range lines {
+			if same(lines[i], line) {
+				at = i
+				break
+			}
+			if !skip {
+				break
+			}
+		}
+		if at < 0 {
+			return line, false
+		}
+		lines, skip = lines[at+1:], gaps
+	}
+	if len(lines) > 0 && !skip {
+		return "(and then there is) " + lines[0], false
+	}
+	return "", true
+}
+
+// same compares two lines without how far they are indented.
+func same(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }

@@ -1,0 +1,312 @@
+package docs_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/storagebench/storagebench/internal/cli"
+)
+
+// outside are programs that are not ours to check.
+var outside = []string{
+	"awk", "cat", "chmod", "cp", "date", "docker", "echo", "fio", "git", "grep", "head", "ior", "jq", "kind", "mkdir", "podman", "printf", "skopeo", "sort", "tail",
+}
+
+// textTools may stand beside commands of ours that are run.
+var textTools = []string{"awk", "cat", "echo", "grep", "head", "mkdir", "printf", "sort", "tail"}
+
+// statement is one of a block of commands.
+type statement struct {
+	text string
+	line int
+	// calls are the commands in it, each with its arguments.
+	calls [][]string
+}
+
+// statements reads a script. Variables are empty, and what another command would print is a word.
+func statements(script string) ([]statement, error) {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), "")
+	if err != nil {
+		return nil, err
+	}
+	config := &expand.Config{Env: expand.FuncEnviron(func(string) string { return "x" }), CmdSubst: nil}
+	var all []statement
+	for _, one := range file.Stmts {
+		found := statement{text: script[one.Pos().Offset():one.End().Offset()], line: int(one.Pos().Line())}
+		var problem error
+		syntax.Walk(one, func(node syntax.Node) bool {
+			// What a substitution has in it is a command of its own; of it in a word there is only a word.
+			call, is := node.(*syntax.CallExpr)
+			if !is || len(call.Args) == 0 {
+				return true
+			}
+			fields, err := expand.Fields(config, withoutSubstitutions(call.Args)...)
+			problem = errors.Join(problem, err)
+			found.calls = append(found.calls, fields)
+			return true
+		})
+		if problem != nil {
+			return nil, problem
+		}
+		all = append(all, found)
+	}
+	return all, nil
+}
+
+// withoutSubstitutions puts a word in the place of what a command would print.
+func withoutSubstitutions(words []*syntax.Word) []*syntax.Word {
+	replaced := func(parts []syntax.WordPart) []syntax.WordPart {
+		made := slices.Clone(parts)
+		for i := range made {
+			if _, is := made[i].(*syntax.CmdSubst); is {
+				made[i] = &syntax.Lit{Value: "x"}
+			}
+		}
+		return made
+	}
+	var made []*syntax.Word
+	for _, word := range words {
+		parts := replaced(word.Parts)
+		for i := range parts {
+			if quoted, is := parts[i].(*syntax.DblQuoted); is {
+				parts[i] = &syntax.DblQuoted{Parts: replaced(quoted.Parts)}
+			}
+		}
+		made = append(made, &syntax.Word{Parts: parts})
+	}
+	return made
+}
+
+// checkShell checks the commands of a block, and runs those that need no cluster.
+func (s *scratch) checkShell(t *testing.T, block *block) {
+	t.Helper()
+	all, err := statements(block.text)
+	if err != nil {
+		t.Errorf("%s: %v", block, err)
+		return
+	}
+	for _, one := range all {
+		at := fmt.Sprintf("%s:%d", block.page, block.line+one.line)
+		for _, call := range one.calls {
+			if err := checkCall(t, call); err != nil {
+				t.Errorf("%s: %s\n%v", at, strings.Join(call, " "), err)
+			}
+		}
+		if !offline(one.calls) {
+			continue
+		}
+		if output, err := s.run(one.text); err != nil {
+			t.Errorf("%s: %s\n%v\n%s", at, one.text, err, output)
+		}
+	}
+}
+
+// checkConsole runs each command behind a $ and compares what it prints with the lines that follow.
+func (s *scratch) checkConsole(t *testing.T, block *block) {
+	t.Helper()
+	for _, part := range strings.Split("\n"+block.text, "\n$ ")[1:] {
+		command, shown, _ := strings.Cut(part, "\n")
+		all, err := statements(command)
+		if err != nil {
+			t.Errorf("%s: %v", block, err)
+			continue
+		}
+		for _, one := range all {
+			for _, call := range one.calls {
+				if err := checkCall(t, call); err != nil {
+					t.Errorf("%s: %s\n%v", block, command, err)
+				}
+			}
+			if !offline(one.calls) {
+				t.Errorf("%s: %s\nthis needs a cluster, so that what it prints is not checked: use sh, and a text with its source", block, command)
+				continue
+			}
+			output, err := s.run(command)
+			if err != nil {
+				t.Errorf("%s: %s\n%v\n%s", block, command, err, output)
+				continue
+			}
+			if missing, found := inOrder(shown, output, false); !found {
+				t.Errorf("%s: %s\ndoes not print this line here:\n%s\nbut\n%s", block, command, missing, output)
+			}
+		}
+	}
+}
+
+// ours gives the arguments of a command line of this project's program.
+func ours(call []string) ([]string, bool) {
+	if len(call) > 1 && call[0] == "kubectl" && call[1] == "storagebench" {
+		return call[2:], true
+	}
+	if call[0] == "bin/kubectl-storagebench" || call[0] == "kubectl-storagebench" {
+		return call[1:], true
+	}
+	return nil, false
+}
+
+// offline tells whether all commands can be run here: there is one of ours among them, and nothing asks for a cluster,
+// loads a directory or waits for a person.
+func offline(calls [][]string) bool {
+	some := false
+	for _, call := range calls {
+		arguments, is := ours(call)
+		if !is {
+			if !slices.Contains(textTools, call[0]) {
+				return false
+			}
+			continue
+		}
+		if len(arguments) == 0 {
+			return false
+		}
+		switch arguments[0] {
+		case "plan", "merge", "parse", "analyze", "convert", "profiles":
+		case "report", "compare":
+			if !slices.ContainsFunc(arguments, func(word string) bool { return strings.Contains(word, ".json") }) {
+				return false
+			}
+		case "init":
+			if !slices.Contains(arguments, "--offline") {
+				return false
+			}
+		default:
+			return false
+		}
+		if slices.ContainsFunc(arguments, placeholder) {
+			return false
+		}
+		some = true
+	}
+	return some
+}
+
+// placeholder is a word that a reader puts something else for.
+func placeholder(word string) bool { return regexp.MustCompile(`^[A-Z][A-Z-]+$`).MatchString(word) }
+
+// checkCall checks one command.
+func checkCall(t *testing.T, call []string) error {
+	t.Helper()
+	if err := checkPaths(call); err != nil {
+		return err
+	}
+	if arguments, is := ours(call); is {
+		return cli.Accepts(arguments)
+	}
+	switch name := call[0]; {
+	case name == "kubectl":
+		return checkKubectl(t, call[1:])
+	case name == "make":
+		return checkMake(call[1:])
+	case name == "helm":
+		return checkHelm(t, call[1:])
+	case name == "go" && len(call) > 2 && slices.Contains([]string{"run", "test", "build"}, call[1]),
+		name == "sh" && len(call) > 1, strings.HasPrefix(name, "hack/"), name == "bin/cluster", name == "bin/operator":
+		return nil // the paths are checked
+	case slices.Contains(outside, name):
+		return nil
+	}
+	return fmt.Errorf("nothing checks %s: see outside in test/docs/shell_test.go", call[0])
+}
+
+// top are the folders of the repository.
+const top = `api|charts|cmd|config|controllers|docs|hack|images|internal|test`
+
+var ourPath = regexp.MustCompile(`^(?:\./)?(?:` + top + `)/[\w./*-]*$`)
+
+// checkPaths looks for the files of this repository that a command names.
+func checkPaths(call []string) error {
+	for _, word := range call {
+		if _, value, is := strings.Cut(word, "="); is {
+			word = value
+		}
+		if !ourPath.MatchString(word) || strings.HasSuffix(word, "/...") {
+			continue
+		}
+		if found, err := filepath.Glob(filepath.Join(root, word)); err != nil || len(found) == 0 {
+			return fmt.Errorf("there is no %s", word)
+		}
+	}
+	return nil
+}
+
+func checkMake(arguments []string) error {
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		return err
+	}
+	for _, word := range arguments {
+		if name, _, sets := strings.Cut(word, "="); sets {
+			if !regexp.MustCompile(`(?m)^(export )?` + name + ` \?=`).Match(makefile) {
+				return fmt.Errorf("the Makefile has no variable %s", name)
+			}
+			continue
+		}
+		if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(word) + `:`).Match(makefile) {
+			return fmt.Errorf("the Makefile has no target %s", word)
+		}
+	}
+	return nil
+}
+
+// checkHelm looks for the flags of a command in helm's own help, and renders what would be installed.
+func checkHelm(t *testing.T, arguments []string) error {
+	t.Helper()
+	if len(arguments) == 0 {
+		return errors.New("helm needs a command")
+	}
+	help, err := exec.CommandContext(t.Context(), helmProgram(t), arguments[0], "--help").Output()
+	if err != nil {
+		return fmt.Errorf("helm has no command %s", arguments[0])
+	}
+	for _, word := range arguments[1:] {
+		flag, _, _ := strings.Cut(word, "=")
+		if !strings.HasPrefix(flag, "-") {
+			continue
+		}
+		if !regexp.MustCompile(`(^|[ ,])` + flag + `[ ,=]`).Match(help) {
+			return fmt.Errorf("helm %s has no flag %s", arguments[0], flag)
+		}
+	}
+	if arguments[0] != "install" && arguments[0] != "upgrade" {
+		return nil
+	}
+	rendered := []string{"template"}
+	for i, word := range arguments[1:] {
+		switch flag, _, _ := strings.Cut(word, "="); {
+		case slices.Contains([]string{"--create-namespace", "--install", "--wait", "--atomic", "--reuse-values", "--reset-then-reuse-values"}, flag):
+		case strings.HasPrefix(word, "charts/"):
+			rendered = append(rendered, filepath.Join(root, word))
+		case strings.HasSuffix(word, ".yaml") && slices.Contains([]string{"-f", "--values"}, arguments[i]):
+			// A file of the reader's: its content is a block of its own.
+			rendered = rendered[:len(rendered)-1]
+		default:
+			rendered = append(rendered, word)
+		}
+	}
+	return helm(t, rendered...)
+}
+
+// helm runs it, with nothing of the user's own.
+func helm(t *testing.T, arguments ...string) error {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), helmProgram(t), arguments...)
+	home := t.TempDir()
+	command.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home, "KUBECONFIG="+home+"/none")
+	var problem bytes.Buffer
+	command.Stderr = &problem
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("helm %s: %w: %s", strings.Join(arguments, " "), err, problem.String())
+	}
+	return nil
+}
