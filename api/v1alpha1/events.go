@@ -45,10 +45,22 @@ const (
 	EventObjectiveMissed = "ObjectiveMissed"
 	// EventRegressed: runs became worse than earlier ones.
 	EventRegressed = "Regressed"
+	// EventRecovered: a run passed, after one that had not, or a verdict became a
+	// good one by other objectives.
+	EventRecovered = "Recovered"
+	// EventRegressionEnded: runs are not worse than earlier ones any more.
+	EventRegressionEnded = "RegressionEnded"
+	// EventSuspended: spec.suspend keeps runs from being started.
+	EventSuspended = "Suspended"
+	// EventResumed: spec.suspend does so no more.
+	EventResumed = "Resumed"
 	// EventDataLeft: data of a run could not be removed.
 	EventDataLeft = "DataLeft"
 	// EventLimitsFaulty: the ConfigMap of documented limits cannot be used.
 	EventLimitsFaulty = "LimitsFaulty"
 	// EventVolumeInUse: something else uses a volume of a run.
 	EventVolumeInUse = "VolumeInUse"
+	// EventDiscoveryDenied: the operator has no right to read what would tell
+	// what the storage of a run is, such as PersistentVolumes.
+	EventDiscoveryDenied = "DiscoveryDenied"
 )

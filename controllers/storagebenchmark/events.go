@@ -29,6 +29,7 @@ const (
 	// actionReplace and actionSchedule are about what starts when.
 	actionReplace  = "StopRun"
 	actionSchedule = "LookAtSchedule"
+	actionSuspend  = "LookAtSuspend"
 )
 
 // eventsOf are what a person would ask about: each is told once, by the patch that makes it known.

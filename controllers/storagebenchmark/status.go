@@ -41,7 +41,7 @@ func reportOn(obs observation, act action, out outcome) report {
 	status.Conditions = drawn.conditions(obs)
 	status.Stage = v1alpha1.Truncate(stageOf(status, obs, act), 64)
 	fit(status)
-	return report{status: *status, events: slices.Concat(eventsOf(obs, act, out, status), skippedEvent(obs), revisedEvent(obs, act, status)), wake: sooner(drawn.wake, obs.times.wake(obs.now))}
+	return report{status: *status, events: slices.Concat(eventsOf(obs, act, out, status), skippedEvent(obs), revisedEvent(obs, act, status), turnEvents(obs, status)), wake: sooner(drawn.wake, obs.times.wake(obs.now))}
 }
 
 // remember writes down the facts that an action makes.
