@@ -54,6 +54,7 @@ generate: ## Make deepcopy code, CRDs, RBAC, the protocol's code, monitoring and
 	"$$(hack/tool controller-gen)" crd paths=./api/... output:crd:artifacts:config=config/crd/bases
 	go run ./config/crd/finish config/crd/bases
 	"$$(hack/tool controller-gen)" rbac:roleName=storagebench-operator $(RBAC_PATHS) output:rbac:dir=config/rbac
+	go run ./config/namespaced/build
 	hack/generate-protocol
 	hack/generate-api-reference
 	go run ./hack/cli-reference >docs/reference/cli.md

@@ -19,8 +19,18 @@ import (
 //
 // A read of a kind that nobody watches is an error, not, as by default, the silent begin of a watch of
 // that kind over the whole cluster.
-func cacheOptions() cache.Options {
+//
+// Where only some namespaces are watched there is a watch of each kind in each of them.
+func cacheOptions(namespaces []string) cache.Options {
+	var watched map[string]cache.Config
+	for _, namespace := range namespaces {
+		if watched == nil {
+			watched = map[string]cache.Config{}
+		}
+		watched[namespace] = cache.Config{}
+	}
 	return cache.Options{
+		DefaultNamespaces:           watched,
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/go-logr/logr"
@@ -40,6 +41,8 @@ type options struct {
 	metricsCertificate string
 	limits             string
 	health             string
+	// namespaces that are watched; none is all of them.
+	namespaces []string
 	// sharedQueues are one in all namespaces.
 	sharedQueues []string
 	logLevel     slog.Level
@@ -71,16 +74,11 @@ func parse(arguments []string, output io.Writer) (options, error) {
 	flags.StringVar(&o.limits, "limits-config-map", catalog.DefaultName,
 		"`name` of a ConfigMap in the operator's namespace with documented limits beside or in place of those of this "+
 			"version; it need not be there. The operator's Role lets it read that of the default name")
+	flags.Func("namespaces", "`names`, with commas between them, of the namespaces that are watched: benchmarks of others are not run; "+
+		"by default all. config/namespaced and the chart's watch.namespaces give the operator the rights for that, and no more",
+		namesInto(&o.namespaces, "namespace"))
 	flags.Func("shared-queues", "`names`, with commas between them, of queues that are one in all namespaces; others are of their namespace",
-		func(value string) error {
-			for name := range strings.SplitSeq(value, ",") {
-				if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-					return fmt.Errorf("queue %q: %s", name, strings.Join(problems, "; "))
-				}
-				o.sharedQueues = append(o.sharedQueues, name)
-			}
-			return nil
-		})
+		namesInto(&o.sharedQueues, "queue"))
 	flags.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
 	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "least `level` of the log: debug, info, warn or error")
 	flags.BoolVar(&o.showVersion, "version", false, "print the version and exit")
@@ -108,6 +106,21 @@ func parse(arguments []string, output io.Writer) (options, error) {
 		}
 	}
 	return o, nil
+}
+
+// namesInto adds the names of a list to others, each once.
+func namesInto(names *[]string, what string) func(string) error {
+	return func(value string) error {
+		for name := range strings.SplitSeq(value, ",") {
+			if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+				return fmt.Errorf("%s %q: %s", what, name, strings.Join(problems, "; "))
+			}
+			if !slices.Contains(*names, name) {
+				*names = append(*names, name)
+			}
+		}
+		return nil
+	}
 }
 
 // imageTag makes a tag of a version: a tag has no +, which a version of a changed tree has.

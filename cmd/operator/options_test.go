@@ -35,6 +35,10 @@ func TestOptions(t *testing.T) {
 		"--shared-queues=fsx-1,fsx-2"}, io.Discard); err != nil || !slices.Equal(o.sharedQueues, []string{"fsx-1", "fsx-2"}) {
 		t.Errorf("shared queues are %q, %v", o.sharedQueues, err)
 	}
+	if o, err = parse([]string{"--namespace=there", "--agent-image=a", "--fio-image=b", "--metrics-bind-address=0", "--log-level=debug",
+		"--namespaces=a,b", "--namespaces=b,c"}, io.Discard); err != nil || !slices.Equal(o.namespaces, []string{"a", "b", "c"}) {
+		t.Errorf("namespaces are %q, %v", o.namespaces, err)
+	}
 	if o.namespace != "there" || o.agentImage != "a" || o.fioImage != "b" || o.metrics != "0" || o.logLevel != slog.LevelDebug {
 		t.Errorf("flags are ignored: %+v", o)
 	}
@@ -53,6 +57,7 @@ func TestOptionsRefused(t *testing.T) {
 		"unknown":        {[]string{"--leader-elect"}, "leader-elect"},
 		"certificate":    {[]string{"--namespace=a", "--metrics-certificate-dir=/tls"}, "without --metrics-secure"},
 		"shared queues":  {[]string{"--namespace=a", "--shared-queues=fsx-1,,b"}, `queue ""`},
+		"namespaces":     {[]string{"--namespace=a", "--namespaces=Team"}, `namespace "Team"`},
 		"level":          {[]string{"--log-level=loud"}, "loud"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -129,8 +129,14 @@ type operator struct {
 // start runs an operator with the rights that the manifests give it, and no others.
 func start(t *testing.T, more ...string) *operator {
 	t.Helper()
+	return startAs(t, namespace, more...)
+}
+
+// startAs runs an operator that is installed in some namespace.
+func startAs(t *testing.T, own string, more ...string) *operator {
+	t.Helper()
 	o := &operator{health: freeAddress(t), ended: make(chan error, 1)}
-	arguments := append([]string{"--kubeconfig=" + kubeconfig(t), "--namespace=" + namespace,
+	arguments := append([]string{"--kubeconfig=" + kubeconfig(t, own), "--namespace=" + own,
 		"--metrics-bind-address=0", "--health-probe-bind-address=" + o.health}, more...)
 	o.command = exec.Command(os.Args[0], arguments...)
 	o.command.Env = append(os.Environ(), asOperator+"=yes")
@@ -193,13 +199,13 @@ func (o *operator) exit(t *testing.T) int {
 	return -1
 }
 
-// kubeconfig is that of the operator's service account.
-func kubeconfig(t *testing.T) string {
+// kubeconfig is that of the service account of an operator in some namespace.
+func kubeconfig(t *testing.T, own string) string {
 	t.Helper()
 	if api == nil {
 		t.Skip("needs an API server, which -short leaves out")
 	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "storagebench-operator"}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: own, Name: "storagebench-operator"}}
 	token := &authenticationv1.TokenRequest{}
 	if err := cluster.SubResource("token").Create(t.Context(), account, token); err != nil {
 		t.Fatal(err)
@@ -267,7 +273,7 @@ func TestOperatorWithItsOwnRights(t *testing.T) {
 		}
 		return meta.IsStatusConditionTrue(profile.Status.Conditions, v1alpha1.ConditionReady)
 	})
-	makesPods(t)
+	makesPodsIn(t, "default")
 	secret := &corev1.Secret{}
 	if err := cluster.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: installation.MasterSecret}, secret); err != nil {
 		t.Error(err)
@@ -307,12 +313,12 @@ func TestOperatorWithItsOwnRights(t *testing.T) {
 	}
 }
 
-// makesPods sees a benchmark from its claim, which is missing at first, to the pods of its run. There is
+// makesPodsIn sees a benchmark from its claim, which is missing at first, to the pods of its run. There is
 // nobody here who would run them.
-func makesPods(t *testing.T) {
+func makesPodsIn(t *testing.T, space string) {
 	t.Helper()
 	benchmark := builders.Benchmark("quick").Target("data").Clients(2).Prepare("layout").Obj()
-	benchmark.Namespace = "default"
+	benchmark.Namespace = space
 	if err := cluster.Create(t.Context(), benchmark); err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +330,7 @@ func makesPods(t *testing.T) {
 		return ready != nil && ready.Reason == v1alpha1.ReasonClaimNotFound
 	})
 	claim := &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: "data"},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
 			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
@@ -335,7 +341,7 @@ func makesPods(t *testing.T) {
 	}
 	eventually(t, "the run has its pods", func() bool {
 		var pods corev1.PodList
-		err := cluster.List(t.Context(), &pods, client.InNamespace("default"), client.MatchingLabels{v1alpha1.LabelBenchmark: "quick"})
+		err := cluster.List(t.Context(), &pods, client.InNamespace(space), client.MatchingLabels{v1alpha1.LabelBenchmark: "quick"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,13 +42,14 @@ func serve(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(config, o, parts.candidate)
+	mgr, err := newManager(config, o, parts)
 	if err != nil {
 		return err
 	}
 	if err := setup(mgr, o, parts); err != nil {
 		return err
 	}
+	parts.tellReach()
 	ctrl.Log.Info("Starting", "version", version.Version, "namespace", o.namespace, "identity", parts.candidate.Identity(),
 		"agentImage", o.agentImage, "fioImage", o.fioImage, "iorImage", o.iorImage)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -95,10 +96,17 @@ func prepare(ctx context.Context, config *rest.Config, o *options) (parts, error
 	if err != nil {
 		return parts{}, err
 	}
-	return parts{master: master, installation: id, candidate: candidate}, nil
+	made := parts{master: master, installation: id, candidate: candidate}
+	if len(o.namespaces) > 0 {
+		made.reviews = api.AuthorizationV1()
+		if made.reach, err = installation.FindReach(ctx, made.reviews, o.namespaces); err != nil {
+			return parts{}, err
+		}
+	}
+	return made, nil
 }
 
-func newManager(config *rest.Config, o *options, candidate *leader.Candidate) (ctrl.Manager, error) {
+func newManager(config *rest.Config, o *options, p parts) (ctrl.Manager, error) {
 	types := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(types); err != nil {
@@ -109,13 +117,13 @@ func newManager(config *rest.Config, o *options, candidate *leader.Candidate) (c
 	shutdown := shutdownTimeout
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                              types,
-		Cache:                               cacheOptions(),
+		Cache:                               cacheOptions(p.reach.Namespaces),
 		Client:                              client.Options{Cache: &client.CacheOptions{DisableFor: readDirectly()}, FieldOwner: "storagebench-operator"},
 		Metrics:                             o.metricsServer(),
 		HealthProbeBindAddress:              o.health,
 		LeaderElection:                      true,
 		LeaderElectionID:                    leader.LeaseName,
-		LeaderElectionResourceLockInterface: candidate.Lock(),
+		LeaderElectionResourceLockInterface: p.candidate.Lock(),
 		LeaderElectionReleaseOnCancel:       true,
 		LeaseDuration:                       &leaseDuration,
 		RenewDeadline:                       &renewDeadline,

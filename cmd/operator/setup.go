@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/storagebench/storagebench/controllers/storagebenchmark"
 	"github.com/storagebench/storagebench/controllers/workloadprofile"
 	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/internal/installation"
 	"github.com/storagebench/storagebench/internal/leader"
 	runmetrics "github.com/storagebench/storagebench/internal/metrics"
 	"github.com/storagebench/storagebench/internal/objects"
@@ -23,12 +25,22 @@ type parts struct {
 	master       identity.Master
 	installation string
 	candidate    *leader.Candidate
+	// reach is what may be read where only some namespaces are watched, as reviews said at the start.
+	reach   installation.Reach
+	reviews authorizationclient.SelfSubjectAccessReviewsGetter
 }
 
 // setup adds the controllers to the manager.
 func setup(mgr ctrl.Manager, o *options, p parts) error {
-	if err := workloadprofile.Setup(mgr); err != nil {
+	someNamespaces := len(o.namespaces) > 0
+	// Which operator of several would judge a profile of the whole cluster is not said, so none of them does.
+	if err := workloadprofile.Setup(mgr, !someNamespaces); err != nil {
 		return err
+	}
+	if someNamespaces {
+		if err := mgr.Add(&reachWatch{asked: o.namespaces, known: p.reach, reviews: p.reviews}); err != nil {
+			return fmt.Errorf("add the look at what may be read: %w", err)
+		}
 	}
 	limits, err := catalog.New(mgr.GetAPIReader(), mgr.GetEventRecorder("storagebench"), o.namespace, o.limits)
 	if err != nil {
@@ -40,7 +52,7 @@ func setup(mgr ctrl.Manager, o *options, p parts) error {
 	if err := mgr.Add(limits); err != nil {
 		return fmt.Errorf("add the catalog of limits: %w", err)
 	}
-	if err := storagebenchmark.Setup(mgr, storagebenchmark.Options{Catalog: limits.Current}); err != nil {
+	if err := storagebenchmark.Setup(mgr, storagebenchmark.Options{Catalog: limits.Current, NoClusterProfiles: !p.reach.ClusterProfiles()}); err != nil {
 		return err
 	}
 	live := &benchmarkrun.Live{}
@@ -66,5 +78,6 @@ func setup(mgr ctrl.Manager, o *options, p parts) error {
 		Catalog:      limits.Current,
 
 		SharedQueues: o.sharedQueues,
+		Namespaces:   p.reach.Namespaces,
 	})
 }

@@ -20,10 +20,11 @@ const entry = "default/kustomization.yaml"
 // Folders that are made.
 const (
 	// Default is all that a cluster needs, Metrics that with metrics that others can reach, Monitoring that with what the
-	// Prometheus operator and Grafana look for.
+	// Prometheus operator and Grafana look for. Namespaced is Default with an operator that watches one namespace.
 	Default    = "default"
 	Metrics    = "metrics"
 	Monitoring = "monitoring"
+	Namespaced = "namespaced"
 )
 
 // Install gives all manifests of config/default as YAML documents. The files are those of the folder

@@ -3,6 +3,7 @@ package benchmarkrun
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/discover"
 )
 
 // news is something to tell of a run once the status that it follows from is stored.
@@ -51,6 +53,10 @@ func newsOf(run, before *v1alpha1.BenchmarkRun) []news {
 		if warning := run.Status.Warnings[i]; warning.Type == v1alpha1.WarningVolumeInUse {
 			add(corev1.EventTypeWarning, v1alpha1.EventVolumeInUse, "LookAtClaims", "%s", warning.Message)
 		}
+	}
+	if kinds := discover.Unread(run.Status.Storage); len(before.Status.Storage) == 0 && len(kinds) > 0 {
+		add(corev1.EventTypeWarning, v1alpha1.EventDiscoveryDenied, "DescribeStorage",
+			"the operator has no right to read %s: what limits apply, and who else uses the volumes, is not known by them", strings.Join(kinds, ", "))
 	}
 	failed, ended := isTrue(run, v1alpha1.ConditionFailed), run.Status.EndTime != nil
 	if failed != nil && isTrue(before, v1alpha1.ConditionFailed) == nil && !ended {

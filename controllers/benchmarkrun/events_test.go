@@ -50,6 +50,11 @@ func TestNews(t *testing.T) {
 		"a guest": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
 			s.Warnings = []v1alpha1.Warning{{Type: v1alpha1.WarningVolumeInUse, Message: "pod x"}, {Type: v1alpha1.WarningNotSteady}}
 		}), []string{"VolumeInUse pod x"}},
+		"knows little": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
+			s.Storage = []v1alpha1.StorageDescription{
+				{Missing: []v1alpha1.MissingFact{{Field: "the right to read nodes"}, {Field: "limits.preset"}}},
+				{Missing: []v1alpha1.MissingFact{{Field: "the right to read nodes"}, {Field: "the right to read persistentvolumes"}}}}
+		}), []string{"DiscoveryDenied no right to read nodes, persistentvolumes:"}},
 		"stops": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
 			s.Conditions = []metav1.Condition{condition(v1alpha1.ConditionFailed, metav1.ConditionTrue)}
 		}), []string{"RunStopping Because: of this"}},

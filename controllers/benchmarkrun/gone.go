@@ -28,6 +28,10 @@ func (r *Reconciler) lookForGone(ctx context.Context, run *v1alpha1.BenchmarkRun
 	if len(owners) == 0 {
 		return
 	}
+	if len(r.options.Namespaces) > 0 {
+		log.FromContext(ctx).Info("Leaving data of other benchmarks alone: they may be of namespaces that are not watched")
+		return
+	}
 	there, err := r.benchmarksThere(ctx)
 	if err != nil {
 		log.FromContext(ctx).Info("Leaving data of other benchmarks alone, since it is not known which are gone", "error", err.Error())

@@ -160,23 +160,51 @@ func claimNamed(namespace, name string) queue.Named {
 	return queue.Named{ID: namespace + "/" + name, Text: "claim " + name}
 }
 
-// liveRuns are all runs that are not over, of the namespace alone where others may not be read.
+// liveRuns are all runs that are not over, of the namespaces that are watched, and of the run's own alone where others may
+// not be read.
 func (r *Reconciler) liveRuns(ctx context.Context, namespace string) ([]v1alpha1.BenchmarkRun, error) {
+	var all []v1alpha1.BenchmarkRun
+	for _, watched := range r.watched() {
+		live, err := r.liveRunsIn(ctx, watched)
+		if apierrors.IsForbidden(err) && watched != namespace {
+			if watched != metav1.NamespaceAll {
+				continue
+			}
+			return r.liveRunsIn(ctx, namespace)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list the runs that are not over: %w", err)
+		}
+		all = append(all, live...)
+	}
+	return all, nil
+}
+
+// watched are the namespaces to list, one by one: all of them are one.
+func (r *Reconciler) watched() []string {
+	if len(r.options.Namespaces) == 0 {
+		return []string{metav1.NamespaceAll}
+	}
+	return r.options.Namespaces
+}
+
+// sees says whether a namespace is watched.
+func (r *Reconciler) sees(namespace string) bool {
+	return len(r.options.Namespaces) == 0 || slices.Contains(r.options.Namespaces, namespace)
+}
+
+func (r *Reconciler) liveRunsIn(ctx context.Context, namespace string) ([]v1alpha1.BenchmarkRun, error) {
 	var live []v1alpha1.BenchmarkRun
-	notOver := client.MatchingLabelsSelector{Selector: notOver()}
-	options := []client.ListOption{notOver, client.Limit(pageOf)}
 	for next := ""; ; {
 		var page v1alpha1.BenchmarkRunList
-		err := r.direct.List(ctx, &page, append(options, client.Continue(next))...)
+		err := r.direct.List(ctx, &page, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: notOver()},
+			client.Limit(pageOf), client.Continue(next))
 		switch {
-		case apierrors.IsForbidden(err) && len(options) == 2:
-			options = append(options, client.InNamespace(namespace))
-			continue
 		case apierrors.IsResourceExpired(err):
 			live, next = nil, ""
 			continue
 		case err != nil:
-			return nil, fmt.Errorf("list the runs that are not over: %w", err)
+			return nil, err
 		}
 		live = append(live, page.Items...)
 		if next = page.Continue; next == "" {

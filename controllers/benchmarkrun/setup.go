@@ -58,6 +58,8 @@ type Options struct {
 	Catalog func(context.Context) (*limits.Catalog, []string)
 	// SharedQueues are the names of queues that are one in all namespaces.
 	SharedQueues []string
+	// Namespaces that are watched; none is all of them. Runs of others are not known, so nothing is kept apart from them.
+	Namespaces []string
 	// LossTimeout is how long an agent that was ready may be out of reach; 0 is the default.
 	LossTimeout time.Duration
 	// Live, where it is not nil, tells from then on what goes on in the live runs.

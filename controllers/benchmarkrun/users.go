@@ -42,7 +42,9 @@ func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all 
 	namespaces := map[string]bool{run.Namespace: true}
 	for _, others := range same {
 		for _, other := range others {
-			namespaces[other.Namespace] = true
+			if r.sees(other.Namespace) {
+				namespaces[other.Namespace] = true
+			}
 		}
 	}
 	for namespace := range namespaces {

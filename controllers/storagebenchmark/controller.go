@@ -32,6 +32,8 @@ type reconciler struct {
 	// catalog of documented limits; nil is that of this version.
 	catalog func(context.Context) (*limits.Catalog, []string)
 	events  events.EventRecorder
+	// noClusterProfiles says that profiles of the cluster may not be read.
+	noClusterProfiles bool
 }
 
 // Reconcile takes one step: it writes at most one run, deletes what is too old, and patches the

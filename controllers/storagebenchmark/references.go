@@ -3,6 +3,7 @@ package storagebenchmark
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,6 +33,9 @@ func (r *reconciler) resolve(ctx context.Context, benchmark *v1alpha1.StorageBen
 	if failure != nil {
 		return candidate{}, failure
 	}
+	if r.noClusterProfiles {
+		tellUnread(missing)
+	}
 	found := candidate{run: run, missing: missing, reason: v1alpha1.ReasonProfileNotFound}
 	claims, err := r.missingClaims(ctx, benchmark)
 	if err != nil {
@@ -55,6 +59,9 @@ func (r *reconciler) profile(ctx context.Context, namespace string, ref v1alpha1
 	var object client.Object
 	key := types.NamespacedName{Name: ref.Name}
 	if ref.Kind == v1alpha1.ClusterWorkloadProfileKind {
+		if r.noClusterProfiles {
+			return v1alpha1.Engine{}, false, nil
+		}
 		profile := &v1alpha1.ClusterWorkloadProfile{}
 		object, engine = profile, &profile.Spec.Engine
 	} else {
@@ -69,6 +76,16 @@ func (r *reconciler) profile(ctx context.Context, namespace string, ref v1alpha1
 		return v1alpha1.Engine{}, false, fmt.Errorf("read %s %s: %w", ref.Kind, ref.Name, err)
 	}
 	return *engine, true, nil
+}
+
+// tellUnread says of profiles of the cluster that they may be there.
+func tellUnread(missing field.ErrorList) {
+	for _, problem := range missing {
+		if name, ok := problem.BadValue.(string); ok && strings.HasPrefix(name, v1alpha1.ClusterWorkloadProfileKind+" ") {
+			problem.Detail = "this operator watches some namespaces only and may not read profiles of the cluster: write a " +
+				v1alpha1.WorkloadProfileKind + " of that spec in this namespace, or give the operator the ClusterRole of watch.clusterReads"
+		}
+	}
 }
 
 // missingClaims are the claims by name that no pod could mount.

@@ -46,6 +46,8 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Catalog is that of the documented limits as it holds now, with notes about it; nil is that of this version.
 	Catalog func(context.Context) (*limits.Catalog, []string)
+	// NoClusterProfiles says that ClusterWorkloadProfiles may not be read.
+	NoClusterProfiles bool
 }
 
 // Setup adds the controller to a manager, whose scheme has to know v1alpha1.
@@ -60,22 +62,25 @@ func Setup(manager ctrl.Manager, options Options) error {
 		clock:   options.Clock,
 		catalog: options.Catalog,
 		events:  manager.GetEventRecorder(Name),
+
+		noClusterProfiles: options.NoClusterProfiles,
 	}
 	if err := index(manager.GetFieldIndexer()); err != nil {
 		return err
 	}
-	err := ctrl.NewControllerManagedBy(manager).
+	building := ctrl.NewControllerManagedBy(manager).
 		Named(Name).
 		For(&v1alpha1.StorageBenchmark{}).
 		Owns(&v1alpha1.BenchmarkRun{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: runTellsMore})).
 		Watches(&v1alpha1.WorkloadProfile{}, r.referrers(v1alpha1.WorkloadProfileKind),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.ClusterWorkloadProfile{}, r.referrers(v1alpha1.ClusterWorkloadProfileKind),
-			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesMetadata(&corev1.PersistentVolumeClaim{}, r.referrers(claimKind),
-			builder.WithPredicates(predicate.Funcs{UpdateFunc: deletionBegins})).
-		Complete(r)
-	if err != nil {
+			builder.WithPredicates(predicate.Funcs{UpdateFunc: deletionBegins}))
+	if !options.NoClusterProfiles {
+		building = building.Watches(&v1alpha1.ClusterWorkloadProfile{}, r.referrers(v1alpha1.ClusterWorkloadProfileKind),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{}))
+	}
+	if err := building.Complete(r); err != nil {
 		return fmt.Errorf("set up the controller %s: %w", Name, err)
 	}
 	return nil

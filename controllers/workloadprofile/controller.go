@@ -18,9 +18,13 @@ import (
 // maxMessage is how long the message of a condition of ours may be, in characters.
 const maxMessage = 1024
 
-// Setup adds a controller for each of the two kinds to a manager.
-func Setup(mgr ctrl.Manager) error {
-	for _, kind := range []client.Object{&v1alpha1.WorkloadProfile{}, &v1alpha1.ClusterWorkloadProfile{}} {
+// Setup adds a controller for each of the two kinds to a manager, or for that of namespaces alone.
+func Setup(mgr ctrl.Manager, ofCluster bool) error {
+	kinds := []client.Object{&v1alpha1.WorkloadProfile{}}
+	if ofCluster {
+		kinds = append(kinds, &v1alpha1.ClusterWorkloadProfile{})
+	}
+	for _, kind := range kinds {
 		err := ctrl.NewControllerManagedBy(mgr).
 			For(kind, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 			Complete(&reconciler{client: mgr.GetClient(), kind: kind})

@@ -16,7 +16,7 @@ func main() {
 	version := flag.String("version", "", "version of the images; empty for the tags in the files")
 	output := flag.String("output", "bin/install.yaml", "file to write")
 	config := flag.String("config", "config", "the folder of manifests")
-	folder := flag.String("folder", render.Default, "which of them: default, metrics or monitoring")
+	folder := flag.String("folder", render.Default, "which of them: default, metrics, monitoring or namespaced")
 	flag.Parse()
 	if err := write(*config, *folder, *version, *output); err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n", err)

@@ -316,10 +316,26 @@ func (f *Found) lack(what, message string) {
 	}
 }
 
+// rightToRead begins what is missing where a kind could not be read.
+const rightToRead = "the right to read "
+
+// Unread are the kinds that could not be read, by what was noted as missing; each once.
+func Unread(all []v1alpha1.StorageDescription) []string {
+	var kinds []string
+	for _, described := range all {
+		for _, fact := range described.Missing {
+			if kind, found := strings.CutPrefix(fact.Field, rightToRead); found && !slices.Contains(kinds, kind) {
+				kinds = append(kinds, kind)
+			}
+		}
+	}
+	return kinds
+}
+
 // denied says which kinds could not be read.
 func (f *Found) denied(kinds map[string]string) {
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		f.lack("the right to read "+kind, fmt.Sprintf(
+		f.lack(rightToRead+kind, fmt.Sprintf(
 			"the operator could not read %s (%s), so that what they tell of the storage is not known; give it the rights of config/rbac, or write limits.preset or the limits themselves",
 			kind, cmp.Or(kinds[kind], "no reason given")))
 	}

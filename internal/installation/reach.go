@@ -1,0 +1,100 @@
+package installation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Reach is what an operator that watches some namespaces may read. An informer of what may not be read never has its
+// first list, and so would keep every controller from starting: what is out of reach is left out instead, and told.
+type Reach struct {
+	// Namespaces that are watched. Left are those that were asked for and may not be read.
+	Namespaces, Left []string
+	// Denied are the kinds of the whole cluster that may not be read, as "nodes" or "storageclasses.storage.k8s.io".
+	Denied []string
+}
+
+// ClusterProfiles says whether ClusterWorkloadProfiles can be watched.
+func (r Reach) ClusterProfiles() bool { return !slices.Contains(r.Denied, clusterProfiles.name()) }
+
+// Equal says whether nothing has changed.
+func (r Reach) Equal(other Reach) bool {
+	return slices.Equal(r.Namespaces, other.Namespaces) && slices.Equal(r.Left, other.Left) && slices.Equal(r.Denied, other.Denied)
+}
+
+// kind is what has to be read, and how.
+type kind struct {
+	group, resource string
+	verbs           []string
+}
+
+func (k kind) name() string { return strings.TrimSuffix(k.resource+"."+k.group, ".") }
+
+var (
+	// watched stands for all that is watched in a namespace: the rights on it come in one Role.
+	watched         = kind{v1alpha1.Group, "benchmarkruns", []string{"list", "watch"}}
+	clusterProfiles = kind{v1alpha1.Group, "clusterworkloadprofiles", []string{"list", "watch"}}
+	ofCluster       = []kind{
+		clusterProfiles,
+		{"", "nodes", []string{"get"}},
+		{"", "persistentvolumes", []string{"get", "list"}},
+		{"storage.k8s.io", "storageclasses", []string{"get"}},
+		{"storage.k8s.io", "volumeattributesclasses", []string{"get"}},
+	}
+)
+
+// FindReach asks the API server what of these namespaces and of the cluster may be read. It is an error where no
+// namespace may.
+func FindReach(ctx context.Context, client authorizationclient.SelfSubjectAccessReviewsGetter, namespaces []string) (Reach, error) {
+	var found Reach
+	for _, namespace := range namespaces {
+		may, err := mayRead(ctx, client, namespace, watched)
+		switch {
+		case err != nil:
+			return Reach{}, err
+		case may:
+			found.Namespaces = append(found.Namespaces, namespace)
+		default:
+			found.Left = append(found.Left, namespace)
+		}
+	}
+	if len(found.Namespaces) == 0 {
+		return Reach{}, fmt.Errorf("--namespaces is %s, and the operator has no right to read %s in any of them: give it the Role of "+
+			"config/namespaced/watched there, or name them in the chart's watch.namespaces; a namespace has to exist first",
+			strings.Join(namespaces, ","), watched.name())
+	}
+	for _, one := range ofCluster {
+		may, err := mayRead(ctx, client, "", one)
+		if err != nil {
+			return Reach{}, err
+		}
+		if !may {
+			found.Denied = append(found.Denied, one.name())
+		}
+	}
+	return found, nil
+}
+
+func mayRead(ctx context.Context, client authorizationclient.SelfSubjectAccessReviewsGetter, namespace string, what kind) (bool, error) {
+	for _, verb := range what.verbs {
+		answer, err := client.SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: namespace, Group: what.group, Resource: what.resource, Verb: verb}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			return false, fmt.Errorf("ask whether the operator may %s %s: %w", verb, what.name(), err)
+		}
+		if !answer.Status.Allowed {
+			return false, nil
+		}
+	}
+	return true, nil
+}
