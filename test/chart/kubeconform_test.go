@@ -1,0 +1,215 @@
+package chart
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/storagebench/storagebench/config/render"
+	"github.com/storagebench/storagebench/hack/schemas/strict"
+)
+
+// schemas are made by hack/schemas: a folder for each release of Kubernetes, and one for the kinds of others.
+const schemas = "testdata/schemas"
+
+// releases are those that there are schemas of, the oldest first.
+func releases(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob(schemas + "/v*")
+	if err != nil || len(found) < 7 {
+		t.Fatalf("%d releases of Kubernetes have schemas, want 1.30 to 1.36 at least (go run ./hack/schemas): %v", len(found), err)
+	}
+	for i := range found {
+		found[i] = strings.TrimPrefix(filepath.Base(found[i]), "v")
+	}
+	return found
+}
+
+// conform is what kubeconform says of manifests.
+type conform struct {
+	Resources []struct{ Filename, Kind, Name, Status, Msg string }
+	Summary   struct{ Valid, Invalid, Errors, Skipped int }
+}
+
+// kubeconform holds files against the kinds of a release, those of others, and ours as they are in config/crd.
+func kubeconform(t *testing.T, own, release string, files ...string) conform {
+	t.Helper()
+	here, err := filepath.Abs(schemas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "{{.ResourceKind}}{{.KindSuffix}}.json"
+	// #nosec G204 -- our own tool
+	command := exec.CommandContext(t.Context(), kubeconformPath(t), append([]string{
+		"-strict", "-output", "json", "-verbose", "-summary", "-kubernetes-version", release,
+		"-schema-location", here + "/{{.NormalizedKubernetesVersion}}/" + name, "-schema-location", here + "/crds/" + name,
+		"-schema-location", own + "/" + name}, files...)...)
+	var out, problem bytes.Buffer
+	command.Stdout, command.Stderr = &out, &problem
+	err = command.Run()
+	var exited *exec.ExitError
+	if err != nil && !errors.As(err, &exited) {
+		t.Fatal(err)
+	}
+	var said conform
+	if err := json.Unmarshal(out.Bytes(), &said); err != nil {
+		t.Fatalf("kubeconform said %q %q: %v", out.String(), problem.String(), err)
+	}
+	return said
+}
+
+func kubeconformPath(t *testing.T) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "hack/tool", "kubeconform")
+	command.Dir, command.Stderr = root, os.Stderr
+	path, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(path))
+}
+
+// ours are the schemas of our own kinds. They are made when the test runs, so they are never stale.
+func ours(t *testing.T) string {
+	t.Helper()
+	to := t.TempDir()
+	found, err := filepath.Glob(root + "/config/crd/bases/*.yaml")
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no kinds of ours: %v", err)
+	}
+	for _, file := range found {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := strict.OfCRD(text)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for name, schema := range made {
+			text, err := json.Marshal(schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(to, name), text)
+		}
+	}
+	return to
+}
+
+func write(t *testing.T, file string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rendered writes what chart and config install. The chart makes the same for each release of Kubernetes.
+func rendered(t *testing.T, releases []string) string {
+	t.Helper()
+	to := t.TempDir()
+	chart := func(release string, values []string) string {
+		arguments := []string{"template", "storagebench", folder, "--namespace", namespace, "--include-crds", "--kube-version", release}
+		for _, value := range values {
+			arguments = append(arguments, "--set-json", value)
+		}
+		stdout, stderr, err := helm(t, arguments...)
+		if err != nil {
+			t.Fatalf("%v: %s", err, stderr)
+		}
+		return stdout
+	}
+	for name, values := range map[string][]string{"chart": nil, "chart-everything": everything} {
+		oldest, newest := chart(releases[0], values), chart(releases[len(releases)-1], values)
+		if diff := cmp.Diff(oldest, newest); diff != "" {
+			t.Errorf("the chart differs between releases of Kubernetes, and this test takes it to be the same: %s", diff)
+		}
+		write(t, filepath.Join(to, name+".yaml"), []byte(newest))
+	}
+	for _, name := range []string{render.Default, render.Metrics, render.Monitoring} {
+		text, err := render.Folder(os.DirFS(root+"/config"), name, "dev")
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(to, "config-"+name+".yaml"), text)
+	}
+	return to
+}
+
+// examples are the files that users copy.
+func examples(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	for _, folder := range []string{"config/gitops/argocd", "config/gitops/flux", "config/samples"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(file string, _ fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(file, ".yaml") && filepath.Base(file) != "kustomization.yaml" || strings.HasSuffix(file, "flux/kustomization.yaml") {
+				found = append(found, file)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return found
+}
+
+// What is installed and what is copied conforms to the kinds of each release of Kubernetes that the chart allows.
+func TestKubeconform(t *testing.T) {
+	releases, own := releases(t), ours(t)
+	files := append(examples(t), rendered(t, releases))
+	for _, release := range releases {
+		t.Run(release, func(t *testing.T) {
+			said := kubeconform(t, own, release, files...)
+			for _, resource := range said.Resources {
+				// A document without a kind is an empty one, which helm leaves.
+				if resource.Status != "statusValid" && (resource.Kind != "" || resource.Status != "") {
+					t.Errorf("%s, %s %s: %s %s", filepath.Base(resource.Filename), resource.Kind, resource.Name, resource.Status, resource.Msg)
+				}
+			}
+			if said.Summary.Valid < 100 || said.Summary.Skipped != 0 {
+				t.Errorf("%d objects are valid and %d were skipped: the files are not all there", said.Summary.Valid, said.Summary.Skipped)
+			}
+		})
+	}
+}
+
+// What the test above is to find is found, in each release.
+func TestKubeconformRefuses(t *testing.T) {
+	const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: x}, spec: {selector: {}, template: {spec: {containers: [{name: x, %s}]}}}}`
+	broken := map[string]struct{ text, want string }{
+		"a field of a container that there is not": {strings.ReplaceAll(deployment, "%s", "imagePulPolicy: Always"), "imagePulPolicy"},
+		"a string in the place of a number":        {strings.ReplaceAll(deployment, "%s", "ports: [{containerPort: http}]"), "want integer"},
+		"a field that is missing":                  {"{apiVersion: apps/v1, kind: Deployment, metadata: {name: x}, spec: {template: {}}}", "missing property 'selector'"},
+		"a kind that no schema is for":             {"{apiVersion: apps/v1beta1, kind: Deployment, metadata: {name: x}}", "could not find schema"},
+		"a field of ours that there is not": {
+			"{apiVersion: storagebench.dev/v1alpha1, kind: StorageBenchmark, metadata: {name: x}, spec: {run: {target: []}}}", "'target'"},
+		"a field of Prometheus that there is not": {
+			"{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor, metadata: {name: x}, spec: {selector: {}, endpoints: [], jobLable: x}}", "jobLable"},
+	}
+	own, folder := ours(t), t.TempDir()
+	for name, test := range broken {
+		write(t, filepath.Join(folder, strings.ReplaceAll(name, " ", "-")+".yaml"), []byte(test.text))
+	}
+	for _, release := range releases(t) {
+		messages := map[string]string{}
+		for _, resource := range kubeconform(t, own, release, folder).Resources {
+			if resource.Status != "statusValid" {
+				messages[filepath.Base(resource.Filename)] = resource.Msg
+			}
+		}
+		for name, test := range broken {
+			if got := messages[strings.ReplaceAll(name, " ", "-")+".yaml"]; !strings.Contains(got, test.want) {
+				t.Errorf("%s, %s: %q, want %q", release, name, got, test.want)
+			}
+		}
+	}
+}
