@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -18,7 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/controllers/catalog"
+	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/version"
 )
 
@@ -45,6 +48,11 @@ type options struct {
 	namespaces []string
 	// sharedQueues are one in all namespaces.
 	sharedQueues []string
+	// pullSecrets and clientLabels are of the pods of all runs.
+	pullSecrets  []objects.PullSecret
+	clientLabels map[string]string
+	lossTimeout  time.Duration
+	parallelRuns int
 	logLevel     slog.Level
 	showVersion  bool
 }
@@ -79,6 +87,14 @@ func parse(arguments []string, output io.Writer) (options, error) {
 		namesInto(&o.namespaces, "namespace"))
 	flags.Func("shared-queues", "`names`, with commas between them, of queues that are one in all namespaces; others are of their namespace",
 		namesInto(&o.sharedQueues, "queue"))
+	flags.Func("client-pull-secrets", "`[REGISTRY=]NAME`s, with commas between them, of image pull Secrets that the pods of runs refer to, beside those that "+
+		"a benchmark names: with a REGISTRY, such as registry.example/mirror, only where an image is from there. The Secrets have to be in "+
+		"the namespaces of benchmarks", o.addPullSecrets)
+	flags.Func("client-labels", "`KEY=VALUE`s, with commas between them: labels of the pods of all runs, unless a benchmark gives them another value", o.addClientLabels)
+	flags.DurationVar(&o.lossTimeout, "loss-timeout", time.Minute,
+		"how `long` an agent whose pod seems to live may be out of reach before its client is lost")
+	flags.IntVar(&o.parallelRuns, "parallel-runs", 8, "`number` of runs that are looked after at a time. Others wait for milliseconds, as a rule; "+
+		"to keep runs from overlapping use queues")
 	flags.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
 	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "least `level` of the log: debug, info, warn or error")
 	flags.BoolVar(&o.showVersion, "version", false, "print the version and exit")
@@ -93,6 +109,12 @@ func parse(arguments []string, output io.Writer) (options, error) {
 	}
 	if o.metricsCertificate != "" && !o.metricsSecure {
 		return options{}, fmt.Errorf("--metrics-certificate-dir is %q without --metrics-secure: give that too, or leave the folder out", o.metricsCertificate)
+	}
+	if o.lossTimeout < time.Second {
+		return options{}, fmt.Errorf("--loss-timeout is %s: give at least 1s; a network hiccup would end runs", o.lossTimeout)
+	}
+	if o.parallelRuns < 1 || o.parallelRuns > 1000 {
+		return options{}, fmt.Errorf("--parallel-runs is %d: give 1 to 1000", o.parallelRuns)
 	}
 	for _, needed := range []struct{ flag, value, remedy string }{
 		{"--namespace", o.namespace, "give it, or set POD_NAMESPACE, which config/default does"},
@@ -121,6 +143,43 @@ func namesInto(names *[]string, what string) func(string) error {
 		}
 		return nil
 	}
+}
+
+// addPullSecrets reads Secrets, each with the registry that it is for, if any.
+func (o *options) addPullSecrets(value string) error {
+	for one := range strings.SplitSeq(value, ",") {
+		secret := objects.PullSecret{Name: one}
+		if registry, name, found := strings.Cut(one, "="); found {
+			if secret = (objects.PullSecret{Registry: registry, Name: name}); registry == "" {
+				return fmt.Errorf("%q has no registry before the =: give one, or leave the = out for all images", one)
+			}
+		}
+		if problems := validation.IsDNS1123Subdomain(secret.Name); len(problems) > 0 {
+			return fmt.Errorf("Secret %q: %s", secret.Name, strings.Join(problems, "; ")) //nolint:staticcheck // Secret is a kind
+		}
+		o.pullSecrets = append(o.pullSecrets, secret)
+	}
+	return nil
+}
+
+// addClientLabels reads labels. Those of ours are not anybody's to set.
+func (o *options) addClientLabels(value string) error {
+	for one := range strings.SplitSeq(value, ",") {
+		key, text, found := strings.Cut(one, "=")
+		switch problems := slices.Concat(validation.IsQualifiedName(key), validation.IsValidLabelValue(text)); {
+		case !found:
+			return fmt.Errorf("%q is no KEY=VALUE", one)
+		case len(problems) > 0:
+			return fmt.Errorf("label %q: %s", one, strings.Join(problems, "; "))
+		case strings.HasPrefix(key, v1alpha1.Group+"/"):
+			return fmt.Errorf("label %q: those of %s are the operator's own", one, v1alpha1.Group)
+		}
+		if o.clientLabels == nil {
+			o.clientLabels = map[string]string{}
+		}
+		o.clientLabels[key] = text
+	}
+	return nil
 }
 
 // imageTag makes a tag of a version: a tag has no +, which a version of a changed tree has.

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/version"
 )
 
@@ -44,6 +47,23 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+func TestOptionsOfClients(t *testing.T) {
+	o, err := parse([]string{"--namespace=a", "--client-pull-secrets=all,registry.example/mirror=mirror", "--client-labels=team=a,example.com/cost=",
+		"--loss-timeout=2m", "--parallel-runs=3"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []objects.PullSecret{{Name: "all"}, {Registry: "registry.example/mirror", Name: "mirror"}}; !slices.Equal(o.pullSecrets, want) {
+		t.Errorf("pull secrets %+v, want %+v", o.pullSecrets, want)
+	}
+	if want := map[string]string{"team": "a", "example.com/cost": ""}; !maps.Equal(o.clientLabels, want) {
+		t.Errorf("labels %v, want %v", o.clientLabels, want)
+	}
+	if o.lossTimeout != 2*time.Minute || o.parallelRuns != 3 {
+		t.Errorf("loss timeout %s, %d runs at a time", o.lossTimeout, o.parallelRuns)
+	}
+}
+
 func TestOptionsRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		arguments []string
@@ -58,6 +78,13 @@ func TestOptionsRefused(t *testing.T) {
 		"certificate":    {[]string{"--namespace=a", "--metrics-certificate-dir=/tls"}, "without --metrics-secure"},
 		"shared queues":  {[]string{"--namespace=a", "--shared-queues=fsx-1,,b"}, `queue ""`},
 		"namespaces":     {[]string{"--namespace=a", "--namespaces=Team"}, `namespace "Team"`},
+		"pull secret":    {[]string{"--namespace=a", "--client-pull-secrets=r.example=Up"}, `Secret "Up"`},
+		"no registry":    {[]string{"--namespace=a", "--client-pull-secrets==up"}, "no registry before the ="},
+		"label":          {[]string{"--namespace=a", "--client-labels=team"}, `"team" is no KEY=VALUE`},
+		"label value":    {[]string{"--namespace=a", "--client-labels=team=a b"}, `label "team=a b"`},
+		"label of ours":  {[]string{"--namespace=a", "--client-labels=storagebench.dev/run=x"}, "the operator's own"},
+		"loss timeout":   {[]string{"--namespace=a", "--loss-timeout=1ms"}, "--loss-timeout is 1ms"},
+		"parallel runs":  {[]string{"--namespace=a", "--parallel-runs=0"}, "--parallel-runs is 0"},
 		"level":          {[]string{"--log-level=loud"}, "loud"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -71,6 +71,8 @@ func setup(mgr ctrl.Manager, o *options, p parts) error {
 			FioImage:          o.fioImage,
 			IORImage:          o.iorImage,
 			OperatorNamespace: o.namespace,
+			PullSecrets:       o.pullSecrets,
+			ClientLabels:      o.clientLabels,
 		},
 		Master:       p.master,
 		Installation: p.installation,
@@ -79,5 +81,7 @@ func setup(mgr ctrl.Manager, o *options, p parts) error {
 
 		SharedQueues: o.sharedQueues,
 		Namespaces:   p.reach.Namespaces,
+		LossTimeout:  o.lossTimeout,
+		ParallelRuns: o.parallelRuns,
 	})
 }

@@ -37,8 +37,8 @@ import (
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;create;delete
 
 const (
-	// parallelRuns is how many runs are reconciled at a time. A reconcile waits for the API server
-	// only, never for an agent.
+	// parallelRuns is how many runs are reconciled at a time, unless Options say another number. A reconcile waits for the
+	// API server only, never for an agent.
 	parallelRuns = 8
 	// defaultLossTimeout is how long an agent whose pod seems to live may be out of reach.
 	defaultLossTimeout = time.Minute
@@ -62,6 +62,8 @@ type Options struct {
 	Namespaces []string
 	// LossTimeout is how long an agent that was ready may be out of reach; 0 is the default.
 	LossTimeout time.Duration
+	// ParallelRuns is how many runs are reconciled at a time; 0 is the default.
+	ParallelRuns int
 	// Live, where it is not nil, tells from then on what goes on in the live runs.
 	Live *Live
 }
@@ -80,6 +82,9 @@ type Reconciler struct {
 func Setup(mgr ctrl.Manager, options Options) error {
 	if options.LossTimeout == 0 {
 		options.LossTimeout = defaultLossTimeout
+	}
+	if options.ParallelRuns == 0 {
+		options.ParallelRuns = parallelRuns
 	}
 	if options.Catalog == nil {
 		builtin, err := limits.Builtin()
@@ -107,7 +112,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Watches(&v1alpha1.BenchmarkRun{}, handler.EnqueueRequestsFromMapFunc(r.waiters), builder.WithPredicates(makesRoom())).
 		Owns(&corev1.Pod{}, builder.WithPredicates(predicate.Funcs{DeleteFunc: r.podDeleted})).
 		WatchesRawSource(source.Channel(r.sessions.changed, &handler.TypedEnqueueRequestForObject[*v1alpha1.BenchmarkRun]{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: parallelRuns}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: options.ParallelRuns}).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up the controller of BenchmarkRuns: %w", err)

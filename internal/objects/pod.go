@@ -2,6 +2,7 @@ package objects
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -37,11 +38,12 @@ func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.P
 	annotations := undisturbed()
 	maps.Copy(annotations, kueueAnnotations(run))
 	no, seconds, deadline := false, int64(gracePeriod.Seconds()), activeDeadlineSeconds(run)
+	install, tool := installContainer(s, run), clientContainer(s, run, c, on)
 	pod := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: run.Namespace,
-			Labels:          added(labels, wanted.Labels),
+			Labels:          added(labels, added(wanted.Labels, s.ClientLabels)),
 			Annotations:     added(annotations, wanted.Annotations),
 			OwnerReferences: ownedByRun(run),
 		},
@@ -59,9 +61,9 @@ func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.P
 			TopologySpreadConstraints: topologySpread(run, on),
 			Tolerations:               wanted.Tolerations,
 			PriorityClassName:         wanted.PriorityClassName,
-			ImagePullSecrets:          wanted.ImagePullSecrets,
-			InitContainers:            []corev1.Container{installContainer(s, run)},
-			Containers:                []corev1.Container{clientContainer(s, run, c, on)},
+			ImagePullSecrets:          pullSecrets(s, wanted.ImagePullSecrets, install.Image, tool.Image),
+			InitContainers:            []corev1.Container{install},
+			Containers:                []corev1.Container{tool},
 			Volumes:                   volumes(run, c, on),
 		},
 	}
@@ -71,6 +73,18 @@ func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.P
 		pod.Spec.DNSPolicy = corev1.DNSClusterFirstWithHostNet
 	}
 	return pod.DeepCopy() // nothing of the run is shared with what a caller may change
+}
+
+// pullSecrets are those that a benchmark names, and those of the operator for images of its registries.
+func pullSecrets(s Settings, named []corev1.LocalObjectReference, images ...string) []corev1.LocalObjectReference {
+	all := slices.Clone(named)
+	for _, secret := range s.PullSecrets {
+		one := corev1.LocalObjectReference{Name: secret.Name}
+		if slices.ContainsFunc(images, secret.fits) && !slices.Contains(all, one) {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // undisturbed asks what moves pods about, or puts containers into them, to leave a measurement alone.

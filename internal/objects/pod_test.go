@@ -2,6 +2,7 @@ package objects_test
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,6 +51,46 @@ func TestClientOf(t *testing.T) {
 		if got, known := objects.ClientOf(labels); known {
 			t.Errorf("%s=%q makes %+v", key, value, got)
 		}
+	}
+}
+
+// TestPullSecrets of the operator are for images of their registries, beside those of the benchmark.
+func TestPullSecrets(t *testing.T) {
+	with, client := settings, objects.Client{Target: "data", Attempt: 1}
+	with.AgentImage, with.FioImage = "registry.example/mirror/operator:v1", "other.example/fio:v1"
+	with.PullSecrets = []objects.PullSecret{{Name: "any"}, {Name: "mirror", Registry: "registry.example/mirror/"},
+		{Name: "like-it", Registry: "registry.example/mir"}, {Name: "else", Registry: "third.example"}, {Name: "registry", Registry: "other.example"}}
+	names := func(run *v1alpha1.BenchmarkRun) []string {
+		var all []string
+		for _, secret := range objects.Pod(with, run, client, objects.Storage{}).Spec.ImagePullSecrets {
+			all = append(all, secret.Name)
+		}
+		return all
+	}
+	if got, want := names(runOf(usual())), []string{"any", "mirror", "registry"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	named := runOf(usual().Mutate(templated(everything())))
+	if got, want := names(named), []string{"registry", "any", "mirror"}; !slices.Equal(got, want) {
+		t.Errorf("with one that the benchmark names: got %v, want %v", got, want)
+	}
+	named.Spec.Run.Clients.Image = "third.example/own:1"
+	if got, want := names(named), []string{"registry", "any", "mirror", "else"}; !slices.Equal(got, want) {
+		t.Errorf("with an image that the benchmark names: got %v, want %v", got, want)
+	}
+}
+
+// TestClientLabels of the operator give way to a benchmark's, and both to ours.
+func TestClientLabels(t *testing.T) {
+	with := settings
+	with.ClientLabels = map[string]string{"cost-center": "7", "team": "platform", v1alpha1.LabelTarget: "elsewhere"}
+	run := runOf(usual().Mutate(templated(v1alpha1.PodTemplate{Labels: map[string]string{"team": "storage"}})))
+	labels := objects.Pod(with, run, objects.Client{Target: "data", Attempt: 1}, objects.Storage{}).Labels
+	if labels["cost-center"] != "7" || labels["team"] != "storage" || labels[v1alpha1.LabelTarget] != "data" {
+		t.Errorf("labels %v", labels)
+	}
+	if len(with.ClientLabels) != 3 {
+		t.Errorf("the operator's own were changed: %v", with.ClientLabels)
 	}
 }
 

@@ -2,6 +2,7 @@ package objects
 
 import (
 	"path"
+	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
@@ -11,8 +12,24 @@ type Settings struct {
 	// AgentImage carries AgentProgram. FioImage is what clients run that name no image of their own, and IORImage
 	// where a workload of the run needs MPI: a pod has one image, so that has fio too.
 	AgentImage, FioImage, IORImage string
+	// PullSecrets are of every client's pod that has an image for them, beside those that a benchmark names.
+	PullSecrets []PullSecret
+	// ClientLabels are of every client's pod, unless a benchmark gives a label another value.
+	ClientLabels map[string]string
 	// OperatorNamespace is where the conductor's connections come from.
 	OperatorNamespace string
+}
+
+// PullSecret is the name of an image pull Secret in the namespaces of runs.
+type PullSecret struct {
+	// Registry is what the names of images begin with that it is for, such as "registry.example/mirror"; empty for all.
+	Registry, Name string
+}
+
+// fits says whether the Secret is for an image: for that registry, or what is below that path of it.
+func (p PullSecret) fits(image string) bool {
+	rest, below := strings.CutPrefix(image, strings.TrimSuffix(p.Registry, "/"))
+	return p.Registry == "" || below && strings.HasPrefix(rest, "/")
 }
 
 // Client is one pod of a run.
