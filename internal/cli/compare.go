@@ -35,7 +35,7 @@ func newCompare(streams Streams) *cobra.Command {
 			"they are the same.",
 		Example: "  kubectl storagebench compare before.json after.json\n" +
 			"  kubectl storagebench compare nightly-1a2b3c4d nightly-5e6f7a8b -o markdown\n" +
-			"  kubectl storagebench compare lustre.json                    (of two targets)\n" +
+			"  kubectl storagebench compare lustre.json                    # its targets\n" +
 			"  kubectl storagebench compare lustre.json:none lustre.json:lz4 -o html --file lustre.html\n" +
 			"  kubectl storagebench compare local.json cluster.json --equivalent-within 5",
 		Args: cobra.MinimumNArgs(1),

@@ -28,10 +28,10 @@ func describe(b *strings.Builder, command *cobra.Command) {
 	command.InitDefaultHelpFlag()
 	fmt.Fprintf(b, "\n## %s\n\n%s\n", command.CommandPath(), escaped(firstOf(command.Long, command.Short)))
 	if command.Runnable() {
-		fmt.Fprintf(b, "\n```\n%s\n```\n", command.UseLine())
+		fmt.Fprintf(b, "\n```text\n%s\n```\n", command.UseLine())
 	}
 	if command.Example != "" {
-		fmt.Fprintf(b, "\nExamples:\n\n```\n%s\n```\n", unindented(command.Example))
+		fmt.Fprintf(b, "\nExamples:\n\n```sh\n%s\n```\n", unindented(command.Example))
 	}
 	var flags []string
 	command.LocalFlags().VisitAll(func(flag *pflag.Flag) {

@@ -10,6 +10,7 @@
 //	yaml at=PATH [in=FILE]    a part of a StorageBenchmark at a path such as spec.run or spec.run.targets[0], or . for
 //	                          its top. It is put into a small one (benchmark.yaml in testdata), or that of a file: keys of maps are merged,
 //	                          lists are replaced. The whole has to plan
+//	... file=NAME             beside any of these: commands of the page find the block under that name
 //	yaml values               values of the Helm chart, which has to render with them
 //	yaml kustomization        a kustomization, whose kind may be left out
 //	yaml prometheus           a configuration of Prometheus, for promtool
@@ -19,6 +20,7 @@
 //	                          as asking for an API server; targets of make, kinds, conditions and files have to exist
 //	console                   lines of `$ COMMAND`, each with what it prints, which is compared; ... stands for any lines
 //	text in=FILE              the lines are in that file, in that order; ... stands for any lines
+//	text drawing              a drawing, in which there is nothing to check
 //	json, csv, promql         can be read
 //
 // Whatever else there is, is not checked, and has to be in the list of unchecked_test.go with the reason.

@@ -61,7 +61,7 @@ func summarize(passed bool, took time.Duration) error {
 		took.Round(time.Minute), runtime.NumCPU(), strings.TrimSpace(string(kernel)), binaries.KubernetesVersion,
 		strings.Join(strings.Fields(string(load))[:min(3, len(strings.Fields(string(load))))], " "))
 	for _, title := range sortedKeys(reported.sections) {
-		fmt.Fprintf(&text, "\n## %s\n\n```\n%s\n```\n", title, strings.TrimRight(reported.sections[title], "\n"))
+		fmt.Fprintf(&text, "\n## %s\n\n```text\n%s\n```\n", title, strings.TrimRight(reported.sections[title], "\n"))
 	}
 	return os.WriteFile(filepath.Join(root, "docs", "soak.md"), []byte(text.String()), 0o644)
 }

@@ -1,6 +1,6 @@
 {{- define "type" -}}
 {{- $type := . -}}
-{{- if markdownShouldRenderType $type -}}
+{{- if or (markdownShouldRenderType $type) $type.Members -}}
 
 #### {{ $type.Name }}
 {{ if $type.IsAlias }}
