@@ -56,8 +56,10 @@ type planStep struct {
 	DurationSeconds float64 `json:"durationSeconds"`
 	// MinDurationSeconds is the least of a step that can end before its time.
 	MinDurationSeconds float64 `json:"minDurationSeconds,omitempty"`
-	// ExpectedSeconds is absent where it is not known. LimitSeconds ends the step whatever it does.
+	// ExpectedSeconds is from its start to that of the next one; absent where it is not known. AtLeastSeconds is there
+	// where it is expected to take so long or longer. LimitSeconds ends the step whatever it does.
 	ExpectedSeconds *float64 `json:"expectedSeconds,omitempty"`
+	AtLeastSeconds  *float64 `json:"atLeastSeconds,omitempty"`
 	LimitSeconds    float64  `json:"limitSeconds"`
 	// WorkBound steps take as long as their work takes.
 	WorkBound bool `json:"workBound"`
@@ -146,7 +148,7 @@ func describePlan(read loaded) (planDocument, error) {
 		}
 		least += step.Least()
 		offset += max(step.Expected, step.Least())
-		known = known && step.Expected > 0
+		known = known && step.Expected > 0 && !step.Longer
 		document.Steps = append(document.Steps, shown)
 	}
 	for _, name := range slices.Sorted(maps.Keys(space)) {
@@ -204,7 +206,10 @@ func describeStep(step plan.Step) planStep {
 	if step.Adaptive() {
 		shown.MinDurationSeconds = step.MinDuration.Seconds()
 	}
-	if step.Expected > 0 {
+	switch {
+	case step.Longer:
+		shown.AtLeastSeconds = secondsOf(step.Expected)
+	case step.Expected > 0:
 		shown.ExpectedSeconds = secondsOf(step.Expected)
 	}
 	if step.Cell >= 0 {

@@ -171,7 +171,10 @@ func (s planStep) runsCommand() bool {
 func takes(step planStep) string {
 	p := step.planned
 	known := ""
-	if p.Expected > 0 {
+	switch {
+	case p.Longer:
+		known = ", " + about(p.Expected.Seconds()) + " or longer"
+	case p.Expected > 0:
 		known = ", about " + about(p.Expected.Seconds())
 	}
 	switch {

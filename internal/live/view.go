@@ -152,7 +152,7 @@ func (l *looker) phase(index int) Phase {
 		}
 		shown.Steps++
 		shown.Expected += max(step.Expected, step.Least())
-		shown.AtLeast = shown.AtLeast || step.Expected == 0
+		shown.AtLeast = shown.AtLeast || step.Expected == 0 || step.Longer
 		shown.AtMost = shown.AtMost || step.Adaptive()
 		fact := l.newest(step.ID)
 		if fact == nil {
@@ -219,7 +219,7 @@ func (l *looker) step() *Step {
 		case shown.Whole > 0 && !planned.Adaptive():
 			shown.share(shown.Whole)
 		case planned.WorkBound() && l.shareOfWork(planned, shown):
-		case planned.Expected > 0:
+		case planned.Expected > 0 && !planned.Longer:
 			shown.share(planned.Expected)
 		}
 		return shown
@@ -262,9 +262,12 @@ func (l *looker) remaining(live *Step) (remaining time.Duration, atLeast bool) {
 		case fact != nil && fact.EndTime != nil:
 		case fact != nil && fact.State == v1alpha1.StepRunning && live != nil:
 			remaining += max(0, live.Remaining)
-			atLeast = atLeast || live.Remaining < 0
+			if live.Remaining < 0 {
+				remaining, atLeast = remaining+max(0, planned.Expected-live.Elapsed), true
+			}
 		case planned.Expected > 0:
 			remaining += planned.Expected
+			atLeast = atLeast || planned.Longer
 		default:
 			remaining += planned.Least()
 			atLeast = true

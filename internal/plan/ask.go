@@ -80,9 +80,14 @@ func (s *Step) Ask(target string) (Ask, bool) {
 	if engine == nil || s.Purpose == Idle {
 		return Ask{}, false
 	}
+	return NewAsker(&v1alpha1.RunSpec{}).ask(engine, s.Purpose, s.asked(), max(1, s.Clients))
+}
+
+// asked are the overrides of the step, with the ranks that it has.
+func (s *Step) asked() Overrides {
 	o := s.Overrides
 	o.Processes = int32(s.Processes) //nolint:gosec // The API allows few.
-	return (&Asker{run: &v1alpha1.RunSpec{}, traits: map[*v1alpha1.FioProfile]*fio.Traits{}}).ask(engine, s.Purpose, o, max(1, s.Clients))
+	return o
 }
 
 // ask is what an engine asks with so many clients.

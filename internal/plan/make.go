@@ -73,6 +73,8 @@ type maker struct {
 	problems   field.ErrorList
 	datasets   map[string]*dataset
 	tallies    map[string]*tally
+	// asker tells what loads ask; it remembers profiles.
+	asker *Asker
 	// layoutJobs is for how many jobs the files of a dataset are laid out, where a phase raises them.
 	layoutJobs map[shape]int32
 	// described are data sets, with files files in all; rendered are jobs that were proven to be possible.

@@ -99,8 +99,10 @@ type Step struct {
 	// Credits is what is expected of the bucket of bytes of each target whose limits are known: as if it was
 	// full at the start of the run, and every load was as much as the target takes.
 	Credits map[string]Credits
-	// Expected is how long the step takes by what is known before the run; 0 where that is not known.
+	// Expected is how long the step takes by what is known before the run, from its start to that of the next one; 0
+	// where that is not known. Longer says that it is the least, and nobody knows how much more it is.
 	Expected time.Duration
+	Longer   bool
 }
 
 // Overrides take the place of values of a workload; 0 and nil leave the workload's own.

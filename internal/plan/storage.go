@@ -141,15 +141,15 @@ func (m *maker) assumed(target *v1alpha1.Target) limits.Description {
 // empty.
 func (m *maker) openTallies() {
 	m.findLimits()
-	asker := NewAsker(m.run)
+	m.asker = NewAsker(m.run)
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]
 		computed, known := m.documented[target.Name]
 		if !known {
 			continue
 		}
-		loads := asker.Loads(target.Name)
-		m.promise(target.Name, computed, asker)
+		loads := m.asker.Loads(target.Name)
+		m.promise(target.Name, computed)
 		bucket, found := mainBucket(computed, loads)
 		if !found && target.Limits != nil { // one that never ends is worth a word
 			bucket, found = credits.Of(target.Limits.Throughput)
@@ -184,11 +184,11 @@ func mainBucket(computed limits.Computed, loads []limits.Load) (credits.Bucket, 
 }
 
 // promise notes what is documented for the loads of a target.
-func (m *maker) promise(target string, computed limits.Computed, asker *Asker) {
+func (m *maker) promise(target string, computed limits.Computed) {
 	made := []Promise{}
 	for i := range m.run.Phases {
 		phase := &m.run.Phases[i]
-		for _, ask := range asker.asks(phase, target) {
+		for _, ask := range m.asker.asks(phase, target) {
 			at := slices.IndexFunc(made, func(p Promise) bool {
 				return p.BlockBytes == ask.Load.BlockBytes && p.Operation == ask.Load.Operation && p.Cached == (ask.Load.CachedShare > 0)
 			})

@@ -37,6 +37,7 @@ func (p *phaseMaker) charge(step *Step) {
 	took, known := p.expected(step)
 	if known {
 		step.Expected = took
+		step.Longer = step.Purpose == Drain && p.coarse(step)
 	}
 	step.Credits = map[string]Credits{}
 	for name, one := range p.tallies {
@@ -58,6 +59,9 @@ func (p *phaseMaker) charge(step *Step) {
 		if one.account.Percent() >= nearlyFull {
 			clear(one.spentBy)
 		}
+	}
+	if known {
+		step.Expected += p.around(step)
 	}
 }
 
