@@ -4,9 +4,12 @@
 //	go run ./images/build fio -version VERSION -o FILE          of Debian packages
 //	go run ./images/build ior -version VERSION -o FILE -ior PROGRAM -mdtest PROGRAM
 //	                                                            of Debian packages and one's own build of IOR
+//	go run ./images/build lock                                  writes images/lock: the packages of released images
 //
 // FILE is an archive that docker, podman, containerd and kind load. The image's reference and its ID are
-// printed; the ID is also written beside the archive, as FILE with .id in the place of .tar.
+// printed; the ID is also written beside the archive, as FILE with .id in the place of .tar. With -arch it is for
+// another architecture, and with -locked of the packages of images/lock. Images for several architectures under one
+// name are made by hack/release.
 package main
 
 import (
@@ -17,14 +20,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
-	"time"
 
-	"github.com/storagebench/storagebench/images/fio"
+	"github.com/storagebench/storagebench/images/compose"
 	"github.com/storagebench/storagebench/images/image"
-	"github.com/storagebench/storagebench/images/ior"
-	"github.com/storagebench/storagebench/images/operator"
 	"github.com/storagebench/storagebench/internal/version"
 )
 
@@ -41,23 +42,24 @@ func main() {
 	}
 }
 
-type options struct {
-	version, output, programs string
-	ior, mdtest               string
-}
-
 func run(ctx context.Context, arguments []string) error {
 	if len(arguments) == 0 {
 		return errors.New("say which image: go run ./images/build operator|fio|ior -o FILE")
 	}
-	var o options
+	if arguments[0] == "lock" {
+		return lock(ctx)
+	}
+	o := compose.Options{Progress: os.Stderr}
+	var output string
 	flags := flag.NewFlagSet(arguments[0], flag.ContinueOnError)
-	flags.StringVar(&o.output, "o", "", "file to write (default bin/images/NAME.tar)")
-	flags.StringVar(&o.version, "version", version.Version, "version of storagebench, the tag of the image")
-	flags.StringVar(&o.programs, "programs", "bin", "folder with the programs that make build made")
+	flags.StringVar(&output, "o", "", "file to write (default bin/images/NAME.tar)")
+	flags.StringVar(&o.Version, "version", version.Version, "version of storagebench, the tag of the image")
+	flags.StringVar(&o.Programs, "programs", "bin", "folder with the programs that make build made")
+	flags.StringVar(&o.Architecture, "arch", "", "amd64 or arm64 (default that of this machine)")
+	flags.BoolVar(&o.Locked, "locked", false, "take the packages of images/lock, not those that Debian has today")
 	if arguments[0] == "ior" {
-		flags.StringVar(&o.ior, "ior", "", "ior, built with Debian's mpicc")
-		flags.StringVar(&o.mdtest, "mdtest", "", "mdtest, built likewise")
+		flags.StringVar(&o.IOR, "ior", "", "ior, built with Debian's mpicc")
+		flags.StringVar(&o.Mdtest, "mdtest", "", "mdtest, built likewise")
 	}
 	if err := flags.Parse(arguments[1:]); err != nil {
 		return err
@@ -65,61 +67,41 @@ func run(ctx context.Context, arguments []string) error {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("%q is too much: one image at a time, and flags after its name", flags.Args())
 	}
-	if o.output == "" {
-		o.output = "bin/images/" + arguments[0] + ".tar"
+	if o.Architecture != "" && !slices.Contains(compose.Architectures, o.Architecture) {
+		return fmt.Errorf("-arch %q: no image is made for it, only for %s", o.Architecture, strings.Join(compose.Architectures, " and "))
 	}
-	made, err := compose(ctx, arguments[0], o)
+	if output == "" {
+		output = "bin/images/" + arguments[0] + ".tar"
+	}
+	made, err := compose.Image(ctx, arguments[0], o)
 	if err != nil {
 		return err
 	}
-	id, err := made.Write(o.output)
+	id, err := made.Write(output)
 	if err != nil {
 		return err
 	}
 	fmt.Println(made.Reference(), id)
-	return image.Replace(strings.TrimSuffix(o.output, ".tar")+".id", func(w io.Writer) error {
-		_, err := fmt.Fprintln(w, id)
+	return write(strings.TrimSuffix(output, ".tar")+".id", id+"\n")
+}
+
+// lock writes the lists of packages of released images anew.
+func lock(ctx context.Context) error {
+	files, err := compose.Lock(ctx, os.Stderr)
+	if err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := write("images/lock/"+name, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func write(file, text string) error {
+	return image.Replace(file, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
 		return err
 	})
-}
-
-func compose(ctx context.Context, name string, o options) (image.Image, error) {
-	created, err := image.Time()
-	if err != nil {
-		return image.Image{}, err
-	}
-	cache, err := image.CacheFolder()
-	if err != nil {
-		return image.Image{}, err
-	}
-	switch name {
-	case "operator":
-		licence, err := os.ReadFile("LICENSE")
-		if err != nil {
-			return image.Image{}, fmt.Errorf("read the licence (run this in the root of the repository): %w", err)
-		}
-		return operator.Make(ctx, operator.Options{Version: o.version, Programs: o.programs, Licence: licence,
-			Cache: cache, Progress: os.Stderr, Created: created})
-	case "fio":
-		return fio.Make(ctx, fio.Options{Version: o.version, Cache: cache, Progress: os.Stderr, Created: created})
-	case "ior":
-		return ofIOR(ctx, o, cache, created)
-	}
-	return image.Image{}, fmt.Errorf("there is no image %q; there are: operator, fio, ior", name)
-}
-
-func ofIOR(ctx context.Context, o options, cache string, created time.Time) (image.Image, error) {
-	if o.ior == "" || o.mdtest == "" {
-		return image.Image{}, errors.New("name both programs: -ior PROGRAM -mdtest PROGRAM")
-	}
-	options := ior.Options{Name: "ior", Title: "IOR and mdtest, with Open MPI and fio of Debian, for clients of storagebench", Licenses: "GPL-2.0-only",
-		Version: o.version, Cache: cache, Progress: os.Stderr, Created: created}
-	var err error
-	if options.IOR, err = os.ReadFile(o.ior); err != nil {
-		return image.Image{}, fmt.Errorf("read ior: %w", err)
-	}
-	if options.Mdtest, err = os.ReadFile(o.mdtest); err != nil {
-		return image.Image{}, fmt.Errorf("read mdtest: %w", err)
-	}
-	return ior.Make(ctx, options)
 }

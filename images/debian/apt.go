@@ -2,7 +2,10 @@ package debian
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
+	_ "embed" // sources.list
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -22,35 +26,65 @@ type Package struct {
 	Name, Version, Architecture string
 	// Digest of the file as the signed lists of the repository give it, such as SHA256:4f1c....
 	Digest string
-	// file is what the file is called.
-	file string
 }
 
 func (p Package) String() string {
 	return p.Name + "=" + p.Version + " " + p.Architecture + " " + p.Digest
 }
 
-// Apt asks the apt of this machine: its repositories, keys and proxies, but a state of its own in which
-// nothing is installed.
+// file is what apt calls the file of the package.
+func (p Package) file() string {
+	return p.Name + "_" + strings.ReplaceAll(p.Version, ":", "%3a") + "_" + p.Architecture + ".deb"
+}
+
+// Apt asks the apt of this machine, with its keys and proxies, but with a state of its own in which nothing is
+// installed.
 type Apt struct {
-	folder   string
-	lists    string
+	folder       string
+	lists        string
+	architecture string
+	// sources is a file that says which repositories there are; empty for those of the machine.
+	sources  string
 	progress io.Writer
 	unlock   func()
 }
 
+// Options of NewApt.
+type Options struct {
+	// Cache is a folder, in which apt keeps its state.
+	Cache string
+	// Architecture of the packages, as Go calls it; empty for that of this machine.
+	Architecture string
+	// Fixed takes packages from Debian's own repositories of one release (sources.list, or what DebianSources
+	// names) in the place of those that this machine uses, so that all machines make the same. Packages of another
+	// architecture are always taken from there: the machine's own lists have none.
+	Fixed bool
+	// Progress is told what takes long.
+	Progress io.Writer
+}
+
+// DebianSources is the variable that names a file for apt in the place of our sources.list: a mirror, or a day of
+// snapshot.debian.org, which still has what Debian has replaced.
+const DebianSources = "DEBIAN_SOURCES"
+
+//go:embed sources.list
+var sources []byte
+
 // systemLists is where the machine's own lists of packages are.
 const systemLists = "/var/lib/apt/lists"
 
-// NewApt prepares apt in a folder below cache, which it keeps for itself until Close. What it does goes to
-// progress.
-func NewApt(cache string, progress io.Writer) (*Apt, error) {
+// NewApt prepares apt in a folder below the cache, which it keeps for itself until Close.
+func NewApt(o Options) (*Apt, error) {
 	for _, program := range []string{"apt-get", "dpkg-deb"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return nil, fmt.Errorf("%s is missing: the image is made of Debian packages; build it on a Debian-like machine, or use the Dockerfile", program)
 		}
 	}
-	a := &Apt{folder: filepath.Join(cache, "apt"), progress: progress}
+	a := &Apt{folder: filepath.Join(o.Cache, "apt"), architecture: cmp.Or(o.Architecture, runtime.GOARCH), progress: o.Progress}
+	fixed := o.Fixed || a.architecture != runtime.GOARCH
+	if fixed {
+		a.folder += "-" + a.architecture
+	}
 	for _, folder := range []string{"state", "lists/partial", "cache/archives/partial"} {
 		if err := os.MkdirAll(filepath.Join(a.folder, folder), 0o755); err != nil {
 			return nil, fmt.Errorf("make a folder for apt: %w", err)
@@ -69,8 +103,32 @@ func NewApt(cache string, progress io.Writer) (*Apt, error) {
 		a.Close()
 		return nil, fmt.Errorf("write an empty list of installed packages: %w", err)
 	}
-	a.lists = a.newerLists()
+	if !fixed {
+		a.lists = a.newerLists()
+		return a, nil
+	}
+	a.lists = filepath.Join(a.folder, "lists")
+	if err := a.fix(); err != nil {
+		a.Close()
+		return nil, err
+	}
 	return a, nil
+}
+
+// fix writes down which repositories there are.
+func (a *Apt) fix() error {
+	text, from := sources, os.Getenv(DebianSources)
+	if from != "" {
+		var err error
+		if text, err = os.ReadFile(from); err != nil {
+			return fmt.Errorf("read the repositories that %s names: %w", DebianSources, err)
+		}
+	}
+	a.sources = filepath.Join(a.folder, "sources.list")
+	if err := os.WriteFile(a.sources, text, 0o644); err != nil {
+		return fmt.Errorf("write down the repositories of Debian: %w", err)
+	}
+	return nil
 }
 
 // Close lets others use the folder.
@@ -118,13 +176,20 @@ func (a *Apt) Try(ctx context.Context, do func() error) error {
 	if failed := new(aptError); !errors.As(first, &failed) || ctx.Err() != nil {
 		return first
 	}
-	// Beside the machine's own lists, which are root's.
+	if err := a.Update(ctx); err != nil {
+		return errors.Join(first, err)
+	}
+	return do()
+}
+
+// Update fetches the lists of packages, beside the machine's own, which are root's.
+func (a *Apt) Update(ctx context.Context) error {
 	a.lists = filepath.Join(a.folder, "lists")
 	_, _ = fmt.Fprintln(a.progress, "Fetching the lists of Debian packages")
 	if _, err := a.run(ctx, "", "update", "--error-on=any"); err != nil {
-		return errors.Join(first, fmt.Errorf("fetch the lists of packages: %w", err))
+		return fmt.Errorf("fetch the lists of packages: %w", err)
 	}
-	return do()
+	return nil
 }
 
 // Resolve gives packages and all that they depend on, sorted by name.
@@ -152,14 +217,19 @@ func (a *Apt) Fetch(ctx context.Context, folder string, packages []Package) ([]s
 	var files []string
 	for _, p := range packages {
 		arguments = append(arguments, p.Name+"="+p.Version)
-		files = append(files, filepath.Join(folder, p.file))
+		files = append(files, filepath.Join(folder, p.file()))
 	}
 	if _, err := a.run(ctx, folder, arguments...); err != nil {
-		return nil, fmt.Errorf("download packages: %w", err)
+		return nil, fmt.Errorf("download packages (Debian keeps only its newest ones: where they are those of images/lock, `make image-lock` takes "+
+			"newer ones, and %s=FILE names another place for them): %w", DebianSources, err)
 	}
 	for i, file := range files {
-		if _, err := os.Stat(file); err != nil {
+		data, err := os.ReadFile(file)
+		if err != nil {
 			return nil, fmt.Errorf("apt-get downloaded no package %s: %w", packages[i].Name, err)
+		}
+		if got := fmt.Sprintf("SHA256:%x", sha256.Sum256(data)); got != packages[i].Digest {
+			return nil, fmt.Errorf("package %s of %s has the digest %s, and not %s", packages[i].Name, packages[i].Version, got, packages[i].Digest)
 		}
 	}
 	return files, nil
@@ -181,6 +251,11 @@ func (a *Apt) run(ctx context.Context, folder string, arguments ...string) (stri
 		"-o", "APT::Sandbox::User=",
 		// Else it is the MD5 that is printed, where there is one.
 		"-o", "Acquire::ForceHash=SHA256",
+		"-o", "APT::Architecture=" + a.architecture, "-o", "APT::Architectures::=" + a.architecture,
+	}
+	if a.sources != "" {
+		// The machine's own repositories are in files of a folder too, which must not be there.
+		options = append(options, "-o", "Dir::Etc::sourcelist="+a.sources, "-o", "Dir::Etc::sourceparts="+filepath.Join(a.folder, "none"))
 	}
 	command := exec.CommandContext(ctx, "apt-get", append(options, arguments...)...)
 	command.Dir = folder
@@ -212,7 +287,11 @@ func parseURIs(text string) ([]Package, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the version of %s: %w", parts[1], err)
 		}
-		packages = append(packages, Package{Name: parts[2], Version: version, Architecture: parts[4], Digest: parts[5], file: parts[1]})
+		found := Package{Name: parts[2], Version: version, Architecture: parts[4], Digest: parts[5]}
+		if found.file() != parts[1] {
+			return nil, fmt.Errorf("apt-get calls the file of %s %s, which is not known", found.Name, parts[1])
+		}
+		packages = append(packages, found)
 	}
 	slices.SortFunc(packages, func(a, b Package) int { return strings.Compare(a.Name, b.Name) })
 	return packages, nil

@@ -1,8 +1,10 @@
 package image
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -34,6 +36,8 @@ const Source = "https://github.com/storagebench/storagebench"
 type Image struct {
 	// Name and Version make its reference: storagebench.dev/NAME:VERSION.
 	Name, Version string
+	// Architecture of the programs in it, as Go calls it; empty for that of this machine.
+	Architecture string
 	// Title is a line for people.
 	Title string
 	// Licenses is an SPDX expression.
@@ -52,12 +56,31 @@ type Image struct {
 // Reference is the name that a pod asks for the image by. A tag has no plus sign, which the version of a
 // changed tree may have; the operator makes its defaults by the same rule.
 func (i Image) Reference() string {
-	return Registry + "/" + i.Name + ":" + strings.ReplaceAll(i.Version, "+", "-")
+	return Registry + "/" + i.Name + ":" + i.tag()
 }
 
-// Build makes the image in memory. Its architecture is that of this machine, on which the files were built.
+func (i Image) tag() string { return strings.ReplaceAll(i.Version, "+", "-") }
+
+// Build makes the image in memory.
 func (i Image) Build() (v1.Image, error) {
-	built, err := mutate.AppendLayers(empty.Image, static.NewLayer(i.Layer, types.DockerUncompressedLayer))
+	return i.build(empty.Image, static.NewLayer(i.Layer, types.DockerUncompressedLayer))
+}
+
+// Labels that the image has, under the names that OCI has for them.
+func (i Image) labels() map[string]string {
+	all := map[string]string{
+		"org.opencontainers.image.title":         i.Title,
+		"org.opencontainers.image.version":       i.Version,
+		"org.opencontainers.image.licenses":      i.Licenses,
+		"org.opencontainers.image.source":        Source,
+		"org.opencontainers.image.documentation": Source + "/blob/main/README.md",
+	}
+	maps.Copy(all, i.Labels)
+	return all
+}
+
+func (i Image) build(on v1.Image, layer v1.Layer) (v1.Image, error) {
+	built, err := mutate.AppendLayers(on, layer)
 	if err != nil {
 		return nil, fmt.Errorf("add the layer of image %s: %w", i.Name, err)
 	}
@@ -66,31 +89,22 @@ func (i Image) Build() (v1.Image, error) {
 		return nil, fmt.Errorf("read the configuration of image %s: %w", i.Name, err)
 	}
 	file = file.DeepCopy()
-	file.Architecture, file.OS = runtime.GOARCH, "linux"
+	file.Architecture, file.OS = i.platform().Architecture, i.platform().OS
 	file.Created = v1.Time{Time: i.Created}
 	file.History = []v1.History{{Created: v1.Time{Time: i.Created}, CreatedBy: "go run ./images/build " + i.Name}}
-	file.Config = v1.Config{
-		User:       User,
-		WorkingDir: "/",
-		Entrypoint: i.Entrypoint,
-		Labels: map[string]string{
-			"org.opencontainers.image.title":    i.Title,
-			"org.opencontainers.image.version":  i.Version,
-			"org.opencontainers.image.licenses": i.Licenses,
-			"org.opencontainers.image.source":   Source,
-		},
-	}
+	file.Config = v1.Config{User: User, WorkingDir: "/", Entrypoint: i.Entrypoint, Labels: i.labels()}
 	if i.Path != "" {
 		file.Config.Env = []string{"PATH=" + i.Path}
-	}
-	for key, value := range i.Labels {
-		file.Config.Labels[key] = value
 	}
 	built, err = mutate.ConfigFile(built, file)
 	if err != nil {
 		return nil, fmt.Errorf("set the configuration of image %s: %w", i.Name, err)
 	}
 	return built, nil
+}
+
+func (i Image) platform() v1.Platform {
+	return v1.Platform{OS: "linux", Architecture: cmp.Or(i.Architecture, runtime.GOARCH)}
 }
 
 // Write makes the image and writes it to a file, as an archive that docker, podman, containerd and kind

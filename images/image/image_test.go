@@ -39,11 +39,12 @@ func TestImageSaysWhatItIs(t *testing.T) {
 	opened := imagetest.Open(t, made)
 	config := opened.Config.Config
 	want := map[string]string{
-		"org.opencontainers.image.title":    "a title",
-		"org.opencontainers.image.version":  "v1.2.3",
-		"org.opencontainers.image.licenses": "Apache-2.0",
-		"org.opencontainers.image.source":   image.Source,
-		"more":                              "yes",
+		"org.opencontainers.image.title":         "a title",
+		"org.opencontainers.image.version":       "v1.2.3",
+		"org.opencontainers.image.documentation": "https://github.com/storagebench/storagebench/blob/main/README.md",
+		"org.opencontainers.image.licenses":      "Apache-2.0",
+		"org.opencontainers.image.source":        image.Source,
+		"more":                                   "yes",
 	}
 	if diff := cmp.Diff(want, config.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)

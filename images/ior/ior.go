@@ -20,6 +20,9 @@ const LabelPackage = "dev.storagebench.openmpi.package"
 // programs of the packages. fio is in the image too, so that one image runs a benchmark of both.
 var programs = []string{"usr/bin/orterun", "usr/bin/orted", "usr/bin/ompi_info", "usr/bin/fio"}
 
+// Packages that the image is made of, beside what they depend on.
+var Packages = []string{"openmpi-bin", "fio"}
+
 // Options of Make.
 type Options struct {
 	// Name of the image, such as "ior"; Title says in a line what it holds.
@@ -30,6 +33,10 @@ type Options struct {
 	IOR, Mdtest []byte
 	// Version of storagebench, the tag of the image.
 	Version string
+	// Architecture of the image and of the two programs, as Go calls it; empty for that of this machine.
+	Architecture string
+	// Locked takes the packages of images/lock; else it is what Debian has today.
+	Locked bool
 	// Cache is the folder for what is slow to make.
 	Cache string
 	// Progress is told what takes long.
@@ -44,8 +51,9 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 	if len(o.IOR) == 0 || len(o.Mdtest) == 0 {
 		return image.Image{}, fmt.Errorf("make the %s image: it needs both an ior and an mdtest", o.Name)
 	}
-	layer, versions, err := packaged.Layer(ctx, packaged.Options{Cache: o.Cache, Progress: o.Progress, Created: o.Created}, packaged.Recipe{
-		Name: o.Name, Layout: "1", Packages: []string{"openmpi-bin", "fio"}, Programs: programs, Plugins: isPlugin, Data: isData,
+	layer, versions, err := packaged.Layer(ctx, packaged.Options{Architecture: o.Architecture, Locked: o.Locked, Cache: o.Cache, Progress: o.Progress,
+		Created: o.Created}, packaged.Recipe{
+		Name: o.Name, Layout: "1", Packages: Packages, Programs: programs, Plugins: isPlugin, Data: isData,
 		Own: map[string][]byte{"usr/bin/ior": o.IOR, "usr/bin/mdtest": o.Mdtest},
 		// What Debian's scripts make at installation.
 		Links: map[string]string{"usr/bin/mpirun": "orterun"},
@@ -55,15 +63,16 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 	}
 	licenses := slices.Sorted(maps.Keys(map[string]bool{o.Licenses: true, "GPL-2.0-only": true, "BSD-3-Clause": true, "LicenseRef-usr-share-doc": true}))
 	return image.Image{
-		Name:       o.Name,
-		Version:    o.Version,
-		Title:      o.Title,
-		Licenses:   strings.Join(licenses, " AND "),
-		Entrypoint: []string{"/usr/bin/ior"},
-		Path:       "/usr/bin",
-		Labels:     map[string]string{LabelPackage: versions["openmpi-bin"]},
-		Layer:      layer,
-		Created:    o.Created,
+		Name:         o.Name,
+		Version:      o.Version,
+		Architecture: o.Architecture,
+		Title:        o.Title,
+		Licenses:     strings.Join(licenses, " AND "),
+		Entrypoint:   []string{"/usr/bin/ior"},
+		Path:         "/usr/bin",
+		Labels:       map[string]string{LabelPackage: versions["openmpi-bin"]},
+		Layer:        layer,
+		Created:      o.Created,
 	}, nil
 }
 

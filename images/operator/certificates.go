@@ -11,6 +11,7 @@ import (
 
 	"github.com/storagebench/storagebench/images/debian"
 	"github.com/storagebench/storagebench/images/image"
+	"github.com/storagebench/storagebench/images/packaged"
 )
 
 // authorities is Debian's package of the certificates of public authorities, and where they are in it.
@@ -20,17 +21,30 @@ const (
 	authoritiesRights = "usr/share/doc/ca-certificates/copyright"
 )
 
-// certificates gives the certificates of public authorities as one file, and the copyright file that goes
-// with them.
-func certificates(ctx context.Context, cache string, apt *debian.Apt) (bundle, rights []byte, err error) {
-	packages, err := apt.Resolve(ctx, authorities)
+// Packages that the image takes files of.
+var Packages = []string{authorities}
+
+// Only gives those of some packages that the image takes files of: what they depend on is there to make one file
+// of the certificates at installation time.
+func Only(packages []debian.Package) []debian.Package {
+	return slices.DeleteFunc(packages, func(p debian.Package) bool { return !slices.Contains(Packages, p.Name) })
+}
+
+// bundled are the certificates as one file, and what goes with them.
+type bundled struct {
+	bundle, rights, control []byte
+	of                      debian.Package
+}
+
+// certificates gives the certificates of public authorities.
+func certificates(ctx context.Context, o packaged.Options, apt *debian.Apt) (bundled, error) {
+	packages, err := o.Packages(ctx, apt, "operator", Packages...)
 	if err != nil {
-		return nil, nil, err
+		return bundled{}, err
 	}
-	// What it depends on is there to make one file of them at installation time.
-	packages = slices.DeleteFunc(packages, func(p debian.Package) bool { return p.Name != authorities })
-	archive, err := image.Cached(cache, authorities, packages[0].String(), func() ([]byte, error) {
-		folder, err := os.MkdirTemp(cache, ".packages-")
+	packages = Only(packages)
+	archive, err := image.Cached(o.Cache, authorities, packages[0].String(), func() ([]byte, error) {
+		folder, err := os.MkdirTemp(o.Cache, ".packages-")
 		if err != nil {
 			return nil, fmt.Errorf("make a folder for a package: %w", err)
 		}
@@ -42,21 +56,35 @@ func certificates(ctx context.Context, cache string, apt *debian.Apt) (bundle, r
 		return os.ReadFile(files[0])
 	})
 	if err != nil {
-		return nil, nil, err
+		return bundled{}, err
 	}
 	root := debian.Root{}
 	err = root.Unpack(ctx, authorities, archive, func(name string) bool {
 		return name == authoritiesRights || strings.HasPrefix(name, authoritiesFolder+"/") && strings.HasSuffix(name, ".crt")
 	})
 	if err != nil {
-		return nil, nil, err
+		return bundled{}, err
 	}
+	found := bundled{rights: root[authoritiesRights].Data, of: packages[0]}
 	for _, name := range root.Below(authoritiesFolder) {
-		bundle = append(append(bundle, bytes.TrimSpace(root[name].Data)...), '\n')
+		found.bundle = append(append(found.bundle, bytes.TrimSpace(root[name].Data)...), '\n')
 	}
-	rights = root[authoritiesRights].Data
-	if len(bundle) == 0 || len(rights) == 0 {
-		return nil, nil, errors.New("the package " + authorities + " holds no certificates or no copyright file where they are expected")
+	if len(found.bundle) == 0 || len(found.rights) == 0 {
+		return bundled{}, errors.New("the package " + authorities + " holds no certificates or no copyright file where they are expected")
 	}
-	return bundle, rights, nil
+	found.control, err = debian.Control(ctx, archive)
+	return found, err
+}
+
+// add puts them where Go looks for them, and says which package they are of, as packaged does.
+func (b bundled) add(tree *image.Tree) error {
+	for name, data := range map[string][]byte{
+		Certificates: b.bundle, authoritiesRights: b.rights, "var/lib/dpkg/status.d/" + b.of.Name: b.control,
+		packaged.PackagesFile: []byte(debian.List([]debian.Package{b.of})),
+	} {
+		if err := tree.File(name, 0o644, data); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"debug/elf"
 	"errors"
@@ -10,10 +11,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"time"
 
-	"github.com/storagebench/storagebench/images/debian"
 	"github.com/storagebench/storagebench/images/image"
+	"github.com/storagebench/storagebench/images/licences"
+	"github.com/storagebench/storagebench/images/packaged"
 )
 
 // Where the programs are in the image.
@@ -28,6 +31,10 @@ const (
 type Options struct {
 	// Version of storagebench, the tag of the image.
 	Version string
+	// Architecture of the image and of the programs, as Go calls it; empty for that of this machine.
+	Architecture string
+	// Locked takes the packages of images/lock; else it is what Debian has today.
+	Locked bool
 	// Programs is the folder with the built programs: operator and agent.
 	Programs string
 	// Licence is the text of the project's licence.
@@ -45,7 +52,7 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 	tree := &image.Tree{}
 	var programs [][]byte
 	for from, to := range map[string]string{"operator": Program, "agent": Agent} {
-		data, err := static(filepath.Join(o.Programs, from))
+		data, err := static(filepath.Join(o.Programs, from), cmp.Or(o.Architecture, runtime.GOARCH))
 		if err != nil {
 			return image.Image{}, err
 		}
@@ -57,8 +64,14 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 	if err := tree.File("licenses/LICENSE", 0o644, o.Licence); err != nil {
 		return image.Image{}, err
 	}
-	if err := addLicences(ctx, tree, programs...); err != nil {
+	texts, err := licences.Of(ctx, programs...)
+	if err != nil {
 		return image.Image{}, err
+	}
+	for name, text := range texts {
+		if err := tree.File("licenses/"+name, 0o644, text); err != nil {
+			return image.Image{}, err
+		}
 	}
 	if err := image.Accounts(tree); err != nil {
 		return image.Image{}, err
@@ -71,18 +84,22 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 		return image.Image{}, err
 	}
 	return image.Image{
-		Name:       "operator",
-		Version:    o.Version,
-		Title:      "storagebench operator and agent",
-		Licenses:   "Apache-2.0 AND LicenseRef-licenses",
-		Entrypoint: []string{"/" + Program},
-		Layer:      layer,
-		Created:    o.Created,
+		Name:         "operator",
+		Version:      o.Version,
+		Architecture: o.Architecture,
+		Title:        "storagebench operator and agent",
+		Licenses:     "Apache-2.0 AND LicenseRef-licenses",
+		Entrypoint:   []string{"/" + Program},
+		Layer:        layer,
+		Created:      o.Created,
 	}, nil
 }
 
-// static reads a program and refuses one that needs libraries, of which the image has none.
-func static(file string) ([]byte, error) {
+// machines are those that images are made for.
+var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
+
+// static reads a program and refuses one of another machine, and one that needs libraries, of which the image has none.
+func static(file, architecture string) ([]byte, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read a program (`make build` builds them): %w", err)
@@ -90,6 +107,9 @@ func static(file string) ([]byte, error) {
 	program, err := elf.NewFile(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("%s is no program for Linux; build it with GOOS=linux make build: %w", file, err)
+	}
+	if want, known := machines[architecture]; !known || program.Machine != want {
+		return nil, fmt.Errorf("%s is for the machine %v, and the image for %s; build it with GOARCH=%s", file, program.Machine, architecture, architecture)
 	}
 	for _, part := range program.Progs {
 		if part.Type == elf.PT_INTERP {
@@ -103,23 +123,21 @@ func static(file string) ([]byte, error) {
 // to the API server and to its agents, whose authorities it is given; so where there is no apt the image is
 // made without. The machine's own file is not taken: it may hold authorities that are only of this machine.
 func addCertificates(ctx context.Context, o Options, tree *image.Tree) error {
-	if _, err := exec.LookPath("apt-get"); errors.Is(err, exec.ErrNotFound) {
+	if _, err := exec.LookPath("apt-get"); errors.Is(err, exec.ErrNotFound) && !o.Locked {
 		_, _ = fmt.Fprintln(o.Progress, "The operator image is made without certificates of public authorities: apt-get is missing")
 		return nil
 	}
-	apt, err := debian.NewApt(o.Cache, o.Progress)
+	of := packaged.Options{Architecture: o.Architecture, Locked: o.Locked, Cache: o.Cache, Progress: o.Progress, Created: o.Created}
+	apt, err := of.Apt()
 	if err != nil {
 		return err
 	}
 	defer apt.Close()
 	return apt.Try(ctx, func() error {
-		bundle, copyright, err := certificates(ctx, o.Cache, apt)
+		found, err := certificates(ctx, of, apt)
 		if err != nil {
 			return fmt.Errorf("get the certificates of public authorities: %w", err)
 		}
-		if err := tree.File(Certificates, 0o644, bundle); err != nil {
-			return err
-		}
-		return tree.File("usr/share/doc/ca-certificates/copyright", 0o644, copyright)
+		return found.add(tree)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/storagebench/storagebench/images/image"
 	"github.com/storagebench/storagebench/images/image/imagetest"
 	"github.com/storagebench/storagebench/images/operator"
+	"github.com/storagebench/storagebench/images/packaged"
 )
 
 // built is a folder with operator and agent, for all tests.
@@ -80,7 +82,7 @@ func TestImage(t *testing.T) {
 		}
 	}
 	want := []string{"etc/group", "etc/passwd", operator.Certificates, operator.Agent, operator.Program,
-		"usr/share/doc/ca-certificates/copyright"}
+		"usr/share/doc/ca-certificates/copyright", packaged.PackagesFile, "var/lib/dpkg/status.d/ca-certificates"}
 	slices.Sort(want)
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
@@ -161,6 +163,13 @@ func TestRefusesWhatWouldNotRun(t *testing.T) {
 				t.Errorf("got %v, want it to say %q", err, test.want)
 			}
 		})
+	}
+	other := options(t, built)
+	if other.Architecture = "arm64"; runtime.GOARCH == "arm64" {
+		other.Architecture = "amd64"
+	}
+	if _, err := operator.Make(t.Context(), other); err == nil || !strings.Contains(err.Error(), "build it with GOARCH="+other.Architecture) {
+		t.Errorf("with programs of another machine: %v", err)
 	}
 	if _, err := operator.Make(t.Context(), options(t, t.TempDir())); err == nil || !strings.Contains(err.Error(), "make build") {
 		t.Errorf("without programs: %v", err)

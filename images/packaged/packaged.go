@@ -1,6 +1,7 @@
 package packaged
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,12 +11,14 @@ import (
 	"maps"
 	"os"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/storagebench/storagebench/images/debian"
 	"github.com/storagebench/storagebench/images/image"
+	"github.com/storagebench/storagebench/images/lock"
 )
 
 // PackagesFile is the file in the image that lists the packages.
@@ -44,8 +47,12 @@ type Recipe struct {
 	Links map[string]string
 }
 
-// Options of Layer.
+// Options of Layer. Those of the images have the same.
 type Options struct {
+	// Architecture of the image, as Go calls it; empty for that of this machine.
+	Architecture string
+	// Locked takes the packages of images/lock; else it is what Debian has today.
+	Locked bool
 	// Cache is the folder for what is slow to make.
 	Cache string
 	// Progress is told what takes long.
@@ -54,10 +61,23 @@ type Options struct {
 	Created time.Time
 }
 
+// Apt for an image.
+func (o Options) Apt() (*debian.Apt, error) {
+	return debian.NewApt(debian.Options{Cache: o.Cache, Architecture: o.Architecture, Fixed: o.Locked, Progress: o.Progress})
+}
+
+// Packages that an image is made of: those of images/lock, or what packages depend on today.
+func (o Options) Packages(ctx context.Context, apt *debian.Apt, name string, wanted ...string) ([]debian.Package, error) {
+	if o.Locked {
+		return lock.Of(name, cmp.Or(o.Architecture, runtime.GOARCH))
+	}
+	return apt.Resolve(ctx, wanted...)
+}
+
 // Layer resolves the packages and makes the layer, from the cache when all is the same as before. It also
 // gives the versions of the packages that were resolved.
 func Layer(ctx context.Context, o Options, recipe Recipe) ([]byte, map[string]string, error) {
-	apt, err := debian.NewApt(o.Cache, o.Progress)
+	apt, err := o.Apt()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -65,14 +85,15 @@ func Layer(ctx context.Context, o Options, recipe Recipe) ([]byte, map[string]st
 	versions := map[string]string{}
 	var layer []byte
 	err = apt.Try(ctx, func() error {
-		packages, err := apt.Resolve(ctx, append(slices.Clone(recipe.Packages), "base-files")...)
+		packages, err := o.Packages(ctx, apt, recipe.Name, Wanted(recipe.Packages)...)
 		if err != nil {
 			return err
 		}
 		for _, p := range packages {
 			versions[p.Name] = p.Version
 		}
-		file, err := image.Cached(o.Cache, recipe.Name, recipe.inputs(o, packages), func() ([]byte, error) {
+		name := cmp.Or(o.Architecture, runtime.GOARCH) + "-" + recipe.Name
+		file, err := image.Cached(o.Cache, name, recipe.inputs(o, packages), func() ([]byte, error) {
 			return recipe.layer(ctx, o, apt, packages)
 		})
 		if err != nil {
@@ -85,6 +106,11 @@ func Layer(ctx context.Context, o Options, recipe Recipe) ([]byte, map[string]st
 		return nil, nil, fmt.Errorf("make the %s image: %w", recipe.Name, err)
 	}
 	return layer, versions, nil
+}
+
+// Wanted are packages with what every image has of Debian beside them.
+func Wanted(packages []string) []string {
+	return append(slices.Clone(packages), "base-files")
 }
 
 // inputs are all that the layer depends on.
@@ -271,12 +297,12 @@ func skeleton(tree *image.Tree) error {
 
 // describe adds what tells the packages that files are from.
 func describe(ctx context.Context, tree *image.Tree, used map[string]bool, packages []debian.Package, archives []string) error {
-	var list strings.Builder
+	var list []debian.Package
 	for i, p := range packages {
 		if !used[p.Name] {
 			continue
 		}
-		list.WriteString(p.String() + "\n")
+		list = append(list, p)
 		control, err := debian.Control(ctx, archives[i])
 		if err != nil {
 			return err
@@ -285,5 +311,5 @@ func describe(ctx context.Context, tree *image.Tree, used map[string]bool, packa
 			return err
 		}
 	}
-	return tree.File(PackagesFile, 0o644, []byte(list.String()))
+	return tree.File(PackagesFile, 0o644, []byte(debian.List(list)))
 }

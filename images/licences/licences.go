@@ -1,4 +1,5 @@
-package operator
+// Package licences finds the texts that have to go with programs.
+package licences
 
 import (
 	"bytes"
@@ -10,25 +11,23 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/storagebench/storagebench/images/image"
 )
 
 // licenceFile is what modules call the files whose text goes with copies of them.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents)([.-].*)?$`)
 
-// addLicences adds the licences of all modules that are linked into the programs, and that of Go itself:
-// most of them ask that their text goes with every copy.
-func addLicences(ctx context.Context, tree *image.Tree, programs ...[]byte) error {
+// Of gives the licence files of all modules that are linked into Go programs, and of Go itself, by MODULE/FILE: most of
+// them ask that their text goes with every copy.
+func Of(ctx context.Context, programs ...[]byte) (map[string][]byte, error) {
 	modules := map[string]bool{}
 	for _, program := range programs {
 		info, err := buildinfo.Read(bytes.NewReader(program))
 		if err != nil {
-			return fmt.Errorf("read which modules a program is made of: %w", err)
+			return nil, fmt.Errorf("read which modules a program is made of: %w", err)
 		}
 		for _, module := range info.Deps {
 			if module.Replace != nil {
@@ -39,14 +38,15 @@ func addLicences(ctx context.Context, tree *image.Tree, programs ...[]byte) erro
 	}
 	folders, err := moduleFolders(ctx, slices.Sorted(maps.Keys(modules)))
 	if err != nil {
-		return err
+		return nil, err
 	}
+	found := map[string][]byte{}
 	for module, folder := range folders {
-		if err := addFolder(tree, module, folder); err != nil {
-			return fmt.Errorf("add the licence of %s: %w", module, err)
+		if err := addFolder(found, module, folder); err != nil {
+			return nil, fmt.Errorf("add the licence of %s: %w", module, err)
 		}
 	}
-	return nil
+	return found, nil
 }
 
 // moduleFolders are where the go command keeps the sources, by the modules' paths.
@@ -82,7 +82,7 @@ func goCommand(ctx context.Context, arguments ...string) (string, error) {
 }
 
 // addFolder adds the licence files of one folder.
-func addFolder(tree *image.Tree, module, folder string) error {
+func addFolder(all map[string][]byte, module, folder string) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return err
@@ -105,9 +105,7 @@ func addFolder(tree *image.Tree, module, folder string) error {
 		if err := errors.Join(err, file.Close()); err != nil {
 			return err
 		}
-		if err := tree.File(filepath.ToSlash(filepath.Join("licenses", module, entry.Name())), 0o644, text); err != nil {
-			return err
-		}
+		all[path.Join(module, entry.Name())] = text
 		found = true
 	}
 	if !found {

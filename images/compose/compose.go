@@ -1,0 +1,123 @@
+// Package compose makes an image by its name: what the command and a release have in common.
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/storagebench/storagebench/images/debian"
+	"github.com/storagebench/storagebench/images/fio"
+	"github.com/storagebench/storagebench/images/image"
+	"github.com/storagebench/storagebench/images/ior"
+	"github.com/storagebench/storagebench/images/lock"
+	"github.com/storagebench/storagebench/images/operator"
+	"github.com/storagebench/storagebench/images/packaged"
+)
+
+// Options of Image.
+type Options struct {
+	// Version of storagebench, the tag of the image.
+	Version string
+	// Architecture of the image and of programs that are given, as Go calls it; empty for that of this machine.
+	Architecture string
+	// Locked takes the packages of images/lock; else it is what Debian has today.
+	Locked bool
+	// Programs is the folder with operator and agent.
+	Programs string
+	// IOR and Mdtest are files with the programs of the image of IOR.
+	IOR, Mdtest string
+	// Progress is told what takes long.
+	Progress io.Writer
+}
+
+// Image makes the image operator, fio or ior. It is called in the root of the repository.
+func Image(ctx context.Context, name string, o Options) (image.Image, error) {
+	created, err := image.Time()
+	if err != nil {
+		return image.Image{}, err
+	}
+	cache, err := image.CacheFolder()
+	if err != nil {
+		return image.Image{}, err
+	}
+	switch name {
+	case "operator":
+		licence, err := os.ReadFile("LICENSE")
+		if err != nil {
+			return image.Image{}, fmt.Errorf("read the licence (run this in the root of the repository): %w", err)
+		}
+		return operator.Make(ctx, operator.Options{Version: o.Version, Architecture: o.Architecture, Locked: o.Locked, Programs: o.Programs,
+			Licence: licence, Cache: cache, Progress: o.Progress, Created: created})
+	case "fio":
+		return fio.Make(ctx, fio.Options{Version: o.Version, Architecture: o.Architecture, Locked: o.Locked, Cache: cache,
+			Progress: o.Progress, Created: created})
+	case "ior":
+		return ofIOR(ctx, o, ior.Options{Version: o.Version, Architecture: o.Architecture, Locked: o.Locked, Cache: cache,
+			Progress: o.Progress, Created: created})
+	}
+	return image.Image{}, fmt.Errorf("there is no image %q; there are: operator, fio, ior", name)
+}
+
+func ofIOR(ctx context.Context, o Options, options ior.Options) (image.Image, error) {
+	if o.IOR == "" || o.Mdtest == "" {
+		return image.Image{}, errors.New("name both programs: -ior PROGRAM -mdtest PROGRAM")
+	}
+	options.Name, options.Licenses = "ior", "GPL-2.0-only"
+	options.Title = "IOR and mdtest, with Open MPI and fio of Debian, for clients of storagebench"
+	var err error
+	if options.IOR, err = os.ReadFile(o.IOR); err != nil {
+		return image.Image{}, fmt.Errorf("read ior: %w", err)
+	}
+	if options.Mdtest, err = os.ReadFile(o.Mdtest); err != nil {
+		return image.Image{}, fmt.Errorf("read mdtest: %w", err)
+	}
+	return ior.Make(ctx, options)
+}
+
+// Architectures that released images are made for.
+var Architectures = []string{"amd64", "arm64"}
+
+// wanted are the packages of each image.
+var wanted = map[string][]string{
+	"operator": operator.Packages, "fio": packaged.Wanted(fio.Packages), "ior": packaged.Wanted(ior.Packages),
+}
+
+// Lock finds out which packages Debian has now for each image and architecture, and gives the contents of the files
+// of images/lock.
+func Lock(ctx context.Context, progress io.Writer) (map[string]string, error) {
+	cache, err := image.CacheFolder()
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]string{}
+	for _, architecture := range Architectures {
+		err := func() error {
+			apt, err := debian.NewApt(debian.Options{Cache: cache, Architecture: architecture, Fixed: true, Progress: progress})
+			if err != nil {
+				return err
+			}
+			defer apt.Close()
+			if err := apt.Update(ctx); err != nil {
+				return err
+			}
+			for name, names := range wanted {
+				packages, err := apt.Resolve(ctx, names...)
+				if err != nil {
+					return err
+				}
+				if name == "operator" {
+					packages = operator.Only(packages)
+				}
+				files[lock.File(name, architecture)] = debian.List(packages)
+			}
+			return nil
+		}()
+		if err != nil {
+			return nil, fmt.Errorf("find the packages of images for %s: %w", architecture, err)
+		}
+	}
+	return files, nil
+}

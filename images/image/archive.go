@@ -1,0 +1,107 @@
+package image
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// OCI makes the image as it is released: in OCI's formats, annotated, and with a compressed layer. The compressor is
+// Go's, so the digest holds for the version of Go that go.mod names, as the programs in it do.
+func (i Image) OCI() (v1.Image, error) {
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(i.Layer)), nil },
+		tarball.WithCompressionLevel(gzip.DefaultCompression), tarball.WithMediaType(types.OCILayer))
+	if err != nil {
+		return nil, fmt.Errorf("compress the layer of image %s: %w", i.Name, err)
+	}
+	on := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	built, err := i.build(on, layer)
+	if err != nil {
+		return nil, err
+	}
+	return mutate.Annotations(built, i.labels()).(v1.Image), nil
+}
+
+// Index makes one name of images for several architectures: whoever pulls it gets that of their machine.
+func Index(images ...Image) (v1.ImageIndex, error) {
+	var parts []mutate.IndexAddendum
+	for _, i := range images {
+		built, err := i.OCI()
+		if err != nil {
+			return nil, err
+		}
+		platform := i.platform()
+		parts = append(parts, mutate.IndexAddendum{Add: built, Descriptor: v1.Descriptor{Platform: &platform}})
+	}
+	index := mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), parts...)
+	return mutate.Annotations(index, images[0].labels()).(v1.ImageIndex), nil
+}
+
+// WriteIndex writes an index and its images as an OCI layout in an archive, which `skopeo copy --all oci-archive:FILE`
+// and `ctr image import` read, and unpacked `crane push`. The result is the digest of the index.
+func WriteIndex(file string, images ...Image) (string, error) {
+	index, err := Index(images...)
+	if err != nil {
+		return "", err
+	}
+	digest, err := index.Digest()
+	if err != nil {
+		return "", fmt.Errorf("compute the digest of image %s: %w", images[0].Name, err)
+	}
+	folder, err := os.MkdirTemp("", "image-")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for an image: %w", err)
+	}
+	defer os.RemoveAll(folder) //nolint:errcheck // nothing depends on it
+	written, err := layout.Write(folder, empty.Index)
+	if err == nil {
+		// The first name is OCI's, which is a tag alone for many; the second is what containerd goes by.
+		err = written.AppendIndex(index, layout.WithAnnotations(map[string]string{
+			"org.opencontainers.image.ref.name": images[0].tag(), "io.containerd.image.name": images[0].Reference(),
+		}))
+	}
+	if err != nil {
+		return "", fmt.Errorf("write image %s: %w", images[0].Name, err)
+	}
+	return digest.String(), Replace(file, func(w io.Writer) error { return archive(w, folder, images[0].Created) })
+}
+
+// archive writes a folder so that it depends on nothing but the contents of its files.
+func archive(w io.Writer, folder string, at time.Time) error {
+	tree := &Tree{}
+	err := filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(folder, file)
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		return tree.File(filepath.ToSlash(name), 0o644, data)
+	})
+	if err != nil {
+		return fmt.Errorf("pack a folder: %w", err)
+	}
+	text, err := tree.Tar(at)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
+}
