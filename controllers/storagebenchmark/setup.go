@@ -25,7 +25,7 @@ import (
 // +kubebuilder:rbac:groups=storagebench.dev,resources=storagebenchmarks/status,verbs=patch
 // +kubebuilder:rbac:groups=storagebench.dev,resources=storagebenchmarks/finalizers,verbs=update
 // +kubebuilder:rbac:groups=storagebench.dev,resources=benchmarkruns,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=storagebench.dev,resources=workloadprofiles;clusterworkloadprofiles,verbs=get;list;watch
+// +kubebuilder:rbac:groups=storagebench.dev,resources=workloadprofiles;clusterworkloadprofiles,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 

@@ -10,6 +10,6 @@
 //
 // Nothing depends on the condition: a run plans with what the profile holds when it starts.
 //
-// +kubebuilder:rbac:groups=storagebench.dev,resources=workloadprofiles;clusterworkloadprofiles,verbs=get;list;watch
+// +kubebuilder:rbac:groups=storagebench.dev,resources=workloadprofiles;clusterworkloadprofiles,verbs=list;watch
 // +kubebuilder:rbac:groups=storagebench.dev,resources=workloadprofiles/status;clusterworkloadprofiles/status,verbs=patch
 package workloadprofile
