@@ -31,6 +31,7 @@ func TestLifeOfACluster(t *testing.T) {
 	b.podWithVolume("first", "")
 	b.podOnStaticVolume("static")
 	url := b.logAndExec("second")
+	b.audited()
 
 	for _, name := range []string{binaries.Kubelet, binaries.Containerd, binaries.APIServer} {
 		b.kill(name)

@@ -126,7 +126,12 @@ func apiServerCommand(n network) []string {
 		"--advertise-address=" + n.node().String(), "--secure-port=6443",
 		"--allow-privileged=true",
 		"--authorization-mode=Node,RBAC",
-		"--enable-admission-plugins=NodeRestriction",
+		// The second is not on by default, but is on OpenShift: who makes an object that holds its owner back from going
+		// needs a right on that owner.
+		"--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
+		// Written before the answer goes out, so that whoever has seen an answer finds it in the log.
+		"--audit-policy-file=" + nodeConfigs + "/audit.yaml", "--audit-log-path=" + nodeAuditLog,
+		"--audit-log-mode=blocking",
 		"--client-ca-file=" + nodeKeys + "/ca.crt",
 		"--tls-cert-file=" + nodeKeys + "/apiserver.crt", "--tls-private-key-file=" + nodeKeys + "/apiserver.key",
 		"--etcd-servers=https://127.0.0.1:2379",

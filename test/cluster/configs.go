@@ -47,6 +47,7 @@ func configs(values configValues) (map[string][]byte, error) {
 		"cni/10-storagebench.conflist": "cni.conflist",
 		"kube-proxy.yaml":              "kube-proxy.yaml",
 		"Corefile":                     "Corefile",
+		"audit.yaml":                   "audit.yaml",
 	} {
 		text, err := template.New(file).Option("missingkey=error").ParseFS(templateFiles, "templates/"+file)
 		if err != nil {

@@ -20,6 +20,7 @@ const (
 	nodeConfigs     = nodeHome + "/configs"
 	nodeVolumes     = nodeHome + "/volumes"
 	nodeLogs        = "/var/log/storagebench"
+	nodeAuditLog    = nodeLogs + "/audit.log"
 )
 
 // Users that are not Kubernetes' own.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,8 +41,8 @@ func (s State) Up(ctx context.Context, progress io.Writer) error {
 	}
 	defer unlock()
 	if known := s.load(); known != nil && known.Init.alive() {
-		if s.outdated() {
-			say(progress, "The cluster that runs is made from other versions; replacing it")
+		if s.outdated(*known) {
+			say(progress, "The cluster that runs is made from other versions or in another way; replacing it")
 		} else if err := s.recover(ctx, progress, *known); err == nil {
 			return nil
 		} else if ctx.Err() != nil {
@@ -62,9 +63,8 @@ func (s State) Up(ctx context.Context, progress io.Writer) error {
 	return err
 }
 
-// outdated says whether the cluster runs other programs than one that was
-// started now.
-func (s State) outdated() bool {
+// outdated says whether the cluster runs other programs, or runs them in another way, than one that was started now.
+func (s State) outdated(known record) bool {
 	wanted, err := binaries.Paths(binaries.Cluster()...)
 	if err != nil {
 		return false // this is no repository to start one from
@@ -74,7 +74,11 @@ func (s State) outdated() bool {
 		return false
 	}
 	var spec node.Spec
-	return json.Unmarshal(data, &spec) == nil && !maps.Equal(spec.Programs, wanted)
+	if json.Unmarshal(data, &spec) != nil {
+		return false
+	}
+	return !maps.Equal(spec.Programs, wanted) || !slices.EqualFunc(spec.Components, components(known.Network),
+		func(a, b node.Component) bool { return a.Name == b.Name && slices.Equal(a.Command, b.Command) })
 }
 
 // recover waits until a cluster that runs is healthy, which it is most often.

@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"slices"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+)
+
+// TestLedger: the comparison of rights and requests tells what is missing of either. It needs no cluster.
+func TestLedger(t *testing.T) {
+	t.Parallel()
+	granted := slices.Concat(
+		rightsOf("wide", "", []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "delete"}},
+			{APIGroups: []string{"storagebench.dev"}, Resources: []string{"benchmarkruns/status"}, Verbs: []string{"patch"}},
+			{APIGroups: []string{"storagebench.dev"}, Resources: []string{"benchmarkruns/finalizers"}, Verbs: []string{"update"}},
+			{APIGroups: []string{"apps"}, Resources: []string{"pods"}, Verbs: []string{"get"}},
+		}),
+		rightsOf("own", "system", []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"master", "other"}, Verbs: []string{"get"}},
+			{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
+		}))
+	if len(granted) != 8 {
+		t.Fatalf("%d rights: %v", len(granted), granted)
+	}
+	event := func(said, verb, namespace, group, resource, sub, name string) *auditv1.Event {
+		return &auditv1.Event{Verb: verb, RequestURI: "/" + resource, Annotations: map[string]string{"authorization.k8s.io/decision": said},
+			ObjectRef: &auditv1.ObjectReference{Namespace: namespace, APIGroup: group, Resource: resource, Subresource: sub, Name: name}}
+	}
+	l := newLedger(granted)
+	for _, one := range []*auditv1.Event{
+		event("allow", "get", "anywhere", "", "pods", "", "a"),
+		event("allow", "delete", "anywhere", "", "pods", "eviction", "a"),                 // of something below it
+		event("allow", "patch", "anywhere", "storagebench.dev", "benchmarkruns", "", "a"), // of the whole
+		event("allow", "get", "system", "", "secrets", "", "master"),                      // one of two names
+		event("allow", "create", "elsewhere", "", "secrets", "", ""),                      // of another namespace
+		event("forbid", "list", "elsewhere", "", "secrets", "", ""),                       // not allowed
+		{Verb: "get", RequestURI: "/readyz", Annotations: map[string]string{"authorization.k8s.io/decision": "allow"}},
+	} {
+		l.see(one)
+	}
+	want := []string{
+		"a right that was never used: create secrets (own)",
+		"a right that was never used: delete pods (wide)",
+		"a right that was never used: get pods.apps (wide)",
+		"a right that was never used: get secrets other (own)",
+		"a right that was never used: patch benchmarkruns/status.storagebench.dev (wide)",
+		"refused 1 times, for want of a right: list /secrets",
+	}
+	if got := l.problems(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	l.see(event("allow", "create", "system", "", "secrets", "", ""))
+	if slices.Contains(l.problems(), want[0]) {
+		t.Error("a right of one namespace that was used there is told of")
+	}
+}

@@ -1,0 +1,148 @@
+package e2e
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	installed "github.com/storagebench/storagebench/internal/installation"
+	"github.com/storagebench/storagebench/internal/objects"
+)
+
+// Tests that bring about what the operator needs a right for in a rare moment; see audit_test.go.
+
+// TestANewInstallation: an operator that finds neither a master key nor a Lease makes both. It runs alone: a run of
+// the key before would be lost.
+func TestANewInstallation(t *testing.T) {
+	in := require(t)
+	in.withoutOperator(t)
+	in.forceElection(t)
+	key := client.ObjectKey{Namespace: operatorNamespace, Name: installed.MasterSecret}
+	before := &corev1.Secret{}
+	must(t, in.api.Get(t.Context(), key, before))
+	must(t, in.api.Delete(t.Context(), before))
+	in.scale(t, 1)
+	after := &corev1.Secret{}
+	must(t, in.api.Get(t.Context(), key, after))
+	if after.UID == before.UID || after.Immutable == nil || !*after.Immutable {
+		t.Errorf("the Secret of the master key is %+v", after.ObjectMeta)
+	}
+	deadline := time.Now().Add(time.Minute)
+	for in.holder(t) == "" {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody leads")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// TestGroupOfKueueEnds: Kueue keeps the pods of a group by a finalizer until the group is over for good, which the
+// operator says at each of them when the run is. Kueue itself is not here: the test is its hand.
+func TestGroupOfKueueEnds(t *testing.T) {
+	t.Parallel()
+	const finalizer = "kueue.x-k8s.io/managed"
+	s := newSpace(t)
+	s.claim("data", "1Gi")
+	benchmark := small(2).Obj()
+	benchmark.Labels = map[string]string{v1alpha1.LabelKueueQueue: "tenants"}
+	s.apply(benchmark)
+	var pods []corev1.Pod
+	s.until("both clients are there", wholeRun, func() bool { pods = s.pods(); return len(pods) == 2 })
+	for i := range pods {
+		held := pods[i].DeepCopy()
+		held.Finalizers = append(held.Finalizers, finalizer)
+		must(t, s.api.Patch(t.Context(), held, client.MergeFrom(&pods[i])))
+	}
+	// However the test ends, the namespace has to.
+	t.Cleanup(func() {
+		for i := range pods {
+			free := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
+			if err := s.api.Patch(context.Background(), &pods[i], free); client.IgnoreNotFound(err) != nil {
+				t.Error(err)
+			}
+		}
+	})
+	s.complete(s.ended(wholeRun))
+	s.until("both pods are on their way, and their group is over", time.Minute, func() bool {
+		now := s.pods()
+		return len(now) == 2 && !slices.ContainsFunc(now, func(pod corev1.Pod) bool {
+			return pod.DeletionTimestamp == nil || pod.Annotations["kueue.x-k8s.io/retriable-in-group"] != "false"
+		})
+	})
+}
+
+// TestHistoryIsPruned: of the runs of a benchmark as many stay as it says.
+func TestHistoryIsPruned(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	s.claim("data", "1Gi")
+	benchmark := small(1).Clients(1).Obj()
+	benchmark.Spec.HistoryLimit = new(int32(1))
+	s.apply(benchmark)
+	first := s.ended(wholeRun)
+	s.complete(first)
+	second := s.again("bench", "again", wholeRun)
+	s.complete(second)
+	s.until("the first run is gone, with what it did over time", time.Minute, func() bool {
+		return len(s.runs()) == 1 && !s.get(objects.SeriesName(first.Name), &corev1.ConfigMap{})
+	})
+	if run := s.run(); run.Name != second.Name {
+		t.Errorf("%s is left, the newest is %s", run.Name, second.Name)
+	}
+	s.clean()
+}
+
+// TestOwnersAreHeldBackByRight: what the operator makes holds back the end of its owner, so that a deletion in the
+// foreground waits for it. Some clusters, such as OpenShift, and this one, let only those make such an object who may
+// update the owner's finalizers. No request shows those rights; here somebody lacks them.
+func TestOwnersAreHeldBackByRight(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	if !s.Embedded {
+		t.Skip("needs the admission plugin OwnerReferencesPermissionEnforcement, which the cluster of test/cluster has")
+	}
+	maker := s.namespace + "-maker"
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "maker"}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"create"}}}}
+	s.create(role)
+	s.create(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "maker"},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: maker}}})
+	config := rest.CopyConfig(s.Config)
+	config.Impersonate.UserName = maker
+	api, err := client.New(config, client.Options{Scheme: s.api.Scheme()})
+	must(t, err)
+	for _, one := range []struct {
+		resource string
+		made     client.Object
+	}{
+		{"benchmarkruns", objects.Series(&v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "run", UID: "1"}}, nil)},
+		{"storagebenchmarks", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "of-benchmark", OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.StorageBenchmarkKind, Name: "bench", UID: "2", BlockOwnerDeletion: new(true)}}}}},
+	} {
+		// A role that was made this moment is not known to the API server yet.
+		var refusal error
+		s.until("what holds back its owner is refused for that alone", 20*time.Second, func() bool {
+			refusal = api.Create(t.Context(), one.made.DeepCopyObject().(client.Object), client.DryRunAll)
+			return refusal == nil || strings.Contains(refusal.Error(), "blockOwnerDeletion")
+		})
+		if !apierrors.IsForbidden(refusal) {
+			t.Errorf("%s: %v", one.resource, refusal)
+		}
+		role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{v1alpha1.Group}, Resources: []string{one.resource + "/finalizers"}, Verbs: []string{"update"}})
+		must(t, s.api.Update(t.Context(), role))
+		s.until("with the right it is made", 20*time.Second, func() bool {
+			return api.Create(t.Context(), one.made.DeepCopyObject().(client.Object), client.DryRunAll) == nil
+		})
+	}
+}
