@@ -98,7 +98,7 @@ func TestOperatorOfOneNamespace(t *testing.T) {
 	makesPodsIn(t, watched)
 	// What it has done where it watches it had the time to do elsewhere.
 	must(t, cluster.Get(t.Context(), client.ObjectKeyFromObject(elsewhere), elsewhere))
-	if elsewhere.Status.ObservedGeneration != 0 || len(elsewhere.Status.Conditions) > 0 {
+	if elsewhere.Status.ObservedGeneration > 0 || len(elsewhere.Status.Conditions) > 0 {
 		t.Errorf("a benchmark of a namespace that is not watched has the status %+v", elsewhere.Status)
 	}
 	must(t, cluster.Get(t.Context(), client.ObjectKeyFromObject(makesProfile), makesProfile))

@@ -62,6 +62,18 @@ func helm(t *testing.T, arguments ...string) (stdout, stderr string, err error) 
 // objects of the chart with some values, by kind and name. Those of `helm test` are left out.
 func objects(t *testing.T, values ...string) map[string]*unstructured.Unstructured {
 	t.Helper()
+	return parse(t, []byte(templated(t, values...)))
+}
+
+// list is every object of the chart with some values.
+func list(t *testing.T, values ...string) []*unstructured.Unstructured {
+	t.Helper()
+	return documents(t, []byte(templated(t, values...)))
+}
+
+// templated is what helm makes of the chart.
+func templated(t *testing.T, values ...string) string {
+	t.Helper()
 	arguments := []string{"template", "storagebench", folder, "--namespace", namespace, "--include-crds", "--skip-tests"}
 	for _, value := range values {
 		arguments = append(arguments, "--set-json", value)
@@ -70,25 +82,33 @@ func objects(t *testing.T, values ...string) map[string]*unstructured.Unstructur
 	if err != nil {
 		t.Fatalf("%v: %s", err, stderr)
 	}
-	return parse(t, []byte(stdout))
+	return stdout
 }
 
 func parse(t *testing.T, text []byte) map[string]*unstructured.Unstructured {
 	t.Helper()
 	found := map[string]*unstructured.Unstructured{}
-	for document := range bytes.SplitSeq(append([]byte("\n"), text...), []byte("\n---\n")) {
-		object := &unstructured.Unstructured{}
-		if err := yaml.UnmarshalStrict(document, &object.Object); err != nil {
-			t.Fatalf("%v: %s", err, document)
-		}
-		if object.Object == nil {
-			continue
-		}
+	for _, object := range documents(t, text) {
 		name := object.GetKind() + " " + object.GetName()
 		if found[name] != nil {
 			t.Errorf("%s is there twice", name)
 		}
 		found[name] = object
+	}
+	return found
+}
+
+func documents(t *testing.T, text []byte) []*unstructured.Unstructured {
+	t.Helper()
+	var found []*unstructured.Unstructured
+	for document := range bytes.SplitSeq(append([]byte("\n"), text...), []byte("\n---\n")) {
+		object := &unstructured.Unstructured{}
+		if err := yaml.UnmarshalStrict(document, &object.Object); err != nil {
+			t.Fatalf("%v: %s", err, document)
+		}
+		if object.Object != nil {
+			found = append(found, object)
+		}
 	}
 	return found
 }
@@ -111,7 +131,7 @@ func TestLint(t *testing.T) {
 }
 
 // ofEach are arguments that only the chart gives, with what the operator has by itself.
-var ofEach = regexp.MustCompile(`^--(agent-image|fio-image|ior-image|limits-config-map|log-level)=`)
+var ofEach = regexp.MustCompile(`^--(agent-image|fio-image|ior-image|limits-config-map|log-level)=|^--loss-timeout=1m$|^--parallel-runs=8$`)
 
 // plain takes away what a chart adds to every object, and what each of the two says of images in its own way.
 func plain(object *unstructured.Unstructured) *unstructured.Unstructured {
@@ -158,7 +178,8 @@ func plain(object *unstructured.Unstructured) *unstructured.Unstructured {
 
 // By default the chart installs what config/metrics does, and with monitoring what config/monitoring does.
 func TestChartIsConfig(t *testing.T) {
-	for name, values := range map[string][]string{render.Metrics: nil, render.Monitoring: everything[1:], render.Default: {`metrics.enabled=false`}} {
+	for name, values := range map[string][]string{render.Metrics: nil, render.Monitoring: everything[1:], render.Default: {`metrics.enabled=false`},
+		render.Namespaced: {`metrics.enabled=false`, `watch.namespaces=["benchmarks"]`}} {
 		t.Run(name, func(t *testing.T) {
 			text, err := render.Folder(os.DirFS(root+"/config"), name, "dev")
 			if err != nil {
@@ -223,62 +244,16 @@ func TestFieldsAreKnown(t *testing.T) {
 	}
 }
 
-// filled gives each value one of its own; wanted is what must be somewhere then.
-var (
-	filled = []string{
-		`image.registry="registry.example/mirror/"`, `image.tag="v9"`, `image.pullPolicy="Always"`, `image.pullSecrets=["pull-a"]`,
-		`image.fio.reference="registry.example/own-fio:1"`, `operator.logLevel="debug"`, `operator.sharedQueues=["nights","days"]`,
-		`operator.limitsConfigMap="own-limits"`, `operator.extraArgs=["--kubeconfig=/x"]`, `operator.resources={"limits":{"memory":"777Mi"}}`,
-		`operator.goMemoryLimit="700MiB"`, `operator.nodeSelector={"pool":"infra"}`, `operator.tolerations=[{"key":"infra-only","operator":"Exists"}]`,
-		`operator.affinity={"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"zone-x","operator":"Exists"}]}]}}}`,
-		`operator.topologySpreadConstraints=[{"maxSkew":1,"topologyKey":"rack","whenUnsatisfiable":"DoNotSchedule"}]`,
-		`operator.podLabels={"team":"storage"}`, `operator.podAnnotations={"note":"here"}`, `operator.runAsUser=4711`, `operator.runAsGroup=4712`,
-		`operator.terminationGracePeriodSeconds=47`, `commonLabels={"cost":"center-7"}`, `serviceAccount.annotations={"identity":"role-x"}`,
-		`priorityClass.name="own-class"`, `priorityClass.value=12345`, `networkPolicy.metricsFrom=[{"namespaceSelector":{"matchLabels":{"watch":"tower"}}}]`,
-		`metrics.port=9443`, `metrics.serviceMonitor.labels={"release":"prom"}`, `metrics.prometheusRule.labels={"rules":"prom"}`,
-		`metrics.dashboards.labels={"sidecar":"yes"}`,
-	}
-	wanted = []string{
-		"image: registry.example/mirror/operator:v9", "--agent-image=registry.example/mirror/operator:v9", "--ior-image=registry.example/mirror/ior:v9",
-		"imagePullPolicy: Always", "name: pull-a", "--fio-image=registry.example/own-fio:1", "--log-level=debug", "--shared-queues=nights,days",
-		"--limits-config-map=own-limits", "- own-limits", "--kubeconfig=/x", "memory: 777Mi", "value: 700MiB", "pool: infra", "key: infra-only", "key: zone-x",
-		"topologyKey: rack", "team: storage", "note: here", "runAsUser: 4711", "runAsGroup: 4712", "terminationGracePeriodSeconds: 47",
-		"cost: center-7", "identity: role-x", "priorityClassName: own-class", "value: 12345", "watch: tower", "--metrics-bind-address=:9443",
-		"containerPort: 9443", "release: prom", "rules: prom", "sidecar: \"yes\"",
-	}
-)
-
-func TestEveryValueCounts(t *testing.T) {
-	made := objects(t, append(slices.Clone(everything), filled...)...)
-	var all strings.Builder
-	for _, object := range made {
-		if object.GetKind() != "CustomResourceDefinition" {
-			all.WriteString(asYAML(object))
-		}
-	}
-	for _, want := range wanted {
-		if !strings.Contains(all.String(), want) {
-			t.Errorf("nothing has %q", want)
-		}
-	}
-	for name, off := range map[string]string{
-		"NetworkPolicy storagebench-operator": `networkPolicy.enabled=false`, "PriorityClass storagebench-operator": `priorityClass.create=false`,
-		"PodDisruptionBudget storagebench-operator": `podDisruptionBudget.enabled=false`, "Service storagebench-operator-metrics": `metrics.enabled=false`,
-	} {
-		if objects(t, everything[0])[name] == nil || objects(t, everything[0], off)[name] != nil {
-			t.Errorf("%s makes no difference to %s", off, name)
-		}
-	}
-	roles := objects(t, `rbac.aggregateToDefaultRoles=false`)
-	if labels := roles["ClusterRole storagebench-edit"].GetLabels(); labels["rbac.authorization.k8s.io/aggregate-to-edit"] != "" {
-		t.Errorf("the role of editors is %v", labels)
-	}
-	own := asYAML(objects(t, `operator.runAsUser=null`, `operator.runAsGroup=null`, `priorityClass.name=""`)["Deployment storagebench-operator"])
-	for _, unwanted := range []string{"runAsUser", "runAsGroup", "priorityClassName"} {
-		if strings.Contains(own, unwanted) {
-			t.Errorf("%s is there, which was set to nothing", unwanted)
-		}
-	}
+// filled gives each list and each map of the values something, so that every template is used.
+var filled = []string{
+	`image.pullSecrets=["pull-a"]`, `image.clientPullSecrets=[{"name":"a","registry":"b"}]`, `operator.sharedQueues=["nights","days"]`,
+	`operator.clientLabels={"a":"b"}`, `operator.extraArgs=["--kubeconfig=/x"]`, `operator.nodeSelector={"pool":"infra"}`,
+	`operator.tolerations=[{"key":"infra-only","operator":"Exists"}]`,
+	`operator.affinity={"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"zone-x","operator":"Exists"}]}]}}}`,
+	`operator.topologySpreadConstraints=[{"maxSkew":1,"topologyKey":"rack","whenUnsatisfiable":"DoNotSchedule"}]`,
+	`operator.podLabels={"team":"storage"}`, `operator.podAnnotations={"note":"here"}`, `operator.podSecurityContext={"fsGroup":1}`,
+	`operator.containerSecurityContext={"privileged":false}`, `commonLabels={"cost":"center-7"}`, `serviceAccount.annotations={"identity":"role-x"}`,
+	`networkPolicy.metricsFrom=[{"namespaceSelector":{"matchLabels":{"watch":"tower"}}}]`,
 }
 
 // Each value that there is has a description, is in the schema, and is used.
@@ -340,13 +315,26 @@ func read(t *testing.T, name string, into any) {
 
 func TestRefused(t *testing.T) {
 	for value, want := range map[string]string{
-		`operator.replica=2`:                "replica",
-		`operator.logLevel="loud"`:          "logLevel",
-		`operator.sharedQueues=["No Name"]`: "sharedQueues",
-		`operator.extraArgs=["log-level"]`:  "extraArgs",
-		`metrics.port=80`:                   "port",
-		`image.tag="v1+2"`:                  "tag",
-		`operator.runAsUser=0`:              "runAsUser",
+		`operator.replica=2`:                                          "replica",
+		`operator.logLevel="loud"`:                                    "logLevel",
+		`operator.sharedQueues=["No Name"]`:                           "sharedQueues",
+		`operator.extraArgs=["log-level"]`:                            "extraArgs",
+		`metrics.port=80`:                                             "port",
+		`image.tag="v1+2"`:                                            "tag",
+		`operator.runAsUser=0`:                                        "runAsUser",
+		`watch.namespaces="team-a"`:                                   "namespaces",
+		`watch.namespaces=["Team"]`:                                   "namespaces",
+		`watch.namespaces=["a","a"]`:                                  "namespaces",
+		`watch.namespace=["a"]`:                                       "namespace",
+		`operator.clientLabels={"a":"b c"}`:                           "clientLabels",
+		`operator.clientLabels={"a b":"c"}`:                           "clientLabels",
+		`operator.lossTimeout="soon"`:                                 "lossTimeout",
+		`operator.parallelRuns=0`:                                     "parallelRuns",
+		`operator.replicas=-1`:                                        "replicas",
+		`operator.goMemoryLimit="450Mi"`:                              "goMemoryLimit",
+		`image.clientPullSecrets=["a"]`:                               "clientPullSecrets",
+		`image.clientPullSecrets=[{"registry":"a"}]`:                  "name",
+		`image.clientPullSecrets=[{"name":"a","registry":"b=c"}]`:     "registry",
 		`metrics={"enabled":false,"serviceMonitor":{"enabled":true}}`: "metrics.enabled",
 	} {
 		_, stderr, err := helm(t, "template", "x", folder, "--set-json", value)

@@ -35,3 +35,40 @@ app.kubernetes.io/name: storagebench
 {{ printf "%s/%s:%s" (trimSuffix "/" $.Values.image.registry) $name (default $.Chart.AppVersion $.Values.image.tag) }}
 {{- end }}
 {{- end }}
+
+{{/* A role of the operator with its binding: include "storagebench.role" (list $ $role "namespace") */}}
+{{- define "storagebench.role" }}
+{{- $ := index . 0 }}
+{{- $role := index . 1 }}
+{{- $namespace := index . 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $role.kind }}
+metadata:
+  name: {{ $role.metadata.name }}
+  {{- if eq $role.kind "Role" }}
+  namespace: {{ $namespace }}
+  {{- end }}
+  labels:
+    {{- include "storagebench.labels" $ | nindent 4 }}
+rules:
+{{ toYaml $role.rules }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $role.kind }}Binding
+metadata:
+  name: {{ $role.metadata.name }}
+  {{- if eq $role.kind "Role" }}
+  namespace: {{ $namespace }}
+  {{- end }}
+  labels:
+    {{- include "storagebench.labels" $ | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ $role.kind }}
+  name: {{ $role.metadata.name }}
+subjects:
+- kind: ServiceAccount
+  name: {{ include "storagebench.name" $ }}
+  namespace: {{ $.Release.Namespace }}
+{{ end }}
