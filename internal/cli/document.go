@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/objects"
@@ -89,28 +90,45 @@ func (c *cluster) document(ctx context.Context, run *v1alpha1.BenchmarkRun) (rep
 	return report.NewDocument(run, version).With(over), nil
 }
 
-// series are those that the cluster keeps of a run; nil where it keeps none.
+// series are those that the cluster keeps of a run, each step in a ConfigMap; nil where it keeps none.
 func (c *cluster) series(ctx context.Context, run *v1alpha1.BenchmarkRun) (*series.Log, error) {
-	name := objects.SeriesName(run.Name)
-	found, err := c.client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(c.namespace).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+	found, err := c.client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(c.namespace).List(ctx,
+		metav1.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{v1alpha1.LabelRun: objects.RunLabels(run)[v1alpha1.LabelRun]}).String()})
+	if apierrors.IsForbidden(err) {
 		return nil, nil // the figures do not need them, and the report says that there are none
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the series of run %s: %w", run.Name, err)
 	}
-	kept := &corev1.ConfigMap{}
-	if err := decode(found, kept); err != nil {
-		return nil, err
+	var parts []*series.Log
+	for i := range found.Items {
+		kept := &corev1.ConfigMap{}
+		if err := decode(&found.Items[i], kept); err != nil {
+			return nil, err
+		}
+		text, is := kept.BinaryData[objects.SeriesKey]
+		if !is || !slices.ContainsFunc(kept.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == run.UID }) {
+			continue // something else, or of another run that had the name
+		}
+		part, err := series.Decode(text)
+		if err != nil {
+			return nil, fmt.Errorf("ConfigMap %s: %w", kept.Name, err)
+		}
+		parts = append(parts, part)
 	}
-	if !slices.ContainsFunc(kept.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == run.UID }) {
-		return nil, nil // of another run that had the name
+	if len(parts) == 0 {
+		return nil, nil
 	}
-	over, err := series.Decode(kept.BinaryData[objects.SeriesKey])
-	if err != nil {
-		return nil, fmt.Errorf("ConfigMap %s: %w", name, err)
+	return series.Together(parts, stepIDs(run)), nil
+}
+
+// stepIDs are the steps of a run in their order.
+func stepIDs(run *v1alpha1.BenchmarkRun) []string {
+	var all []string
+	for _, step := range run.Spec.Steps {
+		all = append(all, step.ID)
 	}
-	return over, nil
+	return all
 }
 
 // writeTo writes to a file as a whole or not at all; to standard output where none is named.

@@ -179,7 +179,7 @@ func TestWarnings(t *testing.T) {
 		"cells in a burst that is certain": {fsx().UntilCredits("wait", 4).Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)), nil},
 		"drained right before":             {on().BurstDrain("burst", "2m", "1h").Sweep("x", v1alpha1.RegimeBaseline, "1s", depths(1)), nil},
 		"redrained right before":           {on().Redrain("refill", "2m").AtMost("1h").Sweep("x", v1alpha1.RegimeBaseline, "1s", depths(1)), nil},
-		"longer than expected":             {fsx().BurstDrain("burst", "2m", "6h").ActiveDeadline("30m"), []string{"spec.run.activeDeadline: the phases are expected to take 33m24s, and the run ends as failed after 30m"}},
+		"longer than expected":             {fsx().BurstDrain("burst", "2m", "6h").ActiveDeadline("30m"), []string{"spec.run.activeDeadline: the phases are expected to take 33m26s, and the run ends as failed after 30m"}},
 		"a rate that spends less":          {fsx().Steady("slow", "10h").With(slow()).BurstDrain("burst", "2m", "1h"), nil},
 		"fewer jobs than files": {on().Ramp("x", v1alpha1.RampJobs, "1s", 2, 4),
 			[]string{"spec.run.phases: each job has files of its own, and they are laid out for 4 jobs: with 2 jobs a step of x on a works on 32.00 MiB of each client's data"}},

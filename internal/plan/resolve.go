@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -50,4 +51,22 @@ func (r *resolver) workload(path *field.Path, workload *v1alpha1.Workload) {
 	}
 	workload.ProfileRef = nil
 	workload.Engine = *engine.DeepCopy()
+	if ref.DatasetSize != nil {
+		r.resize(path.Child("profileRef", "datasetSize"), &workload.Engine, *ref.DatasetSize)
+	}
+}
+
+// resize gives a load another amount of data. What that is made of is looked at with the rest of the load.
+func (r *resolver) resize(path *field.Path, engine *v1alpha1.Engine, size resource.Quantity) {
+	switch {
+	case engine.Fio == nil:
+		r.problems = append(r.problems, field.Forbidden(path, "only profiles of fio have such a size, and this is one of "+
+			string(engine.EngineKind())+": remove it, or write the profile's spec in place of the reference"))
+	case engine.Fio.JobFile != "":
+		r.problems = append(r.problems, field.Forbidden(path, "the sizes of this profile are in its jobFile: remove it, or change them there"))
+	case size.Sign() <= 0 || size.Cmp(*resource.NewQuantity(size.Value(), size.Format)) != 0:
+		r.problems = append(r.problems, field.Invalid(path, size.String(), "a whole number of bytes, such as 8Gi"))
+	default:
+		engine.Fio.DatasetSize = size
+	}
 }

@@ -137,17 +137,24 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 		case one.account.SecondsToEmpty() < unseen.Seconds() && !step.Redrain:
 			took = step.Duration
 		default:
-			took = max(took, wholeSeconds(one.account.SecondsToEmpty())+step.settles())
+			fall := wholeSeconds(one.account.SecondsToEmpty())
+			if !step.Redrain {
+				fall += sampled // it is dated to the end of the second that it is in
+			}
+			took = max(took, fall+step.settles())
 		}
 	}
 	if step.Purpose == Drain {
 		if !known {
 			took = step.Duration
 		}
-		took = min(took, step.Duration)
+		took = min(took+sampled, step.Duration)
 	}
 	return took, known
 }
+
+// sampled is how much later than it is true something is known that samples of a second tell.
+const sampled = time.Second
 
 // settles is how long a drain goes on after the credits are gone, to measure the baseline: see package watch.
 func (s Step) settles() time.Duration {

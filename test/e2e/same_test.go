@@ -15,7 +15,7 @@ import (
 func TestLocalModeAgrees(t *testing.T) {
 	onlySoak(t)
 	s := newSpace(t)
-	store := s.burstClaim("data", model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 120e6}}})
+	store := s.burstClaim("data", model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 40e6}}})
 	program := filepath.Join(t.TempDir(), "kubectl-storagebench")
 	build := exec.Command("go", "build", "-o", program, "./cmd/kubectl-storagebench")
 	build.Dir = s.root

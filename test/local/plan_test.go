@@ -1,0 +1,242 @@
+package local
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/test/burstfs"
+	"github.com/storagebench/storagebench/test/burstfs/model"
+)
+
+// planned is what `plan -o json` says of time.
+type planned struct {
+	ExpectedSeconds *float64      `json:"expectedSeconds"`
+	Steps           []plannedStep `json:"steps"`
+}
+
+type plannedStep struct {
+	ID, Phase       string
+	OffsetSeconds   float64  `json:"offsetSeconds"`
+	ExpectedSeconds *float64 `json:"expectedSeconds"`
+	AtLeastSeconds  *float64 `json:"atLeastSeconds"`
+	LimitSeconds    float64  `json:"limitSeconds"`
+}
+
+func planOf(t *testing.T, file string) planned {
+	t.Helper()
+	got := call(t, "plan", "-f", file, "-o", "json")
+	var read planned
+	if err := json.Unmarshal([]byte(got.stdout), &read); err != nil || got.code != 0 || len(read.Steps) == 0 {
+		t.Fatalf("plan of %s: exit code %d, %v\n%s", file, got.code, err, got.stderr)
+	}
+	return read
+}
+
+// A run may be off its plan by so much of the time, or so long where that is more: as long as a busy machine may take to
+// start a program.
+const (
+	planShare = 0.05
+	planSlack = 0.5
+)
+
+func offPlan(actual, expected float64) bool {
+	return math.Abs(actual-expected) > max(planSlack, planShare*expected)
+}
+
+// kept holds a run against its plan: when each step began, counted from where the plan did not know, and how long it took.
+// In the phases of undocumented the store does something else than the file says that is documented; there the plan
+// can be held by its limit alone.
+func kept(t *testing.T, plan planned, document report.Document, undocumented ...string) {
+	t.Helper()
+	// A sweep has another order in each run, and the times of its cells are alike: steps are compared by their number.
+	if len(document.Steps) != len(plan.Steps) {
+		t.Fatalf("%d steps were run, %d are planned", len(document.Steps), len(plan.Steps))
+	}
+	first := document.Steps[0].StartTime.Time
+	seconds := func(at time.Time) float64 { return at.Sub(first).Seconds() }
+	var table strings.Builder
+	late := 0.0 // by what the plan did not know
+	for i, step := range plan.Steps {
+		fact := document.Steps[i]
+		begin, end := seconds(fact.StartTime.Time), seconds(fact.EndTime.Time)
+		next := step.OffsetSeconds
+		if i+1 < len(plan.Steps) {
+			end, next = seconds(document.Steps[i+1].StartTime.Time), plan.Steps[i+1].OffsetSeconds
+		}
+		took, begins := end-begin, step.OffsetSeconds+late
+		if offPlan(begin, begins) {
+			t.Errorf("%s began after %.1f s, planned were %.1f", fact.ID, begin, begins)
+		}
+		known := step.ExpectedSeconds
+		for _, phase := range undocumented {
+			if phase == step.Phase {
+				known = nil
+			}
+		}
+		says := "unknown"
+		switch {
+		case known != nil:
+			says = fmt.Sprintf("%.1f", *known)
+			if offPlan(took, *known) {
+				t.Errorf("%s took %.1f s, planned were %.1f", fact.ID, took, *known)
+			}
+		case step.AtLeastSeconds != nil:
+			says = fmt.Sprintf("%.1f or more", *step.AtLeastSeconds)
+			if took < *step.AtLeastSeconds && offPlan(took, *step.AtLeastSeconds) {
+				t.Errorf("%s took %.1f s, planned were %.1f or more", fact.ID, took, *step.AtLeastSeconds)
+			}
+		}
+		if took > step.LimitSeconds+planSlack {
+			t.Errorf("%s took %.1f s, and its limit is %.1f", fact.ID, took, step.LimitSeconds)
+		}
+		if known == nil {
+			late = end - next
+		}
+		fmt.Fprintf(&table, "  %-28s began %7.1f (%7.1f)   took %6.1f (%s) %s\n", fact.ID, begin, begins, took, says, loaded(fact))
+	}
+	last := document.Steps[len(document.Steps)-1].EndTime.Time
+	if whole := seconds(last); plan.ExpectedSeconds != nil && len(undocumented) == 0 && offPlan(whole, *plan.ExpectedSeconds) {
+		t.Errorf("the run took %.1f s, planned were %.1f", whole, *plan.ExpectedSeconds)
+	}
+	t.Logf("seconds, in brackets what was planned:\n%s", &table)
+}
+
+// loaded says when a step began and ended to load, for whoever looks for why it took as long as it did.
+func loaded(fact v1alpha1.StepStatus) string {
+	text := ""
+	for _, one := range []struct {
+		what string
+		at   *metav1.MicroTime
+	}{{"first I/O", fact.FirstIOTime}, {"concluded", fact.ConcludedTime}, {"last I/O", fact.LastIOTime}, {"end", fact.EndTime}} {
+		if one.at != nil {
+			text += fmt.Sprintf("  %s +%.2f", one.what, one.at.Sub(fact.StartTime.Time).Seconds())
+		}
+	}
+	return text
+}
+
+// keptFile is all kinds of steps but sweeps on a store with known limits: what it says of time is known throughout.
+const keptFile = `apiVersion: storagebench.dev/v1alpha1
+kind: StorageBenchmark
+metadata: {name: kept}
+spec:
+  run:
+    targets:
+    - name: data
+      volumes: [{name: data, claimName: data}]
+      limits: {throughput: {baseline: 10M, burst: 60M, bucket: 800M, refill: 5M}}
+    clients: {count: 1}
+    workload: {fio: {pattern: Sequential, readPercent: 0, blockSize: 256Ki, queueDepth: 64, datasetSize: 64Mi}}
+    phases:
+    - {name: layout, prepare: {}}
+    - {name: burst, burstDrain: {minDuration: 10s, maxDuration: 40s}}
+    - {name: baseline, steady: {duration: 4s, warmUp: 1s}}
+    - {name: refill, cooldown: {redrain: {idle: 6s}}}
+`
+
+// TestPlanIsKept: a run keeps the timeline of its plan.
+func TestPlanIsKept(t *testing.T) {
+	file := write(t, usual, keptFile)
+	plan := planOf(t, file)
+	if plan.ExpectedSeconds == nil {
+		t.Fatalf("the plan does not know all of its times: %+v", plan)
+	}
+	store := mount(t, model.Config{Latency: model.Latency{Fixed: time.Millisecond, Jitter: time.Millisecond / 2},
+		Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 10e6, BurstPerSecond: 60e6,
+			RefillPerSecond: model.Pointer(5e6), Size: 800e6}}})
+	kept(t, plan, onStore(t, store, "data", file))
+}
+
+// sample is a file of config/samples, and how it can be run here.
+type sample struct {
+	file string
+	// stores of targets: the name of a scenario, or of a StorageClass in the file of the twin's storage. A target
+	// without one is in a directory of this machine.
+	stores map[string]string
+	// plain are targets in such directories.
+	plain []string
+	// undocumented are phases in which the store does something else than the file says that is documented.
+	undocumented []string
+}
+
+// samples that can be run here as they stand. Those of real systems take hours and stores of the clouds: their twins have
+// the same phases on stores in small.
+var samples = []sample{
+	{file: "quickstart", plain: []string{"data"}},
+	{file: "database-log", plain: []string{"data"}},
+	{file: "jobfile", plain: []string{"data"}},
+	{file: "zip", plain: []string{"data"}},
+	{file: "ior", plain: []string{"share"}},
+	{file: "fsx-windows-32-hdd-in-small", stores: map[string]string{"share": "fsx-windows-32-hdd"}},
+	// Its burst goes up and down above the documented rate, as that of the real one did.
+	{file: "twins/aws-fsx-windows", stores: map[string]string{"share": "twin-fsx-windows"}, undocumented: []string{"burst", "layout"}},
+	{file: "twins/aws-fsx-lustre-compression", stores: map[string]string{"none": "twin-fsx-lustre-none", "lz4": "twin-fsx-lustre-lz4"}},
+	{file: "twins/azure-p30-servers", stores: map[string]string{"single": "twin-single-server", "s2d": "twin-storage-spaces-direct"}},
+}
+
+// TestPlansOfSamples plans and runs every sample, and holds the run against the plan.
+func TestPlansOfSamples(t *testing.T) {
+	for _, one := range samples {
+		t.Run(filepath.Base(one.file), func(t *testing.T) {
+			file := filepath.Join("../../config/samples", one.file+".yaml")
+			plan := planOf(t, file)
+			if os.Getenv("SOAK") == "" {
+				t.Skip("runs for some minutes; SOAK=1 runs it")
+			}
+			if strings.Contains(one.file, "ior") || strings.Contains(one.file, "lustre") {
+				withIOR(t)
+			}
+			arguments := []string{"run", "--local", "-f", file, "-o", "json"}
+			for _, target := range one.plain {
+				arguments = append(arguments, "--target", target+"="+t.TempDir())
+			}
+			for target, name := range one.stores {
+				config, err := burstfs.Scenario(name)
+				if strings.HasPrefix(name, "twin-") {
+					config, err = twinStore(one.file, name)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				store := mount(t, config)
+				if err := os.Mkdir(filepath.Join(store.Path(), "bench"), 0o777); err != nil { // the path of a twin's target
+					t.Fatal(err)
+				}
+				arguments = append(arguments, "--target", target+"="+store.Path())
+			}
+			kept(t, plan, ended(t, start(t, arguments...)), one.undocumented...)
+		})
+	}
+}
+
+// twinStore is the store of a StorageClass of a twin.
+func twinStore(file, class string) (model.Config, error) {
+	storage, err := os.Open(filepath.Join("../../config/samples/twins/storage", filepath.Base(file)+".yaml"))
+	if err != nil {
+		return model.Config{}, err
+	}
+	defer func() { _ = storage.Close() }()
+	for decoder := yaml.NewDecoder(storage); ; {
+		var object struct {
+			Metadata   struct{ Name string }
+			Parameters map[string]string
+		}
+		if err := decoder.Decode(&object); err != nil {
+			return model.Config{}, fmt.Errorf("StorageClass %s: %w", class, err)
+		}
+		if object.Metadata.Name == class {
+			return burstfs.Parse([]byte(object.Parameters["csisim/config"]))
+		}
+	}
+}
