@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/storagebench/storagebench/internal/installation"
 	"github.com/storagebench/storagebench/internal/version"
 )
 
@@ -40,5 +41,12 @@ func run(ctx context.Context, arguments []string, out, log io.Writer) error {
 		return nil
 	}
 	options.logTo(log)
+	if options.check {
+		config, err := findCluster()
+		if err != nil {
+			return err
+		}
+		return installation.Check(ctx, config, options.namespace, out, installation.CheckPatience)
+	}
 	return serve(ctx, &options)
 }

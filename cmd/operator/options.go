@@ -55,6 +55,8 @@ type options struct {
 	parallelRuns int
 	logLevel     slog.Level
 	showVersion  bool
+	// check asks an installation whether it works, in place of being an operator.
+	check bool
 }
 
 func parse(arguments []string, output io.Writer) (options, error) {
@@ -97,6 +99,7 @@ func parse(arguments []string, output io.Writer) (options, error) {
 		"to keep runs from overlapping use queues")
 	flags.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
 	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "least `level` of the log: debug, info, warn or error")
+	flags.BoolVar(&o.check, "check", false, "ask whether the operator that is installed in --namespace works, say so and exit, as helm test does")
 	flags.BoolVar(&o.showVersion, "version", false, "print the version and exit")
 	if err := flags.Parse(arguments); err != nil {
 		return options{}, err

@@ -32,9 +32,9 @@ const (
 
 // serve runs the controllers until the context ends or the leadership is lost.
 func serve(ctx context.Context, o *options) error {
-	config, err := ctrl.GetConfig()
+	config, err := findCluster()
 	if err != nil {
-		return fmt.Errorf("find the cluster: %w: run in a pod, or give --kubeconfig", err)
+		return err
 	}
 	config.QPS, config.Burst = requestsPerSecond, requestsBurst
 	config.UserAgent = "storagebench-operator/" + version.Version
@@ -69,6 +69,15 @@ func serve(ctx context.Context, o *options) error {
 		return errTakenOver
 	}
 	return nil
+}
+
+// findCluster is how the cluster is reached: from a pod, or by --kubeconfig.
+func findCluster() (*rest.Config, error) {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster: %w: run in a pod, or give --kubeconfig", err)
+	}
+	return config, nil
 }
 
 // errTakenOver ends an operator that stood still for so long that another one leads.

@@ -72,3 +72,16 @@ subjects:
   name: {{ include "storagebench.name" $ }}
   namespace: {{ $.Release.Namespace }}
 {{ end }}
+
+{{/* Security contexts that meet Pod Security `restricted`, with what the values say of them. */}}
+{{- define "storagebench.podSecurityContext" -}}
+{{- $pod := dict "runAsNonRoot" true "seccompProfile" (dict "type" "RuntimeDefault") }}
+{{- with .Values.operator.runAsUser }}{{ $_ := set $pod "runAsUser" (int64 .) }}{{ end }}
+{{- with .Values.operator.runAsGroup }}{{ $_ := set $pod "runAsGroup" (int64 .) }}{{ end }}
+{{- toYaml (mustMergeOverwrite $pod .Values.operator.podSecurityContext) }}
+{{- end }}
+
+{{- define "storagebench.containerSecurityContext" -}}
+{{- $container := dict "allowPrivilegeEscalation" false "readOnlyRootFilesystem" true "capabilities" (dict "drop" (list "ALL")) }}
+{{- toYaml (mustMergeOverwrite $container .Values.operator.containerSecurityContext) }}
+{{- end }}

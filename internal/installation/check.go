@@ -1,0 +1,150 @@
+package installation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/leader"
+)
+
+// CheckPatience is how long an operator that was just installed may take to be ready and to lead.
+const CheckPatience = 30 * time.Second
+
+// Check asks an installation whether it works, as `helm test` does: whether the kinds are served, their rules hold, and an
+// operator is ready and leads, now or so much later. It writes a line for each that is so, and gives all that is not. Nothing
+// is made.
+func Check(ctx context.Context, config *rest.Config, namespace string, out io.Writer, patience time.Duration) error {
+	types := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(types); err != nil {
+		return fmt.Errorf("register the kinds: %w", err)
+	}
+	ours, err := client.New(config, client.Options{Scheme: types})
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	api, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	var problems []error
+	for _, one := range []struct {
+		what string
+		ask  func() error
+	}{
+		{"the cluster serves all kinds of " + v1alpha1.GroupVersion.String(), func() error { return kinds(ctx, api.Discovery(), patience) }},
+		{"a benchmark is admitted", func() error { return admitted(ctx, ours, namespace) }},
+		{"a faulty benchmark is refused", func() error { return refused(ctx, ours, namespace) }},
+		{"all operators are ready", func() error {
+			return within(ctx, patience, func() error { return ready(ctx, api, namespace) })
+		}},
+		{"an operator leads", func() error {
+			return within(ctx, patience, func() error { return leads(ctx, api, namespace) })
+		}},
+	} {
+		if err := one.ask(); err != nil {
+			problems = append(problems, fmt.Errorf("not so: %s: %w", one.what, err))
+			continue
+		}
+		_, _ = fmt.Fprintf(out, "ok: %s\n", one.what)
+	}
+	return errors.Join(problems...)
+}
+
+// within asks until there is no problem, or for so long.
+func within(ctx context.Context, patience time.Duration, ask func() error) error {
+	for deadline := time.Now().Add(patience); ; {
+		err := ask()
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(min(time.Second, patience)):
+		}
+	}
+}
+
+// tiny is a benchmark that is never made: it is shown to the API server only.
+func tiny(namespace string) *v1alpha1.StorageBenchmark {
+	made := &v1alpha1.StorageBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "storagebench-check"}}
+	made.Spec.Run.Targets = []v1alpha1.Target{{Name: "data", Volumes: []v1alpha1.Volume{{Name: "data", ClaimName: "data"}}}}
+	made.Spec.Run.Clients.Count = 1
+	block, reads := resource.MustParse("4Ki"), int32(100)
+	made.Spec.Run.Workload = &v1alpha1.Workload{Engine: v1alpha1.Engine{Fio: &v1alpha1.FioProfile{
+		Pattern: v1alpha1.FioRandom, ReadPercent: &reads, BlockSize: &block, DatasetSize: resource.MustParse("1Mi")}}}
+	made.Spec.Run.Phases = []v1alpha1.Phase{{Name: "layout", Prepare: &v1alpha1.PreparePhase{}}}
+	return made
+}
+
+func admitted(ctx context.Context, api client.Client, namespace string) error {
+	if err := api.Create(ctx, tiny(namespace), client.DryRunAll); err != nil {
+		return fmt.Errorf("show one to the API server: %w; are the kinds those of this version? %s", err, upgradeKinds)
+	}
+	return nil
+}
+
+// upgradeKinds is what makes the kinds those of the operator.
+const upgradeKinds = "`kubectl apply --server-side --force-conflicts -f charts/storagebench/crds` makes them so"
+
+func refused(ctx context.Context, api client.Client, namespace string) error {
+	faulty := tiny(namespace)
+	faulty.Spec.Run.Clients.Count = -1
+	err := api.Create(ctx, faulty, client.DryRunAll)
+	switch {
+	case apierrors.IsInvalid(err) && strings.Contains(err.Error(), "spec.run.clients.count"):
+		return nil
+	case err == nil:
+		return fmt.Errorf("one with spec.run.clients.count -1 was admitted: the rules of the kinds are missing; %s", upgradeKinds)
+	}
+	return fmt.Errorf("show one to the API server: %w", err)
+}
+
+func ready(ctx context.Context, api kubernetes.Interface, namespace string) error {
+	found, err := api.AppsV1().Deployments(namespace).Get(ctx, deploymentName, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("look at the Deployment: %w", err)
+	}
+	wanted := int32(1)
+	if found.Spec.Replicas != nil {
+		wanted = *found.Spec.Replicas
+	}
+	status := found.Status
+	switch {
+	case wanted == 0:
+		return fmt.Errorf("the Deployment %s/%s has 0 replicas: set operator.replicas to 1 or more", namespace, deploymentName)
+	case status.ObservedGeneration < found.Generation, status.UpdatedReplicas < wanted, status.AvailableReplicas < wanted:
+		return fmt.Errorf("of %d operators %d are of the present template and %d available: see `kubectl describe pods -n %s`, and their logs",
+			wanted, status.UpdatedReplicas, status.AvailableReplicas, namespace)
+	}
+	return nil
+}
+
+// deploymentName is that of the operator's Deployment in the chart and in config.
+const deploymentName = "storagebench-operator"
+
+func leads(ctx context.Context, api kubernetes.Interface, namespace string) error {
+	found, err := api.CoordinationV1().Leases(namespace).Get(ctx, leader.LeaseName, metav1.GetOptions{})
+	switch {
+	case err != nil:
+		return fmt.Errorf("look at the Lease: %w", err)
+	case found.Spec.HolderIdentity == nil || *found.Spec.HolderIdentity == "":
+		return fmt.Errorf("the Lease %s/%s is held by nobody", namespace, leader.LeaseName)
+	case found.Spec.RenewTime == nil || time.Since(found.Spec.RenewTime.Time) > leader.LeaseDuration:
+		return fmt.Errorf("the Lease %s/%s of %s was not renewed for %s", namespace, leader.LeaseName, *found.Spec.HolderIdentity, leader.LeaseDuration)
+	}
+	return nil
+}
