@@ -164,15 +164,20 @@ func (c *comparison) redrain(target v1alpha1.TargetResult) {
 	c.figure("refill", s.rate, refill, s.rateScale, c.record.Refill(c.config, truth.Bucket, pause), s.bucket.Refill())
 }
 
-// steady compares rates in the window that the run says; it begins when the last client has begun.
-func (c *comparison) steady(target v1alpha1.TargetResult) {
-	window := time.Duration(target.WindowNanoseconds)
-	from := c.from
+// Window is the time that a run's figures of a target are of, when its load is measured from an instant on; it begins
+// when the last client has begun.
+func Window(target v1alpha1.TargetResult, measured time.Time) (from, to time.Time) {
+	from = measured
 	if skew := target.StartSkewNanoseconds; skew != nil && !target.WorkBound {
 		from = from.Add(time.Duration(*skew))
 	}
-	truth := c.record.Between(from, from.Add(window))
-	seconds := window.Seconds()
+	return from, from.Add(time.Duration(target.WindowNanoseconds))
+}
+
+// steady compares rates in the window that the run says.
+func (c *comparison) steady(target v1alpha1.TargetResult) {
+	from, to := Window(target, c.from)
+	truth, seconds := c.record.Between(from, to), to.Sub(from).Seconds()
 	for _, operation := range target.Operations {
 		bytes, operations := truth.ReadBytes, truth.ReadOperations
 		if operation.Operation == v1alpha1.OperationWrite {
