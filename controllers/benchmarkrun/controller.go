@@ -101,7 +101,7 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 		return ctrl.Result{}, err
 	}
 	if out.series != nil {
-		r.keepSeries(ctx, run, session, *out.series)
+		r.keepSeries(ctx, run, *out.series)
 	}
 	if err := r.store(ctx, before, run); err != nil {
 		return again(err, "note what happened")

@@ -52,7 +52,6 @@ func (r *Reconciler) clear(ctx context.Context, run *v1alpha1.BenchmarkRun) erro
 	for _, claim := range objects.Claims(run) {
 		problems = append(problems, r.removeOwn(ctx, run, claim))
 	}
-	problems = append(problems, r.trimSeries(ctx, run))
 	return errors.Join(problems...)
 }
 

@@ -12,17 +12,21 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// checkSeries: what each step did over time is in the ConfigMap of the run, which goes with it.
+// checkSeries: what each step did over time is in a ConfigMap of the run, which goes with it.
 func checkSeries(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
-	var kept corev1.ConfigMap
-	must(t, api.Get(t.Context(), client.ObjectKey{Namespace: run.Namespace, Name: objects.SeriesName(run.Name)}, &kept))
-	if !ownedBy(&kept, run.UID) || kept.Labels[v1alpha1.LabelRun] != run.Name {
-		t.Errorf("the ConfigMap of the series is nobody's: %+v", kept.ObjectMeta)
+	attempts := map[string]int{}
+	for _, fact := range run.Status.Steps {
+		attempts[fact.ID] = max(attempts[fact.ID], int(fact.Attempt))
 	}
-	log, err := series.Decode(kept.BinaryData[objects.SeriesKey])
-	must(t, err)
 	for _, step := range run.Spec.Steps {
+		var kept corev1.ConfigMap
+		must(t, api.Get(t.Context(), client.ObjectKey{Namespace: run.Namespace, Name: objects.SeriesName(run.Name, step.ID, attempts[step.ID])}, &kept))
+		if !ownedBy(&kept, run.UID) || kept.Labels[v1alpha1.LabelRun] != run.Name {
+			t.Errorf("the ConfigMap of the series is nobody's: %+v", kept.ObjectMeta)
+		}
+		log, err := series.Decode(kept.BinaryData[objects.SeriesKey])
+		must(t, err)
 		target := log.Step(step.ID).Target(step.Targets[0])
 		if target == nil || len(target.Points) == 0 || len(target.Latency) == 0 || len(target.Minutes) == 0 {
 			t.Errorf("step %s has no series: %+v", step.ID, target)

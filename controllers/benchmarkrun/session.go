@@ -18,7 +18,6 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
-	"github.com/storagebench/storagebench/internal/series"
 	"github.com/storagebench/storagebench/internal/watch"
 )
 
@@ -44,8 +43,6 @@ type session struct {
 	order []decide.ClientKey
 	// claimed is what was found of the run's claims; nil before they were looked at.
 	claimed *claimed
-	// series are those of the steps that have ended; nil before the first one did.
-	series *series.Log
 	// told is when the status last said how far a step is.
 	told time.Time
 	// asked is when the cluster was last asked why clients are not there.

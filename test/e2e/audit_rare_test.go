@@ -93,9 +93,11 @@ func TestHistoryIsPruned(t *testing.T) {
 	s.complete(first)
 	second := s.again("bench", "again", wholeRun)
 	s.complete(second)
-	s.until("the first run is gone, with what it did over time", time.Minute, func() bool {
-		return len(s.runs()) == 1 && !s.get(objects.SeriesName(first.Name), &corev1.ConfigMap{})
-	})
+	kept := func(run *v1alpha1.BenchmarkRun) bool { return s.get(objects.SeriesName(run.Name, "01-write", 1), &corev1.ConfigMap{}) }
+	s.until("the first run is gone, with what it did over time", time.Minute, func() bool { return len(s.runs()) == 1 && !kept(first) })
+	if !kept(second) {
+		t.Error("what the second run did over time is not kept")
+	}
 	if run := s.run(); run.Name != second.Name {
 		t.Errorf("%s is left, the newest is %s", run.Name, second.Name)
 	}
@@ -126,7 +128,7 @@ func TestOwnersAreHeldBackByRight(t *testing.T) {
 		resource string
 		made     client.Object
 	}{
-		{"benchmarkruns", objects.Series(&v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "run", UID: "1"}}, nil)},
+		{"benchmarkruns", objects.Series(&v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "run", UID: "1"}}, "00-write", 1, nil)},
 		{"storagebenchmarks", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "of-benchmark", OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.StorageBenchmarkKind, Name: "bench", UID: "2", BlockOwnerDeletion: new(true)}}}}},
 	} {

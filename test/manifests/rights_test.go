@@ -69,9 +69,9 @@ func TestTheOperatorsReach(t *testing.T) {
 		{"", "pods"}:                                       sorted("get", "list", "watch", "create", "patch", "delete"),
 		{"", "secrets"}:                                    {"create"}, // the garbage collector removes them with their run
 		{"", "persistentvolumeclaims"}:                     sorted("get", "list", "watch", "create", "delete"),
-		{"", "persistentvolumes"}:                          sorted("get", "list"),                       // what storage is behind a claim, and who else has it
-		{"", "configmaps"}:                                 sorted("get", "create", "update", "delete"), // the series of a run
-		{"", "nodes"}:                                      {"get"},                                     // the instance types of the clients
+		{"", "persistentvolumes"}:                          sorted("get", "list"), // what storage is behind a claim, and who else has it
+		{"", "configmaps"}:                                 {"create"},            // the series of a step; they go with their run
+		{"", "nodes"}:                                      {"get"},               // the instance types of the clients
 		{"storage.k8s.io", "storageclasses"}:               {"get"},
 		{"storage.k8s.io", "volumeattributesclasses"}:      {"get"},
 		{"storage.k8s.io", "csidrivers"}:                   {"get"},  // the version of a driver, by its labels
@@ -84,9 +84,9 @@ func TestTheOperatorsReach(t *testing.T) {
 		{v1alpha1.Group, "benchmarkruns"}:                  sorted("get", "list", "watch", "create", "patch", "delete"),
 		{v1alpha1.Group, "benchmarkruns/status"}:           {"patch"},
 		{v1alpha1.Group, "benchmarkruns/finalizers"}:       {"update"},
-		{v1alpha1.Group, "workloadprofiles"}:               sorted("get", "list", "watch"),
+		{v1alpha1.Group, "workloadprofiles"}:               sorted("list", "watch"),
 		{v1alpha1.Group, "workloadprofiles/status"}:        {"patch"},
-		{v1alpha1.Group, "clusterworkloadprofiles"}:        sorted("get", "list", "watch"),
+		{v1alpha1.Group, "clusterworkloadprofiles"}:        sorted("list", "watch"),
 		{v1alpha1.Group, "clusterworkloadprofiles/status"}: {"patch"},
 	}
 	for _, rule := range everywhere {
