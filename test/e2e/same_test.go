@@ -16,12 +16,8 @@ func TestLocalModeAgrees(t *testing.T) {
 	onlySoak(t)
 	s := newSpace(t)
 	store := s.burstClaim("data", model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 40e6}}})
-	program := filepath.Join(t.TempDir(), "kubectl-storagebench")
-	build := exec.Command("go", "build", "-o", program, "./cmd/kubectl-storagebench")
-	build.Dir = s.root
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, output)
-	}
+	program, err := commandLine()
+	must(t, err)
 	file := filepath.Join(s.root, "config", "samples", "quickstart.yaml")
 	results := t.TempDir()
 	inCluster, here := filepath.Join(results, "cluster.json"), filepath.Join(results, "local.json")

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/storagebench/storagebench/test/terminal"
 )
 
 // readmeCommands are the lines of the block of the README's section on runs without a cluster, as they stand.
@@ -47,16 +49,16 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	began := time.Now()
-	on := newTerminal(t, 80, 24, []string{"LANG=C.UTF-8"}, "sh", "-c", "cd '"+folder+"' && "+strings.Join(commands[1:], " && "))
-	on.until(time.Minute, "✓ layout", "▶ write", "· read", "throughput", "clients     4 of 4 load")
-	on.until(time.Minute, "▶ read")
-	on.until(time.Minute, "exit code 0")
+	on := terminal.New(t, 80, 24, []string{"LANG=C.UTF-8"}, "sh", "-c", "cd '"+folder+"' && "+strings.Join(commands[1:], " && "))
+	on.Until(time.Minute, "✓ layout", "▶ write", "· read", "throughput", "clients     4 of 4 load")
+	on.Until(time.Minute, "▶ read")
+	on.Until(time.Minute, "exit code 0")
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %s", took)
 	} else {
 		t.Logf("it took %s", took.Round(time.Second))
 	}
-	if seen := on.all(); !strings.Contains(seen, "quickstart  complete, valid") || !strings.Contains(seen, "P99") {
+	if seen := on.All(); !strings.Contains(seen, "quickstart  complete, valid") || !strings.Contains(seen, "P99") {
 		t.Errorf("there is no result:\n%s", seen)
 	}
 	page, err := os.ReadFile(filepath.Join(folder, "bin", "report.html"))

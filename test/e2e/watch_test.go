@@ -1,0 +1,80 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/test/burstfs/model"
+	"github.com/storagebench/storagebench/test/terminal"
+)
+
+const watchedFile = `apiVersion: storagebench.dev/v1alpha1
+kind: StorageBenchmark
+metadata: {name: watched}
+spec:
+  run:
+    targets:
+    - name: data
+      volumes: [{name: data, claimName: data}]
+      limits: {throughput: {baseline: 10M, burst: 40M, bucket: 500M, refill: 5M}}
+    clients: {count: 2, spread: Any}
+    workload: {fio: {pattern: Sequential, readPercent: 0, blockSize: 256Ki, queueDepth: 8, datasetSize: 32Mi}}
+    phases:
+    - {name: layout, prepare: {}}
+    - {name: burst, burstDrain: {minDuration: 10s, maxDuration: 30s}}
+    - {name: baseline, steady: {duration: 5s}}
+`
+
+// TestWatch looks at a run of the real operator in a terminal of 80 columns and 24 lines: at a drain with what is left of
+// the credits. Ctrl-C leaves the view twice, first that of `run` and then that of `watch`, says that the run goes on, and
+// so it does, to its end.
+func TestWatch(t *testing.T) {
+	requireNode(t)
+	t.Parallel()
+	s := newSpace(t)
+	s.burstClaim("data", model.Config{Latency: model.Latency{Fixed: time.Millisecond},
+		Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 10e6, BurstPerSecond: 40e6,
+			RefillPerSecond: model.Pointer(5e6), Size: 500e6}}})
+	program, err := commandLine()
+	must(t, err)
+	file := filepath.Join(t.TempDir(), "watched.yaml")
+	must(t, os.WriteFile(file, []byte(watchedFile), 0o600))
+	to := []string{"--kubeconfig", s.Kubeconfig, "-n", s.namespace}
+	environment := []string{"LANG=C.UTF-8", "NO_PROXY=*", "no_proxy=*"}
+
+	on := terminal.New(t, 80, 24, environment, append([]string{program, "run", "-f", file}, to...)...)
+	seen := on.Until(2*time.Minute, "watched  watched-", "Running", "✓ layout", "▶ burst", "· baseline", "throughput", "IOPS", "latency",
+		"clients     2 of 2 load", "credits", "of data's", "Ctrl-C leaves this view; the run goes on in the cluster")
+	t.Logf("the view of `run`:\n%s", seen)
+	on.Fits(seen, 80)
+	if strings.Count(seen, "▶ burst") != 1 {
+		t.Errorf("the view is there more than once:\n%s", seen)
+	}
+	name := s.run().Name
+	on.Tmux("send-keys", "C-c")
+	left := []string{"You have left; " + name + " goes on in the cluster.", "kubectl storagebench watch " + name, "exit code 130"}
+	on.Until(20*time.Second, left...)
+	if run := s.run(); run.Status.EndTime != nil || run.DeletionTimestamp != nil {
+		t.Errorf("the run has not gone on: %+v", run.Status.Conditions)
+	}
+
+	again := terminal.New(t, 80, 24, environment, append([]string{program, "watch", "watched"}, to...)...)
+	seen = again.Until(time.Minute, "✓ layout", "watched-", "to go")
+	t.Logf("the view of `watch`:\n%s", seen)
+	again.Fits(seen, 80)
+	again.Tmux("send-keys", "C-c")
+	again.Until(20*time.Second, left...)
+
+	run := s.ended(2 * time.Minute)
+	s.complete(run)
+	if burst := targetOf(s, run, "burst", "data").Burst; burst == nil || burst.Bytes == nil || burst.Bytes.Baseline == nil {
+		t.Errorf("the drain that nobody looked on at has no baseline: %+v", burst)
+	}
+	// Who looks on to the end sees the result, and its exit code.
+	ended := terminal.New(t, 80, 24, environment, append([]string{program, "watch", name}, to...)...)
+	ended.Until(time.Minute, "complete, valid", "exit code 0")
+	s.clean()
+}

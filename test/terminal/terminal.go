@@ -1,0 +1,87 @@
+// Package terminal runs commands in a real terminal of so many columns and lines, by tmux, and looks at its screen.
+package terminal
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// Terminal is one in which a command runs, or has run. It ends with the test.
+type Terminal struct {
+	t      testing.TB
+	socket string
+}
+
+// New runs a command in a terminal; what it ends with stays on the screen behind "exit code". The environment is the
+// test's own with what is given; tmux is its terminal.
+func New(t testing.TB, width, height int, environment []string, words ...string) *Terminal {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Fatal("tmux is missing: install it, or run make packages")
+	}
+	on := &Terminal{t: t, socket: filepath.Join(t.TempDir(), "tmux")}
+	script := "trap : INT; \"$@\"; echo \"exit code $?\"; sleep 120"
+	arguments := append([]string{"-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height),
+		"env"}, append(environment, "sh", "-c", script, "sh")...)
+	on.Tmux(append(arguments, words...)...)
+	t.Cleanup(func() { _ = exec.Command("tmux", "-S", on.socket, "kill-server").Run() })
+	return on
+}
+
+// Tmux runs one of its commands on the terminal, such as send-keys or resize-window, and gives what it printed.
+func (on *Terminal) Tmux(arguments ...string) string {
+	on.t.Helper()
+	command := exec.Command("tmux", append([]string{"-S", on.socket}, arguments...)...)
+	// tmux shows what a terminal of UTF-8 would, whatever the test's own locale is.
+	command.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "TERM=xterm-256color")
+	var errors bytes.Buffer
+	command.Stderr = &errors
+	output, err := command.Output()
+	if err != nil {
+		on.t.Fatalf("tmux %s: %v: %s", arguments[0], err, errors.String())
+	}
+	return string(output)
+}
+
+// Screen is what is seen now.
+func (on *Terminal) Screen() string { return on.Tmux("capture-pane", "-p") }
+
+// All is the screen with what has left it at the top.
+func (on *Terminal) All() string { return on.Tmux("capture-pane", "-p", "-S", "-", "-J") }
+
+// Until waits for all of the words to be on the screen at once.
+func (on *Terminal) Until(patience time.Duration, words ...string) string {
+	on.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		seen := on.Screen()
+		missing := ""
+		for _, word := range words {
+			if !strings.Contains(seen, word) {
+				missing = word
+			}
+		}
+		if missing == "" {
+			return seen
+		}
+		if time.Now().After(deadline) {
+			on.t.Fatalf("%q was not seen in %s:\n%s", missing, patience, on.All())
+		}
+	}
+}
+
+// Fits checks that no line of a screen reaches the last of so many columns, where some terminals wrap.
+func (on *Terminal) Fits(seen string, columns int) {
+	on.t.Helper()
+	for number, line := range strings.Split(seen, "\n") {
+		if has := utf8.RuneCountInString(line); has >= columns {
+			on.t.Errorf("line %d has %d columns: %q", number+1, has, line)
+		}
+	}
+}
