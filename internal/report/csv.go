@@ -15,7 +15,7 @@ import (
 
 // ErrNoSeries is of a document without what the run did over time.
 var ErrNoSeries = errors.New("what the run did over time is not known: a record of a run has figures alone. " +
-	"Give the file that `run -o json` wrote, or the name of a run in a cluster that keeps its series (the newest five of a benchmark do)")
+	"Give the file that `run -o json` wrote, or the name of a run in a cluster that keeps its series")
 
 // CSVTable is one of the tables that a run can be written as.
 type CSVTable string
