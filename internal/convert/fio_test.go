@@ -140,6 +140,18 @@ func TestFioMeaning(t *testing.T) {
 			t.Fatalf("%v\n%s", err, &text)
 		}
 		profile := workloads[0].Spec.Fio
+		// The same as a command line is the same profile.
+		words := []string{"fio", "--name=work"}
+		for line := range strings.Lines(text.String()) {
+			if line = strings.TrimSpace(line); line != "[work]" {
+				words = append(words, pick(r, []string{"--" + line}, strings.SplitN("--"+line, "=", 2))...)
+			}
+		}
+		if same, err := convert.Fio(words, convert.Options{}); err != nil || len(same) != 1 {
+			t.Fatalf("%v: %v", words, err)
+		} else if diff := cmp.Diff(profile, same[0].Spec.Fio); diff != "" {
+			t.Fatalf("%v (-job file +command line):\n%s", words, diff)
+		}
 		if typed++; profile.JobFile != "" {
 			typed, files = typed-1, files+1
 		}

@@ -118,6 +118,63 @@ func TestIORMeaning(t *testing.T) {
 	}
 }
 
+// TestMdtestMeaning: the same of mdtest.
+func TestMdtestMeaning(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 1000 {
+		want := []string{"-n " + strconv.Itoa(1+r.IntN(1000)), "-i " + strconv.Itoa(1+r.IntN(9))}
+		only := pick(r, "", "-F", "-D")
+		if only != "" {
+			want = append(want, only)
+		}
+		if only != "-D" && r.IntN(2) == 0 {
+			size := 1 + r.IntN(1<<20)
+			want = append(want, "-w "+strconv.Itoa(size), "-e "+strconv.Itoa(1+r.IntN(size)))
+		}
+		if r.IntN(2) == 0 {
+			want = append(want, "-z "+strconv.Itoa(1+r.IntN(3)), "-b "+strconv.Itoa(1+r.IntN(4)))
+		}
+		if r.IntN(2) == 0 {
+			want = append(want, "-u")
+		}
+		for _, letter := range []string{"-C", "-T", "-E", "-r", "-t", "-y"} {
+			if r.IntN(4) == 0 {
+				want = append(want, letter)
+			}
+		}
+		r.Shuffle(len(want), func(i, j int) { want[i], want[j] = want[j], want[i] })
+		line := strings.Join(want, " ")
+		workloads, err := convert.Mdtest(strings.Fields("mpirun -np 4 mdtest -d /data/mdt "+line), convert.Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		again, err := ior.MdtestArguments(workloads[0].Spec.Mdtest, ior.Parameters{Purpose: ior.Measure})
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		var got []string
+		for i := 0; i < len(again); i++ {
+			option := again[i]
+			if i+1 < len(again) && again[i+1][0] != '-' {
+				i++
+				option += " " + again[i]
+			}
+			if !strings.HasPrefix(option, "-d ") {
+				got = append(got, option)
+			}
+		}
+		// What has no equal is told, and not there again.
+		for _, note := range workloads[0].Notes {
+			want = slices.DeleteFunc(want, func(option string) bool { return option == note.Option })
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%s (-want +got):\n%s", line, diff)
+		}
+	}
+}
+
 func FuzzMPI(f *testing.F) {
 	f.Add("mpirun -np 4 ior -w -t1m -b=4m -O api=MPIIO,testFile=x -D 4 -z -z -l i")
 	f.Add("mdtest -I 3 -z 4 -b 9 -L -w 4k -e 1 --dataPacketType=t -G 4")
