@@ -7,22 +7,26 @@ type Cause string
 
 // The causes.
 const (
-	// CauseDisk is the disks or the volume, CauseNetwork the network of the
-	// storage server, CauseFlow one connection, CauseInstance the machine of a
-	// client: its network, or its way to the disks.
-	CauseDisk     Cause = "Disk"
-	CauseNetwork  Cause = "Network"
-	CauseFlow     Cause = "Flow"
+	// CauseDisk is the disks or the volume.
+	CauseDisk Cause = "Disk"
+	// CauseNetwork is the network of the storage server.
+	CauseNetwork Cause = "Network"
+	// CauseFlow is one connection.
+	CauseFlow Cause = "Flow"
+	// CauseInstance is the machine of a client: its network, or its way to the
+	// disks.
 	CauseInstance Cause = "Instance"
 	// CauseCredits is a limit that is at its baseline since its credits are
-	// gone, CauseServerCache the cache of the storage server at its own speed.
-	CauseCredits     Cause = "Credits"
+	// gone.
+	CauseCredits Cause = "Credits"
+	// CauseServerCache is the cache of the storage server at its own speed.
 	CauseServerCache Cause = "ServerCache"
-	// CauseClientCPU is the client's CPU, CauseQueueDepth that too little was
-	// asked for at a time, CauseTool the tool, or the rate that it was told.
-	CauseClientCPU  Cause = "ClientCPU"
+	// CauseClientCPU is the client's CPU.
+	CauseClientCPU Cause = "ClientCPU"
+	// CauseQueueDepth is that too little was asked for at a time.
 	CauseQueueDepth Cause = "QueueDepth"
-	CauseTool       Cause = "Tool"
+	// CauseTool is the tool, or the rate that it was told.
+	CauseTool Cause = "Tool"
 	// CauseUnknown: nothing that is known explains the rate.
 	CauseUnknown Cause = "Unknown"
 )
@@ -34,9 +38,9 @@ type AttributionLevel string
 
 // The levels.
 const (
-	// LevelBurst is before the first lasting drop, LevelBaseline after the
-	// last one.
-	LevelBurst    AttributionLevel = "Burst"
+	// LevelBurst is before the first lasting drop.
+	LevelBurst AttributionLevel = "Burst"
+	// LevelBaseline is after the last lasting drop.
 	LevelBaseline AttributionLevel = "Baseline"
 )
 

@@ -47,21 +47,35 @@ const (
 	// FigureThroughput is in bytes a second.
 	FigureThroughput FigureName = "Throughput"
 	// FigureIOPS is in thousandths of an operation a second.
-	FigureIOPS        FigureName = "IOPS"
+	FigureIOPS FigureName = "IOPS"
+	// FigureMeanLatency is in nanoseconds.
 	FigureMeanLatency FigureName = "MeanLatency"
-	FigureP50Latency  FigureName = "P50Latency"
-	FigureP95Latency  FigureName = "P95Latency"
-	FigureP99Latency  FigureName = "P99Latency"
+	// FigureP50Latency is the 50th percentile, in nanoseconds.
+	FigureP50Latency FigureName = "P50Latency"
+	// FigureP95Latency is the 95th percentile, in nanoseconds.
+	FigureP95Latency FigureName = "P95Latency"
+	// FigureP99Latency is the 99th percentile, in nanoseconds.
+	FigureP99Latency FigureName = "P99Latency"
+	// FigureP999Latency is the 99.9th percentile, in nanoseconds.
 	FigureP999Latency FigureName = "P999Latency"
-	// FigureBurst and those after it are of a burst drain, in bytes a second, or
-	// in thousandths of an operation a second where operations are what ran out.
-	FigureBurst          FigureName = "Burst"
-	FigureSustained      FigureName = "Sustained"
-	FigurePeak           FigureName = "Peak"
-	FigureBaseline       FigureName = "Baseline"
+	// FigureBurst is of a burst drain, in bytes a second, or in thousandths of
+	// an operation a second where operations are what ran out.
+	FigureBurst FigureName = "Burst"
+	// FigureSustained is the lower level of a burst that alternates, in the
+	// unit of Burst.
+	FigureSustained FigureName = "Sustained"
+	// FigurePeak is the upper level of it, in the unit of Burst.
+	FigurePeak FigureName = "Peak"
+	// FigureBaseline is what is left without credits, in the unit of Burst.
+	FigureBaseline FigureName = "Baseline"
+	// FigureTimeToBaseline is from the start of a drain until its baseline
+	// begins, in nanoseconds.
 	FigureTimeToBaseline FigureName = "TimeToBaseline"
-	FigureSpent          FigureName = "Spent"
-	FigureRefill         FigureName = "Refill"
+	// FigureSpent is the credits that a drain has spent, in bytes, or in
+	// operations where these are what ran out.
+	FigureSpent FigureName = "Spent"
+	// FigureRefill is what comes back, in the unit of Burst.
+	FigureRefill FigureName = "Refill"
 	// FigureRate is mdtest's, in thousandths of an operation a second.
 	FigureRate FigureName = "Rate"
 	// FigureDuration of a command, in nanoseconds.

@@ -178,7 +178,9 @@ type Verdict string
 
 // The verdicts on an objective.
 const (
-	VerdictMet    Verdict = "Met"
+	// VerdictMet: the figure is within its bounds, on every target and cell.
+	VerdictMet Verdict = "Met"
+	// VerdictMissed: it is not, on one of them.
 	VerdictMissed Verdict = "Missed"
 	// VerdictUnknown: the figure is absent, such as a percentile with too few
 	// samples.

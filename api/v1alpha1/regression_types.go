@@ -11,9 +11,13 @@ type RegressionVerdict string
 
 // The verdicts of a comparison.
 const (
-	RegressionNoChange  RegressionVerdict = "NoChange"
+	// RegressionNoChange: no figure is worse.
+	RegressionNoChange RegressionVerdict = "NoChange"
+	// RegressionRegressed: a figure is worse, by more than chance and by more
+	// than the tolerance.
 	RegressionRegressed RegressionVerdict = "Regressed"
-	RegressionImproved  RegressionVerdict = "Improved"
+	// RegressionImproved: one is better, and none is worse.
+	RegressionImproved RegressionVerdict = "Improved"
 	// RegressionUnknown: too few earlier valid runs to say.
 	RegressionUnknown RegressionVerdict = "Unknown"
 )

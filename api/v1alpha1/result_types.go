@@ -11,9 +11,12 @@ type Operation string
 
 // The operations.
 const (
-	OperationRead  Operation = "Read"
+	// OperationRead is a read.
+	OperationRead Operation = "Read"
+	// OperationWrite is a write.
 	OperationWrite Operation = "Write"
-	OperationTrim  Operation = "Trim"
+	// OperationTrim is a discard of blocks.
+	OperationTrim Operation = "Trim"
 	// OperationSync is an fsync or fdatasync: it has a latency and no bytes.
 	OperationSync Operation = "Sync"
 )
