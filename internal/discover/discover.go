@@ -137,7 +137,7 @@ func (f *Found) volume(c Claim, mount *v1alpha1.MountedVolume, denied map[string
 		volume.Driver, volume.Attributes = from.driver, plain(from.attributes)
 		size := c.PV.Spec.Capacity[corev1.ResourceStorage]
 		volume.CapacityBytes = size.Value()
-		volume.MountOptions = slices.Clone(c.PV.Spec.MountOptions)
+		volume.MountOptions = plainOptions(c.PV.Spec.MountOptions)
 	}
 	f.class(c, &volume, &names, denied)
 	f.modified(c, &volume, &names, denied)
@@ -147,7 +147,7 @@ func (f *Found) volume(c Claim, mount *v1alpha1.MountedVolume, denied map[string
 			names.Server = mount.Source
 		}
 		if mount.Options != "" {
-			volume.MountOptions = strings.Split(mount.Options, ",")
+			volume.MountOptions = plainOptions(strings.Split(mount.Options, ","))
 		}
 	}
 	return volume, names
@@ -239,9 +239,27 @@ func plain(parameters map[string]string) map[string]string {
 	return kept
 }
 
+// plainOptions are mount options without the values of those that are secrets. A volume may have them in its
+// specification, as `password=...` of a share, and who may see runs may not see volumes.
+func plainOptions(options []string) []string {
+	kept := slices.Clone(options)
+	for i, text := range kept {
+		// One text may hold several.
+		words := strings.Split(text, ",")
+		for j, word := range words {
+			name, _, valued := strings.Cut(word, "=")
+			if valued && (private(name) || slices.Contains([]string{"user", "pass", "cred"}, strings.ToLower(name))) {
+				words[j] = name + "=..."
+			}
+		}
+		kept[i] = strings.Join(words, ",")
+	}
+	return kept
+}
+
 func private(name string) bool {
 	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"secret", "password", "token", "accountkey", "credential", "username"},
+	return slices.ContainsFunc([]string{"secret", "passw", "token", "accountkey", "credential", "username"},
 		func(word string) bool { return strings.Contains(name, word) })
 }
 
