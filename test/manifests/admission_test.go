@@ -40,7 +40,7 @@ func TestAdmissionPolicy(t *testing.T) {
 		t.Cleanup(func() { _ = admin.Delete(t.Context(), object) })
 	}
 	spaces := map[string]string{}
-	for name, labels := range map[string]map[string]string{"limited": {"storagebench.dev/limits": "yes"}, "free": nil} {
+	for name, labels := range map[string]map[string]string{"limited": {"example.com/limit-benchmarks": "yes"}, "free": nil} {
 		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-", Labels: labels}}
 		if err := admin.Create(t.Context(), space); err != nil {
 			t.Fatal(err)
@@ -120,7 +120,7 @@ func heldFromThen(t *testing.T, admin client.Client, space string, benchmark *v1
 	merge := func(object client.Object, text string) error {
 		return admin.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(text)))
 	}
-	if err := merge(limited, `{"metadata":{"labels":{"storagebench.dev/limits":"yes"}}}`); err != nil {
+	if err := merge(limited, `{"metadata":{"labels":{"example.com/limit-benchmarks":"yes"}}}`); err != nil {
 		t.Fatal(err)
 	}
 	var refusal error
