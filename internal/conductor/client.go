@@ -3,6 +3,7 @@ package conductor
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -73,7 +74,10 @@ func (c *client) service() (agentapi.AgentClient, error) {
 func (c *client) over(err error, good bool) bool {
 	c.mu.Lock()
 	if c.connection == decide.Connecting {
-		c.message = clean(status.Convert(err).Message(), maxMessageLength)
+		c.message = clean(plainly(err), maxMessageLength)
+		if status.Code(err) == codes.Unavailable {
+			c.message = clean("its agent does not answer yet: "+plainly(err), maxMessageLength)
+		}
 	}
 	if good || c.broken.IsZero() {
 		c.broken = time.Now()
@@ -87,11 +91,20 @@ func (c *client) over(err error, good bool) bool {
 		c.unfit(agentapi.ReasonSuperseded, status.Convert(err).Message())
 		return true
 	case connection == decide.Ready && broken > c.owner.options.LossTimeout:
-		c.lose(fmt.Sprintf("out of reach for %s: %s", broken.Round(time.Second/10), status.Convert(err).Message()))
+		c.lose(fmt.Sprintf("out of reach for %s: %s", broken.Round(time.Second/10), plainly(err)))
 		return true
 	}
 	c.owner.notify()
 	return false
+}
+
+// plainly is what an error says, without what gRPC wraps around that of a connection: users read it while pods start.
+func plainly(err error) string {
+	message := status.Convert(err).Message()
+	if inner, found := strings.CutPrefix(message, `connection error: desc = "transport: Error while dialing: `); found {
+		return strings.TrimSuffix(inner, `"`)
+	}
+	return message
 }
 
 // reasonOf is the word that an agent sends with a refusal; empty when there is none.
