@@ -43,9 +43,20 @@ images: bin/operator bin/agent ## Make the container images of VERSION, without 
 	go run ./images/build operator -version '$(VERSION)'
 	go run ./images/build fio -version '$(VERSION)'
 
+.PHONY: image
+image: images
+
+.PHONY: image-lock
+image-lock: ## Write images/lock anew: the Debian packages, with their digests, that released images are made of
+	go run ./images/build lock
+
+.PHONY: release
+release: ## Make all of a release, such as VERSION=v1.2.3, into bin/release (see RELEASE.md)
+	go run ./hack/release -version '$(VERSION)' -renew
+
 .PHONY: release-archives
 release-archives: ## Make the archives of the command line for linux and darwin, checksums and krew's manifest, into bin/release
-	hack/release-archives '$(VERSION)'
+	go run ./hack/release -version '$(VERSION)' -only archives
 
 .PHONY: generate
 generate: ## Make deepcopy code, CRDs, RBAC, the protocol's code, monitoring and the references again
@@ -61,6 +72,7 @@ generate: ## Make deepcopy code, CRDs, RBAC, the protocol's code, monitoring and
 	go run ./hack/monitoring
 	hack/generate-chart
 	go run ./hack/events
+	go run ./hack/profiles
 
 .PHONY: manifests
 manifests: ## Write all that a cluster needs, with images of VERSION, to bin/install.yaml
@@ -91,8 +103,9 @@ test: packages mpi-packages browser-packages cluster-packages build programs ## 
 
 # Like `make test`, it needs the machine for itself: it looks at times.
 .PHONY: soak
-soak: packages mpi-packages browser-packages cluster-packages build programs ## Run what takes too long for `make test` (half an hour) and write docs/soak.md
+soak: packages mpi-packages browser-packages cluster-packages release-packages build programs ## Run what takes too long for `make test` (half an hour) and write docs/soak.md
 	SOAK=1 hack/test -count=1 -run TestRegression ./internal/detect
+	SOAK=1 hack/test -count=1 -timeout 1h ./test/release
 	SOAK=1 hack/test-all -count=1 -timeout 3h ./test/e2e
 
 .PHONY: unit
@@ -151,6 +164,10 @@ mpi-packages: ## Install Open MPI and what compiles the tests' stand-in of IOR, 
 .PHONY: browser-packages
 browser-packages: ## Install the browser that reports are opened in by tests, where apt-get may
 	@hack/ensure-packages chromium
+
+.PHONY: release-packages
+release-packages: ## Install what runs programs for arm64 on amd64, for tests, where apt-get may
+	@hack/ensure-packages qemu-user-static
 
 .PHONY: cluster-packages
 cluster-packages: ## Install what a one-node cluster needs beside its programs, where apt-get may

@@ -1,0 +1,216 @@
+package compatible
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// Break is a difference that breaks somebody.
+type Break struct {
+	// Path of the field, such as v1alpha1 .spec.run.clients.count; what it was; and what it is.
+	Path, What string
+}
+
+func (b Break) String() string { return b.Path + ": " + b.What }
+
+// breaks are collected while the trees are walked.
+type breaks []Break
+
+func (b *breaks) add(path, format string, values ...any) {
+	*b = append(*b, Break{Path: path, What: fmt.Sprintf(format, values...)})
+}
+
+// CRD compares a released definition with one that is to follow it.
+func CRD(released, next *apiextensionsv1.CustomResourceDefinition) []Break {
+	found := &breaks{}
+	path := released.Name
+	for _, name := range [][3]string{
+		{"group", released.Spec.Group, next.Spec.Group}, {"kind", released.Spec.Names.Kind, next.Spec.Names.Kind},
+		{"plural name", released.Spec.Names.Plural, next.Spec.Names.Plural}, {"scope", string(released.Spec.Scope), string(next.Spec.Scope)},
+	} {
+		if name[1] != name[2] {
+			found.add(path, "the %s was %q and is %q", name[0], name[1], name[2])
+		}
+	}
+	for _, old := range released.Spec.Names.ShortNames {
+		if !slices.Contains(next.Spec.Names.ShortNames, old) {
+			found.add(path, "the short name %q is gone", old)
+		}
+	}
+	for _, old := range released.Spec.Versions {
+		i := slices.IndexFunc(next.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == old.Name })
+		switch {
+		case i < 0:
+			found.add(path, "version %s is gone", old.Name)
+			continue
+		case old.Served && !next.Spec.Versions[i].Served:
+			found.add(path, "version %s is no longer served", old.Name)
+		}
+		if old.Subresources != nil && old.Subresources.Status != nil && (next.Spec.Versions[i].Subresources == nil || next.Spec.Versions[i].Subresources.Status == nil) {
+			found.add(path+" "+old.Name, "the status is no longer a subresource")
+		}
+		if old.Schema != nil && next.Spec.Versions[i].Schema != nil {
+			found.schema(path+" "+old.Name+" ", old.Schema.OpenAPIV3Schema, next.Spec.Versions[i].Schema.OpenAPIV3Schema)
+		}
+	}
+	return *found
+}
+
+// schema compares what may be at a path.
+func (b *breaks) schema(path string, old, next *apiextensionsv1.JSONSchemaProps) {
+	switch {
+	case old == nil:
+		return
+	case next == nil:
+		b.add(path, "anything could be here that the schema said, and nothing is said any more")
+		return
+	}
+	b.kind(path, old, next)
+	b.values(path, old, next)
+	b.bounds(path, old, next)
+	for _, name := range slices.Sorted(maps.Keys(old.Properties)) {
+		was := old.Properties[name]
+		is, there := next.Properties[name]
+		if !there {
+			if !preserves(next) {
+				b.add(path+"."+name, "the field is gone")
+			}
+			continue
+		}
+		b.schema(path+"."+name, &was, &is)
+	}
+	for _, name := range next.Required {
+		if is, known := next.Properties[name]; !slices.Contains(old.Required, name) && (!known || is.Default == nil) {
+			b.add(path+"."+name, "the field has to be given now")
+		}
+	}
+	if old.Items != nil {
+		b.schema(path+"[]", old.Items.Schema, itemsOf(next))
+	}
+	if old.AdditionalProperties != nil && old.AdditionalProperties.Schema != nil {
+		var is *apiextensionsv1.JSONSchemaProps
+		if next.AdditionalProperties != nil {
+			is = next.AdditionalProperties.Schema
+		}
+		b.schema(path+"{}", old.AdditionalProperties.Schema, is)
+	}
+}
+
+func itemsOf(schema *apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps {
+	if schema.Items == nil {
+		return nil
+	}
+	return schema.Items.Schema
+}
+
+func preserves(schema *apiextensionsv1.JSONSchemaProps) bool {
+	return schema.XPreserveUnknownFields != nil && *schema.XPreserveUnknownFields
+}
+
+// kind compares what a value is.
+func (b *breaks) kind(path string, old, next *apiextensionsv1.JSONSchemaProps) {
+	if old.Type != next.Type || old.XIntOrString != next.XIntOrString {
+		b.add(path, "the type was %q and is %q", typeOf(old), typeOf(next))
+	}
+	if old.Format != next.Format && next.Format != "" {
+		b.add(path, "the format was %q and is %q", old.Format, next.Format)
+	}
+	if old.Nullable && !next.Nullable {
+		b.add(path, "null is no longer allowed")
+	}
+	if preserves(old) && !preserves(next) {
+		b.add(path, "unknown fields were kept and are dropped")
+	}
+	if !sameDefault(old.Default, next.Default) {
+		b.add(path, "the default was %s and is %s: files that leave the field out mean something else", text(old.Default), text(next.Default))
+	}
+	if a, b2 := deref(old.XListType), deref(next.XListType); a != b2 || !slices.Equal(old.XListMapKeys, next.XListMapKeys) {
+		b.add(path, "how lists are merged was %q %v and is %q %v", a, old.XListMapKeys, b2, next.XListMapKeys)
+	}
+	if a, b2 := deref(old.XMapType), deref(next.XMapType); a != b2 {
+		b.add(path, "how maps are merged was %q and is %q", a, b2)
+	}
+}
+
+func typeOf(schema *apiextensionsv1.JSONSchemaProps) string {
+	if schema.XIntOrString {
+		return "integer or string"
+	}
+	return schema.Type
+}
+
+func deref(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+func text(value *apiextensionsv1.JSON) string {
+	if value == nil {
+		return "none"
+	}
+	return string(value.Raw)
+}
+
+func sameDefault(old, next *apiextensionsv1.JSON) bool { return text(old) == text(next) }
+
+// values compares which values there are.
+func (b *breaks) values(path string, old, next *apiextensionsv1.JSONSchemaProps) {
+	if len(next.Enum) > 0 {
+		if len(old.Enum) == 0 {
+			b.add(path, "only some values are allowed now")
+		}
+		for _, value := range old.Enum {
+			if !slices.ContainsFunc(next.Enum, func(is apiextensionsv1.JSON) bool { return string(is.Raw) == string(value.Raw) }) {
+				b.add(path, "the value %s is no longer allowed", value.Raw)
+			}
+		}
+	}
+	if old.Pattern != next.Pattern && next.Pattern != "" {
+		b.add(path, "the pattern was %q and is %q", old.Pattern, next.Pattern)
+	}
+	if old.UniqueItems != next.UniqueItems && next.UniqueItems {
+		b.add(path, "items have to differ now")
+	}
+}
+
+// bounds compares how large a value may be.
+func (b *breaks) bounds(path string, old, next *apiextensionsv1.JSONSchemaProps) {
+	upper(b, path, "maximum", old.Maximum, next.Maximum)
+	upper(b, path, "maxLength", old.MaxLength, next.MaxLength)
+	upper(b, path, "maxItems", old.MaxItems, next.MaxItems)
+	upper(b, path, "maxProperties", old.MaxProperties, next.MaxProperties)
+	lower(b, path, "minimum", old.Minimum, next.Minimum)
+	lower(b, path, "minLength", old.MinLength, next.MinLength)
+	lower(b, path, "minItems", old.MinItems, next.MinItems)
+	lower(b, path, "minProperties", old.MinProperties, next.MinProperties)
+	if next.ExclusiveMaximum && !old.ExclusiveMaximum && old.Maximum != nil {
+		b.add(path, "the maximum itself is no longer allowed")
+	}
+	if next.ExclusiveMinimum && !old.ExclusiveMinimum && old.Minimum != nil {
+		b.add(path, "the minimum itself is no longer allowed")
+	}
+}
+
+func upper[T int64 | float64](b *breaks, path, name string, old, next *T) {
+	if next != nil && (old == nil || *next < *old) {
+		b.add(path, "%s was %s and is %v", name, bound(old), *next)
+	}
+}
+
+func lower[T int64 | float64](b *breaks, path, name string, old, next *T) {
+	if next != nil && (old == nil || *next > *old) {
+		b.add(path, "%s was %s and is %v", name, bound(old), *next)
+	}
+}
+
+func bound[T int64 | float64](value *T) string {
+	if value == nil {
+		return "not set"
+	}
+	return fmt.Sprint(*value)
+}

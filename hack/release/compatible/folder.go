@@ -1,0 +1,80 @@
+package compatible
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// VersionFile is the file beside released kinds that says of which version they are, and SumsFile has their checksums:
+// they are what was released, and nobody edits them.
+const (
+	VersionFile = "VERSION"
+	SumsFile    = "SHA256SUMS"
+)
+
+// Report is what a comparison of two folders found.
+type Report struct {
+	// Released is the version that was compared with; empty where nothing is released yet.
+	Released string
+	Breaks   []Break
+	// Rules in CEL that are new.
+	Rules []string
+}
+
+// Folders compares the kinds of the last release with those of now.
+func Folders(released, now string) (Report, error) {
+	version, err := os.ReadFile(filepath.Join(released, VersionFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Report{}, nil
+	}
+	if err != nil {
+		return Report{}, fmt.Errorf("read which version was released: %w", err)
+	}
+	report := Report{Released: strings.TrimSpace(string(version))}
+	old, err := Read(released)
+	if err != nil {
+		return Report{}, err
+	}
+	next, err := Read(now)
+	if err != nil {
+		return Report{}, err
+	}
+	for name, was := range old {
+		is := next[name]
+		if is == nil {
+			report.Breaks = append(report.Breaks, Break{Path: name, What: "the kind is gone"})
+			continue
+		}
+		report.Breaks = append(report.Breaks, CRD(was, is)...)
+		report.Rules = append(report.Rules, Rules(was, is)...)
+	}
+	return report, nil
+}
+
+// Read gives the kinds of a folder by their names. There has to be one at least.
+func Read(folder string) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("there are no kinds in %s: %w", folder, errors.Join(err, fs.ErrNotExist))
+	}
+	found := map[string]*apiextensionsv1.CustomResourceDefinition{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read a kind: %w", err)
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.UnmarshalStrict(text, crd); err != nil {
+			return nil, fmt.Errorf("read %s: %w", file, err)
+		}
+		found[crd.Name] = crd
+	}
+	return found, nil
+}

@@ -1,0 +1,125 @@
+// Command release makes all that a release consists of, in bin/release:
+//
+//	go run ./hack/release -version v1.2.3
+//
+// The chart, images for amd64 and arm64, archives of the command line for linux and darwin, install.yaml, the manifest
+// for krew, a bill of materials of each image and archive, and checksums. The same source, version and Go give the same
+// bytes: nothing in them tells when, where or by whom they were made. RELEASE.md has the steps around this.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop has been called
+	}
+}
+
+// release is what is made and where.
+type release struct {
+	version   string
+	output    string
+	platforms []platform
+	// url is where the files will be downloaded from.
+	url string
+	// ior is a folder with programs of IOR, by architecture; empty for a release without that image.
+	ior string
+	// programs is a folder for what is built on the way.
+	programs string
+}
+
+type platform struct{ os, arch string }
+
+func (p platform) String() string { return p.os + "/" + p.arch }
+
+const everyPlatform = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64"
+
+func run(ctx context.Context) error {
+	r := release{}
+	only := flag.String("only", "", "archives: those of the command line alone")
+	platforms := flag.String("platforms", everyPlatform, "systems of the command line; images are made for those of linux")
+	renew := flag.Bool("renew", false, "afterwards take the kinds of this version as what later ones have to be compatible with")
+	flag.StringVar(&r.version, "version", "", "what is released, such as v1.2.3")
+	flag.StringVar(&r.output, "output", "bin/release", "folder to write, which is emptied first")
+	flag.StringVar(&r.url, "url", "", "where the files will be (default the project's releases on GitHub)")
+	flag.StringVar(&r.ior, "ior", os.Getenv("IOR_PROGRAMS"), "folder with ARCH/ior and ARCH/mdtest, for the image of IOR")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		return fmt.Errorf("%q is not known; all is said by flags", flag.Args())
+	}
+	if err := r.check(*only); err != nil {
+		return err
+	}
+	for name := range strings.SplitSeq(*platforms, ",") {
+		if !slices.Contains(strings.Split(everyPlatform, ","), name) {
+			return fmt.Errorf("-platforms %q: there is none but %s", name, everyPlatform)
+		}
+		system, arch, _ := strings.Cut(name, "/")
+		r.platforms = append(r.platforms, platform{system, arch})
+	}
+	if r.url == "" {
+		r.url = "https://github.com/storagebench/storagebench/releases/download/" + r.version
+	}
+	if err := r.compatible(); err != nil {
+		return err
+	}
+	if err := errors.Join(os.RemoveAll(r.output), os.MkdirAll(r.output, 0o755)); err != nil {
+		return fmt.Errorf("empty the folder of the release: %w", err)
+	}
+	folder, err := os.MkdirTemp("", "release-")
+	if err != nil {
+		return fmt.Errorf("make a folder for programs: %w", err)
+	}
+	defer os.RemoveAll(folder) //nolint:errcheck // nothing depends on it
+	r.programs = folder
+	steps := []func(context.Context) error{r.archives, r.krew, r.images, r.chart, r.manifests, r.sums}
+	if *only != "" {
+		steps = []func(context.Context) error{r.archives, r.krew, r.sums}
+	}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	if *renew {
+		return r.renew()
+	}
+	return nil
+}
+
+// released is how a release is called: a version of https://semver.org, which charts have to have, with a v.
+var released = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
+
+func (r release) check(only string) error {
+	switch {
+	case only != "" && only != "archives":
+		return fmt.Errorf("-only %q: there is archives alone", only)
+	case only == "archives" && !regexp.MustCompile(`^[A-Za-z0-9._+-]+$`).MatchString(r.version):
+		return fmt.Errorf("-version %q: letters, digits, and . _ + - alone", r.version)
+	case only == "" && !released.MatchString(r.version):
+		return fmt.Errorf("-version %q: a release is called like v1.2.3 or v1.2.3-rc.1; `make release VERSION=v1.2.3` says which", r.version)
+	}
+	if _, err := os.Stat("go.mod"); err != nil {
+		return fmt.Errorf("run this in the root of the repository: %w", err)
+	}
+	return nil
+}
+
+// file is the path of a file of the release.
+func (r release) file(name string) string { return filepath.Join(r.output, name) }

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/storagebench/storagebench/hack/release/compatible"
+)
+
+// The kinds as they are, and as they were in the last release.
+const (
+	kindsNow      = "config/crd/bases"
+	kindsReleased = "config/crd/released"
+)
+
+// compatible refuses a release whose kinds break those of the last one.
+func (r release) compatible() error {
+	report, err := compatible.Folders(kindsReleased, kindsNow)
+	if err != nil {
+		return err
+	}
+	for _, rule := range report.Rules {
+		_, _ = fmt.Fprintf(os.Stderr, "New since %s; look whether it refuses what was accepted: %s\n", report.Released, rule)
+	}
+	var problems []error
+	for _, broken := range report.Breaks {
+		problems = append(problems, errors.New(broken.String()))
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("the kinds are not compatible with those of %s (docs/api-versions.md says what to do):\n%w", report.Released, errors.Join(problems...))
+	}
+	return nil
+}
+
+// renew makes the kinds of this version those that later ones have to be compatible with. One that comes before a
+// release, such as v1.2.3-rc.1, promises nothing.
+func (r release) renew() error {
+	if strings.Contains(r.version, "-") {
+		return nil
+	}
+	files, err := filepath.Glob(filepath.Join(kindsNow, "*.yaml"))
+	if err != nil {
+		return fmt.Errorf("list the kinds: %w", err)
+	}
+	if err := errors.Join(os.RemoveAll(kindsReleased), os.MkdirAll(kindsReleased, 0o755)); err != nil {
+		return fmt.Errorf("empty the folder of released kinds: %w", err)
+	}
+	var sums strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("read a kind: %w", err)
+		}
+		if err := os.WriteFile(filepath.Join(kindsReleased, filepath.Base(file)), text, 0o644); err != nil {
+			return fmt.Errorf("write a released kind: %w", err)
+		}
+		sum, err := sumOf(file)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&sums, "%s  %s\n", sum, filepath.Base(file))
+	}
+	err = errors.Join(os.WriteFile(filepath.Join(kindsReleased, compatible.SumsFile), []byte(sums.String()), 0o644),
+		os.WriteFile(filepath.Join(kindsReleased, compatible.VersionFile), []byte(r.version+"\n"), 0o644))
+	if err != nil {
+		return fmt.Errorf("write down which version was released: %w", err)
+	}
+	fmt.Printf("Commit %s: later versions are held against these kinds.\n", kindsReleased)
+	return nil
+}

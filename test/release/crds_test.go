@@ -1,0 +1,177 @@
+package release
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/storagebench/storagebench/hack/release/compatible"
+)
+
+const (
+	kindsNow      = root + "/config/crd/bases"
+	kindsReleased = root + "/config/crd/released"
+)
+
+// The kinds break nobody who uses those of the last release. That release's kinds are as `make release` wrote them.
+func TestKindsAreCompatible(t *testing.T) {
+	report, err := compatible.Folders(kindsReleased, kindsNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Released == "" {
+		if there, err := filepath.Glob(kindsReleased + "/*.yaml"); err != nil || len(there) > 0 {
+			t.Errorf("there are kinds in %s, and nothing says of which version: `make release` alone writes there (%v)", kindsReleased, err)
+		}
+		t.Log("Nothing is released yet: there is nothing to be compatible with")
+		return
+	}
+	for _, broken := range report.Breaks {
+		t.Errorf("not compatible with %s: %v", report.Released, broken)
+	}
+	for _, rule := range report.Rules {
+		t.Logf("new since %s: %s", report.Released, rule)
+	}
+	sums := string(readFile(t, filepath.Join(kindsReleased, compatible.SumsFile)))
+	released, err := filepath.Glob(kindsReleased + "/*.yaml")
+	if err != nil || len(released) != strings.Count(sums, "\n") {
+		t.Errorf("%d kinds were released and %d are there: %v", strings.Count(sums, "\n"), len(released), err)
+	}
+	for _, file := range released {
+		if line := fmt.Sprintf("%x  %s\n", sha256.Sum256(readFile(t, file)), filepath.Base(file)); !strings.Contains(sums, line) {
+			t.Errorf("%s is not what was released; `make release` alone writes there", file)
+		}
+	}
+}
+
+// at gives the schema at a path of the kind, such as spec run clients count; * is what is in a list.
+func at(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, path string, change func(*apiextensionsv1.JSONSchemaProps)) {
+	t.Helper()
+	// Properties are values in a map, so each is written back.
+	var walk func(schema *apiextensionsv1.JSONSchemaProps, names []string)
+	walk = func(schema *apiextensionsv1.JSONSchemaProps, names []string) {
+		if len(names) == 0 {
+			change(schema)
+			return
+		}
+		if names[0] == "*" {
+			walk(schema.Items.Schema, names[1:])
+			return
+		}
+		property, there := schema.Properties[names[0]]
+		if !there {
+			t.Fatalf("there is no %s in %s", names[0], path)
+		}
+		walk(&property, names[1:])
+		schema.Properties[names[0]] = property
+	}
+	walk(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, strings.Fields(path))
+}
+
+// Each change that breaks somebody is found, by its field, and others are not.
+func TestBreaksAreFound(t *testing.T) {
+	type schema = apiextensionsv1.JSONSchemaProps
+	number := func(value float64) *float64 { return &value }
+	whole := func(value int64) *int64 { return &value }
+	kinds, err := compatible.Read(kindsNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crd := kinds["storagebenchmarks.storagebench.dev"]
+	for name, test := range map[string]struct {
+		path   string
+		change func(*schema)
+		want   string // empty: nobody is broken
+	}{
+		"a field is removed": {"spec run clients", func(s *schema) { delete(s.Properties, "count") }, ".spec.run.clients.count: the field is gone"},
+		"a field is renamed": {"status", func(s *schema) {
+			s.Properties["verdicts"] = s.Properties["objectives"]
+			delete(s.Properties, "objectives")
+		}, ".status.objectives: the field is gone"},
+		"a value is removed":      {"spec run clients spread", func(s *schema) { s.Enum = s.Enum[1:] }, ".spec.run.clients.spread: the value"},
+		"values are named":        {"spec run targets * name", func(s *schema) { s.Enum = []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}} }, ".spec.run.targets[].name: only some values"},
+		"a value is added":        {"spec run clients spread", func(s *schema) { s.Enum = append(s.Enum, apiextensionsv1.JSON{Raw: []byte(`"New"`)}) }, ""},
+		"a field has to be given": {"spec run clients", func(s *schema) { s.Required = append(s.Required, "template") }, ".spec.run.clients.template: the field has to be given"},
+		"a new field has to be":   {"spec run", func(s *schema) { s.Properties["new"] = schema{Type: "string"}; s.Required = append(s.Required, "new") }, ".spec.run.new: the field has to be given"},
+		"a new field":             {"spec run", func(s *schema) { s.Properties["new"] = schema{Type: "string"} }, ""},
+		"a new field with a default": {"spec run", func(s *schema) {
+			s.Properties["new"] = schema{Type: "string", Default: &apiextensionsv1.JSON{Raw: []byte(`"x"`)}}
+			s.Required = append(s.Required, "new")
+		}, ""},
+		"a field may be left out":    {"spec run", func(s *schema) { s.Required = nil }, ""},
+		"a type is another":          {"spec run clients count", func(s *schema) { s.Type = "string" }, `.spec.run.clients.count: the type was "integer" and is "string"`},
+		"a maximum is lower":         {"spec run clients count", func(s *schema) { s.Maximum = number(*s.Maximum - 1) }, ".spec.run.clients.count: maximum was"},
+		"a maximum is higher":        {"spec run clients count", func(s *schema) { s.Maximum = number(*s.Maximum + 1) }, ""},
+		"a minimum is higher":        {"spec run clients count", func(s *schema) { s.Minimum = number(*s.Minimum + 1) }, ".spec.run.clients.count: minimum was"},
+		"fewer items":                {"spec run targets", func(s *schema) { s.MaxItems = whole(*s.MaxItems - 1) }, ".spec.run.targets: maxItems was"},
+		"a shorter string":           {"spec run targets * name", func(s *schema) { s.MaxLength = whole(*s.MaxLength - 1) }, ".spec.run.targets[].name: maxLength was"},
+		"another pattern":            {"spec run targets * name", func(s *schema) { s.Pattern = "^x$" }, ".spec.run.targets[].name: the pattern was"},
+		"another default":            {"spec run clients spread", func(s *schema) { s.Default = &apiextensionsv1.JSON{Raw: []byte(`"Other"`)} }, ".spec.run.clients.spread: the default was"},
+		"lists are merged otherwise": {"spec run targets", func(s *schema) { s.XListMapKeys, s.XListType = nil, nil }, ".spec.run.targets: how lists are merged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next := crd.DeepCopy()
+			at(t, next, test.path, test.change)
+			found := compatible.CRD(crd, next)
+			switch {
+			case test.want == "" && len(found) > 0:
+				t.Errorf("nobody is broken, and yet: %v", found)
+			case test.want != "" && (len(found) != 1 || !strings.Contains(found[0].String(), test.want)):
+				t.Errorf("found %v, want %q", found, test.want)
+			}
+		})
+	}
+}
+
+// What is said of a kind and its versions is compared too.
+func TestBreaksOfVersions(t *testing.T) {
+	kinds, err := compatible.Read(kindsNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crd := kinds["storagebenchmarks.storagebench.dev"]
+	for name, test := range map[string]struct {
+		change func(*apiextensionsv1.CustomResourceDefinition)
+		want   string
+	}{
+		"a version is removed":    {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Name = "v1beta1" }, "version v1alpha1 is gone"},
+		"a version is not served": {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Served = false }, "no longer served"},
+		"another scope":           {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Scope = "Cluster" }, "the scope was"},
+		"a short name is removed": {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Names.ShortNames = nil }, "the short name"},
+		"no status":               {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Subresources = nil }, "no longer a subresource"},
+	} {
+		next := crd.DeepCopy()
+		test.change(next)
+		if found := compatible.CRD(crd, next); len(found) == 0 || !strings.Contains(fmt.Sprint(found), test.want) {
+			t.Errorf("%s: found %v, want %q", name, found, test.want)
+		}
+	}
+	if _, err := compatible.Read(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder without kinds: %v", err)
+	}
+}
+
+// A rule that is new is told, for people to look at.
+func TestNewRulesAreTold(t *testing.T) {
+	kinds, err := compatible.Read(kindsNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crd := kinds["storagebenchmarks.storagebench.dev"]
+	if told := compatible.Rules(crd, crd); len(told) != 0 {
+		t.Errorf("nothing is new, and yet: %v", told)
+	}
+	next := crd.DeepCopy()
+	at(t, next, "spec run clients", func(s *apiextensionsv1.JSONSchemaProps) {
+		s.XValidations = append(s.XValidations, apiextensionsv1.ValidationRule{Rule: "self.count > 3"})
+	})
+	if told := compatible.Rules(crd, next); len(told) != 1 || !strings.Contains(told[0], ".spec.run.clients: self.count > 3") {
+		t.Errorf("told %v", told)
+	}
+}

@@ -1,0 +1,100 @@
+package release
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// The manifest for krew names each archive that there is, with its true sum.
+func TestKrew(t *testing.T) {
+	folder := made(t)
+	var manifest struct {
+		APIVersion, Kind string
+		Metadata         struct{ Name string }
+		Spec             struct {
+			Version, Homepage, ShortDescription, Description string
+			Platforms                                        []struct {
+				Selector         struct{ MatchLabels map[string]string }
+				URI, SHA256, Bin string
+			}
+		}
+	}
+	text := readFile(t, filepath.Join(folder, "storagebench.yaml"))
+	if err := yaml.UnmarshalStrict(text, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	if manifest.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || manifest.Kind != "Plugin" || manifest.Metadata.Name != "storagebench" ||
+		manifest.Spec.Version != version {
+		t.Errorf("it is %+v", manifest)
+	}
+	// krew's own rules for what is in its index.
+	if d := manifest.Spec.ShortDescription; d == "" || len(d) > 80 || strings.HasSuffix(d, ".") || manifest.Spec.Description == "" {
+		t.Errorf("the descriptions are %q and %q", d, manifest.Spec.Description)
+	}
+	if bytes.Contains(text, []byte("SHA256_")) || bytes.Contains(text, []byte("VERSION")) || bytes.Contains(text, []byte("URL/")) {
+		t.Errorf("something is not filled in:\n%s", text)
+	}
+	seen := map[string]bool{}
+	for _, platform := range manifest.Spec.Platforms {
+		name := platform.Selector.MatchLabels["os"] + "/" + platform.Selector.MatchLabels["arch"]
+		seen[name] = true
+		archive := archiveOf(name)
+		if want := "https://github.com/storagebench/storagebench/releases/download/" + version + "/" + archive; platform.URI != want {
+			t.Errorf("%s is at %s, want %s", name, platform.URI, want)
+		}
+		if want := fmt.Sprintf("%x", sha256.Sum256(readFile(t, filepath.Join(folder, archive)))); platform.SHA256 != want {
+			t.Errorf("%s has the sum %s, want %s", name, platform.SHA256, want)
+		}
+		if files(t, filepath.Join(folder, archive))[platform.Bin] == nil {
+			t.Errorf("the archive for %s has no %s", name, platform.Bin)
+		}
+	}
+	for _, platform := range platforms() {
+		if !seen[platform] || len(seen) != len(platforms()) {
+			t.Errorf("the platforms are %v, want %v", seen, platforms())
+		}
+	}
+}
+
+// The chart is of the version of the release and of its programs.
+func TestChart(t *testing.T) {
+	content := files(t, filepath.Join(made(t), "storagebench-"+strings.TrimPrefix(version, "v")+".tgz"))
+	var chart struct{ Name, Version, AppVersion string }
+	if err := yaml.Unmarshal(content["storagebench/Chart.yaml"], &chart); err != nil {
+		t.Fatal(err)
+	}
+	if chart.Name != "storagebench" || "v"+chart.Version != version || chart.AppVersion != version {
+		t.Errorf("the chart is %+v", chart)
+	}
+	for _, name := range []string{"values.yaml", "values.schema.json", "README.md", "templates/deployment.yaml", "crds/storagebench.dev_benchmarkruns.yaml"} {
+		if len(content["storagebench/"+name]) == 0 {
+			t.Errorf("the chart has no %s", name)
+		}
+	}
+}
+
+// install.yaml runs the images of the release, and no other.
+func TestInstall(t *testing.T) {
+	text := readFile(t, filepath.Join(made(t), "install.yaml"))
+	images := regexp.MustCompile(`(?m)^\s*(?:- )?image: (.*)$`).FindAllSubmatch(text, -1)
+	if len(images) == 0 {
+		t.Fatal("it runs no image")
+	}
+	for _, image := range images {
+		if string(image[1]) != "storagebench.dev/operator:"+version {
+			t.Errorf("it runs %s", image[1])
+		}
+	}
+	for _, kind := range []string{"storagebenchmarks", "benchmarkruns", "workloadprofiles", "clusterworkloadprofiles"} {
+		if !bytes.Contains(text, []byte("name: "+kind+".storagebench.dev\n")) {
+			t.Errorf("it has no kind %s", kind)
+		}
+	}
+}
