@@ -8,15 +8,20 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	installed "github.com/storagebench/storagebench/internal/installation"
 	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
 )
 
 // Tests that bring about what the operator needs a right for in a rare moment; see audit_test.go.
@@ -93,7 +98,9 @@ func TestHistoryIsPruned(t *testing.T) {
 	s.complete(first)
 	second := s.again("bench", "again", wholeRun)
 	s.complete(second)
-	kept := func(run *v1alpha1.BenchmarkRun) bool { return s.get(objects.SeriesName(run.Name, "01-write", 1), &corev1.ConfigMap{}) }
+	kept := func(run *v1alpha1.BenchmarkRun) bool {
+		return s.get(objects.SeriesName(run.Name, "01-write", 1), &corev1.ConfigMap{})
+	}
 	s.until("the first run is gone, with what it did over time", time.Minute, func() bool { return len(s.runs()) == 1 && !kept(first) })
 	if !kept(second) {
 		t.Error("what the second run did over time is not kept")
@@ -147,4 +154,84 @@ func TestOwnersAreHeldBackByRight(t *testing.T) {
 			return api.Create(t.Context(), one.made.DeepCopyObject().(client.Object), client.DryRunAll) == nil
 		})
 	}
+}
+
+// TestOlderAPIServers: an API server before Kubernetes 1.34 has no streams of what is there, so that watches begin
+// with lists. The operator asks the newer one of this cluster as it would ask them.
+func TestOlderAPIServers(t *testing.T) {
+	in := requireNode(t)
+	in.withoutOperator(t)
+	t.Setenv("KUBE_FEATURE_WatchListClient", "false")
+	operator := in.operate(t)
+	operator.leads(time.Minute)
+	s := newSpace(t)
+	s.claim("data", "1Gi")
+	s.apply(small(1).Clients(1).Obj())
+	s.complete(s.ended(wholeRun))
+	s.clean()
+	operator.stop()
+}
+
+// TestAlikeEvents: an event that is like one of the same object a moment ago is counted there, which changes that
+// one. A run whose steps no plan gives any more is given up, with such an event for each of its volumes.
+func TestAlikeEvents(t *testing.T) {
+	t.Parallel()
+	newSpace(t).alikeEvents()
+}
+
+func (s *space) alikeEvents() {
+	s.Helper()
+	benchmark := small(1).Target("more").Obj()
+	benchmark.Spec.Suspend = new(true)
+	s.apply(benchmark)
+	planned, problems := plan.Make(&benchmark.Spec.Run, 1)
+	must(s.T, problems.ToAggregate())
+	run := record.New(record.Identity{Name: "bench-00000000", Namespace: s.namespace, Hash: plan.RunHash(&benchmark.Spec.Run), Seed: 1,
+		Benchmark: v1alpha1.BenchmarkReference{Name: benchmark.Name, UID: string(benchmark.UID)}}, &benchmark.Spec.Run, planned)
+	run.Labels = map[string]string{v1alpha1.LabelBenchmark: benchmark.Name}
+	run.Spec.Steps[0].ID = "00-of-another-version"
+	must(s.T, controllerutil.SetControllerReference(benchmark, run, s.api.Scheme()))
+	s.create(run)
+	if ended := s.ended(wholeRun); len(ended.Status.DataLeft) != 2 {
+		s.Fatalf("data left: %+v", ended.Status.DataLeft)
+	}
+	s.until("one event stands for both", time.Minute, func() bool {
+		var events eventsv1.EventList
+		must(s.T, s.api.List(s.Context(), &events, client.InNamespace(s.namespace)))
+		return slices.ContainsFunc(events.Items, func(event eventsv1.Event) bool {
+			return event.Reason == v1alpha1.EventDataLeft && event.Series != nil && event.Series.Count == 2
+		})
+	})
+}
+
+// TestAttributesClassIsRead: what a claim was changed to after it was made is part of what a run says of its storage.
+func TestAttributesClassIsRead(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	s.modified("data")
+	s.apply(small(1).Clients(1).Obj())
+	run := s.ended(wholeRun)
+	s.complete(run)
+	if found := run.Status.Storage[0].Volumes[0]; found.VolumeAttributesClass != s.namespace || found.Parameters["iops"] != "4000" {
+		t.Errorf("storage %+v", found)
+	}
+	s.clean()
+}
+
+// modified makes a claim, and says of it what a driver does that has changed it to a class of the space's own.
+func (s *space) modified(claim string) {
+	s.Helper()
+	class := &storagev1.VolumeAttributesClass{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}, DriverName: "example.com",
+		Parameters: map[string]string{"iops": "4000"}}
+	must(s.T, s.api.Create(s.Context(), class))
+	s.Cleanup(func() {
+		if err := s.api.Delete(context.Background(), class); err != nil {
+			s.Error(err)
+		}
+	})
+	s.retained()
+	made := &corev1.PersistentVolumeClaim{}
+	s.until("the claim is bound", time.Minute, func() bool { return s.get(claim, made) && made.Status.Phase == corev1.ClaimBound })
+	must(s.T, s.api.Status().Patch(s.Context(), made, client.RawPatch("application/merge-patch+json",
+		[]byte(`{"status":{"currentVolumeAttributesClassName":"`+class.Name+`"}}`))))
 }
