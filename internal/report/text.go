@@ -98,8 +98,7 @@ func (p *page) environment(d Document) {
 			words = append(words, tool)
 		}
 		for _, volume := range e.Volumes {
-			words = append(words, fmt.Sprintf("%s on %s (%s free)", cmp.Or(volume.FileSystem, "an unknown file system"),
-				cmp.Or(volume.Source, "an unknown device"), measure.FormatBytes(uint64(max(volume.FreeBytes, 0)))))
+			words = append(words, mountText(volume))
 		}
 		if e.Kernel != "" {
 			words = append(words, "Linux "+e.Kernel)
@@ -109,6 +108,15 @@ func (p *page) environment(d Document) {
 		}
 		p.line("  ", "target "+e.Target+": "+strings.Join(words, ", "))
 	}
+}
+
+// mountText is what a client sees of a volume. A raw device has a size and no file system.
+func mountText(volume v1alpha1.MountedVolume) string {
+	if volume.FileSystem == "" && volume.SizeBytes > 0 {
+		return fmt.Sprintf("%s without a file system (%s)", volume.Name, measure.FormatBytes(uint64(volume.SizeBytes)))
+	}
+	return fmt.Sprintf("%s on %s (%s free)", cmp.Or(volume.FileSystem, "an unknown file system"), cmp.Or(volume.Source, "an unknown device"),
+		measure.FormatBytes(uint64(max(volume.FreeBytes, 0))))
 }
 
 func cpus(milli int64) string {
