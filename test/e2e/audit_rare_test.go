@@ -26,8 +26,8 @@ import (
 
 // Tests that bring about what the operator needs a right for in a rare moment; see audit_test.go.
 
-// TestANewInstallation: an operator that finds neither a master key nor a Lease makes both. It runs alone: a run of
-// the key before would be lost.
+// TestANewInstallation: an operator that finds neither a master key nor a Lease nor a profile of its library makes them.
+// It runs alone: a run of the key before would be lost.
 func TestANewInstallation(t *testing.T) {
 	in := require(t)
 	in.withoutOperator(t)
@@ -36,6 +36,13 @@ func TestANewInstallation(t *testing.T) {
 	before := &corev1.Secret{}
 	must(t, in.api.Get(t.Context(), key, before))
 	must(t, in.api.Delete(t.Context(), before))
+	library := func() int {
+		var profiles v1alpha1.ClusterWorkloadProfileList
+		must(t, in.api.List(t.Context(), &profiles, client.HasLabels{v1alpha1.Group + "/library"}))
+		return len(profiles.Items)
+	}
+	profiles := library()
+	must(t, in.api.DeleteAllOf(t.Context(), &v1alpha1.ClusterWorkloadProfile{}, client.HasLabels{v1alpha1.Group + "/library"}))
 	in.scale(t, 1)
 	after := &corev1.Secret{}
 	must(t, in.api.Get(t.Context(), key, after))
@@ -46,6 +53,12 @@ func TestANewInstallation(t *testing.T) {
 	for in.holder(t) == "" {
 		if time.Now().After(deadline) {
 			t.Fatal("nobody leads")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	for made := library(); made != profiles; made = library() {
+		if time.Now().After(deadline) {
+			t.Fatalf("the library has %d profiles, it had %d", made, profiles)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

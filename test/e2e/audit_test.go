@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -79,7 +80,12 @@ func rightsOf(role, namespace string, rules []rbacv1.PolicyRule) []right {
 // usedBy says whether a request was made by this right, or could have been.
 func (r right) usedBy(event *auditv1.Event) bool {
 	asked := event.ObjectRef
-	if asked == nil || decision(event) != "allow" || event.Verb != r.verb || asked.APIGroup != r.group {
+	if asked == nil || decision(event) != "allow" || asked.APIGroup != r.group {
+		return false
+	}
+	// Whoever applies an object that is not there has to have the right to create it, too.
+	applied := r.verb == "create" && event.Verb == "patch" && event.ResponseStatus != nil && event.ResponseStatus.Code == http.StatusCreated
+	if event.Verb != r.verb && !applied {
 		return false
 	}
 	resource := asked.Resource
