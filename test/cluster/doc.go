@@ -34,4 +34,6 @@
 // routed, not bridged, since services between pods on a bridge depend on
 // br_netfilter, which a machine that is itself a container cannot load.
 // NetworkPolicies are accepted and not enforced.
+//
+// What accounts of pods ask of the API server is written down, without contents (State.Audit).
 package cluster
