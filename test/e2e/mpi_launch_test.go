@@ -29,7 +29,7 @@ func TestMPILaunchRefuses(t *testing.T) {
 	s, image := newMPISpace(t)
 	s.burstClaim("data", lustre(1))
 	s.apply(mpiBenchmark(image, directIOR("4Mi"), "data").Prepare("layout").
-		Steady("write", "30s").WithLoad(directIOR("4Mi").Overwrites().Engine()).Obj())
+		Steady("write", "15s").WithLoad(directIOR("4Mi").Overwrites().Engine()).Obj())
 	pods := s.atWork("01-write", 8)
 	run := s.run()
 	before := len(processesOf(t, pods))

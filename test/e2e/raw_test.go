@@ -72,6 +72,7 @@ func (s *space) blockClaim(name, device string) {
 // refused by that name, and not a byte of it changes.
 func TestRawDevices(t *testing.T) {
 	requireNode(t)
+	t.Parallel()
 	empty, emptyFile := loopDevice(t, 64<<20)
 	used, usedFile := loopDevice(t, 64<<20)
 	if said, err := exec.CommandContext(t.Context(), "mkfs.ext4", "-q", usedFile).CombinedOutput(); err != nil {
