@@ -24,6 +24,7 @@ var objects = map[string]string{
 	"controllers/benchmarkrun":     "BenchmarkRun",
 	"controllers/storagebenchmark": "StorageBenchmark",
 	"controllers/catalog":          "ConfigMap",
+	"controllers/library":          "ClusterWorkloadProfile",
 	"controllers/workloadprofile":  "WorkloadProfile",
 }
 
@@ -33,7 +34,7 @@ Generated from api/v1alpha1/events.go by ` + "`make generate`" + `. Do not edit.
 
 Each is told once, after what it speaks of is stored. ` + "`kubectl get events --field-selector involvedObject.name=NAME`" + ` or
 ` + "`kubectl describe`" + ` shows them. The cluster forgets events, after an hour as a rule: what happened stays in the status of the
-run (` + "`kubectl get benchmarkrun NAME -o yaml`" + `).
+run (` + "`kubectl get benchmarkrun NAME -o yaml`" + `). [Troubleshooting](../troubleshooting.md#events) says what to do about each.
 
 | reason | at | meaning |
 | --- | --- | --- |
