@@ -212,12 +212,18 @@ func (c *census) names() []string {
 // agentProcess is process 1 of a client's pod, as this machine sees it.
 func agentProcess(t *testing.T, pod *corev1.Pod) int {
 	t.Helper()
+	return programOf(t, pod, "/storagebench/bin/agent")
+}
+
+// programOf is the process of a pod that runs a program, as this machine sees it.
+func programOf(t *testing.T, pod *corev1.Pod, program string) int {
+	t.Helper()
 	ids := []string{string(pod.UID), strings.ReplaceAll(string(pod.UID), "-", "_")}
 	processes, err := filepath.Glob("/proc/[0-9]*")
 	must(t, err)
 	for _, process := range processes {
 		command, err := os.ReadFile(process + "/cmdline")
-		if err != nil || !bytes.HasPrefix(command, []byte("/storagebench/bin/agent\x00")) {
+		if err != nil || !bytes.HasPrefix(command, []byte(program+"\x00")) {
 			continue
 		}
 		groups, err := os.ReadFile(process + "/cgroup")
@@ -228,7 +234,7 @@ func agentProcess(t *testing.T, pod *corev1.Pod) int {
 		must(t, err)
 		return id
 	}
-	t.Fatalf("no process of this machine is the agent of pod %s: the node is elsewhere", pod.Name)
+	t.Fatalf("no process of this machine is %s of pod %s: the node is elsewhere", program, pod.Name)
 	return 0
 }
 

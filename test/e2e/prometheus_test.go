@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,8 +33,8 @@ import (
 )
 
 // A real Prometheus scrapes the operator, with a token and by TLS as config/metrics has it, while a run goes on: what it
-// was told is what the status says, every query of the dashboards has data, every alert can be evaluated, and nothing is
-// left of the benchmark when it is gone.
+// was told is what the status says, though the operator is killed in the middle of it; every query of the dashboards has
+// data, every alert can be evaluated, and nothing is left of the benchmark when it is gone.
 func TestPrometheus(t *testing.T) {
 	requireNode(t)
 	prometheus.Program(t, "prometheus")
@@ -54,6 +55,7 @@ func TestPrometheus(t *testing.T) {
 	benchmark.Spec.Regression = &v1alpha1.RegressionPolicy{}
 	began := time.Now()
 	s.apply(benchmark)
+	s.restartedInDrain(server)
 	run := s.ended(3 * time.Minute)
 	s.log(run)
 	s.until("the benchmark is judged", 30*time.Second, func() bool { return s.benchmark("watched").Status.LastRun != nil })
@@ -142,6 +144,22 @@ func (s *space) keepsMetrics() {
 	}
 }
 
+// restartedInDrain kills the operator in the cluster while the first step of a run loads, once Prometheus has its counters;
+// it starts again in the same pod, at the same address.
+func (s *space) restartedInDrain(server *prometheus.Server) {
+	s.Helper()
+	s.until("Prometheus has the counters of the drain", time.Minute, func() bool {
+		return len(ask(s, server, fmt.Sprintf(`storagebench_run_bytes_total{namespace=%q, phase="drain"} > 0`, s.namespace))) == 2
+	})
+	var pods corev1.PodList
+	must(s.T, s.api.List(s.Context(), &pods, client.InNamespace(operatorNamespace), client.MatchingLabels{"app.kubernetes.io/component": "operator"}))
+	if len(pods.Items) != 1 {
+		s.Fatalf("%d pods of the operator", len(pods.Items))
+	}
+	must(s.T, syscall.Kill(programOf(s.T, &pods.Items[0], "/storagebench-operator"), syscall.SIGKILL))
+	s.forceElection(s.T)
+}
+
 // operatorAddress is where the operator in the cluster serves its metrics.
 func (s *space) operatorAddress() string {
 	s.Helper()
@@ -182,6 +200,10 @@ func (s *space) sameLive(t *testing.T, server *prometheus.Server, run *v1alpha1.
 		for _, target := range phase.Targets {
 			for _, figures := range target.Operations {
 				where := fmt.Sprintf(`{namespace=%q, run=%q, phase=%q, target=%q, operation=%q`, s.namespace, run.Name, phase.Name, target.Target, figures.Operation)
+				if phase.Name == "drain" {
+					// Those of the operator that was killed and of the next one are one series, which may have begun again.
+					near(t, "bytes of "+where, last("max_over_time(storagebench_run_bytes_total"+where+"}[3m])"), float64(figures.Bytes), 5)
+				}
 				if phase.Name != "steady" {
 					continue
 				}

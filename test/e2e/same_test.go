@@ -15,7 +15,7 @@ import (
 func TestLocalModeAgrees(t *testing.T) {
 	onlySoak(t)
 	s := newSpace(t)
-	store := s.burstClaim("data", model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 40e6}}})
+	store := s.burstClaim("data", model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 15e6}}})
 	program, err := commandLine()
 	must(t, err)
 	file := filepath.Join(s.root, "config", "samples", "quickstart.yaml")

@@ -75,6 +75,9 @@ func TestWatch(t *testing.T) {
 	}
 	// Who looks on to the end sees the result, and its exit code.
 	ended := terminal.New(t, 80, 24, environment, append([]string{program, "watch", name}, to...)...)
-	ended.Until(time.Minute, "complete, valid", "exit code 0")
+	ended.Until(time.Minute, "exit code 0")
+	if all := ended.All(); !strings.Contains(all, "watched  complete, valid") {
+		t.Errorf("the result is not shown:\n%s", all)
+	}
 	s.clean()
 }
