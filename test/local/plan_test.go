@@ -60,19 +60,20 @@ func offPlan(actual, expected float64) bool {
 func kept(t *testing.T, plan planned, document report.Document, undocumented ...string) {
 	t.Helper()
 	// A sweep has another order in each run, and the times of its cells are alike: steps are compared by their number.
-	if len(document.Steps) != len(plan.Steps) {
-		t.Fatalf("%d steps were run, %d are planned", len(document.Steps), len(plan.Steps))
+	facts, repeated := attempts(document.Steps)
+	if len(facts) != len(plan.Steps) {
+		t.Fatalf("%d steps were run, %d are planned", len(facts), len(plan.Steps))
 	}
-	first := document.Steps[0].StartTime.Time
+	first := facts[0].StartTime.Time
 	seconds := func(at time.Time) float64 { return at.Sub(first).Seconds() }
 	var table strings.Builder
 	late := 0.0 // by what the plan did not know
 	for i, step := range plan.Steps {
-		fact := document.Steps[i]
+		fact := facts[i]
 		begin, end := seconds(fact.StartTime.Time), seconds(fact.EndTime.Time)
 		next := step.OffsetSeconds
 		if i+1 < len(plan.Steps) {
-			end, next = seconds(document.Steps[i+1].StartTime.Time), plan.Steps[i+1].OffsetSeconds
+			end, next = seconds(facts[i+1].StartTime.Time), plan.Steps[i+1].OffsetSeconds
 		}
 		took, begins := end-begin, step.OffsetSeconds+late
 		if offPlan(begin, begins) {
@@ -83,6 +84,9 @@ func kept(t *testing.T, plan planned, document report.Document, undocumented ...
 			if phase == step.Phase {
 				known = nil
 			}
+		}
+		if repeated[fact.ID] { // which nobody plans, and a machine that is far too busy makes necessary
+			known = nil
 		}
 		says := "unknown"
 		switch {
@@ -97,7 +101,7 @@ func kept(t *testing.T, plan planned, document report.Document, undocumented ...
 				t.Errorf("%s took %.1f s, planned were %.1f or more", fact.ID, took, *step.AtLeastSeconds)
 			}
 		}
-		if took > step.LimitSeconds+planSlack {
+		if took > step.LimitSeconds+planSlack && !repeated[fact.ID] {
 			t.Errorf("%s took %.1f s, and its limit is %.1f", fact.ID, took, step.LimitSeconds)
 		}
 		if known == nil {
@@ -105,11 +109,24 @@ func kept(t *testing.T, plan planned, document report.Document, undocumented ...
 		}
 		fmt.Fprintf(&table, "  %-28s began %7.1f (%7.1f)   took %6.1f (%s) %s\n", fact.ID, begin, begins, took, says, loaded(fact))
 	}
-	last := document.Steps[len(document.Steps)-1].EndTime.Time
-	if whole := seconds(last); plan.ExpectedSeconds != nil && len(undocumented) == 0 && offPlan(whole, *plan.ExpectedSeconds) {
+	last := facts[len(facts)-1].EndTime.Time
+	if whole := seconds(last); plan.ExpectedSeconds != nil && len(undocumented)+len(repeated) == 0 && offPlan(whole, *plan.ExpectedSeconds) {
 		t.Errorf("the run took %.1f s, planned were %.1f", whole, *plan.ExpectedSeconds)
 	}
 	t.Logf("seconds, in brackets what was planned:\n%s", &table)
+}
+
+// attempts joins those of each step to one, from the start of the first to the end of the last.
+func attempts(steps []v1alpha1.StepStatus) (joined []v1alpha1.StepStatus, repeated map[string]bool) {
+	repeated = map[string]bool{}
+	for _, step := range steps {
+		if last := len(joined) - 1; last >= 0 && joined[last].ID == step.ID {
+			repeated[step.ID], joined[last].EndTime = true, step.EndTime
+			continue
+		}
+		joined = append(joined, step)
+	}
+	return joined, repeated
 }
 
 // loaded says when a step began and ended to load, for whoever looks for why it took as long as it did.
