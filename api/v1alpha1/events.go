@@ -58,6 +58,12 @@ const (
 	EventDataLeft = "DataLeft"
 	// EventLimitsFaulty: the ConfigMap of documented limits cannot be used.
 	EventLimitsFaulty = "LimitsFaulty"
+	// EventProfileKept: a profile has the name of one of the library and is not,
+	// or is no longer, the library's, so that it is left as it is.
+	EventProfileKept = "ProfileKept"
+	// EventProfileLeft: a profile of the library of another version, which this
+	// one does not have, is left where it is.
+	EventProfileLeft = "ProfileLeft"
 	// EventVolumeInUse: something else uses a volume of a run.
 	EventVolumeInUse = "VolumeInUse"
 	// EventDiscoveryDenied: the operator has no right to read what would tell

@@ -19,6 +19,10 @@ const (
 	LabelOver = Group + "/over"
 )
 
+// LabelLibrary is "true" on a ClusterWorkloadProfile that came with the
+// operator.
+const LabelLibrary = Group + "/library"
+
 // Labels of Kueue that are honoured on a StorageBenchmark: they are copied to
 // its runs and from there to the pods.
 const (
@@ -36,6 +40,17 @@ const (
 	// AnnotationReplaced on a BenchmarkRun ends it: another run is to take its
 	// place. The value says why.
 	AnnotationReplaced = Group + "/replaced"
+	// AnnotationAbout on a profile of the library says what it is for.
+	AnnotationAbout = Group + "/about"
+	// AnnotationSource on a profile of the library says where its numbers
+	// come from.
+	AnnotationSource = Group + "/source"
+	// AnnotationLibraryVersion on a profile of the library is the version of
+	// the operator that made it what it is.
+	AnnotationLibraryVersion = Group + "/library-version"
+	// AnnotationLibraryApplied on a profile of the library is the spec that the
+	// operator gave it, as JSON: what differs from it somebody has changed.
+	AnnotationLibraryApplied = Group + "/library-applied"
 )
 
 // Finalizers.

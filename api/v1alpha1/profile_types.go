@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -161,6 +162,12 @@ type ProfileRef struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
+
+	// datasetSize takes the place of that of the profile, which has to be one of
+	// fio without a jobFile: how much data a client works on depends on the
+	// storage, the shape of the load does not.
+	// +optional
+	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`
 }
 
 // WorkloadProfileStatus says whether the workload can be run.

@@ -46,6 +46,8 @@ type options struct {
 	health             string
 	// namespaces that are watched; none is all of them.
 	namespaces []string
+	// profileLibrary asks for the library of ClusterWorkloadProfiles.
+	profileLibrary bool
 	// sharedQueues are one in all namespaces.
 	sharedQueues []string
 	// pullSecrets and clientLabels are of the pods of all runs.
@@ -84,6 +86,8 @@ func parse(arguments []string, output io.Writer) (options, error) {
 	flags.StringVar(&o.limits, "limits-config-map", catalog.DefaultName,
 		"`name` of a ConfigMap in the operator's namespace with documented limits beside or in place of those of this "+
 			"version; it need not be there. The operator's Role lets it read that of the default name")
+	flags.BoolVar(&o.profileLibrary, "profile-library", true, "make the ClusterWorkloadProfiles of this version's library at the "+
+		"start; false leaves them out. An operator of some --namespaces never does: they are of the whole cluster")
 	flags.Func("namespaces", "`names`, with commas between them, of the namespaces that are watched: benchmarks of others are not run; "+
 		"by default all. config/namespaced and the chart's watch.namespaces give the operator the rights for that, and no more",
 		namesInto(&o.namespaces, "namespace"))

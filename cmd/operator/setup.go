@@ -9,6 +9,7 @@ import (
 
 	"github.com/storagebench/storagebench/controllers/benchmarkrun"
 	"github.com/storagebench/storagebench/controllers/catalog"
+	"github.com/storagebench/storagebench/controllers/library"
 	"github.com/storagebench/storagebench/controllers/newestrun"
 	"github.com/storagebench/storagebench/controllers/storagebenchmark"
 	"github.com/storagebench/storagebench/controllers/workloadprofile"
@@ -40,6 +41,14 @@ func setup(mgr ctrl.Manager, o *options, p parts) error {
 	if someNamespaces {
 		if err := mgr.Add(&reachWatch{asked: o.namespaces, known: p.reach, reviews: p.reviews}); err != nil {
 			return fmt.Errorf("add the look at what may be read: %w", err)
+		}
+	}
+	if o.profileLibrary && !someNamespaces {
+		err := mgr.Add(&library.Applier{
+			Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Events: mgr.GetEventRecorder("storagebench"), Version: version.Version,
+		})
+		if err != nil {
+			return fmt.Errorf("add the library of profiles: %w", err)
 		}
 	}
 	limits, err := catalog.New(mgr.GetAPIReader(), mgr.GetEventRecorder("storagebench"), o.namespace, o.limits)

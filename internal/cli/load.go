@@ -11,6 +11,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/admission"
+	"github.com/storagebench/storagebench/internal/library"
 	"github.com/storagebench/storagebench/internal/objective"
 	"github.com/storagebench/storagebench/internal/plan"
 )
@@ -95,7 +96,11 @@ func understand(text []byte, options loadOptions) (loaded, admission.Errors, err
 			}
 		}
 	}
-	resolved, problems := plan.Resolve(&benchmark.Spec.Run, profilesOf(objects, benchmark.Namespace))
+	profiles := profilesOf(objects, benchmark.Namespace)
+	if !options.profilesElsewhere {
+		profiles = orLibrary(profiles)
+	}
+	resolved, problems := plan.Resolve(&benchmark.Spec.Run, profiles)
 	unresolved := problems
 	if !options.profilesElsewhere {
 		add(unresolved)
@@ -148,6 +153,18 @@ func profilesOf(objects []admission.Object, namespace string) plan.Profiles {
 			}
 		}
 		return v1alpha1.Engine{}, false
+	}
+}
+
+// orLibrary takes profiles of the whole cluster that are not in the file from the library that this program carries. A cluster
+// may have others under these names, so that nothing is said from here of what runs there.
+func orLibrary(inFile plan.Profiles) plan.Profiles {
+	return func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
+		if engine, found := inFile(ref); found || ref.Kind != v1alpha1.ClusterWorkloadProfileKind {
+			return engine, found
+		}
+		profile, found := library.Find(ref.Name)
+		return profile.Spec.Engine, found
 	}
 }
 

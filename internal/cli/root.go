@@ -76,6 +76,7 @@ func newRoot(streams Streams, arguments []string) *cobra.Command {
 		newParse(streams),
 		newAnalyze(streams),
 		newConvert(streams),
+		newProfiles(streams),
 		newAgent(streams),
 	)
 	return root

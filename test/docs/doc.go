@@ -12,6 +12,7 @@
 //	                          lists are replaced. The whole has to plan
 //	... file=NAME             beside any of these: commands of the page find the block under that name
 //	yaml values               values of the Helm chart, which has to render with them
+//	yaml profile              the spec of a profile, which has to plan
 //	yaml kustomization        a kustomization, whose kind may be left out
 //	yaml prometheus           a configuration of Prometheus, for promtool
 //	yaml limits               a file for the ConfigMap of documented limits

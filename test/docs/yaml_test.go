@@ -33,6 +33,8 @@ func checkYAML(t *testing.T, block *block) {
 	switch {
 	case block.value("at") != "":
 		err = checkPart(block)
+	case block.word("profile"):
+		err = checkObjects("apiVersion: storagebench.dev/v1alpha1\nkind: ClusterWorkloadProfile\nmetadata: {name: docs}\n" + block.text)
 	case block.word("values"):
 		err = checkValues(t, block)
 	case block.word("kustomization"):

@@ -1,0 +1,264 @@
+package library_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	controller "github.com/storagebench/storagebench/controllers/library"
+	"github.com/storagebench/storagebench/internal/library"
+	"github.com/storagebench/storagebench/test/controlplane"
+)
+
+// world is an API server with an applier that may do no more than the operator.
+type world struct {
+	t       *testing.T
+	admin   client.Client
+	applier *controller.Applier
+	events  *events.FakeRecorder
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it needs an API server")
+	}
+	plane, err := controlplane.Start(t.Context(), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plane.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{t: t, admin: newClient(t, plane.Config), events: events.NewFakeRecorder(100)}
+	w.grant()
+	operator := rest.CopyConfig(plane.Config)
+	operator.Impersonate = rest.ImpersonationConfig{UserName: "operator"}
+	as := newClient(t, operator)
+	w.applier = &controller.Applier{Reader: as, Writer: as, Events: w.events, Version: "v1"}
+	return w
+}
+
+func newClient(t *testing.T, config *rest.Config) client.Client {
+	t.Helper()
+	types := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(types); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, err := client.New(config, client.Options{Scheme: types})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// rights are what the marker of this package says, and to list, which the operator may for its cache.
+func rights(t *testing.T) []rbacv1.PolicyRule {
+	t.Helper()
+	source, err := os.ReadFile("library.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	marker := regexp.MustCompile(`\+kubebuilder:rbac:groups=storagebench.dev,resources=clusterworkloadprofiles,verbs=(\S+),resourceNames=(\S+)`).FindSubmatch(source)
+	if marker == nil {
+		t.Fatal("there is no marker")
+	}
+	return []rbacv1.PolicyRule{
+		{APIGroups: []string{v1alpha1.Group}, Resources: []string{"clusterworkloadprofiles"}, Verbs: []string{"list"}},
+		{
+			APIGroups: []string{v1alpha1.Group}, Resources: []string{"clusterworkloadprofiles"},
+			Verbs: strings.Split(string(marker[1]), ";"), ResourceNames: strings.Split(string(marker[2]), ";"),
+		},
+	}
+}
+
+func (w *world) grant() {
+	w.t.Helper()
+	for _, object := range []client.Object{
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "operator"}, Rules: rights(w.t)},
+		&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "operator"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "operator"},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "operator"}},
+		},
+	} {
+		if err := w.admin.Create(w.t.Context(), object); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// apply applies the library once, as a start of the operator does, and gives the events of it.
+func (w *world) apply() []string {
+	w.t.Helper()
+	if err := w.applier.Apply(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+	var told []string
+	for {
+		select {
+		case one := <-w.events.Events:
+			told = append(told, one)
+		default:
+			return told
+		}
+	}
+}
+
+func (w *world) get(name string) *v1alpha1.ClusterWorkloadProfile {
+	w.t.Helper()
+	found := &v1alpha1.ClusterWorkloadProfile{}
+	if err := w.admin.Get(w.t.Context(), client.ObjectKey{Name: name}, found); err != nil {
+		w.t.Fatal(err)
+	}
+	return found
+}
+
+func (w *world) versions() map[string]string {
+	w.t.Helper()
+	var list v1alpha1.ClusterWorkloadProfileList
+	if err := w.admin.List(w.t.Context(), &list); err != nil {
+		w.t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for _, one := range list.Items {
+		versions[one.Name] = one.ResourceVersion
+	}
+	return versions
+}
+
+// TestApply goes through what can have happened to a profile between two starts of the operator. It may do what the marker
+// says and no more.
+func TestApply(t *testing.T) {
+	w := newWorld(t)
+	all, err := library.Profiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told := w.apply(); len(told) > 0 {
+		t.Errorf("the first start tells %q", told)
+	}
+	before := w.versions()
+	if len(before) != len(all) {
+		t.Fatalf("%d profiles of %d are there", len(before), len(all))
+	}
+	made := w.get("etcd-wal")
+	if made.Labels[v1alpha1.LabelLibrary] != "true" || made.Annotations[v1alpha1.AnnotationLibraryVersion] != "v1" || made.Annotations[v1alpha1.AnnotationSource] == "" {
+		t.Errorf("labels %v, annotations %v", made.Labels, made.Annotations)
+	}
+
+	if told := w.apply(); len(told) > 0 {
+		t.Errorf("the second start tells %q", told)
+	}
+	if after := w.versions(); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("the second start has changed something: %v, %v", before, after)
+	}
+
+	ctx := t.Context()
+	changed := w.get("oltp-8k")
+	changed.Spec.Fio.QueueDepth = new(int32(3))
+	must(t, w.admin.Update(ctx, changed, client.FieldOwner("kubectl-edit")))
+	added := w.get("oltp-16k")
+	added.Spec.Fio.RandomDistribution = "zipf:1.1"
+	must(t, w.admin.Update(ctx, added, client.FieldOwner("kubectl-edit")))
+	taken := w.get("rand-mixed-4k")
+	taken.Spec.Fio.QueueDepth = nil
+	must(t, w.admin.Update(ctx, taken, client.FieldOwner("kubectl-edit")))
+	labelled := w.get("etcd-wal")
+	labelled.Labels["team"] = "storage"
+	must(t, w.admin.Update(ctx, labelled, client.FieldOwner("kubectl-label")))
+	must(t, w.admin.Delete(ctx, w.get("seq-read-1m")))
+	must(t, w.admin.Delete(ctx, w.get("seq-write-1m")))
+	own := &v1alpha1.ClusterWorkloadProfile{ObjectMeta: metav1.ObjectMeta{Name: "seq-write-1m"}, Spec: made.Spec}
+	must(t, w.admin.Create(ctx, own))
+	left := &v1alpha1.ClusterWorkloadProfile{ObjectMeta: metav1.ObjectMeta{Name: "of-yesterday", Labels: map[string]string{v1alpha1.LabelLibrary: "true"}}, Spec: made.Spec}
+	must(t, w.admin.Create(ctx, left, client.FieldOwner(controller.FieldManager)))
+
+	// The next version.
+	w.applier.Version = "v2"
+	told := w.apply()
+	for _, want := range []string{
+		"Warning ProfileKept it is left as it is, and is not what the library of this version has: kubectl-edit has changed it",
+		"Warning ProfileKept it is left as it is, and is not what the library of this version has: it has no label storagebench.dev/library",
+		"Normal ProfileLeft this version of the library has no such profile",
+	} {
+		if !slices.ContainsFunc(told, func(one string) bool { return strings.HasPrefix(one, want) }) {
+			t.Errorf("%q is not told, but %q", want, told)
+		}
+	}
+	if len(told) != 5 {
+		t.Errorf("told are %q", told)
+	}
+	if kept := w.get("oltp-8k"); *kept.Spec.Fio.QueueDepth != 3 || kept.Annotations[v1alpha1.AnnotationLibraryVersion] != "v1" {
+		t.Errorf("a change of a user is gone: %+v", kept.Spec.Fio)
+	}
+	if kept := w.get("oltp-16k"); kept.Spec.Fio.RandomDistribution == "" {
+		t.Error("an addition of a user is gone")
+	}
+	if kept := w.get("rand-mixed-4k"); kept.Spec.Fio.QueueDepth != nil {
+		t.Error("what a user has taken away is back")
+	}
+	if kept := w.get("seq-write-1m"); kept.UID != own.UID || kept.Spec.Fio.BlockSize.String() != "2300" || len(kept.Labels) > 0 {
+		t.Error("a user's own profile was changed")
+	}
+	if updated := w.get("etcd-wal"); updated.Annotations[v1alpha1.AnnotationLibraryVersion] != "v2" || updated.Labels["team"] != "storage" {
+		t.Errorf("a profile with a label of a user: %v %v", updated.Labels, updated.Annotations)
+	}
+	w.get("seq-read-1m") // is made again
+	w.get("of-yesterday")
+
+	// Who deletes theirs gets ours back.
+	must(t, w.admin.Delete(ctx, w.get("oltp-8k")))
+	w.apply()
+	if back := w.get("oltp-8k"); *back.Spec.Fio.QueueDepth != 8 {
+		t.Errorf("what comes back is %+v", back.Spec.Fio)
+	}
+
+	// The operator may make what is in the library, and nothing else.
+	other, err := all[0].Object()
+	must(t, err)
+	other.SetName("other")
+	err = w.applier.Writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(other), client.FieldOwner(controller.FieldManager))
+	if !apierrors.IsForbidden(err) {
+		t.Errorf("another name: %v", err)
+	}
+}
+
+// TestRights: the marker names the profiles of the library.
+func TestRights(t *testing.T) {
+	all, err := library.Profiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, one := range all {
+		names = append(names, one.Name)
+	}
+	if granted := rights(t)[1].ResourceNames; !slices.Equal(granted, names) {
+		t.Errorf("the marker in library.go names\n%v, the library has\n%v", granted, names)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/library"
+	"github.com/storagebench/storagebench/internal/version"
+)
+
+// profilesDocument is what `profiles -o json` writes.
+type profilesDocument struct {
+	SchemaVersion int                 `json:"schemaVersion"`
+	Version       string              `json:"storagebenchVersion"`
+	Profiles      []profileOfDocument `json:"profiles"`
+}
+
+type profileOfDocument struct {
+	Name   string                       `json:"name"`
+	Engine v1alpha1.EngineKind          `json:"engine"`
+	About  string                       `json:"about"`
+	Source string                       `json:"source"`
+	Spec   v1alpha1.WorkloadProfileSpec `json:"spec"`
+}
+
+func newProfiles(streams Streams) *cobra.Command {
+	var output string
+	command := &cobra.Command{
+		Use:   "profiles [NAME...]",
+		Short: "Show the library of workloads that benchmarks can refer to",
+		Long: "List the ClusterWorkloadProfiles that come with this version: what each is for, and where its numbers\n" +
+			"come from. An operator of the same version makes them in its cluster; plan and run --local know them\n" +
+			"without one. -o yaml writes them as files, to apply where the operator does not, or to change a copy.",
+		Example: "  kubectl storagebench profiles\n" +
+			"  kubectl storagebench profiles etcd-wal\n" +
+			"  kubectl storagebench profiles oltp-8k -o yaml > mine.yaml",
+		RunE: func(_ *cobra.Command, names []string) error {
+			if err := knownForm(output, "text", "json", "yaml"); err != nil {
+				return err
+			}
+			chosen, err := chosenProfiles(names)
+			if err != nil {
+				return err
+			}
+			if output == "yaml" {
+				return profileFiles(streams.Out, chosen)
+			}
+			document := profilesDocument{SchemaVersion: 1, Version: version.Version}
+			for i := range chosen {
+				one := &chosen[i]
+				document.Profiles = append(document.Profiles, profileOfDocument{
+					Name: one.Name, Engine: one.Spec.EngineKind(), About: one.About(), Source: one.Source(), Spec: one.Spec,
+				})
+			}
+			return printAs(streams.Out, output, document, func(w io.Writer) error { return profileTexts(w, chosen, len(names) > 0) })
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			all, _ := library.Profiles()
+			var names []string
+			for i := range all {
+				names = append(names, all[i].Name)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	formFlag(command, &output, "text", "json", "yaml")
+	return command
+}
+
+// chosenProfiles are those with the names, or all.
+func chosenProfiles(names []string) ([]library.Profile, error) {
+	all, err := library.Profiles()
+	if err != nil || len(names) == 0 {
+		return all, err
+	}
+	for _, name := range names {
+		if _, found := library.Find(name); !found {
+			return nil, fmt.Errorf("the library has no profile %q: `kubectl storagebench profiles` lists those that it has", name)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(one library.Profile) bool { return !slices.Contains(names, one.Name) }), nil
+}
+
+func profileFiles(w io.Writer, profiles []library.Profile) error {
+	for i := range profiles {
+		separator := "---\n"
+		if i == 0 {
+			separator = ""
+		}
+		if _, err := io.WriteString(w, separator+profiles[i].Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// profileTexts lists profiles; with all that is said of them where some were asked for.
+func profileTexts(w io.Writer, profiles []library.Profile, wholly bool) error {
+	var b strings.Builder
+	longest := 0
+	for i := range profiles {
+		longest = max(longest, len(profiles[i].Name))
+	}
+	for i := range profiles {
+		one := &profiles[i]
+		if !wholly {
+			fmt.Fprintf(&b, "%-*s  %-6s  %s\n", longest, one.Name, one.Spec.EngineKind(), one.About())
+			continue
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s (%s)\n  %s\n  Source: %s\n", one.Name, one.Spec.EngineKind(), one.About(), one.Source())
+	}
+	if !wholly {
+		b.WriteString("\nRefer to one: workload: {profileRef: {kind: ClusterWorkloadProfile, name: NAME, datasetSize: 8Gi}}\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,81 @@
+package local
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/library"
+)
+
+// TestLibrary runs every fio profile of the library, on little data and for a second, many of them at a time: each is a target
+// with a workload of its own. The command line finds them without a cluster.
+func TestLibrary(t *testing.T) {
+	all, err := library.Profiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var loads []string
+	var names []string
+	for _, one := range all {
+		if one.Spec.EngineKind() == v1alpha1.EngineFio {
+			names, loads = append(names, one.Name), append(loads, loadOf(t, one))
+		}
+	}
+	const most = 9 // the API takes 16 targets; the machine has few processors
+	for first := 0; first < len(names); first += most {
+		chosen := names[first:min(first+most, len(names))]
+		t.Run(strings.Join(chosen, " "), func(t *testing.T) { runLoads(t, chosen, loads[first:]) })
+	}
+}
+
+// loadOf refers to a profile with little data. A job file has its sizes in it: of that it is a copy with a small one.
+func loadOf(t *testing.T, profile library.Profile) string {
+	t.Helper()
+	fio := profile.Spec.Fio
+	if fio.JobFile != "" {
+		file := strings.Replace(fio.JobFile, "size=4g", "size=64m", 1)
+		if file == fio.JobFile {
+			t.Fatalf("the job file of %s has another size than the test knows", profile.Name)
+		}
+		return fmt.Sprintf("{fio: {datasetSize: 64Mi, jobFile: %q}}", file)
+	}
+	size := ""
+	if fio.DatasetSize.Value() > 64<<20 {
+		size = ", datasetSize: 168Mi" // it divides by the jobs and files of all of them
+	}
+	return fmt.Sprintf("{profileRef: {kind: ClusterWorkloadProfile, name: %s%s}}", profile.Name, size)
+}
+
+func runLoads(t *testing.T, names, loads []string) {
+	t.Helper()
+	var targets, workloads strings.Builder
+	arguments := []string{"run", "--local", "-o", "json"}
+	for i, name := range names {
+		fmt.Fprintf(&targets, "    - {name: %s, volumes: [{name: data, claimName: %s}]}\n", name, name)
+		fmt.Fprintf(&workloads, "      - {target: %s, workload: %s}\n", name, loads[i])
+		arguments = append(arguments, "--target", name+"="+t.TempDir())
+	}
+	file := filepath.Join(t.TempDir(), "library.yaml")
+	text := "apiVersion: storagebench.dev/v1alpha1\nkind: StorageBenchmark\nmetadata: {name: library}\nspec:\n  run:\n    targets:\n" + targets.String() +
+		"    phases:\n    - name: layout\n      prepare: {}\n      targetWorkloads:\n" + workloads.String() +
+		"    - name: measure\n      steady: {duration: 1s}\n      targetWorkloads:\n" + workloads.String()
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got := call(t, append(arguments, "-f", file)...)
+	if got.code != 0 {
+		t.Fatalf("exit code %d: %s", got.code, got.stderr)
+	}
+	measured := got.document(t).Phases[1]
+	for _, name := range names {
+		i := slices.IndexFunc(measured.Targets, func(one v1alpha1.TargetResult) bool { return one.Target == name })
+		if i < 0 || len(measured.Targets[i].Operations) == 0 {
+			t.Errorf("there is no result of %s", name)
+		}
+	}
+}
