@@ -1,0 +1,262 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/config/render"
+	"github.com/storagebench/storagebench/internal/leader"
+	"github.com/storagebench/storagebench/test/binaries"
+)
+
+// What the tests of installations share. Such a test runs alone: it takes away the installation of the other tests and
+// puts it back at its end. Its operator is in a namespace of another name, so that the requests of the two accounts are
+// told apart.
+
+// userTools are what somebody installs with.
+type userTools struct {
+	*testing.T
+	in *installation
+	// namespace of the operator.
+	namespace string
+}
+
+// withoutInstallation takes storagebench out of the cluster until the test is over.
+func withoutInstallation(t *testing.T, namespace string) *userTools {
+	t.Helper()
+	in := requireNode(t)
+	u := &userTools{T: t, in: in, namespace: namespace}
+	u.until("what tests before have made is gone", 2*time.Minute, func() bool {
+		var spaces corev1.NamespaceList
+		must(t, in.api.List(t.Context(), &spaces, client.HasLabels{spaceLabel}))
+		return len(spaces.Items) == 0
+	})
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+		defer cancel()
+		// The namespace and the kinds that a test has left may be on their way still.
+		err := in.apply(ctx)
+		for ; err != nil && ctx.Err() == nil; err = in.apply(ctx) {
+			time.Sleep(time.Second)
+		}
+		if err != nil {
+			t.Errorf("install again what the other tests need: %v", err)
+		} else if err := in.replicas(ctx, 1); err != nil {
+			t.Error(err)
+		}
+	})
+	in.scale(t, 0)
+	u.kubectl("delete", "--wait", "-f", u.manifests(operatorNamespace, render.Metrics))
+	return u
+}
+
+// manifests are what `make manifests` writes of a folder, for a namespace.
+func (u *userTools) manifests(namespace, folder string) string {
+	u.Helper()
+	text, err := render.Folder(os.DirFS(filepath.Join(u.in.root, "config")), folder, u.in.version)
+	must(u.T, err)
+	file := filepath.Join(u.TempDir(), "install.yaml")
+	must(u.T, os.WriteFile(file, []byte(strings.ReplaceAll(string(text), operatorNamespace, namespace)), 0o644))
+	return file
+}
+
+// kubectl is that of the cluster's version, for its administrator.
+func (u *userTools) kubectl(arguments ...string) string {
+	u.Helper()
+	programs, err := binaries.Build(context.WithoutCancel(u.Context()), os.Stderr, binaries.Kubectl)
+	must(u.T, err)
+	return u.command(programs[binaries.Kubectl], arguments...)
+}
+
+var helmProgram = sync.OnceValues(func() (string, error) {
+	root, err := binaries.RepositoryRoot()
+	if err != nil {
+		return "", err
+	}
+	command := exec.Command(filepath.Join(root, "hack", "tool"), "helm")
+	command.Dir, command.Stderr = root, os.Stderr
+	path, err := command.Output()
+	return strings.TrimSpace(string(path)), err
+})
+
+func (u *userTools) helm(arguments ...string) string {
+	u.Helper()
+	program, err := helmProgram()
+	must(u.T, err)
+	return u.command(program, append([]string{"--namespace", u.namespace}, arguments...)...)
+}
+
+// command is one that has to succeed.
+func (u *userTools) command(program string, arguments ...string) string {
+	u.Helper()
+	began := time.Now()
+	// What cleans up runs when the test's own context has ended.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.Context()), 5*time.Minute)
+	defer cancel()
+	command := exec.CommandContext(ctx, program, arguments...)
+	home := u.TempDir()
+	command.Env = append(os.Environ(), "KUBECONFIG="+u.in.Kubeconfig, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home,
+		"NO_PROXY=*", "no_proxy=*")
+	output, err := command.CombinedOutput()
+	line := filepath.Base(program) + " " + strings.Join(arguments, " ")
+	if err != nil {
+		u.Fatalf("%s: %v\n%s", line, err, output)
+	}
+	u.Logf("%.1f s: %s", time.Since(began).Seconds(), line)
+	return string(output)
+}
+
+// chart is the chart as a release has it: with the version of the images.
+func (u *userTools) chart() string {
+	u.Helper()
+	folder := u.TempDir()
+	u.helm("package", filepath.Join(u.in.root, "charts", "storagebench"), "--version", "0.0.1-e2e", "--app-version", u.in.version, "--destination", folder)
+	return filepath.Join(folder, "storagebench-0.0.1-e2e.tgz")
+}
+
+// operators are the pods of the operator, those that end not among them.
+func (u *userTools) operators() []corev1.Pod {
+	u.Helper()
+	var pods corev1.PodList
+	must(u.T, u.in.api.List(u.Context(), &pods, client.InNamespace(u.namespace), client.MatchingLabels{"app.kubernetes.io/component": "operator"}))
+	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
+}
+
+// leading is the pod that leads; empty where none does.
+func (u *userTools) leading() string {
+	u.Helper()
+	var lease coordinationv1.Lease
+	err := u.in.api.Get(u.Context(), client.ObjectKey{Namespace: u.namespace, Name: leader.LeaseName}, &lease)
+	if client.IgnoreNotFound(err) != nil {
+		u.Fatal(err)
+	}
+	if err != nil || lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	pod, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
+	return pod
+}
+
+// log of all operators that there are.
+func (u *userTools) log() string {
+	u.Helper()
+	var text strings.Builder
+	for _, pod := range u.operators() {
+		log, err := u.in.clients.CoreV1().Pods(u.namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(u.Context())
+		if err != nil {
+			log = []byte(err.Error())
+		}
+		text.Write(log)
+	}
+	return text.String()
+}
+
+func (u *userTools) until(what string, patience time.Duration, holds func() bool) {
+	u.Helper()
+	(&space{T: u.T, installation: u.in}).until(what, patience, holds)
+}
+
+// changing are resources whose objects come and go by themselves, or with the volumes of a run.
+var changing = []string{"events", "leases", "endpoints", "endpointslices", "persistentvolumes", "componentstatuses", "volumeattachments"}
+
+// inventory is every object of the cluster that is in none of these namespaces, as "resource namespace/name".
+func (u *userTools) inventory(but ...string) []string {
+	u.Helper()
+	found, err := discovery.ServerPreferredResources(u.in.clients.Discovery())
+	must(u.T, err)
+	reader, err := metadata.NewForConfig(u.in.Config)
+	must(u.T, err)
+	var all []string
+	for _, group := range found {
+		for _, resource := range group.APIResources {
+			if !slices.Contains(resource.Verbs, "list") || slices.Contains(changing, resource.Name) {
+				continue
+			}
+			version, err := schema.ParseGroupVersion(group.GroupVersion)
+			must(u.T, err)
+			list, err := reader.Resource(version.WithResource(resource.Name)).List(u.Context(), metav1.ListOptions{})
+			if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+				continue // its kind is gone meanwhile, or it only has a list of its own
+			}
+			must(u.T, err)
+			for _, object := range list.Items {
+				if slices.Contains(but, object.Namespace) || resource.Name == "namespaces" && slices.Contains(but, object.Name) {
+					continue
+				}
+				all = append(all, resource.Name+" "+object.Namespace+"/"+object.Name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// more are those of the second list that are not in the first.
+func more(before, after []string) []string {
+	return slices.DeleteFunc(slices.Clone(after), func(one string) bool { return slices.Contains(before, one) })
+}
+
+// sample applies a sample with its claim.
+func (u *userTools) sample(s *space, name string) {
+	u.Helper()
+	samples := filepath.Join(u.in.root, "config", "samples")
+	u.kubectl("apply", "--namespace", s.namespace, "-f", filepath.Join(samples, "claims", name), "-f", filepath.Join(samples, name))
+}
+
+// available waits until the Deployment has so many pods of its present template, and gives them.
+func (u *userTools) available(count int) []corev1.Pod {
+	u.Helper()
+	var pods []corev1.Pod
+	u.until("the operators are there", 2*time.Minute, func() bool {
+		var deployment appsv1.Deployment
+		must(u.T, u.in.api.Get(u.Context(), client.ObjectKey{Namespace: u.namespace, Name: operatorDeployment}, &deployment))
+		pods = u.operators()
+		status := deployment.Status
+		return status.ObservedGeneration >= deployment.Generation && int(status.UpdatedReplicas) == count && int(status.AvailableReplicas) == count &&
+			int(status.Replicas) == count && len(pods) == count
+	})
+	return pods
+}
+
+// undisturbed checks that a run has done each step once, with the pods that it began with, and has no gap in what it
+// measured.
+func undisturbed(s *space, run *v1alpha1.BenchmarkRun, pods *census) {
+	s.Helper()
+	isComplete(s.T, run)
+	done := map[string]bool{}
+	for _, step := range run.Status.Steps {
+		if strings.Contains(step.Message, "not all told in time") {
+			continue // a start that was given up on a busy machine, before anything was measured
+		}
+		if step.State != v1alpha1.StepSucceeded || done[step.ID] {
+			s.Errorf("step %s, attempt %d: %s %s", step.ID, step.Attempt, step.State, step.Message)
+		}
+		done[step.ID] = true
+	}
+	if len(run.Status.LostClients) > 0 {
+		s.Errorf("lost clients: %+v", run.Status.LostClients)
+	}
+	clients := int(run.Spec.Run.Clients.Count) * len(run.Spec.Run.Targets)
+	if names := pods.names(); len(names) != clients {
+		s.Errorf("there were the pods %q, want %d", names, clients)
+	}
+	noGaps(s, run)
+}
