@@ -25,7 +25,7 @@ func TestPlainly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer connection.Close() //nolint:errcheck // nothing was opened
+	defer connection.Close()
 	_, err = agentapi.NewAgentClient(connection).Describe(t.Context(), &agentapi.DescribeRequest{})
 	if said := plainly(err); !strings.HasSuffix(said, address+": connect: connection refused") || strings.Contains(said, "transport") || strings.Contains(said, `"`) {
 		t.Errorf("%q of %v", said, err)
