@@ -369,3 +369,27 @@ func TestPackage(t *testing.T) {
 		t.Errorf("it runs\n%s", asYAML(deployment))
 	}
 }
+
+// Without the library of profiles the operator neither makes them nor may.
+func TestProfileLibrary(t *testing.T) {
+	for value, wanted := range map[string]bool{"profileLibrary.enabled=true": true, "profileLibrary.enabled=false": false} {
+		all := objects(t, value)
+		role, err := yaml.Marshal(all["ClusterRole storagebench-operator"].Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deployment, err := yaml.Marshal(all["Deployment storagebench-operator"].Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(role), "- etcd-wal") != wanted {
+			t.Errorf("%s: the right to make profiles is there: %t", value, !wanted)
+		}
+		if strings.Contains(string(deployment), "--profile-library=false") == wanted {
+			t.Errorf("%s: the operator is told to make none: %t", value, wanted)
+		}
+		if !strings.Contains(string(role), "storagebenchmarks/status") {
+			t.Errorf("%s: other rights are gone", value)
+		}
+	}
+}

@@ -42,6 +42,8 @@ var changes = map[string]change{
 		map[string]string{container + "image": "own/operator:1", arguments: "--agent-image=own/operator:1"}},
 	"image.fio.reference": {`image.fio.reference="own/fio:1"`, nil, map[string]string{arguments: "--fio-image=own/fio:1"}},
 	"image.ior.reference": {`image.ior.reference="own/ior:1"`, nil, map[string]string{arguments: "--ior-image=own/ior:1"}},
+	"profileLibrary.enabled": {`profileLibrary.enabled=false`, nil, map[string]string{
+		arguments: "--profile-library=false", "ClusterRole storagebench-operator rules": "storagebenchmarks/status"}},
 	"watch.clusterReads": {`watch.clusterReads=false`, []string{`watch.namespaces=["a"]`}, map[string]string{
 		"ClusterRole storagebench-operator-cluster-reads": "gone", "ClusterRoleBinding storagebench-operator-cluster-reads": "gone"}},
 	"watch.namespaces": {`watch.namespaces=["a","b"]`, nil, map[string]string{

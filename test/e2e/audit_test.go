@@ -118,10 +118,21 @@ func (l *ledger) see(event *auditv1.Event) {
 		l.refused[event.Verb+" "+event.RequestURI]++
 	}
 	for _, one := range l.granted {
-		if !l.used[one] && one.usedBy(event) {
+		if !l.used[one] && (one.usedBy(event) || one.usedBy(creation(event))) {
 			l.used[one] = true
 		}
 	}
+}
+
+// creation is the other right that a request needs which applies what was not there: to create it, by its name. Of
+// others it is the request itself.
+func creation(event *auditv1.Event) *auditv1.Event {
+	if event.Verb != "patch" || event.ResponseStatus == nil || event.ResponseStatus.Code != http.StatusCreated {
+		return event
+	}
+	made := *event
+	made.Verb = "create"
+	return &made
 }
 
 // problems are the rights that nothing has used, and the requests that were refused.
