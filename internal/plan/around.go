@@ -12,16 +12,22 @@ import (
 // It was measured with one to eight clients on two processors (0.3 to 0.7 s), and pods are no slower: see TestDeadTime.
 const handling = 500 * time.Millisecond
 
+// launching is how much longer it takes where mpirun starts the tools on all clients.
+const launching = time.Second
+
 // around is how long a step takes beside the time that it loads for. Its accounts are those of its end.
 func (p *phaseMaker) around(step *Step) time.Duration {
 	if step.Purpose == Idle {
 		return 0
 	}
-	longest := 0.0
+	longest, begins := 0.0, handling
 	for _, target := range step.Targets {
 		longest = max(longest, p.tail(step, target))
+		if p.loads[target].engine.SpansClients() {
+			begins = handling + launching
+		}
 	}
-	return handling + time.Duration(longest*float64(time.Second)).Round(100*time.Millisecond)
+	return begins + time.Duration(longest*float64(time.Second)).Round(100*time.Millisecond)
 }
 
 // tail is the seconds that a target takes for what is in flight when a load is over. On a store without credits that is
