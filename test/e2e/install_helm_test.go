@@ -23,6 +23,8 @@ import (
 // applied before, and what an uninstall leaves.
 func TestHelm(t *testing.T) {
 	const release = "bench"
+	// How many seconds the run takes that is upgraded in: an upgrade may take twenty on a machine that does much else.
+	const upgraded = 40
 	u := withoutInstallation(t, "storagebench-helm")
 	before := u.inventory()
 	chart := u.chart()
@@ -33,11 +35,19 @@ func TestHelm(t *testing.T) {
 	}
 
 	s := newSpace(t)
-	census := s.census()
 	u.sample(s, "quickstart.yaml")
-	s.busy("01-write")
+	s.until("the benchmark is Ready", wholeRun, func() bool {
+		return meta.IsStatusConditionTrue(s.benchmark("quickstart").Status.Conditions, v1alpha1.ConditionReady)
+	})
+	checkQuickstart(s, s.ended(time.Second))
+
+	live := newSpace(t)
+	live.claim("data", "1Gi")
+	census := live.census()
+	live.apply(small(upgraded).Obj())
+	live.busy("01-write")
 	first := u.available(1)[0]
-	pods := uids(s.pods())
+	pods := uids(live.pods())
 	olderKinds(u)
 	u.kubectl("apply", "--server-side", "--force-conflicts", "-f", filepath.Join(u.in.root, "charts", "storagebench", "crds"))
 	if kind := kindOf(u); !hasSuspend(t, kind) {
@@ -48,18 +58,15 @@ func TestHelm(t *testing.T) {
 	if first.UID == second.UID {
 		t.Error("the upgrade has not replaced the operator's pod")
 	}
-	if run := s.run(); run.Status.EndTime != nil {
+	if run := live.run(); run.Status.EndTime != nil {
 		t.Error("the run was over before the upgrade was: this shows nothing")
 	}
-	if now := uids(s.pods()); !slices.Equal(now, pods) {
+	if now := uids(live.pods()); !slices.Equal(now, pods) {
 		t.Errorf("the clients' pods were %v and are %v", pods, now)
 	}
-	run := s.ended(wholeRun)
-	undisturbed(s, run, census)
-	checkQuickstart(s, run)
-	s.until("the benchmark is Ready", time.Minute, func() bool {
-		return meta.IsStatusConditionTrue(s.benchmark("quickstart").Status.Conditions, v1alpha1.ConditionReady)
-	})
+	run := live.ended(wholeRun)
+	undisturbed(live, run, census)
+	didAll(t, run, "write", 2, upgraded, 95)
 	if log := u.log(); !strings.Contains(log, `"level":"DEBUG"`) {
 		t.Error("the new operator's log has no more than the old one's")
 	}
@@ -72,23 +79,23 @@ func TestHelm(t *testing.T) {
 		"customresourcedefinitions /storagebenchmarks.storagebench.dev", "customresourcedefinitions /workloadprofiles.storagebench.dev",
 		"namespaces /" + own, "secrets " + own + "/storagebench-master", "serviceaccounts " + own + "/default",
 	}
-	u.leaves(before, want, s.namespace)
+	u.leaves(before, want, s.namespace, live.namespace)
 	if s.benchmark("quickstart") == nil || len(s.runs()) != 1 {
 		t.Error("the benchmark or its run is gone with the chart")
 	}
 	// As docs/install.md says.
 	u.kubectl("delete", "--wait", "-f", filepath.Join(u.in.root, "charts", "storagebench", "crds"))
 	u.kubectl("delete", "--wait", "namespace", own)
-	u.leaves(before, nil, s.namespace)
+	u.leaves(before, nil, s.namespace, live.namespace)
 }
 
 // leaves checks what there is more than before.
-func (u *userTools) leaves(before, want []string, but string) {
+func (u *userTools) leaves(before, want []string, but ...string) {
 	u.Helper()
 	var left []string
 	for range 100 {
 		// Pods and what belongs to kinds end a little later.
-		left = more(before, u.inventory(but))
+		left = more(before, u.inventory(but...))
 		if len(want) > 0 {
 			// The library's profiles stay as all objects of the kinds do.
 			left = slices.DeleteFunc(left, func(one string) bool { return strings.HasPrefix(one, "clusterworkloadprofiles /") })
