@@ -77,7 +77,11 @@ func checkObjects(file string) error {
 			benchmarks = append(benchmarks, document)
 		case kind.Kind == v1alpha1.WorkloadProfileKind || kind.Kind == v1alpha1.ClusterWorkloadProfileKind:
 			profiles = append(profiles, document)
-			parts = append(parts, fmt.Sprintf("spec: {run: {workload: {profileRef: {kind: %s, name: %s}}}}", kind.Kind, kind.Name))
+			phases := ""
+			if strings.Contains(document, "mdtest:") {
+				phases = ", phases: [{name: metadata, steady: {duration: 1h}}]" // it makes its own files, and has no layout
+			}
+			parts = append(parts, fmt.Sprintf("spec: {run: {workload: {profileRef: {kind: %s, name: %s}}%s}}", kind.Kind, kind.Name, phases))
 		default:
 			if err := checkForeign([]byte(document), kind); err != nil {
 				return err
