@@ -151,6 +151,7 @@ func (s *space) installNamespaced(watched []string) {
 	must(s.T, err)
 	// Names of the whole cluster are the space's own.
 	text := strings.NewReplacer("storagebench-operator-cluster-reads", s.namespace, "storagebench-system", s.namespace).Replace(string(manifests))
+	var deployment []byte
 	for document := range bytes.SplitSeq([]byte(text), []byte("\n---\n")) {
 		object := &unstructured.Unstructured{}
 		must(s.T, yaml.Unmarshal(document, object))
@@ -167,9 +168,11 @@ func (s *space) installNamespaced(watched []string) {
 				s.install(there)
 			}
 		case kind == "Deployment":
-			s.deployNamespaced(document, watched)
+			deployment = document
 		}
 	}
+	// Last: it ends where it may read none of its namespaces.
+	s.deployNamespaced(deployment, watched)
 }
 
 func (s *space) install(object *unstructured.Unstructured) {
@@ -189,7 +192,32 @@ func (s *space) deployNamespaced(document []byte, watched []string) {
 	container.Args[index] = "--namespaces=" + strings.Join(watched, ",")
 	container.Env = append(container.Env, corev1.EnvVar{Name: "KUBE_FEATURE_WatchListClient", Value: "false"})
 	s.create(deployment)
+	s.Cleanup(func() {
+		if s.Failed() {
+			s.Log(s.logsOfOperator())
+		}
+	})
 	s.until("the operator is ready", 2*time.Minute, func() bool {
 		return s.get(deployment.Name, deployment) && deployment.Status.ReadyReplicas == 1
 	})
+}
+
+// logsOfOperator are the last lines of the operator in the space, and of the one before it where that has ended.
+func (s *space) logsOfOperator() string {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	var pods corev1.PodList
+	if err := s.api.List(ctx, &pods, client.InNamespace(s.namespace)); err != nil {
+		return err.Error()
+	}
+	var text strings.Builder
+	for _, pod := range pods.Items {
+		for _, previous := range []bool{true, false} {
+			log, err := s.clients.CoreV1().Pods(s.namespace).GetLogs(pod.Name, &corev1.PodLogOptions{TailLines: new(int64(20)), Previous: previous}).DoRaw(ctx)
+			if err == nil {
+				text.Write(log)
+			}
+		}
+	}
+	return text.String()
 }
