@@ -70,7 +70,7 @@ func conduct(ctx context.Context, config *rest.Config) (<-chan error, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := Setup(mgr); err != nil {
+	if err := Setup(mgr, true); err != nil {
 		return nil, err
 	}
 	if cluster, err = client.New(config, client.Options{Scheme: types}); err != nil {
