@@ -219,7 +219,7 @@ func TestCommandDeadline(t *testing.T) {
 func TestCommandThatLeavesProcesses(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
-	ended, records := r.run(script("leave", "setsid sh -c 'dd if=/dev/zero of=a bs=1M count=5 2>/dev/null; exec sleep 321' & until [ \"$(cat /proc/$!/comm)\" = sleep ]; do sleep 0.02; done"), 20*time.Second)
+	ended, records := r.run(script("leave", "setsid sh -c 'dd if=/dev/zero of=a bs=1M count=5 2>/dev/null; exec sleep 321' & until grep -q sleep /proc/$!/comm; do sleep 0.02; done"), 20*time.Second)
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 		t.Fatalf("got %v", ended)
 	}

@@ -19,12 +19,14 @@ const (
 	rankSearch = 15 * time.Second
 )
 
-// rankStart is what a rank reads and writes about, before its tool does; one that is seen to have done much
-// more, on a machine that let us look too late, has begun. rankStartMost is more than all ranks together
+// rankStart is what a rank reads and writes at most, before its tool does, and rankStartLeast at least; one that is seen
+// to have done much more, on a machine that let us look too late or with a load of a few milliseconds, has begun, and the
+// least is taken for its start, so that nothing of its load is lost. rankStartMost is more than all ranks together
 // begin with between two looks, but for as much as rankStart for each.
 var (
-	rankStart     = process.IO{ReadBytes: 112 << 10, WriteBytes: 12 << 10, ReadCalls: 370, WriteCalls: 130}
-	rankStartMost = process.IO{ReadBytes: 512 << 10, WriteBytes: 256 << 10}
+	rankStart      = process.IO{ReadBytes: 112 << 10, WriteBytes: 12 << 10, ReadCalls: 370, WriteCalls: 130}
+	rankStartLeast = process.IO{ReadBytes: 102 << 10, WriteBytes: 2 << 10, ReadCalls: 340, WriteCalls: 60}
+	rankStartMost  = process.IO{ReadBytes: 512 << 10, WriteBytes: 256 << 10}
 )
 
 // rankMeter reads what the ranks below one process of MPI, mpirun or a daemon, have read and written.
@@ -131,7 +133,7 @@ func (m *rankMeter) search(now time.Duration, sum process.IO) process.IO {
 		// What it did until now is its start, not a load that has grown.
 		begun, err := process.ReadIO(found.PID)
 		if err != nil || begun.ReadBytes > rankStartMost.ReadBytes || begun.WriteBytes > rankStartMost.WriteBytes {
-			begun = rankStart
+			begun = rankStartLeast
 		}
 		m.total = m.total.Add(begun)
 		if m.armed {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	installed "github.com/storagebench/storagebench/internal/installation"
+	"github.com/storagebench/storagebench/internal/library"
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
@@ -36,12 +37,11 @@ func TestANewInstallation(t *testing.T) {
 	before := &corev1.Secret{}
 	must(t, in.api.Get(t.Context(), key, before))
 	must(t, in.api.Delete(t.Context(), before))
-	library := func() int {
+	inCluster := func() int {
 		var profiles v1alpha1.ClusterWorkloadProfileList
 		must(t, in.api.List(t.Context(), &profiles, client.HasLabels{v1alpha1.Group + "/library"}))
 		return len(profiles.Items)
 	}
-	profiles := library()
 	must(t, in.api.DeleteAllOf(t.Context(), &v1alpha1.ClusterWorkloadProfile{}, client.HasLabels{v1alpha1.Group + "/library"}))
 	in.scale(t, 1)
 	after := &corev1.Secret{}
@@ -56,9 +56,11 @@ func TestANewInstallation(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	for made := library(); made != profiles; made = library() {
+	profiles, err := library.Profiles()
+	must(t, err)
+	for made := inCluster(); made != len(profiles); made = inCluster() {
 		if time.Now().After(deadline) {
-			t.Fatalf("the library has %d profiles, it had %d", made, profiles)
+			t.Fatalf("%d profiles were made, the library has %d", made, len(profiles))
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

@@ -1,0 +1,33 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// TestLibraryProfile: a benchmark names a profile of the library, with a size of its own, and the run has what the library says.
+func TestLibraryProfile(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	s.claim("data", "1Gi")
+	benchmark := builders.Benchmark("bench").Target("data").Prepare("layout").Steady("read", "3s").WarmUp("1s").Obj()
+	size := resource.MustParse("16Mi")
+	benchmark.Spec.Run.Workload = &v1alpha1.Workload{ProfileRef: &v1alpha1.ProfileRef{
+		Kind: v1alpha1.ClusterWorkloadProfileKind, Name: "rand-read-4k-qd1", DatasetSize: &size}}
+	s.apply(benchmark)
+	run := s.ended(2 * time.Minute)
+	s.complete(run)
+	operations := run.Status.Phases[1].Targets[0].Operations
+	if len(operations) != 1 || operations[0].Operation != v1alpha1.OperationRead || operations[0].Bytes != 4096*operations[0].Operations || operations[0].Operations == 0 {
+		t.Errorf("operations %+v", operations)
+	}
+	if layout := run.Status.Steps[0].IO; len(layout) != 1 || layout[0].Bytes != size.Value() {
+		t.Errorf("laid out %+v, want %s", layout, size.String())
+	}
+	s.clean()
+}
