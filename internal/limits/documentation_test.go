@@ -12,7 +12,7 @@ func TestDocumentedExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, example, found := strings.Cut(string(page), "```yaml\n")
+	_, example, found := strings.Cut(string(page), "```yaml limits\n")
 	example, _, closed := strings.Cut(example, "```")
 	if !found || !closed {
 		t.Fatal("the page has no example")
