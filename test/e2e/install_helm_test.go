@@ -23,8 +23,8 @@ import (
 // applied before, and what an uninstall leaves.
 func TestHelm(t *testing.T) {
 	const release = "bench"
-	// How many seconds the run takes that is upgraded in: an upgrade may take twenty on a machine that does much else.
-	const upgraded = 40
+	// How many seconds the run takes that is upgraded in; an upgrade takes three.
+	const upgraded = 20
 	u := withoutInstallation(t, "storagebench-helm")
 	before := u.inventory()
 	chart := u.chart()
