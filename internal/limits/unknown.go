@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/storagebench/storagebench/internal/spelling"
 )
 
 // UnknownPresetError is a preset that the catalog does not have.
@@ -29,32 +31,11 @@ func (c *Catalog) alike(name string) string {
 	all := c.Presets()
 	far := map[string]int{}
 	for _, known := range all {
-		far[known] = distance(name, known)
+		far[known] = spelling.Distance(name, known)
 	}
 	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(far[a], far[b]) })
 	if far[all[0]] > len(name)/2 {
 		return strings.TrimPrefix(c.nearest(name), "; ")
 	}
 	return "the nearest names are " + strings.Join(all[:min(len(all), maxAlike)], ", ")
-}
-
-// distance is Levenshtein's: how many letters have to be added, removed or changed.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for i := range row {
-		row[i] = i
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			changed := before
-			if a[i] != b[j] {
-				changed++
-			}
-			before = row[j+1]
-			row[j+1] = min(changed, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
