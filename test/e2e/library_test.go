@@ -22,10 +22,11 @@ func TestLibraryProfile(t *testing.T) {
 	s.apply(benchmark)
 	run := s.ended(2 * time.Minute)
 	s.complete(run)
-	operations := run.Status.Phases[1].Targets[0].Operations
-	if len(operations) != 1 || operations[0].Operation != v1alpha1.OperationRead || operations[0].Bytes != 4096*operations[0].Operations || operations[0].Operations == 0 {
-		t.Errorf("operations %+v", operations)
+	target, operation := figures(s, run, "read")
+	if operation.Operation != v1alpha1.OperationRead {
+		t.Errorf("operation %s of a profile that reads", operation.Operation)
 	}
+	plausible(s, "read", target, operation, 3*time.Second, 4096, 1)
 	if layout := run.Status.Steps[0].IO; len(layout) != 1 || layout[0].Bytes != size.Value() {
 		t.Errorf("laid out %+v, want %s", layout, size.String())
 	}
