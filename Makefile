@@ -103,9 +103,10 @@ test: packages mpi-packages browser-packages cluster-packages build programs ## 
 
 # Like `make test`, it needs the machine for itself: it looks at times.
 .PHONY: soak
-soak: packages mpi-packages browser-packages cluster-packages release-packages build programs ## Run what takes too long for `make test` (half an hour) and write docs/soak.md
+soak: packages mpi-packages browser-packages cluster-packages release-packages build programs ## Run what takes too long for `make test` (hours) and write docs/soak.md
 	SOAK=1 hack/test -count=1 -run TestRegression ./internal/detect
 	SOAK=1 hack/test -count=1 -timeout 1h ./test/release
+	SOAK=1 hack/test -count=1 -timeout 2h -run 'TestPlansOfSamples|TestScenarios' ./test/local
 	SOAK=1 hack/test-all -count=1 -timeout 3h ./test/e2e
 
 .PHONY: unit
