@@ -2,6 +2,7 @@ package ior
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -66,6 +67,16 @@ func Arguments(profile *v1alpha1.IORProfile, parameters Parameters) ([]string, e
 	}
 	add(true, "-O", "summaryFormat="+format, "-o", FileName)
 	return a, nil
+}
+
+// SegmentsOf gives the segments that the list of Arguments asks for, for Stream.Segments; 0 where none are in it.
+func SegmentsOf(arguments []string) int64 {
+	at := slices.Index(arguments, "-s")
+	if at < 0 || at+1 >= len(arguments) {
+		return 0
+	}
+	segments, _ := parseCount(arguments[at+1])
+	return segments
 }
 
 var patternLetters = map[string]string{"Timestamp": "t", "Offset": "o", "Incompressible": "i", "Random": "r"}

@@ -40,8 +40,10 @@
 //
 // A row counts when every field is what it should be and its bandwidth, rate and times fit together
 // within what was rounded off: lines that two ranks wrote at once must not become a figure. The bytes of
-// a repetition are those of the warning before its row, else those of its parameters, else the only
-// multiple of whole blocks that fits, else a product (Repetition.BytesExact).
+// a repetition are those of the warning before its row, which IOR prints whenever they are not those of its
+// parameters. Else they are just those, where they are known: the CSV has no segments, and who ran IOR tells
+// them (Stream.Segments). Else they are the only multiple of whole blocks that fits, else a product
+// (Repetition.BytesExact).
 //
 // Final and FinalMdtest judge a run by output, exit status, standard error and what was expected:
 //

@@ -36,8 +36,9 @@ func FuzzStream(f *testing.F) {
 		f.Add(text, uint16(len(text)/2), uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, text string, cut uint16, step uint8) {
-		whole := read(t, text)
-		var stream Stream
+		segments := int64(cut % 5)
+		whole := readTold(t, text, segments)
+		stream := Stream{Segments: segments}
 		var told []Repetition
 		for rest := text; rest != ""; {
 			n := min(len(rest), int(step)+1)
@@ -52,7 +53,7 @@ func FuzzStream(f *testing.F) {
 		if len(told)+len(whole.Repetitions) > 0 && !reflect.DeepEqual(told, whole.Repetitions) {
 			t.Fatalf("told %v, in the end %v", told, whole.Repetitions)
 		}
-		early := read(t, text[:min(int(cut), len(text))]).Repetitions
+		early := readTold(t, text[:min(int(cut), len(text))], segments).Repetitions
 		if len(early) > len(whole.Repetitions) || len(early) > 0 && !reflect.DeepEqual(early, whole.Repetitions[:len(early)]) {
 			t.Fatalf("cut at %d it has repetitions that the whole does not: %v and %v", cut, early, whole.Repetitions)
 		}
@@ -67,6 +68,16 @@ func read(t *testing.T, text string) Output {
 		t.Fatal(err)
 	}
 	return output
+}
+
+// readTold is read by who knows the segments.
+func readTold(t *testing.T, text string, segments int64) Output {
+	t.Helper()
+	stream := Stream{Segments: segments}
+	if _, err := stream.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return stream.Close()
 }
 
 // checkResult holds what must be true of any result, by other means than those that made it.

@@ -35,8 +35,9 @@ type Repetition struct {
 	TotalNanoseconds                                       int64
 	// Tasks are the ranks; 0 when they are not known.
 	Tasks int
-	// Bytes that were moved. BytesExact: IOR printed them, or only one number of whole blocks
-	// fits its figures. Else they are bandwidth times time, as coarse as that is printed.
+	// Bytes that were moved. BytesExact: IOR printed them, or what they come to, or only one number of
+	// whole blocks fits its figures; or the caller knew (Stream.Segments). Else they are bandwidth times time, as
+	// coarse as that is printed.
 	Bytes      int64
 	BytesExact bool
 }

@@ -21,6 +21,11 @@ const (
 // as its line is there. It is an io.Writer that never fails, and takes standard error mixed in. Memory
 // is bounded by 65,536 repetitions. The zero value is ready to use.
 type Stream struct {
+	// Segments of each rank, where they are known from elsewhere (SegmentsOf); 0: they are not. The table and
+	// JSON tell them, and the CSV does not: of a repetition that is over in less than a millisecond its figures
+	// alone do not tell the bytes.
+	Segments int64
+
 	lines  lineSplitter
 	output Output
 	given  int
@@ -240,8 +245,13 @@ func (s *Stream) repetition(read *row, operation measure.Operation, line int) {
 	if read.tasks == 0 {
 		read.tasks = int(min(s.facts.tasks, 1<<30))
 	}
-	if block, ok := read.blockBytes(); ok && moved == 0 && s.facts.segments > 0 && read.tasks > 0 {
-		if whole := float64(block) * float64(s.facts.segments) * float64(read.tasks); whole < maxNumber {
+	segments := s.facts.segments
+	if segments == 0 {
+		segments = s.Segments
+	}
+	// A repetition that moved anything else has a warning before its row.
+	if block, ok := read.blockBytes(); ok && moved == 0 && segments > 0 && read.tasks > 0 {
+		if whole := float64(block) * float64(segments) * float64(read.tasks); whole < maxNumber {
 			moved = rounded(whole)
 		}
 	}

@@ -260,6 +260,69 @@ func TestFormsAgree(t *testing.T) {
 	}
 }
 
+// TestSegmentsTellTheBytes: IOR waits after none of the reads that it checks, so a check of small files is over in
+// less time than a row's digits tell bytes in. With the segments of the command they are known all the same, and
+// a row that is of other bytes is none.
+func TestSegmentsTellTheBytes(t *testing.T) {
+	t.Parallel()
+	run := recorded(t, "4.0.0/csv-verify")
+	command, _, _ := strings.Cut(run.command, "\n")
+	segments := SegmentsOf(strings.Fields(command))
+	told := func(segments int64) Output { return readTold(t, run.stdout, segments) }
+	const whole = 3 * 4 * 128 << 10
+	by := func(output Output, operation measure.Operation) Repetition {
+		at := slices.IndexFunc(output.Repetitions, func(r Repetition) bool { return r.Operation == operation })
+		if at < 0 {
+			t.Fatalf("no %v in %+v", operation, output)
+		}
+		return output.Repetitions[at]
+	}
+	if alone := by(told(0), measure.Read); alone.BytesExact {
+		t.Fatalf("%+v: the recording is of too long a read to show anything", alone)
+	}
+	for _, operation := range []measure.Operation{measure.Write, measure.Read} {
+		if one := by(told(segments), operation); one.Bytes != whole || !one.BytesExact {
+			t.Errorf("%d segments: %+v, want %d bytes", segments, one, whole)
+		}
+	}
+	if other := told(2 * segments); len(other.Damaged) == 0 || len(other.Repetitions) > 0 {
+		t.Errorf("twice the segments: %+v", other)
+	}
+	for text, want := range map[string]int64{"-w -s 12": 12, "-w": 0, "-w -s": 0, "-s many": 0} {
+		if got := SegmentsOf(strings.Fields(text)); got != want {
+			t.Errorf("%q: %d segments, want %d", text, got, want)
+		}
+	}
+}
+
+// TestSegmentsOfEveryRecording: of whatever was recorded with a number of segments, what the command says of it
+// contradicts nothing and changes no bytes that were known without it.
+func TestSegmentsOfEveryRecording(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for _, run := range recordings(t) {
+		command, _, _ := strings.Cut(run.command, "\n")
+		segments := SegmentsOf(strings.Fields(command))
+		if run.mdtest() || segments == 0 {
+			continue
+		}
+		without, with := read(t, run.stdout), readTold(t, run.stdout, segments)
+		if len(with.Repetitions) != len(without.Repetitions) || !reflect.DeepEqual(with.Damaged, without.Damaged) {
+			t.Errorf("%s: %+v, without segments %+v", run.name, with, without)
+			continue
+		}
+		for i, one := range with.Repetitions {
+			seen++
+			if !one.BytesExact || without.Repetitions[i].BytesExact && one != without.Repetitions[i] {
+				t.Errorf("%s: %+v, without segments %+v", run.name, one, without.Repetitions[i])
+			}
+		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d repetitions", seen)
+	}
+}
+
 // TestMdtestCountsFailures: operations that failed are in mdtest's rates; such a run is no result.
 func TestMdtestCountsFailures(t *testing.T) {
 	t.Parallel()
