@@ -3,6 +3,7 @@ package standinior_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -117,12 +118,13 @@ func do(t *testing.T, program, name string) (ior.Result, string) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	// So long that four digits of a second tell the bytes.
+	// So long that four digits of a second belie other bytes. Where reads are checked neither program waits.
 	done := run(t, folder, program, append(arguments, "-G", "7", "-O", "interIODelay=1000")...)
-	output, err := ior.ReadOutput(strings.NewReader(done.stdout))
-	if err != nil {
+	stream := ior.Stream{Segments: ior.SegmentsOf(arguments)} // as the agent reads it
+	if _, err := io.WriteString(&stream, done.stdout); err != nil {
 		t.Fatal(err)
 	}
+	output := stream.Close()
 	result := ior.Final(output, done.exit, done.stderr, expected)
 	if result.Outcome != ior.Complete {
 		t.Fatalf("%s %v: %s\n%s%s", program, arguments, result.Message, done.stdout, done.stderr)
@@ -237,11 +239,12 @@ func TestTimes(t *testing.T) {
 	for name, test := range map[string]struct {
 		change     func(*v1alpha1.IORProfile)
 		parameters ior.Parameters
-		// least and most of the seconds of a repetition.
-		least, most float64
-		check       func(t *testing.T, result ior.Result, sizes []int)
+		// least seconds of a repetition. All would take a quarter of an hour or more where nothing ends them; half a minute
+		// is as good as at their time, also where the machine stands still for a while.
+		least float64
+		check func(t *testing.T, result ior.Result, sizes []int)
 	}{
-		"stonewall": {func(p *v1alpha1.IORProfile) { p.Stonewall = &second }, ior.Parameters{}, 1, 3, func(t *testing.T, result ior.Result, sizes []int) {
+		"stonewall": {func(p *v1alpha1.IORProfile) { p.Stonewall = &second }, ior.Parameters{}, 1, func(t *testing.T, result ior.Result, sizes []int) {
 			written, all := result.Output.Repetitions[0], 0
 			for _, size := range sizes {
 				all += size
@@ -250,12 +253,12 @@ func TestTimes(t *testing.T) {
 				t.Errorf("%d bytes on the disk, %+v", all, written)
 			}
 		}},
-		"wearing out": {func(p *v1alpha1.IORProfile) { p.Stonewall, p.StonewallWearOut = &second, new(true) }, ior.Parameters{}, 1, 4, func(t *testing.T, result ior.Result, sizes []int) {
+		"wearing out": {func(p *v1alpha1.IORProfile) { p.Stonewall, p.StonewallWearOut = &second, new(true) }, ior.Parameters{}, 1, func(t *testing.T, result ior.Result, sizes []int) {
 			if slices.Min(sizes) != slices.Max(sizes) || len(result.Output.Stonewalled) != 1 {
 				t.Errorf("ranks that were evened wrote %v; %+v", sizes, result.Output.Stonewalled)
 			}
 		}},
-		"begun again": {func(p *v1alpha1.IORProfile) { p.Segments = new(int64(1)) }, ior.Parameters{Duration: 2 * time.Second}, 2, 4, func(t *testing.T, result ior.Result, sizes []int) {
+		"begun again": {func(p *v1alpha1.IORProfile) { p.Segments = new(int64(1)) }, ior.Parameters{Duration: 2 * time.Second}, 2, func(t *testing.T, result ior.Result, sizes []int) {
 			if got := result.Output.Repetitions[0].Bytes; got <= int64(sizes[0]*len(sizes)) {
 				t.Errorf("%d bytes in files of %v: it did not begin again", got, sizes)
 			}
@@ -286,8 +289,8 @@ func TestTimes(t *testing.T) {
 			for _, data := range files(t, folder) {
 				sizes = append(sizes, len(data))
 			}
-			if took := float64(output.Repetitions[0].TotalNanoseconds) / 1e9; took < test.least || took > test.most {
-				t.Errorf("a repetition took %.2f s, want %g to %g", took, test.least, test.most)
+			if took := float64(output.Repetitions[0].TotalNanoseconds) / 1e9; took < test.least || took > 30 {
+				t.Errorf("a repetition took %.2f s, want %g, and 30 at most", took, test.least)
 			}
 			test.check(t, result, sizes)
 		})

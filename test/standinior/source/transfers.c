@@ -68,9 +68,9 @@ static void one(struct course *c, long long number)
 	if (c->writes && c->pattern != TIMESTAMP)
 		fill(c->buffer, c->t->transfer, c->pattern, c->writer, offset, c->t->signature);
 	storage_move(c->s, c->t, c->writes, c->buffer, c->t->transfer, offset);
-	if (c->check)
+	if (c->check) /* IOR waits after none of the reads that it checks, so neither does this */
 		*c->errors += differing(c->buffer, c->t->transfer, c->pattern, c->writer, offset, c->t->signature);
-	if (c->t->each_delay > 0)
+	else if (c->t->each_delay > 0)
 		usleep((useconds_t)c->t->each_delay);
 }
 
