@@ -35,7 +35,9 @@ type mpiOutput struct {
 	seen process.IO
 }
 
-func newMPIOutput(part *mpiPart) *mpiOutput { return &mpiOutput{part: part} }
+func newMPIOutput(part *mpiPart) *mpiOutput {
+	return &mpiOutput{part: part, ior: ior.Stream{Segments: ior.SegmentsOf(part.tool.GetArguments())}}
+}
 
 // Write implements io.Writer; it never fails.
 func (o *mpiOutput) Write(p []byte) (int, error) {
@@ -119,8 +121,9 @@ func (o *mpiOutput) judge(exit ior.Exit, stderr string, job mpiJob) *agentapi.En
 	return ended
 }
 
-// overwrites is what IOR says of each file that is there already: in every repetition after the first where files are kept.
-const overwrites = "exists already and will be overwritten"
+// overwrites is what IOR says of each file that is there already, at its beginning. It goes on with "overwritten", or
+// after 4.0.0 with "deleted" where it will remove the file first.
+const overwrites = "exists already and will be "
 
 // isExpected is true of warnings of what the step has asked for, or what the result tells elsewhere.
 func (o *mpiOutput) isExpected(warning ior.Warning) bool {
