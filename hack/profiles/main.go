@@ -66,8 +66,9 @@ kubectl storagebench profiles -o yaml | kubectl apply -f -
 
 ## What is not in it
 
-Start of virtual desktops, video streams and checkpoints of training have often been described, but no source with numbers that anybody can look up
-was found; the 70/30 of reads and writes that is often seen has none either.
+Start of virtual desktops and video streams have often been described, but no source with numbers that anybody can look up was found;
+nor was one of the 70/30 of reads and writes that is often seen. Checkpoints of training are in DLIO (its llama workloads), and no profile was made
+of them.
 
 ## The profiles
 

@@ -2,6 +2,7 @@ package library_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -23,6 +24,9 @@ func TestProfiles(t *testing.T) {
 		t.Run(one.Name, func(t *testing.T) {
 			if one.About() == "" || one.Source() == "" {
 				t.Error("it does not say what it is for, or where its numbers are from")
+			}
+			if !strings.Contains(one.Source(), "https://") {
+				t.Errorf("its source has no address where anybody could look it up: %s", one.Source())
 			}
 			if len(one.Annotations) != 2 || len(one.Labels) > 0 {
 				t.Errorf("labels %v and annotations %v are the operator's to set", one.Labels, one.Annotations)
