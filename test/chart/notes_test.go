@@ -1,0 +1,89 @@
+package chart
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/storagebench/storagebench/test/golden"
+)
+
+// notes are what helm says after an installation of a release, in its namespace.
+func notes(t *testing.T, release, space string, values ...string) string {
+	t.Helper()
+	arguments := []string{"install", release, folder, "--namespace", space, "--dry-run=client"}
+	for _, value := range values {
+		arguments = append(arguments, "--set-json", value)
+	}
+	stdout, stderr, err := helm(t, arguments...)
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	_, said, found := strings.Cut(stdout, "\nNOTES:\n")
+	if !found {
+		t.Fatalf("helm shows no notes:\n%s", stdout)
+	}
+	return said
+}
+
+// told are values on which the notes depend, each combination that says something else.
+var told = map[string][]string{
+	"default":                    nil,
+	"no-metrics":                 {`metrics.enabled=false`},
+	"another-port":               {`metrics.port=9443`},
+	"own-roles":                  {`rbac.aggregateToDefaultRoles=false`},
+	"own-roles-no-metrics":       {`rbac.aggregateToDefaultRoles=false`, `metrics.enabled=false`},
+	"one-namespace":              {`watch.namespaces=["team-a"]`},
+	"two-namespaces":             {`watch.namespaces=["team-a","team-b"]`},
+	"no-cluster-reads":           {`watch.namespaces=["team-a"]`, `watch.clusterReads=false`},
+	"cluster-reads-off-with-all": {`watch.clusterReads=false`},
+	"as-narrow-as-can-be": {
+		`watch.namespaces=["team-a","team-b"]`, `watch.clusterReads=false`, `rbac.aggregateToDefaultRoles=false`, `metrics.enabled=false`},
+}
+
+// TestNotes: what a user reads after an installation, for each combination of values that changes it.
+func TestNotes(t *testing.T) {
+	for name, values := range told {
+		t.Run(name, func(t *testing.T) {
+			golden.Check(t, filepath.Join("notes", name), notes(t, "storagebench", namespace, values...))
+		})
+	}
+	t.Run("names", func(t *testing.T) {
+		said := notes(t, "mine", "elsewhere")
+		for _, want := range []string{"is installed in elsewhere.", "helm test mine --namespace elsewhere --logs", "storagebench-operator in elsewhere, and that namespace"} {
+			if !strings.Contains(said, want) {
+				t.Errorf("%q is not said of the release mine in elsewhere:\n%s", want, said)
+			}
+		}
+	})
+	// A value that the template reads and no combination has would change the notes unseen.
+	t.Run("values", func(t *testing.T) {
+		text, err := os.ReadFile(filepath.Join(folder, "templates", "NOTES.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := regexp.MustCompile(`\.Values\.([A-Za-z.]+)`).FindAllStringSubmatch(string(text), -1)
+		if len(read) == 0 {
+			t.Error("NOTES.txt reads no values")
+		}
+		for _, found := range read {
+			if !changesNotes(found[1]) {
+				t.Errorf("NOTES.txt reads %s, and no combination sets it", found[1])
+			}
+		}
+	})
+}
+
+// changesNotes tells whether a combination sets the value.
+func changesNotes(path string) bool {
+	for _, values := range told {
+		for _, value := range values {
+			if strings.HasPrefix(value, path+"=") {
+				return true
+			}
+		}
+	}
+	return false
+}
