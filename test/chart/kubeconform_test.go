@@ -127,14 +127,15 @@ func rendered(t *testing.T, releases []string) string {
 		}
 		return stdout
 	}
-	for name, values := range map[string][]string{"chart": nil, "chart-everything": everything} {
+	for name, values := range map[string][]string{"chart": nil, "chart-everything": everything,
+		"chart-namespaced": {`watch.namespaces=["benchmarks"]`}} {
 		oldest, newest := chart(releases[0], values), chart(releases[len(releases)-1], values)
 		if diff := cmp.Diff(oldest, newest); diff != "" {
 			t.Errorf("the chart differs between releases of Kubernetes, and this test takes it to be the same: %s", diff)
 		}
 		write(t, filepath.Join(to, name+".yaml"), []byte(newest))
 	}
-	for _, name := range []string{render.Default, render.Metrics, render.Monitoring} {
+	for _, name := range []string{render.Default, render.Metrics, render.Monitoring, render.Namespaced} {
 		text, err := render.Folder(os.DirFS(root+"/config"), name, "dev")
 		if err != nil {
 			t.Fatal(err)
