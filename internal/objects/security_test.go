@@ -1,10 +1,18 @@
 package objects_test
 
 import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
@@ -36,11 +44,11 @@ func TestPodSecurity(t *testing.T) {
 		"runAsUser=0": usual().Mutate(templated(v1alpha1.PodTemplate{SecurityContext: &v1alpha1.ClientSecurityContext{RunAsUser: &root}})),
 		"host":        usual().Mutate(templated(v1alpha1.PodTemplate{HostNetwork: yes()})),
 	}
-	for name, benchmark := range runs {
-		if name == "host-network" {
-			continue
+	for name, benchmark := range kinds() {
+		if name == "host-network" || name == "as-root" {
+			continue // refused, see above
 		}
-		pod := objects.Pod(settings, runOf(benchmark), objects.Client{Target: "data", Attempt: 1}, objects.Storage{})
+		pod := objects.Pod(settings, runOf(benchmark), objects.Client{Target: benchmark.Obj().Spec.Run.Targets[0].Name, Attempt: 1}, found[name])
 		if complaint := restricted(t, pod); complaint != "" {
 			t.Errorf("%s: %s", name, complaint)
 		}
@@ -50,6 +58,123 @@ func TestPodSecurity(t *testing.T) {
 		if got := restricted(t, pod); !strings.Contains(got, complaint) {
 			t.Errorf("want a complaint about %s, got %q", complaint, got)
 		}
+	}
+}
+
+// kinds are all kinds of pods that a run can have: those whose objects are shown whole, and those of other engines, which differ
+// in what their agent is told alone.
+func kinds() map[string]*builders.BenchmarkBuilder {
+	size := resource.MustParse("1Gi")
+	root, all := int64(0), maps.Clone(runs)
+	all["command"] = usual().Steady("zip", "1m").WithLoad(v1alpha1.Engine{Command: &v1alpha1.CommandProfile{
+		Command: []string{"zip", "-r", "data.zip", "data"}, Setup: []string{"agent", "files"}, DatasetSize: &size}})
+	all["as-root"] = usual().Mutate(templated(v1alpha1.PodTemplate{SecurityContext: &v1alpha1.ClientSecurityContext{RunAsUser: &root}}))
+	return all
+}
+
+// beyond gives what "restricted" leaves open and a client does not need. Of the cluster it has its own Secret and the claims under
+// test, and of the node folders of a bounded size.
+func beyond(pod *corev1.Pod, hostNetwork bool) []string {
+	var wrong []string
+	complain := func(is bool, format string, arguments ...any) {
+		if is {
+			wrong = append(wrong, fmt.Sprintf(format, arguments...))
+		}
+	}
+	spec := &pod.Spec
+	complain(spec.AutomountServiceAccountToken == nil || *spec.AutomountServiceAccountToken, "a service account's token is mounted")
+	complain(spec.ServiceAccountName != "", "it has the service account %s", spec.ServiceAccountName)
+	complain(spec.HostNetwork != hostNetwork || spec.HostPID || spec.HostIPC, "it is in namespaces of the node")
+	complain(len(spec.EphemeralContainers) > 0, "it has ephemeral containers")
+	complain(spec.EnableServiceLinks == nil || *spec.EnableServiceLinks, "it is told of all services of its namespace")
+	for _, volume := range spec.Volumes {
+		source := volume.VolumeSource
+		switch {
+		case source.PersistentVolumeClaim != nil:
+		case source.Secret != nil:
+			complain(source.Secret.SecretName != pod.Name, "volume %s is of the Secret %s", volume.Name, source.Secret.SecretName)
+		case source.EmptyDir != nil:
+			complain(source.EmptyDir.SizeLimit == nil, "volume %s has no limit", volume.Name)
+		default:
+			complain(true, "volume %s is neither a claim, nor its Secret, nor an empty folder", volume.Name)
+		}
+	}
+	for _, container := range slices.Concat(spec.InitContainers, spec.Containers) {
+		security := container.SecurityContext
+		if security == nil {
+			complain(true, "container %s has no security context", container.Name)
+			continue
+		}
+		complain(security.ReadOnlyRootFilesystem == nil || !*security.ReadOnlyRootFilesystem, "the root of container %s can be written", container.Name)
+		complain(security.AllowPrivilegeEscalation == nil || *security.AllowPrivilegeEscalation, "container %s may get more rights", container.Name)
+		complain(security.Privileged != nil && *security.Privileged, "container %s is privileged", container.Name)
+		dropped := security.Capabilities != nil && slices.Equal(security.Capabilities.Drop, []corev1.Capability{"ALL"}) && len(security.Capabilities.Add) == 0
+		complain(!dropped, "container %s has capabilities", container.Name)
+		complain(security.RunAsUser != nil || security.RunAsNonRoot != nil || security.SeccompProfile != nil, "container %s differs from its pod", container.Name)
+		complain(len(container.Env) > 0 || len(container.EnvFrom) > 0, "container %s has variables", container.Name)
+	}
+	return wrong
+}
+
+// TestPodsHaveLittle holds for every pod, those included that are of root or on the node's network because the user asked for it.
+func TestPodsHaveLittle(t *testing.T) {
+	for name, benchmark := range kinds() {
+		run := runOf(benchmark)
+		for _, target := range run.Spec.Run.Targets {
+			pod := objects.Pod(settings, run, objects.Client{Target: target.Name, Attempt: 1}, found[name])
+			if wrong := beyond(pod, name == "host-network"); len(wrong) > 0 {
+				t.Errorf("%s: %s", name, strings.Join(wrong, "; "))
+			}
+		}
+	}
+	on, off := true, false
+	for want, change := range map[string]func(*corev1.Pod){
+		"token":           func(p *corev1.Pod) { p.Spec.AutomountServiceAccountToken = &on },
+		"service account": func(p *corev1.Pod) { p.Spec.ServiceAccountName = "default" },
+		"of the node":     func(p *corev1.Pod) { p.Spec.HostPID = true },
+		"neither a claim": func(p *corev1.Pod) {
+			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "t", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{}}})
+		},
+		"of the Secret":  func(p *corev1.Pod) { p.Spec.Volumes[1].Secret.SecretName = "other" },
+		"no limit":       func(p *corev1.Pod) { p.Spec.Volumes[0].EmptyDir.SizeLimit = nil },
+		"can be written": func(p *corev1.Pod) { p.Spec.Containers[0].SecurityContext.ReadOnlyRootFilesystem = &off },
+		"more rights":    func(p *corev1.Pod) { p.Spec.InitContainers[0].SecurityContext.AllowPrivilegeEscalation = &on },
+		"privileged":     func(p *corev1.Pod) { p.Spec.Containers[0].SecurityContext.Privileged = &on },
+		"has capabilities": func(p *corev1.Pod) {
+			p.Spec.Containers[0].SecurityContext.Capabilities.Add = []corev1.Capability{"NET_BIND_SERVICE"}
+		},
+		"no security": func(p *corev1.Pod) { p.Spec.InitContainers[0].SecurityContext = nil },
+	} {
+		pod := objects.Pod(settings, runOf(usual()), objects.Client{Target: "data", Attempt: 1}, objects.Storage{})
+		change(pod)
+		if wrong := strings.Join(beyond(pod, false), "; "); !strings.Contains(wrong, want) {
+			t.Errorf("want a complaint about %q, got %q", want, wrong)
+		}
+	}
+}
+
+// TestOnlyBuilder: nothing else makes pods, so that what holds for those of this package holds for all.
+func TestOnlyBuilder(t *testing.T) {
+	const builder = "internal/objects/pod.go"
+	makes := regexp.MustCompile(`\b(PodSpec|PodTemplateSpec|JobSpec|DeploymentSpec|StatefulSetSpec|DaemonSetSpec)\{`)
+	var found []string
+	for _, folder := range []string{"api", "cmd", "controllers", "internal"} {
+		err := filepath.WalkDir(filepath.Join("..", "..", folder), func(file string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") || strings.Contains(file, "zz_generated") {
+				return err
+			}
+			text, err := os.ReadFile(file)
+			if makes.Match(text) {
+				found = append(found, filepath.ToSlash(strings.TrimPrefix(file, filepath.Join("..", "..")+string(filepath.Separator))))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(found, []string{builder}) {
+		t.Errorf("pods are made in %q, want only %s", found, builder)
 	}
 }
 
