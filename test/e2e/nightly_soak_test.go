@@ -104,8 +104,9 @@ func TestHourOfRuns(t *testing.T) {
 		must(t, s.api.Patch(t.Context(), after, client.MergeFrom(before)))
 	}
 	s.until("the last runs are over", 5*time.Minute, func() bool {
-		d.write(s, benchmarks)
-		return !slices.ContainsFunc(benchmarks, func(name string) bool { return s.benchmark(name).Status.ActiveRun != nil })
+		over := !slices.ContainsFunc(benchmarks, func(name string) bool { return s.benchmark(name).Status.ActiveRun != nil })
+		d.write(s, benchmarks) // what is over is noted as it ended
+		return over
 	})
 	d.judge(s, benchmarks, began, length)
 	operator.stop()
