@@ -30,7 +30,7 @@ func TestStartIsSentAgainUnchanged(t *testing.T) {
 	}
 }
 
-// TestMissedStart is a client that says that it was told too late: the step begins anew, twice at most.
+// TestMissedStart is a client that says that it was told too late: the step begins anew, four times at most.
 func TestMissedStart(t *testing.T) {
 	missed := &decide.Failure{Reason: decide.ReasonStartMissed, Message: "the order came 1s late"}
 	broken := &decide.Failure{Reason: "NoSpace", Message: "the disk is full"}
@@ -42,7 +42,8 @@ func TestMissedStart(t *testing.T) {
 	}{
 		"the others are stopped":     {1, decide.ClientStep{Progress: decide.Running}, decide.ClientStep{Progress: decide.Ended, Failed: missed}, decide.Stop, 1},
 		"once":                       {1, decide.ClientStep{Progress: decide.Ended}, decide.ClientStep{Progress: decide.Ended, Failed: missed}, decide.Retry, 2},
-		"the third time it fails":    {3, decide.ClientStep{Progress: decide.Ended}, decide.ClientStep{Progress: decide.Ended, Failed: missed}, decide.Fail, 3},
+		"the fourth time":            {4, decide.ClientStep{Progress: decide.Ended}, decide.ClientStep{Progress: decide.Ended, Failed: missed}, decide.Retry, 5},
+		"the fifth time it fails":    {5, decide.ClientStep{Progress: decide.Ended}, decide.ClientStep{Progress: decide.Ended, Failed: missed}, decide.Fail, 5},
 		"another has a real failure": {1, decide.ClientStep{Progress: decide.Ended, Failed: broken}, decide.ClientStep{Progress: decide.Ended, Failed: missed}, decide.Fail, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,9 +62,9 @@ func TestMissedStart(t *testing.T) {
 	}
 }
 
-// TestLaterStartsAreFartherOff: whoever was told too late is given more time at the next attempt.
+// TestLaterStartsAreFartherOff: whoever was told too late is given more time at the next attempt, up to sixteen seconds.
 func TestLaterStartsAreFartherOff(t *testing.T) {
-	for attempt, want := range map[int]time.Duration{1: lead, 2: 4 * lead, 3: 16 * lead, 9: 16 * lead} {
+	for attempt, want := range map[int]time.Duration{1: lead, 2: 4 * lead, 3: 16 * lead, 5: 16 * time.Second, 9: 16 * time.Second} {
 		w := newWorld(1, 1, steps()...)
 		w.snapshot.Records["00-layout"] = decide.Record{Attempt: attempt}
 		w.clients[0].Connection = decide.Ready
