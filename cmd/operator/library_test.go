@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/library"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// TestProfileLibrary goes from an operator that leaves the library out to one that makes it, and back: --profile-library=false
+// makes nothing and takes nothing away, and what is a user's is never touched.
+func TestProfileLibrary(t *testing.T) {
+	if api == nil {
+		t.Skip("needs an API server, which -short leaves out")
+	}
+	all, err := library.Profiles()
+	must(t, err)
+	tidy := func() {
+		must(t, cluster.DeleteAllOf(context.WithoutCancel(t.Context()), &v1alpha1.ClusterWorkloadProfile{}, client.HasLabels{v1alpha1.LabelLibrary}))
+	}
+	tidy() // tests before have run operators too
+	t.Cleanup(tidy)
+	// One of a user's has a name of the library.
+	for _, name := range []string{"etcd-wal", "own"} {
+		own := builders.ClusterProfile(name, builders.Fio())
+		must(t, cluster.Create(t.Context(), own))
+		t.Cleanup(func() { must(t, client.IgnoreNotFound(cluster.Delete(context.WithoutCancel(t.Context()), own))) })
+	}
+	users := profiles(t)
+
+	without(t)
+	if now := profiles(t); !maps.Equal(now, users) {
+		t.Errorf("without the library there are %v, want those of the user alone: %v", slices.Sorted(maps.Keys(now)), users)
+	}
+
+	o := start(t)
+	eventually(t, "the library is applied", func() bool {
+		return strings.Contains(strings.Join(o.lines(), "\n"), "The library of profiles is applied")
+	})
+	made := profiles(t)
+	for _, one := range all {
+		if made[one.Name] == "" {
+			t.Errorf("there is no %s", one.Name)
+		}
+	}
+	if len(made) != len(all)+1 || made["etcd-wal"] != users["etcd-wal"] || made["own"] != users["own"] {
+		t.Errorf("with the library there are %v; the user's were %v", made, users)
+	}
+	end(t, o)
+
+	changed := &v1alpha1.ClusterWorkloadProfile{}
+	must(t, cluster.Get(t.Context(), client.ObjectKey{Name: "oltp-8k"}, changed))
+	changed.Spec.Fio.QueueDepth = new(int32(3))
+	must(t, cluster.Update(t.Context(), changed))
+	must(t, cluster.Delete(t.Context(), &v1alpha1.ClusterWorkloadProfile{ObjectMeta: metav1.ObjectMeta{Name: "seq-read-1m"}}))
+	left := profiles(t)
+	without(t)
+	if now := profiles(t); !maps.Equal(now, left) {
+		t.Errorf("what was there did not stay as it was: %v, and now %v", left, now)
+	}
+}
+
+// without lets an operator without the library do all that a benchmark needs, and ends it: it had the time to do more.
+func without(t *testing.T) {
+	t.Helper()
+	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "library-off-"}}
+	must(t, cluster.Create(t.Context(), space))
+	o := start(t, "--profile-library=false")
+	makesPodsIn(t, space.Name)
+	end(t, o)
+	if log := strings.Join(o.lines(), "\n"); strings.Contains(log, "library of profiles") {
+		t.Errorf("its log tells of the library:\n%s", log)
+	}
+}
+
+func end(t *testing.T, o *operator) {
+	t.Helper()
+	o.signal(t, syscall.SIGTERM)
+	if code := o.exit(t); code != 0 {
+		t.Errorf("exit code %d after SIGTERM", code)
+	}
+}
+
+// profiles are those of the cluster by their names: which object it is, and which generation of its spec.
+func profiles(t *testing.T) map[string]string {
+	t.Helper()
+	var list v1alpha1.ClusterWorkloadProfileList
+	must(t, cluster.List(t.Context(), &list))
+	found := map[string]string{}
+	for _, one := range list.Items {
+		found[one.Name] = fmt.Sprintf("%s, generation %d, label %q", one.UID, one.Generation, one.Labels[v1alpha1.LabelLibrary])
+	}
+	return found
+}
