@@ -19,19 +19,25 @@ import (
 )
 
 const (
-	// startTimeout is that of benchmarks which must fail.
+	// startTimeout is that of benchmarks which must fail by it.
 	startTimeout = 15 * time.Second
-	// grace is what may come on top of it from the begin of the run to its failure: one beat of the operator.
-	grace = 5 * time.Second
-	// patience is for the verdict: before the run and after its failure the cluster has things to do, and on a
-	// machine of two processors a dozen such things are done at a time.
-	patience = startTimeout + 30*time.Second
+	// toStart is that of benchmarks which fail by what a container finds, or does not find: on a busy machine a volume is made,
+	// a pod is scheduled and two containers are started in some ten seconds, and it must not be over before.
+	toStart = 30 * time.Second
+	// grace is what may come on top of them from the begin of the run to its failure: a beat of the operator, on a busy
+	// machine a few. Counted from later than the begin of the run, it would be more.
+	grace = 10 * time.Second
+	// forVerdict is the patience that comes on top: before the run and after its failure the cluster has things to do,
+	// and on a machine of two processors a dozen such things are done at a time.
+	forVerdict = time.Minute
 )
 
 // failing is a benchmark that cannot work, and what a user has to be told.
 type failing struct {
 	// arrange makes what the benchmark needs, and breaks something.
 	arrange func(*space, *builders.BenchmarkBuilder)
+	// needsPod says that a container has to be started, or tried, for the cause to be known.
+	needsPod bool
 	// reason of Ready, which is False, and of Failed of the run.
 	reason string
 	// says are parts of the message: they name the cause.
@@ -44,16 +50,18 @@ var failures = map[string]failing{
 			s.claim("data", "1Gi")
 			b.Mutate(func(run *v1alpha1.RunSpec) { run.Clients.Image = "registry.invalid/fio:9.9" })
 		},
-		reason: v1alpha1.ReasonStartTimeout,
-		says:   []string{"data/0", "pull", "image", "registry.invalid/fio:9.9"},
+		needsPod: true,
+		reason:   v1alpha1.ReasonStartTimeout,
+		says:     []string{"data/0", "pull", "image", "registry.invalid/fio:9.9"},
 	},
 	"an image without the tool": {
 		arrange: func(s *space, b *builders.BenchmarkBuilder) {
 			s.claim("data", "1Gi")
 			b.Mutate(func(run *v1alpha1.RunSpec) { run.Clients.Image = "storagebench.dev/operator:" + s.version })
 		},
-		reason: v1alpha1.ReasonToolFailed,
-		says:   []string{"data/0", "fio"},
+		needsPod: true,
+		reason:   v1alpha1.ReasonToolFailed,
+		says:     []string{"data/0", "fio"},
 	},
 	"no node for the pod": {
 		arrange: func(s *space, b *builders.BenchmarkBuilder) {
@@ -87,37 +95,42 @@ var failures = map[string]failing{
 		arrange: func(s *space, _ *builders.BenchmarkBuilder) {
 			s.staticClaim("data", "/var/storagebench-e2e/is-not-there")
 		},
-		reason: v1alpha1.ReasonStartTimeout,
-		says:   []string{"data/0", "/var/storagebench-e2e/is-not-there"},
+		needsPod: true, // the kubelet has to have tried, and to have said so
+		reason:   v1alpha1.ReasonStartTimeout,
+		says:     []string{"data/0", "/var/storagebench-e2e/is-not-there"},
 	},
 	"a full volume": {
 		arrange: func(s *space, _ *builders.BenchmarkBuilder) {
 			s.staticClaim("data", s.memory("size=8m,mode=777"))
 		},
-		reason: v1alpha1.ReasonNotEnoughSpace,
-		says:   []string{"data/0", "too little free space", "needs 64.0 MiB", "8.0 MiB"},
+		needsPod: true,
+		reason:   v1alpha1.ReasonNotEnoughSpace,
+		says:     []string{"data/0", "too little free space", "needs 64.0 MiB", "8.0 MiB"},
 	},
 	"a volume that is full with all clients": {
 		arrange: func(s *space, b *builders.BenchmarkBuilder) {
 			s.staticClaim("data", s.memory("size=96m,mode=777"))
 			b.Clients(2)
 		},
-		reason: v1alpha1.ReasonNotEnoughSpace,
-		says:   []string{"client data/", "the volume is full", "No space left on device"},
+		needsPod: true,
+		reason:   v1alpha1.ReasonNotEnoughSpace,
+		says:     []string{"client data/", "the volume is full", "No space left on device"},
 	},
 	"a read-only volume": {
 		arrange: func(s *space, _ *builders.BenchmarkBuilder) {
 			s.staticClaim("data", s.memory("size=200m,mode=777,ro"))
 		},
-		reason: v1alpha1.ReasonMountNotFound,
-		says:   []string{"data/0", "read-only"},
+		needsPod: true,
+		reason:   v1alpha1.ReasonMountNotFound,
+		says:     []string{"data/0", "read-only"},
 	},
 	"a volume of another user": {
 		arrange: func(s *space, _ *builders.BenchmarkBuilder) {
 			s.staticClaim("data", s.memory("size=200m,mode=755"))
 		},
-		reason: v1alpha1.ReasonMountNotFound,
-		says:   []string{"data/0", "permission denied", "fsGroup"},
+		needsPod: true,
+		reason:   v1alpha1.ReasonMountNotFound,
+		says:     []string{"data/0", "permission denied", "fsGroup"},
 	},
 	"a quota": {
 		arrange: func(s *space, _ *builders.BenchmarkBuilder) {
@@ -151,23 +164,27 @@ func TestFailures(t *testing.T) {
 			t.Parallel()
 			requireNode(t)
 			s := newSpace(t)
-			benchmark := failingBenchmark()
+			timeout := startTimeout
+			if f.needsPod {
+				timeout = toStart
+			}
+			benchmark := failingBenchmark(timeout)
 			f.arrange(s, benchmark)
 			applied := s.apply(benchmark.Obj())
 			began := time.Now()
 			var ready *metav1.Condition
-			s.until("Ready is False", patience, func() bool {
+			s.until("Ready is False", timeout+forVerdict, func() bool {
 				ready = meta.FindStatusCondition(s.benchmark(applied.Name).Status.Conditions, v1alpha1.ConditionReady)
 				return ready != nil && ready.Status == metav1.ConditionFalse
 			})
 			t.Logf("after %.1f s: %s: %s", time.Since(began).Seconds(), ready.Reason, ready.Message)
-			run := s.ended(time.Second)
+			run := s.ended(time.Minute)
 			failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)
 			if ready.Reason != f.reason || failed.Reason != f.reason {
 				t.Errorf("Ready has the reason %s, Failed %s, want %s", ready.Reason, failed.Reason, f.reason)
 			}
-			if took := failed.LastTransitionTime.Sub(run.Status.StartTime.Time); took > startTimeout+grace {
-				t.Errorf("the run failed after %s, with a startTimeout of %s", took, startTimeout)
+			if took := failed.LastTransitionTime.Sub(run.Status.StartTime.Time); took > timeout+grace {
+				t.Errorf("the run failed after %s, with a startTimeout of %s", took, timeout)
 			}
 			s.names(ready.Message, f.says...)
 			s.names(failed.Message, f.says...)
@@ -178,8 +195,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-func failingBenchmark() *builders.BenchmarkBuilder {
-	return builders.Benchmark("b").Target("data").StartTimeout(v1alpha1.DurationOf(startTimeout)).
+func failingBenchmark(timeout time.Duration) *builders.BenchmarkBuilder {
+	return builders.Benchmark("b").Target("data").StartTimeout(v1alpha1.DurationOf(timeout)).
 		Prepare("layout").Steady("write", "1s")
 }
 
@@ -193,20 +210,24 @@ func (s *space) names(message string, parts ...string) {
 	}
 }
 
-// A claim that does not exist may come yet: it is waited for, said at once, and called stalled after
+// A claim that does not exist may come yet: it is waited for, said before, and called stalled after
 // startTimeout. When it comes, the benchmark runs.
 func TestClaimThatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	benchmark := s.apply(failingBenchmark().Obj())
+	// Once the claim is there, the pod has as long to start.
+	benchmark := s.apply(failingBenchmark(toStart).Obj())
 	ready := func(kind string) *metav1.Condition {
 		return meta.FindStatusCondition(s.benchmark(benchmark.Name).Status.Conditions, kind)
 	}
-	s.until("Ready says it", 5*time.Second, func() bool {
+	s.until("Ready says it", toStart/2, func() bool {
 		c := ready(v1alpha1.ConditionReady)
 		return c != nil && c.Reason == v1alpha1.ReasonClaimNotFound
 	})
-	s.until("Stalled says it", patience, func() bool { return ready(v1alpha1.ConditionStalled) != nil })
+	if stalled := ready(v1alpha1.ConditionStalled); stalled != nil {
+		t.Errorf("it is called stalled at once: %s", stalled.Message)
+	}
+	s.until("Stalled says it", toStart+forVerdict, func() bool { return ready(v1alpha1.ConditionStalled) != nil })
 	stalled := ready(v1alpha1.ConditionStalled)
 	t.Logf("%s: %s", stalled.Reason, stalled.Message)
 	s.names(stalled.Message, "spec.run.targets[0].volumes[0].claimName", `"data"`, "no such PersistentVolumeClaim in namespace "+s.namespace)
@@ -215,7 +236,7 @@ func TestClaimThatDoesNotExist(t *testing.T) {
 	}
 	s.clean()
 	s.claim("data", "1Gi")
-	s.until("the benchmark is Ready", time.Minute, func() bool {
+	s.until("the benchmark is Ready", wholeRun, func() bool {
 		return meta.IsStatusConditionTrue(s.benchmark(benchmark.Name).Status.Conditions, v1alpha1.ConditionReady)
 	})
 	s.clean()
@@ -232,7 +253,7 @@ func TestBadOptions(t *testing.T) {
 		fio := builders.Fio().Mutate(func(profile *v1alpha1.FioProfile) {
 			profile.Options = map[string]v1alpha1.FioOptionValue{option: v1alpha1.FioOptionValue(value)}
 		})
-		benchmark := failingBenchmark().Workload(fio).Obj()
+		benchmark := failingBenchmark(startTimeout).Workload(fio).Obj()
 		benchmark.Name = "b-" + strings.ReplaceAll(option, "_", "-")
 		benchmark.Namespace = s.namespace
 		err := s.api.Create(t.Context(), benchmark)
@@ -243,7 +264,7 @@ func TestBadOptions(t *testing.T) {
 		}
 		must(t, err)
 		var stalled *metav1.Condition
-		s.until("the benchmark is stalled", 10*time.Second, func() bool {
+		s.until("the benchmark is stalled", time.Minute, func() bool {
 			stalled = meta.FindStatusCondition(s.benchmark(benchmark.Name).Status.Conditions, v1alpha1.ConditionStalled)
 			return stalled != nil
 		})

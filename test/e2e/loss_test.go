@@ -32,9 +32,9 @@ var losses = map[string]func(*space, *corev1.Pod){
 	},
 }
 
-// lossSeconds is how long the clients measure: where they begin a second apart, as on a busy machine, enough of it is
+// lossSeconds is how long the clients measure: where they begin two seconds apart, as on a busy machine, enough of it is
 // common to all that the result is valid.
-const lossSeconds = 8
+const lossSeconds = 12
 
 // TestLostClient: what becomes of a run that has lost a client is what onLoss says, in whatever way the
 // client was lost; and nothing is left of it.
