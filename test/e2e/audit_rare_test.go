@@ -114,7 +114,8 @@ func TestHistoryIsPruned(t *testing.T) {
 	second := s.again("bench", "again", wholeRun)
 	s.complete(second)
 	kept := func(run *v1alpha1.BenchmarkRun) bool {
-		return s.get(objects.SeriesName(run.Name, "01-write", 1), &corev1.ConfigMap{})
+		// Of the attempt that counts: one before it may have been told too late.
+		return s.get(objects.SeriesName(run.Name, "01-write", int(stepOf(run, "01-write").Attempt)), &corev1.ConfigMap{})
 	}
 	s.until("the first run is gone, with what it did over time", time.Minute, func() bool { return len(s.runs()) == 1 && !kept(first) })
 	if !kept(second) {
