@@ -76,7 +76,7 @@ func barePod(s *space, like *corev1.Pod, job string) *corev1.Pod {
 // output waits for the end of a pod and gives what it printed.
 func (s *space) output(pod *corev1.Pod) []byte {
 	s.Helper()
-	s.until("pod "+pod.Name+" has ended", time.Minute, func() bool {
+	s.until("pod "+pod.Name+" has ended", wholeRun, func() bool {
 		if !s.get(pod.Name, pod) {
 			s.Fatalf("pod %s is gone", pod.Name)
 		}

@@ -44,7 +44,8 @@ func withoutInstallation(t *testing.T, namespace string) *userTools {
 	t.Helper()
 	in := requireNode(t)
 	u := &userTools{T: t, in: in, namespace: namespace}
-	u.until("what tests before have made is gone", 2*time.Minute, func() bool {
+	// Kubernetes looks at a namespace again only after half of its pods' grace period of 120 s.
+	u.until("what tests before have made is gone", wholeRun, func() bool {
 		var spaces corev1.NamespaceList
 		must(t, in.api.List(t.Context(), &spaces, client.HasLabels{spaceLabel}))
 		return len(spaces.Items) == 0

@@ -102,7 +102,7 @@ func TestRawDevices(t *testing.T) {
 	} else {
 		t.Logf("%d bytes were read", operations[0].Bytes)
 	}
-	s.until("the device is empty again", 10*time.Second, func() bool { return len(bytes.Trim(content(emptyFile), "\x00")) == 0 })
+	s.until("the device is empty again", time.Minute, func() bool { return len(bytes.Trim(content(emptyFile), "\x00")) == 0 })
 
 	s.apply(benchmark("used"))
 	s.until("the other benchmark's run is over", 2*time.Minute, func() bool {

@@ -127,7 +127,7 @@ func TestReadOnlyClaim(t *testing.T) {
 		return b.Prepare("layout").Steady("read", "2s").Obj()
 	}
 	s.apply(reader("deletes", false))
-	s.refusedFor(s.endedOf("deletes", time.Minute), v1alpha1.ReasonClaimUnfit, "claim readers is ReadOnlyMany", "phase layout writes to it", "dataPolicy: Retain")
+	s.refusedFor(s.endedOf("deletes", wholeRun), v1alpha1.ReasonClaimUnfit, "claim readers is ReadOnlyMany", "phase layout writes to it", "dataPolicy: Retain")
 	s.apply(reader("early", true))
 	early := s.endedOf("early", 2*time.Minute)
 	if failed := meta.FindStatusCondition(early.Status.Conditions, v1alpha1.ConditionFailed); failed == nil || failed.Status != "True" ||

@@ -77,7 +77,7 @@ func TestClaimTemplates(t *testing.T) {
 		Target("own").Template(v1alpha1.ClaimPerClient, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")).
 		Workload(builders.Fio().Dataset("8Mi")).Prepare("layout").Obj())
 	var during map[string]types.UID
-	s.until("both targets have their claims", time.Minute, func() bool {
+	s.until("both targets have their claims", wholeRun, func() bool {
 		during = s.ownClaims()
 		return len(during) == 3
 	})
@@ -115,12 +115,12 @@ func TestClaimsThatAreRefused(t *testing.T) {
 	yes := true
 	s.apply(builders.Benchmark("idle").Spread(v1alpha1.SpreadAny).Target("data").Workload(builders.Fio().Dataset("8Mi")).Prepare("layout").
 		Mutate(func(r *v1alpha1.RunSpec) { r.Targets[0].RequireIdle = &yes }).Obj())
-	s.refusedFor(s.ended(time.Minute), v1alpha1.ReasonVolumeInUse, "claim data (target data, volume data) is in use by pod database, and requireIdle is true")
+	s.refusedFor(s.ended(wholeRun), v1alpha1.ReasonVolumeInUse, "claim data (target data, volume data) is in use by pod database, and requireIdle is true")
 	must(t, s.api.Delete(t.Context(), user, client.GracePeriodSeconds(0)))
 	s.until("the pod is gone", time.Minute, func() bool { return !s.get(user.Name, &corev1.Pod{}) })
 	s.complete(s.again("idle", "again", 2*time.Minute))
 	s.apply(builders.Benchmark("spread").Clients(2).Spread(v1alpha1.SpreadOnePerNode).Target("data").Workload(builders.Fio().Dataset("8Mi")).Prepare("layout").Obj())
-	s.until("the other benchmark's run is over", time.Minute, func() bool {
+	s.until("the other benchmark's run is over", wholeRun, func() bool {
 		run := s.run()
 		return run.Spec.BenchmarkRef.Name == "spread" && run.Status.EndTime != nil
 	})
