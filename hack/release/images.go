@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/images/sbom"
 )
 
-// images makes each for all architectures under one name, of the packages of images/lock, and says what is in them.
+// images makes each for all architectures under one name and says what is in them.
 func (r release) images(ctx context.Context) error {
 	names := []string{"operator", "fio"}
 	if r.ior != "" {
@@ -48,7 +48,7 @@ func (r release) images(ctx context.Context) error {
 
 // image makes one for one architecture, and its bill of materials.
 func (r release) image(ctx context.Context, name string, p platform) (image.Image, error) {
-	o := compose.Options{Version: r.version, Architecture: p.arch, Locked: true, Programs: filepath.Join(r.programs, p.os, p.arch), Progress: os.Stderr}
+	o := compose.Options{Version: r.version, Architecture: p.arch, Locked: r.locked, Programs: filepath.Join(r.programs, p.os, p.arch), Progress: os.Stderr}
 	var own []string
 	switch name {
 	case "operator":

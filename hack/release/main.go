@@ -40,6 +40,8 @@ type release struct {
 	url string
 	// ior is a folder with programs of IOR, by architecture; empty for a release without that image.
 	ior string
+	// locked takes the Debian packages of images/lock; else they are what Debian has today.
+	locked bool
 	// programs is a folder for what is built on the way.
 	programs string
 }
@@ -55,6 +57,7 @@ func run(ctx context.Context) error {
 	only := flag.String("only", "", "archives: those of the command line alone")
 	platforms := flag.String("platforms", everyPlatform, "systems of the command line; images are made for those of linux")
 	renew := flag.Bool("renew", false, "afterwards take the kinds of this version as what later ones have to be compatible with")
+	flag.BoolVar(&r.locked, "locked", true, "make the images of the packages of images/lock; =false takes what Debian has today, to try a release out")
 	flag.StringVar(&r.version, "version", "", "what is released, such as v1.2.3")
 	flag.StringVar(&r.output, "output", "bin/release", "folder to write, which is emptied first")
 	flag.StringVar(&r.url, "url", "", "where the files will be (default the project's releases on GitHub)")
