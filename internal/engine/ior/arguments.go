@@ -95,7 +95,7 @@ func (w *workload) suits(parameters *Parameters) error {
 	case w.pattern == "Incompressible" && !parameters.before4():
 		return fmt.Errorf("dataPattern Incompressible: from IOR 4.0.0 on it repeats one word and compresses 200 to 1, use Random with this version")
 	case w.verify && parameters.Purpose == Measure && parameters.Duration > 0:
-		return fmt.Errorf("verify: a check needs repetitions of whole files, which a phase bound by time does not have, remove verify or use repetitions")
+		return fmt.Errorf("verify: a check needs repetitions of whole files, which a phase bound by time does not have, remove verify, or use a burstDrain with repetitions")
 	case parameters.Purpose == Measure && parameters.Duration > 0 && parameters.Duration < time.Second:
 		return fmt.Errorf("a duration of %v is shorter than the second that IOR counts in", parameters.Duration)
 	}

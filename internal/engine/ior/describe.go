@@ -66,7 +66,7 @@ func Describe(profile *v1alpha1.IORProfile, clients, ranksPerClient int) (Traits
 			traits.FileSizes[fmt.Sprintf("%s.%08d", FileName, rank)] = traits.RankBytes
 		}
 	}
-	traits.Cautions = w.cautions(ranks)
+	traits.Cautions = w.cautions(clients)
 	return traits, nil
 }
 
@@ -92,7 +92,7 @@ func product(a, b uint64) uint64 {
 	return a * b
 }
 
-func (w *workload) cautions(ranks int) []string {
+func (w *workload) cautions(clients int) []string {
 	var all []string
 	if w.pattern == "" && w.writes {
 		all = append(all, "dataPattern is IOR's default, which compresses 4:1 in 3.3.0 and 2:1 in 4.0.0: on a store that compresses, its figures are not those of other data")
@@ -100,11 +100,15 @@ func (w *workload) cautions(ranks int) []string {
 	if w.reads && w.writes && w.reorder == v1alpha1.IORReorderNone && !w.direct {
 		all = append(all, "each rank reads what it has just written, from its client's cache: set reorderTasks to Constant, or direct")
 	}
-	if w.reads && ranks == 1 && w.reorder == v1alpha1.IORReorderConstant {
-		all = append(all, "reorderTasks: there is only one rank, which reads its own data")
+	// It is by the ranks of one node that IOR shifts, so that those of a single client come back to themselves.
+	if w.reads && clients == 1 && w.reorder == v1alpha1.IORReorderConstant && !w.direct {
+		all = append(all, "reorderTasks: there is only one client, which reads what it has written itself, from its cache: set direct, or more clients")
 	}
 	if w.verify && w.reads {
 		all = append(all, "verify: the time of a read has that of its check in it")
+	}
+	if w.verify && w.writes {
+		all = append(all, "verify: what is written is read back, of which IOR has no figure: in the samples those reads are beside the others, or a pause between writes where nothing else is read")
 	}
 	if w.writes && !w.fsync && !w.direct {
 		all = append(all, "fsync is false and direct too: a write ends while its data is still in the client's memory")

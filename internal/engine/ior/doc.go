@@ -54,8 +54,9 @@
 //
 // # What these figures are not
 //
-//   - IOR's latency is the time of a rank over the transfers of one block, not of all its segments: with
-//     12,000 segments of one transfer it is the time of the whole repetition. It is not given here.
+//   - IOR's latency up to 4.0.0 is the time of a rank over the transfers of one block, not of all its segments:
+//     with 12,000 segments of one transfer it is the time of the whole repetition. 4.1.0 divides by all
+//     transfers. It is not given here.
 //   - The bandwidth until the stonewall is printed a rank from 4.0.0 on, and of all ranks in 3.3.0
 //     (measured with both). Summary has that of all ranks.
 //   - mdtest goes on when an operation fails, warns, and counts it as done. Such a run is a failure.

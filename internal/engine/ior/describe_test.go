@@ -1,0 +1,46 @@
+package ior
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// TestCautions: what a user is told before a run, by the word that it begins with or has in it, and no more than that.
+func TestCautions(t *testing.T) {
+	t.Parallel()
+	both := []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}
+	for name, test := range map[string]struct {
+		change         func(*v1alpha1.IORProfile)
+		clients, ranks int
+		wanted         []string
+	}{
+		"several clients":            {nil, 2, 4, nil},
+		"one client of many ranks":   {nil, 1, 4, []string{"only one client"}},
+		"one client of one rank":     {nil, 1, 1, []string{"only one client"}},
+		"one client, direct":         {func(p *v1alpha1.IORProfile) { p.Direct = new(true) }, 1, 4, nil},
+		"one client that writes":     {func(p *v1alpha1.IORProfile) { p.Operations = both[:1] }, 1, 4, nil},
+		"each its own":               {func(p *v1alpha1.IORProfile) { p.ReorderTasks = v1alpha1.IORReorderNone }, 2, 1, []string{"from its client's cache"}},
+		"pattern of IOR's":           {func(p *v1alpha1.IORProfile) { p.DataPattern = "" }, 2, 1, []string{"dataPattern"}},
+		"not flushed":                {func(p *v1alpha1.IORProfile) { p.Fsync = new(false) }, 2, 1, []string{"fsync"}},
+		"verify of writes and reads": {func(p *v1alpha1.IORProfile) { p.Verify = new(true) }, 2, 1, []string{"time of a read", "read back"}},
+		"verify of writes":           {func(p *v1alpha1.IORProfile) { p.Verify, p.Operations = new(true), both[:1] }, 2, 1, []string{"read back"}},
+		"verify of reads":            {func(p *v1alpha1.IORProfile) { p.Verify, p.Operations = new(true), both[1:] }, 2, 1, []string{"time of a read"}},
+	} {
+		profile := &v1alpha1.IORProfile{TransferSize: resource.MustParse("1Mi"), BlockSize: resource.MustParse("4Mi"), Operations: both, DataPattern: "Timestamp"}
+		if test.change != nil {
+			test.change(profile)
+		}
+		traits, err := Describe(profile, test.clients, test.ranks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.EqualFunc(traits.Cautions, test.wanted, func(got, want string) bool { return strings.Contains(got, want) }) {
+			t.Errorf("%s: %q, want %q", name, traits.Cautions, test.wanted)
+		}
+	}
+}
