@@ -160,32 +160,43 @@ func TestCommandEnds(t *testing.T) {
 func TestCommandIsStopped(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.patient.mpi = 500 * time.Millisecond })
-	for i, text := range []string{
-		"echo data > file; sleep 60",
-		"trap '' TERM; (trap '' TERM; sleep 60) & sleep 60; sleep 60",
-		"setsid sh -c 'trap \"\" TERM; sleep 60' & sleep 60",
+	for i, c := range []struct {
+		text   string
+		sleeps int
+	}{
+		{"echo data > file; sleep 60", 1},
+		{"trap '' TERM; (trap '' TERM; sleep 60) & sleep 60; sleep 60", 2},
+		{"setsid sh -c 'trap \"\" TERM; sleep 60' & sleep 60", 2},
 	} {
-		id := fmt.Sprint("stop-", i)
+		id, text := fmt.Sprint("stop-", i), c.text
 		r.load(script(id, text))
-		r.start(id, time.Minute)
-		time.Sleep(400 * time.Millisecond)
+		r.start(id, 2*time.Minute)
 		r.agent.mu.Lock()
 		run, _ := r.agent.live.tool.(*commandRun)
 		r.agent.mu.Unlock()
-		below, err := process.Descendants(run.handle.PID())
-		must(t, err)
+		var below []process.Process
+		eventually(t, "the program does not start what it has to", func() bool {
+			var err error
+			below, err = process.Descendants(run.handle.PID())
+			must(t, err)
+			sleeps := 0
+			for _, one := range below {
+				if one.Command == "sleep" {
+					sleeps++
+				}
+			}
+			return sleeps == c.sleeps
+		})
 		begun := time.Now()
-		_, err = r.Stop(t.Context(), &agentapi.StopRequest{Epoch: 1, Reason: "the user cancelled"})
+		_, err := r.Stop(t.Context(), &agentapi.StopRequest{Epoch: 1, Reason: "the user cancelled"})
 		must(t, err)
 		ended, _ := r.finished(id)
 		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || ended.GetMessage() != "the user cancelled" || !ended.GetCommand().GetCutShort() {
 			t.Errorf("%q: %v", text, ended)
 		}
-		if took := time.Since(begun); took > 8*time.Second {
+		// What it has started sleeps for a minute, and what does not go when it is killed is given up after longer.
+		if took := time.Since(begun); took > 20*time.Second {
 			t.Errorf("%q: stopping took %s", text, took)
-		}
-		if len(below) == 0 {
-			t.Errorf("%q: there was nothing to stop", text)
 		}
 		for _, one := range below {
 			if now, err := process.State(one.PID); err == nil && now.StartTicks == one.StartTicks && now.State != 'Z' {
@@ -199,7 +210,7 @@ func TestCommandIsStopped(t *testing.T) {
 func TestCommandDeadline(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.patient.mpi = 500 * time.Millisecond })
-	ended, _ := r.run(script("long", "dd if=/dev/zero of=a bs=1M count=3 2>/dev/null; sleep 60"), 700*time.Millisecond)
+	ended, _ := r.run(script("long", "dd if=/dev/zero of=a bs=1M count=3 2>/dev/null; sleep 60"), 5*time.Second)
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || !strings.Contains(ended.GetMessage(), "its phase") || !ended.GetCommand().GetCutShort() {
 		t.Errorf("got %v", ended)
 	}
@@ -243,9 +254,10 @@ signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 if os.fork() == 0:
     f = open("a", "wb", buffering=0)
     for _ in range(20): f.write(b"x" * (1 << 20))
-    time.sleep(0.6)
+    time.sleep(3) # for several looks at it
     os._exit(0)
-time.sleep(1)
+try: os.wait()
+except ChildProcessError: pass # it has ended, and nobody is told of it
 `
 	ended, records := r.run(commandRequest("blind", "python3", "-c", text), 20*time.Second)
 	if got := countedBy(t, ended, sourceCalls); got.GetWriteBytes() < 20*mib {

@@ -32,7 +32,7 @@ func dumps(t *testing.T) (documents [][]byte, written []int64) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "fio", fio.Arguments(200*time.Millisecond)...)
 	command.Dir = t.TempDir()
-	command.Stdin = strings.NewReader(slowWrite(2))
+	command.Stdin = strings.NewReader(slowWrite(4)) // For more dumps than are needed, of which a busy machine may miss some.
 	output, err := command.Output()
 	must(t, err)
 	decoder := json.NewDecoder(bytes.NewReader(output))

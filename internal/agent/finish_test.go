@@ -155,7 +155,7 @@ func TestToolLeavesSomethingThatHoldsItsOutput(t *testing.T) {
 	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pid")
 	r := serve(t, func(a *Agent) {
-		a.config.FioPath = executable(t, fioVersion+"cat >/dev/null; env -i PATH=$PATH setsid sh -c 'echo $$ >"+pids+"; exec sleep 1000' & \nsleep 0.5; exit 3\n")
+		a.config.FioPath = executable(t, fioVersion+"cat >/dev/null; env -i PATH=$PATH setsid sh -c 'echo $$ >"+pids+"; exec sleep 1000' & \nuntil [ -s "+pids+" ]; do sleep 0.05; done; exit 3\n")
 		a.patient.gone = time.Second
 	})
 	r.load(request("a", "x"))
@@ -187,8 +187,9 @@ func TestOrphan(t *testing.T) {
 		}
 	}
 	r := serve(t, func(a *Agent) { a.config.OrphanTimeout = timeout })
-	r.load(request("a", slowWrite(1)))
-	r.start("a", 3*time.Second)
+	// It runs for longer than is looked on, even where that is late.
+	r.load(request("a", slowWrite(4)))
+	r.start("a", 10*time.Second)
 	ended := orphaned(r)
 	still(t, ended, "its step may still run")
 	r.finished("a")
@@ -212,7 +213,7 @@ func TestOrphan(t *testing.T) {
 	select {
 	case err := <-ended:
 		must(t, err)
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Error("it stays although nobody speaks to it")
 	}
 	if said := r.agent.Abandon("nobody spoke"); !strings.Contains(said, "agent target/0 of run run: nobody spoke; its load is stopped and its data removed") {
@@ -292,9 +293,8 @@ func TestNoDescriptorLeaks(t *testing.T) {
 		once()
 	}
 	r.spare()
-	if after := openFiles(t); after > before {
-		t.Errorf("%d files are open after some steps, %d after the first", after, before)
-	}
+	// What reads the output of a tool that is gone may just be ending.
+	eventually(t, "more files are open after some steps than after the first", func() bool { return openFiles(t) <= before })
 	r.agent.finish(removal{}, "the test is over")
 	if below, err := process.Descendants(os.Getpid()); err != nil || len(below) > 0 {
 		t.Errorf("processes are left: %v, %v", below, err)

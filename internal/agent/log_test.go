@@ -93,7 +93,7 @@ func TestLogWait(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Error("a reader was not woken")
 	}
 }

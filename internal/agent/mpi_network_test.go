@@ -140,7 +140,7 @@ func (j *job) network(client int) {
 	operator, err := authority().Operator()
 	must(t, err)
 	connection := dialAs(t, operator, identity.ClientOf(runUID, "target", client), address+":7000")
-	added := &rig{AgentClient: agentapi.NewAgentClient(connection), t: t, agent: New(config, SystemClock{}), directory: j.directory}
+	added := &rig{AgentClient: agentapi.NewAgentClient(connection), t: t, agent: New(config, SystemClock{}), directory: j.directory, lead: separateLead}
 	eventually(t, name+" does not answer", func() bool {
 		_, err := added.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
 		return err == nil

@@ -33,6 +33,9 @@ type patience struct {
 	held, heldAtEnd time.Duration
 	// remove bounds the removal of one client's files on a volume.
 	remove time.Duration
+	// late is how long after its instant a step may still be started. Others have begun without this client by then, so
+	// that it is better to begin anew, together.
+	late time.Duration
 }
 
 var usualPatience = patience{
@@ -46,6 +49,7 @@ var usualPatience = patience{
 	gone:    10 * time.Second,
 	files:   2 * time.Minute,
 	remove:  5 * time.Minute,
+	late:    500 * time.Millisecond,
 
 	held:      3 * time.Minute,
 	heldAtEnd: 10 * time.Second,

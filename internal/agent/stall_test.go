@@ -2,6 +2,7 @@ package agent
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/process"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -27,6 +29,25 @@ func killByID(t *testing.T, pid string) {
 // twoJobs write 8 MiB each at 2 MiB/s: four seconds when nothing is in their way.
 const twoJobs = global + "ioengine=psync\nrw=write\nbs=64k\nsize=8m\nrate=2m\nnumjobs=2\n[job]\n"
 
+// says waits for a warning of the step that runs.
+func (r *rig) says(warning string) {
+	r.t.Helper()
+	eventually(r.t, "it does not tell of "+warning, func() bool {
+		records, err := r.agent.log.Since(0)
+		must(r.t, err)
+		return slices.ContainsFunc(records, func(record *agentapi.Record) bool { return record.GetNotice().GetWarning() == warning })
+	})
+}
+
+// begun waits until fio's jobs do their I/O: one that is stopped or killed while it starts leaves a fio that waits for it without a
+// word.
+func (r *rig) begun(jobs int) []process.Worker {
+	r.t.Helper()
+	workers := r.jobs(jobs)
+	eventually(r.t, "there are no samples", func() bool { return r.agent.log.Last() > 2 })
+	return workers
+}
+
 // A job that is stuck for longer than a word takes is spoken of, not killed; and nothing is lost.
 func TestStuckJob(t *testing.T) {
 	t.Parallel()
@@ -35,10 +56,10 @@ func TestStuckJob(t *testing.T) {
 	load.GetFio().Jobs, load.GetFio().WrittenBytes = 2, 16<<20
 	r.load(load)
 	r.start("a", time.Minute)
-	job := r.jobs(2)[0]
-	eventually(t, "there are no samples", func() bool { return r.agent.log.Last() > 2 })
+	job := r.begun(2)[0]
 	must(t, syscall.Kill(job.PID, syscall.SIGSTOP))
 	time.Sleep(5 * time.Second)
+	r.says("IOStalled")
 	must(t, syscall.Kill(job.PID, syscall.SIGCONT))
 	ended, records := r.finished("a")
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
@@ -70,7 +91,7 @@ func TestHungJob(t *testing.T) {
 	load.StallTimeoutNanoseconds = int64(2 * time.Second)
 	r.load(load)
 	r.start("a", time.Minute)
-	jobs := r.jobs(2)
+	jobs := r.begun(2)
 	must(t, syscall.Kill(jobs[0].PID, syscall.SIGSTOP))
 	ended, records := r.finished("a")
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != "Hung" ||
@@ -95,8 +116,7 @@ func TestStuckWhenStopped(t *testing.T) {
 	load := request("a", slowWrite(20))
 	r.load(load)
 	r.start("a", time.Minute)
-	job := r.jobs(1)[0]
-	eventually(t, "there are no samples", func() bool { return r.agent.log.Last() > 2 })
+	job := r.begun(1)[0]
 	must(t, syscall.Kill(job.PID, syscall.SIGSTOP))
 	_, err := r.Stop(t.Context(), &agentapi.StopRequest{Epoch: 1, Reason: "enough"})
 	must(t, err)
@@ -111,7 +131,7 @@ func TestKilledTool(t *testing.T) {
 	t.Parallel()
 	for name, victim := range map[string]func(*rig) int{
 		"main": func(r *rig) int { return r.tool().handle.PID() },
-		"job":  func(r *rig) int { return r.jobs(2)[1].PID },
+		"job":  func(r *rig) int { return r.begun(2)[1].PID },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -179,10 +179,6 @@ func (s *step) deadline() int64 {
 	return s.order.deadline
 }
 
-// maxLate is how long after its instant a step may still be started. Others have begun without this
-// client by then, so that it is better to begin anew, together.
-const maxLate = 500 * time.Millisecond
-
 // carryOut waits for the order and carries it out.
 func (s *step) carryOut() *agentapi.Ended {
 	var exited <-chan struct{}
@@ -199,7 +195,7 @@ func (s *step) carryOut() *agentapi.Ended {
 			ended := s.discard("its deadline had passed when the order came")
 			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, "DeadlineExceeded"
 			return ended
-		case late > maxLate:
+		case late > s.agent.patient.late:
 			ended := s.discard(fmt.Sprintf("the order to start came %s after the instant of the start", late.Round(time.Millisecond)))
 			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, agentapi.ReasonStartMissed
 			return ended
