@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+
+	"github.com/storagebench/storagebench/internal/agent"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
@@ -19,9 +22,9 @@ func TestTwoClientsRunAStep(t *testing.T) {
 		c.Connect(endpoint(t, index, agentAt(t, index)))
 	}
 	before := c.Reference.Now()
-	begin(t, c, first, 2, 0, 1)
+	begin(t, c, first, 4, 0, 1)
 	running := func() bool { bytes, iops := c.Rate(first); return bytes > 1<<20 && iops > 200 }
-	for deadline := time.Now().Add(10 * time.Second); !running(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); !running(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no rate is shown")
 		}
@@ -30,7 +33,7 @@ func TestTwoClientsRunAStep(t *testing.T) {
 		await(t, c, index, "ended", has(first, decide.Ended))
 		client := part(t, c, first, index)
 		seamless(t, client)
-		if client.Released.Before(before) || client.IOStart.Before(client.Released) || client.IOEnd.After(c.Reference.Now()) || client.IOEnd.Sub(client.IOStart) < 1900*time.Millisecond {
+		if client.Released.Before(before) || client.IOStart.Before(client.Released) || client.IOEnd.After(c.Reference.Now()) || client.IOEnd.Sub(client.IOStart) < 3900*time.Millisecond {
 			t.Errorf("released at %s, I/O from %s to %s", client.Released, client.IOStart, client.IOEnd)
 		}
 		if client.ClockUncertainty <= 0 || client.ClockUncertainty > 100*time.Millisecond || client.Machine == "" {
@@ -64,7 +67,7 @@ func TestAnotherConductorTakesOver(t *testing.T) {
 	address := agentAt(t, 0)
 	old := conduct(t, 1, 30*time.Second)
 	old.Connect(endpoint(t, 0, address))
-	begin(t, old, first, 3, 0)
+	begin(t, old, first, 8, 0) // Longer than it takes two others to connect.
 	for len(part(t, old, first, 0).Samples) < 5 {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -136,15 +139,18 @@ func TestConnectionBreaks(t *testing.T) {
 // its connection breaks for a moment; it is lost when it stays away, and then stays lost.
 func TestClientIsLost(t *testing.T) {
 	t.Parallel()
-	const timeout = 1500 * time.Millisecond
-	w := newWire(t, agentAt(t, 0))
+	const timeout = 8 * time.Second // More than it takes to connect anew, on a busy machine.
+	told := watched{agentOf(t, 0), make(chan struct{}, 100)}
+	w := newWire(t, serve(t, 0, told))
 	c := conduct(t, 1, timeout)
 	c.Connect(endpoint(t, 0, w.address))
 	await(t, c, 0, "ready", is(decide.Ready))
+	<-told.begun
 	time.Sleep(timeout + 500*time.Millisecond)
 	w.cut()
 	w.mend()
-	time.Sleep(timeout)
+	<-told.begun
+	time.Sleep(time.Second) // Longer than a session must last to count as one.
 	if facts := c.Clients()[0]; facts.Connection != decide.Ready {
 		t.Fatalf("after a short break it is %s: %s", facts.Connection, facts.Message)
 	}
@@ -160,6 +166,17 @@ func TestClientIsLost(t *testing.T) {
 	if facts := c.Clients()[0]; facts.Connection != decide.Lost || facts.Attempts[first].Progress == decide.Loaded {
 		t.Errorf("it came back: %+v", facts)
 	}
+}
+
+// watched is an agent that says when it begins to tell of its log.
+type watched struct {
+	*agent.Agent
+	begun chan struct{}
+}
+
+func (w watched) Watch(request *agentapi.WatchRequest, stream grpc.ServerStreamingServer[agentapi.Record]) error {
+	w.begun <- struct{}{}
+	return w.Agent.Watch(request, stream)
 }
 
 // The end of an agent that was replaced does not hit its replacement.
@@ -178,7 +195,7 @@ func TestClientIsReplaced(t *testing.T) {
 		t.Errorf("it was replaced %d times", facts.Replacements)
 	}
 	lose("its process ended, this time really")
-	begin(t, c, first, 1, 0)
+	begin(t, c, first, 3, 0)
 	await(t, c, 0, "ended", has(first, decide.Ended))
 	seamless(t, part(t, c, first, 0))
 }
@@ -224,7 +241,8 @@ func TestFinishWaitsForTheConnection(t *testing.T) {
 	c.Connect(endpoint(t, 0, w.address))
 	await(t, c, 0, "ready", is(decide.Ready))
 	w.cut()
-	time.Sleep(100 * time.Millisecond)
+	// Sent before, it would be a Finish without an answer.
+	w.noticed(t)
 	c.Finish([]decide.ClientKey{clientKey(0)}, conductor.FinishOptions{RemoveData: true}, func(decide.ClientKey, *agentapi.FinishResponse) {})
 	time.Sleep(300 * time.Millisecond)
 	w.mend()

@@ -99,6 +99,11 @@ func serve(t *testing.T, index int, service agentapi.AgentServer) string {
 // agentAt is a real agent in this process, with real fio.
 func agentAt(t *testing.T, index int) string {
 	t.Helper()
+	return serve(t, index, agentOf(t, index))
+}
+
+func agentOf(t *testing.T, index int) *agent.Agent {
+	t.Helper()
 	bundle, err := authority().Client("target", index)
 	must(t, err)
 	served := agent.New(agent.Config{
@@ -107,7 +112,7 @@ func agentAt(t *testing.T, index int) string {
 		Benchmark: "benchmark", BenchmarkUID: "benchmark-1", DatasetHash: "hash", OrphanTimeout: time.Hour,
 	}, agent.SystemClock{})
 	t.Cleanup(func() { served.Abandon("the test is over") })
-	return serve(t, index, served)
+	return served
 }
 
 func endpoint(t *testing.T, index int, address string) conductor.Endpoint {
@@ -130,7 +135,7 @@ func conduct(t *testing.T, epoch uint64, lossTimeout time.Duration) *conductor.C
 // await waits until a client is as wanted and gives its facts.
 func await(t *testing.T, c *conductor.Conductor, index int, what string, wanted func(decide.Client) bool) decide.Client {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for {
 		var found decide.Client
 		for _, client := range c.Clients() {
@@ -170,7 +175,10 @@ func load(seconds int) func(decide.ClientKey) *agentapi.LoadRequest {
 	}
 }
 
-// begin loads and starts an attempt on clients, and returns when it runs.
+// lead is longer than an order to start is on its way, however busy the machine: an agent takes none that comes half a second late.
+const lead = 2 * time.Second
+
+// begin loads and starts an attempt on clients, and returns at the instant of its start.
 func begin(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, seconds int, indices ...int) {
 	t.Helper()
 	var keys []decide.ClientKey
@@ -187,11 +195,12 @@ func begin(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, seconds
 			return client.Attempts[attempt].Progress == decide.Loaded
 		})
 	}
-	at := c.Reference.Now().Add(50 * time.Millisecond)
+	at := c.Reference.Now().Add(lead)
 	c.Start(attempt, keys, at, at.Add(time.Minute))
 	for _, index := range indices {
 		await(t, c, index, "running", has(attempt, decide.Running))
 	}
+	time.Sleep(at.Sub(c.Reference.Now()))
 }
 
 // part is one client's part in an attempt.
@@ -236,6 +245,8 @@ type wire struct {
 	mu      sync.Mutex
 	ends    []net.Conn
 	down    bool
+	// refused is how many new connections were not let through since it was cut.
+	refused int
 }
 
 func newWire(t *testing.T, to string) *wire {
@@ -277,21 +288,39 @@ func newWire(t *testing.T, to string) *wire {
 func (w *wire) add(ends ...net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.down {
-		w.ends = append(w.ends, ends...)
+	if w.down {
+		w.refused++
+		return false
 	}
-	return !w.down
+	w.ends = append(w.ends, ends...)
+	return true
 }
 
 // cut ends all connections; new ones are refused until mend.
 func (w *wire) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.down = true
+	w.down, w.refused = true, 0
 	for _, end := range w.ends {
 		_ = end.Close()
 	}
 	w.ends = nil
+}
+
+// noticed waits until who was connected tries to connect again.
+func (w *wire) noticed(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		w.mu.Lock()
+		refused := w.refused
+		w.mu.Unlock()
+		if refused > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("nobody notices that the wire is cut")
+		}
+	}
 }
 
 func (w *wire) mend() {
