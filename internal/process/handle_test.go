@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -81,7 +82,9 @@ func TestHandleLeadsAGroup(t *testing.T) {
 // What a command leaves when it ends goes with it, in its group or out of it: here an orphan of
 // each kind. They hold the output open, so that without it nobody would see its end.
 func TestTheEndOfTheLeaderIsTheEndOfAll(t *testing.T) {
-	command := exec.CommandContext(t.Context(), "sh", "-c", "sleep 1000 & setsid sh -c 'echo $$; sleep 1000' & sleep 0.2; exit 6")
+	told := filepath.Join(t.TempDir(), "told")
+	command := exec.CommandContext(t.Context(), "sh", "-c",
+		"sleep 1000 & setsid sh -c 'echo $$; touch "+told+"; sleep 1000' & until [ -e "+told+" ]; do sleep 0.02; done; exit 6")
 	stdout, err := command.StdoutPipe()
 	must(t, err)
 	h, err := Start(command)

@@ -146,14 +146,15 @@ func reaperRole() error {
 	for err := range failures {
 		return err
 	}
-	left, err := Descendants(os.Getpid())
-	if err != nil {
-		return err
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		left, err := Descendants(os.Getpid())
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return &LeftError{Processes: left}
+		}
 	}
-	if len(left) > 0 {
-		return &LeftError{Processes: left}
-	}
-	return nil
 }
 
 // initRole is process 1 of a PID namespace, as the agent is in a pod: every orphan is its own.
@@ -242,11 +243,10 @@ func alive(pid int) bool {
 
 func eventually(t *testing.T, otherwise string, condition func() bool) {
 	t.Helper()
-	for range 1000 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if condition() {
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 	t.Fatal(otherwise)
 }

@@ -53,11 +53,10 @@ func TestWorkersOfFio(t *testing.T) {
 			}
 			var progress Progress
 			must(t, progress.Observe(h.PID(), 0))
-			time.Sleep(300 * time.Millisecond)
-			must(t, progress.Observe(h.PID(), time.Second))
-			if stalled := progress.Stalled(time.Second, time.Second); len(stalled) != 0 || !progress.Any() {
-				t.Errorf("moving workers count as stalled: %+v", stalled)
-			}
+			eventually(t, "moving workers count as stalled", func() bool {
+				must(t, progress.Observe(h.PID(), time.Second))
+				return len(progress.Stalled(time.Second, time.Second)) == 0 && progress.Any()
+			})
 		})
 	}
 }
@@ -83,6 +82,14 @@ func TestProgressSeesAStuckWorker(t *testing.T) {
 			must(t, err)
 			awaitWorkers(t, h.PID(), 2)
 			var progress Progress
+			eventually(t, "no worker has read all that there is", func() bool {
+				progress = Progress{}
+				must(t, progress.Observe(h.PID(), 0))
+				time.Sleep(500 * time.Millisecond)
+				must(t, progress.Observe(h.PID(), time.Second))
+				return len(progress.Stalled(time.Second, time.Second)) == 1
+			})
+			progress = Progress{}
 			must(t, progress.Observe(h.PID(), 0))
 			for second := 1; second <= 3; second++ {
 				time.Sleep(200 * time.Millisecond)
@@ -95,11 +102,10 @@ func TestProgressSeesAStuckWorker(t *testing.T) {
 			// Fed again it moves again.
 			_, err = feeder.Write(make([]byte, 8<<10))
 			must(t, err)
-			time.Sleep(100 * time.Millisecond)
-			must(t, progress.Observe(h.PID(), 4*time.Second))
-			if stalled := progress.Stalled(4*time.Second, time.Second); len(stalled) != 0 {
-				t.Errorf("it moves and counts as stalled: %+v", stalled)
-			}
+			eventually(t, "it moves and counts as stalled", func() bool {
+				must(t, progress.Observe(h.PID(), 4*time.Second))
+				return len(progress.Stalled(4*time.Second, time.Second)) == 0
+			})
 		})
 	}
 }
