@@ -21,20 +21,27 @@ import (
 type program struct {
 	*exec.Cmd
 	backing, mountPoint, config, truth string
-	stderr                             bytes.Buffer
+	stderr                             string // a file
 }
 
 func start(t *testing.T, program *program, binary string) {
 	t.Helper()
 	program.Cmd = exec.CommandContext(t.Context(), binary, "--config", program.config, "--backing", program.backing,
 		"--truth", program.truth, program.mountPoint)
-	program.Stderr = &program.stderr
+	stderr, err := os.OpenFile(program.stderr, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	must(t, err)
+	defer stderr.Close()
+	program.Stderr = stderr
+	before := len(content(t, program.stderr))
 	must(t, program.Start())
-	for began := time.Now(); !mounted(t, program.mountPoint) || !answers(program.mountPoint); time.Sleep(10 * time.Millisecond) {
+	// It says so when it has itself asked something of its mount, which it does to begin with. One that is killed before it has
+	// its own answer waits for it for ever: its threads that could give it are dead.
+	says := func() bool { return bytes.Contains(content(t, program.stderr)[before:], []byte("is mounted")) }
+	for began := time.Now(); !says() || !mounted(t, program.mountPoint) || !answers(program.mountPoint); time.Sleep(10 * time.Millisecond) {
 		if time.Since(began) > 20*time.Second {
 			_ = program.Process.Kill()
 			_ = program.Wait()
-			t.Fatalf("not mounted after 20 s: %s", program.stderr.String())
+			t.Fatalf("not mounted after 20 s: %s", content(t, program.stderr))
 		}
 	}
 }
@@ -60,7 +67,7 @@ func TestCommand(t *testing.T) {
 	}
 	p := &program{
 		backing: filepath.Join(directory, "backing"), mountPoint: filepath.Join(directory, "mount"),
-		config: filepath.Join(directory, "store.yaml"), truth: filepath.Join(directory, "truth.csv"),
+		config: filepath.Join(directory, "store.yaml"), truth: filepath.Join(directory, "truth.csv"), stderr: filepath.Join(directory, "stderr"),
 	}
 	must(t, os.Mkdir(p.backing, 0o755))
 	must(t, os.Mkdir(p.mountPoint, 0o755))
@@ -91,13 +98,18 @@ func TestCommand(t *testing.T) {
 		t.Errorf("two writes took %s at 1,000 a second", took)
 	}
 	must(t, os.WriteFile(p.config, []byte("bucket: []\n"), 0o644))
-	time.Sleep(1300 * time.Millisecond)
+	for began := time.Now(); !bytes.Contains(content(t, p.stderr), []byte("field bucket not found")); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > 20*time.Second {
+			t.Fatal("the faulty configuration was not looked at in 20 s")
+		}
+	}
+	time.Sleep(1100 * time.Millisecond) // the record has whole seconds
 
 	must(t, p.Process.Signal(syscall.SIGTERM))
 	if err := p.Wait(); err != nil || mounted(t, p.mountPoint) {
 		t.Errorf("after SIGTERM: %v, mounted: %v", err, mounted(t, p.mountPoint))
 	}
-	if got := p.stderr.String(); !strings.Contains(got, "is not applied") || !strings.Contains(got, "field bucket not found") {
+	if got := string(content(t, p.stderr)); !strings.Contains(got, "is not applied") || !strings.Contains(got, "field bucket not found") {
 		t.Errorf("of a faulty configuration it says %q", got)
 	}
 	lines, err := csv.NewReader(bytes.NewReader(content(t, p.truth))).ReadAll()

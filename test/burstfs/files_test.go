@@ -256,7 +256,9 @@ func TestCloseWhileInUse(t *testing.T) {
 	defer open.Close()
 	failed := make(chan error)
 	go func() { _, err := open.WriteAt([]byte("x"), 0); failed <- err }()
-	time.Sleep(100 * time.Millisecond)
+	for inFlight := 0; inFlight == 0; time.Sleep(time.Millisecond) {
+		_, inFlight = f.Load()
+	}
 	closed := make(chan error)
 	go func() { closed <- f.Close() }()
 	if err := <-failed; !errors.Is(err, syscall.EIO) {
