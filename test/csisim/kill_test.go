@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
@@ -214,7 +214,9 @@ func TestSIGKILL(t *testing.T) {
 	must(t, file.Sync())
 	must(t, file.Close())
 
-	process = startDriver(t, home)
+	// A connection of its own: that to the driver that died may not have noticed yet.
+	process, connection = startDriver(t, home), clientOf(t, home)
+	node = csi.NewNodeClient(connection)
 	_, err = node.NodeUnpublishVolume(ctx, &csi.NodeUnpublishVolumeRequest{VolumeId: id, TargetPath: target}, grpc.WaitForReady(true))
 	must(t, err)
 	_, err = node.NodeUnstageVolume(ctx, &csi.NodeUnstageVolumeRequest{VolumeId: id, StagingTargetPath: staging})
@@ -267,11 +269,31 @@ func killStores(t *testing.T, l *life) {
 		var pid int
 		_, err := fmt.Sscanf(name, "/proc/%d/", &pid)
 		must(t, err)
+		process, err := unix.PidfdOpen(pid, 0)
+		must(t, err)
 		must(t, syscall.Kill(pid, syscall.SIGKILL))
+		dead(t, process)
 		killed++
 	}
 	if killed != 1 {
 		t.Fatalf("there are %d processes of stores, not 1", killed)
 	}
-	time.Sleep(50 * time.Millisecond)
+}
+
+// dead waits until a process that was killed has let go of all that it had open.
+func dead(t *testing.T, process int) {
+	t.Helper()
+	defer unix.Close(process)                                          //nolint:errcheck // nothing is written to it
+	waited := []unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}} // #nosec G115 -- a descriptor
+	for {
+		n, err := unix.Poll(waited, 20_000)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		must(t, err)
+		if n == 0 {
+			t.Fatal("a process that was killed is there after 20 s")
+		}
+		return
+	}
 }
