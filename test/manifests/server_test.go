@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -130,8 +132,8 @@ func TestTheNamespaceAdmitsTheOperator(t *testing.T) {
 }
 
 // bind gives a user a ClusterRole in one namespace, which it makes. Here it is bound by itself; in a
-// cluster its rules are part of view, edit and admin.
-func bind(t *testing.T, user, role string) string {
+// cluster its rules are part of view, edit and admin. It returns when the verb that the role allows on benchmarks is allowed.
+func bind(t *testing.T, user, role, verb string) string {
 	t.Helper()
 	admin := as(t, "")
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "users-"}}
@@ -146,11 +148,31 @@ func bind(t *testing.T, user, role string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	allowed(t, admin, user, space.Name, verb)
 	return space.Name
 }
 
+// allowed waits until the API server goes by a new binding, which allows a verb: it learns of it as everybody does, by
+// watching.
+func allowed(t *testing.T, admin client.Client, user, space, verb string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: space, Verb: verb, Group: v1alpha1.Group, Resource: "storagebenchmarks"}}}
+		if err := admin.Create(t.Context(), review); err != nil {
+			t.Fatal(err)
+		}
+		if review.Status.Allowed {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s never gets the rights of a binding: %s", user, review.Status.Reason)
+		}
+	}
+}
+
 func TestEditorsInTheirNamespace(t *testing.T) {
-	space, editor := bind(t, "editor", "storagebench-edit"), as(t, "editor")
+	space, editor := bind(t, "editor", "storagebench-edit", "create"), as(t, "editor")
 	benchmark := builders.Benchmark("quick").Target("data").Prepare("layout").Obj()
 	benchmark.Namespace = space
 	if err := editor.Create(t.Context(), benchmark.DeepCopy()); err != nil {
@@ -172,7 +194,7 @@ func TestEditorsInTheirNamespace(t *testing.T) {
 }
 
 func TestViewersOnlyLook(t *testing.T) {
-	space, viewer := bind(t, "viewer", "storagebench-view"), as(t, "viewer")
+	space, viewer := bind(t, "viewer", "storagebench-view", "list"), as(t, "viewer")
 	if err := viewer.List(t.Context(), &v1alpha1.StorageBenchmarkList{}, client.InNamespace(space)); err != nil {
 		t.Error(err)
 	}
