@@ -166,29 +166,32 @@ func onNodes(names ...string) func(*v1alpha1.RunSpec) {
 	}
 }
 
-// settled waits until the scheduler has looked at every pod and gives the nodes of those that it has placed.
+// settled waits until the scheduler has looked at every pod and gives the nodes of those that it has placed. A pod is refused
+// where others that are there keep it away: what the scheduler says before it knows of a claim or a volume, of which it learns
+// by watching, as of pods, it takes back.
 func settled(t *testing.T, namespace string, count int) []string {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		var pods corev1.PodList
 		must(t, cluster.List(t.Context(), &pods, client.InNamespace(namespace)))
-		var nodes, refused []string
+		var nodes, refused, said []string
 		for _, pod := range pods.Items {
 			if pod.Spec.NodeName != "" {
 				nodes = append(nodes, pod.Spec.NodeName)
 				continue
 			}
 			for _, condition := range pod.Status.Conditions {
-				if condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonUnschedulable {
+				if condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonUnschedulable && strings.Contains(condition.Message, "anti-affinity") {
 					refused = append(refused, condition.Message)
 				}
+				said = append(said, condition.Message)
 			}
 		}
 		if len(nodes)+len(refused) == count {
 			return nodes
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the scheduler has placed %d of %d pods and refused %s", len(nodes), count, strings.Join(refused, "; "))
+			t.Fatalf("the scheduler has placed %d of %d pods and refused %s", len(nodes), count, strings.Join(said, "; "))
 		}
 	}
 }
