@@ -364,6 +364,9 @@ func TestLeaderThatStandsStill(t *testing.T) {
 		return answer.StatusCode == http.StatusOK
 	})
 
+	// Between two renewals: one that is stopped in the middle of a request sees that this has failed before it sees who leads, and
+	// says so.
+	eventually(t, "the first renews", func() bool { return !lease(t).Spec.RenewTime.Equal(before.Spec.RenewTime) })
 	first.signal(t, syscall.SIGSTOP)
 	old := *before.Spec.HolderIdentity
 	eventually(t, "the second takes over", func() bool { return holder(t) != old })
