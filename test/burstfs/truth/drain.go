@@ -37,7 +37,7 @@ func (r Record) Drain(config model.Config, spentSince, from, to time.Time) Drain
 		burst, baseline := r.rates(first, end).of(bucket), r.rates(end+1, last).of(bucket)
 		drain.Bucket, drain.Counts, drain.Burst, drain.Baseline = bucket.Name, bucket.Counts, burst, baseline
 		drain.Seconds = float64(end) + r.part(i, end) - r.since(from)
-		drain.Spent = max(r.fullest(i, spentSince, end), r.credits(i, bucket, from)) - r.Seconds[end].Credits[i]
+		drain.Spent = max(r.fullest(i, bucket, spentSince, end), r.credits(i, bucket, from)) - r.Seconds[end].Credits[i]
 	}
 	return drain
 }
@@ -103,11 +103,15 @@ func (r Record) part(bucket, second int) float64 {
 	return 0.5 // the load began in the second before, so that says little
 }
 
-// fullest is the most that a bucket held from a time to a second.
-func (r Record) fullest(bucket int, since time.Time, second int) float64 {
-	from := min(second, max(0, int(math.Floor(r.since(since)))-1))
+// fullest is the most that a bucket held from a time to a second. The record has what it held at the ends of seconds: of a
+// load that began in the very first one only the configuration knows what there was before it.
+func (r Record) fullest(bucket int, config model.Bucket, since time.Time, second int) float64 {
+	before := int(math.Floor(r.since(since))) - 1
 	most := 0.0
-	for _, s := range r.Seconds[from : second+1] {
+	if before < 0 {
+		most = config.Start()
+	}
+	for _, s := range r.Seconds[min(second, max(0, before)) : second+1] {
 		most = max(most, s.Credits[bucket])
 	}
 	return most

@@ -83,6 +83,17 @@ func TestDrainAndRefill(t *testing.T) {
 	}
 }
 
+// What was spent in the first second of a store is spent too, though the record has no second before it.
+func TestDrainFromTheFirstSecondOn(t *testing.T) {
+	m, err := model.New(disk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model.Load{Kind: model.Write, Bytes: 1 << 20, Depth: 32, FileBytes: 128 << 20}.Run(m, 100*time.Millisecond, 40*time.Second)
+	r := truth.Record{Start: start, Seconds: m.Truth(0), Buckets: []string{"disk"}}
+	within(t, "spent", r.Drain(disk, at(0.1), at(0.1), at(40)).Spent, 1220e6, 1e-6)
+}
+
 // A store that gives less than its configuration says is measured by what it gave.
 func TestTheRecordCountsNotTheConfiguration(t *testing.T) {
 	slow := disk
