@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,12 +12,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/builders"
 )
 
 // TestHelm: the chart with its default values, a sample, helm test, an upgrade in the middle of a run with the kinds
@@ -53,7 +56,8 @@ func TestHelm(t *testing.T) {
 	if kind := kindOf(u); !hasSuspend(t, kind) {
 		t.Error("the kinds were not upgraded")
 	}
-	u.helm("upgrade", release, chart, "--set", "operator.logLevel=debug", "--wait", "--timeout", "2m")
+	profiles := ownProfiles(u)
+	u.helm("upgrade", release, chart, "--set", "operator.logLevel=debug", "--set", "profileLibrary.enabled=false", "--wait", "--timeout", "2m")
 	second := u.available(1)[0]
 	if first.UID == second.UID {
 		t.Error("the upgrade has not replaced the operator's pod")
@@ -67,8 +71,12 @@ func TestHelm(t *testing.T) {
 	run := live.ended(wholeRun)
 	undisturbed(live, run, census)
 	didAll(t, run, "write", 2, upgraded, 95)
-	if log := u.log(); !strings.Contains(log, `"level":"DEBUG"`) {
-		t.Error("the new operator's log has no more than the old one's")
+	if log := u.log(); !strings.Contains(log, `"level":"DEBUG"`) || strings.Contains(log, "library of profiles") {
+		t.Error("the new operator's log has no more than the old one's, or tells of a library that it was to leave out")
+	}
+	// It has led all the rest of a run: an operator with the library would have made what is missing.
+	if now := profilesOf(u); !maps.Equal(now, profiles) {
+		t.Errorf("without the library the profiles were to stay as they were: %v, and now %v", profiles, now)
 	}
 
 	u.helm("uninstall", release, "--wait", "--timeout", "2m")
@@ -106,6 +114,28 @@ func (u *userTools) leaves(before, want []string, but ...string) {
 		time.Sleep(200 * time.Millisecond)
 	}
 	u.Errorf("left are\n  %s\nwant\n  %s", strings.Join(left, "\n  "), strings.Join(want, "\n  "))
+}
+
+// ownProfiles takes one profile of the library away, and puts one of a user's in the place of another; it gives all that are there then.
+func ownProfiles(u *userTools) map[string]string {
+	u.Helper()
+	for _, name := range []string{"seq-read-1m", "etcd-wal"} {
+		must(u.T, u.in.api.Delete(u.Context(), &v1alpha1.ClusterWorkloadProfile{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+	}
+	must(u.T, u.in.api.Create(u.Context(), builders.ClusterProfile("etcd-wal", builders.Fio())))
+	return profilesOf(u)
+}
+
+// profilesOf are the profiles of the cluster by their names: which object it is, and which generation of its spec.
+func profilesOf(u *userTools) map[string]string {
+	u.Helper()
+	var list v1alpha1.ClusterWorkloadProfileList
+	must(u.T, u.in.api.List(u.Context(), &list))
+	found := map[string]string{}
+	for _, one := range list.Items {
+		found[one.Name] = fmt.Sprintf("%s, generation %d", one.UID, one.Generation)
+	}
+	return found
 }
 
 func uids(pods []corev1.Pod) []types.UID {
