@@ -42,7 +42,7 @@ func TestTakeWaitsForTheHolder(t *testing.T) {
 	hold.Release() // as when the agent is killed
 
 	var told []Holder
-	short, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	_, _, err = Take(short, mount, client(0), testOwner(), testHolder("new"), func(h Holder) { told = append(told, h) })
 	if !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "pod-old") || !strings.Contains(err.Error(), "quick-1") {

@@ -77,10 +77,10 @@ func meet(t *testing.T, server, client *tls.Config) meeting {
 	defer func() { _ = listener.Close() }()
 	served := make(chan meeting, 1)
 	go func() { served <- serve(listener) }()
-	dialer := &net.Dialer{Timeout: 5 * time.Second}
+	dialer := &net.Dialer{Timeout: time.Minute}
 	connection, err := tls.DialWithDialer(dialer, "tcp", listener.Addr().String(), client)
 	if err == nil {
-		_ = connection.SetReadDeadline(time.Now().Add(5 * time.Second))
+		_ = connection.SetReadDeadline(time.Now().Add(time.Minute))
 		_, err = io.ReadFull(connection, make([]byte, 1))
 		_ = connection.Close()
 	}
