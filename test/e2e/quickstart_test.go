@@ -36,7 +36,7 @@ func TestQuickstart(t *testing.T) {
 	s.until("the benchmark is Ready", 4*time.Minute, func() bool {
 		return meta.IsStatusConditionTrue(s.benchmark(benchmark.Name).Status.Conditions, v1alpha1.ConditionReady)
 	})
-	run := s.ended(time.Second)
+	run := s.ended(time.Minute)
 	s.log(run)
 	new(invariants.Checker).Check(t, run)
 	invariants.CheckObject(t, run)
@@ -125,7 +125,9 @@ func plausible(s *space, phase string, result v1alpha1.TargetResult, operation v
 		s.Errorf("phase %s: %d latencies of %d operations", phase, operation.Latency.Samples, operation.Operations)
 	}
 	bySize := float64(*operation.IOPSMilli) / 1000 * float64(blockSize)
-	if ratio := float64(*operation.BytesPerSecond) / bySize; ratio < 0.99 || ratio > 1.01 {
+	// On a machine without time to spare, more of what is done while the warm-up ends is in the bytes and not timed: over 5 % is told.
+	ratio := float64(*operation.BytesPerSecond) / bySize
+	if (ratio < 0.95 || ratio > 1.05) && !hasWarning(result, v1alpha1.WarningBytesUncertain) {
 		s.Errorf("phase %s: %d bytes/s are not %d milli-IOPS of %d bytes", phase, *operation.BytesPerSecond, *operation.IOPSMilli, blockSize)
 	}
 	// Over all that each client measured; the rate is over what they measured together.
@@ -134,8 +136,10 @@ func plausible(s *space, phase string, result v1alpha1.TargetResult, operation v
 		s.Errorf("phase %s: %d bytes/s, while %d bytes in all make %.0f", phase, *operation.BytesPerSecond, operation.Bytes, mean)
 	}
 	latency := operation.Latency
+	// A percentile is the middle of a bucket, and up to 0.8 % off; minimum and maximum are exact.
+	atMost := func(nanoseconds int64) int64 { return nanoseconds + nanoseconds/100 }
 	if p50, p99 := latency.P50Nanoseconds, latency.P99Nanoseconds; p50 == nil || p99 == nil ||
-		latency.MinNanoseconds <= 0 || latency.MinNanoseconds > *p50 || *p50 > *p99 || *p99 > latency.MaxNanoseconds {
+		latency.MinNanoseconds <= 0 || latency.MinNanoseconds > atMost(*p50) || *p50 > *p99 || *p99 > atMost(latency.MaxNanoseconds) {
 		s.Errorf("phase %s: the latencies are in no order: %+v", phase, latency)
 	}
 }
