@@ -142,6 +142,10 @@ func get[T any](t *testing.T, p *tab, action chromedp.Action[T]) T {
 // quiet fails where the page asked for anything but itself, or the browser complained.
 func (p *tab) quiet(t *testing.T) {
 	t.Helper()
+	// The request for the page itself is told beside the answer to the navigation.
+	for deadline := time.Now().Add(20 * time.Second); !p.heardAny() && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.requests) != 1 || !strings.HasPrefix(p.requests[0], "file://") {
@@ -150,6 +154,12 @@ func (p *tab) quiet(t *testing.T) {
 	if len(p.complaints) > 0 {
 		t.Errorf("the browser says: %q", p.complaints)
 	}
+}
+
+func (p *tab) heardAny() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.requests) > 0
 }
 
 // picture is kept where somebody wants to look at it.
