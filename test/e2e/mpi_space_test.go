@@ -191,7 +191,7 @@ func stateOf(folder string) (state, parent string) {
 }
 
 // noRanks checks that no process of an MPI job is in pods, now. The dead are no ranks any more; an agent asks for
-// orphans every two seconds, for those that it has seen dead the time before.
+// orphans every two seconds, for those that it has seen dead the time before, and on a busy machine later.
 func (s *space) noRanks(what string, pods []corev1.Pod) {
 	s.Helper()
 	left := processesOf(s.T, pods)
@@ -199,9 +199,9 @@ func (s *space) noRanks(what string, pods []corev1.Pod) {
 	if alive := slices.DeleteFunc(slices.Clone(left), isDead); len(alive) > 0 {
 		s.Errorf("%s, and these are left: %+v", what, left)
 	}
-	for deadline := time.Now().Add(7 * time.Second); len(left) > 0; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); len(left) > 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			s.Errorf("%s, and seven seconds later these are there still: %+v", what, left)
+			s.Errorf("%s, and half a minute later these are there still: %+v", what, left)
 			return
 		}
 		// Of the same job: the next one may have begun.
@@ -217,7 +217,7 @@ func (s *space) atWork(step string, ranks int) []corev1.Pod {
 	s.Helper()
 	s.busy(step)
 	var pods []corev1.Pod
-	s.until(fmt.Sprintf("%d ranks are at work", ranks), 30*time.Second, func() bool {
+	s.until(fmt.Sprintf("%d ranks are at work", ranks), time.Minute, func() bool {
 		pods = s.pods()
 		count := 0
 		for _, process := range processesOf(s.T, pods) {
