@@ -189,6 +189,13 @@ func TestLayoutOutlivesTheAgent(t *testing.T) {
 		for _, p := range below {
 			_ = syscall.Kill(p.PID, syscall.SIGKILL)
 		}
+		// The directory is held as long as one of them lives.
+		for _, p := range below {
+			eventually(t, "what the agent has started lives", func() bool {
+				now, err := process.State(p.PID)
+				return err != nil || now.StartTicks != p.StartTicks || now.State == 'Z'
+			})
+		}
 	}
 	atWork := func(s *separate) {
 		t.Helper()
