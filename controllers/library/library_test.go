@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,6 +51,16 @@ func newWorld(t *testing.T) *world {
 	operator := rest.CopyConfig(plane.Config)
 	operator.Impersonate = rest.ImpersonationConfig{UserName: "operator"}
 	as := newClient(t, operator)
+	// The API server learns of rights a moment after they were given.
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		err := as.List(t.Context(), &v1alpha1.ClusterWorkloadProfileList{})
+		if err == nil {
+			break
+		}
+		if !apierrors.IsForbidden(err) || time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
 	w.applier = &controller.Applier{Reader: as, Writer: as, Events: w.events, Version: "v1"}
 	return w
 }

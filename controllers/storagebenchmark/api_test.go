@@ -53,7 +53,7 @@ func grantRights(ctx context.Context) error {
 }
 
 // patience is generous: other tests may use all cores.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // bed is a namespace of a real API server in which a test plays user and benchmarkrun controller.
 type bed struct {

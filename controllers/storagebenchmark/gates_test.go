@@ -187,9 +187,22 @@ func gateOf(b *bed) gates.Kubectl {
 	}
 	as := rest.CopyConfig(clusterConfig)
 	as.Impersonate = rest.ImpersonationConfig{UserName: fmt.Sprintf("system:serviceaccount:%s:storage-gate", b.namespace)}
+	b.mayRead(as)
 	gate, err := gates.NewKubectl(b.Context(), as, b.TempDir())
 	if err != nil {
 		b.Fatal(err)
 	}
 	return gate
+}
+
+// mayRead waits until the rights that were just given are in force.
+func (b *bed) mayRead(as *rest.Config) {
+	b.Helper()
+	reader, err := client.New(as, client.Options{Scheme: fullScheme})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.until("the rights of the gate", func(benchmark *v1alpha1.StorageBenchmark) bool {
+		return reader.Get(b.Context(), client.ObjectKeyFromObject(benchmark), benchmark.DeepCopy()) == nil
+	})
 }
