@@ -80,7 +80,7 @@ func (w *world) user(namespace, name, claim string) *corev1.Pod {
 func (w *world) refused(run *v1alpha1.BenchmarkRun, want string, parts ...string) {
 	w.Helper()
 	pods := false
-	w.until(run, 30*time.Second, "over", func() bool {
+	w.until(run, time.Minute, "over", func() bool {
 		var list corev1.PodList
 		must(w.T, api.List(w.Context(), &list, client.InNamespace(w.namespace), client.HasLabels{v1alpha1.LabelRun}))
 		pods = pods || len(list.Items) > 0
@@ -208,6 +208,7 @@ func (w *world) node() {
 // TestStorageIsDescribed: when the clients are there, and before the first step, a run records what its storage is and
 // is documented to do.
 func TestStorageIsDescribed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.node()
 	w.temporary(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-gp2"}, Provisioner: "ebs.csi.aws.com",
@@ -243,6 +244,7 @@ func TestStorageIsDescribed(t *testing.T) {
 // TestWithoutRights: an operator that may not look at volumes, classes and nodes runs as it did, and says what it would
 // have needed.
 func TestWithoutRights(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.stop()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Rules: []rbacv1.PolicyRule{

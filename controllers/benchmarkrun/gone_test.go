@@ -26,6 +26,7 @@ func (w *world) left(uid, hash, installation string) {
 // A run removes what benchmarks have left that are gone, and earlier runs of its own; not what one that is there has, nor
 // what another cluster's operator has made on the same share. It says so.
 func TestDataOfBenchmarksThatAreGone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	alive := builders.Benchmark("alive").Target("data").Steady("write", "1s").Obj()
 	alive.Namespace = w.namespace

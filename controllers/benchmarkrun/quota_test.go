@@ -46,7 +46,7 @@ func kueue(t *testing.T, namespace string) {
 		_ = api.Delete(context.Background(), binding) // of a namespace that nobody uses any more
 		_ = api.Delete(context.Background(), policy)
 	})
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		probe := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "probe", Labels: map[string]string{v1alpha1.LabelKueueQueue: "q"}},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}}
@@ -97,7 +97,7 @@ func (w *world) queuedForKueue(name string) *v1alpha1.BenchmarkRun {
 	w.Helper()
 	// Each on a claim of its own, or they would wait for each other.
 	spec := builders.Benchmark("b").Target(name).Clients(2).Steady("write", "2s").Mutate(func(run *v1alpha1.RunSpec) {
-		run.StartTimeout, run.ActiveDeadline = "3s", "15s"
+		run.StartTimeout, run.ActiveDeadline = "10s", "1m"
 	}).Run()
 	planned, problems := plan.Make(spec, 1)
 	must(w.T, problems.ToAggregate())
@@ -106,7 +106,7 @@ func (w *world) queuedForKueue(name string) *v1alpha1.BenchmarkRun {
 	run.UID = ""
 	run.Labels = map[string]string{v1alpha1.LabelKueueQueue: "team"}
 	must(w.T, api.Create(w.Context(), run))
-	w.until(run, 20*time.Second, "waiting for quota", func() bool {
+	w.until(run, time.Minute, "waiting for quota", func() bool {
 		found := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
 		return found != nil && found.Reason == v1alpha1.ReasonWaitsForQuota && found.Status == metav1.ConditionTrue &&
 			found.Message == "2 of 2 clients wait for quota in the LocalQueue team of Kueue"
@@ -122,7 +122,7 @@ func TestReplacementInAGroup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	run := w.start(builders.Benchmark("b").Target("data").Steady("write", "3s"))
-	w.until(run, 30*time.Second, "running", func() bool { return run.Status.Stage == v1alpha1.StageRunning })
+	w.until(run, time.Minute, "running", func() bool { return run.Status.Stage == v1alpha1.StageRunning })
 	const finalizer = "kueue.x-k8s.io/managed"
 	first := w.podsOf(run)[0]
 	before := first.DeepCopy()
@@ -154,7 +154,7 @@ func TestQuota(t *testing.T) {
 		"WorkloadEvictedDueToPreempted": w.queuedForKueue("preempted"),
 		"WorkloadDeleted":               w.queuedForKueue("deleted"),
 	}
-	time.Sleep(3 * time.Second) // longer than startTimeout
+	time.Sleep(10 * time.Second) // As long as startTimeout, within which the clients must be there once they are admitted.
 	w.stop()
 	w.operate()
 	time.Sleep(500 * time.Millisecond)
@@ -173,7 +173,7 @@ func TestQuota(t *testing.T) {
 	} {
 		run := ends[reason]
 		w.admit(run)
-		w.until(run, 20*time.Second, "running", func() bool { return run.Status.Stage == v1alpha1.StageRunning })
+		w.until(run, time.Minute, "running", func() bool { return run.Status.Stage == v1alpha1.StageRunning })
 		w.evict(run, reason)
 		w.until(run, time.Minute, "over", over(run))
 		failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)

@@ -15,6 +15,7 @@ import (
 // A claim that is ReadOnlyMany is mounted read-only, and its prepare takes what an earlier run has kept; it leaves all as
 // it was. Without dataPolicy Retain the same is refused.
 func TestClaimThatIsRead(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.bound("readers", corev1.ReadOnlyMany)
 	reading := func(claim string) *builders.BenchmarkBuilder {

@@ -53,7 +53,7 @@ func (w *world) clean() {
 	for _, entry := range entries {
 		w.Errorf("left on the volume: %s", entry.Name())
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		var pods corev1.PodList
 		must(w.T, api.List(w.Context(), &pods, client.InNamespace(w.namespace)))
@@ -125,10 +125,13 @@ func TestOperatorGoesAndComes(t *testing.T) {
 	}
 	for _, phase := range run.Status.Phases[1:] {
 		target := phase.Targets[0]
-		// One that begins late by less than half a second keeps its step; the result says so.
+		// One that begins late by less than half a second keeps its step, and on a busy machine two fios that are released
+		// together begin up to as much apart once more (0.7 s at a load of 46); the result says so.
 		window := time.Duration(target.WindowNanoseconds)
-		told := slices.ContainsFunc(target.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningWindowsDiffer })
-		if window < 1400*time.Millisecond || window > 2100*time.Millisecond || window < 1850*time.Millisecond && !told {
+		told := slices.ContainsFunc(target.Warnings, func(w v1alpha1.Warning) bool {
+			return w.Type == v1alpha1.WarningWindowsDiffer || w.Type == v1alpha1.WarningCommonWindowTooShort
+		})
+		if window < time.Second || window > 2100*time.Millisecond || window < 1850*time.Millisecond && !told {
 			t.Errorf("phase %s: the common window is %s of 2s, warnings %+v", phase.Name, window, target.Warnings)
 		}
 		if target.Clients != 2 {
@@ -142,7 +145,7 @@ func TestOperatorGoesAndComes(t *testing.T) {
 func (w *world) pod(name string) *corev1.Pod {
 	w.Helper()
 	pod := &corev1.Pod{}
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		err := api.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, pod)
 		if err == nil && pod.Status.Phase == corev1.PodRunning {
 			return pod
@@ -198,7 +201,9 @@ func TestLostClient(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			run := w.start(small().OnLoss(c.policy, 2))
+			// The write goes on for seconds after it was seen to, and of both enough is common to the clients for a valid result.
+			run := w.start(builders.Benchmark("b").Target("data").Clients(2).Prepare("layout").Steady("write", "5s").
+				Steady("read", "4s").With(builders.Fio().Reads()).OnLoss(c.policy, 2))
 			w.until(run, time.Minute, "writing", running(run, "01-write"))
 			c.lose(w, w.pod("run-data-1-1"))
 			w.until(run, time.Minute, "over", over(run))
@@ -243,7 +248,7 @@ func TestDeletedRunWithoutReplacements(t *testing.T) {
 	for _, name := range []string{"run-data-0-1", "run-data-1-1"} {
 		must(t, api.Delete(t.Context(), w.pod(name)))
 	}
-	w.until(run, 30*time.Second, "replaced", func() bool {
+	w.until(run, time.Minute, "replaced", func() bool {
 		return len(run.Status.LostClients) == 2 && run.Status.LostClients[0].Replaced && run.Status.LostClients[1].Replaced
 	})
 	// Somebody else's finalizer keeps the record, to be looked at.
@@ -252,14 +257,14 @@ func TestDeletedRunWithoutReplacements(t *testing.T) {
 	must(t, api.Patch(t.Context(), run, client.MergeFrom(before)))
 	must(t, api.Delete(t.Context(), run))
 	began := time.Now()
-	w.until(run, 30*time.Second, "over", func() bool { return run.Status.EndTime != nil })
+	w.until(run, time.Minute, "over", func() bool { return run.Status.EndTime != nil })
 	if took := time.Since(began); took > lossTimeout/2 {
 		t.Errorf("it ended after %s: it has waited for clients that were never there", took)
 	}
 	if !is(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue) {
 		t.Errorf("DataRemoved: %s; lost %+v", reason(run, v1alpha1.ConditionDataRemoved), run.Status.LostClients)
 	}
-	w.until(run, 10*time.Second, "left alone", func() bool { return len(run.Finalizers) == 1 })
+	w.until(run, time.Minute, "left alone", func() bool { return len(run.Finalizers) == 1 })
 	before = run.DeepCopy()
 	run.Finalizers = nil
 	must(t, api.Patch(t.Context(), run, client.MergeFrom(before)))
@@ -267,6 +272,7 @@ func TestDeletedRunWithoutReplacements(t *testing.T) {
 
 // TestDeletedRun: a run that is deleted at any time stops its load, has its data removed, and goes.
 func TestDeletedRun(t *testing.T) {
+	t.Parallel()
 	for name, when := range map[string]func(*world, *v1alpha1.BenchmarkRun){
 		"before its clients are there": func(w *world, run *v1alpha1.BenchmarkRun) {
 			w.until(run, time.Minute, "begun", func() bool { return run.Status.StartTime != nil })
@@ -277,11 +283,12 @@ func TestDeletedRun(t *testing.T) {
 		"when it is over": func(w *world, run *v1alpha1.BenchmarkRun) { w.until(run, time.Minute, "over", over(run)) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			run := w.start(small())
 			when(w, run)
 			must(t, api.Delete(t.Context(), run))
-			for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 				if err := api.Get(t.Context(), client.ObjectKeyFromObject(run), run); apierrors.IsNotFound(err) {
 					break
 				}

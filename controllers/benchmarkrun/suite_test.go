@@ -42,6 +42,10 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	// They wait more than they compute. A -parallel of the command line comes later and wins.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
 	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
 	if testing.Short() {
