@@ -49,7 +49,7 @@ func TestPrometheus(t *testing.T) {
 	benchmark := builders.Benchmark("watched").
 		Target("small").Throughput("10M", "40M", "120M", "").
 		Target("large").Throughput("15M", "50M", "140M", "").
-		BurstDrain("drain", "10s", "15s").Steady("steady", "8s").WarmUp("0s").Cooldown("rest", "2s").Obj()
+		BurstDrain("drain", "10s", "60s").Steady("steady", "20s").WarmUp("0s").Cooldown("rest", "2s").Obj()
 	benchmark.Spec.Objectives = []v1alpha1.Objective{{Name: "enough", Phase: "steady", Operation: v1alpha1.OperationWrite,
 		Throughput: &v1alpha1.QuantityBounds{Min: &least}}}
 	benchmark.Spec.Regression = &v1alpha1.RegressionPolicy{}
@@ -58,9 +58,9 @@ func TestPrometheus(t *testing.T) {
 	s.restartedInDrain(server)
 	run := s.ended(3 * time.Minute)
 	s.log(run)
-	s.until("the benchmark is judged", 30*time.Second, func() bool { return s.benchmark("watched").Status.LastRun != nil })
+	s.until("the benchmark is judged", time.Minute, func() bool { return s.benchmark("watched").Status.LastRun != nil })
 	judged := s.benchmark("watched")
-	s.until("Prometheus has the results", 20*time.Second, func() bool {
+	s.until("Prometheus has the results", time.Minute, func() bool {
 		return len(ask(s, server, fmt.Sprintf(`storagebench_benchmark_last_run_duration_seconds{namespace=%q}`, s.namespace))) > 0
 	})
 	t.Run("live", func(t *testing.T) { s.sameLive(t, server, run, began) })
@@ -69,7 +69,7 @@ func TestPrometheus(t *testing.T) {
 	t.Run("alerts", func(t *testing.T) { evaluated(t, server) })
 
 	must(t, s.api.Delete(t.Context(), judged))
-	s.until("no series of the benchmark is left", 30*time.Second, func() bool {
+	s.until("no series of the benchmark is left", time.Minute, func() bool {
 		return len(ask(s, server, fmt.Sprintf(`{namespace=%q, __name__=~"storagebench_.*"}`, s.namespace))) == 0
 	})
 	s.clean()
@@ -196,26 +196,37 @@ func (s *space) sameLive(t *testing.T, server *prometheus.Server, run *v1alpha1.
 		}
 		return series[0].Last()
 	}
-	for _, phase := range run.Status.Phases {
+	// A counter has what attempts did that failed, such as where not all clients were told of a start in time; the figures do not.
+	counted := func(step, what, expression string, want, percent float64) {
+		t.Helper()
+		if made := stepOf(run, step); made == nil || made.Attempt == 1 {
+			near(t, what, last(expression), want, percent)
+		} else if got := last(expression); got < want*(1-percent/100) {
+			t.Errorf("%s: %g, want at least %g", what, got, want)
+		}
+	}
+	for i, phase := range run.Status.Phases {
+		step := fmt.Sprintf("%02d-%s", i, phase.Name)
 		for _, target := range phase.Targets {
 			for _, figures := range target.Operations {
 				where := fmt.Sprintf(`{namespace=%q, run=%q, phase=%q, target=%q, operation=%q`, s.namespace, run.Name, phase.Name, target.Target, figures.Operation)
 				if phase.Name == "drain" {
 					// Those of the operator that was killed and of the next one are one series, which may have begun again.
-					near(t, "bytes of "+where, last("max_over_time(storagebench_run_bytes_total"+where+"}[3m])"), float64(figures.Bytes), 5)
+					counted(step, "bytes of "+where, "max_over_time(storagebench_run_bytes_total"+where+"}[3m])", float64(figures.Bytes), 5)
 				}
 				if phase.Name != "steady" {
 					continue
 				}
 				// Whoever starts a step late adds what the others did before to the counter, not to the rate.
-				near(t, "bytes of "+where, last("storagebench_run_bytes_total"+where+"}"), float64(figures.Bytes), 2)
-				near(t, "operations of "+where, last("storagebench_run_operations_total"+where+"}"), float64(figures.Operations), 2)
-				near(t, "throughput of "+where, last("max_over_time(rate(storagebench_run_bytes_total"+where+"}[6s])[1m:1s])"), float64(*figures.BytesPerSecond), 25)
+				counted(step, "bytes of "+where, "storagebench_run_bytes_total"+where+"}", float64(figures.Bytes), 2)
+				counted(step, "operations of "+where, "storagebench_run_operations_total"+where+"}", float64(figures.Operations), 2)
+				// What is told a second late, or two on a busy machine, is in the window of others: a seventh of it, at most.
+				near(t, "throughput of "+where, last("max_over_time(rate(storagebench_run_bytes_total"+where+"}[15s])[3m:1s])"), float64(*figures.BytesPerSecond), 25)
 				near(t, "p99 of "+where, last("storagebench_run_latency_seconds"+where+`, percentile="99"}`), float64(*figures.Latency.P99Nanoseconds)/1e9, 0.001)
 			}
 		}
 	}
-	if clients := last(fmt.Sprintf(`max_over_time(sum(storagebench_run_clients{namespace=%q, state="Ready"})[1m:1s])`, s.namespace)); clients != 2 {
+	if clients := last(fmt.Sprintf(`max_over_time(sum(storagebench_run_clients{namespace=%q, state="Ready"})[3m:1s])`, s.namespace)); clients != 2 {
 		t.Errorf("%g clients were ready at most, want 2", clients)
 	}
 	if taken := last(fmt.Sprintf(`sum(storagebench_run_samples_total{namespace=%q})`, s.namespace)); taken < 20 {
