@@ -31,6 +31,7 @@ func TestMPIWarmUpAndTime(t *testing.T) {
 	j, still := newJob(t, 2, 1), stillness.During(t)
 	j.begin("a", time.Minute, measured, "ior", "-a", "POSIX", "-t", "16k", "-b", "1m", "-F", "-w", "-i", "100000", "-T", "1", "-o", "data", "-O", "summaryFormat=CSV")
 	j.sampling(0)
+	j.sampling(1)
 	time.Sleep(5 * time.Second)
 	j.stop("enough")
 	ended, logs := j.end("a")
