@@ -34,7 +34,8 @@ func TestOperatorKilled(t *testing.T) {
 	s.claim("data", "1Gi")
 	seed, patient := seed(t), os.Getenv("SOAK") != ""
 	random := rand.New(rand.NewPCG(seed, kills))
-	seconds := 20
+	// Two such steps last for as long as ten operators are started, killed and waited for, one of them by its Lease.
+	seconds := 30
 	if patient {
 		seconds = 100
 	}
@@ -95,7 +96,7 @@ func TestOperatorKilled(t *testing.T) {
 	if runs := s.runs(); len(runs) != 1 {
 		t.Errorf("there are %d runs", len(runs))
 	}
-	s.until("the benchmark is judged", 20*time.Second, func() bool { return s.seen() == "Current" })
+	s.until("the benchmark is judged", time.Minute, func() bool { return s.seen() == "Current" })
 	s.clean()
 	// The next test need not wait for the Lease.
 	operator.stop()
