@@ -65,7 +65,8 @@ func withoutInstallation(t *testing.T, namespace string) *userTools {
 		}
 	})
 	in.scale(t, 0)
-	u.kubectl("delete", "--wait", "-f", u.manifests(operatorNamespace, render.Metrics))
+	// The namespace goes first, and takes along what is in it while kubectl goes on with the list.
+	u.kubectl("delete", "--wait", "--ignore-not-found", "-f", u.manifests(operatorNamespace, render.Metrics))
 	return u
 }
 
