@@ -153,7 +153,8 @@ func TestCommandSpace(t *testing.T) {
 func TestCommandSucceeds(t *testing.T) {
 	directory := t.TempDir()
 	got := call(t, "run", "--local", "-f", commandFile(t,
-		`{command: [sh, -c, "setsid sleep 300 & dd if=/dev/zero of=$0 bs=1M count=20 2>/dev/null; exit 5", "file-$(CLIENT)"], successExitCodes: [5]}`),
+		// It ends when what it leaves behind has become a sleep: until then it is a shell.
+		`{command: [sh, -c, "setsid sleep 300 & dd if=/dev/zero of=$0 bs=1M count=20 2>/dev/null; until grep -q sleep /proc/$!/comm; do sleep 0.01; done; exit 5", "file-$(CLIENT)"], successExitCodes: [5]}`),
 		"--target", "data="+directory, "-o", "json")
 	if got.code == report.ExitFailed {
 		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)

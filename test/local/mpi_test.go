@@ -72,10 +72,9 @@ func TestMPI(t *testing.T) {
 	record := truth.Of(store.FS)
 	for _, phase := range []string{"write", "read"} {
 		target := targetOf(t, document, phase)
-		checkIOR(t, target, phase)
 		for _, step := range document.Steps {
 			if strings.HasSuffix(step.ID, "-"+phase) {
-				checkBandwidth(t, phase, target, record, step)
+				checkIOR(t, target, phase, checkBandwidth(t, phase, target, record, step))
 			}
 		}
 	}
@@ -83,7 +82,8 @@ func TestMPI(t *testing.T) {
 	empty(t, store.Path())
 }
 
-func checkIOR(t *testing.T, target v1alpha1.TargetResult, phase string) {
+// checkIOR holds what IOR says of itself against what was asked for, and its rate against what the store let through.
+func checkIOR(t *testing.T, target v1alpha1.TargetResult, phase string, let float64) {
 	t.Helper()
 	own := target.IOR
 	if own == nil || own.Ranks != 4 || own.Clients != 2 || own.Version == "" || len(own.Operations) != 1 || own.Operations[0].Count != 1 {
@@ -92,19 +92,20 @@ func checkIOR(t *testing.T, target v1alpha1.TargetResult, phase string) {
 	if line := strings.Join(own.CommandLine, " "); !strings.HasPrefix(line, "ior -a POSIX -t 256k -b 8m ") {
 		t.Errorf("%s: the command line is %q", phase, line)
 	}
-	// IOR's own rate is over its whole time, with opening and closing.
-	if repetition := own.Operations[0].Repetitions[0]; repetition.BytesPerSecond < 18e6 || repetition.BytesPerSecond > 20.6e6 {
-		t.Errorf("%s: IOR measures %d bytes/s at 20 MB/s: %+v", phase, repetition.BytesPerSecond, repetition)
+	// IOR's own rate is over its whole time, with opening and closing. A machine that stands still makes it less than the
+	// store's 20 MB/s, and nothing makes it more.
+	if repetition := own.Operations[0].Repetitions[0]; float64(repetition.BytesPerSecond) < 0.9*let || repetition.BytesPerSecond > 20.6e6 {
+		t.Errorf("%s: IOR measures %d bytes/s at 20 MB/s, of which the store let %.0f through: %+v", phase, repetition.BytesPerSecond, let, repetition)
 	}
 }
 
-// checkBandwidth holds a rate against what the store let through in the middle of the step.
-func checkBandwidth(t *testing.T, phase string, target v1alpha1.TargetResult, record truth.Record, step v1alpha1.StepStatus) {
+// checkBandwidth holds a rate against what the store let through in the time that the rate is of, and gives that.
+func checkBandwidth(t *testing.T, phase string, target v1alpha1.TargetResult, record truth.Record, step v1alpha1.StepStatus) float64 {
 	t.Helper()
 	if len(target.Operations) != 1 || target.Operations[0].BytesPerSecond == nil || step.MeasuredTime == nil || step.LastIOTime == nil {
 		t.Fatalf("%s: operations %+v, step %+v", phase, target.Operations, step)
 	}
-	from, to := step.MeasuredTime.Add(time.Second), step.LastIOTime.Add(-time.Second)
+	from, to := truth.Window(target, step.MeasuredTime.Time)
 	sums := record.Between(from, to)
 	let := (sums.ReadBytes + sums.WriteBytes) / to.Sub(from).Seconds()
 	ours := float64(*target.Operations[0].BytesPerSecond)
@@ -112,6 +113,7 @@ func checkBandwidth(t *testing.T, phase string, target v1alpha1.TargetResult, re
 	if ours < 0.97*let || ours > 1.03*let {
 		t.Errorf("%s: %.0f bytes/s, the store let %.0f through", phase, ours, let)
 	}
+	return let
 }
 
 func checkMdtest(t *testing.T, target v1alpha1.TargetResult) {
