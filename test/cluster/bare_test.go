@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,11 +66,15 @@ func TestOneLineSaysWhyItCannotRun(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			// Another user has to be able to run it.
-			program := filepath.Join("/tmp", filepath.Base(t.TempDir())+"-cluster")
-			if err := os.Link(b.program, program); err != nil {
+			folder, err := os.MkdirTemp("/tmp", "cluster-")
+			if err != nil {
 				t.Fatal(err)
 			}
-			defer os.Remove(program)
+			defer os.RemoveAll(folder)
+			program := filepath.Join(folder, "cluster")
+			if err := errors.Join(os.Chmod(folder, 0o755), os.Link(b.program, program)); err != nil {
+				t.Fatal(err)
+			}
 			state := filepath.Join(t.TempDir(), "state")
 			command := exec.CommandContext(t.Context(), test.command[0], append(test.command[1:], program, "--state="+state, "up")...)
 			output, err := command.CombinedOutput()
