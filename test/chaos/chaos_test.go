@@ -35,9 +35,6 @@ spec:
     - {name: mixed, steady: {duration: 2s}}
 `
 
-// usualLength is about how long an undisturbed run takes.
-const usualLength = 4500 * time.Millisecond
-
 // TestKillAnything runs the real program, with real fio, and kills one part of each run.
 func TestKillAnything(t *testing.T) {
 	if testing.Short() {
@@ -50,9 +47,10 @@ func TestKillAnything(t *testing.T) {
 	t.Logf("seed %d", *seed)
 	random := rand.New(rand.NewPCG(*seed, 1))
 	outcomes, killed := map[string]int{}, map[string]int{}
-	for i := range *kills {
-		victim := victims[random.IntN(len(victims))]
-		delay := time.Duration(random.Int64N(int64(usualLength)))
+	length := undisturbed(t, program)
+	t.Logf("an undisturbed run takes %s", length)
+	for i, planned := range draw(random, *kills, length) {
+		victim, delay := planned.victim, planned.delay
 		t.Run(fmt.Sprintf("%02d-%s-after-%s", i, victim.name, delay.Round(time.Millisecond)), func(t *testing.T) {
 			outcome, hit := runAndKill(t, program, victim, delay, random)
 			outcomes[outcome]++
@@ -67,6 +65,50 @@ func TestKillAnything(t *testing.T) {
 			t.Errorf("no %s was ever there to be killed", victim.name)
 		}
 	}
+}
+
+// planned is a kill: of whom, and how long after the start of its run.
+type planned struct {
+	victim victim
+	delay  time.Duration
+}
+
+// draw plans so many kills, in a random order. Each victim has its share of them, and each share is spread over the whole
+// of a run: one in each equal part of it, at a random moment of that part. Were all drawn apart from each other, a fio, which
+// is there for four tenths of a run, would never be met in 0.92^50 of all tests, 1.5 %.
+func draw(random *rand.Rand, count int, length time.Duration) []planned {
+	var all []planned
+	for i, victim := range victims {
+		share := (count + len(victims) - 1 - i) / len(victims)
+		part := length / time.Duration(max(1, share))
+		for k := range share {
+			all = append(all, planned{victim, time.Duration(k)*part + time.Duration(random.Int64N(int64(part)))})
+		}
+	}
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+// undisturbed is how long a run takes that nobody kills: 4.5 s on an idle machine, twice that on a busy one.
+func undisturbed(t *testing.T, program string) time.Duration {
+	t.Helper()
+	command := prepared(t, program, t.TempDir())
+	began := time.Now()
+	err := command.Run()
+	if code := exitCode(err); code == report.ExitFailed {
+		t.Fatalf("a run that nobody kills: %v", err)
+	}
+	return time.Since(began)
+}
+
+// prepared is the command of a run.
+func prepared(t *testing.T, program, directory string) *exec.Cmd {
+	t.Helper()
+	spec := filepath.Join(t.TempDir(), "bench.yaml")
+	if err := os.WriteFile(spec, []byte(benchmark), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return exec.Command(program, "run", "--local", "-f", spec, "--target", "data="+directory, "-o", "json")
 }
 
 func build(t *testing.T) string {
@@ -106,12 +148,8 @@ func isChildOfFio(p process, all []process) bool {
 func runAndKill(t *testing.T, program string, victim victim, delay time.Duration, random *rand.Rand) (string, bool) {
 	t.Helper()
 	directory := t.TempDir()
-	spec := filepath.Join(t.TempDir(), "bench.yaml")
-	if err := os.WriteFile(spec, []byte(benchmark), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	stdout, stderr := create(t, "stdout"), create(t, "stderr")
-	command := exec.Command(program, "run", "--local", "-f", spec, "--target", "data="+directory, "-o", "json")
+	command := prepared(t, program, directory)
 	command.Stdout, command.Stderr = stdout, stderr
 	// A session of its own: whatever is left of the run is found by it.
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -254,4 +292,23 @@ func exitCode(err error) int {
 		return exit.ExitCode()
 	}
 	return 0
+}
+
+// Whatever the seed, each victim has its share of the kills, spread over the whole of a run.
+func TestDraw(t *testing.T) {
+	const length = 4500 * time.Millisecond
+	for seed := range uint64(100) {
+		parts := map[string]map[int]bool{}
+		for _, one := range draw(rand.New(rand.NewPCG(seed, 1)), 50, length) {
+			if parts[one.victim.name] == nil {
+				parts[one.victim.name] = map[int]bool{}
+			}
+			parts[one.victim.name][int(one.delay*10/length)] = true
+		}
+		for _, victim := range victims {
+			if len(parts[victim.name]) != 10 {
+				t.Errorf("seed %d: a %s is killed in the parts %v of 10", seed, victim.name, parts[victim.name])
+			}
+		}
+	}
 }
