@@ -72,6 +72,7 @@ func TestMonth(t *testing.T) {
 		w.clock.SetTime(now)
 		w.settle(here, there)
 	}
+	w.until("the pods of the last run are gone", func() bool { return len(w.pods()) == 0 })
 	w.stop()
 	w.enough()
 	for name, times := range due {
@@ -176,11 +177,14 @@ func (w *world) history(namespaces ...string) {
 			w.Errorf("of %s there are %d complete and %d failed runs, want %d and at most %d", name, complete[name], failed[name], keptRuns, keptFailures)
 		}
 	}
+}
+
+// pods are those of runs.
+func (w *world) pods() []corev1.Pod {
+	w.Helper()
 	var pods corev1.PodList
 	must(w.T, api.List(w.Context(), &pods, client.HasLabels{v1alpha1.LabelRun}))
-	if len(pods.Items) > 0 {
-		w.Errorf("%d pods are left", len(pods.Items))
-	}
+	return pods.Items
 }
 
 // soaking asks for more deaths.
