@@ -26,8 +26,8 @@ import (
 // applied before, and what an uninstall leaves.
 func TestHelm(t *testing.T) {
 	const release = "bench"
-	// How many seconds the run takes that is upgraded in; an upgrade takes three.
-	const upgraded = 20
+	// How many seconds the run takes that is upgraded in; an upgrade takes three, and on a busy machine some ten.
+	const upgraded = 30
 	u := withoutInstallation(t, "storagebench-helm")
 	before := u.inventory()
 	chart := u.chart()
@@ -42,7 +42,7 @@ func TestHelm(t *testing.T) {
 	s.until("the benchmark is Ready", wholeRun, func() bool {
 		return meta.IsStatusConditionTrue(s.benchmark("quickstart").Status.Conditions, v1alpha1.ConditionReady)
 	})
-	checkQuickstart(s, s.ended(time.Second))
+	checkQuickstart(s, s.ended(time.Minute))
 
 	live := newSpace(t)
 	live.claim("data", "1Gi")
@@ -101,7 +101,7 @@ func TestHelm(t *testing.T) {
 func (u *userTools) leaves(before, want []string, but ...string) {
 	u.Helper()
 	var left []string
-	for range 100 {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		// Pods and what belongs to kinds end a little later.
 		left = more(before, u.inventory(but...))
 		if len(want) > 0 {
@@ -111,7 +111,6 @@ func (u *userTools) leaves(before, want []string, but ...string) {
 		if slices.Equal(left, want) {
 			return
 		}
-		time.Sleep(200 * time.Millisecond)
 	}
 	u.Errorf("left are\n  %s\nwant\n  %s", strings.Join(left, "\n  "), strings.Join(want, "\n  "))
 }
@@ -185,6 +184,9 @@ func olderKinds(u *userTools) {
 // without. The leader is deleted in the middle of a run.
 func TestHelmInSomeNamespaces(t *testing.T) {
 	const release = "narrow"
+	// How many seconds the run takes in which the leader is deleted. The next one leads after some five, and on a busy machine
+	// later.
+	const led = 25
 	u := withoutInstallation(t, "storagebench-narrow")
 	began := time.Now()
 	watched, other := newSpace(t), newSpace(t)
@@ -201,17 +203,17 @@ func TestHelmInSomeNamespaces(t *testing.T) {
 	}
 	other.apply(small(2).Obj())
 	census := watched.census()
-	watched.apply(small(12).Obj())
+	watched.apply(small(led).Obj())
 	watched.busy("01-write")
-	led := u.leading()
-	u.kubectl("delete", "pod", "--namespace", u.namespace, "--wait=false", led)
-	u.until("the other operator leads", 30*time.Second, func() bool { now := u.leading(); return now != "" && now != led })
+	leader := u.leading()
+	u.kubectl("delete", "pod", "--namespace", u.namespace, "--wait=false", leader)
+	u.until("the other operator leads", 30*time.Second, func() bool { now := u.leading(); return now != "" && now != leader })
 	if run := watched.run(); run.Status.EndTime != nil {
 		t.Error("the run was over before another operator led: this shows nothing")
 	}
 	run := watched.ended(wholeRun)
 	undisturbed(watched, run, census)
-	didAll(t, run, "write", 2, 12, 95)
+	didAll(t, run, "write", 2, led, 95)
 	if storage := run.Status.Storage; len(storage) != 1 || len(storage[0].Volumes) != 1 || storage[0].Volumes[0].VolumeName == "" {
 		t.Errorf("the storage is described as %+v", storage)
 	}
@@ -225,7 +227,8 @@ func TestHelmInSomeNamespaces(t *testing.T) {
 	u.helm("upgrade", release, chart, "--reuse-values", "--set", "watch.clusterReads=false", "--set", "operator.replicas=1",
 		"--set", "operator.logLevel=debug", "--wait", "--timeout", "2m")
 	u.available(1)
-	second := small(2).Obj()
+	// One client: two of them may begin so far apart that a short run is not valid, on a busy machine.
+	second := small(2).Clients(1).Obj()
 	second.Name = "second"
 	watched.apply(second)
 	run = watched.ended(wholeRun)
@@ -294,8 +297,8 @@ func TestInstallYAML(t *testing.T) {
 	s.until("the benchmark is Ready", wholeRun, func() bool {
 		return meta.IsStatusConditionTrue(s.benchmark("quickstart").Status.Conditions, v1alpha1.ConditionReady)
 	})
-	undisturbed(s, s.ended(time.Second), census)
+	undisturbed(s, s.ended(time.Minute), census)
 	u.kubectl("delete", "--namespace", s.namespace, "storagebenchmarks", "--all", "--wait")
-	u.kubectl("delete", "--wait", "-f", file)
+	u.kubectl("delete", "--wait", "--ignore-not-found", "-f", file)
 	u.leaves(before, nil, s.namespace)
 }
