@@ -143,8 +143,8 @@ func TestAgentLeaves(t *testing.T) {
 		"SIGINT":   {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGINT) }, said: "it was told to end (interrupt)"},
 		"SIGHUP":   {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGHUP) }, said: "it was told to end (hangup)"},
 		"lifeline": {end: func(s *separate) { _ = s.lifeline.Close() }, said: "whoever started it is gone; its load is stopped and its data removed"},
-		// It may take seconds from its start, or from the order to load, to the next word.
-		"orphaned": {end: func(*separate) {}, timeout: 8 * time.Second, seconds: 2, said: "nobody has spoken to it for 8s; its load is stopped and its data removed"},
+		// It may take seconds from its start, or from the order to load, to the next word, and until it is seen that fio writes.
+		"orphaned": {end: func(*separate) {}, timeout: 8 * time.Second, seconds: 6, said: "nobody has spoken to it for 8s; its load is stopped and its data removed"},
 		"told so twice": {end: func(s *separate) {
 			for range 20 {
 				_ = s.command.Process.Signal(syscall.SIGTERM)

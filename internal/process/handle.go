@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -142,7 +143,7 @@ func (h *Handle) Signal(signal syscall.Signal) error {
 // and is a child of ours by then is collected.
 func (h *Handle) Kill() error {
 	var killed []int
-	for range killRounds {
+	for round, began := 0, time.Now(); round < killRounds || time.Since(began) < killPatience; round++ {
 		left, err := h.members()
 		if err != nil {
 			return err

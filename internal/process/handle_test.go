@@ -58,7 +58,7 @@ func TestHandleLeadsAGroup(t *testing.T) {
 	h := mustStart(t, "sh", "-c", "sleep 1000 & sleep 1000 & wait")
 	eventually(t, "the children do not run", func() bool {
 		found, err := Descendants(h.PID())
-		return err == nil && len(found) == 2
+		return err == nil && len(found) == 2 && found[0].Command == "sleep" && found[1].Command == "sleep"
 	})
 	found, err := Descendants(h.PID())
 	must(t, err)

@@ -12,8 +12,11 @@ import (
 )
 
 const (
-	killRounds = 200
-	killPause  = 5 * time.Millisecond
+	// killPatience is how long what was killed is waited for, and killRounds how often it is looked for at least: a look takes much
+	// of a second where a busy machine has many processes.
+	killPatience = time.Second
+	killRounds   = 10
+	killPause    = 5 * time.Millisecond
 	// collectPatience is how many rounds an ended child is left to whoever may wait for it.
 	collectPatience = 20
 )
