@@ -40,10 +40,11 @@ func newFeed(s *step) *feed {
 	tool := s.request.GetFio()
 	wall := newEvenWall(s.agent.clock)
 	return &feed{step: s, wall: wall, sampler: fio.NewSampler(fio.SamplerOptions{
-		WarmUp:   time.Duration(tool.GetWarmUpNanoseconds()),
-		Duration: time.Duration(tool.GetDurationNanoseconds()),
-		Jobs:     int(tool.GetJobs()),
-		ToClock:  wall.monotonic,
+		WarmUp:      time.Duration(tool.GetWarmUpNanoseconds()),
+		Duration:    time.Duration(tool.GetDurationNanoseconds()),
+		Jobs:        int(tool.GetJobs()),
+		ToClock:     wall.monotonic,
+		Outstanding: tool.GetMaxOutstanding(),
 	})}
 }
 

@@ -283,7 +283,7 @@ func killStores(t *testing.T, l *life) {
 // dead waits until a process that was killed has let go of all that it had open.
 func dead(t *testing.T, process int) {
 	t.Helper()
-	defer unix.Close(process)                                          //nolint:errcheck // nothing is written to it
+	defer unix.Close(process)
 	waited := []unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}} // #nosec G115 -- a descriptor
 	for {
 		n, err := unix.Poll(waited, 20_000)

@@ -23,6 +23,8 @@ type SamplerOptions struct {
 	WarmUp time.Duration
 	// Jobs is the number of jobs after numjobs, over all sections; 0 counts as 1.
 	Jobs int
+	// Outstanding is how many operations the jobs may have in flight at once; 0 where nobody knows.
+	Outstanding uint64
 	// Duration after which jobs begin nothing more, from the end of the ramp; 0 where they end with
 	// their work. See loadEnd.
 	Duration time.Duration

@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/storagebench/storagebench/internal/measure"
@@ -51,18 +52,35 @@ func (s *Sampler) atLoadEnd(held *point, counters [measure.NumOperations]measure
 		if measure.Operation(i) == measure.Sync || held.issued[i] < before.issued[i] {
 			continue
 		}
-		done := before.counters[i].Operations + held.issued[i] - before.issued[i]
+		inFlight, sizes := before.issued[i]-before.counters[i].Operations, []measure.Counter{before.counters[i], counters[i]}
+		if most := s.mostInFlight(); inFlight > most {
+			inFlight, sizes = most, sizes[1:]
+		}
+		done := held.issued[i] - min(inFlight, held.issued[i])
 		totals[i].Operations = min(max(done, s.ended[i].Operations), counters[i].Operations)
-		totals[i].Bytes = min(max(bytesOf(done, before.counters[i], counters[i]), s.ended[i].Bytes), counters[i].Bytes)
+		totals[i].Bytes = min(max(bytesOf(done, sizes), s.ended[i].Bytes), counters[i].Bytes)
 	}
 	return totals, true
 }
 
-// bytesOf is how many bytes so many operations are, by the one of two totals in which operations are larger:
+// mostInFlight is by how many operations a dump's issued can be above its completed. What was in flight at the end of a ramp
+// is never timed, and so adds to it for good. More tells of a dump that was torn: fio reads the two one after the other, and
+// on a machine without time to spare may stand still in between, with jobs that go on.
+func (s *Sampler) mostInFlight() uint64 {
+	switch {
+	case s.options.Outstanding == 0:
+		return math.MaxUint64
+	case s.options.WarmUp > 0:
+		return 2 * s.options.Outstanding
+	}
+	return s.options.Outstanding
+}
+
+// bytesOf is how many bytes so many operations are, by the one of some totals in which operations are larger:
 // in a late dump bytes are counted earlier than operations.
-func bytesOf(operations uint64, a, b measure.Counter) uint64 {
+func bytesOf(operations uint64, totals []measure.Counter) uint64 {
 	largest := uint64(0)
-	for _, total := range []measure.Counter{a, b} {
+	for _, total := range totals {
 		if total.Operations == 0 {
 			continue
 		}

@@ -15,6 +15,40 @@ func queued(written, runtime int64, completed, issued, timed uint64) *Document {
 	return document
 }
 
+// A dump whose latencies were read a third of a second before what was issued, as on a machine without time to spare: what the
+// job did meanwhile counts as in flight, which with a queue depth of one it cannot be. It belongs to the load.
+func TestTornDumpBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	const origin = 100_000
+	for name, outstanding := range map[string]uint64{"depth 1": 1, "nobody knows": 0} {
+		sampler := NewSampler(SamplerOptions{Duration: 4 * time.Second, Outstanding: outstanding})
+		var deltas []Delta
+		for _, document := range []*Document{
+			queued(origin+1000, 1000, 244, 245, 244),
+			queued(origin+2000, 2000, 488, 489, 488),
+			queued(origin+3000, 3000, 732, 813, 732),
+			queued(origin+4002, 4002, 976, 976, 976),
+		} {
+			some, err := sampler.Add(document)
+			if err != nil {
+				t.Fatal(err)
+			}
+			deltas = append(deltas, some...)
+		}
+		var loaded measure.Counter
+		for _, delta := range append(deltas, sampler.Close()...) {
+			if delta.Sample.EndNanoseconds <= (origin+4000)*1e6 {
+				loaded.Operations += delta.Sample.Counters[measure.Write].Operations
+				loaded.Bytes += delta.Sample.Counters[measure.Write].Bytes
+			}
+		}
+		// Where nobody knows the depth, 81 could as well be in flight.
+		if want := map[uint64]uint64{1: 975, 0: 895}[outstanding]; loaded.Operations != want || outstanding == 1 && loaded.Bytes != want<<16 {
+			t.Errorf("%s: in the load there were %d operations, of %d blocks; want %d", name, loaded.Operations, loaded.Bytes>>16, want)
+		}
+	}
+}
+
 // What fio 3.33 printed for 4 s at a queue depth of 256 on a store of 244 such operations a second: what was in
 // flight at the end is in no sample of the load, and the operations are those that were completed.
 func TestWhatWasInFlightAtTheEnd(t *testing.T) {
