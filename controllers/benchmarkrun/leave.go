@@ -22,7 +22,8 @@ func (r *Reconciler) leave(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctr
 	finalized := controllerutil.RemoveFinalizer(run, v1alpha1.FinalizerRun)
 	marked := run.Status.EndTime != nil && markOver(run)
 	if !finalized && !marked {
-		return ctrl.Result{}, nil
+		// A pod that was made just before the end may be told of only after all others were deleted.
+		return ctrl.Result{}, r.clearPods(ctx, run)
 	}
 	if err := r.clear(ctx, run); err != nil {
 		return ctrl.Result{}, err
@@ -35,6 +36,15 @@ func (r *Reconciler) leave(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctr
 
 // clear deletes the run's own objects, and nothing else: each is proven to be the run's first.
 func (r *Reconciler) clear(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
+	problems := []error{r.clearPods(ctx, run), r.removeOwn(ctx, run, objects.NetworkPolicy(r.options.Settings, run))}
+	for _, claim := range objects.Claims(run) {
+		problems = append(problems, r.removeOwn(ctx, run, claim))
+	}
+	return errors.Join(problems...)
+}
+
+// clearPods deletes the pods that are known of.
+func (r *Reconciler) clearPods(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
 	pods, err := r.podsOf(ctx, run)
 	if err != nil {
 		return err
@@ -47,10 +57,6 @@ func (r *Reconciler) clear(ctx context.Context, run *v1alpha1.BenchmarkRun) erro
 		if err := r.remove(ctx, &pods[i]); err != nil {
 			problems = append(problems, fmt.Errorf("delete pod %s: %w", pods[i].Name, err))
 		}
-	}
-	problems = append(problems, r.removeOwn(ctx, run, objects.NetworkPolicy(r.options.Settings, run)))
-	for _, claim := range objects.Claims(run) {
-		problems = append(problems, r.removeOwn(ctx, run, claim))
 	}
 	return errors.Join(problems...)
 }
