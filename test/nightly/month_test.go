@@ -179,12 +179,16 @@ func (w *world) history(namespaces ...string) {
 	}
 }
 
-// pods are those of runs.
+// pods are those of its runs; other tests have theirs.
 func (w *world) pods() []corev1.Pod {
 	w.Helper()
-	var pods corev1.PodList
-	must(w.T, api.List(w.Context(), &pods, client.HasLabels{v1alpha1.LabelRun}))
-	return pods.Items
+	var all []corev1.Pod
+	for _, namespace := range w.namespaces {
+		var list corev1.PodList
+		must(w.T, api.List(w.Context(), &list, client.InNamespace(namespace), client.HasLabels{v1alpha1.LabelRun}))
+		all = append(all, list.Items...)
+	}
+	return all
 }
 
 // soaking asks for more deaths.

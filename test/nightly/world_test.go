@@ -241,6 +241,14 @@ func (w *world) until(what string, holds func() bool) {
 			for _, benchmark := range w.benchmarks() {
 				w.Logf("%s: %+v", benchmark.Name, benchmark.Status)
 			}
+			for _, pod := range w.pods() {
+				w.Logf("pod %s, made %s, phase %s, deleted %v, of %+v", pod.Name, pod.CreationTimestamp, pod.Status.Phase, pod.DeletionTimestamp, pod.OwnerReferences)
+			}
+			for _, namespace := range w.namespaces {
+				for _, run := range w.runs(namespace) {
+					w.Logf("run %s %s, ended %v, labels %v, finalizers %v", run.Name, run.UID, run.Status.EndTime, run.Labels, run.Finalizers)
+				}
+			}
 			w.Fatalf("in vain until %s, at %s", what, w.clock.Now())
 		}
 	}
