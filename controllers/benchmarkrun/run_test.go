@@ -131,7 +131,7 @@ func TestOperatorGoesAndComes(t *testing.T) {
 		told := slices.ContainsFunc(target.Warnings, func(w v1alpha1.Warning) bool {
 			return w.Type == v1alpha1.WarningWindowsDiffer || w.Type == v1alpha1.WarningCommonWindowTooShort
 		})
-		if window < time.Second || window > 2100*time.Millisecond || window < 1850*time.Millisecond && !told {
+		if window < 1400*time.Millisecond || window > 2100*time.Millisecond || window < 1850*time.Millisecond && !told {
 			t.Errorf("phase %s: the common window is %s of 2s, warnings %+v", phase.Name, window, target.Warnings)
 		}
 		if target.Clients != 2 {

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -139,9 +138,6 @@ func (o *mpiOutput) isExpected(warning ior.Warning) bool {
 	return false
 }
 
-// checksWrites is the option by which IOR reads after each write what it has written. It prints no row of that.
-const checksWrites = "-W"
-
 // compare tells when the samples of this client do not come to what IOR says that its ranks have moved. It is known of
 // all ranks on one host, and of ranks that all do the same; a stonewall ends each at another place.
 func (o *mpiOutput) compare(ended *agentapi.Ended, repetitions []ior.Repetition, job mpiJob) {
@@ -158,7 +154,7 @@ func (o *mpiOutput) compare(ended *agentapi.Ended, repetitions []ior.Repetition,
 	for _, repetition := range repetitions {
 		said[repetition.Operation] += float64(repetition.Bytes) * float64(job.hosts[0].Slots) / float64(slots(job.hosts))
 	}
-	if said[measure.Read] > 0 && slices.Contains(tool.GetArguments(), checksWrites) {
+	if said[measure.Read] > 0 && ior.ChecksWrites(tool.GetArguments()) {
 		said[measure.Read] += said[measure.Write]
 		ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: "BytesUncertain", Message: "what was written was read back to check " +
 			"it; those reads are in the samples too, and IOR's own figures are without them"})

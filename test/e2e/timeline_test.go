@@ -39,7 +39,7 @@ func TestTimeToFirstIO(t *testing.T) {
 	}
 	var ours, bare, delays []time.Duration
 	var timelines []timeline
-	for pair := 0; pair < pairs; pair++ {
+	for pair := range pairs {
 		var a, b timeline
 		if pair%2 == 0 {
 			a, b = throughOperator(s, benchmark), throughPod(s, like, job)
@@ -49,9 +49,6 @@ func TestTimeToFirstIO(t *testing.T) {
 		ours, bare = append(ours, a.firstIO()), append(bare, b.firstIO())
 		delays = append(delays, a.firstIO()-b.firstIO())
 		timelines = append(timelines, a, b)
-		if len(delays) == timedPairs && median(delays) > wantedDelay {
-			pairs = soakPairs // a few may have met what else the machine did; all of them are judged
-		}
 	}
 	delay := median(delays)
 	report(t, "From apply to the first measured I/O", "%d pairs, alternating\n"+

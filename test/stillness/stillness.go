@@ -67,15 +67,5 @@ func (w *Watch) Between(from, to time.Time) (sum time.Duration) {
 // Total is how long it waited, in all.
 func (w *Watch) Total() time.Duration { return w.Between(time.Time{}, time.Now()) }
 
-// Longest is how long it waited at a time.
-func (w *Watch) Longest() (longest time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, one := range w.waits {
-		longest = max(longest, one.to.Sub(one.from))
-	}
-	return longest
-}
-
 // Times is how many times a length fits into all of it, begun ones too: so many things of that length may be missing.
 func (w *Watch) Times(length time.Duration) int { return int((w.Total() + length - 1) / length) }

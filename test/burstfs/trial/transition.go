@@ -54,8 +54,7 @@ func Untouched(record truth.Record, run v1alpha1.BenchmarkRunStatus, slow int) (
 		if one.InFlight > 2*time.Second {
 			seen++
 		}
-		// On a busy machine a fio stands still for tenths of a second now and then, also between an answer and its notice of it.
-		if d := (one.InFlight - one.OursInFlight).Abs(); d > max(one.InFlight/10, 300*time.Millisecond) {
+		if d := (one.InFlight - one.OursInFlight).Abs(); d > max(one.InFlight/20, 150*time.Millisecond) {
 			say("%s: that is not the same", one)
 		}
 	}
