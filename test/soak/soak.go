@@ -1,0 +1,85 @@
+package soak
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+)
+
+const (
+	// enabledEnvironment is set by the runner: without it soak tests are left out.
+	enabledEnvironment = "SOAK"
+	// findingsEnvironment names the file that findings are appended to, one JSON object a line.
+	findingsEnvironment = "SOAK_FINDINGS"
+	// InconclusivePrefix starts the reason of a test that could not tell. The runner looks for it in the test's output.
+	InconclusivePrefix = "inconclusive: "
+)
+
+// Enabled reports whether soak tests run.
+func Enabled() bool { return os.Getenv(enabledEnvironment) != "" }
+
+// Main is the body of TestMain in a soak package: it runs the tests only where soak tests run.
+func Main(m *testing.M) {
+	if !Enabled() {
+		fmt.Println("soak tests are run by `make soak`")
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// Only skips a test unless soak tests run.
+func Only(t testing.TB) {
+	t.Helper()
+	if !Enabled() {
+		t.Skip("make soak runs it")
+	}
+}
+
+// Inconclusive ends a test that could not tell: the reason names the control and its value.
+func Inconclusive(t testing.TB, format string, arguments ...any) {
+	t.Helper()
+	t.Skip(InconclusivePrefix + fmt.Sprintf(format, arguments...))
+}
+
+// Finding is a measurement that the record of a part keeps.
+type Finding struct {
+	Test  string `json:"test"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
+}
+
+var appending sync.Mutex
+
+// Report logs a measurement, and keeps it in the record of the part that runs.
+func Report(t testing.TB, title, format string, arguments ...any) {
+	t.Helper()
+	text := fmt.Sprintf(format, arguments...)
+	t.Logf("%s: %s", title, text)
+	name := os.Getenv(findingsEnvironment)
+	if name == "" {
+		return
+	}
+	if err := appendFinding(name, Finding{Test: t.Name(), Title: title, Text: text}); err != nil {
+		t.Error(err)
+	}
+}
+
+func appendFinding(name string, finding Finding) error {
+	line, err := json.Marshal(finding)
+	if err != nil {
+		return err
+	}
+	appending.Lock()
+	defer appending.Unlock()
+	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644) // #nosec G302 -- a record that people read
+	if err != nil {
+		return err
+	}
+	if _, err := file.Write(append(line, '\n')); err != nil {
+		file.Close()
+		return err
+	}
+	return file.Close()
+}
