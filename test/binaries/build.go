@@ -86,7 +86,7 @@ func (b builder) get(ctx context.Context, wanted []program) (map[string]string, 
 	var modules []*module
 	missing := map[*module][]program{}
 	for _, program := range wanted {
-		if !isProgram(paths[program.name]) {
+		if !isProgram(paths[program.name]) && !slices.Contains(missing[program.module], program) {
 			if len(missing[program.module]) == 0 {
 				modules = append(modules, program.module)
 			}

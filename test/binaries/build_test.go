@@ -103,6 +103,16 @@ func TestSeveralWantOneBuild(t *testing.T) {
 	}
 }
 
+func TestAProgramThatIsNamedTwiceIsBuiltOnce(t *testing.T) {
+	builder, programs, progress := tinyModule(t)
+	if _, err := builder.get(t.Context(), append(programs, programs[0])); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(progress.String(), "Building one v1, two v1 from") {
+		t.Errorf("each has to be built once:\n%s", progress)
+	}
+}
+
 func TestOurOwnSourcesArePartOfTheVersion(t *testing.T) {
 	builder, programs, progress := tinyModule(t)
 	first, err := builder.get(t.Context(), programs)
