@@ -51,7 +51,7 @@ image-lock: ## Write images/lock anew: the Debian packages, with their digests, 
 	go run ./images/build lock
 
 .PHONY: release
-release: ## Make all of a release, such as VERSION=v1.2.3, into bin/release (see RELEASE.md)
+release: soak-status ## Make all of a release, such as VERSION=v1.2.3, into bin/release (see RELEASE.md)
 	go run ./hack/release -version '$(VERSION)' -renew
 
 .PHONY: release-archives
@@ -95,19 +95,18 @@ lint: ## Check the rules of .golangci.yml
 fix: ## Correct what the linter can correct by itself
 	"$$(hack/tool golangci-lint)" run --fix ./...
 
-# One package at a time: many tests load the machine with real fio and look at times. The vet before
-# compiles everything with all cores.
 .PHONY: test
 test: packages mpi-packages browser-packages cluster-packages build programs ## Run all tests, with real fio and a real one-node Kubernetes (needs root)
 	hack/test-all $(TEST_FLAGS) $(PACKAGES)
 
-# Like `make test`, it needs the machine for itself: it looks at times.
+# It needs the machine for itself: it measures time.
 .PHONY: soak
-soak: packages mpi-packages browser-packages cluster-packages release-packages build programs ## Run what takes too long for `make test` (hours) and write docs/soak.md
-	SOAK=1 hack/test -count=1 -run TestRegression ./internal/detect
-	SOAK=1 hack/test -count=1 -timeout 1h ./test/release
-	SOAK=1 hack/test -count=1 -timeout 2h -run 'TestPlansOfSamples|TestScenarios' ./test/local
-	SOAK=1 hack/test-all -count=1 -timeout 3h ./test/e2e
+soak: packages mpi-packages browser-packages cluster-packages release-packages build programs ## Run what needs real time (hours), or PARTS of it, and record it in docs/soak
+	go run ./test/soak/cmd/soak run $(PARTS)
+
+.PHONY: soak-status
+soak-status: ## Say how old the last pass of each part of the soak is; fail where one is too old for a release
+	go run ./test/soak/cmd/soak status
 
 .PHONY: unit
 unit: packages mpi-packages browser-packages ## Run the tests without the API server and the killing of processes

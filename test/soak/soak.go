@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 )
@@ -82,4 +83,13 @@ func appendFinding(name string, finding Finding) error {
 		return err
 	}
 	return file.Close()
+}
+
+// Environment is what the runner sets for soak tests: a file for findings, and a seed.
+func Environment(findings string, seed uint64) []string {
+	return []string{
+		enabledEnvironment + "=1",
+		findingsEnvironment + "=" + findings,
+		seedEnvironment + "=" + strconv.FormatUint(seed, 10),
+	}
 }

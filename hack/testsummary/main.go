@@ -1,0 +1,147 @@
+// Command testsummary prints the slowest packages and tests of a test run, and its counts, from the events of go test:
+//
+//	go run ./hack/testsummary EVENTS...
+//
+// Its last line is "N passed, N failed, N skipped". It exits with 1 where anything failed.
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+const modulePrefix = "github.com/storagebench/storagebench/"
+
+// event is a line of `go test -json`, as `go doc test2json` describes it.
+type event struct {
+	Action  string
+	Package string
+	Test    string
+	Elapsed float64
+}
+
+// timing is how long a package or test took.
+type timing struct {
+	name    string
+	verdict string
+	seconds float64
+}
+
+type summary struct {
+	packages, tests         []timing
+	passed, failed, skipped int
+}
+
+func main() {
+	packages := flag.Int("packages", 15, "how many packages to list")
+	tests := flag.Int("tests", 25, "how many tests to list")
+	flag.Parse()
+	var s summary
+	for _, name := range flag.Args() {
+		if err := s.readFile(name); err != nil {
+			_, _ = fmt.Fprintf(os.Stderr, "error: %v\n", err)
+			os.Exit(1)
+		}
+	}
+	s.print(os.Stdout, *packages, *tests)
+	if s.failed > 0 {
+		os.Exit(1)
+	}
+}
+
+func (s *summary) readFile(name string) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("read the events of the tests: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	if err := s.read(file); err != nil {
+		return fmt.Errorf("read the events of %s: %w", name, err)
+	}
+	return nil
+}
+
+// read adds the events of one run. Lines that are no events are passed over: a build that fails prints such.
+func (s *summary) read(from io.Reader) error {
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) == nil {
+			s.add(e)
+		}
+	}
+	return lines.Err()
+}
+
+func (s *summary) add(e event) {
+	name := strings.TrimPrefix(e.Package, modulePrefix)
+	one := timing{name: name, verdict: e.Action, seconds: e.Elapsed}
+	switch e.Action {
+	case "pass", "fail", "skip":
+	default:
+		return
+	}
+	if e.Test == "" {
+		s.packages = append(s.packages, one)
+		return
+	}
+	switch e.Action {
+	case "pass":
+		s.passed++
+	case "fail":
+		s.failed++
+	case "skip":
+		s.skipped++
+	}
+	// A test is as long as its subtests together.
+	if !strings.Contains(e.Test, "/") {
+		one.name += " " + e.Test
+		s.tests = append(s.tests, one)
+	}
+}
+
+func (s *summary) print(to io.Writer, packages, tests int) {
+	s.failPackagesWithoutTests()
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	for _, part := range []struct {
+		title string
+		rows  []timing
+		most  int
+	}{{"Slowest packages", s.packages, packages}, {"Slowest tests", s.tests, tests}} {
+		fmt.Fprintf(table, "\n%s:\n", part.title)
+		slices.SortStableFunc(part.rows, func(a, b timing) int { return cmp.Compare(b.seconds, a.seconds) })
+		for _, row := range part.rows[:min(part.most, len(part.rows))] {
+			fmt.Fprintf(table, "%8.1f s\t%s\t%s\n", row.seconds, row.verdict, row.name)
+		}
+	}
+	_ = table.Flush()
+	for _, row := range s.tests {
+		if row.verdict == "fail" {
+			fmt.Fprintf(to, "FAILED: %s\n", row.name)
+		}
+	}
+	fmt.Fprintf(to, "%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
+}
+
+// failPackagesWithoutTests counts each package that failed though none of its tests did: it does not build, or it died.
+func (s *summary) failPackagesWithoutTests() {
+	for _, pkg := range s.packages {
+		if pkg.verdict != "fail" {
+			continue
+		}
+		own := func(t timing) bool { return t.verdict == "fail" && strings.HasPrefix(t.name, pkg.name+" ") }
+		if !slices.ContainsFunc(s.tests, own) {
+			s.failed++
+			s.tests = append(s.tests, timing{name: pkg.name + " (outside of its tests)", verdict: "fail"})
+		}
+	}
+}

@@ -1,0 +1,100 @@
+// Command soak runs the tests that need real time, by part, and keeps a record of each:
+//
+//	go run ./test/soak/cmd/soak run [-seed N] [PART...]   all parts, or some
+//	go run ./test/soak/cmd/soak list                      the parts
+//	go run ./test/soak/cmd/soak status [-days N]          fails where a part has no pass younger than that
+//	go run ./test/soak/cmd/soak page                      writes docs/soak.md from the records
+//
+// A part passes, fails or is inconclusive. Inconclusive tests are repeated, failed ones never. The record of a part is
+// docs/soak/PART.json.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/storagebench/storagebench/test/binaries"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := command(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func command(ctx context.Context, arguments []string) error {
+	root, err := binaries.RepositoryRoot()
+	if err != nil {
+		return err
+	}
+	if err := os.Chdir(root); err != nil {
+		return fmt.Errorf("change to the root of the repository: %w", err)
+	}
+	if len(arguments) == 0 {
+		return fmt.Errorf("say run, list, status or page")
+	}
+	flags := flag.NewFlagSet(arguments[0], flag.ContinueOnError)
+	seed := flags.Uint64("seed", rand.Uint64()>>1, "what tests draw at random from; a record says which it was") // #nosec G404 -- moments of tests
+	days := flags.Int("days", 14, "how old the last pass of a part may be")
+	if err := flags.Parse(arguments[1:]); err != nil {
+		return err
+	}
+	switch arguments[0] {
+	case "run":
+		return runParts(ctx, flags.Args(), *seed)
+	case "list":
+		for _, p := range parts {
+			fmt.Printf("%-12s %s\n", p.name, p.what)
+		}
+		return nil
+	case "status":
+		return status(time.Now(), *days)
+	case "page":
+		return writePage(time.Now())
+	}
+	return fmt.Errorf("%q is unknown: say run, list, status or page", arguments[0])
+}
+
+// runParts runs parts in the order of the table, and writes the page at the end.
+func runParts(ctx context.Context, names []string, seed uint64) error {
+	chosen, err := choose(names)
+	if err != nil {
+		return err
+	}
+	var bad []string
+	for _, p := range chosen {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		fmt.Printf("== %s: %s\n", p.name, p.what)
+		r, err := p.run(ctx, seed)
+		if err != nil {
+			return fmt.Errorf("part %s: %w", p.name, err)
+		}
+		if err := r.write(); err != nil {
+			return err
+		}
+		fmt.Printf("== %s: %s after %s\n", p.name, r.Verdict, time.Duration(r.Seconds*float64(time.Second)).Round(time.Second))
+		if r.Verdict != pass {
+			bad = append(bad, p.name+" ("+string(r.Verdict)+")")
+		}
+	}
+	if err := writePage(time.Now()); err != nil {
+		return err
+	}
+	if len(bad) > 0 {
+		return fmt.Errorf("did not pass: %s", strings.Join(bad, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+)
+
+// writePage writes docs/soak.md from the records.
+func writePage(now time.Time) error {
+	var text strings.Builder
+	text.WriteString("# The soak\n\n" +
+		"`make soak` runs what needs real time, by part, and writes this page from the records in `docs/soak`. `make soak PARTS=\"detect chaos\"`\n" +
+		"runs some parts. A part passes, fails or is inconclusive; what is inconclusive is repeated up to three times, what failed never is.\n" +
+		"[Design note 0031](design/0031-soak.md) says why each test is here.\n\n")
+	fmt.Fprintf(&text, "Ages are of %s.\n\n", now.UTC().Format(time.DateOnly))
+	text.WriteString("| part | shows | last run | took | load before and after | last pass |\n| --- | --- | --- | --- | --- | --- |\n")
+	var details strings.Builder
+	for _, p := range parts {
+		r, err := readRecord(p.name)
+		if errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintf(&text, "| %s | %s | never | | | never |\n", p.name, p.what)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		last := "never"
+		if r.LastPass != nil {
+			last = fmt.Sprintf("%s, %.0f days ago, on %s", r.LastPass.At.Format(time.DateOnly), now.Sub(r.LastPass.At).Hours()/24, r.LastPass.Commit)
+		}
+		fmt.Fprintf(&text, "| %s | %s | %s on %s | %s | %s, %s | %s |\n", p.name, p.what, r.Verdict, r.StartedAt.Format(time.DateOnly),
+			time.Duration(r.Seconds*float64(time.Second)).Round(time.Second), r.LoadBefore, r.LoadAfter, last)
+		describe(&details, r)
+	}
+	return os.WriteFile("docs/soak.md", []byte(text.String()+details.String()), 0o644)
+}
+
+// describe writes the section of a part: where it ran, what did not pass, and what it found.
+func describe(to *strings.Builder, r *record) {
+	fmt.Fprintf(to, "\n## %s\n\n%d CPUs, Linux %s, %s, seed %d, commit %s.\n", r.Part, r.CPUs, r.Kernel, r.Go, r.Seed, r.Commit)
+	for _, one := range r.Tests {
+		if one.Verdict == fail || one.Verdict == inconclusive {
+			fmt.Fprintf(to, "\n%s: %s %s\n\n```text\n%s\n```\n", one.Verdict, one.Package, one.Name, one.Reason)
+		}
+	}
+	for _, one := range r.Findings {
+		fmt.Fprintf(to, "\n### %s\n\n```text\n%s\n```\n", one.Title, strings.TrimRight(one.Text, "\n"))
+	}
+}

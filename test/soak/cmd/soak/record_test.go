@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bufio"
+	"strings"
+	"testing"
+)
+
+// attempt gives the events of one run of two tests, of which the second ends in an action with an output.
+func attempt(t *testing.T, action, output string) []test {
+	t.Helper()
+	events := `{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p","Test":"TestA","Elapsed":1}
+{"Action":"output","Package":"p","Test":"TestB","Output":"` + output + `\n"}
+{"Action":"` + action + `","Package":"p","Test":"TestB","Elapsed":2}
+`
+	tests, err := readEvents(bufio.NewReader(strings.NewReader(events)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tests
+}
+
+func TestVerdicts(t *testing.T) {
+	const busy = "    a_test.go:1: inconclusive: the control is 1.4 of itself"
+	for _, c := range []struct {
+		name, action, output string
+		want                 verdict
+		again                string
+	}{
+		{"pass", "pass", "fine", pass, ""},
+		{"fail", "fail", "a figure is wrong", fail, ""},
+		{"fail after a doubt", "fail", busy, fail, ""},
+		{"inconclusive", "skip", busy, inconclusive, "^TestB$"},
+		{"not for this machine", "skip", "a_test.go:1: no arm64", pass, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var r record
+			r.merge(attempt(t, c.action, c.output), 1)
+			if got := r.judge(); got != c.want {
+				t.Errorf("the verdict is %s, want %s", got, c.want)
+			}
+			if got := r.inconclusivePattern(); got != c.again {
+				t.Errorf("%q is run again, want %q", got, c.again)
+			}
+		})
+	}
+}
+
+func TestARepeatedTestCountsAsItEnded(t *testing.T) {
+	var r record
+	r.merge(attempt(t, "skip", "inconclusive: busy"), 1)
+	r.merge(attempt(t, "pass", ""), 2)
+	if got := r.judge(); got != pass {
+		t.Errorf("the verdict is %s, want pass", got)
+	}
+	if len(r.Tests) != 2 || r.Tests[1].Attempts != 2 {
+		t.Errorf("the tests are %+v, want two, the second of attempt 2", r.Tests)
+	}
+}
+
+func TestNothingRanIsNoPass(t *testing.T) {
+	var r record
+	if got := r.judge(); got != inconclusive {
+		t.Errorf("the verdict is %s, want inconclusive", got)
+	}
+}
+
+func TestUnknownPart(t *testing.T) {
+	_, err := choose([]string{"detect", "nosuch"})
+	if err == nil || !strings.Contains(err.Error(), `unknown part "nosuch"; the parts are `) {
+		t.Errorf("the error is %v", err)
+	}
+}
