@@ -10,7 +10,7 @@ import (
 const mostBlocks = 1200
 
 // leastSamples is how many a change needs on both sides together.
-const leastSamples = 12
+const leastSamples = 6
 
 // Analyze finds what a series of a burst drain tells. The samples are in order and do not overlap; a
 // *SampleError says which one is not, of the earlier ones too. Gaps are allowed. A series that never drops is no error.
@@ -55,6 +55,8 @@ type analysis struct {
 	blockSize int
 	pace      pace
 	missing   float64
+	// extra is how much more certain a drop must be, where many scales are looked at.
+	extra float64
 	// begin is the first settled sample. times are those of the lasting drops.
 	begin int
 	times []Estimate
@@ -63,8 +65,8 @@ type analysis struct {
 	result   Result
 }
 
-// findRegimes finds the lasting drops on blocks, then their times on samples.
-func (a *analysis) findRegimes() {
+// findLevels finds the lasting drops on blocks, then their times on samples.
+func (a *analysis) findLevels() {
 	if len(a.samples) < leastSamples {
 		return
 	}
@@ -78,6 +80,7 @@ func (a *analysis) findRegimes() {
 		values[i] = mean(cleaned[i*size : min((i+1)*size, len(cleaned))])
 	}
 	c := newCourse(blocks, values)
+	c.extra = a.extra
 	c.find()
 	a.remember(c, size)
 	a.begin = a.settled(c, size, cleaned)

@@ -27,6 +27,9 @@ const (
 	certainBase, certainGrowth = 25, 2
 	// cautionSpread: how much more is asked where few values are independent, and the noise is known badly.
 	cautionSpread = 5
+	// priorNoise is what noise is taken to be before it is seen, as a share, which counts as much as so many values:
+	// some that happen to be alike do not show that there is none.
+	priorNoise, priorValues = 0.02, 4
 	// straightBase is how much worse a straight line must explain what is on both sides.
 	straightBase = 5
 )
@@ -229,7 +232,9 @@ func (c *course) marginOf(values []float64, from, at, to int) float64 {
 			stretches = append(stretches, deviations(values[side[0]:side[1]]))
 		}
 	}
-	pair := course{values: values, starts: c.starts, ends: c.ends, noise: fitNoise(stretches)}
+	pair := course{values: values, starts: c.starts, ends: c.ends, noise: fitNoise(stretches), extra: c.extra}
+	known := max(lengths(stretches)-float64(len(stretches)), 0)
+	pair.noise.innovation = (known*pair.noise.innovation + priorValues*priorNoise*priorNoise) / (known + priorValues)
 	pair.white = whiten(values, pair.noise.correlation)
 	return pair.margin(from, at, to)
 }

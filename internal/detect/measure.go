@@ -25,6 +25,12 @@ func (a *analysis) between(start, end float64) []Sample {
 	return cut
 }
 
+// sampleAt is the sample that a time is in, or the last one.
+func (a *analysis) sampleAt(seconds float64) int {
+	i := sort.Search(len(a.samples), func(i int) bool { return a.samples[i].EndSeconds > seconds })
+	return min(i, len(a.samples)-1)
+}
+
 // measureRegimes measures what is between the drops.
 func (a *analysis) measureRegimes() {
 	n := len(a.samples)
@@ -80,8 +86,7 @@ func (a *analysis) whole(start, end float64) []Sample {
 
 // originalSeconds is the length of the sample of which this one is a part.
 func (a *analysis) originalSeconds(part Sample) float64 {
-	i := sort.Search(len(a.samples), func(i int) bool { return a.samples[i].EndSeconds > part.StartSeconds })
-	return a.samples[min(i, len(a.samples)-1)].seconds()
+	return a.samples[a.sampleAt(part.StartSeconds)].seconds()
 }
 
 // measureStretch gives the mean of a stretch with its interval, and its levels where it has two.

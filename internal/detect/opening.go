@@ -1,0 +1,97 @@
+package detect
+
+import "math"
+
+// lengthen is the factor from one scale to the next. A burst of a tenth to four fifths of a scale is found at it, so each
+// burst is looked for at two scales or more.
+const lengthen = 2
+
+// scaleExtra is how much more certain a drop at one of a dozen scales must be: twice the logarithm of their number.
+const scaleExtra = 5
+
+// findRegimes finds the lasting drops at all scales: in the whole series, and in its first samples, of which there are
+// leastSamples, twice as many, and so on.
+//
+// What is short beside the whole series is a dip or an outlier there. At the start of the series it may be a burst: the
+// cache of a disk, or a small bucket. So whether there is a burst of some seconds is asked of the first seconds
+// alone, and what follows can only show that the rate came back. More baseline changes neither.
+func (a *analysis) findRegimes() {
+	a.findLevels()
+	scale := leastSamples
+	for scale*lengthen*2 <= len(a.samples) {
+		scale *= lengthen
+	}
+	for ; scale >= leastSamples && scale < len(a.samples); scale /= lengthen {
+		first := len(a.samples)
+		if len(a.times) > 0 {
+			first = a.sampleAt(a.times[0].Value)
+		}
+		if scale > first {
+			continue // it is of more than the first level
+		}
+		part := &analysis{samples: a.samples[:scale], typical: a.typical, pace: paceOf(a.samples[:scale]), extra: scaleExtra}
+		part.findLevels()
+		if a.opens(part, first) {
+			a.adopt(part)
+		}
+	}
+}
+
+// opens is whether the drops of the first samples last: up to the sample `first` the rate is not back where it was
+// before each for half as long as it was there, in three samples at least.
+func (a *analysis) opens(part *analysis, first int) bool {
+	const returned, leastReturn = 0.5, 3
+	for i, at := range part.times {
+		start, end := part.samples[part.begin].StartSeconds, part.samples[len(part.samples)-1].EndSeconds
+		if i > 0 {
+			start = part.times[i-1].Value
+		}
+		if i+1 < len(part.times) {
+			end = part.times[i+1].Value
+		}
+		upper, lower := medianRate(part.between(start, at.Value)), medianRate(part.between(at.Value, end))
+		middle := math.Sqrt(upper * max(lower, upper*1e-3))
+		rest := a.samples[min(a.sampleAt(at.High)+1, first):first]
+		if isBack(rest, middle, max(returned*(at.Value-start), leastReturn*a.typical)) {
+			return false
+		}
+	}
+	return len(part.times) > 0
+}
+
+// isBack is whether the rate is above a level in most of some seconds.
+func isBack(samples []Sample, level, seconds float64) bool {
+	const most = 0.75
+	window, above, from := 0.0, 0.0, 0
+	count := func(s Sample, sign float64) {
+		window += sign * s.seconds()
+		if s.Rate > level {
+			above += sign * s.seconds()
+		}
+	}
+	for _, s := range samples {
+		count(s, 1)
+		for window-samples[from].seconds() > 0.99*seconds {
+			count(samples[from], -1)
+			from++
+		}
+		if window > 0.99*seconds && above > most*window {
+			return true
+		}
+	}
+	return false
+}
+
+// adopt takes the drops of the first samples for those of the series, and what is no noise there.
+func (a *analysis) adopt(part *analysis) {
+	a.times = append(part.times, a.times...)
+	a.begin = part.begin
+	copy(a.aside, part.aside)
+	breaks := part.breaks[:len(part.breaks)-1]
+	for _, b := range a.breaks {
+		if b > breaks[len(breaks)-1] {
+			breaks = append(breaks, b)
+		}
+	}
+	a.breaks = breaks
+}
