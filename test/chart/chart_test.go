@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,23 +35,24 @@ const (
 	namespace = "storagebench-system"
 )
 
-var helmPath string
+var helmPath = sync.OnceValues(func() (string, error) { return toolPath("helm") })
 
-func TestMain(m *testing.M) {
-	command := exec.Command("hack/tool", "helm")
+// toolPath builds a tool, unless it is there.
+func toolPath(name string) (string, error) {
+	command := exec.Command("hack/tool", name) // #nosec G204 -- our own script
 	command.Dir, command.Stderr = root, os.Stderr
 	path, err := command.Output()
-	if err != nil {
-		panic(err)
-	}
-	helmPath = strings.TrimSpace(string(path))
-	os.Exit(m.Run())
+	return strings.TrimSpace(string(path)), err
 }
 
 // helm runs it, with nothing of the user's own.
 func helm(t *testing.T, arguments ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), helmPath, arguments...)
+	program, err := helmPath()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), program, arguments...)
 	home := t.TempDir()
 	command.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home, "KUBECONFIG="+home+"/none")
 	var out, problem bytes.Buffer
@@ -71,9 +73,16 @@ func list(t *testing.T, values ...string) []*unstructured.Unstructured {
 	return documents(t, []byte(templated(t, values...)))
 }
 
-// templated is what helm makes of the chart.
+// templates are what helm made of the chart, by its values.
+var templates sync.Map
+
+// templated is what helm makes of the chart. It is asked once for each combination of values.
 func templated(t *testing.T, values ...string) string {
 	t.Helper()
+	key := strings.Join(values, "\n")
+	if made, is := templates.Load(key); is {
+		return made.(string)
+	}
 	arguments := []string{"template", "storagebench", folder, "--namespace", namespace, "--include-crds", "--skip-tests"}
 	for _, value := range values {
 		arguments = append(arguments, "--set-json", value)
@@ -82,6 +91,7 @@ func templated(t *testing.T, values ...string) string {
 	if err != nil {
 		t.Fatalf("%v: %s", err, stderr)
 	}
+	templates.Store(key, stdout)
 	return stdout
 }
 
@@ -98,15 +108,23 @@ func parse(t *testing.T, text []byte) map[string]*unstructured.Unstructured {
 	return found
 }
 
+// readDocuments are objects, by their text: most values change few of them, and the kinds are half a megabyte.
+var readDocuments sync.Map
+
+// documents are the objects of a text. Others get the same ones, so no test may change them.
 func documents(t *testing.T, text []byte) []*unstructured.Unstructured {
 	t.Helper()
 	var found []*unstructured.Unstructured
-	for document := range bytes.SplitSeq(append([]byte("\n"), text...), []byte("\n---\n")) {
-		object := &unstructured.Unstructured{}
-		if err := yaml.UnmarshalStrict(document, &object.Object); err != nil {
-			t.Fatalf("%v: %s", err, document)
+	for document := range strings.SplitSeq("\n"+string(text), "\n---\n") {
+		known, is := readDocuments.Load(document)
+		if !is {
+			object := &unstructured.Unstructured{}
+			if err := yaml.UnmarshalStrict([]byte(document), &object.Object); err != nil {
+				t.Fatalf("%v: %s", err, document)
+			}
+			known, _ = readDocuments.LoadOrStore(document, object)
 		}
-		if object.Object != nil {
+		if object := known.(*unstructured.Unstructured); object.Object != nil {
 			found = append(found, object)
 		}
 	}
@@ -119,6 +137,7 @@ var everything = []string{
 }
 
 func TestLint(t *testing.T) {
+	t.Parallel()
 	for _, values := range [][]string{nil, everything} {
 		arguments := []string{"lint", "--strict", folder}
 		for _, value := range values {
@@ -178,9 +197,11 @@ func plain(object *unstructured.Unstructured) *unstructured.Unstructured {
 
 // By default the chart installs what config/metrics does, and with monitoring what config/monitoring does.
 func TestChartIsConfig(t *testing.T) {
+	t.Parallel()
 	for name, values := range map[string][]string{render.Metrics: nil, render.Monitoring: everything[1:], render.Default: {`metrics.enabled=false`},
 		render.Namespaced: {`metrics.enabled=false`, `watch.namespaces=["benchmarks"]`}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			text, err := render.Folder(os.DirFS(root+"/config"), name, "dev")
 			if err != nil {
 				t.Fatal(err)
@@ -215,6 +236,7 @@ func asYAML(object *unstructured.Unstructured) string {
 
 // Every field of everything that is made is one that the API knows.
 func TestFieldsAreKnown(t *testing.T) {
+	t.Parallel()
 	types := map[string]any{
 		"Deployment": &appsv1.Deployment{}, "ServiceAccount": &corev1.ServiceAccount{}, "Service": &corev1.Service{}, "ConfigMap": &corev1.ConfigMap{},
 		"NetworkPolicy": &networkingv1.NetworkPolicy{}, "PodDisruptionBudget": &policyv1.PodDisruptionBudget{}, "Role": &rbacv1.Role{},
@@ -313,7 +335,9 @@ func read(t *testing.T, name string, into any) {
 	}
 }
 
+// A value that makes no sense is refused, by its name.
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	for value, want := range map[string]string{
 		`operator.replica=2`:                                          "replica",
 		`operator.logLevel="loud"`:                                    "logLevel",
@@ -337,15 +361,19 @@ func TestRefused(t *testing.T) {
 		`image.clientPullSecrets=[{"name":"a","registry":"b=c"}]`:     "registry",
 		`metrics={"enabled":false,"serviceMonitor":{"enabled":true}}`: "metrics.enabled",
 	} {
-		_, stderr, err := helm(t, "template", "x", folder, "--set-json", value)
-		if err == nil || !strings.Contains(stderr, want) {
-			t.Errorf("%s: %v: %s", value, err, stderr)
-		}
+		t.Run(value, func(t *testing.T) {
+			t.Parallel()
+			_, stderr, err := helm(t, "template", "x", folder, "--set-json", value)
+			if err == nil || !strings.Contains(stderr, want) {
+				t.Errorf("%v: %s", err, stderr)
+			}
+		})
 	}
 }
 
 // The chart can be packaged, and holds the kinds.
 func TestPackage(t *testing.T) {
+	t.Parallel()
 	to := t.TempDir()
 	if _, stderr, err := helm(t, "package", folder, "--version", "1.2.3", "--app-version", "v1.2.3", "--destination", to); err != nil {
 		t.Fatalf("%v: %s", err, stderr)
@@ -372,6 +400,7 @@ func TestPackage(t *testing.T) {
 
 // Without the library of profiles the operator neither makes them nor may.
 func TestProfileLibrary(t *testing.T) {
+	t.Parallel()
 	for value, wanted := range map[string]bool{"profileLibrary.enabled=true": true, "profileLibrary.enabled=false": false} {
 		all := objects(t, value)
 		role, err := yaml.Marshal(all["ClusterRole storagebench-operator"].Object)

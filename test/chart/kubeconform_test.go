@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,8 +48,12 @@ func kubeconform(t *testing.T, own, release string, files ...string) conform {
 		t.Fatal(err)
 	}
 	const name = "{{.ResourceKind}}{{.KindSuffix}}.json"
+	program, err := kubeconformPath()
+	if err != nil {
+		t.Fatal(err)
+	}
 	// #nosec G204 -- our own tool
-	command := exec.CommandContext(t.Context(), kubeconformPath(t), append([]string{
+	command := exec.CommandContext(t.Context(), program, append([]string{
 		"-strict", "-output", "json", "-verbose", "-summary", "-kubernetes-version", release,
 		"-schema-location", here + "/{{.NormalizedKubernetesVersion}}/" + name, "-schema-location", here + "/crds/" + name,
 		"-schema-location", own + "/" + name}, files...)...)
@@ -66,16 +71,7 @@ func kubeconform(t *testing.T, own, release string, files ...string) conform {
 	return said
 }
 
-func kubeconformPath(t *testing.T) string {
-	t.Helper()
-	command := exec.CommandContext(t.Context(), "hack/tool", "kubeconform")
-	command.Dir, command.Stderr = root, os.Stderr
-	path, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(string(path))
-}
+var kubeconformPath = sync.OnceValues(func() (string, error) { return toolPath("kubeconform") })
 
 // ours are the schemas of our own kinds. They are made when the test runs, so they are never stale.
 func ours(t *testing.T) string {
@@ -163,12 +159,24 @@ func examples(t *testing.T) []string {
 	return found
 }
 
-// What is installed and what is copied conforms to the kinds of each release of Kubernetes that the chart allows.
+// bounds are the oldest and the newest of all releases; those between are for the soak.
+func bounds(all []string) []string { return []string{all[0], all[len(all)-1]} }
+
+// What is installed and what is copied conforms to the kinds of the oldest and the newest release of Kubernetes.
 func TestKubeconform(t *testing.T) {
-	releases, own := releases(t), ours(t)
-	files := append(examples(t), rendered(t, releases))
-	for _, release := range releases {
+	t.Parallel()
+	all := releases(t)
+	conforms(t, all, bounds(all))
+}
+
+// conforms holds what the chart and config make for all releases against the kinds of some of them.
+func conforms(t *testing.T, all, some []string) {
+	t.Helper()
+	own := ours(t)
+	files := append(examples(t), rendered(t, all))
+	for _, release := range some {
 		t.Run(release, func(t *testing.T) {
+			t.Parallel()
 			said := kubeconform(t, own, release, files...)
 			for _, resource := range said.Resources {
 				// A document without a kind is an empty one, which helm leaves.
@@ -183,8 +191,15 @@ func TestKubeconform(t *testing.T) {
 	}
 }
 
-// What the test above is to find is found, in each release.
+// What the test above is to find is found.
 func TestKubeconformRefuses(t *testing.T) {
+	t.Parallel()
+	refuses(t, bounds(releases(t)))
+}
+
+// refuses holds broken objects against the kinds of releases.
+func refuses(t *testing.T, releases []string) {
+	t.Helper()
 	const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: x}, spec: {selector: {}, template: {spec: {containers: [{name: x, %s}]}}}}`
 	broken := map[string]struct{ text, want string }{
 		"a field of a container that there is not": {strings.ReplaceAll(deployment, "%s", "imagePulPolicy: Always"), "imagePulPolicy"},
@@ -200,7 +215,7 @@ func TestKubeconformRefuses(t *testing.T) {
 	for name, test := range broken {
 		write(t, filepath.Join(folder, strings.ReplaceAll(name, " ", "-")+".yaml"), []byte(test.text))
 	}
-	for _, release := range releases(t) {
+	for _, release := range releases {
 		messages := map[string]string{}
 		for _, resource := range kubeconform(t, own, release, folder).Resources {
 			if resource.Status != "statusValid" {

@@ -45,8 +45,10 @@ var told = map[string][]string{
 
 // TestNotes: what a user reads after an installation, for each combination of values that changes it.
 func TestNotes(t *testing.T) {
+	t.Parallel()
 	for name, values := range told {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			golden.Check(t, filepath.Join("notes", name), notes(t, "storagebench", namespace, values...))
 		})
 	}

@@ -120,6 +120,7 @@ var inAll = []string{"commonLabels"}
 
 // Each value changes what it says, and nothing else.
 func TestEachValue(t *testing.T) {
+	t.Parallel()
 	var values map[string]any
 	read(t, "values.yaml", &values)
 	known := slices.Concat(slices.Collect(maps.Keys(changes)), inAll)
@@ -173,6 +174,7 @@ func (c change) check(t *testing.T, before, after map[string]*unstructured.Unstr
 }
 
 func TestCommonLabels(t *testing.T) {
+	t.Parallel()
 	before, after := made(t, everything...), made(t, append(slices.Clone(everything), `commonLabels={"cost":"center-7"}`)...)
 	for name, object := range after {
 		if object.GetKind() == "CustomResourceDefinition" {
