@@ -17,6 +17,11 @@ const scaleExtra = 5
 // alone, and what follows can only show that the rate came back. More baseline changes neither.
 func (a *analysis) findRegimes() {
 	a.findLevels()
+	a.findOpenings()
+}
+
+// findOpenings finds those in the first samples.
+func (a *analysis) findOpenings() {
 	scale := leastSamples
 	for scale*lengthen*2 <= len(a.samples) {
 		scale *= lengthen

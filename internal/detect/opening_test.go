@@ -182,3 +182,32 @@ func TestMoreBaseline(t *testing.T) {
 		}
 	}
 }
+
+// TestLiveShortBurst holds that a drain whose burst takes seconds is ended soon after the baseline has lasted, and not before.
+func TestLiveShortBurst(t *testing.T) {
+	for _, lasting := range []float64{10, 42, 85} {
+		for _, burst := range []int{3, 5, 8, 12, 17, 25, 40} {
+			live := NewLive(LiveOptions{LastingSeconds: lasting, BaselineSeconds: min(lasting, 60)})
+			decided := 0.0
+			for _, s := range shortBurst(rand.New(rand.NewPCG(5, uint64(burst))), burst, 900) {
+				state, err := live.Add(s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if state.Certain && decided == 0 {
+					decided = s.EndSeconds
+					if math.Abs(state.Seconds-float64(burst)) > 1 {
+						t.Errorf("%d s, lasting %g: the drop is at %g s", burst, lasting, state.Seconds)
+					}
+				}
+			}
+			least := float64(burst) + lasting
+			if state := live.state; decided < least || decided > 1.1*least+max(float64(burst), 12) || !state.Certain || !state.Enough || state.Drops != 1 {
+				t.Errorf("%d s, lasting %g: decided at %g s, %+v", burst, lasting, decided, state)
+			}
+			if after := live.state.After.Value; math.Abs(after/(8*mebi)-1) > 0.03 {
+				t.Errorf("%d s, lasting %g: the baseline is %.4g", burst, lasting, after)
+			}
+		}
+	}
+}
