@@ -172,7 +172,7 @@ func (l *Live) open() {
 	if l.state.Certain || len(l.blocks) < 2*leastSamples {
 		return
 	}
-	a := &analysis{samples: l.blocks, typical: typicalSeconds(l.blocks)}
+	a := &analysis{samples: l.blocks, typical: typicalSeconds(l.blocks), extra: liveExtra}
 	a.findOpenings()
 	if len(a.times) == 0 {
 		return
