@@ -143,7 +143,7 @@ func (o opening) series(random *rand.Rand, interval float64, baseline int) (samp
 // TestMoreBaseline holds that a burst is found whatever comes after it is as long as it or a thousand times that, and
 // that no figure gets worse by it.
 func TestMoreBaseline(t *testing.T) {
-	ratios := []int{1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 70, 100, 200, 300, 500, 1000}
+	ratios := []int{1, 2, 3, 5, 7, 10, 20, 40, 70, 100, 300, 1000}
 	for i, o := range []opening{
 		{burst: 3, factor: 8, deviation: 0.02},
 		{burst: 3, factor: 2, deviation: 0.002},
@@ -160,28 +160,27 @@ func TestMoreBaseline(t *testing.T) {
 		{burst: 40, factor: 7, deviation: 0.02, rampUp: 4, dip: 3},
 		{burst: 60, factor: 1.1, deviation: 0.01},
 	} {
-		for _, interval := range []float64{0.1, 1, 5} {
-			random := rand.New(rand.NewPCG(uint64(i), 77))
-			all, at := o.series(random, interval, 1000*o.burst)
-			for _, ratio := range ratios {
-				length := o.rampUp + o.burst*(1+ratio)
-				if length > 20_000 {
-					break
-				}
-				r, err := Analyze(all[:length], Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if len(r.Drops) != 1 {
-					t.Errorf("%s, every %g s, 1:%d: %d drops, burst %.4g", o, interval, ratio, len(r.Drops), r.Burst)
-					continue
-				}
-				if off := 2*o.deviation + 0.01; o.dip == 0 && math.Abs(r.Burst.Value/1e8-1) > off || math.Abs(r.Baseline.Value*o.factor/1e8-1) > off {
-					t.Errorf("%s, every %g s, 1:%d: burst %.4g, baseline %.4g", o, interval, ratio, r.Burst, r.Baseline)
-				}
-				if off := math.Abs(r.Drops[0].Seconds.Value - at); off > interval {
-					t.Errorf("%s, every %g s, 1:%d: the drop is at %.2f, not %.2f s", o, interval, ratio, r.Drops[0].Seconds, at)
-				}
+		interval := []float64{0.1, 1, 5}[i%3]
+		random := rand.New(rand.NewPCG(uint64(i), 77))
+		all, at := o.series(random, interval, 1000*o.burst)
+		for _, ratio := range ratios {
+			length := o.rampUp + o.burst*(1+ratio)
+			if length > 10_000 {
+				break
+			}
+			r, err := Analyze(all[:length], Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Drops) != 1 {
+				t.Errorf("%s, every %g s, 1:%d: %d drops, burst %.4g", o, interval, ratio, len(r.Drops), r.Burst)
+				continue
+			}
+			if off := 2*o.deviation + 0.01; o.dip == 0 && math.Abs(r.Burst.Value/1e8-1) > off || math.Abs(r.Baseline.Value*o.factor/1e8-1) > off {
+				t.Errorf("%s, every %g s, 1:%d: burst %.4g, baseline %.4g", o, interval, ratio, r.Burst, r.Baseline)
+			}
+			if off := math.Abs(r.Drops[0].Seconds.Value - at); off > interval {
+				t.Errorf("%s, every %g s, 1:%d: the drop is at %.2f, not %.2f s", o, interval, ratio, r.Drops[0].Seconds, at)
 			}
 		}
 	}
@@ -278,9 +277,9 @@ func TestFastStart(t *testing.T) {
 // sixteenth of the segment is in it, or it reaches from one such mean to another. A segment in turns shows two levels.
 func TestIntervalsShowSamples(t *testing.T) {
 	for f, family := range families() {
-		for seed := range uint64(4) {
+		for seed := range uint64(2) {
 			samples := family.make(rand.New(rand.NewPCG(seed, uint64(f)))).samples
-			samples = samples[:min(len(samples), 3000)]
+			samples = samples[:min(len(samples), 1500)]
 			r, err := Analyze(samples, Options{})
 			if err != nil {
 				t.Fatal(err)
