@@ -9,12 +9,12 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-func TestWholeRegressionFalseAlarms(t *testing.T) {
+func TestRegressionFalseAlarmsInFull(t *testing.T) {
 	soak.Only(t)
 	tryFalseAlarms(t, 1000, 1)
 }
 
-func TestWholeRegressionPower(t *testing.T) {
+func TestRegressionPowerInFull(t *testing.T) {
 	soak.Only(t)
 	tryPower(t, 2000, 1)
 }

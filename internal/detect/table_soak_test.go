@@ -9,17 +9,17 @@ import (
 // manySeeds are the series a family of the tables in docs/detection.md.
 const manySeeds = 1000
 
-func TestWholeTable(t *testing.T) {
+func TestTableInFull(t *testing.T) {
 	soak.Only(t)
 	tryFamilies(t, seedsOf(manySeeds))
 }
 
-func TestWholeLiveTable(t *testing.T) {
+func TestLiveTableInFull(t *testing.T) {
 	soak.Only(t)
 	watchFamilies(t, seedsOf(manySeeds))
 }
 
-func TestWholeLiveSmall(t *testing.T) {
+func TestLiveSmallInFull(t *testing.T) {
 	soak.Only(t)
 	watchSmall(t, seedsOf(manySeeds))
 }
