@@ -20,6 +20,8 @@ const (
 	liveExtra = 12
 	// fewBlocks are looked at as a whole with each sample: that takes no longer than a part of a look at all.
 	fewBlocks = 160
+	// openingShare: the first samples are looked at again when there is one more in so many.
+	openingShare = 16
 	// leastBlocks is how many a side of a drop needs.
 	leastBlocks = 4
 	// defaultPrecision is the half width of the baseline's interval, as a share, that is good enough.
@@ -68,6 +70,8 @@ type Live struct {
 	covered float64
 	last    Sample
 	begun   bool
+	// seen is how many samples there were, nextOpening at how many the first of them are looked at next.
+	seen, nextOpening int
 	// stage is what comes next of a look at the blocks, which is spread over several samples.
 	stage int
 	look  look
@@ -105,6 +109,10 @@ func (l *Live) Add(s Sample) (LiveState, error) {
 	}
 	l.last, l.begun = s, true
 	l.join(s)
+	if l.seen++; l.seen >= l.nextOpening {
+		l.nextOpening = l.seen + 1 + l.seen/openingShare
+		l.open()
+	}
 	if len(l.blocks) > fewBlocks {
 		l.work()
 		return l.state, nil

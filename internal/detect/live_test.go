@@ -18,8 +18,11 @@ type liveScore struct {
 }
 
 // TestLiveTable runs the live detector over the families.
-func TestLiveTable(t *testing.T) {
-	seeds := seedsOf(3)
+func TestLiveTable(t *testing.T) { watchFamilies(t, seedsOf(1)) }
+
+// watchFamilies makes the table of the live detector from so many series a family.
+func watchFamilies(t *testing.T, seeds int) {
+	t.Helper()
 	var text strings.Builder
 	fmt.Fprintln(&text, "| family | series | certain, % | of the demanded in time, % (of) | median delay as share of the allowed | false alarms | of these taken back |")
 	fmt.Fprintln(&text, "| --- | --- | --- | --- | --- | --- | --- |")
@@ -102,7 +105,7 @@ func (c *liveScore) add(t *testing.T, s scenario) {
 // TestLiveMemory holds the bound: whatever comes, no more blocks.
 func TestLiveMemory(t *testing.T) {
 	live := NewLive(LiveOptions{})
-	for i := range 300_000 {
+	for i := range 20_000 {
 		if _, err := live.Add(Sample{float64(i), float64(i) + 1, 1e8 + float64(i%7)}); err != nil {
 			t.Fatal(err)
 		}

@@ -164,7 +164,37 @@ func (l *Live) decide() {
 	if lasted < max(l.options.LastingSeconds, liveShare*elapsed) || c.margin(k.begin, at, n) < 0 || !l.stays(blocks, at-k.begin) {
 		return
 	}
-	before, after := mean(k.values[k.begin:at]), mean(k.values[at:])
+	l.fell(at, mean(k.values[k.begin:at]), mean(k.values[at:]))
+}
+
+// open looks for a burst that is short beside what came after it, and passes for an outlier in a look at all blocks.
+func (l *Live) open() {
+	if l.state.Certain || len(l.blocks) < 2*leastSamples {
+		return
+	}
+	a := &analysis{samples: l.blocks, typical: typicalSeconds(l.blocks), extra: liveExtra}
+	a.findOpenings()
+	if len(a.times) == 0 {
+		return
+	}
+	at, start := a.times[len(a.times)-1].Value, l.blocks[a.begin].StartSeconds
+	if len(a.times) > 1 {
+		start = a.times[len(a.times)-2].Value
+	}
+	level := func(samples []Sample) float64 { return math.Log(max(medianRate(samples), math.SmallestNonzeroFloat32)) }
+	l.fell(a.sampleAt(at), level(a.between(start, at)), level(a.between(at, l.last.EndSeconds)))
+}
+
+// fell notes a drop near a block, between the logarithms of two rates, if it has lasted. What was before it is forgotten.
+func (l *Live) fell(at int, before, after float64) {
+	// The last blocks of the burst may have passed for a dip.
+	for at+1 < len(l.blocks) && l.blocks[at].Rate > math.Exp((before+after)/2) {
+		at++
+	}
+	lasted := l.blocks[len(l.blocks)-1].EndSeconds - l.blocks[at].StartSeconds
+	if lasted < l.options.LastingSeconds {
+		return
+	}
 	if l.lowSeconds > 0 && after > l.lowLevel-separation*(before-l.lowLevel) && lasted < outlast*l.lowSeconds {
 		return // it has been there before, and came back
 	}
@@ -173,7 +203,7 @@ func (l *Live) decide() {
 	l.state.Seconds, l.state.DecidedSeconds = l.blocks[at].StartSeconds, l.last.EndSeconds
 	l.state.Before = math.Exp(before)
 	l.blocks = l.blocks[:copy(l.blocks, l.blocks[at:])]
-	k.reset()
+	l.look.reset()
 }
 
 // stays is whether the levels before and after are apart: neither was seen for long on the other side.

@@ -38,6 +38,38 @@ func MeanError(samples []Sample) (half float64, ok bool) {
 	return half, !math.IsNaN(half) && !math.IsInf(half, 0)
 }
 
+// shown widens the interval of a mean that excludes all that the samples show: where no sample and no mean of a batch is
+// in it, as of a level that changed and came back, it reaches to the nearest batches on either side.
+func shown(mean Estimate, samples []Sample) Estimate {
+	below, above := math.Inf(-1), math.Inf(1)
+	see := func(rate float64) {
+		if rate <= mean.High {
+			below = max(below, rate)
+		}
+		if rate >= mean.Low {
+			above = min(above, rate)
+		}
+	}
+	for _, s := range samples {
+		if mean.Low <= s.Rate && s.Rate <= mean.High {
+			return mean
+		}
+	}
+	for _, rate := range batches(samples) {
+		see(rate)
+	}
+	if below >= mean.Low || above <= mean.High {
+		return mean
+	}
+	if !math.IsInf(below, 0) {
+		mean.Low = below
+	}
+	if !math.IsInf(above, 0) {
+		mean.High = above
+	}
+	return mean
+}
+
 // fewError is half of the interval of a mean over so few samples that nobody can tell how they hang together.
 func fewError(samples []Sample) float64 {
 	amount, seconds := total(samples, 0, len(samples))
@@ -51,23 +83,25 @@ func fewError(samples []Sample) float64 {
 
 // batchError is the same by the means of batches of equal length; 0 where they would be too few.
 func batchError(samples []Sample) float64 {
-	count := min(len(samples)/leastInBatch, mostBatches)
-	if count < leastBatches {
+	means := batches(samples)
+	if len(means) < leastBatches {
 		return 0
-	}
-	means := make([]float64, count)
-	for i := range means {
-		amount, seconds := total(samples, i*len(samples)/count, (i+1)*len(samples)/count)
-		if seconds <= 0 {
-			return 0
-		}
-		means[i] = amount / seconds
 	}
 	center(means)
 	squares := 0.0
 	for _, d := range means {
 		squares += d * d
 	}
-	n := float64(count)
+	n := float64(len(means))
 	return student(n-1) * math.Sqrt(squares/(n-1)/n)
+}
+
+// batches are the means of the parts of a series of equal length.
+func batches(samples []Sample) []float64 {
+	means := make([]float64, min(len(samples)/leastInBatch, mostBatches))
+	for i := range means {
+		amount, seconds := total(samples, i*len(samples)/len(means), (i+1)*len(samples)/len(means))
+		means[i] = amount / seconds
+	}
+	return means
 }

@@ -50,6 +50,9 @@ func (a *analysis) measureRegimes() {
 			half := math.Hypot(m.half, off)
 			mean.Low, mean.High = max(mean.Value-half, 0), mean.Value+half
 		}
+		if m.segment.Shape != ShapeAlternating { // whose two levels have intervals of their own
+			*mean = shown(*mean, a.whole(start.Value, end.Value))
+		}
 		a.measured = append(a.measured, m)
 		start = end
 	}
@@ -193,7 +196,11 @@ func meanOfIn(samples []Sample, buffer []float64) (estimate Estimate, variance, 
 	amount, seconds := total(samples, 0, len(samples))
 	value := amount / seconds
 	if len(samples) < 4 {
-		return Estimate{Value: value, Low: value, High: value}, 0, 2, noise{}
+		half := 0.0
+		if len(samples) == leastForMean {
+			half = fewError(samples)
+		}
+		return Estimate{Value: value, Low: max(value-half, 0), High: value + half}, 0, 2, noise{}
 	}
 	rates := buffer[:0]
 	for _, s := range samples {

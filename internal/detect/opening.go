@@ -17,6 +17,11 @@ const scaleExtra = 5
 // alone, and what follows can only show that the rate came back. More baseline changes neither.
 func (a *analysis) findRegimes() {
 	a.findLevels()
+	a.findOpenings()
+}
+
+// findOpenings finds those in the first samples.
+func (a *analysis) findOpenings() {
 	scale := leastSamples
 	for scale*lengthen*2 <= len(a.samples) {
 		scale *= lengthen
@@ -29,7 +34,7 @@ func (a *analysis) findRegimes() {
 		if scale > first {
 			continue // it is of more than the first level
 		}
-		part := &analysis{samples: a.samples[:scale], typical: a.typical, pace: paceOf(a.samples[:scale]), extra: scaleExtra}
+		part := &analysis{samples: a.samples[:scale], typical: a.typical, pace: paceOf(a.samples[:scale]), extra: a.extra + scaleExtra}
 		part.findLevels()
 		if a.opens(part, first) {
 			a.adopt(part)
@@ -38,9 +43,9 @@ func (a *analysis) findRegimes() {
 }
 
 // opens is whether the drops of the first samples last: up to the sample `first` the rate is not back where it was
-// before each for half as long as it was there, in three samples at least.
+// before each for half as long as it was there, in three samples at least. Nor does the rate fall by half of the drop while the burst goes on: that is a decay.
 func (a *analysis) opens(part *analysis, first int) bool {
-	const returned, leastReturn = 0.5, 3
+	const returned, leastReturn, leastThird = 0.5, 3, 2
 	for i, at := range part.times {
 		start, end := part.samples[part.begin].StartSeconds, part.samples[len(part.samples)-1].EndSeconds
 		if i > 0 {
@@ -49,8 +54,16 @@ func (a *analysis) opens(part *analysis, first int) bool {
 		if i+1 < len(part.times) {
 			end = part.times[i+1].Value
 		}
-		upper, lower := medianRate(part.between(start, at.Value)), medianRate(part.between(at.Value, end))
-		middle := math.Sqrt(upper * max(lower, upper*1e-3))
+		before := part.between(start, at.Value)
+		upper, lower := medianRate(before), medianRate(part.between(at.Value, end))
+		lower = max(lower, upper*1e-3)
+		if third := len(before) / 3; third >= leastThird {
+			first, last := medianRate(before[:third]), medianRate(before[len(before)-third:])
+			if math.Log(first/max(last, lower)) > sharpness*math.Log(upper/lower) {
+				return false
+			}
+		}
+		middle := math.Sqrt(upper * lower)
 		rest := a.samples[min(a.sampleAt(at.High)+1, first):first]
 		if isBack(rest, middle, max(returned*(at.Value-start), leastReturn*a.typical)) {
 			return false
@@ -94,4 +107,38 @@ func (a *analysis) adopt(part *analysis) {
 		}
 	}
 	a.breaks = breaks
+}
+
+// fastStart is how long the first level began above all of the rest of it, which was not taken for a burst: it may be one of
+// a sample or two, or one with a long dip in it.
+func (a *analysis) fastStart() (seconds float64) {
+	const leastFaster, standsOut, mostOfAll, first = 1.25, 5, 0.25, 3
+	samples := a.samples[a.begin:]
+	if len(a.times) > 0 {
+		samples = a.between(samples[0].StartSeconds, a.times[0].Value)
+	}
+	if len(samples) <= first {
+		return 0
+	}
+	usual, peak := medianRate(samples), 0.0
+	for _, s := range samples[:first] {
+		peak = max(peak, s.Rate)
+	}
+	off := make([]float64, len(samples))
+	for i, s := range samples {
+		off[i] = math.Abs(s.Rate - usual)
+	}
+	if usual <= 0 || peak < max(leastFaster*usual, usual+standsOut*1.4826*median(off)) {
+		return 0
+	}
+	level, head := math.Sqrt(peak*usual), 0
+	for i, s := range samples {
+		if s.Rate > level {
+			head = i + 1
+		}
+	}
+	if float64(head) > mostOfAll*float64(len(samples)) {
+		return 0
+	}
+	return samples[head-1].EndSeconds - samples[0].StartSeconds
 }

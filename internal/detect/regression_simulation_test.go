@@ -2,12 +2,9 @@ package detect
 
 import (
 	"flag"
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 )
@@ -108,20 +105,15 @@ func power(t *testing.T, w world, histories, earlier, within int, factor float64
 // mild is how much a run is like the one before in the tests' worlds.
 const mild = 0.1
 
-// histories is so many with SOAK=1, and otherwise fewer, of which a rate is less sure by the factor.
-func histories(all, few int, factor float64) (count int, slack float64) {
-	if os.Getenv("SOAK") == "" {
-		return few, factor
-	}
-	return all, 1
-}
+// TestRegressionFalseAlarms is of fewer histories than the soak, so that a rate may be higher by chance.
+func TestRegressionFalseAlarms(t *testing.T) { tryFalseAlarms(t, 200, 1.25) }
 
-// TestRegressionFalseAlarms: over 1,000 histories of 60 runs at each spread, with four figures judged; over fewer
-// without SOAK=1.
-func TestRegressionFalseAlarms(t *testing.T) {
+// tryFalseAlarms is over so many histories of 60 runs at each spread, with four figures judged.
+func tryFalseAlarms(t *testing.T, histories int, slack float64) {
+	t.Helper()
 	for _, spread := range []float64{0.02, 0.03, 0.05, 0.07, 0.1} {
 		for _, correlation := range []float64{0, mild} {
-			count, slack := histories(1000, 200, 1.25)
+			count := histories
 			if correlation == 0 {
 				count /= 4 // the easier case
 			}
@@ -137,69 +129,17 @@ func TestRegressionFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestRegressionPower: a tenth less in one of four figures, at a spread of 3 % with 20 earlier runs.
-func TestRegressionPower(t *testing.T) {
+// TestRegressionPower is of fewer histories than the soak.
+func TestRegressionPower(t *testing.T) { tryPower(t, 500, 1.02) }
+
+// tryPower finds a tenth less in one of four figures, at a spread of 3 % with 20 earlier runs.
+func tryPower(t *testing.T, histories int, slack float64) {
+	t.Helper()
 	for _, correlation := range []float64{0, mild} {
-		count, slack := histories(2000, 500, 1.02)
-		found := power(t, world{spread: 0.03, correlation: correlation, metrics: 4}, count, 20, 3, 0.9)
+		found := power(t, world{spread: 0.03, correlation: correlation, metrics: 4}, histories, 20, 3, 0.9)
 		t.Logf("correlation %g: %.1f %% flagged within three runs", correlation, 100*found)
 		if found < 0.9/slack {
 			t.Errorf("correlation %g: %.3f are flagged within three runs, fewer than 0.9", correlation, found)
 		}
-	}
-}
-
-const (
-	tableBegin = "<!-- made by go test ./internal/detect -run TestRegressionTable -update -->\n"
-	tableEnd   = "<!-- end -->\n"
-	tablePath  = "../../docs/regression.md"
-)
-
-// TestRegressionTable keeps the tables of docs/regression.md true.
-func TestRegressionTable(t *testing.T) {
-	if !*update && os.Getenv("SOAK") == "" {
-		t.Skip("a minute: SOAK=1, or -update to write it")
-	}
-	const count = 1000
-	var text strings.Builder
-	text.WriteString("How often a loss in one of four figures is flagged within three runs, in percent:\n\n| spread | earlier runs |")
-	losses := []float64{0.05, 0.07, 0.1, 0.15, 0.2, 0.3}
-	for _, loss := range losses {
-		fmt.Fprintf(&text, " %.0f %% less |", 100*loss)
-	}
-	text.WriteString("\n| --- | --- |" + strings.Repeat(" --- |", len(losses)) + "\n")
-	for _, spread := range []float64{0.02, 0.03, 0.05, 0.07, 0.1} {
-		for _, earlier := range []int{5, 10, 20} {
-			fmt.Fprintf(&text, "| %.0f %% | %d |", 100*spread, earlier)
-			for _, loss := range losses {
-				fmt.Fprintf(&text, " %.0f |", 100*power(t, world{spread: spread, correlation: mild, metrics: 4}, count, earlier, 3, 1-loss))
-			}
-			text.WriteString("\n")
-		}
-	}
-	text.WriteString("\nFalse alarms a run, in percent, by how much a run is like the one before (0: not at all), and for figures\n" +
-		"with heavy tails (Student's t with 5 degrees of freedom):\n\n| spread | 0 | 0.1 | 0.2 | 0.3 | heavy tails, 0.1 |\n| --- | --- | --- | --- | --- | --- |\n")
-	for _, spread := range []float64{0.02, 0.03, 0.05, 0.07, 0.1} {
-		fmt.Fprintf(&text, "| %.0f %% |", 100*spread)
-		for _, correlation := range []float64{0, mild, 0.2, 0.3} {
-			fmt.Fprintf(&text, " %.2f |", 100*falseAlarms(t, world{spread: spread, correlation: correlation, metrics: 4}, count, 60))
-		}
-		fmt.Fprintf(&text, " %.2f |\n", 100*falseAlarms(t, world{spread: spread, correlation: mild, metrics: 4, tails: true}, count, 60))
-	}
-	page, err := os.ReadFile(tablePath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, begun := strings.Cut(string(page), tableBegin)
-	old, after, ended := strings.Cut(rest, tableEnd)
-	if !begun || !ended {
-		t.Fatalf("%s has no place for the tables", tablePath)
-	}
-	if *update {
-		if err := os.WriteFile(tablePath, []byte(before+tableBegin+text.String()+tableEnd+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if old != text.String() {
-		t.Errorf("the tables of %s are old: run with -update\n%s", tablePath, &text)
 	}
 }

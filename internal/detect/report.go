@@ -115,6 +115,9 @@ func (a *analysis) warn() {
 	if !a.result.Exhausted && a.result.BucketAtLeast == nil {
 		add(WarnNoDropSeen, "the rate never dropped for good, and the refill is not known to be below it: nothing follows for the bucket")
 	}
+	if seconds := a.fastStart(); seconds > 0 {
+		add(WarnFastStart, "the first %.4g s were faster than all that followed: a burst that is too short or too uneven to be measured, or a spike", seconds)
+	}
 	if a.missing > 0 {
 		add(WarnGaps, "%.4g s have no samples; for what was spent the rate is taken to have gone on there", a.missing)
 	}

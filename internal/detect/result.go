@@ -76,6 +76,8 @@ const (
 	WarnNoDropSeen WarningKind = "NoDropSeen"
 	// WarnTooShort: too few samples to say anything of changes.
 	WarnTooShort WarningKind = "TooShort"
+	// WarnFastStart: the series began faster than it went on, and that is no burst for certain.
+	WarnFastStart WarningKind = "FastStart"
 	// WarnGaps: time without samples, in which the rate is taken to have gone on.
 	WarnGaps WarningKind = "Gaps"
 	// WarnFewIndependent: the noise is so correlated that the intervals are rough.

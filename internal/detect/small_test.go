@@ -83,7 +83,10 @@ func (c *smallScore) add(t *testing.T, s scenario) {
 }
 
 // TestLiveSmall runs the live detector with short times over drains in small.
-func TestLiveSmall(t *testing.T) {
+func TestLiveSmall(t *testing.T) { watchSmall(t, seedsOf(60)) }
+
+func watchSmall(t *testing.T, seeds int) {
+	t.Helper()
 	var text strings.Builder
 	fmt.Fprintln(&text, "| in small | series | certain, % (of) | within 15 s, % (of) | median delay, s | more than 3.5 s off, % (of) | false alarms | measured well enough before the end, % (of) | median seconds to that |")
 	fmt.Fprintln(&text, "| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
@@ -94,7 +97,7 @@ func TestLiveSmall(t *testing.T) {
 		{name: "level and dips of 3 s", never: true, make: func(r *rand.Rand) scenario { return small(r, 0, true) }},
 	} {
 		c := smallScore{name: family.name}
-		for seed := range seedsOf(200) {
+		for seed := range seeds {
 			c.add(t, family.make(rand.New(rand.NewPCG(firstSeed()+uint64(seed), uint64(1000+f)))))
 		}
 		fmt.Fprintf(&text, "| %s | %d | %s | %s | %.1f | %s | %d | %s | %.1f |\n", c.name, c.series, share(c.certain, c.drops), share(c.inTime, c.drops),

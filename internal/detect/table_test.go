@@ -343,15 +343,10 @@ func tableOf(scores []*score) string {
 	return text.String()
 }
 
+// seedsOf is how many series of a family are tried: as many as DETECT_SEEDS says, else the number given.
 func seedsOf(short int) int {
 	if n, err := strconv.Atoi(os.Getenv("DETECT_SEEDS")); err == nil && n > 0 {
 		return n
-	}
-	if os.Getenv("SOAK") == "1" {
-		return 1000
-	}
-	if testing.Short() {
-		return max(short/4, 1)
 	}
 	return short
 }
@@ -362,8 +357,11 @@ func firstSeed() uint64 {
 	return first
 }
 
-func TestTable(t *testing.T) {
-	seeds := seedsOf(25)
+func TestTable(t *testing.T) { tryFamilies(t, seedsOf(5)) }
+
+// tryFamilies makes the table of docs/detection.md from so many series a family.
+func tryFamilies(t *testing.T, seeds int) {
+	t.Helper()
 	var scores []*score
 	for f, family := range families() {
 		if only := os.Getenv("DETECT_ONLY"); only != "" && !strings.Contains(family.name, only) && !(only == "never" && family.never) {
@@ -410,7 +408,14 @@ func TestTable(t *testing.T) {
 // judgeScores fails when it is worse than docs/detection.md says. The seeds are always the same.
 func judgeScores(t *testing.T, scores []*score) {
 	t.Helper()
-	const leastFound, lowest, highest, few = 0.985, 0.90, 0.98, 100
+	const leastFound, lowest, highest, few = 0.985, 0.90, 0.985, 100
+	found, required := 0, 0
+	for _, c := range scores {
+		found, required = found+c.requiredFound, required+c.required
+	}
+	if float64(found) < 0.9*float64(required) {
+		t.Errorf("found %d of %d", found, required)
+	}
 	for _, c := range scores {
 		if c.required >= few && float64(c.requiredFound) < leastFound*float64(c.required) {
 			t.Errorf("%s: found %d of %d", c.name, c.requiredFound, c.required)

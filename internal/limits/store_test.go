@@ -118,11 +118,11 @@ func (q queueing) truth(t *testing.T, rate float64) Cause {
 	return cause
 }
 
-// TestStoreThatQueues: the same of 120 stores whose rates and latencies come from requests that wait.
+// TestStoreThatQueues: the same of 60 stores whose rates and latencies come from requests that wait.
 func TestStoreThatQueues(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 2026))
 	all, table := tally{}, map[Cause]*tally{}
-	for range 120 {
+	for range 60 {
 		q := newQueueing(random)
 		rate, store := q.run(t, q.load.Depth)
 		floor, _ := q.run(t, 1)

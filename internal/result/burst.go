@@ -94,9 +94,6 @@ func (d *drain) analyzeWith(one dimension, earlier []detect.Sample) {
 		return
 	}
 	if !found.Exhausted && d.b.step.Redrain && d.b.history.BucketEmpty {
-		found = d.shortBurst(d.s.of(one), options, found)
-	}
-	if !found.Exhausted && d.b.step.Redrain && d.b.history.BucketEmpty {
 		levels := d.b.history.DrainSpent
 		if one == inOperations {
 			levels = d.b.history.DrainSpentOperations
@@ -238,7 +235,8 @@ func (d *drain) judge() {
 	d.judgeFill()
 	seconds := length(d.s.of(one))
 	for _, warning := range found.Warnings {
-		if warning.Kind == detect.WarnGaps || warning.Kind == detect.WarnFewIndependent {
+		switch warning.Kind {
+		case detect.WarnGaps, detect.WarnFewIndependent, detect.WarnFastStart:
 			d.says = append(d.says, warning.Message)
 		}
 	}

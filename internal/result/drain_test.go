@@ -261,6 +261,27 @@ func TestRedrain(t *testing.T) {
 	}
 }
 
+// TestShortBurst holds that the result of a burst of seconds does not depend on how long was measured, and that what is too
+// short to be a burst is said.
+func TestShortBurst(t *testing.T) {
+	store := bucket{60, 8, 8, 900}
+	for _, seconds := range []int{60, 142, 180, 600, 3600} {
+		got := result.Target(drainStep(seconds), "data", store.drain(2, store.size, seconds), result.History{CreditPercentAtStart: full()})
+		if got.Burst == nil || !got.Burst.Exhausted {
+			t.Errorf("%d s: %+v", seconds, got.Burst)
+			continue
+		}
+		near(t, "burst", got.Burst.Bytes.Burst, 60e6, 0.01)
+		near(t, "baseline", got.Burst.Bytes.Baseline, 8e6, 0.01)
+		near(t, "time to baseline", got.Burst.NanosecondsToBaseline, store.seconds(store.size)*1e9, 0.01)
+		near(t, "spent", got.Burst.Bytes.Drops[0].Spent, store.size*1e6, 0.01)
+	}
+	got := result.Target(drainStep(180), "data", store.drain(1, 80, 180), result.History{CreditPercentAtStart: full()})
+	if got.Burst.Exhausted || !strings.Contains(got.Burst.Message, "faster than all that followed") {
+		t.Errorf("a burst of 1.5 s: %+v", got.Burst)
+	}
+}
+
 // TestShortRedrain: a burst that passes for an outlier in a long series is one after an idle time.
 func TestShortRedrain(t *testing.T) {
 	const idle = 60.0

@@ -47,25 +47,6 @@ func (d *drain) redrain() {
 	}
 }
 
-// leastShort is the number of samples that a part of a series has at least in which a short burst is looked
-// for.
-const leastShort = 20
-
-// shortBurst looks for a burst that is too short for the whole series, in which it passes for an outlier.
-// After an idle time on an empty bucket there are some credits, so that the beginning is known to be a burst:
-// the drop is sought in a half, a quarter and so on, where the rest goes on at its baseline.
-func (d *drain) shortBurst(samples []detect.Sample, options detect.Options, whole detect.Result) detect.Result {
-	for count := len(samples) / 2; count >= leastShort; count /= 2 {
-		found, err := detect.Analyze(samples[:count], options)
-		if err != nil || !found.Exhausted || !within(rate(samples[count:]), found.Baseline.Value, sameLevel) {
-			continue
-		}
-		d.sayOnce("the burst was short: the figures are of the first " + duration(length(samples[:count])))
-		return found
-	}
-	return whole
-}
-
 // measureRefill takes the place of the refill that was known before, and measures what was spent anew.
 func (d *drain) measureRefill(one dimension, idle float64) {
 	earlier := d.earlier(one) // the warm-up only, since the bucket was empty

@@ -84,7 +84,7 @@ func (one trial) run(store *model.Model, from, to time.Duration, random *rand.Ra
 // TestTruth drains stores whose credits are known, lets them idle and drains them again: burst, baseline,
 // time, spent and refill come out within 1.5 %, whatever the refill is beside the baseline.
 func TestTruth(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range uint64(6) {
 		random := rand.New(rand.NewPCG(seed, 11))
 		one := anyTrial(random)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

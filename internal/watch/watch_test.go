@@ -1,6 +1,7 @@
 package watch_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -98,6 +99,17 @@ func TestDrainEndsSoonAfterTheDrop(t *testing.T) {
 	}
 	if !strings.Contains(why, "a: fell for good after 300 s, from 100") || !strings.Contains(why, "MB/s to 16") {
 		t.Errorf("why: %s", why)
+	}
+}
+
+// TestDrainOfAShortBurst holds that a burst of seconds ends a drain too, and that its drop is where it was.
+func TestDrainOfAShortBurst(t *testing.T) {
+	for _, burst := range []int{3, 8, 17, 40} {
+		w := newWorld(drainStep(2*time.Minute), 2, nil)
+		at, why := endOf(w, burst, 1000, 30e6, 4e6)
+		if at < burst+84 || at > 2*burst+120 || !strings.Contains(why, fmt.Sprintf("fell for good after %d s, from ", burst)) {
+			t.Errorf("a burst of %d s: it ended at %d s: %s", burst, at, why)
+		}
 	}
 }
 

@@ -3,24 +3,21 @@ package detect
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // TestLiveCost prints how long each sample of long series took the live detector. The work is the same in
 // every run, so that the least time of several runs is what a sample takes where nobody else wants the CPU;
 // a single run is printed too.
 func TestLiveCost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it times what the race detector makes slower")
-	}
-	lengths, runs := []int{43_200}, 3
-	if os.Getenv("SOAK") == "1" {
-		lengths, runs = append(lengths, 604_800), 7
-	}
+	soak.Only(t)
+	const runs = 7
+	lengths := []int{43_200, 604_800}
 	var text strings.Builder
 	for _, length := range lengths {
 		least := make([]time.Duration, length)
@@ -41,7 +38,7 @@ func TestLiveCost(t *testing.T) {
 			t.Errorf("%d samples: one of a thousand takes %v", length, p999)
 		}
 	}
-	t.Log("\n" + text.String())
+	soak.Report(t, "cost of a live sample", "\n%s", text.String())
 }
 
 // watchLong gives what each sample of a series with a drop took.

@@ -1,0 +1,25 @@
+package detect
+
+import (
+	"testing"
+
+	"github.com/storagebench/storagebench/test/soak"
+)
+
+// manySeeds are the series a family of the tables in docs/detection.md.
+const manySeeds = 1000
+
+func TestTableInFull(t *testing.T) {
+	soak.Only(t)
+	tryFamilies(t, seedsOf(manySeeds))
+}
+
+func TestLiveTableInFull(t *testing.T) {
+	soak.Only(t)
+	watchFamilies(t, seedsOf(manySeeds))
+}
+
+func TestLiveSmallInFull(t *testing.T) {
+	soak.Only(t)
+	watchSmall(t, seedsOf(manySeeds))
+}
