@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 
+	"google.golang.org/grpc"
+
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
@@ -31,6 +33,9 @@ func NewWithRunner(config Config, clock Clock, runner Runner) *Agent {
 	a.runner = runner
 	return a
 }
+
+// NewServer makes the server of an agent, with its identity; the caller serves and stops it.
+func (a *Agent) NewServer() (*grpc.Server, error) { return a.newServer() }
 
 // runnerTool is a Load as the tool of a step.
 type runnerTool struct {

@@ -69,6 +69,8 @@ type Loop struct {
 	Options
 	watcher   *watch.Watcher
 	cancelled *decide.Failure
+	// stopped is the newest Stop.
+	stopped stopSent
 	// shown is when the status last said what the running step does at present.
 	shown time.Time
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/record"
@@ -39,6 +40,12 @@ func (l *Loop) note(action decide.Action, snapshot decide.Snapshot) (outcome, er
 		record.Intent(l.Run, l.Plan.Step(action.Attempt.Step), action)
 		return act(func() { l.Conductor.Start(action.Attempt, action.Clients, action.Start, action.Deadline) }), nil
 	case decide.Stop:
+		if l.stopped.same(action) && l.now().Sub(l.stopped.at) < beat {
+			// It was said already, and the end comes by the log. Said again as soon as it is answered, it would be said
+			// thousands of times while what is in flight comes back.
+			return outcome{settled: true}, nil
+		}
+		l.stopped = stopSent{action: action, at: l.now()}
 		reason := snapshot.WhyStopped()
 		return act(func() { l.Conductor.Stop(action.Attempt, action.Clients, reason) }), nil
 	case decide.Conclude:
@@ -102,4 +109,14 @@ func (l *Loop) replace(action decide.Action, snapshot decide.Snapshot) outcome {
 		}
 	}
 	return outcome{settled: true, then: func() error { return l.Clients.Replace(action.Clients) }}
+}
+
+// stopSent is a Stop that was sent.
+type stopSent struct {
+	action decide.Action
+	at     time.Time
+}
+
+func (s stopSent) same(action decide.Action) bool {
+	return s.action.Attempt == action.Attempt && slices.Equal(s.action.Clients, action.Clients)
 }

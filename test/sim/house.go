@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/storagebench/storagebench/internal/agent"
@@ -52,6 +51,7 @@ type Member struct {
 	// exited is closed when its process has ended, with what it said.
 	exited chan struct{}
 	said   string
+	left   time.Time
 }
 
 // newHouse makes one without clients.
@@ -81,8 +81,14 @@ func (h *House) close() {
 	_ = os.RemoveAll(h.folder)
 }
 
-// Record is what the store of a target did.
-func (h *House) Record(target string) truth.Record { return h.stores[target].Record() }
+// Store of a target.
+func (h *House) Store(target string) *Store { return h.stores[target] }
+
+// Record is what the store of a target did, up to now. The second that has begun is waited for.
+func (h *House) Record(target string) truth.Record {
+	time.Sleep(time.Second)
+	return h.stores[target].Record()
+}
 
 // Members are the newest agents of all clients.
 func (h *House) Members() []*Member {
@@ -95,7 +101,8 @@ func (h *House) Members() []*Member {
 	return all
 }
 
-func (h *House) member(key decide.ClientKey) *Member {
+// Member is the newest agent of a client.
+func (h *House) Member(key decide.ClientKey) *Member {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.members[key]
@@ -136,18 +143,16 @@ func (h *House) start(key decide.ClientKey, attempt int) error {
 	if err != nil {
 		return err
 	}
-	config, err := bundle.ServerTLS(identity.OperatorOf(h.runUID))
-	if err != nil {
-		return err
-	}
 	served := agent.NewWithRunner(agent.Config{
 		RunUID: h.runUID, RunName: "run", Target: key.Target, Client: key.Index, Identity: bundle,
 		Volumes:   []agent.VolumeConfig{{Name: "data", Path: h.folder}},
 		Benchmark: "benchmark", BenchmarkUID: "benchmark-1", DatasetHash: "hash", OrphanTimeout: h.orphanTimeout,
 	}, clock, fio)
-	m := &Member{key: key, attempt: attempt, agent: served, listener: bufconn.Listen(1 << 20), exited: make(chan struct{}),
-		server: grpc.NewServer(grpc.Creds(credentials.NewTLS(config)))}
-	served.Register(m.server)
+	server, err := served.NewServer()
+	if err != nil {
+		return err
+	}
+	m := &Member{key: key, attempt: attempt, agent: served, server: server, listener: bufconn.Listen(1 << 20), exited: make(chan struct{})}
 	h.mu.Lock()
 	h.members[key] = m
 	h.mu.Unlock()
@@ -172,8 +177,18 @@ func (m *Member) stay() {
 	// The answer to Finish is on its way.
 	time.Sleep(10 * time.Millisecond)
 	m.server.Stop()
+	m.left = time.Now()
 	close(m.exited)
 }
+
+// Left waits for the agent to leave, and gives when it did.
+func (m *Member) Left() time.Time {
+	<-m.exited
+	return m.left
+}
+
+// Said is what an agent said that left by itself, once it has.
+func (m *Member) Said() string { return m.said }
 
 // lives says whether the agent's process is there.
 func (m *Member) lives() bool {
@@ -192,12 +207,13 @@ func (m *Member) dial(ctx context.Context, _ string) (net.Conn, error) {
 	if m.down {
 		return nil, fmt.Errorf("the wire to %s is cut", m.key)
 	}
-	end, err := m.listener.DialContext(ctx)
+	fast, err := m.listener.DialContext(ctx)
 	if err != nil {
 		return nil, err
 	}
+	end := slow(fast)
 	m.ends = append(m.ends, end)
-	return slowConn{end}, nil
+	return end, nil
 }
 
 // Cut breaks the connections to an agent until Mend.
@@ -220,7 +236,7 @@ func (m *Member) Mend() {
 
 // Kill ends an agent and its fio at once: it says nothing any more.
 func (h *House) Kill(key decide.ClientKey) {
-	m := h.member(key)
+	m := h.Member(key)
 	if m == nil || !m.lives() {
 		return
 	}

@@ -46,9 +46,8 @@ type World struct {
 	// before each, and the facts are lost then.
 	Stored, Before func(decide.Action) bool
 
-	stored    []byte // the facts, as in an API server
-	epoch     uint64
-	conductor *conductor.Conductor
+	stored []byte // the facts, as in an API server
+	epoch  uint64
 }
 
 // NewWorld plans a benchmark, whose targets have a store each.
@@ -106,6 +105,9 @@ func (w *World) Conduct(ctx context.Context) (*v1alpha1.BenchmarkRun, error) {
 	}
 }
 
+// OperateOnce is the life of the first operator; an error says that it has died.
+func (w *World) OperateOnce(ctx context.Context) error { return w.operate(ctx) }
+
 // operator is one process that conducts the run.
 type operator struct {
 	*World
@@ -122,7 +124,6 @@ func (w *World) operate(ctx context.Context) error {
 	w.epoch++
 	o := &operator{World: w, run: run, conductor: conductor.New(conductor.Options{
 		RunUID: runUID, Epoch: w.epoch, LossTimeout: lossTimeout, Tools: w.Plan.Tools})}
-	w.conductor = o.conductor
 	defer o.conductor.Close()
 	for _, target := range run.Spec.Run.Targets {
 		for index := range w.Plan.ClientsPerTarget {
@@ -151,8 +152,10 @@ func (o *operator) store(action decide.Action, step *series.Step) error {
 	if step != nil {
 		o.Series = append(o.Series, *step)
 	}
-	if err := o.keep(o.run); err != nil {
-		return err
+	if action.Kind != decide.Wait {
+		if err := o.keep(o.run); err != nil {
+			return err
+		}
 	}
 	if o.Stored != nil && o.Stored(action) {
 		return errDied
@@ -168,7 +171,7 @@ func (o *operator) connect(key decide.ClientKey) error {
 			attempt++
 		}
 	}
-	m := o.House.member(key)
+	m := o.House.Member(key)
 	if m == nil || m.attempt < attempt {
 		if o.DataGoes && m != nil {
 			o.House.Files(key).Lose()
@@ -179,7 +182,7 @@ func (o *operator) connect(key decide.ClientKey) error {
 		if err := o.House.start(key, attempt); err != nil {
 			return err
 		}
-		m = o.House.member(key)
+		m = o.House.Member(key)
 	}
 	endpoint, err := o.House.endpoint(m)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/burstfs/model"
-	"github.com/storagebench/storagebench/test/burstfs/truth"
 	"github.com/storagebench/storagebench/test/sim"
 )
 
@@ -48,16 +47,4 @@ func conduct(t *testing.T, w *sim.World) *v1alpha1.BenchmarkRun {
 func facts() model.Config {
 	return model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 10e6, BurstPerSecond: 60e6, Size: 20e9}},
 		Latency: model.Latency{Fixed: time.Millisecond}}
-}
-
-func TestFirst(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := world(t, builders.Benchmark("b").Target("store").Clients(2).Prepare("layout").BurstDrain("burst", "1m", "30m").Steady("after", "1m"), facts(), 1)
-		run := conduct(t, w)
-		t.Log(run.Status.Stage, run.Status.Message)
-		t.Log("\n" + truth.Table(truth.Compare(w.House.Record("store"), facts(), run.Status)))
-		for _, s := range run.Status.Steps {
-			t.Log(s.ID, s.State, s.StartTime, s.EndTime, s.Conclusion, s.Message)
-		}
-	})
 }

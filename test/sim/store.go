@@ -22,6 +22,29 @@ type Store struct {
 	mu    sync.Mutex
 	model *model.Model
 	asked map[uint64]request
+	// answered are all answers, in order.
+	answered []answered
+}
+
+// answered is one request that was answered.
+type answered struct {
+	at        time.Duration
+	operation measure.Operation
+	bytes     uint64
+}
+
+// Between is what was answered after an instant and up to another, exactly.
+func (s *Store) Between(from, to time.Time) (sum [measure.NumOperations]measure.Counter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.advance()
+	for _, one := range s.answered {
+		if at := s.start.Add(one.at); at.After(from) && !at.After(to) {
+			sum[one.operation].Bytes += one.bytes
+			sum[one.operation].Operations += uint64(s.Blocks) //nolint:gosec // It is positive.
+		}
+	}
+	return sum
 }
 
 // request is one that is under way.
@@ -148,8 +171,9 @@ func (s *Store) answer(answers []model.Answer, now time.Duration) {
 		f.outstanding--
 		f.lastDone = answer.At
 		latency := uint64(float64(answer.At-asked.at) * f.latency)
-		f.done[asked.operation].AddNanoseconds(latency, uint64(s.Blocks)) //nolint:gosec // It is positive.
-		f.sum[asked.operation] += uint64(answer.Bytes)                    //nolint:gosec // As above.
+		f.done[asked.operation].AddNanoseconds(latency, uint64(s.Blocks))                                                 //nolint:gosec // It is positive.
+		f.sum[asked.operation] += uint64(answer.Bytes)                                                                    //nolint:gosec // As above.
+		s.answered = append(s.answered, answered{at: answer.At, operation: asked.operation, bytes: uint64(answer.Bytes)}) //nolint:gosec // As above.
 		f.submit(now)
 	}
 }
