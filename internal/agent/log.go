@@ -13,7 +13,7 @@ import (
 
 // chunkBytes is how much one chunk of the log holds before the next is opened. A reader decodes
 // from the start of a chunk, so it is also the most that a replay decodes for nothing.
-const chunkBytes = 32 << 10
+const chunkBytes = 4 << 10
 
 // Log keeps every record of the run for as long as the agent lives, so that a conductor that
 // comes back after a crash can read again from any sequence number.

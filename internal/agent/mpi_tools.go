@@ -20,6 +20,9 @@ type knownMPI struct {
 
 // describeTools says which tools there are. One that is missing has a problem, which matters to runs that need it.
 func (a *Agent) describeTools(ctx context.Context) []*agentapi.Tool {
+	if a.runner != nil {
+		return a.runner.Tools()
+	}
 	names := append([]string{"mpirun"}, mpiPrograms...)
 	tools := make([]*agentapi.Tool, len(names)+1)
 	var all sync.WaitGroup

@@ -21,8 +21,10 @@ import (
 type Agent struct {
 	agentapi.UnimplementedAgentServer
 
-	config  Config
-	clock   Clock
+	config Config
+	clock  Clock
+	// runner runs the tools of steps; nil for processes of this machine.
+	runner  Runner
 	log     *Log
 	patient patience
 	looks   looks

@@ -111,6 +111,13 @@ func (s *step) isLoaded() bool {
 
 // load makes all checks and spawns the tool. An error means that nothing runs and nothing is open.
 func (s *step) load() error {
+	if runner := s.agent.runner; runner != nil {
+		load, err := runner.Load(s.request)
+		if err == nil {
+			s.tool = runnerTool{step: s, load: load}
+		}
+		return err
+	}
 	if s.request.GetMpi() != nil {
 		return s.loadMPI()
 	}

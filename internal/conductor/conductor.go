@@ -3,6 +3,7 @@ package conductor
 import (
 	"context"
 	"crypto/tls"
+	"net"
 	"sync"
 	"time"
 
@@ -18,6 +19,8 @@ type Endpoint struct {
 	Locate func(context.Context) (string, error)
 	// TLS proves who we are and accepts that very client only.
 	TLS *tls.Config
+	// Dial opens a connection to it; nil for TCP.
+	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Replacements is how often this client was replaced before this conductor knew of it.
 	Replacements int
 }

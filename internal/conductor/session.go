@@ -40,12 +40,17 @@ func (c *client) follow() {
 		c.lose(err.Error())
 		return
 	}
-	connection, err := grpc.NewClient("passthrough:///"+address,
+	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(credentials.NewTLS(c.endpoint.TLS)),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepAlive, Timeout: keepAlive}),
 		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: keepAlive, Backoff: backoff.Config{
 			BaseDelay: retryInterval, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxDialPause}}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes)))
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes)),
+	}
+	if dial := c.endpoint.Dial; dial != nil {
+		options = append(options, grpc.WithContextDialer(dial))
+	}
+	connection, err := grpc.NewClient("passthrough:///"+address, options...)
 	if err != nil {
 		c.unfit("BadAddress", err.Error())
 		return

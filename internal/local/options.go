@@ -6,11 +6,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/drive"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
 	"github.com/storagebench/storagebench/internal/series"
@@ -39,21 +39,10 @@ type Options struct {
 }
 
 // Progress is a run as it stands.
-type Progress struct {
-	Run *v1alpha1.BenchmarkRun
-	// Live is what the running step does at present; nil when none runs.
-	Live *Live
-}
+type Progress = drive.Progress
 
 // Live is the running step.
-type Live struct {
-	Step    plan.Step
-	Elapsed time.Duration
-	// BytesPerSecond and IOPS over all clients, of the newest whole second.
-	BytesPerSecond, IOPS float64
-	// Clients that run.
-	Clients int
-}
+type Live = drive.Live
 
 // newRun makes the run's record.
 func newRun(options Options) (*v1alpha1.BenchmarkRun, error) {

@@ -11,19 +11,15 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/drive"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/process"
 	"github.com/storagebench/storagebench/internal/record"
-	"github.com/storagebench/storagebench/internal/watch"
 )
 
 const (
 	// lossTimeout is how long an agent on this machine may be out of reach while its process lives.
 	lossTimeout = 30 * time.Second
-	// beat is how often progress is told and decisions are made again when nothing happens.
-	beat = time.Second
-	// tellEvery is how often the status says what the running step does at present.
-	tellEvery = 500 * time.Millisecond
 	// leaveTimeout is how long an agent may take to go once it has finished.
 	leaveTimeout = 10 * time.Second
 )
@@ -33,13 +29,9 @@ type runner struct {
 	options   Options
 	run       *v1alpha1.BenchmarkRun
 	conductor *conductor.Conductor
-	watcher   *watch.Watcher
 	authority *identity.Authority
 	targets   map[string]*target
-	cancelled *decide.Failure
 	left      []v1alpha1.DataLeft
-	// told is when the status last said what the running step does at present.
-	told time.Time
 
 	// mu keeps an agent from being taken for an orphan while it is being started.
 	mu     sync.Mutex
@@ -68,7 +60,6 @@ func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 		return nil, err
 	}
 	r.conductor = conductor.New(conductor.Options{RunUID: string(run.UID), Epoch: 1, LossTimeout: lossTimeout, Tools: options.Plan.Tools})
-	r.watcher = watch.New(r.conductor)
 	record.Begin(run, r.now())
 	options.Journal.Write(Entry{Run: run, Data: r.data()})
 	for _, spec := range options.Run.Targets {
@@ -78,7 +69,7 @@ func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 			}
 		}
 	}
-	if err := r.loop(ctx); err != nil {
+	if err := r.conduct(ctx); err != nil {
 		return nil, errors.Join(err, r.clear())
 	}
 	if err := r.clear(); err != nil {
@@ -107,55 +98,16 @@ func (r *runner) identify() error {
 	return nil
 }
 
-// loop decides and acts until nothing is left to do.
-func (r *runner) loop(ctx context.Context) error {
-	for {
-		if ctx.Err() != nil && r.cancelled == nil {
-			r.cancelled = &decide.Failure{Reason: v1alpha1.ReasonStopped, Message: context.Cause(ctx).Error()}
-			record.Fail(r.run, *r.cancelled, r.now())
-		}
-		clients := r.conductor.Clients()
-		record.Losses(r.run, clients, r.now())
-		snapshot, err := record.Snapshot(r.run, r.options.Plan, clients)
-		if err != nil {
-			return err
-		}
-		snapshot.Enough = r.watcher.Look(r.options.Plan, snapshot, record.Baselines(r.run), record.Documented(r.run))
-		snapshot.Cancel = r.cancelled
-		action := decide.Next(snapshot, r.now())
-		settled, err := r.apply(action, snapshot)
-		r.options.Journal.Write(Entry{Run: r.run})
-		if err != nil {
-			return err
-		}
-		r.observe(snapshot)
-		if action.Kind == decide.Done {
-			return nil
-		}
-		if !settled {
-			continue
-		}
-		r.wait(ctx, action.Until)
-	}
-}
-
-// wait returns when there may be something to do: at the latest then, where that is known.
-func (r *runner) wait(ctx context.Context, latest time.Time) {
-	stopped := ctx.Done()
-	if r.cancelled != nil {
-		stopped = nil
-	}
-	longest := beat
-	if !latest.IsZero() {
-		longest = max(0, min(beat, latest.Sub(r.now())))
-	}
-	timer := time.NewTimer(longest)
-	defer timer.Stop()
-	select {
-	case <-r.conductor.Changed():
-	case <-timer.C:
-	case <-stopped:
-	}
+// conduct drives the run until nothing is left to do.
+func (r *runner) conduct(ctx context.Context) error {
+	return drive.New(drive.Options{
+		Run: r.run, Plan: r.options.Plan, Conductor: r.conductor, Clients: r,
+		// Whatever the claims say, all clients of a target have one directory here.
+		Shared:  func(string) bool { return true },
+		Storage: r.noteStorage,
+		Store:   r.store,
+		Observe: r.options.Observe,
+	}).Until(ctx)
 }
 
 // killOrphans ends what a dead agent has left running, before anything else uses its files.

@@ -1,0 +1,92 @@
+package local
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agent"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/series"
+)
+
+// store writes the facts of the run, and the series of a step that has ended, to the guard.
+func (r *runner) store(_ decide.Action, step *series.Step) error {
+	if step != nil {
+		r.options.Series.Add(*step)
+		r.options.Journal.Write(Entry{Series: step})
+	}
+	r.options.Journal.Write(Entry{Run: r.run})
+	return nil
+}
+
+// Replace starts new agents in place of lost ones.
+func (r *runner) Replace(keys []decide.ClientKey) error {
+	for _, key := range keys {
+		// One that is out of reach may live, and load the files of its replacement.
+		r.agents[key].Kill()
+		r.killOrphans()
+		if err := r.add(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add starts an agent and connects to it.
+func (r *runner) add(key decide.ClientKey) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.targets[key.Target]
+	bundle, err := r.authority.Client(key.Target, key.Index)
+	if err != nil {
+		return fmt.Errorf("make the identity of client %s: %w", key, err)
+	}
+	spawned, err := StartAgent(r.options.AgentCommand, agent.Config{
+		RunUID:       string(r.run.UID),
+		RunName:      r.run.Name,
+		Target:       key.Target,
+		Client:       key.Index,
+		Listen:       "127.0.0.1:0",
+		Identity:     bundle,
+		Volumes:      t.configs(),
+		Benchmark:    r.options.Benchmark.Name,
+		BenchmarkUID: t.uid,
+		Installation: installationName,
+		DatasetHash:  r.options.Plan.DatasetHash,
+		KeepData:     t.keep,
+		FioPath:      r.options.FioPath,
+		// The lifeline tells sooner; this is for a runner that lives and does not speak.
+		OrphanTimeout: time.Hour,
+	}, t.locks()...)
+	if err != nil {
+		return fmt.Errorf("client %s: %w", key, err)
+	}
+	r.agents[key] = spawned
+	endpoint, err := spawned.Endpoint(key, string(r.run.UID), r.authority)
+	if err != nil {
+		return fmt.Errorf("client %s: %w", key, err)
+	}
+	lose := r.conductor.Connect(endpoint)
+	spawned.Follow(func(message string) {
+		r.killOrphans()
+		lose(message)
+	})
+	return nil
+}
+
+// Finish tells agents to leave, with or without their data.
+func (r *runner) Finish(keys []decide.ClientKey) {
+	for _, t := range r.targets {
+		var own []decide.ClientKey
+		for _, key := range keys {
+			if key.Target == t.name {
+				own = append(own, key)
+			}
+		}
+		r.conductor.Finish(own, conductor.FinishOptions{RemoveData: !t.keep}, func(decide.ClientKey, *agentapi.FinishResponse) {
+			// What an agent could not remove is found and named by the sweep at the end.
+		})
+	}
+}

@@ -1,0 +1,356 @@
+package sim_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/burstfs/model"
+	"github.com/storagebench/storagebench/test/burstfs/truth"
+	"github.com/storagebench/storagebench/test/sim"
+)
+
+// even is a store without credits.
+func even() model.Config {
+	return model.Config{Buckets: []model.Bucket{bytes("volume", 40e6, 0, 0, 0)}, Latency: model.Latency{Fixed: 2 * time.Millisecond}}
+}
+
+// usual is a run of three steps.
+func usual() *builders.BenchmarkBuilder {
+	return builders.Benchmark("b").Target("store").Clients(2).Workload(load(random, 0, "64Ki", 8).Dataset("16Mi")).Prepare("layout").
+		Steady("write", "10s").Steady("read", "10s").With(load(random, 100, "64Ki", 8).Dataset("16Mi"))
+}
+
+// client is one of the only target.
+func client(index int) decide.ClientKey { return decide.ClientKey{Target: "store", Index: index} }
+
+// once fails where fio began an attempt of a step more than once, or an attempt that ended well is not the only one of
+// its step that did.
+func once(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	begunOnce(t, w)
+	succeeded := map[string]int{}
+	for _, step := range run.Status.Steps {
+		if step.State == v1alpha1.StepSucceeded {
+			succeeded[step.ID]++
+		}
+		for index := range 2 {
+			if name := fmt.Sprintf("%s#%d %s", step.ID, step.Attempt, client(index)); step.State == v1alpha1.StepSucceeded && w.House.Begun()[name] == 0 {
+				t.Errorf("%s succeeded without having begun", name)
+			}
+		}
+	}
+	for _, step := range w.Plan.Steps {
+		if succeeded[step.ID] == 0 {
+			t.Errorf("step %s has no attempt that succeeded", step.ID)
+		}
+	}
+}
+
+// TestOperatorDies: an operator dies at every action, before and after the facts are stored, and another one goes on.
+// Each step starts once, and the figures are the store's.
+func TestOperatorDies(t *testing.T) {
+	actions := 0
+	bubble(t, func(t *testing.T) {
+		w := world(t, usual(), even(), 1)
+		complete(t, conduct(t, w))
+		actions = len(w.Actions)
+	})
+	if actions < 10 {
+		t.Fatalf("the run has only %d actions", actions)
+	}
+	for at := range actions {
+		for _, stored := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d/stored=%t", at, stored), func(t *testing.T) {
+				t.Parallel()
+				bubble(t, func(t *testing.T) {
+					w := world(t, usual(), even(), 1)
+					die := func(action decide.Action) bool {
+						return action.Kind != decide.Wait && len(w.Actions) == at+1
+					}
+					if stored {
+						w.Stored = die
+					} else {
+						w.Before = die
+					}
+					run := conduct(t, w)
+					complete(t, run)
+					once(t, w, run)
+					exact(t, w, run)
+				})
+			})
+		}
+	}
+}
+
+// during does something once a step has been running for a time.
+func during(w *sim.World, step string, after time.Duration, do func()) {
+	begun := false
+	w.Stored = func(action decide.Action) bool {
+		if !begun && action.Kind == decide.Start && action.Attempt.Step == step {
+			begun = true
+			time.AfterFunc(after, do)
+		}
+		return false
+	}
+}
+
+// TestLoss: a client dies in the middle of a step, under each policy.
+func TestLoss(t *testing.T) {
+	for _, test := range []struct {
+		policy   v1alpha1.OnLoss
+		dataGoes bool
+		stage    string
+		attempts map[string]int32 // of steps, where there is more than one
+		degraded bool
+	}{
+		{policy: v1alpha1.OnLossRestartStep, stage: v1alpha1.StageComplete, attempts: map[string]int32{"02-read": 2}},
+		{policy: v1alpha1.OnLossRestartStep, dataGoes: true, stage: v1alpha1.StageComplete, attempts: map[string]int32{"00-layout": 2, "02-read": 2}},
+		{policy: v1alpha1.OnLossContinueDegraded, stage: v1alpha1.StageComplete, degraded: true},
+		{policy: v1alpha1.OnLossFailRun, stage: v1alpha1.StageFailed},
+	} {
+		t.Run(fmt.Sprintf("%s, data goes %t", test.policy, test.dataGoes), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T) {
+				w := world(t, usual().OnLoss(test.policy, 2), even(), 1)
+				w.DataGoes = test.dataGoes
+				during(w, "02-read", 4*time.Second, func() { w.House.Kill(client(1)) })
+				run := conduct(t, w)
+				if run.Status.Stage != test.stage || len(run.Status.LostClients) != 1 {
+					t.Errorf("the run is %s (%s), lost %v", run.Status.Stage, run.Status.Message, run.Status.LostClients)
+				}
+				attempts := map[string]int32{}
+				for _, step := range run.Status.Steps {
+					attempts[step.ID] = max(attempts[step.ID], step.Attempt)
+				}
+				for _, step := range w.Plan.Steps {
+					if want := max(1, test.attempts[step.ID]); attempts[step.ID] != want {
+						t.Errorf("step %s had %d attempts, not %d", step.ID, attempts[step.ID], want)
+					}
+				}
+				if test.stage != v1alpha1.StageComplete {
+					return
+				}
+				read := run.Status.Phases[len(run.Status.Phases)-1].Targets[0]
+				if clients := map[bool]int32{false: 2, true: 1}[test.degraded]; read.Clients != clients {
+					t.Errorf("%d clients have a part in the result, not %d", read.Clients, clients)
+				}
+				if !test.degraded {
+					once(t, w, run)
+					// The attempt that was lost counts for nothing.
+					for _, operation := range read.Operations {
+						near(t, "read", float64(*operation.BytesPerSecond), 40e6)
+					}
+				}
+			})
+		})
+	}
+}
+
+// exact holds the rates of steady phases against what the store answered in the very same window, and the bytes of all
+// steps against all that it answered.
+func exact(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	store := w.House.Store("store")
+	var all int64
+	for _, step := range run.Status.Steps {
+		for _, io := range step.IO {
+			all += io.Bytes
+		}
+	}
+	var answered uint64
+	for _, sum := range store.Between(time.Time{}, time.Now()) {
+		answered += sum.Bytes
+	}
+	if uint64(all) != answered {
+		t.Errorf("the steps have read and written %d bytes, the store answered %d", all, answered)
+	}
+	for _, phase := range run.Status.Phases {
+		if phase.Kind != v1alpha1.PhaseSteady {
+			continue
+		}
+		var measured time.Time
+		for _, step := range run.Status.Steps {
+			if strings.HasSuffix(step.ID, "-"+phase.Name) && step.MeasuredTime != nil {
+				measured = step.MeasuredTime.Time
+			}
+		}
+		target := phase.Targets[0]
+		from, to := truth.Window(target, measured)
+		sums := store.Between(from, to)
+		for _, operation := range target.Operations {
+			sum := sums[measure.Write]
+			if operation.Operation == v1alpha1.OperationRead {
+				sum = sums[measure.Read]
+			}
+			near(t, phase.Name+" bytes/s", float64(*operation.BytesPerSecond), float64(sum.Bytes)/to.Sub(from).Seconds())
+			near(t, phase.Name+" IOPS", float64(*operation.IOPSMilli)/1000, float64(sum.Operations)/to.Sub(from).Seconds())
+		}
+	}
+}
+
+// near fails where a figure is further off than it may be.
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if got < want*(1-percent/100) || got > want*(1+percent/100) {
+		t.Errorf("%s is %g, not %g", what, got, want)
+	}
+}
+
+// TestCutWire: a client is out of reach for less than the loss timeout. Nothing is lost of it, and nothing twice.
+func TestCutWire(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		w := world(t, usual(), even(), 1)
+		during(w, "01-write", 2500*time.Millisecond, func() {
+			w.House.Member(client(0)).Cut()
+			time.AfterFunc(20*time.Second, w.House.Member(client(0)).Mend)
+		})
+		run := conduct(t, w)
+		complete(t, run)
+		once(t, w, run)
+		exact(t, w, run)
+		if len(run.Status.LostClients) > 0 || len(w.House.Begun()) != 6 {
+			t.Errorf("lost %v, begun %v", run.Status.LostClients, w.House.Begun())
+		}
+	})
+}
+
+// TestCutForGood: a client that stays out of reach is replaced.
+func TestCutForGood(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		w := world(t, usual(), even(), 1)
+		during(w, "02-read", 2*time.Second, func() { w.House.Member(client(0)).Cut() })
+		run := conduct(t, w)
+		complete(t, run)
+		once(t, w, run)
+		if len(run.Status.LostClients) != 1 || !strings.Contains(run.Status.LostClients[0].Reason, "out of reach for 30") {
+			t.Errorf("lost %+v", run.Status.LostClients)
+		}
+	})
+}
+
+// TestActiveDeadline: a run that takes longer than it may is ended then, with what it has.
+func TestActiveDeadline(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		began := time.Now()
+		w := world(t, usual().ActiveDeadline("21s"), even(), 1)
+		run := conduct(t, w)
+		if run.Status.Stage != v1alpha1.StageFailed || !strings.Contains(run.Status.Message, "activeDeadline") {
+			t.Errorf("the run is %s: %s", run.Status.Stage, run.Status.Message)
+		}
+		for _, c := range run.Status.Conditions {
+			if c.Type == v1alpha1.ConditionFailed && c.LastTransitionTime.Sub(began).Round(time.Second) != 21*time.Second {
+				t.Errorf("it failed after %s", c.LastTransitionTime.Sub(began))
+			}
+		}
+		if len(run.Status.Phases) < 2 {
+			t.Errorf("there are results of %d phases", len(run.Status.Phases))
+		}
+	})
+}
+
+// TestCancelled: a run that is stopped keeps what it has measured.
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		w := world(t, usual(), even(), 1)
+		ctx, cancel := context.WithCancelCause(context.Background())
+		during(w, "01-write", 5*time.Second, func() { cancel(fmt.Errorf("stopped by hand")) })
+		run, err := w.Conduct(ctx)
+		must(t, err)
+		if run.Status.Stage != v1alpha1.StageFailed || run.Status.Message != "stopped by hand" || len(run.Status.Phases) != 2 {
+			t.Errorf("the run is %s: %s, with %d phases", run.Status.Stage, run.Status.Message, len(run.Status.Phases))
+		}
+	})
+}
+
+// TestOrphans: when no operator comes back, agents let the step that runs come to its end, wait for the orphan
+// timeout, and leave.
+func TestOrphans(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		w := world(t, usual().Mutate(func(r *v1alpha1.RunSpec) { r.OrphanTimeout = "10m" }), even(), 1)
+		w.Stored = func(action decide.Action) bool { return action.Kind == decide.Load && action.Attempt.Step == "02-read" }
+		if err := w.OperateOnce(context.Background()); err == nil {
+			t.Fatal("the operator has not died")
+		}
+		died := time.Now()
+		for _, m := range w.House.Members() {
+			left := m.Left()
+			if after := left.Sub(died); after < 10*time.Minute || after > 10*time.Minute+2*time.Second {
+				t.Errorf("an agent left %s after the operator died", after)
+			}
+			if !strings.Contains(m.Said(), "its load is stopped") {
+				t.Errorf("it said %q", m.Said())
+			}
+		}
+	})
+}
+
+// TestPlanAgainstRun: each step takes its load's time at least and no more than was planned, and the next one begins at
+// once.
+func TestPlanAgainstRun(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		b := usual().Cooldown("pause", "30s").Ramp("ramp", v1alpha1.RampQueueDepth, "5s", 1, 2, 4)
+		w := world(t, b, even(), 1)
+		run := conduct(t, w)
+		complete(t, run)
+		begunOnce(t, w)
+		var before time.Time
+		for i, fact := range run.Status.Steps {
+			step := w.Plan.Steps[i]
+			if fact.ID != step.ID {
+				t.Fatalf("step %d is %s, not %s", i, fact.ID, step.ID)
+			}
+			if step.Duration > 0 {
+				took, load := fact.EndTime.Sub(fact.StartTime.Time), step.WarmUp+step.Duration
+				if took < load || took > step.Expected {
+					t.Errorf("step %s took %s; its load lasts %s, and %s were planned for all of it", fact.ID, took, load, step.Expected)
+				}
+			}
+			if gap := fact.StartTime.Sub(before); i > 0 && gap > 100*time.Millisecond {
+				t.Errorf("%s passed before step %s", gap, fact.ID)
+			}
+			before = fact.EndTime.Time
+		}
+	})
+}
+
+// begunOnce fails where fio began an attempt of a step more than once.
+func begunOnce(t *testing.T, w *sim.World) {
+	t.Helper()
+	for name, times := range w.House.Begun() {
+		if times != 1 {
+			t.Errorf("fio began %s %d times", name, times)
+		}
+	}
+}
+
+// TestSameAgain: two runs of the same world are the same, to the last byte of their facts.
+func TestSameAgain(t *testing.T) {
+	t.Parallel()
+	var told [2]string
+	for i := range told {
+		synctest.Test(t, func(t *testing.T) {
+			run := conduct(t, world(t, usual(), even(), 1))
+			text, err := json.Marshal(run.Status.Phases)
+			must(t, err)
+			told[i] = string(text)
+		})
+	}
+	if told[0] != told[1] {
+		t.Errorf("first\n%s\nthen\n%s", told[0], told[1])
+	}
+}

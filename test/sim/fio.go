@@ -1,0 +1,312 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/storagebench/storagebench/internal/agent"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// firstIO is after how long fio does its first I/O, and laterIO how much later that is for each further client.
+const (
+	firstIO = 250 * time.Millisecond
+	laterIO = 20 * time.Millisecond
+)
+
+// Fio is a model of fio on one client: it reads the job that the product has rendered, loads the store of its target,
+// and reports each second what was done.
+type Fio struct {
+	store *Store
+	clock Clock
+	files *Files
+	delay time.Duration
+	// begun counts how often each attempt of a step was started.
+	begun func(*agentapi.StepKey)
+}
+
+var _ agent.Runner = (*Fio)(nil)
+
+// Files are those of one client, by name, with the bytes that were written of each. They outlive its agents.
+type Files struct {
+	mu      sync.Mutex
+	written map[string]uint64
+}
+
+func (f *Files) missing(wanted []*agentapi.DataFile) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, file := range wanted {
+		if f.written[file.GetName()] < file.GetBytes() {
+			return file.GetName()
+		}
+	}
+	return ""
+}
+
+func (f *Files) write(all []*agentapi.DataFile) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.written == nil {
+		f.written = map[string]uint64{}
+	}
+	for _, file := range all {
+		f.written[file.GetName()] = max(f.written[file.GetName()], file.GetBytes())
+	}
+}
+
+// Lose removes all.
+func (f *Files) Lose() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.written = nil
+}
+
+// Tools implements agent.Runner.
+func (f *Fio) Tools() []*agentapi.Tool {
+	return []*agentapi.Tool{{Name: "fio", Version: "fio-3.42", Path: "/simulated/fio"}}
+}
+
+// Load implements agent.Runner.
+func (f *Fio) Load(request *agentapi.LoadRequest) (agent.Load, error) {
+	tool := request.GetFio()
+	if tool == nil {
+		return nil, status.Error(codes.InvalidArgument, "only fio is simulated")
+	}
+	if name := f.files.missing(request.GetDataset().GetReads()); name != "" {
+		return nil, status.Errorf(codes.FailedPrecondition, "file %s is to be read and was not laid out", name)
+	}
+	asked, err := demandOf(tool)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	return &fioLoad{Fio: f, request: request, demand: asked}, nil
+}
+
+// demandOf reads a job file.
+func demandOf(tool *agentapi.FioTool) (demand, error) {
+	options := map[string]string{}
+	for line := range strings.Lines(tool.GetJob()) {
+		if name, value, found := strings.Cut(strings.TrimSpace(line), "="); found {
+			options[name] = value
+		}
+	}
+	block, err := strconv.ParseInt(options["bs"], 10, 64)
+	if err != nil {
+		return demand{}, fmt.Errorf("the job has no block size: %w", err)
+	}
+	asked := demand{blockBytes: block, depth: int64(max(1, tool.GetMaxOutstanding()))} //nolint:gosec // Small.
+	switch pattern := options["rw"]; pattern {
+	case "read", "randread":
+		asked.readPercent = 100
+	case "rw", "randrw", "readwrite":
+		if asked.readPercent, err = strconv.Atoi(options["rwmixread"]); err != nil {
+			return demand{}, fmt.Errorf("the job has no mix: %w", err)
+		}
+	case "write", "randwrite":
+	default:
+		return demand{}, fmt.Errorf("rw=%s is not simulated", pattern)
+	}
+	if tool.GetDurationNanoseconds() == 0 {
+		asked.work = int64(tool.GetWrittenBytes()) //nolint:gosec // Far less.
+	}
+	return asked, nil
+}
+
+// fioLoad is a fio with a job.
+type fioLoad struct {
+	*Fio
+	request *agentapi.LoadRequest
+	demand  demand
+
+	write func(*agentapi.Record)
+	flow  *flow
+	// measured is when the warm-up ends, end when the load does; zero where it is bound by work.
+	measured, end time.Time
+	// sampled is up to when samples were taken.
+	sampled time.Time
+
+	total  [measure.NumOperations]measure.Latency
+	bytes  [measure.NumOperations]uint64
+	minute [measure.NumOperations]measure.Histogram
+	// since is the begin of the minute.
+	since time.Time
+}
+
+// Discard implements agent.Load.
+func (l *fioLoad) Discard() {}
+
+// Run implements agent.Load.
+func (l *fioLoad) Run(ctx context.Context, deadline int64, write func(*agentapi.Record)) *agentapi.Ended {
+	l.begun(l.request.GetStep())
+	l.write = write
+	latest := time.Now().Add(time.Duration(deadline - l.clock.Monotonic()))
+	write(&agentapi.Record{Entry: &agentapi.Record_Started{Started: &agentapi.Started{ReleasedNanoseconds: l.clock.Monotonic()}}})
+	if why := sleep(ctx, time.Now().Add(l.delay), latest); why != "" {
+		return &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_STOPPED, Reason: "Stopped", Message: why + "; fio had measured nothing yet"}
+	}
+	l.sampled = time.Now()
+	tool := l.request.GetFio()
+	l.measured = l.sampled.Add(time.Duration(tool.GetWarmUpNanoseconds()))
+	l.since = l.measured
+	if tool.GetDurationNanoseconds() > 0 {
+		l.end = l.measured.Add(time.Duration(tool.GetDurationNanoseconds()))
+	}
+	l.flow = l.store.begin(l.demand)
+	why := l.follow(ctx, latest, time.Duration(tool.GetSampleIntervalNanoseconds()))
+	last := l.drain()
+	l.sample(last)
+	l.flush()
+	return l.ended(why, last, latest)
+}
+
+// sleep returns at an instant, or with the reason why it did earlier.
+func sleep(ctx context.Context, until, latest time.Time) string {
+	timer := time.NewTimer(time.Until(earlier(until, latest)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx).Error()
+	}
+	if !time.Now().Before(latest) {
+		return "the step's deadline passed"
+	}
+	return ""
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// follow samples until the load is over, and gives the reason where it was stopped.
+func (l *fioLoad) follow(ctx context.Context, latest time.Time, interval time.Duration) string {
+	begin := l.sampled
+	for n := 1; ; {
+		next := begin.Add(time.Duration(n) * interval)
+		if l.sampled.Before(l.measured) {
+			next = earlier(next, l.measured)
+		}
+		wake := next
+		if l.end.IsZero() {
+			wake = earlier(wake, l.flow.look().next)
+		} else {
+			wake = earlier(wake, l.end)
+		}
+		if why := sleep(ctx, wake, latest); why != "" {
+			return why
+		}
+		switch {
+		case l.end.IsZero() && l.flow.look().ended, !l.end.IsZero() && !wake.Before(l.end):
+			return ""
+		case !wake.Before(next):
+			l.sample(next)
+			for !begin.Add(time.Duration(n) * interval).After(next) {
+				n++
+			}
+		}
+	}
+}
+
+// drain waits for what is under way and gives when the last of it came.
+func (l *fioLoad) drain() time.Time {
+	l.flow.stop()
+	stopped := time.Now()
+	for {
+		seen := l.flow.look()
+		if seen.ended {
+			if l.end.IsZero() || seen.last.After(stopped) {
+				return seen.last
+			}
+			return stopped
+		}
+		time.Sleep(time.Until(seen.next))
+	}
+}
+
+// sample reports what was done up to an instant.
+func (l *fioLoad) sample(until time.Time) {
+	done, bytes := l.flow.take()
+	warmUp := l.sampled.Before(l.measured)
+	sample := &agentapi.Sample{StartNanoseconds: l.clock.At(l.sampled), EndNanoseconds: l.clock.At(until), WarmUp: warmUp}
+	for operation := range done {
+		if done[operation].Count == 0 {
+			continue
+		}
+		sample.Counts = append(sample.Counts, &agentapi.OperationCount{
+			Operation: uint32(operation), Bytes: bytes[operation], Operations: done[operation].Count,
+			MeanLatencyMicroseconds: (done[operation].MeanNanoseconds() + 999) / 1000})
+		if !warmUp {
+			l.total[operation].Merge(&done[operation])
+			l.bytes[operation] += bytes[operation]
+			l.minute[operation].Merge(&done[operation].Histogram)
+		}
+	}
+	if until.After(l.sampled) || len(sample.GetCounts()) > 0 {
+		l.write(&agentapi.Record{Entry: &agentapi.Record_Sample{Sample: sample}})
+	}
+	l.sampled = until
+	if until.Sub(l.since) >= time.Minute {
+		l.flush()
+	}
+}
+
+// flush reports the latencies of the minute.
+func (l *fioLoad) flush() {
+	record := &agentapi.LatencyMinute{StartNanoseconds: l.clock.At(l.since), EndNanoseconds: l.clock.At(l.sampled)}
+	for operation := range l.minute {
+		if l.minute[operation].Count() == 0 {
+			continue
+		}
+		encoded, err := l.minute[operation].MarshalBinary()
+		if err != nil {
+			panic(err) // A simulation counts no 2^64 operations.
+		}
+		record.Histograms = append(record.Histograms, &agentapi.OperationHistogram{Operation: uint32(operation), Histogram: encoded})
+	}
+	if len(record.GetHistograms()) > 0 {
+		l.write(&agentapi.Record{Entry: &agentapi.Record_LatencyMinute{LatencyMinute: record}})
+	}
+	l.minute, l.since = [measure.NumOperations]measure.Histogram{}, l.sampled
+}
+
+// ended is fio's result.
+func (l *fioLoad) ended(why string, last, latest time.Time) *agentapi.Ended {
+	ended := &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_COMPLETE, ToolVersion: l.Tools()[0].GetVersion()}
+	if why != "" {
+		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_STOPPED, "Stopped", why
+		if l.end.IsZero() && !time.Now().Before(latest) {
+			// Half a layout is no layout.
+			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, "DeadlineExceeded"
+		}
+	} else {
+		l.files.write(l.request.GetDataset().GetWrites())
+	}
+	if last.After(l.measured) {
+		ended.IoStartNanoseconds, ended.IoEndNanoseconds = l.clock.At(l.measured), l.clock.At(last)
+	}
+	for operation := range l.total {
+		if l.total[operation].Count == 0 {
+			continue
+		}
+		encoded, err := l.total[operation].MarshalBinary()
+		if err != nil {
+			panic(err) // As above.
+		}
+		ended.Operations = append(ended.Operations, &agentapi.OperationResult{
+			Operation: uint32(operation), Bytes: l.bytes[operation], Operations: l.total[operation].Count,
+			Latency: encoded, CompletionLatency: encoded})
+	}
+	return ended
+}

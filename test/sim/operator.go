@@ -1,0 +1,212 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/drive"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/internal/series"
+	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/burstfs/model"
+)
+
+const (
+	runUID = "run-1"
+	// lossTimeout is how long an agent may be out of reach.
+	lossTimeout = 30 * time.Second
+	// downtime is how long it takes until another operator follows one that has died.
+	downtime = 2 * time.Second
+)
+
+// errDied ends an operator.
+var errDied = errors.New("the operator has died")
+
+// World is a run with all that it needs.
+type World struct {
+	House *House
+	Plan  plan.Plan
+	// Actions are what the operators have done, in order, without waiting.
+	Actions []decide.Action
+	// Series are those of steps that have ended.
+	Series []series.Step
+	// DataGoes says that a client's files are lost with it.
+	DataGoes bool
+	// Stored is asked after each storing of facts whether the operator dies now; nil for never. Before is asked
+	// before each, and the facts are lost then.
+	Stored, Before func(decide.Action) bool
+
+	stored []byte // the facts, as in an API server
+	epoch  uint64
+}
+
+// NewWorld plans a benchmark, whose targets have a store each.
+func NewWorld(benchmark *builders.BenchmarkBuilder, stores map[string]*Store) (*World, error) {
+	spec := benchmark.Run()
+	planned, problems := plan.Make(spec, 1)
+	if len(problems) > 0 {
+		return nil, problems.ToAggregate()
+	}
+	orphan, err := spec.OrphanTimeout.Parse()
+	if err != nil {
+		return nil, fmt.Errorf("spec.run.orphanTimeout: %w", err)
+	}
+	house, err := newHouse(runUID, orphan, stores)
+	if err != nil {
+		return nil, err
+	}
+	w := &World{House: house, Plan: planned}
+	run := record.New(record.Identity{Name: "run", Namespace: "default", UID: types.UID(runUID),
+		Benchmark: v1alpha1.BenchmarkReference{Name: "benchmark"}, Hash: "a", Seed: 1,
+		Objectives: benchmark.Obj().Spec.Objectives}, spec, planned)
+	record.Begin(run, time.Now())
+	return w, w.keep(run)
+}
+
+// StoreOf makes a world's only store.
+func StoreOf(target string, config model.Config, blocks int64) (map[string]*Store, error) {
+	made, err := NewStore(config, blocks)
+	return map[string]*Store{target: made}, err
+}
+
+// Close ends what is left of the world.
+func (w *World) Close() { w.House.close() }
+
+func (w *World) keep(run *v1alpha1.BenchmarkRun) (err error) {
+	w.stored, err = json.Marshal(run)
+	return err
+}
+
+// Run is the run as its facts were stored last.
+func (w *World) Run() (*v1alpha1.BenchmarkRun, error) {
+	run := &v1alpha1.BenchmarkRun{}
+	return run, json.Unmarshal(w.stored, run)
+}
+
+// Conduct carries the run out to its end, with one operator after the other where they die.
+func (w *World) Conduct(ctx context.Context) (*v1alpha1.BenchmarkRun, error) {
+	for {
+		err := w.operate(ctx)
+		if !errors.Is(err, errDied) {
+			run, runErr := w.Run()
+			return run, errors.Join(err, runErr)
+		}
+		time.Sleep(downtime)
+	}
+}
+
+// OperateOnce is the life of the first operator; an error says that it has died.
+func (w *World) OperateOnce(ctx context.Context) error { return w.operate(ctx) }
+
+// operator is one process that conducts the run.
+type operator struct {
+	*World
+	run       *v1alpha1.BenchmarkRun
+	conductor *conductor.Conductor
+}
+
+// operate is the life of one operator: it begins with the facts that are stored.
+func (w *World) operate(ctx context.Context) error {
+	run, err := w.Run()
+	if err != nil {
+		return err
+	}
+	w.epoch++
+	o := &operator{World: w, run: run, conductor: conductor.New(conductor.Options{
+		RunUID: runUID, Epoch: w.epoch, LossTimeout: lossTimeout, Tools: w.Plan.Tools})}
+	defer o.conductor.Close()
+	for _, target := range run.Spec.Run.Targets {
+		for index := range w.Plan.ClientsPerTarget {
+			if err := o.connect(decide.ClientKey{Target: target.Name, Index: index}); err != nil {
+				return err
+			}
+		}
+	}
+	loop := drive.New(drive.Options{Run: run, Plan: w.Plan, Conductor: o.conductor, Clients: o,
+		Shared: func(string) bool { return false }, DataGoes: w.DataGoes, Store: o.store})
+	if err := loop.Until(ctx); err != nil {
+		return err
+	}
+	record.Finished(run, nil, o.conductor.Reference.Now())
+	return w.keep(run)
+}
+
+// store keeps the facts, unless the operator dies before it could.
+func (o *operator) store(action decide.Action, step *series.Step) error {
+	if action.Kind != decide.Wait {
+		o.Actions = append(o.Actions, action)
+	}
+	if o.Before != nil && o.Before(action) {
+		return errDied
+	}
+	if step != nil {
+		o.Series = append(o.Series, *step)
+	}
+	if action.Kind != decide.Wait {
+		if err := o.keep(o.run); err != nil {
+			return err
+		}
+	}
+	if o.Stored != nil && o.Stored(action) {
+		return errDied
+	}
+	return nil
+}
+
+// connect sees to it that a client has the agent that the facts say, and connects to it.
+func (o *operator) connect(key decide.ClientKey) error {
+	attempt := 0
+	for _, lost := range o.run.Status.LostClients {
+		if lost.Replaced && lost.Target == key.Target && int(lost.Client) == key.Index {
+			attempt++
+		}
+	}
+	m := o.House.Member(key)
+	if m == nil || m.attempt < attempt {
+		if o.DataGoes && m != nil {
+			o.House.Files(key).Lose()
+		}
+		if m != nil {
+			o.House.Kill(key)
+		}
+		if err := o.House.start(key, attempt); err != nil {
+			return err
+		}
+		m = o.House.Member(key)
+	}
+	endpoint, err := o.House.endpoint(m)
+	if err != nil {
+		return err
+	}
+	lose := o.conductor.Connect(endpoint)
+	o.House.all.Go(func() {
+		<-m.exited
+		lose("its process ended")
+	})
+	return nil
+}
+
+// Replace implements drive.Clients.
+func (o *operator) Replace(keys []decide.ClientKey) error {
+	for _, key := range keys {
+		if err := o.connect(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Finish implements drive.Clients.
+func (o *operator) Finish(keys []decide.ClientKey) {
+	o.conductor.Finish(keys, conductor.FinishOptions{RemoveData: true}, func(decide.ClientKey, *agentapi.FinishResponse) {})
+}

@@ -1,0 +1,196 @@
+package sim_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/burstfs"
+	"github.com/storagebench/storagebench/test/burstfs/model"
+	"github.com/storagebench/storagebench/test/burstfs/truth"
+)
+
+// percent is how far a figure may be off the store's own record, and the record off the parameters.
+const percent = 0.5
+
+// bytes and operations are buckets; without size they are plain limits.
+func bytes(name string, baseline, burst, size, refill float64) model.Bucket {
+	bucket := model.Bucket{Name: name, Counts: model.CountsBytes, BaselinePerSecond: baseline, BurstPerSecond: burst, Size: size}
+	if refill > 0 {
+		bucket.RefillPerSecond = &refill
+	}
+	return bucket
+}
+
+func operations(name string, baseline, burst, size float64) model.Bucket {
+	return model.Bucket{Name: name, Counts: model.CountsOperations, BaselinePerSecond: baseline, BurstPerSecond: burst, Size: size}
+}
+
+// load is fio with blocks of a size, so many under way.
+func load(pattern v1alpha1.FioPattern, reads int32, block string, depth int32) *builders.FioBuilder {
+	return builders.Fio().BlockSize(block).ReadPercent(reads).Mutate(func(p *v1alpha1.FioProfile) {
+		p.Pattern, p.QueueDepth = pattern, &depth
+		p.DatasetSize = resource.MustParse("1Gi")
+	})
+}
+
+// scenario is a real system at its full size, what is done with it, and how many blocks of its load are one request
+// of the model. The stores in small are those of test/burstfs; their files say where the figures come from.
+type scenario struct {
+	name    string
+	store   model.Config
+	load    *builders.FioBuilder
+	phases  func(*builders.BenchmarkBuilder) *builders.BenchmarkBuilder
+	blocks  int64
+	clients int32
+	// drains is the bucket whose credits end; empty where none do.
+	drains string
+}
+
+func drain(atLeast, atMost v1alpha1.Duration) func(*builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
+	return func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
+		return b.BurstDrain("burst", atLeast, atMost)
+	}
+}
+
+func steady(length v1alpha1.Duration) func(*builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
+	return func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
+		return b.Steady("steady", length).WarmUp("30s")
+	}
+}
+
+const (
+	sequential = v1alpha1.FioSequential
+	random     = v1alpha1.FioRandom
+	tebibyte   = 1 << 40
+)
+
+// fsxDisk is the disk of FSx for Windows at 32 MB/s: 30 minutes of burst that come back within a day.
+var fsxDisk = bytes("disk", 32e6, 260e6, (260e6-5.3e6)*1800, 5.3e6)
+
+var scenarios = []scenario{
+	{name: "facts", store: facts(), load: load(sequential, 0, "64Ki", 16), phases: drain("1m", "30m"), blocks: 4, clients: 1, drains: "volume"},
+	{name: "fsx-windows-32-hdd", store: model.Config{Latency: model.Latency{Fixed: time.Millisecond}, Buckets: []model.Bucket{
+		bytes("network", 32e6, 600e6, 568e6*1800, 0), fsxDisk, operations("operations", 2000, 12000, 10000*1800)}},
+		load: load(sequential, 0, "1Mi", 32), phases: drain("2m", "2h"), blocks: 8, clients: 2, drains: "disk"},
+	{name: "fsx-windows-32-hdd-volume", store: model.Config{Latency: model.Latency{Fixed: time.Millisecond}, Buckets: []model.Bucket{
+		bytes("volume", 12*1048576, 80*1048576, tebibyte, 0)}},
+		load: load(sequential, 0, "1Mi", 32), phases: drain("10m", "6h"), blocks: 2, clients: 1, drains: "volume"},
+	{name: "fsx-lustre-none", store: model.Config{Latency: model.Latency{Fixed: 500 * time.Microsecond}, Buckets: []model.Bucket{
+		{Name: "network", Counts: model.CountsBytes, ServesCache: true, BaselinePerSecond: 11428e6, BurstPerSecond: 12460e6, Size: 1032e6 * 28800},
+		bytes("disk", 3560e6, 0, 0, 0)}},
+		load: load(sequential, 0, "1Mi", 256), phases: steady("12h"), blocks: 256, clients: 1},
+	{name: "fsx-lustre-lz4", store: model.Config{Latency: model.Latency{Fixed: 500 * time.Microsecond}, Buckets: []model.Bucket{
+		{Name: "network", Counts: model.CountsBytes, ServesCache: true, BaselinePerSecond: 11428e6, BurstPerSecond: 12460e6, Size: 1032e6 * 28800},
+		{Name: "disk", Counts: model.CountsBytes, BaselinePerSecond: 3560e6, CompressionRatio: 3.75}}},
+		load: load(sequential, 0, "1Mi", 256), phases: drain("30m", "12h"), blocks: 512, clients: 1, drains: "network"},
+	{name: "azure-p20", store: azureP20, load: load(sequential, 0, "1Mi", 32), phases: drain("5m", "2h"), blocks: 2, clients: 1, drains: "throughput"},
+	{name: "azure-p20-operations", store: azureP20, load: load(random, 100, "4Ki", 256), phases: drain("5m", "2h"), blocks: 64, clients: 1, drains: "operations"},
+	{name: "azure-p30-operations", store: azureP30, load: load(random, 0, "4Ki", 128), phases: steady("1h"), blocks: 64, clients: 1},
+	{name: "azure-p30-one-at-a-time", store: azureP30, load: load(random, 0, "4Ki", 1), phases: steady("10m"), blocks: 1, clients: 1},
+	{name: "azure-p30-throughput", store: azureP30, load: load(sequential, 100, "256Ki", 32), phases: steady("1h"), blocks: 8, clients: 1},
+	{name: "azure-vm-cap", store: azureVM, load: load(sequential, 100, "256Ki", 64), phases: steady("1h"), blocks: 32, clients: 1},
+	{name: "azure-vm-cap-operations", store: azureVM, load: load(random, 100, "4Ki", 512), phases: steady("1h"), blocks: 256, clients: 1},
+	{name: "ebs-gp2", store: model.Config{Latency: model.Latency{Fixed: 700 * time.Microsecond}, Buckets: []model.Bucket{
+		operations("operations", 300, 3000, 5.4e6), bytes("throughput", 128<<20, 0, 0, 0)}},
+		load: load(random, 0, "16Ki", 64), phases: drain("5m", "3h"), blocks: 16, clients: 1, drains: "operations"},
+	{name: "azure-files", store: model.Config{Latency: model.Latency{Fixed: 2 * time.Millisecond}, Buckets: []model.Bucket{
+		operations("operations", 3100, 10000, 6900*3600), bytes("throughput", 110<<20, 0, 0, 0)}},
+		load: load(random, 0, "4Ki", 256), phases: drain("5m", "3h"), blocks: 64, clients: 1, drains: "operations"},
+}
+
+var azureP20 = model.Config{Latency: model.Latency{Fixed: 2 * time.Millisecond}, Buckets: []model.Bucket{
+	bytes("throughput", 150e6, 170e6, 20e6*1800, 0),
+	{Name: "operations", Counts: model.CountsOperations, OperationBytes: 262144, BaselinePerSecond: 2300, BurstPerSecond: 3500, Size: 1200 * 1800}}}
+
+var azureP30 = model.Config{Latency: model.Latency{Fixed: 3 * time.Millisecond, Floor: 4 * time.Millisecond}, Buckets: []model.Bucket{
+	bytes("throughput", 200e6, 0, 0, 0),
+	{Name: "operations", Counts: model.CountsOperations, OperationBytes: 262144, BaselinePerSecond: 5000}}}
+
+var azureVM = model.Config{Latency: model.Latency{Fixed: 3 * time.Millisecond, Floor: 4 * time.Millisecond}, Buckets: []model.Bucket{
+	bytes("machine", 768e6, 0, 0, 0), operations("machine-operations", 51200, 0, 0),
+	bytes("disks", 800e6, 0, 0, 0), operations("disks-operations", 20000, 0, 0)}}
+
+// TestScenarios: what a run says of each system is what the store has let through, and that is what the system's
+// parameters say.
+func TestScenarios(t *testing.T) {
+	for _, test := range scenarios {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T) {
+				b := test.phases(builders.Benchmark("b").Target("store").Clients(test.clients).Workload(test.load).Prepare("layout"))
+				w := world(t, b, test.store, test.blocks)
+				run := conduct(t, w)
+				complete(t, run)
+				against(t, w.House.Record("store"), test.store, run)
+				if burst := run.Status.Phases[len(run.Status.Phases)-1].Targets[0].Burst; (burst != nil && burst.Exhausted) != (test.drains != "") {
+					t.Errorf("credits ended: %t, of bucket %q", burst != nil && burst.Exhausted, test.drains)
+				}
+			})
+		})
+	}
+}
+
+// TestRefill: a volume of hard disks is drained, left alone for a day, and drained again; what came back in between is
+// what its parameters say, though that is not the baseline.
+func TestRefill(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		store := model.Config{Latency: model.Latency{Fixed: time.Millisecond}, Buckets: []model.Bucket{fsxDisk}}
+		b := builders.Benchmark("b").Target("store").Workload(load(sequential, 0, "1Mi", 32)).Prepare("layout").
+			BurstDrain("burst", "5m", "2h").Redrain("refill", "6h").AtMost("8h")
+		w := world(t, b, store, 8)
+		run := conduct(t, w)
+		complete(t, run)
+		against(t, w.House.Record("store"), store, run)
+		refill := run.Status.Phases[2].Targets[0].Burst.Bytes
+		if refill.RefillSource != "Measured" || math.Abs(float64(refill.Refill.Value)/5.3e6-1) > percent/100 {
+			t.Errorf("refill %+v, %s", refill.Refill, refill.RefillSource)
+		}
+	})
+}
+
+// TestScenariosAreThere: each store of test/burstfs is here at its full size.
+func TestScenariosAreThere(t *testing.T) {
+	for _, name := range burstfs.Scenarios() {
+		found := name == "fsx-windows-32-hdd-dips"
+		for _, test := range scenarios {
+			found = found || strings.HasPrefix(test.name, name)
+		}
+		if !found {
+			t.Errorf("%s is not simulated at its full size", name)
+		}
+	}
+}
+
+// complete fails when a run is not, or has a warning that says that figures are not to be trusted.
+func complete(t *testing.T, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	if run.Status.Stage != v1alpha1.StageComplete {
+		t.Fatalf("the run is %s: %s", run.Status.Stage, run.Status.Message)
+	}
+}
+
+// against holds the figures of a run against the store's own record, and those of the record against the parameters.
+func against(t *testing.T, record truth.Record, config model.Config, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	rows := truth.Compare(record, config, run.Status)
+	if len(rows) < 2 {
+		t.Error("nothing was compared")
+	}
+	for _, row := range rows {
+		if !math.IsNaN(row.Parameter) {
+			// In small steps of a second the record knows the end of the credits less well than arithmetic does.
+			row.Truth = row.Parameter
+		}
+		if row.Off(percent) {
+			t.Errorf("%s, %s: %g, and the truth is %g (%+.2f %%)", row.Phase, row.Figure, row.Ours, row.Truth, row.OffPercent())
+		}
+	}
+	t.Log("\n" + truth.Table(rows))
+}

@@ -1,0 +1,74 @@
+package sim
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// wireDelay is how long a message takes. Without any, an operator that asks again as soon as it is answered would ask
+// for ever in the same instant.
+const wireDelay = 200 * time.Microsecond
+
+// slowConn is a connection whose messages take their time. They wait in a queue and not in Write: who writes holds
+// locks, and in a bubble of synctest no time passes while a goroutine waits for a lock.
+type slowConn struct {
+	net.Conn
+	sent   chan message
+	closed chan struct{}
+	once   sync.Once
+}
+
+type message struct {
+	data []byte
+	due  time.Time
+}
+
+// slow makes a connection slow until it is closed.
+func slow(fast net.Conn) *slowConn {
+	c := &slowConn{Conn: fast, sent: make(chan message, 1<<12), closed: make(chan struct{})}
+	go c.deliver()
+	return c
+}
+
+func (c *slowConn) deliver() {
+	for {
+		select {
+		case m := <-c.sent:
+			time.Sleep(time.Until(m.due))
+			if _, err := c.Conn.Write(m.data); err != nil {
+				return
+			}
+		case <-c.closed:
+			return
+		}
+	}
+}
+
+// Write implements net.Conn.
+func (c *slowConn) Write(b []byte) (int, error) {
+	select {
+	case <-c.closed:
+		return 0, net.ErrClosed
+	case c.sent <- message{data: append([]byte(nil), b...), due: time.Now().Add(wireDelay)}:
+		return len(b), nil
+	}
+}
+
+// Close implements net.Conn.
+func (c *slowConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+// slowListener is a listener of such connections.
+type slowListener struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l slowListener) Accept() (net.Conn, error) {
+	accepted, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return slow(accepted), nil
+}
