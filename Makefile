@@ -103,7 +103,7 @@ test: packages mpi-packages browser-packages cluster-packages build programs ## 
 
 # Like `make test`, it needs the machine for itself: it looks at times.
 .PHONY: soak
-soak: packages mpi-packages browser-packages cluster-packages release-packages build programs ## Run what takes too long for `make test` (hours) and write docs/soak.md
+soak: packages lab-packages mpi-packages browser-packages cluster-packages release-packages build programs ## Run what takes too long for `make test` (hours) and write docs/soak.md
 	SOAK=1 hack/test -count=1 -run TestRegression ./internal/detect
 	SOAK=1 hack/test -count=1 -timeout 1h ./test/release
 	SOAK=1 hack/test -count=1 -timeout 2h -run 'TestPlansOfSamples|TestScenarios' ./test/local
@@ -161,6 +161,10 @@ packages: ## Install fio, the archivers that tests run as commands, and Promethe
 .PHONY: mpi-packages
 mpi-packages: ## Install Open MPI and what compiles the tests' stand-in of IOR, where apt-get may
 	@hack/ensure-packages gcc libopenmpi-dev openmpi-bin
+
+.PHONY: lab-packages
+lab-packages: ## Install what virtual machines of tests are made of, where apt-get may
+	@hack/ensure-packages fio qemu-system-x86 samba busybox-static kmod
 
 .PHONY: browser-packages
 browser-packages: ## Install the browser that reports are opened in by tests, where apt-get may
