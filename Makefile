@@ -101,7 +101,7 @@ test: packages mpi-packages browser-packages cluster-packages build programs ## 
 
 # It needs the machine for itself: it measures time.
 .PHONY: soak
-soak: packages mpi-packages browser-packages cluster-packages release-packages build programs ## Run what needs real time (hours), or PARTS of it, and record it in docs/soak
+soak: packages lab-packages mpi-packages browser-packages cluster-packages release-packages build programs ## Run what needs real time (hours), or PARTS of it, and record it in docs/soak
 	go run ./test/soak/cmd/soak run $(PARTS)
 
 .PHONY: soak-status
@@ -160,6 +160,10 @@ packages: ## Install fio, the archivers that tests run as commands, and Promethe
 .PHONY: mpi-packages
 mpi-packages: ## Install Open MPI and what compiles the tests' stand-in of IOR, where apt-get may
 	@hack/ensure-packages gcc libopenmpi-dev openmpi-bin
+
+.PHONY: lab-packages
+lab-packages: ## Install what virtual machines of tests are made of, where apt-get may
+	@hack/ensure-packages fio qemu-system-x86 samba busybox-static kmod
 
 .PHONY: browser-packages
 browser-packages: ## Install the browser that reports are opened in by tests, where apt-get may

@@ -29,6 +29,7 @@ var severityTable = map[WarningType]severities{
 	WarningFreshVolume:          {info, warning, warning, info},
 	WarningBurstBilled:          {info, warning, warning, info},
 	WarningUnwrittenDataRead:    {disqualifying, disqualifying, disqualifying, disqualifying},
+	WarningWrittenUnknown:       {warning, warning, warning, info},
 	WarningRunTooShort:          {info, warning, warning, info},
 	WarningClientLost:           {disqualifying, disqualifying, disqualifying, disqualifying},
 	WarningClientReplaced:       {info, info, disqualifying, info},

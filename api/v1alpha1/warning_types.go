@@ -58,6 +58,7 @@ type Warning struct {
 //	FreshVolume               I        W         W        I     the volume was made for the run, so that its credits are full
 //	BurstBilled               I        W         W        I     the burst costs money, and does not end
 //	UnwrittenDataRead         D        D         D        D     reads hit blocks that were never written
+//	WrittenUnknown            W        W         W        I     nothing proves how much of the files was written
 //	RunTooShort               I        W         W        I     shorter than the credits could last
 //	ClientLost                D        D         D        D     a client was lost and its figures with it
 //	ClientReplaced            I        I         D        I     a step was repeated with a replacement
@@ -112,6 +113,7 @@ const (
 	WarningFreshVolume          WarningType = "FreshVolume"
 	WarningBurstBilled          WarningType = "BurstBilled"
 	WarningUnwrittenDataRead    WarningType = "UnwrittenDataRead"
+	WarningWrittenUnknown       WarningType = "WrittenUnknown"
 	WarningRunTooShort          WarningType = "RunTooShort"
 	WarningClientLost           WarningType = "ClientLost"
 	WarningClientReplaced       WarningType = "ClientReplaced"

@@ -70,7 +70,7 @@ func (r *commandRun) release(given order) *agentapi.Ended {
 	}}
 	end := r.carry(given, samples)
 	ended := r.result(&end)
-	r.step.inspect(ended, r.directory, end.hung != "" || end.remains)
+	r.step.inspect(ended, r.directory, witnessNone, end.hung != "" || end.remains)
 	return ended
 }
 

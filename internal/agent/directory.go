@@ -85,7 +85,7 @@ func (s *step) prepareDirectory() (workingDirectory, error) {
 
 // lookBefore notes what the step reads that nobody has written, and has this machine forget what it holds of its files.
 func (s *step) lookBefore(directory *dataset.Dataset) {
-	s.unwritten = unwritten(directory, s.request.GetDataset().GetReads())
+	s.unwritten = s.unwrittenOf(directory)
 	if s.direct() {
 		for _, file := range s.request.GetDataset().GetFiles() {
 			// What is in the page cache now would later look as if direct I/O had put it there. A
@@ -113,7 +113,9 @@ func checkFiles(directory *dataset.Dataset, wanted *agentapi.Dataset) error {
 		have, missing := uint64(0), wanted.GetNewFiles()
 		for _, file := range wanted.GetFiles() {
 			coverage, err := directory.Written(file.GetName())
-			if err == nil {
+			if err == nil && coverage.Doubtful {
+				have += min(coverage.ApparentBytes, file.GetBytes())
+			} else if err == nil {
 				have += min(coverage.WrittenBytes, file.GetBytes())
 			} else if errors.Is(err, fs.ErrNotExist) {
 				missing++
@@ -141,31 +143,6 @@ func checkReads(directory *dataset.Dataset, wanted *agentapi.Dataset) error {
 		case coverage.ApparentBytes < file.GetBytes():
 			return refuse(ReasonNotPrepared, fmt.Errorf("the step reads %d bytes of file %s, which has %d",
 				file.GetBytes(), file.GetName(), coverage.ApparentBytes))
-		}
-	}
-	return nil
-}
-
-// unwritten is how many bytes in the reach of the step's reads nobody has ever written.
-func unwritten(directory *dataset.Dataset, reads []*agentapi.DataFile) uint64 {
-	var missing uint64
-	for _, file := range reads {
-		if coverage, err := directory.Written(file.GetName()); err == nil && !coverage.Complete() {
-			missing += coverage.ApparentBytes - coverage.WrittenBytes
-		}
-	}
-	return missing
-}
-
-// incomplete names a file that a laying out step should have filled and did not.
-func incomplete(directory *dataset.Dataset, writes []*agentapi.DataFile) error {
-	for _, file := range writes {
-		coverage, err := directory.Written(file.GetName())
-		if err != nil {
-			return fmt.Errorf("check the layout: %w", err)
-		}
-		if coverage.ApparentBytes < file.GetBytes() || !coverage.Complete() {
-			return fmt.Errorf("file %s holds %d written bytes of %d", file.GetName(), coverage.WrittenBytes, file.GetBytes())
 		}
 	}
 	return nil

@@ -13,27 +13,34 @@ const maxCachedShare = 0.1
 
 // findings is what a look at the step's files found.
 type findings struct {
-	incomplete   error
+	layoutState
+
 	unwritten    uint64
 	cached, size uint64
 	space        spaceTaken
 }
 
 // inspect looks at the files after the tool has ended: whether a layout is whole, whether reads met
-// bytes that nobody wrote, whether direct I/O really left the page cache alone. The directory is closed.
-func (s *step) inspect(ended *agentapi.Ended, directory *dataset.Dataset, hung bool) {
+// bytes that nobody wrote, whether direct I/O really left the page cache alone. The directory is closed. tool is the word of
+// the one that has ended.
+func (s *step) inspect(ended *agentapi.Ended, directory *dataset.Dataset, tool witness, hung bool) {
 	if hung {
 		// A look at them might not come back either.
 		_ = directory.Close()
 		return
 	}
-	looked := make(chan findings, 1)
+	looked, outcome := make(chan findings, 1), ended.GetOutcome()
 	go func() {
-		found := s.look(directory)
-		if found.incomplete == nil && ended.GetOutcome() == agentapi.Outcome_OUTCOME_COMPLETE {
-			s.remember(directory)
+		found := findings{unwritten: s.unwrittenOf(directory)}
+		if outcome == agentapi.Outcome_OUTCOME_COMPLETE {
+			if found.layoutState = s.layoutOf(directory, tool); found.incomplete == nil {
+				s.remember(directory)
+			}
 		}
-		found.space = s.spaceTaken(ended.GetOutcome(), directory)
+		if s.direct() {
+			found.cached, found.size = s.cached(directory)
+		}
+		found.space = s.spaceTaken(outcome, directory)
 		looked <- found
 		// Closing a directory that was only read can fail in no way that matters.
 		_ = directory.Close()
@@ -46,28 +53,19 @@ func (s *step) inspect(ended *agentapi.Ended, directory *dataset.Dataset, hung b
 		ended.Message = fmt.Sprintf("the file system did not answer within %s when the step's files were looked at", s.agent.patient.files)
 		return
 	}
-	if found.incomplete != nil && ended.GetOutcome() == agentapi.Outcome_OUTCOME_COMPLETE {
+	if found.incomplete != nil {
 		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, reasonIncomplete, found.incomplete.Error()
 	}
 	found.space.tell(ended)
+	if unsure := firstOf(found.unsure, s.unsure); unsure != "" {
+		ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: noticeUnsure, Message: unsure})
+	}
 	// A step that also writes may have filled what it had read before.
 	ended.UnwrittenBytes = max(found.unwritten, s.unwritten)
 	if float64(found.cached) > maxCachedShare*float64(found.size) {
 		ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: "DirectIONotHonoured",
 			Message: fmt.Sprintf("direct I/O was asked for, and %d of the files' %d bytes are in the page cache", found.cached, found.size)})
 	}
-}
-
-func (s *step) look(directory *dataset.Dataset) findings {
-	wanted := s.request.GetDataset()
-	found := findings{
-		incomplete: incomplete(directory, wanted.GetWrites()),
-		unwritten:  unwritten(directory, wanted.GetReads()),
-	}
-	if s.direct() {
-		found.cached, found.size = s.cached(directory)
-	}
-	return found
 }
 
 // direct says whether the step's I/O is to pass by the page cache.

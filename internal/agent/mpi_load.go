@@ -70,6 +70,7 @@ func newRankSamples(s *step, tool *agentapi.MpiTool) *rankSamples {
 		warmUp:   time.Duration(tool.GetWarmUpNanoseconds()),
 		duration: time.Duration(tool.GetDurationNanoseconds()),
 		interval: time.Duration(tool.GetSampleIntervalNanoseconds()),
+		transfer: tool.GetTransferBytes(),
 		write: func(sample *agentapi.Sample) {
 			s.write(&agentapi.Record{Entry: &agentapi.Record_Sample{Sample: sample}})
 		},
@@ -185,7 +186,7 @@ func (p *mpiPart) close() {
 // leave looks at the files, where they are this client's to look at, and releases what the part holds.
 func (p *mpiPart) leave(ended *agentapi.Ended, hung bool) {
 	if p.directory != nil {
-		p.step.inspect(ended, p.directory, hung || p.left != nil)
+		p.step.inspect(ended, p.directory, witnessNone, hung || p.left != nil)
 		p.directory = nil
 	}
 	p.close()

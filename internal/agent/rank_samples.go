@@ -19,6 +19,8 @@ type rankSamples struct {
 	warmUp, duration, interval time.Duration
 	// operations are those that the tool does; what goes by another is MPI's. Empty counts all.
 	operations []measure.Operation
+	// transfer is the size of each of the tool's operations: system calls are MPI's too. 0 where it is not known.
+	transfer uint64
 	write      func(*agentapi.Sample)
 
 	// at and load are the newest reading; begun the reading before the first I/O.
@@ -135,6 +137,11 @@ func (r *rankSamples) cut(at int64, load process.IO) {
 // counts gives what was moved between two readings, by operation.
 func (r *rankSamples) counts(before, after process.IO) []*agentapi.OperationCount {
 	moved := after.Since(before)
+	if r.transfer > 0 {
+		// Of the totals, so that what is begun in one sample and ends in the next is in one of them.
+		moved.ReadCalls = after.ReadBytes/r.transfer - before.ReadBytes/r.transfer
+		moved.WriteCalls = after.WriteBytes/r.transfer - before.WriteBytes/r.transfer
+	}
 	var counts []*agentapi.OperationCount
 	for _, count := range []*agentapi.OperationCount{
 		{Operation: uint32(measure.Read), Bytes: moved.ReadBytes, Operations: moved.ReadCalls},

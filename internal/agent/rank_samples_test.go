@@ -94,3 +94,29 @@ func TestRankSamples(t *testing.T) {
 		})
 	}
 }
+
+// What MPI's processes say to each other are system calls, and no operations: four clients made 6,390 transfers of
+// 1 MiB in 8,002 calls.
+func TestRankSamplesCountTransfers(t *testing.T) {
+	t.Parallel()
+	const transfers, calls, looks = 6390, 8002, 71
+	samples := &rankSamples{interval: 300 * time.Millisecond, transfer: mebibyte, operations: []measure.Operation{measure.Write}}
+	var bytes, operations uint64
+	samples.write = func(sample *agentapi.Sample) {
+		for _, count := range sample.GetCounts() {
+			bytes += count.GetBytes()
+			operations += count.GetOperations()
+		}
+	}
+	const said = 700 // bytes of MPI's, in each look
+	for look := range uint64(looks + 1) {
+		samples.add(int64(look+1)*int64(100*time.Millisecond),
+			process.IO{WriteBytes: transfers*mebibyte*look/looks + said*look, WriteCalls: calls * look / looks})
+	}
+	samples.close()
+	results, err := samples.results()
+	must(t, err)
+	if len(results) != 1 || results[0].GetOperations() != transfers || operations != transfers || bytes != transfers*mebibyte+said*looks {
+		t.Errorf("%d transfers of %d bytes, and %d in all: %v", operations, bytes, transfers, results)
+	}
+}

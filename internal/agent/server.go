@@ -35,6 +35,8 @@ type Agent struct {
 	moreMPI [][2]string
 	spare   spareFio
 	laidOut knownLayout
+	// whole are files that steps have written in all their length.
+	whole   wholeFiles
 	like    knownLike
 	striped knownStriping
 	holds   holds

@@ -34,6 +34,8 @@ type step struct {
 	next spawning
 	// unwritten is how many bytes in the reach of its reads nobody had written when it was loaded.
 	unwritten uint64
+	// unsure says why it is not known whether parts of what it reads were never written; empty where it is.
+	unsure string
 	// like is what was found in the data that the step's is to be like; nil where it is to be like none.
 	like *agentapi.DataSample
 

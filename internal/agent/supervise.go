@@ -214,9 +214,9 @@ func (r *fioRun) conclude(given order) *agentapi.Ended {
 	ended := r.feed.result(state, r.stderr.String(), watch)
 	ended.Cpu = r.cpu.end(r.step.agent.clock, state)
 	if r.place != nil {
-		r.place.inspect(ended, watch.hung != "")
+		r.place.inspect(ended, r.step.toolWrote(ended), watch.hung != "")
 	} else {
-		r.step.inspect(ended, r.directory, watch.hung != "")
+		r.step.inspect(ended, r.directory, r.step.toolWrote(ended), watch.hung != "")
 	}
 	return ended
 }

@@ -247,14 +247,14 @@ func (v *workVolume) strike() error {
 }
 
 // inspect looks at every volume as a step on it alone would, and adds up what is found.
-func (p *workplace) inspect(ended *agentapi.Ended, hung bool) {
+func (p *workplace) inspect(ended *agentapi.Ended, tool witness, hung bool) {
 	for i := range p.volumes {
 		volume := &p.volumes[i]
 		found := &agentapi.Ended{Outcome: ended.GetOutcome()}
 		if volume.device != nil {
 			volume.view.inspectDevice(found, volume.device, hung)
 		} else {
-			volume.view.inspect(found, volume.working.dataset, hung)
+			volume.view.inspect(found, volume.working.dataset, tool, hung)
 			volume.working.dataset = nil // It is closed.
 		}
 		if found.GetOutcome() != ended.GetOutcome() {

@@ -1420,7 +1420,9 @@ type MpiTool struct {
 	Limited bool `protobuf:"varint,11,opt,name=limited,proto3" json:"limited,omitempty"`
 	Direct  bool `protobuf:"varint,12,opt,name=direct,proto3" json:"direct,omitempty"`
 	// All ranks do each operation together, and pass data to each other.
-	Collective    bool `protobuf:"varint,13,opt,name=collective,proto3" json:"collective,omitempty"`
+	Collective bool `protobuf:"varint,13,opt,name=collective,proto3" json:"collective,omitempty"`
+	// The size of each transfer of ior: operations are bytes over it. 0 for mdtest.
+	TransferBytes uint64 `protobuf:"varint,14,opt,name=transfer_bytes,json=transferBytes,proto3" json:"transfer_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1544,6 +1546,13 @@ func (x *MpiTool) GetCollective() bool {
 		return x.Collective
 	}
 	return false
+}
+
+func (x *MpiTool) GetTransferBytes() uint64 {
+	if x != nil {
+		return x.TransferBytes
+	}
+	return 0
 }
 
 type MpiClient struct {
@@ -4017,7 +4026,7 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\x12\x1f\n" +
 	"\vratio_milli\x18\x03 \x01(\x03R\n" +
 	"ratioMilli\x12\x18\n" +
-	"\apercent\x18\x04 \x01(\x05R\apercent\"\x84\x04\n" +
+	"\apercent\x18\x04 \x01(\x05R\apercent\"\xab\x04\n" +
 	"\aMpiTool\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12\x1c\n" +
 	"\targuments\x18\x02 \x03(\tR\targuments\x120\n" +
@@ -4036,7 +4045,8 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\x06direct\x18\f \x01(\bR\x06direct\x12\x1e\n" +
 	"\n" +
 	"collective\x18\r \x01(\bR\n" +
-	"collective\"=\n" +
+	"collective\x12%\n" +
+	"\x0etransfer_bytes\x18\x0e \x01(\x04R\rtransferBytes\"=\n" +
 	"\tMpiClient\x12\x16\n" +
 	"\x06client\x18\x01 \x01(\x05R\x06client\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\"\xd8\x01\n" +

@@ -114,7 +114,7 @@ func iorPart(request *agentapi.LoadRequest, tool *agentapi.MpiTool, profile *v1a
 	for _, operation := range expected.Operations {
 		tool.Operations = append(tool.Operations, uint32(operation)) //nolint:gosec // There are few.
 	}
-	tool.Direct, tool.Collective = !traits.Buffered, traits.Collective
+	tool.Direct, tool.Collective, tool.TransferBytes = !traits.Buffered, traits.Collective, traits.TransferBytes
 	request.Dataset.Files = rankFiles(traits, step, key, tool.Shared)
 	switch {
 	case step.Purpose == plan.Prepare:

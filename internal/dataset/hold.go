@@ -37,7 +37,7 @@ type Holder struct {
 
 func (h Holder) String() string {
 	if h.Instance == "" {
-		return "somebody who has not written a name yet"
+		return "an agent whose name cannot be read (yet, or while its lock keeps readers out, as on SMB)"
 	}
 	return fmt.Sprintf("the agent on %q of run %q, UID %s", h.Host, h.Run, h.RunUID)
 }
@@ -194,13 +194,14 @@ func (d *Dataset) lockHolder(hash *directory) (file *os.File, locked bool, err e
 	return file, locked, nil
 }
 
-// tryFlock locks a file. That a file system has no locks is no error, since there is nothing better.
+// tryFlock locks a file. That a file system has no locks is no error: there is nothing better. Nor does a lock count that
+// stays on this machine while others mount the same file system; it still keeps agents of this machine apart.
 func tryFlock(file *os.File) (locked bool, err error) {
-	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	err = flock(file, unix.LOCK_EX)
 	if errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil && locksReachServer(file), err
 }
 
 // isNamed is errLostRace where the name leads to another file than the open one, or to none.

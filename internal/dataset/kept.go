@@ -99,7 +99,7 @@ func holdToRead(hash *directory, location Location) (*Hold, error) {
 	if err != nil {
 		return nil, ignoreMissing(err)
 	}
-	err = unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	err = flock(file, unix.LOCK_SH)
 	if err == nil {
 		return &Hold{file: file, locked: true}, nil
 	}

@@ -182,7 +182,7 @@ func hasLocks(in *directory) bool {
 		return false
 	}
 	defer func() { _ = file.Close() }()
-	return unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil
+	return flock(file, unix.LOCK_SH) == nil && locksReachServer(file)
 }
 
 // removeHash removes the clients' directories of one data set. cleared says that none of them is left.

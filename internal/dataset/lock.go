@@ -109,7 +109,7 @@ func (l *Lock) holder() string {
 	text, err := io.ReadAll(io.LimitReader(l.file, ownerMaxBytes))
 	var owner Owner
 	if err != nil || json.Unmarshal(text, &owner) != nil || owner.Run == "" {
-		return "the run that holds it has not written its name yet"
+		return "the name of the run that holds it cannot be read (yet, or while its lock keeps readers out, as on SMB)"
 	}
 	return fmt.Sprintf("run %q, UID %s, of benchmark %q", owner.Run, owner.RunUID, owner.Benchmark)
 }

@@ -120,18 +120,23 @@ func describe(file *os.File, path string) (Mount, error) {
 	if err != nil {
 		return Mount{}, fmt.Errorf("resolve %s: %w", path, err)
 	}
-	options := strings.Split(info.Options, ",")
-	for option := range strings.SplitSeq(info.VFSOptions, ",") {
+	return Mount{
+		Path: path, Device: id.device, Inode: id.inode,
+		FilesystemType: info.FSType, Source: info.Source, MountPoint: info.Mountpoint, Options: splitOptions(info.Options, info.VFSOptions),
+		IsMountPoint: where == info.Mountpoint, IsRoot: info.Mountpoint == "/",
+		TotalBytes: space.Blocks * blockSize(space), AvailableBytes: space.Bavail * blockSize(space),
+	}, nil
+}
+
+// splitOptions are those of a mount and then those of its file system, each once.
+func splitOptions(mount, filesystem string) []string {
+	options := strings.Split(mount, ",")
+	for option := range strings.SplitSeq(filesystem, ",") {
 		if !slices.Contains(options, option) {
 			options = append(options, option)
 		}
 	}
-	return Mount{
-		Path: path, Device: id.device, Inode: id.inode,
-		FilesystemType: info.FSType, Source: info.Source, MountPoint: info.Mountpoint, Options: options,
-		IsMountPoint: where == info.Mountpoint, IsRoot: info.Mountpoint == "/",
-		TotalBytes: space.Blocks * blockSize(space), AvailableBytes: space.Bavail * blockSize(space),
-	}, nil
+	return options
 }
 
 func (m Mount) check(expect Expectation) error {

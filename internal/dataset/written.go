@@ -33,6 +33,9 @@ type Coverage struct {
 	// BlockBytes is the space the file takes on the file system (st_blocks).
 	BlockBytes uint64
 	Source     Source
+	// Doubtful is a shortfall that proves nothing: only st_blocks shows it, on a file system of a server or of a program.
+	// Attribute caches report old figures (SMB under a lease: zero blocks for a second), and servers that compress report less.
+	Doubtful bool
 }
 
 // Complete is true when every byte was written.
@@ -46,6 +49,10 @@ func (d *Dataset) Written(name string) (Coverage, error) {
 		return Coverage{}, err
 	}
 	defer func() { _ = file.Close() }()
+	return d.coverage(name, file)
+}
+
+func (d *Dataset) coverage(name string, file *os.File) (Coverage, error) {
 	coverage, err := d.measureCoverage(file)
 	if err != nil {
 		return Coverage{}, fmt.Errorf("measure what is written of %s: %w", filepath.Join(d.client.path, name), err)
@@ -63,16 +70,17 @@ func (d *Dataset) open(name string) (*os.File, error) {
 }
 
 func (d *Dataset) measureCoverage(file *os.File) (Coverage, error) {
-	var stat unix.Stat_t
-	if err := unix.Fstat(int(file.Fd()), &stat); err != nil {
+	var stat unix.Statx_t
+	err := unix.Statx(int(file.Fd()), "", unix.AT_EMPTY_PATH|unix.AT_STATX_FORCE_SYNC, unix.STATX_SIZE|unix.STATX_BLOCKS, &stat)
+	if err != nil {
 		return Coverage{}, fmt.Errorf("stat: %w", err)
 	}
 	magic, err := magicOf(file)
 	if err != nil {
 		return Coverage{}, err
 	}
-	apparent, blocks := uint64(max(stat.Size, 0)), uint64(max(stat.Blocks, 0))*512 // st_blocks counts 512 bytes whatever the block size
-	data, err := dataBytes(context.Background(), file, stat.Size)
+	apparent, blocks := stat.Size, stat.Blocks*512                                   // st_blocks counts 512 bytes whatever the block size
+	data, err := dataBytes(context.Background(), file, int64(min(stat.Size, 1<<62))) // #nosec G115 -- just bounded
 	seeks := !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EOPNOTSUPP)
 	if err != nil && seeks {
 		return Coverage{}, err
@@ -81,7 +89,9 @@ func (d *Dataset) measureCoverage(file *os.File) (Coverage, error) {
 	if !believed && seeks && !listsHoles(magic) && data >= apparent && blocks < apparent {
 		believed = d.showsHoles()
 	}
-	return coverageOf(magic, seeks, believed, apparent, blocks, data), nil
+	coverage := coverageOf(magic, seeks, believed, apparent, blocks, data)
+	coverage.Doubtful = coverage.Source == SourceBlocks && !coverage.Complete() && !d.mount.OnThisMachine()
+	return coverage, nil
 }
 
 // coverageOf judges what is known of a file: data bytes where the file system seeks them. believed says that one without

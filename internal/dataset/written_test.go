@@ -5,7 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -125,6 +127,39 @@ func TestCoverageOf(t *testing.T) {
 		got := coverageOf(test.magic, test.seeks, Mount{Options: []string{"rw", test.version}}.tellsHoles(test.magic), test.apparent, test.blocks, test.data)
 		if got.WrittenBytes != test.written || got.Source != test.source || got.BlockBytes != test.blocks || got.ApparentBytes != test.apparent {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestLateness(t *testing.T) {
+	t.Parallel()
+	for options, want := range map[string]time.Duration{
+		"ext4 rw,relatime":                        0,
+		"cifs rw,vers=3.1.1,cache=strict":         3 * time.Second,
+		"cifs rw,actimeo=1,closetimeo=1":          3 * time.Second,
+		"smb3 rw,actimeo=30,closetimeo=1":         32 * time.Second,
+		"cifs rw,acregmax=5,acdirmax=60":          7 * time.Second,
+		"cifs rw,actimeo=86400":                   mostLateness,
+		"cifs rw,actimeo=0,closetimeo=0":          time.Second,
+		"cifs rw,actimeo=nonsense":                3 * time.Second,
+		"nfs4 rw,vers=4.1,acregmin=3,acregmax=60": usualLateness,
+		"fuse.burstfs rw":                         usualLateness,
+	} {
+		kind, rest, _ := strings.Cut(options, " ")
+		if got := (Mount{FilesystemType: kind, Options: strings.Split(rest, ",")}).Lateness(); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}
+
+func TestLocalLocks(t *testing.T) {
+	t.Parallel()
+	for options, want := range map[string]bool{
+		"rw,vers=3.1.1,cache=strict,actimeo=1": false, "rw,vers=3.1.1,nobrl": true, "rw,vers=4.2,local_lock=none": false,
+		"rw,vers=3,nolock,local_lock=all": true, "rw,vers=3,local_lock=flock": true, "rw,vers=3,local_lock=posix": false, "rw,localflock": true,
+	} {
+		if got := localLocks(strings.Split(options, ",")); got != want {
+			t.Errorf("%s: %t", options, got)
 		}
 	}
 }

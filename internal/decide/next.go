@@ -180,7 +180,7 @@ func (s Snapshot) abandon(step Step, record Record, attempt Attempt, counts coun
 func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 	if step != nil && s.FinishSent.IsZero() {
 		attempt := Attempt{Step: step.ID, Number: record.Attempt}
-		patience := s.EndingSince.Add(s.Policy.StopGrace)
+		patience := s.EndingSince.Add(s.stopGrace())
 		working, live := s.left(*step, record)
 		if len(live) == 0 {
 			working, live = attempt, s.live(*step, attempt)
@@ -193,6 +193,18 @@ func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 		}
 	}
 	return s.finish(now)
+}
+
+// deadlineGrace is how long tools may take to stop in good order once the run's own deadline has passed. Agents that are
+// told to finish then kill theirs after a while.
+const deadlineGrace = 20 * time.Second
+
+// stopGrace is how long a run that ends waits for its clients to stop.
+func (s Snapshot) stopGrace() time.Duration {
+	if s.Failure != nil && s.Failure.Reason == ReasonDeadline {
+		return min(deadlineGrace, s.Policy.StopGrace)
+	}
+	return s.Policy.StopGrace
 }
 
 // finish tells every client to leave and waits for it, for a time.

@@ -139,6 +139,12 @@ var sequences = map[string]func() *world{
 		w.snapshot.Policy.ActiveDeadline = 25 * time.Second
 		return w
 	},
+	"active-deadline-and-a-client-hangs": func() *world {
+		w := newWorld(1, 2, steps()...)
+		w.snapshot.Policy.ActiveDeadline = 25 * time.Second
+		w.deaf["a/1"] = true
+		return w
+	},
 	"lost-and-another-hangs": func() *world {
 		w := newWorld(1, 3, steps()...)
 		w.snapshot.Policy.ActiveDeadline = 3 * time.Minute

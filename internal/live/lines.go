@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -22,6 +23,8 @@ type Lines struct {
 	quiet time.Time
 	// waited is the message of a run that does not load yet, as it was told last.
 	waited string
+	// failed is when the run was first seen to have failed.
+	failed time.Time
 }
 
 // NewLines tells a run of that plan. What it has done before now is told at once.
@@ -42,6 +45,10 @@ func (l *Lines) Tell(run *v1alpha1.BenchmarkRun, now time.Time) {
 	}
 	view := Of(run, l.plan, now)
 	if view.Ended {
+		return
+	}
+	if view.Failed {
+		l.ending(&view, now)
 		return
 	}
 	if view.Now == nil {
@@ -67,6 +74,30 @@ func (l *Lines) wait(view *View, now time.Time) {
 	}
 	l.waited = message
 	l.line(message, now)
+}
+
+// ending says that a run has failed and what its end waits for: at once, and again from time to time.
+func (l *Lines) ending(view *View, now time.Time) {
+	first := l.failed.IsZero()
+	if first {
+		l.failed = now
+	}
+	if !first && now.Sub(l.quiet) < quietInterval {
+		return
+	}
+	words := view.Verdict
+	if !first {
+		words, _, _ = strings.Cut(view.Verdict, ":")
+	}
+	if view.Now != nil && !view.Now.Idle {
+		words += fmt.Sprintf("; waiting for %s to stop outstanding I/O", many(cmp.Or(view.Now.Clients, view.Now.Of), "client"))
+	} else {
+		words += "; waiting for clients to leave"
+	}
+	if !first {
+		words += fmt.Sprintf(", for %s now; I/O that the kernel has begun cannot be interrupted, only waited for", Short(now.Sub(l.failed)))
+	}
+	l.line(words, now)
 }
 
 func (l *Lines) line(words string, now time.Time) {

@@ -158,6 +158,20 @@ func TestLines(t *testing.T) {
 	golden.Check(t, "lines", told.String())
 }
 
+// After its deadline a run says that it has failed, and what it still waits for.
+func TestLinesAfterTheDeadline(t *testing.T) {
+	var told bytes.Buffer
+	run, planned := world(t, 1, func(run *v1alpha1.BenchmarkRun) {
+		run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFailed, Status: metav1.ConditionTrue,
+			Reason: v1alpha1.ReasonDeadlineExceeded, Message: "the run was still going 40s after its start, which is its activeDeadline"}}
+	})
+	lines := NewLines(&told, planned, start)
+	for seconds := range 25 {
+		lines.Tell(run, start.Add(6*time.Minute+time.Duration(seconds)*time.Second))
+	}
+	golden.Check(t, "lines-after-the-deadline", told.String())
+}
+
 func TestShort(t *testing.T) {
 	for length, want := range map[time.Duration]string{
 		0: "0s", 59*time.Second + 600*time.Millisecond: "1m00s", 3 * time.Minute: "3m00s", 90 * time.Minute: "1h30m", 50 * time.Hour: "2d02h", 47 * time.Hour: "47h00m",

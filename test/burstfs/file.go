@@ -78,6 +78,7 @@ func (f *file) Write(ctx context.Context, data []byte, offset int64) (uint32, sy
 	}
 	n, errno := f.LoopbackFile.Write(ctx, data, offset)
 	f.store.records.wrote(f.number, compressed)
+	f.store.space.wrote(f.number)
 	if late := turn.wait(); late != 0 {
 		return 0, late
 	}

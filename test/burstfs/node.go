@@ -43,7 +43,7 @@ func (n *node) name() string {
 func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	inode, errno := n.LoopbackNode.Lookup(ctx, name, out)
 	if errno == 0 {
-		n.store.records.show(inode.StableAttr().Ino, filepath.Join(n.behind(), name), &out.Attr)
+		n.store.show(inode.StableAttr().Ino, filepath.Join(n.behind(), name), &out.Attr)
 	}
 	return inode, errno
 }
@@ -52,7 +52,7 @@ func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs
 func (n *node) Getattr(ctx context.Context, handle fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	errno := n.LoopbackNode.Getattr(ctx, handle, out)
 	if errno == 0 {
-		n.store.records.show(n.StableAttr().Ino, n.behind(), &out.Attr)
+		n.store.show(n.StableAttr().Ino, n.behind(), &out.Attr)
 	}
 	return errno
 }
@@ -186,7 +186,7 @@ func (n *node) Setattr(ctx context.Context, handle fs.FileHandle, in *fuse.SetAt
 		n.store.forget(n.StableAttr().Ino)
 	}
 	if errno == 0 {
-		n.store.records.show(n.StableAttr().Ino, n.behind(), &out.Attr)
+		n.store.show(n.StableAttr().Ino, n.behind(), &out.Attr)
 	}
 	return errno
 }

@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hanwen/go-fuse/v2/fuse"
+
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
@@ -14,6 +16,7 @@ type store struct {
 	sleeper *sleeper
 	ended   chan struct{} // closed when run is over
 	records *records      // nil without compression
+	space   lateSpace
 	noLocks bool
 
 	mu       sync.Mutex
@@ -35,7 +38,7 @@ func newStore(config model.Config) (*store, error) {
 	s := &store{
 		start: time.Now(), sleeper: sleeper, ended: make(chan struct{}),
 		model: m, waiting: map[uint64]chan<- syscall.Errno{}, records: newRecords(config.Compression),
-		noLocks: config.NoLocks,
+		noLocks: config.NoLocks, space: lateSpace{delay: config.SpaceLate},
 	}
 	go s.run()
 	return s, nil
@@ -154,5 +157,12 @@ func (s *store) close() {
 // forget drops a file from the server's cache, and what was known of its records.
 func (s *store) forget(file uint64) {
 	s.records.forget(file)
+	s.space.forget(file)
 	s.with(func(m *model.Model, _ time.Duration) { m.Forget(file) })
+}
+
+// show puts what is reported of the space that a file takes into its attributes.
+func (s *store) show(file uint64, behind string, attributes *fuse.Attr) {
+	s.records.show(file, behind, attributes)
+	s.space.show(file, attributes)
 }

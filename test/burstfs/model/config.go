@@ -23,6 +23,9 @@ type Config struct {
 	Tenants []Tenant `yaml:"tenants,omitempty"`
 	// Failures that happen by a schedule.
 	Failures []Failure `yaml:"failures,omitempty"`
+	// SpaceLate is how long after the last write to a file its space (st_blocks) is still reported as it was, as a client of
+	// SMB or NFS with an attribute cache does. It is of the mount, so it stays as it was.
+	SpaceLate time.Duration `yaml:"spaceLate,omitempty"`
 	// NoLocks has it refuse locks (ENOLCK), as some shares do. It is of the mount, so it stays as it was.
 	NoLocks bool `yaml:"noLocks,omitempty"`
 }

@@ -1,0 +1,128 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/dataset"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// noticeUnsure says that nothing proves how much of the files was written.
+const noticeUnsure = "WrittenUnknown"
+
+// witness is what the tool's own count of completed writes says about a layout.
+type witness int
+
+const (
+	// witnessNone: there is no such count.
+	witnessNone witness = iota
+	// witnessAll and witnessLess: it wrote all of the layout, or less.
+	witnessAll
+	witnessLess
+)
+
+// toolWrote asks the tool's own count. That of MPI's ranks is of system calls, and counts for nothing here.
+func (s *step) toolWrote(ended *agentapi.Ended) witness {
+	expected := s.request.GetFio().GetWrittenBytes()
+	if s.request.GetFio() == nil {
+		return witnessNone
+	}
+	if expected == 0 {
+		for _, file := range s.request.GetDataset().GetWrites() {
+			expected += file.GetBytes()
+		}
+	}
+	var written uint64
+	for _, operation := range ended.GetOperations() {
+		if operation.GetOperation() == uint32(measure.Write) {
+			written += operation.GetBytes()
+		}
+	}
+	if written < expected {
+		return witnessLess
+	}
+	return witnessAll
+}
+
+// layoutState is what a look at a layout found.
+type layoutState struct {
+	// incomplete is proof that a file is not whole; unsure says why there is no proof that all are.
+	incomplete error
+	unsure     string
+}
+
+// layoutOf judges the files that a step should have filled. Where the file system's figures prove nothing, which they do
+// while an attribute cache holds old ones, the tool's own count decides; where there is none, the cache has its time
+// first, and then it is a warning.
+func (s *step) layoutOf(directory *dataset.Dataset, tool witness) layoutState {
+	ctx, cancel := context.WithTimeout(context.Background(), directory.Mount().Lateness())
+	defer cancel()
+	var found layoutState
+	for _, file := range s.request.GetDataset().GetWrites() {
+		coverage, err := directory.Written(file.GetName())
+		if err == nil && (coverage.ApparentBytes < file.GetBytes() || coverage.Doubtful && tool != witnessAll) {
+			coverage, err = directory.Settled(ctx, file.GetName(), file.GetBytes())
+		}
+		if err != nil {
+			return layoutState{incomplete: fmt.Errorf("check the layout: %w", err)}
+		}
+		short := fmt.Sprintf("file %s holds %d written bytes of %d", file.GetName(), coverage.WrittenBytes, file.GetBytes())
+		switch {
+		case coverage.ApparentBytes < file.GetBytes(), !coverage.Complete() && !coverage.Doubtful:
+			return layoutState{incomplete: fmt.Errorf("%s", short)}
+		case coverage.Complete(), tool == witnessAll:
+			s.agent.whole.add(directory, file.GetName(), coverage.ApparentBytes)
+		case tool == witnessLess:
+			return layoutState{incomplete: fmt.Errorf("%s, and the tool wrote less than all of it", short)}
+		case found.unsure == "":
+			found.unsure = fmt.Sprintf("%s by the space that it takes on %s, which may be reported late or after compression",
+				short, directory.Mount().FilesystemType)
+		}
+	}
+	return found
+}
+
+// unwrittenOf is how many bytes in the reach of the step's reads were proven never to have been written. Where nothing
+// proves it, neither the file system nor what this agent saw laid out, the step says so.
+func (s *step) unwrittenOf(directory *dataset.Dataset) uint64 {
+	ctx, cancel := context.WithTimeout(context.Background(), directory.Mount().Lateness())
+	defer cancel()
+	if s.unsure != "" {
+		cancel() // It has waited before.
+	}
+	var missing uint64
+	unsure := ""
+	for _, file := range s.request.GetDataset().GetReads() {
+		coverage, err := directory.Written(file.GetName())
+		if err == nil && coverage.Doubtful {
+			if s.isWhole(directory, file.GetName(), coverage.ApparentBytes) {
+				continue
+			}
+			coverage, err = directory.Settled(ctx, file.GetName(), 0)
+		}
+		switch {
+		case err != nil || coverage.Complete():
+		case !coverage.Doubtful:
+			missing += coverage.ApparentBytes - coverage.WrittenBytes
+		case unsure == "":
+			unsure = fmt.Sprintf("file %s has %d bytes and takes %d on %s: parts of it may never have been written, or are compressed",
+				file.GetName(), coverage.ApparentBytes, coverage.BlockBytes, directory.Mount().FilesystemType)
+		}
+	}
+	if s.unsure == "" {
+		s.unsure = unsure
+	}
+	return missing
+}
+
+// isWhole says whether a file was seen to be laid out in all its length, by this agent or by the record beside it.
+func (s *step) isWhole(directory *dataset.Dataset, name string, bytes uint64) bool {
+	if s.agent.whole.has(directory, name, bytes) {
+		return true
+	}
+	known, err := s.agent.laidOut.read(directory)
+	noted, found := known[name]
+	return err == nil && found && noted.Bytes >= bytes
+}

@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+)
+
+// A store behind an attribute cache: as seen, its files take no space for an hour after they were written.
+const lateStore = "spaceLate: 1h\n"
+
+// What the tool has written is written, whatever the space says that its files take: SMB with its default mount options
+// reports old figures for a second after fio has ended.
+func TestLayoutWhoseSpaceIsReportedLate(t *testing.T) {
+	t.Parallel()
+	s := mountStore(t, lateStore)
+	r := serveAt(t, s.directory, nil)
+	layout := lays("layout", "abc")
+	layout.GetFio().Job += "fallocate=none\n" // Else the space is there before the first write.
+	if !r.laysOut(layout) {
+		t.Fatal("the first did not write")
+	}
+	read := request("read", strings.Replace(quickWrite, "rw=write", "rw=read", 1))
+	read.Dataset = &agentapi.Dataset{Reads: lays("", "").GetDataset().GetFiles(), Files: lays("", "").GetDataset().GetFiles()}
+	ended, records := r.run(read, time.Minute)
+	if said, warned := notices(ended, records)[noticeUnsure]; ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || ended.GetUnwrittenBytes() != 0 || warned {
+		t.Errorf("a read of what was laid out: %s, %d bytes unwritten, %q", ended.GetOutcome(), ended.GetUnwrittenBytes(), said)
+	}
+	if r.laysOut(lays("again", "abc")) {
+		t.Error("the layout was not used again")
+	}
+}
+
+// The tool's count and the space agree that something is missing.
+func TestLayoutOfLessOnALateStore(t *testing.T) {
+	t.Parallel()
+	s := mountStore(t, lateStore)
+	load := lays("layout", "abc")
+	load.GetFio().Job = strings.Replace(load.GetFio().GetJob(), "rw=write", "rw=write\nfilesize=1m\nio_size=512k\nfallocate=none", 1)
+	load.GetFio().WrittenBytes = 0
+	ended, _ := serveAt(t, s.directory, nil).run(load, time.Minute)
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != reasonIncomplete {
+		t.Errorf("half a layout: %s, %s", ended.GetOutcome(), ended.GetReason())
+	}
+}
+
+// Nothing proves how much of a file is written that no step has laid out. That is a warning, unless the attribute cache
+// has had its time by the end of the wait.
+func TestReadOfAFileWhoseSpaceIsReportedLate(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		config string
+		unsure bool
+	}{
+		"for an hour":      {lateStore, true},
+		"for 100 ms":       {"spaceLate: 100ms\n", false},
+		"it is compressed": {"compression: {algorithm: lz4}\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := serveAt(t, mountStore(t, test.config).directory, nil)
+			r.put("data.0.0", func(file *os.File) {
+				_, err := file.Write(bytes.Repeat([]byte("the same again! "), 1<<16))
+				must(t, err)
+			})
+			read := request("read", strings.Replace(quickWrite, "rw=write", "rw=read", 1))
+			read.Dataset = &agentapi.Dataset{Reads: []*agentapi.DataFile{{Name: "data.0.0", Bytes: 1 << 20}}}
+			ended, records := r.run(read, time.Minute)
+			said, warned := notices(ended, records)[noticeUnsure]
+			if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || ended.GetUnwrittenBytes() != 0 || warned != test.unsure {
+				t.Errorf("%s, %d bytes unwritten, %q", ended.GetOutcome(), ended.GetUnwrittenBytes(), said)
+			}
+		})
+	}
+}

@@ -1,0 +1,46 @@
+package dataset
+
+import (
+	"errors"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// flock tries a lock of a whole file, unix.LOCK_EX or LOCK_SH; errors.Is(err, unix.EWOULDBLOCK) where another one has it.
+func flock(file *os.File, how int) error {
+	err := unix.Flock(int(file.Fd()), how|unix.LOCK_NB)
+	if errors.Is(err, unix.EACCES) && isSMB(file) {
+		// SMB refuses a lock that another one has so (STATUS_LOCK_NOT_GRANTED).
+		return unix.EWOULDBLOCK
+	}
+	return err
+}
+
+func isSMB(file *os.File) bool {
+	magic, err := magicOf(file)
+	return err == nil && slices.Contains([]uint32{unix.CIFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC}, magic)
+}
+
+// locksReachServer says whether other machines see the locks of a file's mount.
+func locksReachServer(file *os.File) bool {
+	magic, err := magicOf(file)
+	if err != nil || !slices.Contains([]uint32{unix.CIFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.NFS_SUPER_MAGIC, lustreMagic}, magic) {
+		return true
+	}
+	id, err := identify(file)
+	if err != nil {
+		return false
+	}
+	info, err := mountByID(id.mount)
+	return err == nil && !localLocks(splitOptions(info.Options, info.VFSOptions))
+}
+
+// localLocks says whether mount options keep flock's locks on this machine: SMB's nobrl, as azurefile-csi-driver sets it,
+// and what NFS and Lustre have of the kind.
+func localLocks(options []string) bool {
+	return slices.ContainsFunc(options, func(option string) bool {
+		return slices.Contains([]string{"nobrl", "nolock", "local_lock=all", "local_lock=flock", "localflock"}, option)
+	})
+}

@@ -1,0 +1,151 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/lab"
+	"github.com/storagebench/storagebench/test/soak"
+)
+
+func TestMain(m *testing.M) { soak.Main(m) }
+
+// commandLine builds kubectl-storagebench for machines: without C, and without what debuggers need.
+func commandLine(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubectl-storagebench")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "../../../cmd/kubectl-storagebench")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	return path
+}
+
+// run boots a machine that runs a benchmark on a folder, and gives the result that it wrote.
+func run(t *testing.T, machine lab.Machine, before, benchmark string) v1alpha1.BenchmarkRunStatus {
+	t.Helper()
+	machine.Programs = map[string]string{"kubectl-storagebench": commandLine(t)}
+	machine.Files = map[string]string{"bench.yaml": benchmark}
+	output := machine.Run(t, before+`
+kubectl-storagebench run --local -f /lab/bench.yaml --target data=/mnt -o json > result.json 2> said
+code=$?; tail -n 40 said; echo LAB-RESULT; cat result.json; echo LAB-RESULT; find /mnt -mindepth 1 -not -name lost+found; exit $code
+`)
+	said, rest, _ := strings.Cut(output.Text, "LAB-RESULT\n")
+	result, left, _ := strings.Cut(rest, "LAB-RESULT")
+	if left = strings.TrimSpace(left); left != "" {
+		t.Errorf("the run left %s", left)
+	}
+	var made v1alpha1.BenchmarkRun
+	if err := json.Unmarshal([]byte(result), &made); err != nil {
+		t.Fatalf("exit code %d, no result (%v): %s", output.Code, err, said)
+	}
+	for _, condition := range made.Status.Conditions {
+		if condition.Type == v1alpha1.ConditionComplete && condition.Status == "True" {
+			return made.Status
+		}
+	}
+	t.Fatalf("the run is not complete: %+v\n%s", made.Status.Conditions, said)
+	return made.Status
+}
+
+// A machine says what its script said and how it ended, and has the kernel's modules and the host's programs.
+func TestMachine(t *testing.T) {
+	output := lab.Machine{Files: map[string]string{"words": "of a file"}}.Run(t, "cat /lab/words; modprobe cifs && grep -c cifs /proc/filesystems; fio --version; exit 7")
+	if output.Code != 7 || !strings.HasPrefix(output.Text, "of a file") || !strings.Contains(output.Text, "\nfio-") {
+		t.Errorf("exit code %d: %s", output.Code, output.Text)
+	}
+}
+
+// The quickstart in small: two clients of fio lay out, write and read.
+const quickstart = `apiVersion: storagebench.dev/v1alpha1
+kind: StorageBenchmark
+metadata: {name: smb}
+spec:
+  run:
+    targets:
+    - {name: data, volumes: [{name: data, claimName: data}]}
+    clients: {count: 2, spread: Any}
+    workload:
+      fio: {pattern: Random, readPercent: 0, blockSize: 64Ki, jobs: 1, queueDepth: 8, datasetSize: 16Mi}
+    phases:
+    - {name: layout, prepare: {}}
+    - {name: write, steady: {duration: 5s, warmUp: 1s}}
+    - name: read
+      workload: {fio: {pattern: Random, readPercent: 100, blockSize: 64Ki, jobs: 1, queueDepth: 8, datasetSize: 16Mi}}
+      steady: {duration: 5s, warmUp: 1s}
+`
+
+// A run on a real SMB mount is complete, and takes for written what was written: the kernel's client reports the blocks of
+// files late.
+func TestSMB(t *testing.T) {
+	for name, options := range map[string]string{
+		"default mount options": "",
+		// As csi-driver-smb's and azurefile-csi-driver's examples mount.
+		"options of drivers": ",noserverino,mfsymlinks,cache=strict,nosharesock,nobrl,actimeo=30",
+		"no attribute cache": ",cache=none,actimeo=0",
+	} {
+		t.Run(name, func(t *testing.T) {
+			samba := lab.StartSamba(t)
+			status := run(t, lab.Machine{}, fmt.Sprintf("modprobe cifs && mount -t cifs //%s/share /mnt -o %s || exit 9", lab.Host, samba.Options(options)),
+				quickstart)
+			for _, phase := range status.Phases {
+				for _, target := range phase.Targets {
+					for _, warning := range target.Warnings {
+						if warning.Type == v1alpha1.WarningUnwrittenDataRead || warning.Type == v1alpha1.WarningWrittenUnknown {
+							t.Errorf("%s: %s: %s", phase.Name, warning.Type, warning.Message)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+const drain = `apiVersion: storagebench.dev/v1alpha1
+kind: StorageBenchmark
+metadata: {name: disk}
+spec:
+  run:
+    targets:
+    - {name: data, volumes: [{name: data, claimName: data}]}
+    clients: {count: 1}
+    workload:
+      fio: {pattern: Sequential, readPercent: 0, blockSize: 1Mi, jobs: 1, queueDepth: 8, datasetSize: 256Mi}
+    phases:
+    - {name: burst, burstDrain: {maxDuration: %s}}
+`
+
+// A disk that QEMU throttles: a bucket of 60 MB/s x 15 s that leaks at 8 MB/s, so that 900 MB go at 60 MB/s. That the
+// drain goes on for longer changes nothing.
+func TestThrottledDisk(t *testing.T) {
+	for _, length := range []string{"90s", "3m"} {
+		t.Run(length, func(t *testing.T) {
+			machine := lab.Machine{Disks: []lab.Disk{{Bytes: 4 << 30, Throttling: map[string]int64{
+				"bps-write": 8_000_000, "bps-write-max": 60_000_000, "bps-write-max-length": 15}}}}
+			// What mkfs writes, some megabytes, has leaked out of the bucket after two seconds.
+			status := run(t, machine, "mkfs.ext4 -q -E lazy_itable_init=1,lazy_journal_init=1 /dev/vda && mount -t ext4 -o noinit_itable /dev/vda /mnt && rmdir /mnt/lost+found || exit 9; sleep 2", fmt.Sprintf(drain, length))
+			burst := status.Phases[0].Targets[0].Burst
+			if burst == nil || !burst.Exhausted || burst.Bytes == nil {
+				t.Fatalf("the burst credits ran out, and the result says %+v", burst)
+			}
+			near(t, "burst", burst.Bytes.Burst.Value, 60_000_000)
+			near(t, "baseline", burst.Bytes.Baseline.Value, 8_000_000)
+			soak.Report(t, "throttled disk, "+length, "burst %d, baseline %d bytes/s", burst.Bytes.Burst.Value, burst.Bytes.Baseline.Value)
+		})
+	}
+}
+
+// near allows 2 %: the throttle counts on the emulated machine's side of the same clock.
+func near(t *testing.T, what string, got, want int64) {
+	t.Helper()
+	if off := float64(got)/float64(want) - 1; off < -0.02 || off > 0.02 {
+		t.Errorf("%s: %d, want %d", what, got, want)
+	}
+}
