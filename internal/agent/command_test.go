@@ -169,7 +169,7 @@ func TestCommandIsStopped(t *testing.T) {
 	} {
 		id, text := fmt.Sprint("stop-", i), c.text
 		r.load(script(id, text))
-		r.start(id, 2*time.Minute)
+		r.start(id, noLimit)
 		r.agent.mu.Lock()
 		run, _ := r.agent.live.tool.(*commandRun)
 		r.agent.mu.Unlock()
@@ -350,7 +350,7 @@ func TestCommandSetupAgain(t *testing.T) {
 	load.Step.Attempt = 2
 	r.load(load)
 	now := r.agent.clock.Monotonic()
-	_, err := r.Start(t.Context(), &agentapi.StartRequest{Epoch: 1, Step: load.GetStep(), AtNanoseconds: now, DeadlineNanoseconds: now + int64(time.Minute)})
+	_, err := r.Start(t.Context(), &agentapi.StartRequest{Epoch: 1, Step: load.GetStep(), AtNanoseconds: now, DeadlineNanoseconds: now + int64(noLimit)})
 	must(t, err)
 	if ended, _ := r.finished("zip"); ended.GetToolMessages() != "one\n" {
 		t.Errorf("got %v", ended)

@@ -255,7 +255,7 @@ func TestMissedStart(t *testing.T) {
 	must(t, err)
 	now := clock.GetMonotonicNanoseconds()
 	_, err = r.Start(t.Context(), &agentapi.StartRequest{Epoch: 1, Step: &agentapi.StepKey{Id: "a", Attempt: 1},
-		AtNanoseconds: now - int64(time.Second), DeadlineNanoseconds: now + int64(time.Minute)})
+		AtNanoseconds: now - int64(time.Second), DeadlineNanoseconds: now + int64(noLimit)})
 	must(t, err)
 	ended, _ := r.finished("a")
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != agentapi.ReasonStartMissed ||
