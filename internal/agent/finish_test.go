@@ -1,12 +1,12 @@
 package agent
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -43,14 +43,14 @@ func TestFinish(t *testing.T) {
 		left    int
 	}{
 		"with nothing": {removed: true},
-		"loaded":       {before: func(r *rig) { r.load(request("a", slowWrite(20))) }, removed: true},
+		"loaded":       {before: func(r *rig) { r.load(request("a", endlessWrite)) }, removed: true},
 		"running": {before: func(r *rig) {
-			r.load(request("a", slowWrite(20)))
-			r.start("a", time.Minute)
+			r.load(request("a", endlessWrite))
+			r.start("a", noLimit)
 			r.jobs(1)
 		}, removed: true},
-		"with data":    {before: func(r *rig) { r.run(request("a", slowWrite(1)), 20*time.Second) }, removed: true},
-		"keeping data": {before: func(r *rig) { r.run(request("a", slowWrite(1)), 20*time.Second) }, keep: true, left: 1},
+		"with data":    {before: func(r *rig) { r.run(request("a", quickWrite), noLimit) }, removed: true},
+		"keeping data": {before: func(r *rig) { r.run(request("a", quickWrite), noLimit) }, keep: true, left: 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestFinish(t *testing.T) {
 			default:
 				t.Error("it does not want to leave")
 			}
-			if _, err := r.Load(t.Context(), request("z", slowWrite(1))); status.Code(err) != codes.Unavailable {
+			if _, err := r.Load(t.Context(), request("z", endlessWrite)); status.Code(err) != codes.Unavailable {
 				t.Errorf("a step is loaded after the end: %v", err)
 			}
 		})
@@ -93,9 +93,9 @@ func TestFinishWhileLoading(t *testing.T) {
 	for range 5 {
 		r := serve(t, nil)
 		var all sync.WaitGroup
-		all.Go(func() { _, _ = r.Load(t.Context(), request("a", slowWrite(20))) })
+		all.Go(func() { _, _ = r.Load(t.Context(), request("a", endlessWrite)) })
 		all.Go(func() {
-			bad := request("b", slowWrite(1))
+			bad := request("b", endlessWrite)
 			bad.Dataset = &agentapi.Dataset{NewBytes: 1 << 60}
 			_, _ = r.Load(t.Context(), bad)
 		})
@@ -110,7 +110,7 @@ func TestFinishWhileLoading(t *testing.T) {
 func TestFinishSaysWhatStays(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
-	r.run(request("a", slowWrite(1)), 20*time.Second)
+	r.run(request("a", quickWrite), noLimit)
 	must(t, os.Remove(filepath.Join(r.directory, ".storagebench/benchmark-1/owner.json")))
 	answer := r.finish(true)
 	if answer.GetDataRemoved() || !strings.Contains(answer.GetProblem(), "volume data: ") || !strings.Contains(answer.GetProblem(), "benchmark-1") {
@@ -133,7 +133,7 @@ func TestFinishKillsWhatDoesNotStop(t *testing.T) {
 		a.patient.finish = 500 * time.Millisecond
 	})
 	r.load(request("a", "x"))
-	r.start("a", time.Minute)
+	r.start("a", noLimit)
 	eventually(t, "the tool does not begin", func() bool {
 		_, err := os.Stat(begun)
 		return err == nil
@@ -159,69 +159,55 @@ func TestToolLeavesSomethingThatHoldsItsOutput(t *testing.T) {
 		a.patient.gone = time.Second
 	})
 	r.load(request("a", "x"))
-	r.start("a", time.Minute)
-	began := time.Now()
-	ended, _ := r.finished("a")
-	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || time.Since(began) > 20*time.Second {
-		t.Errorf("after %s: %v", time.Since(began), ended)
+	r.start("a", noLimit)
+	if ended, _ := r.finished("a"); ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED {
+		t.Errorf("got %v", ended)
 	}
 	text, err := os.ReadFile(pids)
 	must(t, err)
 	killByID(t, strings.TrimSpace(string(text)))
 }
 
-func TestOrphan(t *testing.T) {
-	t.Parallel()
-	const timeout = 400 * time.Millisecond
-	orphaned := func(r *rig) <-chan error {
-		ended := make(chan error, 1)
-		go func() { ended <- r.agent.WatchOrphaned(r.t.Context()) }()
-		return ended
-	}
-	still := func(t *testing.T, ended <-chan error, why string) {
-		t.Helper()
-		select {
-		case err := <-ended:
-			t.Fatalf("it leaves (%v), although %s", err, why)
-		case <-time.After(3 * timeout):
-		}
-	}
-	r := serve(t, func(a *Agent) { a.config.OrphanTimeout = timeout })
-	// It runs for longer than is looked on, even where that is late.
-	r.load(request("a", slowWrite(4)))
-	r.start("a", 10*time.Second)
-	ended := orphaned(r)
-	still(t, ended, "its step may still run")
-	r.finished("a")
+// bubbleClock is the clock of a synctest bubble.
+type bubbleClock struct{ began time.Time }
 
-	ctx, cancel := context.WithCancel(t.Context())
-	_, err := r.Watch(ctx, &agentapi.WatchRequest{Epoch: 1, Since: r.agent.log.Last()})
-	must(t, err)
-	eventually(t, "the Watch does not begin", func() bool {
-		r.agent.mu.Lock()
-		defer r.agent.mu.Unlock()
-		return r.agent.watchers == 1
+func (c bubbleClock) Monotonic() int64 { return int64(time.Since(c.began)) + 1 }
+func (c bubbleClock) Wall() int64      { return time.Now().UnixNano() }
+
+// An agent leaves when nobody has spoken to it for its patience, counted from the last word, from the deadline of the step that
+// runs, or from the end of the last Watch.
+func TestOrphan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const patience = 10 * time.Second
+		a := New(Config{OrphanTimeout: patience}, bubbleClock{time.Now()})
+		ended := make(chan error, 1)
+		go func() { ended <- a.WatchOrphaned(t.Context()) }()
+		staysFor := func(long time.Duration, why string) {
+			t.Helper()
+			time.Sleep(long)
+			synctest.Wait()
+			select {
+			case err := <-ended:
+				t.Fatalf("it leaves (%v), although %s", err, why)
+			default:
+			}
+		}
+		staysFor(patience, "it has just begun")
+		live := newStep(a, request("a", ""))
+		live.order.deadline = a.clock.Monotonic() + int64(time.Minute)
+		a.mu.Lock()
+		a.live = live
+		a.mu.Unlock()
+		staysFor(time.Minute+patience, "its step may still run")
+		_, done, err := a.attend(t.Context(), &agentapi.WatchRequest{Epoch: 1})
+		must(t, err)
+		staysFor(time.Hour, "somebody listens")
+		done()
+		staysFor(patience, "somebody has listened until now")
+		time.Sleep(2 * time.Second)
+		must(t, <-ended)
+		close(a.finished)
 	})
-	select {
-	case err := <-ended: // While nobody watched.
-		must(t, err)
-		ended = orphaned(r)
-	default:
-	}
-	still(t, ended, "somebody listens")
-	cancel()
-	select {
-	case err := <-ended:
-		must(t, err)
-	case <-time.After(30 * time.Second):
-		t.Error("it stays although nobody speaks to it")
-	}
-	if said := r.agent.Abandon("nobody spoke"); !strings.Contains(said, "agent target/0 of run run: nobody spoke; its load is stopped and its data removed") {
-		t.Errorf("it says %q", said)
-	}
-	if left := r.left(); len(left) > 0 {
-		t.Errorf("left: %v", left)
-	}
 }
 
 // Describe answers when a tool or a file system does not, and forgets no answer that was good.
@@ -275,13 +261,13 @@ func TestNoDescriptorLeaks(t *testing.T) {
 	r := serve(t, nil)
 	once := func() {
 		id := itoa(int(r.agent.clock.Monotonic()))
-		load := request(id, slowWrite(20))
+		load := request(id, endlessWrite)
 		r.load(load)
 		if _, err := r.Stop(t.Context(), &agentapi.StopRequest{Epoch: 1}); err != nil {
 			t.Fatal(err)
 		}
 		r.finished(id)
-		r.run(request("w"+id, strings.Replace(slowWrite(1), "rate=2m\ntime_based=1\nruntime=1\n", "", 1)), 20*time.Second)
+		r.run(request("w"+id, quickWrite), noLimit)
 		if _, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1}); err != nil {
 			t.Fatal(err)
 		}
@@ -307,8 +293,8 @@ func TestNoDescriptorLeaks(t *testing.T) {
 func TestLeavingIsToldFromStopping(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
-	r.load(request("a", slowWrite(20)))
-	r.start("a", time.Minute)
+	r.load(request("a", endlessWrite))
+	r.start("a", noLimit)
 	r.jobs(1)
 	r.agent.Abandon("it was told to end (terminated)")
 	ended, _ := r.finished("a")
@@ -316,7 +302,7 @@ func TestLeavingIsToldFromStopping(t *testing.T) {
 		!strings.Contains(ended.GetMessage(), "it was told to end (terminated)") {
 		t.Errorf("ended %s, %s: %s", ended.GetOutcome(), ended.GetReason(), ended.GetMessage())
 	}
-	if _, err := r.Load(t.Context(), request("b", slowWrite(20))); status.Code(err) != codes.Unavailable {
+	if _, err := r.Load(t.Context(), request("b", endlessWrite)); status.Code(err) != codes.Unavailable {
 		t.Errorf("the next step: %v", err)
 	}
 }

@@ -39,24 +39,20 @@ func TestFileSystemThatDoesNotAnswer(t *testing.T) {
 		must(t, err)
 		defer func() { _ = root.Close() }()
 		r := serveAt(t, directory, func(a *Agent) {
-			a.patient.stalled, a.patient.gone, a.patient.remove = time.Second, time.Second, time.Second
+			a.patient.gone, a.patient.remove, a.patient.look = time.Second, time.Second, 20*time.Millisecond
 		})
-		load := request("a", slowWrite(60))
+		load := request("a", endlessWrite)
 		load.StallTimeoutNanoseconds = int64(2 * time.Second)
 		r.load(load)
-		r.start("a", time.Minute)
+		r.start("a", noLimit)
 		r.begun(1)
 		must(t, unix.IoctlSetInt(int(root.Fd()), freezeFilesystem, 0))
 		thaw := func() { _ = unix.IoctlSetInt(int(root.Fd()), thawFilesystem, 0) }
 		defer thaw()
 
-		began := time.Now()
 		ended, _ := r.finished("a")
 		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != "Hung" || !strings.Contains(ended.GetMessage(), "no I/O completed on a job for 2s; still alive after SIGKILL: ") {
 			t.Errorf("got %v", ended)
-		}
-		if took := time.Since(began); took > 30*time.Second {
-			t.Errorf("it took %s", took)
 		}
 		answer := r.finish(true)
 		if answer.GetDataRemoved() || !strings.Contains(answer.GetProblem(), "did not answer within 1s") {

@@ -31,7 +31,7 @@ func at(directory string) func(*Config) {
 func TestReplacementWaitsForTheOldAgent(t *testing.T) {
 	t.Parallel()
 	old := spawn(t, nil)
-	old.running(60)
+	old.running()
 	must(t, old.command.Process.Signal(syscall.SIGSTOP))
 	must(t, old.command.Process.Signal(syscall.SIGTERM))
 	replacement := spawn(t, at(old.directory))
@@ -40,17 +40,13 @@ func TestReplacementWaitsForTheOldAgent(t *testing.T) {
 		_, err := replacement.Load(t.Context(), layOut("b"))
 		loaded <- err
 	}()
-	select {
-	case err := <-loaded:
-		t.Fatalf("it did not wait: %v", err)
-	case <-time.After(2 * time.Second):
-	}
+	replacement.waits()
 	must(t, old.command.Process.Signal(syscall.SIGCONT))
 	must(t, <-loaded)
 	if err := <-old.exited; err != nil || !strings.Contains(old.said.String(), "its load is stopped and its data removed") {
 		t.Errorf("the old one ended with %v: %s", err, old.said)
 	}
-	replacement.start("b", 20*time.Second)
+	replacement.start("b", noLimit)
 	ended, records := replacement.finished("b")
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 		t.Errorf("got %v", ended)
@@ -72,6 +68,20 @@ func TestReplacementWaitsForTheOldAgent(t *testing.T) {
 	}
 }
 
+// waits returns when an agent waits for a directory: it says so in its log.
+func (s *separate) waits() {
+	s.t.Helper()
+	stream, err := s.Watch(s.t.Context(), &agentapi.WatchRequest{Epoch: 1})
+	must(s.t, err)
+	for {
+		record, err := stream.Recv()
+		must(s.t, err)
+		if record.GetNotice().GetWarning() == noticeHeld {
+			return
+		}
+	}
+}
+
 // Whose agent is dead waits for nobody.
 func TestReplacementOfADeadAgent(t *testing.T) {
 	t.Parallel()
@@ -80,10 +90,10 @@ func TestReplacementOfADeadAgent(t *testing.T) {
 		t.Skipf("no PID namespace can be made here, as a pod has: %v: %s", err, output)
 	}
 	old := spawn(t, nil, unshare...)
-	old.running(60)
+	old.running()
 	must(t, old.command.Process.Kill())
 	replacement := spawn(t, at(old.directory))
-	if ended, _ := replacement.run(layOut("b"), 20*time.Second); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+	if ended, _ := replacement.run(layOut("b"), noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 		t.Errorf("got %v", ended)
 	}
 	replacement.finish(true)
@@ -97,7 +107,7 @@ func TestReplacementOfADeadAgent(t *testing.T) {
 func TestReplacementRefusedBesideTheOldAgent(t *testing.T) {
 	t.Parallel()
 	old := serve(t, nil)
-	old.load(request("a", slowWrite(20)))
+	old.load(request("a", endlessWrite))
 	impatient := func(a *Agent) { a.patient.held, a.patient.heldAtEnd = 300*time.Millisecond, 300*time.Millisecond }
 	replacement := serveAt(t, old.directory, impatient)
 	_, err := replacement.Load(t.Context(), layOut("b"))
@@ -121,7 +131,7 @@ func TestReplacementRefusedBesideTheOldAgent(t *testing.T) {
 func TestOldAgentLeavesWhatAnotherHasTaken(t *testing.T) {
 	t.Parallel()
 	old := serveAt(t, mountStore(t, "noLocks: true\n").directory, nil)
-	old.run(layOut("a"), 20*time.Second)
+	old.run(layOut("a"), noLimit)
 	mark := filepath.Join(old.directory, filepath.Dir(dataPath), "holder-0.json")
 	must(t, os.WriteFile(mark, []byte(`{"schemaVersion":1,"instance":"new","run":"run","runUID":"run-1","host":"other-pod"}`), 0o600))
 	if _, err := old.Load(t.Context(), layOut("b")); reasonIn(err) != ReasonHeld || !strings.Contains(err.Error(), "other-pod") {

@@ -48,7 +48,7 @@ func TestKeptLayout(t *testing.T) {
 			first := serve(t, nil)
 			first.laysOut(lays("a", "abc"))
 			if test.writes {
-				first.run(writes("b", "abc", strings.Replace(quickWrite, "[global]", "[global]\nrandseed=99", 1)), 20*time.Second)
+				first.run(writes("b", "abc", strings.Replace(quickWrite, "[global]", "[global]\nrandseed=99", 1)), noLimit)
 			}
 			if test.killed {
 				first.dropSpare()
@@ -60,7 +60,7 @@ func TestKeptLayout(t *testing.T) {
 				test.between(t, filepath.Join(first.directory, dataPath, "data.0.0"))
 			}
 			second := serveAt(t, first.directory, nil)
-			ended, records := second.run(lays("a", "abc"), 20*time.Second)
+			ended, records := second.run(lays("a", "abc"), noLimit)
 			if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 				t.Fatalf("got %v", ended)
 			}
@@ -113,14 +113,14 @@ func TestReadOnlyVolume(t *testing.T) {
 		before := sumTree(t, filepath.Join(writer.directory, ".storagebench", "benchmark-1"))
 
 		reader := serveAt(t, copied, asReader)
-		ended, records := reader.run(lays("a", "abc"), 20*time.Second)
+		ended, records := reader.run(lays("a", "abc"), noLimit)
 		if said := notices(ended, nil)[noticeReused]; ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || !strings.Contains(said, "were there already") {
 			t.Errorf("got %v", ended)
 		}
 		if said := notices(&agentapi.Ended{}, records)[noticeReused]; !strings.Contains(said, "run run of benchmark benchmark") {
 			t.Errorf("it does not say whose data it reads: %q", said)
 		}
-		ended, _ = reader.run(reads("b"), 20*time.Second)
+		ended, _ = reader.run(reads("b"), noLimit)
 		if bytes, _ := sums(ended.GetOperations()); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || bytes != 1<<20 {
 			t.Errorf("got %v", ended)
 		}
@@ -165,12 +165,12 @@ func TestCommandOnAReadOnlyVolume(t *testing.T) {
 		r := serveAt(t, copied, func(a *Agent) { a.config.Volumes[0].ReadOnly = true; a.config.Volumes[0].Folder = "own" })
 		load := &agentapi.LoadRequest{Epoch: 1, Step: key("a"), Dataset: &agentapi.Dataset{MeasureUsage: true}, Tool: &agentapi.LoadRequest_Command{
 			Command: &agentapi.CommandTool{Command: []string{"wc", "-l", "file"}, SampleIntervalNanoseconds: int64(time.Second)}}}
-		ended, _ := r.run(load, 20*time.Second)
+		ended, _ := r.run(load, noLimit)
 		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || ended.GetCommand().GetExitCode() != 0 {
 			t.Errorf("got %v", ended)
 		}
 		load.Step, load.GetCommand().Command = key("b"), []string{"touch", "new"}
-		if ended, _ := r.run(load, 20*time.Second); ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED {
+		if ended, _ := r.run(load, noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED {
 			t.Errorf("it wrote: %v", ended)
 		}
 		if answer := r.finish(true); answer.GetProblem() != "" {

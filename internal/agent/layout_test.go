@@ -6,7 +6,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -32,7 +31,7 @@ func writes(id, content, job string) *agentapi.LoadRequest {
 // laysOut runs a prepare and says whether it wrote.
 func (r *rig) laysOut(load *agentapi.LoadRequest) (wrote bool) {
 	r.t.Helper()
-	ended, records := r.run(load, 20*time.Second)
+	ended, records := r.run(load, noLimit)
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 		r.t.Fatalf("got %v", ended)
 	}
@@ -58,7 +57,7 @@ func TestLayoutIsUsedAgain(t *testing.T) {
 		return func(r *rig) { must(r.t, os.Truncate(file(r), bytes)) }
 	}
 	step := func(load *agentapi.LoadRequest) func(*rig) {
-		return func(r *rig) { r.run(load, 20*time.Second) }
+		return func(r *rig) { r.run(load, noLimit) }
 	}
 	tests := map[string]struct {
 		// between is what happens between two prepares; then another content than abc may be asked for.
@@ -140,9 +139,9 @@ func TestHalfALayoutIsNone(t *testing.T) {
 			t.Parallel()
 			r := serve(t, nil)
 			slow := lays("a", "abc")
-			slow.GetFio().Job += "rate=200k\n"
+			slow.GetFio().Job += "rate=10k\n"
 			r.load(slow)
-			r.start("a", time.Minute)
+			r.start("a", noLimit)
 			end(r)
 			// Its size may be right by then, in a way that it is not whole.
 			must(t, os.WriteFile(filepath.Join(r.directory, dataPath, "data.0.0"), make([]byte, 1<<20), 0o600))
@@ -206,9 +205,9 @@ func TestLayoutOutlivesTheAgent(t *testing.T) {
 	}
 	first := next()
 	slow := lays("a", "abc")
-	slow.GetFio().Job += "rate=100k\n"
+	slow.GetFio().Job += "rate=10k\n"
 	first.load(slow)
-	first.start("a", time.Minute)
+	first.start("a", noLimit)
 	atWork(first)
 	kill(first)
 	second := next()
@@ -220,8 +219,8 @@ func TestLayoutOutlivesTheAgent(t *testing.T) {
 	if third.laysOut(lays("a", "abc")) {
 		t.Error("a whole layout was not used")
 	}
-	third.load(writes("b", "def", slowWrite(20)))
-	third.start("b", time.Minute)
+	third.load(writes("b", "def", endlessWrite))
+	third.start("b", noLimit)
 	atWork(third)
 	kill(third)
 	fourth := next()

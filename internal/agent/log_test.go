@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -76,26 +77,23 @@ func TestLogReplays(t *testing.T) {
 }
 
 func TestLogWait(t *testing.T) {
-	var log Log
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if err := log.Wait(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("an empty log gave %v", err)
-	}
-	woken := make(chan error, 1)
-	go func() { woken <- log.Wait(t.Context(), 0) }()
-	time.Sleep(10 * time.Millisecond)
-	if err := log.Append(&agentapi.Record{Entry: &agentapi.Record_Started{Started: &agentapi.Started{}}}); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case err := <-woken:
-		if err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		var log Log
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := log.Wait(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("an empty log gave %v", err)
+		}
+		woken := make(chan error, 1)
+		go func() { woken <- log.Wait(t.Context(), 0) }()
+		synctest.Wait()
+		if err := log.Append(&agentapi.Record{Entry: &agentapi.Record_Started{Started: &agentapi.Started{}}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-woken; err != nil {
 			t.Error(err)
 		}
-	case <-time.After(30 * time.Second):
-		t.Error("a reader was not woken")
-	}
+	})
 }
 
 // TestLogBudget fills a log with a whole day of a mixed load: one sample a second and one latency

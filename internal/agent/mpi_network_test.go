@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -28,7 +27,9 @@ func TestMPIOverNetworks(t *testing.T) {
 	if os.Getenv(again) != t.Name() {
 		standinior.Program(t) // What has to be built is built out here.
 		standinior.Mdtest(t)
-		t.Setenv(agentVariable, program())
+		self, err := os.Executable()
+		must(t, err)
+		t.Setenv(agentVariable, self)
 	}
 	attributes := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWNET}
 	runAgain(t, attributes, func() {
@@ -89,7 +90,7 @@ func overNetworks(t *testing.T) {
 	for round, arguments := range [][]string{{"-a", "POSIX"}, {"-a", "MPIIO", "-c"}} {
 		id := fmt.Sprint("round-", round)
 		change := func(tool *agentapi.MpiTool) { oneWrite(tool); tool.Collective = round == 1 }
-		j.begin(id, time.Minute, change, "ior", append(arguments, "-t", "1m", "-b", "8m", "-w", "-o", "data", "-O", "summaryFormat=CSV")...)
+		j.begin(id, noLimit, change, "ior", append(arguments, "-t", "1m", "-b", "8m", "-w", "-o", "data", "-O", "summaryFormat=CSV")...)
 		ended, logs := j.end(id)
 		for client, one := range ended {
 			if bytes, _ := sums(one.GetOperations()); one.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || bytes == 0 || round == 0 && bytes < 16<<20 {
@@ -140,7 +141,7 @@ func (j *job) network(client int) {
 	operator, err := authority().Operator()
 	must(t, err)
 	connection := dialAs(t, operator, identity.ClientOf(runUID, "target", client), address+":7000")
-	added := &rig{AgentClient: agentapi.NewAgentClient(connection), t: t, agent: New(config, SystemClock{}), directory: j.directory, lead: separateLead}
+	added := &rig{AgentClient: agentapi.NewAgentClient(connection), t: t, agent: New(config, SystemClock{}), directory: j.directory}
 	eventually(t, name+" does not answer", func() bool {
 		_, err := added.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
 		return err == nil

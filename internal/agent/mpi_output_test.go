@@ -3,7 +3,6 @@ package agent
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/engine/ior"
@@ -36,11 +35,11 @@ func TestMPIChecksOfWrites(t *testing.T) {
 	const bytes = 16 << 20
 	j := newJob(t, 1, 2)
 	arguments := []string{"-a", "POSIX", "-t", "1m", "-b", "8m", "-s", "1", "-F", "-k", "-l", "o", "-G", "7", "-W", "-w", "-o", "data", "-O", "summaryFormat=CSV"}
-	j.begin("both", time.Minute, func(tool *agentapi.MpiTool) {
+	j.begin("both", noLimit, func(tool *agentapi.MpiTool) {
 		tool.Operations, tool.Repetitions = []uint32{uint32(measure.Write), uint32(measure.Read)}, 1
 	}, "ior", append([]string{"-r", "-R"}, arguments...)...)
 	both, _ := j.end("both")
-	j.begin("write", time.Minute, oneWrite, "ior", arguments...)
+	j.begin("write", noLimit, oneWrite, "ior", arguments...)
 	write, _ := j.end("write")
 	j.nothingLeftOf()
 	// Once as the check of the write, once as the read.

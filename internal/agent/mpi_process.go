@@ -114,7 +114,7 @@ func (m *mpiProcess) clear(patience time.Duration) error {
 	abandoned := m.step.abandoned
 	for {
 		left := m.handle.Kill()
-		wait := min(time.Until(deadline), lookInterval)
+		wait := min(time.Until(deadline), m.step.agent.patient.look)
 		if wait <= 0 {
 			if left == nil {
 				left = fmt.Errorf("process %d was killed and is not gone", m.handle.PID())

@@ -5,7 +5,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +26,8 @@ type job struct {
 	addresses []string
 	directory string
 	processes int32
+	// begun is the step that was begun last.
+	begun string
 	// shared says that all work in the directory of client 0.
 	shared bool
 }
@@ -54,13 +55,29 @@ func place(t *testing.T, processes int32) *job {
 	t.Helper()
 	jobs <- struct{}{}
 	t.Cleanup(func() { <-jobs })
+	return newPlace(t, processes)
+}
+
+// newPlace is one for a test that runs nothing.
+func newPlace(t *testing.T, processes int32) *job {
+	t.Helper()
 	return &job{t: t, directory: t.TempDir(), processes: processes, shared: true}
 }
 
 func newJob(t *testing.T, clients int, processes int32) *job {
 	t.Helper()
-	j := place(t, processes)
-	path := mpiPath(t)
+	return place(t, processes).withClients(clients)
+}
+
+// idleJob is a job that a test runs nothing of.
+func idleJob(t *testing.T, clients int, processes int32) *job {
+	t.Helper()
+	return newPlace(t, processes).withClients(clients)
+}
+
+func (j *job) withClients(clients int) *job {
+	j.t.Helper()
+	path := mpiPath(j.t)
 	for client := range clients {
 		j.serve(client, clientAddress(client), func(a *Agent) { a.path, a.moreMPI = path, fakeHosts })
 	}
@@ -81,7 +98,7 @@ func clientConfiguration(t *testing.T, directory string, client int, listen stri
 func (j *job) serve(client int, listen string, change func(*Agent)) {
 	j.t.Helper()
 	served := New(clientConfiguration(j.t, j.directory, client, listen), SystemClock{})
-	served.patient.late = time.Minute
+	served.patient.late = hangGuard
 	change(served)
 	server, err := served.newServer()
 	must(j.t, err)
@@ -136,6 +153,7 @@ func (j *job) request(client int, id, program string, arguments ...string) *agen
 // begin loads and starts a step on all clients; change may alter each request.
 func (j *job) begin(id string, limit time.Duration, change func(*agentapi.MpiTool), program string, arguments ...string) {
 	j.t.Helper()
+	j.begun = id
 	for client, r := range j.clients {
 		load := j.request(client, id, program, arguments...)
 		if change != nil {
@@ -154,7 +172,7 @@ func (j *job) end(id string) ([]*agentapi.Ended, [][]*agentapi.Record) {
 	var all []*agentapi.Ended
 	var logs [][]*agentapi.Record
 	for _, r := range j.clients {
-		ended, records := r.finishedWithin(id, time.Minute)
+		ended, records := r.finished(id)
 		all, logs = append(all, ended), append(logs, records)
 	}
 	return all, logs
@@ -193,9 +211,9 @@ func oneWrite(tool *agentapi.MpiTool) {
 
 func TestMPIWritesOverSeveralClients(t *testing.T) {
 	t.Parallel()
-	const clients, processes, blockMiB = 3, 2, 48
+	const clients, processes, blockMiB = 3, 2, 16
 	j := newJob(t, clients, processes)
-	j.begin("a", time.Minute, oneWrite, "ior", "-a", "POSIX", "-t", "1m", "-b", "48m", "-F", "-w", "-k", "-o", "data", "-O", "summaryFormat=CSV")
+	j.begin("a", noLimit, oneWrite, "ior", "-a", "POSIX", "-t", "1m", "-b", "16m", "-F", "-w", "-k", "-o", "data", "-O", "summaryFormat=CSV")
 	ended, logs := j.end("a")
 	j.nothingLeftOf()
 	for client, one := range ended {
@@ -204,7 +222,7 @@ func TestMPIWritesOverSeveralClients(t *testing.T) {
 		}
 		const want = processes * blockMiB << 20
 		bytes, operations := sums(one.GetOperations())
-		if bytes < want || bytes > want+want/100 || operations < processes*blockMiB || operations > processes*blockMiB+400 {
+		if bytes < want || bytes > want+want/50 || operations < processes*blockMiB || operations > processes*blockMiB+400 {
 			t.Errorf("client %d: %d bytes in %d operations, want %d in %d", client, bytes, operations, want, processes*blockMiB)
 		}
 		if got, _ := sampled(logs[client]); got != bytes {
@@ -233,31 +251,5 @@ func TestMPIWritesOverSeveralClients(t *testing.T) {
 	must(t, err)
 	if len(files) != clients*processes {
 		t.Errorf("files of the ranks: %v", files)
-	}
-}
-
-// From the order to start to the first I/O of a rank. The bound is for machines that do other things beside.
-func TestMPIFirstIO(t *testing.T) {
-	const clients, rounds = 8, 5
-	j := newJob(t, clients, 2)
-	var took []time.Duration
-	for round := range rounds {
-		id := fmt.Sprint("round-", round)
-		j.begin(id, time.Minute, oneWrite, "ior", "-a", "POSIX", "-t", "1m", "-b", "2m", "-F", "-w", "-o", "data")
-		ended, logs := j.end(id)
-		if ended[0].GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || ended[0].GetIoStartNanoseconds() == 0 {
-			t.Fatalf("got %v", ended[0])
-		}
-		released := logs[0][0].GetStarted().GetReleasedNanoseconds()
-		first := ended[0].GetIoStartNanoseconds()
-		for _, one := range ended {
-			first = min(first, one.GetIoStartNanoseconds())
-		}
-		took = append(took, time.Duration(first-released))
-	}
-	slices.Sort(took)
-	t.Logf("%d clients of 2 ranks: the first I/O after %s, the median of %v", clients, took[rounds/2], took)
-	if took[rounds/2] > 20*time.Second {
-		t.Errorf("the first I/O after %s", took)
 	}
 }

@@ -4,6 +4,8 @@ import "time"
 
 // patience is how long the agent waits for things that should happen by themselves.
 type patience struct {
+	// look is how often the tool's workers are looked at.
+	look time.Duration
 	// stalled is the age of an outstanding I/O at which it is worth a word.
 	stalled time.Duration
 	// hung is the age at which the tool counts as hung, where the step does not say. Network file
@@ -39,6 +41,7 @@ type patience struct {
 }
 
 var usualPatience = patience{
+	look:    time.Second,
 	stalled: 5 * time.Second,
 	hung:    10 * time.Minute,
 	stop:    90 * time.Second,

@@ -16,8 +16,8 @@ import (
 )
 
 // everyMethod calls each method of an agent; a method that is added without a line here fails the test. A Watch that is allowed
-// goes on until the patience with it ends.
-func everyMethod(ctx context.Context, client agentapi.AgentClient, patience time.Duration) map[string]func() error {
+// ends with the first record.
+func everyMethod(ctx context.Context, client agentapi.AgentClient) map[string]func() error {
 	return map[string]func() error{
 		agentapi.Agent_Describe_FullMethodName: func() error {
 			_, err := client.Describe(ctx, &agentapi.DescribeRequest{})
@@ -40,7 +40,7 @@ func everyMethod(ctx context.Context, client agentapi.AgentClient, patience time
 			return err
 		},
 		agentapi.Agent_Watch_FullMethodName: func() error {
-			ctx, cancel := context.WithTimeout(ctx, patience)
+			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			stream, err := client.Watch(ctx, &agentapi.WatchRequest{})
 			if err == nil {
@@ -70,19 +70,16 @@ func everyMethod(ctx context.Context, client agentapi.AgentClient, patience time
 // Client 0 of the same target launches and releases, and does nothing else; who conducts does all else.
 func TestEachPeerHasItsMethods(t *testing.T) {
 	t.Parallel()
-	j := newJob(t, 2, 1)
+	j := idleJob(t, 2, 1)
 	operator, err := authority().Operator()
 	must(t, err)
 	first, err := authority().Client("target", 0)
 	must(t, err)
 	expect := identity.ClientOf(runUID, "target", 1)
+	must(t, j.clients[1].agent.log.Append(&agentapi.Record{Entry: &agentapi.Record_Started{Started: &agentapi.Started{}}}))
 	methods := len(agentapi.Agent_ServiceDesc.Methods) + len(agentapi.Agent_ServiceDesc.Streams)
 	for name, bundle := range map[string]identity.Bundle{"operator": operator, "client 0": first} {
-		patience := time.Minute
-		if name == "operator" {
-			patience = time.Second
-		}
-		calls := everyMethod(t.Context(), agentapi.NewAgentClient(dialAs(t, bundle, expect, j.addresses[1])), patience)
+		calls := everyMethod(t.Context(), agentapi.NewAgentClient(dialAs(t, bundle, expect, j.addresses[1])))
 		if len(calls) != methods {
 			t.Fatalf("%d of %d methods are called", len(calls), methods)
 		}
@@ -98,7 +95,7 @@ func TestEachPeerHasItsMethods(t *testing.T) {
 
 func TestOtherPeersAreRefused(t *testing.T) {
 	t.Parallel()
-	j := newJob(t, 3, 1)
+	j := idleJob(t, 3, 1)
 	master, err := identity.NewMaster()
 	must(t, err)
 	validity := identity.ValidityOf(time.Now(), time.Hour, time.Hour)
@@ -124,7 +121,7 @@ func TestOtherPeersAreRefused(t *testing.T) {
 		"client 2 of the same target, at client 0": {bundle(authority(), "target", 2), 0},
 	} {
 		connection := dialAs(t, test.bundle, identity.ClientOf(runUID, "target", test.client), j.addresses[test.client])
-		for method, call := range everyMethod(t.Context(), agentapi.NewAgentClient(connection), time.Minute) {
+		for method, call := range everyMethod(t.Context(), agentapi.NewAgentClient(connection)) {
 			// The handshake fails: nothing of the call is read.
 			if err := call(); status.Code(err) != codes.Unavailable {
 				t.Errorf("%s calls %s: %v", name, method, err)
@@ -136,7 +133,7 @@ func TestOtherPeersAreRefused(t *testing.T) {
 // A daemon is launched for a step that is loaded as a part of a job, once, and for no other.
 func TestLaunchIsForAJobAlone(t *testing.T) {
 	t.Parallel()
-	j := newJob(t, 2, 1)
+	j := idleJob(t, 2, 1)
 	first, err := authority().Client("target", 0)
 	must(t, err)
 	client := agentapi.NewAgentClient(dialAs(t, first, identity.ClientOf(runUID, "target", 1), j.addresses[1]))
@@ -158,9 +155,9 @@ func TestLaunchIsForAJobAlone(t *testing.T) {
 	}
 	command := plainCommand(given4)
 	refused(launch("a", command...), codes.FailedPrecondition, "not loaded")
-	j.clients[1].load(request("fio", slowWrite(1)))
+	j.clients[1].load(request("fio", quickWrite))
 	refused(launch("fio", command...), codes.FailedPrecondition, "no part of a job")
-	j.clients[1].start("fio", 10*time.Second)
+	j.clients[1].start("fio", noLimit)
 	j.clients[1].finished("fio")
 	j.clients[1].load(j.request(1, "a", "ior", "-o", "data"))
 	refused(launch("b", command...), codes.FailedPrecondition, "not loaded")
@@ -169,7 +166,7 @@ func TestLaunchIsForAJobAlone(t *testing.T) {
 	if _, err := client.Release(t.Context(), &agentapi.ReleaseRequest{Step: key("other")}); err != nil {
 		t.Errorf("a release that is too late: %v", err)
 	}
-	j.clients[1].start("a", 20*time.Second)
+	j.clients[1].start("a", noLimit)
 	// Client 0 has no directory yet: what is launched would work nowhere.
 	refused(launch("a", command...), codes.FailedPrecondition, "is the volume really shared?")
 	for range 2 {

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -115,7 +114,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := serve(t, nil)
-			load := request("a", slowWrite(1))
+			load := request("a", endlessWrite)
 			if test.prepare != nil {
 				test.prepare(r)
 				if len(r.agent.steps) > 0 {
@@ -152,16 +151,16 @@ func TestLoadOnOtherFileSystems(t *testing.T) {
 		r := serveAt(t, directory, nil)
 		t.Cleanup(func() { r.agent.finish(removal{}, "the test is over") })
 		mount(unix.MS_RDONLY, "size=1m")
-		r.refused(request("a", slowWrite(1)), ReasonReadOnly, "is on a read-only file system", "mount it read-write")
+		r.refused(request("a", endlessWrite), ReasonReadOnly, "is on a read-only file system", "mount it read-write")
 		must(t, unix.Unmount(directory, 0))
 
 		r.agent.config.Volumes[0].Expect = dataset.Expectation{Device: planned.Device, Inode: planned.Inode}
 		mount(0, "size=16m")
-		r.refused(request("a", slowWrite(1)), ReasonVolume, "is not the directory that the run was planned for")
+		r.refused(request("a", endlessWrite), ReasonVolume, "is not the directory that the run was planned for")
 		r.agent.config.Volumes[0].Expect = dataset.Expectation{}
 
 		// Space runs out although nobody said how much was needed.
-		ended, _ := r.run(request("full", global+"ioengine=psync\nrw=write\nbs=64k\nsize=64m\n[job]\n"), 20*time.Second)
+		ended, _ := r.run(request("full", global+"ioengine=psync\nrw=write\nbs=64k\nsize=64m\n[job]\n"), noLimit)
 		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != "NoSpace" || !strings.Contains(ended.GetMessage(), "the volume is full") {
 			t.Errorf("a full volume: %v", ended)
 		}
@@ -170,7 +169,7 @@ func TestLoadOnOtherFileSystems(t *testing.T) {
 		load := request("direct", global+"ioengine=psync\nrw=write\nbs=64k\nsize=4m\ndirect=1\n[job]\n")
 		load.GetFio().Direct = true
 		load.Dataset = &agentapi.Dataset{Files: []*agentapi.DataFile{{Name: "data.0.0", Bytes: 4 << 20}}}
-		ended, records := r.run(load, 20*time.Second)
+		ended, records := r.run(load, noLimit)
 		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 			t.Skipf("this tmpfs does not take O_DIRECT: %v", ended.GetMessage())
 		}
@@ -227,7 +226,7 @@ func TestLookAtTheFiles(t *testing.T) {
 			}
 			load := request("a", test.job)
 			load.Dataset, load.GetFio().Direct = test.dataset, test.direct
-			ended, records := r.run(load, 20*time.Second)
+			ended, records := r.run(load, noLimit)
 			if ended.GetOutcome() != test.outcome || ended.GetReason() != test.reason {
 				t.Errorf("got %v", ended)
 			}

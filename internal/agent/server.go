@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -82,6 +83,9 @@ func New(config Config, clock Clock) *Agent {
 	a.leading, a.depose = context.WithCancelCause(context.Background())
 	return a
 }
+
+// TakeLateOrders has the agent take an order to start that comes late, for tests on machines that are busy with other things.
+func (a *Agent) TakeLateOrders(late time.Duration) { a.patient.late = late }
 
 // Register adds the agent to a gRPC server.
 func (a *Agent) Register(server grpc.ServiceRegistrar) { agentapi.RegisterAgentServer(server, a) }

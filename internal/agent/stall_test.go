@@ -26,8 +26,8 @@ func killByID(t *testing.T, pid string) {
 	})
 }
 
-// twoJobs write 8 MiB each at 2 MiB/s: four seconds when nothing is in their way.
-const twoJobs = global + "ioengine=psync\nrw=write\nbs=64k\nsize=8m\nrate=2m\nnumjobs=2\n[job]\n"
+// twoJobs write a file of 1 MiB each at 2 MiB/s, until they are stopped.
+var twoJobs = strings.Replace(endlessWrite, "[job]", "numjobs=2\n[job]", 1)
 
 // says waits for a warning of the step that runs.
 func (r *rig) says(warning string) {
@@ -48,21 +48,24 @@ func (r *rig) begun(jobs int) []process.Worker {
 	return workers
 }
 
-// A job that is stuck for longer than a word takes is spoken of, not killed; and nothing is lost.
+// A job that is stuck for longer than a word takes is spoken of, once, and not killed; and nothing is lost.
 func TestStuckJob(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.patient.stalled = 2 * time.Second })
+	r := serve(t, func(a *Agent) { a.patient.stalled, a.patient.look = 2*time.Second, 20*time.Millisecond })
 	load := request("a", twoJobs)
-	load.GetFio().Jobs, load.GetFio().WrittenBytes = 2, 16<<20
+	load.GetFio().Jobs, load.GetFio().DurationNanoseconds = 2, int64(24*time.Hour)
 	r.load(load)
-	r.start("a", time.Minute)
+	r.start("a", noLimit)
 	job := r.begun(2)[0]
 	must(t, syscall.Kill(job.PID, syscall.SIGSTOP))
-	time.Sleep(5 * time.Second)
 	r.says("IOStalled")
 	must(t, syscall.Kill(job.PID, syscall.SIGCONT))
+	last := r.agent.log.Last()
+	// Its dump had to wait for the job.
+	eventually(t, "there are no more samples", func() bool { return r.agent.log.Last() > last+2 })
+	r.stop("a", "enough")
 	ended, records := r.finished("a")
-	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED {
 		t.Fatalf("got %v", ended)
 	}
 	said := 0
@@ -78,19 +81,19 @@ func TestStuckJob(t *testing.T) {
 		t.Errorf("it said %d times that a job is stuck", said)
 	}
 	bytes, operations := sums(ended.GetOperations())
-	if got, gotCount := sampled(records); bytes != 16<<20 || got != bytes || gotCount != operations {
-		t.Errorf("fio counts %d bytes in %d operations, the samples %d in %d; it wrote %d", bytes, operations, got, gotCount, 16<<20)
+	if got, gotCount := sampled(records); bytes == 0 || got != bytes || gotCount != operations {
+		t.Errorf("fio counts %d bytes in %d operations, the samples %d in %d", bytes, operations, got, gotCount)
 	}
 }
 
 // A job that does not come back is killed when the step's patience ends, and the result says so.
 func TestHungJob(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.patient.stalled = time.Second })
+	r := serve(t, func(a *Agent) { a.patient.stalled, a.patient.look = time.Second, 20*time.Millisecond })
 	load := request("a", twoJobs)
 	load.StallTimeoutNanoseconds = int64(2 * time.Second)
 	r.load(load)
-	r.start("a", time.Minute)
+	r.start("a", noLimit)
 	jobs := r.begun(2)
 	must(t, syscall.Kill(jobs[0].PID, syscall.SIGSTOP))
 	ended, records := r.finished("a")
@@ -112,17 +115,38 @@ func TestHungJob(t *testing.T) {
 // A fio that was stopped while a job is stuck is waited for, and killed when that takes too long.
 func TestStuckWhenStopped(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.patient.stop = 2 * time.Second })
-	load := request("a", slowWrite(20))
-	r.load(load)
-	r.start("a", time.Minute)
+	r := serve(t, func(a *Agent) { a.patient.stop, a.patient.look = 2*time.Second, 20*time.Millisecond })
+	r.load(request("a", endlessWrite))
+	r.start("a", noLimit)
 	job := r.begun(1)[0]
 	must(t, syscall.Kill(job.PID, syscall.SIGSTOP))
-	_, err := r.Stop(t.Context(), &agentapi.StopRequest{Epoch: 1, Reason: "enough"})
-	must(t, err)
+	r.stop("a", "enough")
 	ended, _ := r.finished("a")
 	if ended.GetReason() != "Hung" || !strings.Contains(ended.GetMessage(), "it was told to stop (enough) and completed no I/O for 2s") {
 		t.Errorf("got %v", ended)
+	}
+}
+
+// A fio that was stopped while a job is stuck is not killed as long as the patience with it lasts, and what it did counts.
+func TestStuckJobThatComesBack(t *testing.T) {
+	t.Parallel()
+	r := serve(t, func(a *Agent) { a.patient.stalled, a.patient.look = 10*time.Millisecond, 10*time.Millisecond })
+	load := request("a", endlessWrite)
+	load.GetFio().DurationNanoseconds = int64(24 * time.Hour)
+	r.load(load)
+	r.start("a", noLimit)
+	job := r.begun(1)[0]
+	must(t, syscall.Kill(job.PID, syscall.SIGSTOP))
+	r.stop("a", "enough was measured")
+	r.says("IOStalled")
+	must(t, syscall.Kill(job.PID, syscall.SIGCONT))
+	ended, records := r.finished("a")
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || ended.GetReason() != reasonStopped || ended.GetMessage() != "enough was measured" {
+		t.Errorf("got %v", ended)
+	}
+	bytes, _ := sums(ended.GetOperations())
+	if got, _ := sampled(records); bytes == 0 || got != bytes {
+		t.Errorf("samples add up to %d bytes, fio says %d", got, bytes)
 	}
 }
 
@@ -137,7 +161,7 @@ func TestKilledTool(t *testing.T) {
 			t.Parallel()
 			r := serve(t, nil)
 			r.load(request("a", twoJobs))
-			r.start("a", time.Minute)
+			r.start("a", noLimit)
 			r.jobs(2)
 			must(t, syscall.Kill(victim(r), syscall.SIGKILL))
 			if ended, _ := r.finished("a"); ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != "Killed" {

@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	// lookInterval is how often the tool's workers are looked at.
-	lookInterval = time.Second
 	// earlyStop is how soon after its release fio counts as not having measured anything worth
 	// waiting for, and earlyPatience how long it is waited for all the same. A fio that gets its
 	// SIGINT while it starts may deadlock in its handler (seen with 3.33).
@@ -61,7 +59,7 @@ type supervision struct {
 // when what was killed does not go.
 func (r *fioRun) supervise(given order) *supervision {
 	watch := &supervision{run: r, given: given, begun: r.step.agent.clock.Monotonic()}
-	ticker := time.NewTicker(lookInterval)
+	ticker := time.NewTicker(r.step.agent.patient.look)
 	defer ticker.Stop()
 	deadline := time.NewTimer(time.Duration(given.deadline - r.step.agent.clock.Monotonic()))
 	defer deadline.Stop()

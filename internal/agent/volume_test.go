@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -28,7 +27,7 @@ func TestFolder(t *testing.T) {
 	if left := r.left(); len(left) != 0 {
 		t.Errorf("describing made %v", left)
 	}
-	ended, _ := r.run(request("a", slowWrite(1)), 20*time.Second)
+	ended, _ := r.run(request("a", quickWrite), noLimit)
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 		t.Fatalf("got %v", ended)
 	}
@@ -62,7 +61,7 @@ func TestFolderThatCannotBe(t *testing.T) {
 	if problem := described.GetVolumes()[0].GetProblem(); !strings.HasPrefix(problem, want) {
 		t.Errorf("described as %q", problem)
 	}
-	if _, err := r.Load(t.Context(), request("a", slowWrite(1))); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), want) {
+	if _, err := r.Load(t.Context(), request("a", endlessWrite)); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), want) {
 		t.Errorf("loaded: %v", err)
 	}
 }

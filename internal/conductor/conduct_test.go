@@ -17,26 +17,24 @@ import (
 
 func TestTwoClientsRunAStep(t *testing.T) {
 	t.Parallel()
-	c := conduct(t, 1, 30*time.Second)
+	c := conduct(t, 1, time.Hour)
 	for index := range 2 {
 		c.Connect(endpoint(t, index, agentAt(t, index)))
 	}
 	before := c.Reference.Now()
-	begin(t, c, first, 4, 0, 1)
-	running := func() bool { bytes, iops := c.Rate(first); return bytes > 1<<20 && iops > 200 }
-	for deadline := time.Now().Add(20 * time.Second); !running(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("no rate is shown")
-		}
-	}
+	begin(t, c, first, 0, 1)
+	await(t, c, 0, "showing a rate", func(decide.Client) bool { bytes, iops := c.Rate(first); return bytes > 0 && iops > 0 })
 	for index := range 2 {
-		await(t, c, index, "ended", has(first, decide.Ended))
+		grows(t, c, first, index, 5)
+	}
+	end(t, c, first, 0, 1)
+	for index := range 2 {
 		client := part(t, c, first, index)
 		seamless(t, client)
-		if client.Released.Before(before) || client.IOStart.Before(client.Released) || client.IOEnd.After(c.Reference.Now()) || client.IOEnd.Sub(client.IOStart) < 3900*time.Millisecond {
+		if client.Released.Before(before) || client.IOStart.Before(client.Released) || !client.IOEnd.After(client.IOStart) || client.IOEnd.After(c.Reference.Now()) {
 			t.Errorf("released at %s, I/O from %s to %s", client.Released, client.IOStart, client.IOEnd)
 		}
-		if client.ClockUncertainty <= 0 || client.ClockUncertainty > 100*time.Millisecond || client.Machine == "" {
+		if client.ClockUncertainty <= 0 || client.Machine == "" {
 			t.Errorf("clock known to %s, machine %q", client.ClockUncertainty, client.Machine)
 		}
 	}
@@ -65,13 +63,11 @@ func TestTwoClientsRunAStep(t *testing.T) {
 func TestAnotherConductorTakesOver(t *testing.T) {
 	t.Parallel()
 	address := agentAt(t, 0)
-	old := conduct(t, 1, 30*time.Second)
+	old := conduct(t, 1, time.Hour)
 	old.Connect(endpoint(t, 0, address))
-	begin(t, old, first, 8, 0) // Longer than it takes two others to connect.
-	for len(part(t, old, first, 0).Samples) < 5 {
-		time.Sleep(10 * time.Millisecond)
-	}
-	dead := conduct(t, 2, 30*time.Second)
+	begin(t, old, first, 0)
+	grows(t, old, first, 0, 5)
+	dead := conduct(t, 2, time.Hour)
 	dead.Connect(endpoint(t, 0, address))
 	await(t, dead, 0, "running, as the next conductor sees it", has(first, decide.Running))
 	dead.Close()
@@ -80,18 +76,18 @@ func TestAnotherConductorTakesOver(t *testing.T) {
 		t.Errorf("the old one is told %s: %s", superseded.Reason, superseded.Message)
 	}
 
-	heir := conduct(t, 3, 30*time.Second)
+	heir := conduct(t, 3, time.Hour)
 	heir.Connect(endpoint(t, 0, address))
 	// It is ready only when it knows all that happened; so what it sends again changes nothing.
 	await(t, heir, 0, "ready", is(decide.Ready))
 	if seen := len(part(t, heir, first, 0).Samples); seen < 5 {
 		t.Errorf("it is ready with %d samples", seen)
 	}
-	await(t, heir, 0, "ended", has(first, decide.Ended))
+	end(t, heir, first, 0)
 	seamless(t, part(t, heir, first, 0))
 
 	// One that comes when all is over knows as much, and never takes the step for a running one.
-	late := conduct(t, 3, 30*time.Second)
+	late := conduct(t, 3, time.Hour)
 	late.Connect(endpoint(t, 0, address))
 	ready := await(t, late, 0, "ready", is(decide.Ready))
 	if got := ready.Attempts[first].Progress; got != decide.Ended {
@@ -108,19 +104,20 @@ func TestAnotherConductorTakesOver(t *testing.T) {
 func TestConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, agentAt(t, 0))
-	c := conduct(t, 1, 20*time.Second)
+	c := conduct(t, 1, time.Hour)
 	c.Connect(endpoint(t, 0, w.address))
-	begin(t, c, first, 4, 0)
+	begin(t, c, first, 0)
 	for range 3 {
-		time.Sleep(300 * time.Millisecond)
+		grows(t, c, first, 0, 2)
 		w.cut()
-		time.Sleep(500 * time.Millisecond)
+		w.noticed(t)
 		if facts := c.Clients()[0]; facts.Connection != decide.Ready {
 			t.Errorf("it counts as %s at once: %s", facts.Connection, facts.Message)
 		}
 		w.mend()
 	}
-	await(t, c, 0, "ended", has(first, decide.Ended))
+	grows(t, c, first, 0, 2)
+	end(t, c, first, 0)
 	seamless(t, part(t, c, first, 0))
 
 	// What was put away does not come back with the connection.
@@ -128,42 +125,41 @@ func TestConnectionBreaks(t *testing.T) {
 	w.cut()
 	w.mend()
 	second := decide.Attempt{Step: "01-write", Number: 1}
-	begin(t, c, second, 1, 0)
+	begin(t, c, second, 0)
+	c.Stop(second, []decide.ClientKey{clientKey(0)}, "enough")
 	facts := await(t, c, 0, "ended", has(second, decide.Ended))
 	if _, known := facts.Attempts[first]; known {
 		t.Errorf("the first attempt is back: %+v", facts.Attempts)
 	}
 }
 
-// An agent that is silent for longer than the loss timeout, with nothing to tell, is not lost when
-// its connection breaks for a moment; it is lost when it stays away, and then stays lost.
+// An agent with nothing to tell is not lost when its connection breaks for a moment, and is lost when it stays away.
+// TestLossTimeout has the rule.
 func TestClientIsLost(t *testing.T) {
 	t.Parallel()
-	const timeout = 8 * time.Second // More than it takes to connect anew, on a busy machine.
 	told := watched{agentOf(t, 0), make(chan struct{}, 100)}
 	w := newWire(t, serve(t, 0, told))
-	c := conduct(t, 1, timeout)
+	c := conduct(t, 1, time.Hour)
 	c.Connect(endpoint(t, 0, w.address))
 	await(t, c, 0, "ready", is(decide.Ready))
 	<-told.begun
-	time.Sleep(timeout + 500*time.Millisecond)
 	w.cut()
 	w.mend()
 	<-told.begun
-	time.Sleep(time.Second) // Longer than a session must last to count as one.
 	if facts := c.Clients()[0]; facts.Connection != decide.Ready {
 		t.Fatalf("after a short break it is %s: %s", facts.Connection, facts.Message)
 	}
+
+	impatient := conduct(t, 2, time.Nanosecond)
+	impatient.Connect(endpoint(t, 0, w.address))
+	await(t, impatient, 0, "ready", is(decide.Ready))
 	w.cut()
-	began := time.Now()
-	lost := await(t, c, 0, "lost", is(decide.Lost))
-	if took := time.Since(began); took < timeout || lost.Reason != "ClientLost" {
-		t.Errorf("lost after %s: %s %s", took, lost.Reason, lost.Message)
+	if lost := await(t, impatient, 0, "lost", is(decide.Lost)); lost.Reason != "ClientLost" {
+		t.Errorf("lost: %s %s", lost.Reason, lost.Message)
 	}
 	w.mend()
-	c.Load(first, []decide.ClientKey{clientKey(0)}, load(1))
-	time.Sleep(500 * time.Millisecond)
-	if facts := c.Clients()[0]; facts.Connection != decide.Lost || facts.Attempts[first].Progress == decide.Loaded {
+	impatient.Load(first, []decide.ClientKey{clientKey(0)}, load)
+	if facts := impatient.Clients()[0]; facts.Connection != decide.Lost || facts.Attempts[first].Progress == decide.Loaded {
 		t.Errorf("it came back: %+v", facts)
 	}
 }
@@ -182,7 +178,7 @@ func (w watched) Watch(request *agentapi.WatchRequest, stream grpc.ServerStreami
 // The end of an agent that was replaced does not hit its replacement.
 func TestClientIsReplaced(t *testing.T) {
 	t.Parallel()
-	c := conduct(t, 1, 30*time.Second)
+	c := conduct(t, 1, time.Hour)
 	lose := c.Connect(endpoint(t, 0, agentAt(t, 0)))
 	await(t, c, 0, "ready", is(decide.Ready))
 	lose("its process ended")
@@ -195,8 +191,9 @@ func TestClientIsReplaced(t *testing.T) {
 		t.Errorf("it was replaced %d times", facts.Replacements)
 	}
 	lose("its process ended, this time really")
-	begin(t, c, first, 3, 0)
-	await(t, c, 0, "ended", has(first, decide.Ended))
+	begin(t, c, first, 0)
+	grows(t, c, first, 0, 5)
+	end(t, c, first, 0)
 	seamless(t, part(t, c, first, 0))
 }
 
@@ -204,7 +201,7 @@ func TestClientIsReplaced(t *testing.T) {
 // closing in the middle: nothing hangs.
 func TestNeverReached(t *testing.T) {
 	t.Parallel()
-	c := conduct(t, 1, 30*time.Second)
+	c := conduct(t, 1, time.Hour)
 	waiting := endpoint(t, 0, "")
 	waiting.Locate = func(ctx context.Context) (string, error) {
 		<-ctx.Done()
@@ -221,7 +218,7 @@ func TestNeverReached(t *testing.T) {
 	}
 	await(t, c, 2, "refused", func(c decide.Client) bool { return c.Message != "" && c.Message != "not reached yet" })
 	keys := []decide.ClientKey{clientKey(0), clientKey(2)}
-	c.Load(first, keys, load(1))
+	c.Load(first, keys, load)
 	c.Start(first, keys, c.Reference.Now(), c.Reference.Now().Add(time.Second))
 	c.Stop(first, keys, "no reason")
 	await(t, c, 0, "rid of the attempt", has(first, ""))
@@ -237,25 +234,24 @@ func TestNeverReached(t *testing.T) {
 func TestFinishWaitsForTheConnection(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, agentAt(t, 0))
-	c := conduct(t, 1, 30*time.Second)
+	c := conduct(t, 1, time.Hour)
 	c.Connect(endpoint(t, 0, w.address))
 	await(t, c, 0, "ready", is(decide.Ready))
 	w.cut()
 	// Sent before, it would be a Finish without an answer.
 	w.noticed(t)
 	c.Finish([]decide.ClientKey{clientKey(0)}, conductor.FinishOptions{RemoveData: true}, func(decide.ClientKey, *agentapi.FinishResponse) {})
-	time.Sleep(300 * time.Millisecond)
 	w.mend()
 	await(t, c, 0, "finished", is(decide.Finished))
 }
 
 func TestRefusedLoad(t *testing.T) {
 	t.Parallel()
-	c := conduct(t, 1, 30*time.Second)
+	c := conduct(t, 1, time.Hour)
 	c.Connect(endpoint(t, 0, agentAt(t, 0)))
 	await(t, c, 0, "ready", is(decide.Ready))
 	c.Load(first, []decide.ClientKey{clientKey(0)}, func(decide.ClientKey) *agentapi.LoadRequest {
-		request := load(1)(decide.ClientKey{})
+		request := load(decide.ClientKey{})
 		request.Dataset = &agentapi.Dataset{NewBytes: 1 << 60}
 		return request
 	})

@@ -42,7 +42,7 @@ func TestFinishNamesLostClients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			agent := &finisher{fake: fake{describe: good()}, asked: make(chan *agentapi.FinishRequest, 1)}
-			c := conduct(t, 4, 30*time.Second)
+			c := conduct(t, 4, time.Hour)
 			c.Connect(endpoint(t, 0, serve(t, 0, agent)))
 			await(t, c, 0, "ready", is(decide.Ready))
 			done := make(chan decide.ClientKey, 1)
@@ -65,7 +65,7 @@ func TestLeftIsToldFromStopped(t *testing.T) {
 			t.Parallel()
 			cut := ended(func(e *agentapi.Ended) { e.Outcome, e.Reason = agentapi.Outcome_OUTCOME_STOPPED, reason })
 			agent := &fake{describe: good(), watch: sends(sequence(cut))}
-			c := conduct(t, 1, 30*time.Second)
+			c := conduct(t, 1, time.Hour)
 			c.Connect(endpoint(t, 0, serve(t, 0, agent)))
 			facts := await(t, c, 0, "ended", has(first, decide.Ended))
 			if part := facts.Attempts[first]; part.Left != want || part.Failed != nil {

@@ -92,7 +92,7 @@ func TestUnfitAgents(t *testing.T) {
 			t.Parallel()
 			described := good()
 			test.change(described)
-			c := conduct(t, 1, 30*time.Second)
+			c := conduct(t, 1, time.Hour)
 			c.Connect(endpoint(t, 0, serve(t, 0, &fake{describe: described})))
 			facts := await(t, c, 0, "unfit", is(decide.Unfit))
 			if facts.Reason != test.reason || !strings.Contains(facts.Message, test.words) {
@@ -198,7 +198,7 @@ func TestHostileRecords(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := conduct(t, 1, 30*time.Second)
+			c := conduct(t, 1, time.Hour)
 			described := good()
 			described.LastSequence = uint64(len(test.records))
 			c.Connect(endpoint(t, 0, serve(t, 0, &fake{describe: described, watch: sends(test.records)})))
@@ -222,7 +222,7 @@ func TestHostileWords(t *testing.T) {
 			e.ToolMessages, e.ToolVersion = "one\ntwo\r\x00", strings.Repeat("v", 1000)
 			e.Cpu = &agentapi.CPUUse{BusyNanoseconds: -5, WallNanoseconds: -5, LimitMilli: -5, ThrottledPeriods: 9, Periods: 3}
 		}))
-	c := conduct(t, 1, 30*time.Second)
+	c := conduct(t, 1, time.Hour)
 	described := good()
 	described.LastSequence = 3
 	c.Connect(endpoint(t, 0, serve(t, 0, &fake{describe: described, watch: sends(records)})))
@@ -271,7 +271,7 @@ func TestHostileLogs(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := conduct(t, 1, 30*time.Second)
+			c := conduct(t, 1, time.Hour)
 			c.Connect(endpoint(t, 0, serve(t, 0, &fake{describe: good(), watch: test.watch})))
 			facts := await(t, c, 0, string(test.connection), is(test.connection))
 			if !strings.Contains(facts.Message, test.words) {
@@ -287,7 +287,7 @@ func TestManyNotices(t *testing.T) {
 	notice := sequence(&agentapi.Record{Entry: &agentapi.Record_Notice{Notice: &agentapi.Notice{Warning: "IOStalled", Message: strings.Repeat("m", 200)}}})[0]
 	described := good()
 	described.LastSequence = count
-	c := conduct(t, 1, 30*time.Second)
+	c := conduct(t, 1, time.Hour)
 	before := heap()
 	c.Connect(endpoint(t, 0, serve(t, 0, &fake{describe: described, watch: func(_ uint64, send func(*agentapi.Record) error) error {
 		for notice.Sequence = 1; notice.GetSequence() <= count; notice.Sequence++ {
@@ -316,17 +316,17 @@ func heap() int64 {
 // An agent that forgot what it had loaded is lost, and a clock out of range keeps it from being ready.
 func TestHostileAnswers(t *testing.T) {
 	t.Parallel()
-	c := conduct(t, 1, 30*time.Second)
+	c := conduct(t, 1, time.Hour)
 	c.Connect(endpoint(t, 0, serve(t, 0, &fake{describe: good(), start: status.Error(codes.NotFound, "never heard of it")})))
 	keys := []decide.ClientKey{clientKey(0)}
 	await(t, c, 0, "ready", is(decide.Ready))
-	c.Load(first, keys, load(1))
+	c.Load(first, keys, load)
 	await(t, c, 0, "loaded", has(first, decide.Loaded))
 	c.Start(first, keys, c.Reference.Now(), c.Reference.Now().Add(time.Minute))
 	if facts := await(t, c, 0, "lost", is(decide.Lost)); !strings.Contains(facts.Message, "does not know a step any more") {
 		t.Errorf("got %q", facts.Message)
 	}
-	strange := conduct(t, 1, 30*time.Second)
+	strange := conduct(t, 1, time.Hour)
 	strange.Connect(endpoint(t, 0, serve(t, 0, &fake{describe: good(), clock: math.MaxInt64})))
 	await(t, strange, 0, "connecting, with a complaint", func(c decide.Client) bool {
 		return c.Connection == decide.Connecting && strings.Contains(c.Message, "out of range")

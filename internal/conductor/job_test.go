@@ -248,7 +248,7 @@ func TestJobResults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := conduct(t, 1, 30*time.Second)
+			c := conduct(t, 1, time.Hour)
 			c.Connect(endpoint(t, 0, serve(t, 0, &fake{describe: good(), watch: sends(jobEnded(test.change))})))
 			await(t, c, 0, "ended", has(first, decide.Ended))
 			got := part(t, c, first, 0)

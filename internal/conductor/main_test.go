@@ -55,6 +55,9 @@ func nothingLeft() int {
 
 const runUID = "run-1"
 
+// hangGuard is how long a test waits for what must happen.
+const hangGuard = 4 * time.Minute
+
 var authority = sync.OnceValue(func() *identity.Authority {
 	master, err := identity.NewMaster()
 	if err != nil {
@@ -111,6 +114,7 @@ func agentOf(t *testing.T, index int) *agent.Agent {
 		Volumes:   []agent.VolumeConfig{{Name: "data", Path: t.TempDir()}},
 		Benchmark: "benchmark", BenchmarkUID: "benchmark-1", DatasetHash: "hash", OrphanTimeout: time.Hour,
 	}, agent.SystemClock{})
+	served.TakeLateOrders(hangGuard)
 	t.Cleanup(func() { served.Abandon("the test is over") })
 	return served
 }
@@ -135,7 +139,7 @@ func conduct(t *testing.T, epoch uint64, lossTimeout time.Duration) *conductor.C
 // await waits until a client is as wanted and gives its facts.
 func await(t *testing.T, c *conductor.Conductor, index int, what string, wanted func(decide.Client) bool) decide.Client {
 	t.Helper()
-	deadline := time.After(2 * time.Minute)
+	deadline := time.After(hangGuard)
 	for {
 		var found decide.Client
 		for _, client := range c.Clients() {
@@ -150,7 +154,7 @@ func await(t *testing.T, c *conductor.Conductor, index int, what string, wanted 
 		case <-c.Changed():
 		case <-time.After(20 * time.Millisecond):
 		case <-deadline:
-			t.Fatalf("client %d is not %s: %+v", index, what, found)
+			t.Fatalf("hung: client %d is not %s: %+v", index, what, found)
 		}
 	}
 }
@@ -165,21 +169,17 @@ func has(attempt decide.Attempt, progress decide.Progress) func(decide.Client) b
 
 var first = decide.Attempt{Step: "00-write", Number: 1}
 
-// load is a job that writes for some seconds at 2 MiB/s, with samples every 100 ms.
-func load(seconds int) func(decide.ClientKey) *agentapi.LoadRequest {
+// load is a job that writes at 2 MiB/s until it is stopped, with samples every 100 ms.
+func load(decide.ClientKey) *agentapi.LoadRequest {
+	const day = 24 * time.Hour
 	job := "[global]\ngroup_reporting=1\nlat_percentiles=1\nfilename_format=data.$jobnum.$filenum\n" +
-		fmt.Sprintf("ioengine=psync\nrw=write\nbs=4k\nsize=1m\nrate=2m\ntime_based=1\nruntime=%d\n[job]\n", seconds)
-	return func(decide.ClientKey) *agentapi.LoadRequest {
-		return &agentapi.LoadRequest{Dataset: &agentapi.Dataset{}, Tool: &agentapi.LoadRequest_Fio{Fio: &agentapi.FioTool{
-			Job: job, Jobs: 1, DurationNanoseconds: int64(seconds) * 1e9, SampleIntervalNanoseconds: 1e8}}}
-	}
+		fmt.Sprintf("ioengine=psync\nrw=write\nbs=4k\nsize=1m\nrate=2m\ntime_based=1\nruntime=%.0f\n[job]\n", day.Seconds())
+	return &agentapi.LoadRequest{Dataset: &agentapi.Dataset{}, Tool: &agentapi.LoadRequest_Fio{Fio: &agentapi.FioTool{
+		Job: job, Jobs: 1, DurationNanoseconds: int64(day), SampleIntervalNanoseconds: 1e8}}}
 }
 
-// lead is longer than an order to start is on its way, however busy the machine: an agent takes none that comes half a second late.
-const lead = 2 * time.Second
-
-// begin loads and starts an attempt on clients, and returns at the instant of its start.
-func begin(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, seconds int, indices ...int) {
+// begin loads and starts an attempt on clients, and returns when it runs.
+func begin(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, indices ...int) {
 	t.Helper()
 	var keys []decide.ClientKey
 	for _, index := range indices {
@@ -190,17 +190,34 @@ func begin(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, seconds
 		await(t, c, index, "loaded", func(client decide.Client) bool {
 			if client.Attempts[attempt].Progress == "" {
 				// Not sent yet, or not answered: decide sends it again, too.
-				c.Load(attempt, []decide.ClientKey{client.Key}, load(seconds))
+				c.Load(attempt, []decide.ClientKey{client.Key}, load)
 			}
 			return client.Attempts[attempt].Progress == decide.Loaded
 		})
 	}
-	at := c.Reference.Now().Add(lead)
-	c.Start(attempt, keys, at, at.Add(time.Minute))
+	at := c.Reference.Now()
+	c.Start(attempt, keys, at, at.Add(time.Hour))
 	for _, index := range indices {
 		await(t, c, index, "running", has(attempt, decide.Running))
 	}
-	time.Sleep(at.Sub(c.Reference.Now()))
+}
+
+// grows waits for so many more samples of a client.
+func grows(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, index, more int) {
+	t.Helper()
+	before := len(part(t, c, attempt, index).Samples)
+	await(t, c, index, "telling of more samples", func(decide.Client) bool { return len(part(t, c, attempt, index).Samples) >= before+more })
+}
+
+// end stops an attempt on clients and waits for its end.
+func end(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, indices ...int) {
+	t.Helper()
+	for _, index := range indices {
+		c.Stop(attempt, []decide.ClientKey{clientKey(index)}, "enough")
+	}
+	for _, index := range indices {
+		await(t, c, index, "ended", has(attempt, decide.Ended))
+	}
 }
 
 // part is one client's part in an attempt.
@@ -310,17 +327,18 @@ func (w *wire) cut() {
 // noticed waits until who was connected tries to connect again.
 func (w *wire) noticed(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	ctx, cancel := context.WithTimeout(t.Context(), hangGuard)
+	defer cancel()
+	for ctx.Err() == nil {
 		w.mu.Lock()
 		refused := w.refused
 		w.mu.Unlock()
 		if refused > 0 {
 			return
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("nobody notices that the wire is cut")
-		}
+		time.Sleep(10 * time.Millisecond)
 	}
+	t.Fatal("hung: nobody notices that the wire is cut")
 }
 
 func (w *wire) mend() {

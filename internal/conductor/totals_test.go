@@ -58,12 +58,8 @@ func connected(t *testing.T, options conductor.Options, agents ...*fake) *conduc
 		one.describe.Client = int32(index)
 		made.Connect(endpoint(t, index, serve(t, index, one)))
 	}
-	deadline := time.Now().Add(30 * time.Second)
-	for made.Connections()["target"][decide.Ready] < len(agents) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the clients are %+v", made.Clients())
-		}
-		time.Sleep(10 * time.Millisecond)
+	for index := range agents {
+		await(t, made, index, "ready", is(decide.Ready))
 	}
 	return made
 }

@@ -109,7 +109,7 @@ func (o *operator) leads(t *testing.T) uint64 {
 	t.Helper()
 	select {
 	case <-o.elected:
-	case <-time.After(time.Minute):
+	case <-time.After(hangGuard):
 		t.Fatal("does not become the leader")
 	}
 	epoch, err := o.Epoch(t.Context())
@@ -143,10 +143,13 @@ func removeLease(t *testing.T, namespace string) {
 	}
 }
 
+// hangGuard is how long a test waits for what must happen.
+const hangGuard = 4 * time.Minute
+
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(hangGuard); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
 		}
@@ -273,7 +276,7 @@ func TestNotLeaderBeforeItKnows(t *testing.T) {
 	leader.doesNotLead(t)
 	select {
 	case <-leader.Lost():
-	case <-time.After(time.Minute):
+	case <-time.After(hangGuard):
 		t.Error("the leader does not see that it is none any more")
 	}
 	select {
@@ -282,7 +285,7 @@ func TestNotLeaderBeforeItKnows(t *testing.T) {
 			t.Error("the manager of a leader that lost its Lease ends without an error")
 		}
 		leader.err <- err // for stop
-	case <-time.After(time.Minute):
+	case <-time.After(hangGuard):
 		t.Error("the manager goes on without its Lease")
 	}
 }

@@ -107,7 +107,8 @@ func TestTheEndOfTheLeaderIsTheEndOfAll(t *testing.T) {
 
 // A grandchild that left the group and the session is still below the command.
 func TestKillReachesOtherSessions(t *testing.T) {
-	h := mustStart(t, "sh", "-c", "setsid sleep 1000 & wait")
+	// The shell goes on when its child is killed first.
+	h := mustStart(t, "sh", "-c", "setsid sleep 1000 & wait; exec sleep 1000")
 	var outside Process
 	eventually(t, "the child does not leave the session", func() bool {
 		found, err := Descendants(h.PID())

@@ -83,7 +83,7 @@ func TestState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(hangGuard)
 	for {
 		found, err := State(h.PID())
 		if err == nil && found.Command == "sleep" && found.State == 'S' {
@@ -121,7 +121,7 @@ func killerRole() error {
 	if err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(hangGuard); ; time.Sleep(5 * time.Millisecond) {
 		below, err := Descendants(os.Getpid())
 		if err != nil {
 			return err

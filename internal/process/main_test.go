@@ -110,7 +110,7 @@ func reaperRole() error {
 	failures := make(chan error, 1000)
 	for range 4 {
 		wait.Go(func() {
-			for i := range 60 {
+			for i := range 20 {
 				// Forks twice and leaves the session: nobody's child but ours.
 				if err := exec.CommandContext(ctx, "sh", "-c", "(setsid sh -c 'sleep 0.05; exit 3' &) ; exit 0").Run(); err != nil {
 					failures <- fmt.Errorf("a command that makes an orphan: %w", err)
@@ -137,7 +137,13 @@ func reaperRole() error {
 		return err
 	}
 	wait.Wait()
-	time.Sleep(reapInterval + 2*reapAge + 500*time.Millisecond)
+	// When an orphan that ended after it is collected, it would have been too.
+	if err := exec.CommandContext(ctx, "sh", "-c", "(setsid true &) ; exit 0").Run(); err != nil {
+		return err
+	}
+	if err := leftAre(1); err != nil {
+		return err
+	}
 	var exit *exec.ExitError
 	if err := late.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 5 {
 		return fmt.Errorf("the late one: %w", err)
@@ -146,16 +152,27 @@ func reaperRole() error {
 	for err := range failures {
 		return err
 	}
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	return leftAre(0)
+}
+
+// leftAre waits until so many processes are below us.
+func leftAre(count int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
+	defer cancel()
+	for {
 		left, err := Descendants(os.Getpid())
-		if err != nil || len(left) == 0 {
+		if err != nil || len(left) == count {
 			return err
 		}
-		if time.Now().After(deadline) {
+		if ctx.Err() != nil {
 			return &LeftError{Processes: left}
 		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
+
+// hangGuard is how long is waited for what must happen.
+const hangGuard = 4 * time.Minute
 
 // initRole is process 1 of a PID namespace, as the agent is in a pod: every orphan is its own.
 func initRole() error {
@@ -168,7 +185,7 @@ func initRole() error {
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
 	defer cancel()
 	for range 10 {
 		script := "(setsid sh -c 'trap \"\" TERM; sleep 1000 & sleep 1000' &) ; exit 0"
@@ -243,12 +260,15 @@ func alive(pid int) bool {
 
 func eventually(t *testing.T, otherwise string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	ctx, cancel := context.WithTimeout(t.Context(), hangGuard)
+	defer cancel()
+	for ctx.Err() == nil {
 		if condition() {
 			return
 		}
+		time.Sleep(5 * time.Millisecond)
 	}
-	t.Fatal(otherwise)
+	t.Fatal("hung: " + otherwise)
 }
 
 func must(t *testing.T, err error) {

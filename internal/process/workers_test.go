@@ -3,6 +3,7 @@ package process
 import (
 	"net"
 	"os/exec"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ func startFio(t *testing.T, extra ...string) *Handle {
 	}
 	arguments := append([]string{
 		"--name=job", "--directory=" + t.TempDir(), "--ioengine=psync", "--rw=write", "--bs=4k", "--size=1m", "--rate=400k",
-		"--time_based", "--runtime=60", "--group_reporting", "--output-format=json+", "--output=/dev/null",
+		"--time_based", "--runtime=86400", "--group_reporting", "--output-format=json+", "--output=/dev/null",
 		"--status-interval=200ms", "--eta=never",
 	}, extra...)
 	return mustStart(t, "fio", arguments...)
@@ -29,13 +30,21 @@ func awaitWorkers(t *testing.T, pid, want int) []Worker {
 		workers, _ = Workers(pid)
 		return len(workers) == want && (want == 0 || workers[0].Turns > 10)
 	})
-	time.Sleep(300 * time.Millisecond) // until fio's helper runs too
-	workers, err := Workers(pid)
-	must(t, err)
-	if len(workers) != want {
-		t.Fatalf("%d workers, want %d: %+v", len(workers), want, workers)
-	}
 	return workers
+}
+
+// awaitMove waits until a worker has been on a CPU again.
+func awaitMove(t *testing.T, pid int) {
+	t.Helper()
+	before, err := Workers(pid)
+	must(t, err)
+	eventually(t, "no worker moves", func() bool {
+		after, err := Workers(pid)
+		must(t, err)
+		return slices.ContainsFunc(after, func(now Worker) bool {
+			return slices.ContainsFunc(before, func(then Worker) bool { return then.TID == now.TID && then.Turns < now.Turns })
+		})
+	})
 }
 
 func TestWorkersOfFio(t *testing.T) {
@@ -70,7 +79,7 @@ func TestProgressSeesAStuckWorker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			port := freePort(t)
 			h := startFio(t, thread[0], "--name=stuck", thread[1], "--rate=0", "--ioengine=net", "--protocol=tcp", "--listen", "--port="+itoa(port),
-				"--rw=read", "--bs=4k", "--size=1g", "--time_based", "--runtime=60")
+				"--rw=read", "--bs=4k", "--size=1g", "--time_based", "--runtime=86400")
 			var feeder net.Conn
 			eventually(t, "fio does not listen", func() (connected bool) {
 				var err error
@@ -85,14 +94,14 @@ func TestProgressSeesAStuckWorker(t *testing.T) {
 			eventually(t, "no worker has read all that there is", func() bool {
 				progress = Progress{}
 				must(t, progress.Observe(h.PID(), 0))
-				time.Sleep(500 * time.Millisecond)
+				awaitMove(t, h.PID())
 				must(t, progress.Observe(h.PID(), time.Second))
 				return len(progress.Stalled(time.Second, time.Second)) == 1
 			})
 			progress = Progress{}
 			must(t, progress.Observe(h.PID(), 0))
 			for second := 1; second <= 3; second++ {
-				time.Sleep(200 * time.Millisecond)
+				awaitMove(t, h.PID())
 				must(t, progress.Observe(h.PID(), time.Duration(second)*time.Second))
 			}
 			stalled := progress.Stalled(3*time.Second, 3*time.Second)

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -23,12 +25,19 @@ type liveFio struct {
 	stream  *Stream
 	stderr  bytes.Buffer
 	done    chan error
-	// documents is written while fio runs and may be read after wait.
+	// documents is written while fio runs and may be read after wait; read is how many there are.
 	documents []*Document
+	read      atomic.Int64
 }
 
 // startFio feeds a job to a real fio in a directory, as the agent does.
 func startFio(t *testing.T, directory, job string, arguments ...string) *liveFio {
+	t.Helper()
+	return startFioOn(t, directory, strings.NewReader(job), arguments...)
+}
+
+// startFioOn is startFio with a job that is read when fio is ready for it.
+func startFioOn(t *testing.T, directory string, job io.Reader, arguments ...string) *liveFio {
 	t.Helper()
 	path, err := exec.LookPath("fio")
 	if err != nil {
@@ -39,7 +48,7 @@ func startFio(t *testing.T, directory, job string, arguments ...string) *liveFio
 	}
 	live := &liveFio{command: exec.CommandContext(t.Context(), path, arguments...), stream: &Stream{}, done: make(chan error, 1)}
 	live.command.Dir = directory
-	live.command.Stdin = strings.NewReader(job)
+	live.command.Stdin = job
 	live.command.Stderr = &live.stderr
 	live.command.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
 	live.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -57,6 +66,7 @@ func startFio(t *testing.T, directory, job string, arguments ...string) *liveFio
 			n, err := stdout.Read(chunk)
 			_, _ = live.stream.Write(chunk[:n])
 			live.documents = append(live.documents, live.stream.Documents()...)
+			live.read.Store(int64(len(live.documents)))
 			if err != nil {
 				live.done <- live.command.Wait()
 				return
@@ -126,13 +136,7 @@ func recordings(tb testing.TB) []recording {
 
 func readRecording(tb testing.TB, name string) recording {
 	tb.Helper()
-	read := func(extension string) []byte {
-		content, err := os.ReadFile(filepath.Join("testdata/runs", name+extension))
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return content
-	}
+	read := func(extension string) []byte { return readFile(tb, filepath.Join("testdata/runs", name+extension)) }
 	code, err := strconv.Atoi(strings.TrimSpace(string(read(".exit"))))
 	if err != nil {
 		tb.Fatal(err)
@@ -142,6 +146,15 @@ func readRecording(tb testing.TB, name string) recording {
 		exit = Exit{Signal: syscall.Signal(code - stoppedCode)} // the shell's way to tell a signal
 	}
 	return recording{name: name, stdout: read(".stdout"), stderr: string(read(".stderr")), exit: exit}
+}
+
+func readFile(tb testing.TB, path string) []byte {
+	tb.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return content
 }
 
 // golden compares text with a file of testdata, or writes it with -update.

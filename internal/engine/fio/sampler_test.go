@@ -20,6 +20,74 @@ func recorded(t *testing.T, name string, options SamplerOptions) (*liveFio, []De
 	return live, deltas
 }
 
+const ratePerJob = 10 << 20
+
+func sampled(t *testing.T, live *liveFio, options SamplerOptions) []Delta {
+	t.Helper()
+	sampler := NewSampler(options)
+	var deltas []Delta
+	for _, document := range live.documents {
+		some, err := sampler.Add(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deltas = append(deltas, some...)
+	}
+	deltas = append(deltas, sampler.Close()...)
+	for i := range deltas {
+		sample := &deltas[i].Sample
+		t.Logf("%6d to %6d ms warm=%-5v late=%-5d %6.2f MB/s %7.1f/s", (sample.StartNanoseconds-deltas[0].Sample.StartNanoseconds)/1e6,
+			(sample.EndNanoseconds-deltas[0].Sample.StartNanoseconds)/1e6, sample.WarmUp, deltas[i].LateMilliseconds,
+			rateOf(sample)/1e6, float64(sample.Counters[measure.Write].Operations)/seconds(sample))
+	}
+	return deltas
+}
+
+func seconds(sample *measure.Sample) float64 {
+	return float64(sample.EndNanoseconds-sample.StartNanoseconds) / 1e9
+}
+
+func rateOf(sample *measure.Sample) float64 {
+	return float64(sample.Counters[measure.Write].Bytes) / seconds(sample)
+}
+
+// checkSamples checks what holds for any run: order, and that the measured part adds up to
+// fio's own result.
+func checkSamples(t *testing.T, live *liveFio, deltas []Delta) {
+	t.Helper()
+	var sum [measure.NumOperations]measure.Counter
+	var bins [measure.NumOperations]measure.Histogram
+	for i := range deltas {
+		sample := &deltas[i].Sample
+		if sample.EndNanoseconds <= sample.StartNanoseconds {
+			t.Errorf("sample %d has no length", i)
+		}
+		if i > 0 && sample.StartNanoseconds < deltas[i-1].Sample.EndNanoseconds {
+			t.Errorf("sample %d begins before its predecessor ends", i)
+		}
+		if sample.WarmUp {
+			continue
+		}
+		for operation := range sum {
+			sum[operation].Bytes += sample.Counters[operation].Bytes
+			sum[operation].Operations += sample.Counters[operation].Operations
+			bins[operation].Merge(&deltas[i].Histograms[operation])
+		}
+	}
+	final, err := live.documents[len(live.documents)-1].Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for operation := range sum {
+		if sum[operation] != final.Operations[operation].Counter {
+			t.Errorf("%v: the samples add up to %+v, fio's result is %+v", measure.Operation(operation), sum[operation], final.Operations[operation].Counter)
+		}
+		if got, want := bins[operation].Count(), final.Operations[operation].Total.Histogram.Count(); got != want {
+			t.Errorf("%v: the samples' histograms count %d, fio's %d", measure.Operation(operation), got, want)
+		}
+	}
+}
+
 // Four jobs of 10 MiB/s, one stopped for 3.5 s: the bytes of the dump that waited belong to
 // when it was asked for. By its timestamp it would be 7 MB/s, and the next 5,000.
 func TestSamplesOfARecordedLateDump(t *testing.T) {

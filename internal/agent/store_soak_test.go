@@ -1,0 +1,201 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/test/burstfs"
+	"github.com/storagebench/storagebench/test/soak"
+	"github.com/storagebench/storagebench/test/stillness"
+)
+
+func (s *store) set(config string) {
+	s.t.Helper()
+	_, err := burstfs.Ask(s.socket, burstfs.Set, []byte(config))
+	must(s.t, err)
+}
+
+// between is what was written from one instant to another. Within a second it went on evenly, as far as there
+// was load, which was from the first instant of the series to its last.
+func (h truth) between(from, to, first, last float64) float64 {
+	var sum float64
+	for i := 1; i < len(h.seconds); i++ {
+		begin, end := max(h.seconds[i-1], first), min(h.seconds[i], last)
+		if begin < end && from < end && to > begin {
+			sum += (h.bytes[i] - h.bytes[i-1]) * (min(to, end) - max(from, begin)) / (end - begin)
+		}
+	}
+	return sum
+}
+
+// One job of four is inside a write for five seconds. fio prints nothing in that time, and its next words
+// are of all of it. The series has that much where it was, is as the store's own record everywhere, and
+// nobody kills anything. On a machine that is busy with other things fio is late with its counting, and the store with what it lets through: where
+// the machine kept this process waiting, the test cannot tell.
+func TestStallOfOneJob(t *testing.T) {
+	soak.Only(t)
+	s := mountStore(t, stallLimits)
+	still := stillness.During(t)
+	wrong := stallOneJob(t, s)
+	if stood := still.Total(); len(wrong) > 0 && stood > 100*time.Millisecond {
+		soak.Inconclusive(t, "the machine kept this process waiting for %s: %s", stood, strings.Join(wrong, "; "))
+	}
+	for _, one := range wrong {
+		t.Error(one)
+	}
+}
+
+const stallLimits = "buckets: [{name: volume, counts: bytes, baselinePerSecond: 4e6}]\n"
+
+// stallOneJob gives the samples that are off by more than a tenth.
+func stallOneJob(t *testing.T, s *store) (wrong []string) {
+	t.Helper()
+	const id = "a"
+	r := serveAt(t, s.directory, nil)
+	load := request(id, global+"ioengine=psync\ndirect=1\nrw=write\nbs=16k\nsize=8m\ntime_based=1\nruntime=15\nnumjobs=4\n[job]\n")
+	load.GetFio().Jobs, load.GetFio().SampleIntervalNanoseconds, load.GetFio().DurationNanoseconds = 4, int64(time.Second), int64(15*time.Second)
+	r.load(load)
+	r.start(id, noLimit)
+	r.jobs(4)
+	time.Sleep(4 * time.Second)
+	s.set(stallLimits + "failures: [{error: stall, stall: 5s, path: data.1.0, count: 1}]\n")
+	ended, records := r.finished(id)
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		t.Fatalf("got %v", ended)
+	}
+	s.written() // The store tells of whole seconds.
+	told := s.truth()
+	offset := float64(r.agent.clock.Wall()-r.agent.clock.Monotonic()) / 1e9
+	var samples []measure.Sample
+	var longest time.Duration
+	for _, record := range records {
+		if got := record.GetSample(); got != nil {
+			sample := measure.Sample{StartNanoseconds: got.GetStartNanoseconds(), EndNanoseconds: got.GetEndNanoseconds()}
+			for _, count := range got.GetCounts() {
+				sample.Counters[count.GetOperation()] = measure.Counter{Bytes: count.GetBytes(), Operations: count.GetOperations()}
+			}
+			longest = max(longest, time.Duration(sample.EndNanoseconds-sample.StartNanoseconds))
+			samples = append(samples, sample)
+		}
+	}
+	if longest < 4*time.Second {
+		t.Errorf("the longest sample is of %s: no dump was late, so nothing was tested", longest)
+	}
+	worst := 0.0
+	first, last := float64(samples[0].StartNanoseconds)/1e9+offset, float64(samples[len(samples)-1].EndNanoseconds)/1e9+offset
+	for _, sample := range measure.MergeLate(samples, int64(time.Second)) {
+		from, to := float64(sample.StartNanoseconds)/1e9+offset, float64(sample.EndNanoseconds)/1e9+offset
+		got, want := float64(sample.Counters[measure.Write].Bytes), told.between(from, to, first, last)
+		off := (got - want) / want
+		worst = max(worst, math.Abs(off))
+		if math.Abs(got-want) > 0.10*want {
+			wrong = append(wrong, fmt.Sprintf("from %.1f s for %.1f s: %.0f bytes, the store let through %.0f (%+.1f %%)",
+				from-first, to-from, got, want, 100*off))
+		}
+	}
+	soak.Report(t, "a stall of one job", "%d samples, the longest of %s; at most %.1f %% off", len(samples), longest, 100*worst)
+	r.finish(true)
+	return wrong
+}
+
+// Eight clients with 32 writes of 1 MiB each in flight on a store without credits are told that enough is
+// measured. What is in flight takes most of a minute to come back, and most of that a client sees nothing; it
+// is waited for, counted, and nobody is killed.
+func TestStopBehindAnExhaustedStore(t *testing.T) {
+	soak.Only(t)
+	const clients, depth, perSecond = 8, 32, 6 << 20
+	s := mountStore(t, fmt.Sprintf("buckets: [{name: volume, counts: bytes, baselinePerSecond: %d}]\n", perSecond))
+	var rigs []*rig
+	for i := range clients {
+		r := serveAt(t, s.directory, func(a *Agent) { a.config.DatasetHash = "hash" + itoa(i) })
+		load := request("a", global+fmt.Sprintf("ioengine=libaio\ndirect=1\nrw=randwrite\nbs=1m\nsize=64m\niodepth=%d\ntime_based=1\nruntime=600\n[job]\n", depth))
+		load.GetFio().SampleIntervalNanoseconds, load.GetFio().DurationNanoseconds = int64(time.Second), int64(10*time.Minute)
+		load.GetFio().MaxOutstanding = depth
+		r.load(load)
+		// Writes behind the end of a file wait for each other; within it they are all in flight at once.
+		must(t, os.Truncate(grown(t, filepath.Join(s.directory, strings.Replace(dataPath, "hash", "hash"+itoa(i), 1), "data.0.0")), 64<<20))
+		rigs = append(rigs, r)
+	}
+	for _, r := range rigs {
+		r.start("a", 20*time.Minute)
+	}
+	for _, r := range rigs {
+		r.jobs(1)
+	}
+	// A fio that is stopped in its first seconds is not worth waiting for.
+	time.Sleep(2 * earlyStop)
+	eventually(t, "not all is in flight", func() bool { return s.inFlight() == clients*depth })
+	told := time.Now()
+	for _, r := range rigs {
+		_, err := r.Stop(t.Context(), &agentapi.StopRequest{Epoch: 1, Step: key("a"), Reason: "enough was measured"})
+		must(t, err)
+	}
+	var all sync.WaitGroup
+	var sum uint64
+	var mu sync.Mutex
+	for i, r := range rigs {
+		all.Go(func() {
+			ended, records := r.finished("a")
+			bytes, _ := sums(ended.GetOperations())
+			if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || ended.GetReason() != "Stopped" || ended.GetMessage() != "enough was measured" {
+				t.Errorf("client %d: %s %s: %s", i, ended.GetOutcome(), ended.GetReason(), ended.GetMessage())
+			}
+			if got, _ := sampled(records); got != bytes {
+				t.Errorf("client %d: samples add up to %d bytes, fio says %d", i, got, bytes)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			sum += bytes
+		})
+	}
+	all.Wait()
+	took := time.Since(told)
+	// The store has also taken the few bytes with which the agents mark what is theirs.
+	if written := s.written(); math.Abs(float64(sum)-written) > 64<<10 {
+		t.Errorf("the clients count %d bytes, the store %.0f", sum, written)
+	}
+	least := time.Duration(clients*depth) * time.Second << 20 / perSecond
+	if took < least-2*time.Second || took > least+15*time.Second {
+		t.Errorf("they ended after %s, what was in flight takes %s", took, least)
+	}
+	soak.Report(t, "stop behind an exhausted store", "ended after %s, what was in flight takes %s", took, least)
+}
+
+// grown is a path, of a file that is there.
+func grown(t *testing.T, path string) string {
+	t.Helper()
+	must(t, os.WriteFile(path, nil, 0o600))
+	return path
+}
+
+// inFlight is how many requests were under way at the end of the last second.
+func (s *store) inFlight() int {
+	s.t.Helper()
+	text, err := burstfs.Ask(s.socket, burstfs.Truth, nil)
+	must(s.t, err)
+	lines, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	must(s.t, err)
+	if len(lines) < 2 {
+		return 0
+	}
+	for i, name := range lines[0] {
+		if name == "in_flight" {
+			count, err := strconv.Atoi(lines[len(lines)-1][i])
+			must(s.t, err)
+			return count
+		}
+	}
+	s.t.Fatalf("the store tells nothing of what is in flight: %v", lines[0])
+	return 0
+}

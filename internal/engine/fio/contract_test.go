@@ -1,0 +1,141 @@
+package fio
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// What the product takes for granted of fio, once each with the fio of this machine. All else that depends on how fio behaves
+// is tested with what it printed once, in testdata/runs.
+//
+//	it ends by SIGINT with all its results, says so before them, and exits with 128   TestContractInterrupt
+//	samples between its dumps add up to its result, over a reset at the end of a ramp  TestContractSamplesAddUp
+//	a job that is stuck holds up its dumps, and nothing is lost or counted twice       TestContractStuckJob
+//	its time begins with its job, however long it has waited for that                  TestContractHeldJob
+//	it exits and complains as it did when it was recorded                              TestContractRecordings
+//	what it is killed with ends its jobs, forked ones too                              internal/process TestJobsDieWithTheirFio
+//	its jobs are its children or threads, and one inside an I/O uses no CPU            internal/process TestProgressSeesAStuckWorker
+//	it ends at whatever moment it is interrupted, or is killed                         internal/agent TestStopAtAnyMoment
+//	it waits for the job of which one part is killed                                   internal/agent TestKilledTool
+//	it makes the files, bytes and operations that a job asks for                       *WithRealFio
+
+// endlessJob is a load of some jobs that ends when it is stopped.
+func endlessJob(jobs, ramp int) string {
+	return fmt.Sprintf("[global]\nioengine=psync\nsize=4m\nbs=64k\nrw=write\nrate=10m\nnumjobs=%d\ntime_based\nruntime=86400\nramp_time=%d\n"+
+		"fallocate=none\ngroup_reporting\nlat_percentiles=1\nfilename_format=data.$jobnum.$filenum\n[job]\n", jobs, ramp)
+}
+
+// dumped waits until fio has begun so many dumps more.
+func (l *liveFio) dumped(t *testing.T, more int64) {
+	t.Helper()
+	for until := l.read.Load() + more; l.read.Load() < until; time.Sleep(5 * time.Millisecond) {
+		if t.Context().Err() != nil {
+			return
+		}
+	}
+}
+
+func (l *liveFio) signal(t *testing.T, pid int, signal syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(pid, signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// interrupt stops fio and gives its result.
+func (l *liveFio) interrupt(t *testing.T) Result {
+	t.Helper()
+	l.signal(t, l.command.Process.Pid, syscall.SIGINT)
+	output, exit := l.wait(t)
+	result := Final(output, exit, l.stderr.String(), Expectation{MeasuredMilliseconds: 86_400_000})
+	if exit != (Exit{Code: stoppedCode}) || result.Outcome != Stopped {
+		t.Errorf("%+v: %v %s", exit, result.Outcome, result.Message)
+	}
+	return result
+}
+
+const often = 100 * time.Millisecond
+
+func TestContractInterrupt(t *testing.T) {
+	t.Parallel()
+	live := startFio(t, t.TempDir(), endlessJob(2, 0), Arguments(often)...)
+	live.dumped(t, 3)
+	result := live.interrupt(t)
+	if result.Snapshot.Operations[measure.Write].Bytes == 0 || !strings.Contains(live.stderr.String()+result.ToolMessages, "terminating on signal 2") {
+		t.Errorf("it wrote %+v and says %q, %q", result.Snapshot.Operations[measure.Write].Counter, live.stderr.String(), result.ToolMessages)
+	}
+	checkSamples(t, live, sampled(t, live, SamplerOptions{Jobs: 2}))
+}
+
+func TestContractSamplesAddUp(t *testing.T) {
+	t.Parallel()
+	live := startFio(t, t.TempDir(), strings.Replace(endlessJob(2, 1), "86400", "1", 1), Arguments(often)...)
+	output, exit := live.wait(t)
+	checkSamples(t, live, sampled(t, live, SamplerOptions{Jobs: 2, WarmUp: time.Second}))
+	result := Final(output, exit, live.stderr.String(), Expectation{MeasuredMilliseconds: 1000, WarmUpMilliseconds: 1000, Jobs: 2})
+	if result.Outcome != Complete || result.Snapshot.Operations[measure.Write].Bytes == 0 {
+		t.Errorf("%v: %s", result.Outcome, result.Message)
+	}
+}
+
+// For fio a job that is stopped by SIGSTOP is inside a long I/O.
+func TestContractStuckJob(t *testing.T) {
+	t.Parallel()
+	live := startFio(t, t.TempDir(), endlessJob(4, 0), Arguments(often)...)
+	live.dumped(t, 3)
+	job := live.jobProcesses(t)[0]
+	live.signal(t, job, syscall.SIGSTOP)
+	time.Sleep(5 * often) // For some dumps to be due.
+	live.signal(t, job, syscall.SIGCONT)
+	live.dumped(t, 3)
+	live.interrupt(t)
+	checkSamples(t, live, sampled(t, live, SamplerOptions{Jobs: 4}))
+}
+
+func TestContractHeldJob(t *testing.T) {
+	t.Parallel()
+	held := &heldJob{text: strings.NewReader(strings.Replace(endlessJob(1, 0), "86400", "1", 1))}
+	live := startFioOn(t, t.TempDir(), held, Arguments(often)...)
+	output, exit := live.wait(t)
+	if result := Final(output, exit, live.stderr.String(), Expectation{MeasuredMilliseconds: 1000}); result.Outcome != Complete {
+		t.Errorf("%v: %s", result.Outcome, result.Message)
+	}
+}
+
+// heldJob is a job that comes after longer than it takes.
+type heldJob struct {
+	text *strings.Reader
+	held bool
+}
+
+func (h *heldJob) Read(p []byte) (int, error) {
+	if !h.held {
+		h.held = true
+		time.Sleep(1500 * time.Millisecond)
+	}
+	return h.text.Read(p)
+}
+
+// The runs that need nothing prepared end as they did.
+func TestContractRecordings(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"bad-option", "bad-value", "bad-engine", "no-job", "write"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			recorded := readRecording(t, name)
+			live := startFio(t, t.TempDir(), string(readFile(t, filepath.Join("testdata/runs", name+".job"))))
+			output, exit := live.wait(t)
+			was, _ := ReadOutput(strings.NewReader(string(recorded.stdout)))
+			got, want := Final(output, exit, live.stderr.String(), Expectation{}), Final(was, recorded.exit, recorded.stderr, Expectation{})
+			if exit != recorded.exit || got.Outcome != want.Outcome || got.Failure != want.Failure {
+				t.Errorf("%+v, %v %v: %s\nwant %+v, %v %v", exit, got.Outcome, got.Failure, got.Message, recorded.exit, want.Outcome, want.Failure)
+			}
+		})
+	}
+}
