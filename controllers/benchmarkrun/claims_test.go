@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -80,7 +79,7 @@ func (w *world) user(namespace, name, claim string) *corev1.Pod {
 func (w *world) refused(run *v1alpha1.BenchmarkRun, want string, parts ...string) {
 	w.Helper()
 	pods := false
-	w.until(run, time.Minute, "over", func() bool {
+	w.until(run, "over", func() bool {
 		var list corev1.PodList
 		must(w.T, api.List(w.Context(), &list, client.InNamespace(w.namespace), client.HasLabels{v1alpha1.LabelRun}))
 		pods = pods || len(list.Items) > 0
@@ -102,6 +101,7 @@ func (w *world) refused(run *v1alpha1.BenchmarkRun, want string, parts ...string
 
 // TestClaimsThatDoNotAllowIt end a run before it makes a pod.
 func TestClaimsThatDoNotAllowIt(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		mode   corev1.PersistentVolumeAccessMode
 		change func(*corev1.PersistentVolume)
@@ -116,6 +116,7 @@ func TestClaimsThatDoNotAllowIt(t *testing.T) {
 			[]string{"is mounted read-only (readOnly is true in PersistentVolume"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			change := c.change
 			if change == nil {
@@ -130,6 +131,7 @@ func TestClaimsThatDoNotAllowIt(t *testing.T) {
 // TestClaimOfAnotherTemplate: a claim that was made for the benchmark before, and is not what its template asks for
 // now, is neither used nor changed.
 func TestClaimOfAnotherTemplate(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	spec := builders.ClaimSpec(corev1.ReadWriteMany, "100Gi")
 	owner := metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.StorageBenchmarkKind, Name: "b", UID: types.UID("6b0f7f0c-0000-4000-8000-000000000001")}
@@ -149,8 +151,10 @@ func TestClaimOfAnotherTemplate(t *testing.T) {
 // TestVolumeInUse: what uses the storage beside the run is told of, or ends it where the storage has to be idle. What
 // is in another namespace is told of without its name.
 func TestVolumeInUse(t *testing.T) {
+	t.Parallel()
 	idle := func(r *v1alpha1.RunSpec) { yes := true; r.Targets[0].RequireIdle = &yes }
 	t.Run("by a pod", func(t *testing.T) {
+		t.Parallel()
 		w := newWorld(t)
 		w.bound("data", corev1.ReadWriteMany)
 		done := w.user(w.namespace, "done", "data")
@@ -161,18 +165,20 @@ func TestVolumeInUse(t *testing.T) {
 			"claim data (target data, volume data) is in use by pod database, and requireIdle is true")
 	})
 	t.Run("by nobody any more", func(t *testing.T) {
+		t.Parallel()
 		w := newWorld(t)
 		w.bound("data", corev1.ReadWriteMany)
 		done := w.user(w.namespace, "done", "data")
 		done.Status.Phase = corev1.PodFailed
 		must(t, api.Status().Update(t.Context(), done))
 		run := w.start(small().Spread(v1alpha1.SpreadAny).Mutate(idle))
-		w.until(run, time.Minute, "running", func() bool { return len(run.Status.Steps) > 0 })
+		w.until(run, "running", func() bool { return len(run.Status.Steps) > 0 })
 		if len(run.Status.Warnings) > 0 {
 			t.Errorf("warnings %+v", run.Status.Warnings)
 		}
 	})
 	t.Run("from another namespace", func(t *testing.T) {
+		t.Parallel()
 		w := newWorld(t)
 		w.bound("data", corev1.ReadWriteMany)
 		elsewhere := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "elsewhere-"}}
@@ -187,7 +193,7 @@ func TestVolumeInUse(t *testing.T) {
 		})
 		w.user(elsewhere.Name, "secret-project", "theirs")
 		run := w.start(small().Spread(v1alpha1.SpreadAny))
-		w.until(run, time.Minute, "running", func() bool { return len(run.Status.Steps) > 0 })
+		w.until(run, "running", func() bool { return len(run.Status.Steps) > 0 })
 		if len(run.Status.Warnings) != 1 || run.Status.Warnings[0].Type != v1alpha1.WarningVolumeInUse ||
 			!strings.Contains(run.Status.Warnings[0].Message, "is in use by another namespace") || strings.Contains(run.Status.Warnings[0].Message, "secret") {
 			t.Errorf("warnings %+v", run.Status.Warnings)
@@ -213,10 +219,10 @@ func TestStorageIsDescribed(t *testing.T) {
 	w.node()
 	w.temporary(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-gp2"}, Provisioner: "ebs.csi.aws.com",
 		Parameters: map[string]string{"type": "gp2", "csi.storage.k8s.io/provisioner-secret-name": "hidden"}})
-	time.Sleep(time.Second) // a volume is younger than its class
+	w.nextSecond() // a volume is younger than its class
 	w.bound("data", corev1.ReadWriteOnce)
 	run := w.start(small().Spread(v1alpha1.SpreadAny))
-	w.until(run, time.Minute, "described", func() bool { return len(run.Status.Storage) > 0 })
+	w.until(run, "described", func() bool { return len(run.Status.Storage) > 0 })
 	found := run.Status.Storage[0]
 	volume := found.Volumes[0]
 	if found.Target != "data" || volume.Driver != "ebs.csi.aws.com" || volume.VolumeHandle != "vol-"+w.namespace || volume.ClaimName != "data" ||
@@ -235,7 +241,7 @@ func TestStorageIsDescribed(t *testing.T) {
 	must(t, api.Delete(t.Context(), &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-gp2"}}))
 	w.stop()
 	w.operate()
-	w.until(run, time.Minute, "over", over(run))
+	w.until(run, "over", over(run))
 	if len(run.Status.Storage) != 1 || run.Status.Storage[0].Volumes[0].StorageClassGone {
 		t.Errorf("%+v", run.Status.Storage)
 	}
@@ -261,14 +267,14 @@ func TestWithoutRights(t *testing.T) {
 	w.node()
 	w.bound("data", corev1.ReadWriteMany)
 	run := w.start(small().Spread(v1alpha1.SpreadAny))
-	w.until(run, time.Minute, "described", func() bool { return len(run.Status.Storage) > 0 })
+	w.until(run, "described", func() bool { return len(run.Status.Storage) > 0 })
 	missing := fmt.Sprint(run.Status.Storage[0].Missing)
 	for _, kind := range []string{"persistentvolumes", "storageclasses", "nodes"} {
 		if !strings.Contains(missing, "the operator could not read "+kind+" (the operator has no right to)") {
 			t.Errorf("nothing of %s in %s", kind, missing)
 		}
 	}
-	w.until(run, time.Minute, "over", over(run))
+	w.until(run, "over", over(run))
 	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) {
 		t.Errorf("failed: %s", reason(run, v1alpha1.ConditionFailed))
 	}

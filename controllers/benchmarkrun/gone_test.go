@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/dataset"
@@ -37,7 +36,7 @@ func TestDataOfBenchmarksThatAreGone(t *testing.T) {
 	w.left(string(alive.UID), "old", testInstallation)
 	w.left(own, "old", testInstallation)
 	run := w.start(small())
-	w.until(run, time.Minute, "over", over(run))
+	w.until(run, "over", over(run))
 	found, err := filepath.Glob(filepath.Join(w.directory, ".storagebench", "*"))
 	must(t, err)
 	slices.Sort(found)

@@ -79,7 +79,7 @@ func (w *world) all(namespaces ...string) []v1alpha1.BenchmarkRun {
 // waits waits until a run says for whom it waits.
 func (w *world) waits(run *v1alpha1.BenchmarkRun, reason, message string) {
 	w.Helper()
-	w.until(run, time.Minute, "waiting: "+message, func() bool {
+	w.until(run, "waiting: "+message, func() bool {
 		found := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
 		return found != nil && found.Status == metav1.ConditionTrue && found.Reason == reason && found.Message == message
 	})
@@ -107,7 +107,7 @@ func TestRunsTakeTurns(t *testing.T) {
 		run := w.queueing(w.namespace, fmt.Sprintf("run-%c", 'z'-rune(i)), inQueue("nightly"))
 		names = append(names, run.Name)
 		if i%4 == 3 {
-			time.Sleep(1100 * time.Millisecond)
+			w.nextSecond()
 		}
 	}
 	runs := w.all(w.namespace)
@@ -130,10 +130,10 @@ func TestRunsTakeTurns(t *testing.T) {
 	restart(1)
 	defer func() { stops[0](); stops[1]() }()
 	for i := range runs {
-		w.until(&runs[i], time.Minute, "live", func() bool { return live(&runs[i]) })
+		w.until(&runs[i], "live", func() bool { return live(&runs[i]) })
 		if i+1 < len(runs) {
 			next := &runs[i+1]
-			w.until(next, time.Minute, "waiting for "+runs[i].Name, func() bool {
+			w.until(next, "waiting for "+runs[i].Name, func() bool {
 				found := meta.FindStatusCondition(next.Status.Conditions, v1alpha1.ConditionWaiting)
 				return found != nil && found.Status == metav1.ConditionTrue && strings.HasPrefix(found.Message, "waits for run "+runs[i].Name+", which is ")
 			})
@@ -187,32 +187,32 @@ func TestRunsThatShareStorage(t *testing.T) {
 	defer func() { w.stop() }()
 
 	first := w.queueing(w.namespace, "first", onClaim("here"))
-	w.until(first, time.Minute, "live", func() bool { return live(first) })
+	w.until(first, "live", func() bool { return live(first) })
 	same := w.queueing(w.namespace, "same-claim", onClaim("here"))
 	w.waits(same, v1alpha1.ReasonWaitsForVolume, "waits for run first, which is live and uses claim here")
-	time.Sleep(1100 * time.Millisecond) // of one second the namespace would decide
+	w.nextSecond() // of one second the namespace would decide
 	volume := w.queueing(other.namespace, "same-volume", onClaim("there"))
 	w.waits(volume, v1alpha1.ReasonWaitsForVolume, "waits for a run of another namespace, which is live and uses the volume of claim there, and for one more")
 	for name, change := range map[string]func(*v1alpha1.BenchmarkRun){
 		"another-volume": onClaim("another"), "another-driver": onClaim("other-driver"), "claim-of-that-name": onClaim("here"), "not-bound": onClaim("nowhere"),
 	} {
 		free := w.queueing(other.namespace, name, change)
-		w.until(free, time.Minute, "live", func() bool { return live(free) })
+		w.until(free, "live", func() bool { return live(free) })
 	}
 	w.finishes(first)
-	w.until(same, time.Minute, "live", func() bool { return live(same) })
+	w.until(same, "live", func() bool { return live(same) })
 	w.waits(volume, v1alpha1.ReasonWaitsForVolume, "waits for a run of another namespace, which is live and uses the volume of claim there")
 	// One that is deleted leaves at once, waiting or live, and lets others in.
 	must(t, api.Delete(t.Context(), same))
-	w.until(volume, time.Minute, "live", func() bool { return live(volume) })
+	w.until(volume, "live", func() bool { return live(volume) })
 
 	here := w.queueing(w.namespace, "queue-here", inQueue("shared"))
-	w.until(here, time.Minute, "live", func() bool { return live(here) })
+	w.until(here, "live", func() bool { return live(here) })
 	there := w.queueing(other.namespace, "queue-there", inQueue("shared"))
 	w.waits(there, v1alpha1.ReasonWaitsForQueue, "waits for a run of another namespace, which is live in queue shared")
 	mine, theirs := w.queueing(w.namespace, "own-here", inQueue("own")), w.queueing(other.namespace, "own-there", inQueue("own"))
-	w.until(mine, time.Minute, "live", func() bool { return live(mine) })
-	w.until(theirs, time.Minute, "live", func() bool { return live(theirs) })
+	w.until(mine, "live", func() bool { return live(mine) })
+	w.until(theirs, "live", func() bool { return live(theirs) })
 }
 
 // TestWaitingRunLeaves: one that waits is gone at once when it is deleted, and ends at once when it is to
@@ -223,7 +223,7 @@ func TestWaitingRunLeaves(t *testing.T) {
 	w.operate()
 	defer func() { w.stop() }()
 	first := w.queueing(w.namespace, "a-first", inQueue("q"))
-	w.until(first, time.Minute, "live", func() bool { return live(first) })
+	w.until(first, "live", func() bool { return live(first) })
 	deleted, replaced, last := w.queueing(w.namespace, "b-deleted", inQueue("q")), w.queueing(w.namespace, "c-replaced", inQueue("q")), w.queueing(w.namespace, "d-last", inQueue("q"))
 	w.waits(deleted, v1alpha1.ReasonWaitsForQueue, "waits for run a-first, which is live in queue q")
 	w.waits(last, v1alpha1.ReasonWaitsForQueue, "waits for run a-first, which is live in queue q, and for 2 more")
@@ -234,7 +234,7 @@ func TestWaitingRunLeaves(t *testing.T) {
 	before := replaced.DeepCopy()
 	replaced.Annotations = map[string]string{v1alpha1.AnnotationReplaced: "another run is due"}
 	must(t, api.Patch(t.Context(), replaced, client.MergeFrom(before)))
-	w.until(replaced, time.Minute, "over", func() bool { return replaced.Labels[v1alpha1.LabelOver] == "true" })
+	w.until(replaced, "over", func() bool { return replaced.Labels[v1alpha1.LabelOver] == "true" })
 	failed := meta.FindStatusCondition(replaced.Status.Conditions, v1alpha1.ConditionFailed)
 	if replaced.Status.StartTime != nil || failed == nil || failed.Reason != v1alpha1.ReasonReplaced || failed.Message != "another run is due" {
 		t.Errorf("a run that made way before it began: began %v, %+v", replaced.Status.StartTime, failed)
@@ -247,11 +247,11 @@ func TestWaitingRunLeaves(t *testing.T) {
 	}
 	w.waits(last, v1alpha1.ReasonWaitsForQueue, "waits for run a-first, which is live in queue q")
 	w.finishes(first)
-	w.until(last, time.Minute, "live", func() bool { return live(last) })
+	w.until(last, "live", func() bool { return live(last) })
 }
 
 // TestLoadThatLingers: a run that is over and whose pod is not, since its node cannot be reached, keeps
-// others off its volume for a time.
+// others off its volume until it is gone.
 func TestLoadThatLingers(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)
@@ -259,16 +259,16 @@ func TestLoadThatLingers(t *testing.T) {
 	defer func() { w.stop() }()
 	first := w.queueing(w.namespace, "first", onClaim("data"))
 	var pods corev1.PodList
-	w.until(first, time.Minute, "live with its pod", func() bool {
+	w.until(first, "live with its pod", func() bool {
 		must(t, api.List(t.Context(), &pods, client.InNamespace(w.namespace)))
 		return live(first) && len(pods.Items) == 1
 	})
 	pod := &pods.Items[0]
 	must(t, api.SubResource("binding").Create(t.Context(), pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "cut-off"}}))
 	w.finishes(first)
-	w.until(first, time.Minute, "over", func() bool { return first.Labels[v1alpha1.LabelOver] == "true" })
+	w.until(first, "over", func() bool { return first.Labels[v1alpha1.LabelOver] == "true" })
 	second := w.queueing(w.namespace, "second", onClaim("data"))
 	w.waits(second, v1alpha1.ReasonWaitsForVolume, "waits for run first, which is live and uses claim data")
 	must(t, api.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
-	w.until(second, time.Minute, "live", func() bool { return live(second) })
+	w.until(second, "live", func() bool { return live(second) })
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -19,15 +20,15 @@ import (
 
 // kueue does to the pods of a namespace what Kueue's webhook does: they are not scheduled until they are
 // admitted. Kueue itself is not to be had here.
-func kueue(t *testing.T, namespace string) {
-	t.Helper()
-	name := "kueue." + namespace
+func (w *world) kueue() {
+	w.Helper()
+	name := "kueue." + w.namespace
 	policy := &admissionv1.MutatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: admissionv1.MutatingAdmissionPolicySpec{
 			ReinvocationPolicy: admissionv1.NeverReinvocationPolicy,
 			MatchConstraints: &admissionv1.MatchResources{
-				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}},
 				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
 					Operations: []admissionv1.OperationType{admissionv1.Create},
 					Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}}}}}},
@@ -38,28 +39,22 @@ func kueue(t *testing.T, namespace string) {
 				Expression: `Object{spec: Object.spec{schedulingGates: [Object.spec.schedulingGates{name: "kueue.x-k8s.io/admission"}]}}`}}},
 		},
 	}
-	must(t, api.Create(t.Context(), policy))
+	must(w.T, api.Create(w.Context(), policy))
 	binding := &admissionv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name}}
-	must(t, api.Create(t.Context(), binding))
-	t.Cleanup(func() {
+	must(w.T, api.Create(w.Context(), binding))
+	w.Cleanup(func() {
 		_ = api.Delete(context.Background(), binding) // of a namespace that nobody uses any more
 		_ = api.Delete(context.Background(), policy)
 	})
-	deadline := time.Now().Add(time.Minute)
-	for {
-		probe := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "probe", Labels: map[string]string{v1alpha1.LabelKueueQueue: "q"}},
+	holds := func() bool {
+		probe := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe", Labels: map[string]string{v1alpha1.LabelKueueQueue: "q"}},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}}
-		must(t, api.Create(t.Context(), probe))
-		must(t, api.Delete(t.Context(), probe, client.GracePeriodSeconds(0)))
-		if len(probe.Spec.SchedulingGates) == 1 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the policy does not hold")
-		}
-		time.Sleep(100 * time.Millisecond)
+		must(w.T, api.Create(w.Context(), probe))
+		must(w.T, api.Delete(w.Context(), probe, client.GracePeriodSeconds(0)))
+		return len(probe.Spec.SchedulingGates) == 1
 	}
+	w.wait("the policy does not hold", holds)
 }
 
 // pods of a run.
@@ -92,12 +87,30 @@ func (w *world) evict(run *v1alpha1.BenchmarkRun, reason string) {
 	}
 }
 
+const quotaMessage = "2 of 2 clients wait for quota in the LocalQueue team of Kueue"
+
+// longAgo makes a run that waits for quota one that has waited for an hour, longer than all its timeouts, and has its message be
+// another one, so that the next look at it can be seen.
+func (w *world) longAgo(run *v1alpha1.BenchmarkRun) {
+	w.Helper()
+	must(w.T, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		if err := api.Get(w.Context(), client.ObjectKeyFromObject(run), run); err != nil {
+			return err
+		}
+		run.Status.StartTime.Time = run.Status.StartTime.Add(-time.Hour)
+		waits := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
+		waits.LastTransitionTime.Time = waits.LastTransitionTime.Add(-time.Hour)
+		waits.Message = "of an hour ago"
+		return api.Status().Update(w.Context(), run)
+	}))
+}
+
 // queuedForKueue creates a run with a start timeout that passes while it waits.
-func (w *world) queuedForKueue(name string) *v1alpha1.BenchmarkRun {
+func (w *world) queuedForKueue(name string, load v1alpha1.Engine) *v1alpha1.BenchmarkRun {
 	w.Helper()
 	// Each on a claim of its own, or they would wait for each other.
-	spec := builders.Benchmark("b").Target(name).Clients(2).Steady("write", "2s").Mutate(func(run *v1alpha1.RunSpec) {
-		run.StartTimeout, run.ActiveDeadline = "10s", "1m"
+	spec := builders.Benchmark("b").Target(name).Clients(2).Steady("write", "10m").WithLoad(load).Mutate(func(run *v1alpha1.RunSpec) {
+		run.StartTimeout, run.ActiveDeadline = "10m", "20m"
 	}).Run()
 	planned, problems := plan.Make(spec, 1)
 	must(w.T, problems.ToAggregate())
@@ -106,10 +119,10 @@ func (w *world) queuedForKueue(name string) *v1alpha1.BenchmarkRun {
 	run.UID = ""
 	run.Labels = map[string]string{v1alpha1.LabelKueueQueue: "team"}
 	must(w.T, api.Create(w.Context(), run))
-	w.until(run, time.Minute, "waiting for quota", func() bool {
+	w.until(run, "waiting for quota", func() bool {
 		found := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
 		return found != nil && found.Reason == v1alpha1.ReasonWaitsForQuota && found.Status == metav1.ConditionTrue &&
-			found.Message == "2 of 2 clients wait for quota in the LocalQueue team of Kueue"
+			found.Message == quotaMessage
 	})
 	if run.Status.Stage != v1alpha1.StageQueued {
 		w.Errorf("stage %s while it waits for quota", run.Status.Stage)
@@ -120,16 +133,17 @@ func (w *world) queuedForKueue(name string) *v1alpha1.BenchmarkRun {
 // TestReplacementInAGroup: Kueue keeps a pod that has failed, by a finalizer, until its replacement is there.
 func TestReplacementInAGroup(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	run := w.start(builders.Benchmark("b").Target("data").Steady("write", "3s"))
-	w.until(run, time.Minute, "running", func() bool { return run.Status.Stage == v1alpha1.StageRunning })
+	w, gate := newWorld(t), newGate(t)
+	run := w.start(builders.Benchmark("b").Target("data").Clients(1).Prepare("layout").Steady("write", "10m").WithLoad(gate.load()))
+	gate.waitFor(w, run, 0)
 	const finalizer = "kueue.x-k8s.io/managed"
 	first := w.podsOf(run)[0]
 	before := first.DeepCopy()
 	first.Finalizers = []string{finalizer}
 	must(t, api.Patch(t.Context(), &first, client.MergeFrom(before)))
 	must(t, w.kubelet.Kill(first.UID))
-	w.until(run, time.Minute, "over", over(run))
+	gate.open(t)
+	w.until(run, "over", over(run))
 	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) || len(run.Status.LostClients) != 1 || !run.Status.LostClients[0].Replaced {
 		t.Errorf("a client whose pod is kept by a finalizer was not replaced: %+v, %+v", run.Status.LostClients, run.Status.Conditions)
 	}
@@ -148,21 +162,23 @@ func TestReplacementInAGroup(t *testing.T) {
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	kueue(t, w.namespace)
-	run := w.queuedForKueue("admitted")
+	w.kueue()
+	run := w.queuedForKueue("admitted", program(`echo data >"$0/file"`, "$(DATA)"))
 	ends := map[string]*v1alpha1.BenchmarkRun{
-		"WorkloadEvictedDueToPreempted": w.queuedForKueue("preempted"),
-		"WorkloadDeleted":               w.queuedForKueue("deleted"),
+		"WorkloadEvictedDueToPreempted": w.queuedForKueue("preempted", newGate(t).load()),
+		"WorkloadDeleted":               w.queuedForKueue("deleted", newGate(t).load()),
 	}
-	time.Sleep(10 * time.Second) // As long as startTimeout, within which the clients must be there once they are admitted.
 	w.stop()
+	w.longAgo(run)
 	w.operate()
-	time.Sleep(500 * time.Millisecond)
-	w.until(run, time.Second, "waiting still", func() bool {
-		return meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionWaiting) && !is(run, v1alpha1.ConditionFailed, metav1.ConditionTrue)
+	w.until(run, "looked at again", func() bool {
+		return meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting).Message == quotaMessage
 	})
+	if !is(run, v1alpha1.ConditionFailed, metav1.ConditionFalse) {
+		t.Errorf("it failed while it waited for quota: %s", reason(run, v1alpha1.ConditionFailed))
+	}
 	w.admit(run)
-	w.until(run, time.Minute, "over", over(run))
+	w.until(run, "over", over(run))
 	w.check(run)
 	waited := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
 	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) || waited.Status != metav1.ConditionFalse || waited.Reason != v1alpha1.ReasonQuotaGranted {
@@ -173,9 +189,9 @@ func TestQuota(t *testing.T) {
 	} {
 		run := ends[reason]
 		w.admit(run)
-		w.until(run, time.Minute, "running", func() bool { return run.Status.Stage == v1alpha1.StageRunning })
+		w.until(run, "running", func() bool { return run.Status.Stage == v1alpha1.StageRunning })
 		w.evict(run, reason)
-		w.until(run, time.Minute, "over", over(run))
+		w.until(run, "over", over(run))
 		failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)
 		if failed.Status != metav1.ConditionTrue || failed.Reason != want {
 			t.Errorf("a run whose pods Kueue ended (%s) says %s: %s", reason, failed.Reason, failed.Message)

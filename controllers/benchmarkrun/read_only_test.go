@@ -3,7 +3,6 @@ package benchmarkrun
 import (
 	"slices"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,7 +24,7 @@ func TestClaimThatIsRead(t *testing.T) {
 	next := func(name string, benchmark *builders.BenchmarkBuilder) *v1alpha1.BenchmarkRun {
 		t.Helper()
 		run := w.startAs(name, benchmark)
-		w.until(run, time.Minute, "over", over(run))
+		w.until(run, "over", over(run))
 		return run
 	}
 	reason := func(run *v1alpha1.BenchmarkRun) string {

@@ -3,16 +3,13 @@ package benchmarkrun
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -53,18 +50,11 @@ func (w *world) clean() {
 	for _, entry := range entries {
 		w.Errorf("left on the volume: %s", entry.Name())
 	}
-	deadline := time.Now().Add(time.Minute)
-	for {
-		var pods corev1.PodList
+	var pods corev1.PodList
+	w.wait("the pods are not gone", func() bool {
 		must(w.T, api.List(w.Context(), &pods, client.InNamespace(w.namespace)))
-		if len(pods.Items) == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			w.Fatalf("pod %s is left, phase %s", pods.Items[0].Name, pods.Items[0].Status.Phase)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return len(pods.Items) == 0
+	}, func() { w.Logf("pod %s is left, phase %s", pods.Items[0].Name, pods.Items[0].Status.Phase) })
 	var policies networkingv1.NetworkPolicyList
 	must(w.T, api.List(w.Context(), &policies, client.InNamespace(w.namespace)))
 	if len(policies.Items) > 0 {
@@ -74,9 +64,10 @@ func (w *world) clean() {
 
 // TestGoodRun: from a BenchmarkRun to its figures.
 func TestGoodRun(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	run := w.start(small())
-	w.until(run, time.Minute, "over", over(run))
+	w.until(run, "over", over(run))
 	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) || !is(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue) {
 		t.Errorf("conditions %+v", run.Status.Conditions)
 	}
@@ -90,78 +81,22 @@ func TestGoodRun(t *testing.T) {
 	w.clean()
 }
 
-// TestOperatorGoesAndComes: an operator that dies at any moment and comes back goes on where it was.
-// The run must not differ from an undisturbed one by anything but its times.
-func TestOperatorGoesAndComes(t *testing.T) {
-	w := newWorld(t)
-	run := w.start(small())
-	random := rand.New(rand.NewPCG(7, 11))
-	restarts := 0
-	for began := time.Now(); time.Since(began) < 2*time.Minute; restarts++ {
-		time.Sleep(time.Duration(200+random.IntN(1500)) * time.Millisecond)
-		w.stop()
-		must(t, api.Get(t.Context(), client.ObjectKeyFromObject(run), run))
-		w.operate()
-		if run.Status.EndTime != nil {
-			break
-		}
-	}
-	w.until(run, time.Minute, "over", over(run))
-	t.Logf("%d restarts", restarts)
-	if restarts < 4 {
-		t.Errorf("only %d restarts", restarts)
-	}
-	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) || !is(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue) {
-		t.Errorf("conditions %+v", run.Status.Conditions)
-	}
-	for _, fact := range run.Status.Steps {
-		// Who dies between telling one client to start and the other makes the step begin anew.
-		if fact.State != v1alpha1.StepSucceeded && !strings.Contains(fact.Message, "since they were not all told in time") {
-			t.Errorf("step %+v", fact)
-		}
-	}
-	if len(run.Status.LostClients) > 0 {
-		t.Errorf("lost: %+v", run.Status.LostClients)
-	}
-	for _, phase := range run.Status.Phases[1:] {
-		target := phase.Targets[0]
-		// One that begins late by less than half a second keeps its step, and on a busy machine two fios that are released
-		// together begin up to as much apart once more (0.7 s at a load of 46); the result says so.
-		window := time.Duration(target.WindowNanoseconds)
-		told := slices.ContainsFunc(target.Warnings, func(w v1alpha1.Warning) bool {
-			return w.Type == v1alpha1.WarningWindowsDiffer || w.Type == v1alpha1.WarningCommonWindowTooShort
-		})
-		if window < 1400*time.Millisecond || window > 2100*time.Millisecond || window < 1850*time.Millisecond && !told {
-			t.Errorf("phase %s: the common window is %s of 2s, warnings %+v", phase.Name, window, target.Warnings)
-		}
-		if target.Clients != 2 {
-			t.Errorf("phase %s: %d clients", phase.Name, target.Clients)
-		}
-	}
-	w.clean()
-}
-
 // pod waits for a client's pod to run.
 func (w *world) pod(name string) *corev1.Pod {
 	w.Helper()
 	pod := &corev1.Pod{}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		err := api.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, pod)
-		if err == nil && pod.Status.Phase == corev1.PodRunning {
-			return pod
-		}
-		if time.Now().After(deadline) {
-			w.Fatalf("pod %s does not run: %v", name, err)
-		}
-	}
+	w.wait("pod "+name+" does not run", func() bool {
+		return api.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, pod) == nil && pod.Status.Phase == corev1.PodRunning
+	})
+	return pod
 }
 
-// running says that a step's I/O goes on.
+// running says that a step has begun and has not ended.
 func running(run *v1alpha1.BenchmarkRun, id string) func() bool {
 	return func() bool {
 		for _, fact := range run.Status.Steps {
 			if fact.ID == id && fact.StartTime != nil && fact.EndTime == nil {
-				return time.Since(fact.StartTime.Time) > 300*time.Millisecond
+				return true
 			}
 		}
 		return false
@@ -177,6 +112,7 @@ func reason(run *v1alpha1.BenchmarkRun, kind string) string {
 
 // TestLostClient: what a run does when a client is gone is what onLoss says.
 func TestLostClient(t *testing.T) {
+	t.Parallel()
 	kill := func(w *world, pod *corev1.Pod) { must(w.T, w.kubelet.Kill(pod.UID)) }
 	remove := func(w *world, pod *corev1.Pod) { must(w.T, api.Delete(w.Context(), pod)) }
 	for name, c := range map[string]struct {
@@ -200,13 +136,14 @@ func TestLostClient(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			// The write goes on for seconds after it was seen to, and of both enough is common to the clients for a valid result.
-			run := w.start(builders.Benchmark("b").Target("data").Clients(2).Prepare("layout").Steady("write", "5s").
-				Steady("read", "4s").With(builders.Fio().Reads()).OnLoss(c.policy, 2))
-			w.until(run, time.Minute, "writing", running(run, "01-write"))
+			t.Parallel()
+			w, gate := newWorld(t), newGate(t)
+			run := w.start(gate.benchmark().Steady("after", "10m").WithLoad(program(`cat "$0/file"`, "$(DATA)")).OnLoss(c.policy, 2))
+			gate.waitFor(w, run, 0, 1)
 			c.lose(w, w.pod("run-data-1-1"))
-			w.until(run, time.Minute, "over", over(run))
+			w.until(run, "told of its loss", func() bool { return len(run.Status.LostClients) > 0 })
+			gate.open(t)
+			w.until(run, "over", over(run))
 			c.check(t, run)
 			if len(run.Status.LostClients) != 1 || !is(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue) {
 				t.Errorf("lost %+v, data removed %s", run.Status.LostClients, reason(run, v1alpha1.ConditionDataRemoved))
@@ -216,29 +153,41 @@ func TestLostClient(t *testing.T) {
 	}
 }
 
+// late is why a step begins anew whose clients a busy machine, or an operator that died, did not all tell in time.
+const late = "since they were not all told in time"
+
+// attempts of steps, each with its end, without those that came too late.
+func attempts(run *v1alpha1.BenchmarkRun) []string {
+	var all []string
+	for _, fact := range run.Status.Steps {
+		if !strings.Contains(fact.Message, late) {
+			all = append(all, fmt.Sprintf("%s %s", fact.ID, fact.State))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // restarted: the layout was written again, then the step was repeated.
 func restarted(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) || !is(run, v1alpha1.ConditionValid, metav1.ConditionTrue) {
 		t.Errorf("conditions %+v", run.Status.Conditions)
 	}
-	var done []string
-	for _, fact := range run.Status.Steps {
-		done = append(done, fmt.Sprintf("%s#%d %s", fact.ID, fact.Attempt, fact.State))
-	}
-	slices.Sort(done)
-	want := []string{"00-layout#1 Succeeded", "00-layout#2 Succeeded", "01-write#1 Failed", "01-write#2 Succeeded", "02-read#1 Succeeded"}
+	done := attempts(run)
+	want := []string{"00-layout Succeeded", "00-layout Succeeded", "01-write Failed", "01-write Succeeded", "02-after Succeeded"}
 	if !slices.Equal(done, want) {
-		t.Errorf("steps %q, want %q", done, want)
+		t.Errorf("steps %q, want %q: %+v", done, want, run.Status.Steps)
 	}
 }
 
 // TestDeletedRunWithoutReplacements: a run whose clients were told to end, and whose next pods cannot be made,
 // as in a namespace that is being deleted, waits for nobody. The clients have removed their data.
 func TestDeletedRunWithoutReplacements(t *testing.T) {
-	w := newWorld(t)
-	run := w.start(small())
-	w.until(run, time.Minute, "writing", running(run, "01-write"))
+	t.Parallel()
+	w, gate := newWorld(t), newGate(t)
+	run := w.start(gate.benchmark())
+	gate.waitFor(w, run, 0, 1)
 	for _, name := range []string{"run-data-0-2", "run-data-1-2"} {
 		foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "somebody-elses", Image: "none"}}}}
@@ -248,7 +197,7 @@ func TestDeletedRunWithoutReplacements(t *testing.T) {
 	for _, name := range []string{"run-data-0-1", "run-data-1-1"} {
 		must(t, api.Delete(t.Context(), w.pod(name)))
 	}
-	w.until(run, time.Minute, "replaced", func() bool {
+	w.until(run, "replaced", func() bool {
 		return len(run.Status.LostClients) == 2 && run.Status.LostClients[0].Replaced && run.Status.LostClients[1].Replaced
 	})
 	// Somebody else's finalizer keeps the record, to be looked at.
@@ -256,15 +205,12 @@ func TestDeletedRunWithoutReplacements(t *testing.T) {
 	run.Finalizers = append(run.Finalizers, "test.storagebench.dev/look")
 	must(t, api.Patch(t.Context(), run, client.MergeFrom(before)))
 	must(t, api.Delete(t.Context(), run))
-	began := time.Now()
-	w.until(run, time.Minute, "over", func() bool { return run.Status.EndTime != nil })
-	if took := time.Since(began); took > lossTimeout/2 {
-		t.Errorf("it ended after %s: it has waited for clients that were never there", took)
-	}
+	// It would hang if it waited for clients that were never there.
+	w.until(run, "over", func() bool { return run.Status.EndTime != nil })
 	if !is(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue) {
 		t.Errorf("DataRemoved: %s; lost %+v", reason(run, v1alpha1.ConditionDataRemoved), run.Status.LostClients)
 	}
-	w.until(run, time.Minute, "left alone", func() bool { return len(run.Finalizers) == 1 })
+	w.until(run, "left alone", func() bool { return len(run.Finalizers) == 1 })
 	before = run.DeepCopy()
 	run.Finalizers = nil
 	must(t, api.Patch(t.Context(), run, client.MergeFrom(before)))
@@ -273,30 +219,70 @@ func TestDeletedRunWithoutReplacements(t *testing.T) {
 // TestDeletedRun: a run that is deleted at any time stops its load, has its data removed, and goes.
 func TestDeletedRun(t *testing.T) {
 	t.Parallel()
-	for name, when := range map[string]func(*world, *v1alpha1.BenchmarkRun){
-		"before its clients are there": func(w *world, run *v1alpha1.BenchmarkRun) {
-			w.until(run, time.Minute, "begun", func() bool { return run.Status.StartTime != nil })
+	for name, when := range map[string]func(*world, gate, *v1alpha1.BenchmarkRun){
+		"before its pods run": func(w *world, _ gate, run *v1alpha1.BenchmarkRun) {
+			w.until(run, "begun", func() bool { return run.Status.StartTime != nil })
+			must(w.T, api.Delete(w.Context(), run))
+			w.runPods()
 		},
-		"while it writes": func(w *world, run *v1alpha1.BenchmarkRun) {
-			w.until(run, time.Minute, "writing", running(run, "01-write"))
+		"while it writes": func(w *world, g gate, run *v1alpha1.BenchmarkRun) {
+			w.runPods()
+			g.waitFor(w, run, 0, 1)
+			must(w.T, api.Delete(w.Context(), run))
 		},
-		"when it is over": func(w *world, run *v1alpha1.BenchmarkRun) { w.until(run, time.Minute, "over", over(run)) },
+		"while no operator is there": func(w *world, g gate, run *v1alpha1.BenchmarkRun) {
+			w.runPods()
+			g.waitFor(w, run, 0, 1)
+			w.stop()
+			must(w.T, api.Delete(w.Context(), run))
+			must(w.T, api.Get(w.Context(), client.ObjectKeyFromObject(run), run)) // Its finalizer keeps it.
+			w.operate()
+		},
+		"while a client is replaced": func(w *world, g gate, run *v1alpha1.BenchmarkRun) {
+			w.runPods()
+			g.waitFor(w, run, 0, 1)
+			must(w.T, w.kubelet.Kill(w.pod("run-data-1-1").UID))
+			w.until(run, "told of its loss", func() bool { return len(run.Status.LostClients) > 0 })
+			must(w.T, api.Delete(w.Context(), run))
+		},
+		"when it is over": func(w *world, g gate, run *v1alpha1.BenchmarkRun) {
+			w.runPods()
+			g.open(w.T)
+			w.until(run, "over", over(run))
+			must(w.T, api.Delete(w.Context(), run))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			run := w.start(small())
-			when(w, run)
-			must(t, api.Delete(t.Context(), run))
-			for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-				if err := api.Get(t.Context(), client.ObjectKeyFromObject(run), run); apierrors.IsNotFound(err) {
-					break
-				}
-				if time.Now().After(deadline) {
-					t.Fatalf("it is still there: %+v", run.Status)
-				}
-			}
+			w, gate := newQuietWorld(t), newGate(t)
+			w.operate()
+			t.Cleanup(func() { w.stop() })
+			when(w, gate, w.start(gate.benchmark().OnLoss(v1alpha1.OnLossRestartStep, 2)))
+			run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "run"}}
+			w.untilGone(run)
 			w.clean()
 		})
 	}
+}
+
+// TestLeadersTakeOver: an operator of a new version conducts a live run, and the one before, which still believes to lead,
+// disturbs neither the run nor its clients.
+func TestLeadersTakeOver(t *testing.T) {
+	t.Parallel()
+	w, gate := newWorld(t), newGate(t)
+	run := w.start(gate.benchmark())
+	gate.waitFor(w, run, 0, 1)
+	before := w.stop
+	w.image = "operator:next"
+	w.operate()
+	defer before()
+	gate.open(t)
+	w.until(run, "over", over(run))
+	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) || len(run.Status.LostClients) > 0 {
+		t.Errorf("lost %+v, conditions %+v", run.Status.LostClients, run.Status.Conditions)
+	}
+	if got, want := attempts(run), []string{"00-layout Succeeded", "01-write Succeeded"}; !slices.Equal(got, want) {
+		t.Errorf("steps %q, want %q: %+v", got, want, run.Status.Steps)
+	}
+	w.clean()
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -89,8 +90,14 @@ func withControlPlane(m *testing.M) int {
 	return m.Run()
 }
 
-// lossTimeout of these operators.
-const lossTimeout = 5 * time.Second
+const (
+	// hang is a guard: after it a test says for what it has waited in vain.
+	hang = 5 * time.Minute
+	// lossTimeout of these operators is longer than that: an agent that a busy machine keeps waiting is not lost, and what waits
+	// for agents that will never come hangs.
+	lossTimeout = 2 * hang
+	lookEvery   = 20 * time.Millisecond
+)
 
 // testInstallation is that of these operators.
 const testInstallation = "installation-1"
@@ -107,20 +114,30 @@ type world struct {
 	epoch     uint64
 	// rest is who the operator is; nil is an administrator.
 	rest *rest.Config
-	stop func()
+	// newClient makes the client of the operator; nil is the usual one.
+	newClient client.NewClientFunc
+	// image of the operator and of the agents that it starts.
+	image string
+	stop  func()
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, environment ...string) *world {
 	t.Helper()
 	w := newQuietWorld(t)
-	w.kubelet = &standin.Kubelet{Client: client.NewNamespacedClient(api, w.namespace), Agent: agentPath, Directory: w.directory}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); w.kubelet.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-done })
+	w.runPods(environment...)
 	w.operate()
 	t.Cleanup(func() { w.stop() })
 	return w
+}
+
+// runPods starts the stand-in kubelet. The environment is added to that of the pods' processes.
+func (w *world) runPods(environment ...string) {
+	w.Helper()
+	w.kubelet = &standin.Kubelet{Client: client.NewNamespacedClient(api, w.namespace), Agent: agentPath, Directory: w.directory, Environment: environment}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); w.kubelet.Run(ctx) }()
+	w.Cleanup(func() { cancel(); <-done })
 }
 
 // newQuietWorld is a namespace in which no pod ever runs, and of which no operator knows yet.
@@ -131,7 +148,7 @@ func newQuietWorld(t *testing.T) *world {
 	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "run-"}}
 	must(t, api.Create(t.Context(), namespace))
-	return &world{T: t, namespace: namespace.Name, directory: t.TempDir()}
+	return &world{T: t, namespace: namespace.Name, directory: t.TempDir(), image: "operator:test"}
 }
 
 // operate starts an operator, of a higher epoch than the one before.
@@ -143,11 +160,11 @@ func (w *world) operate() {
 	skip := true
 	mgr, err := ctrl.NewManager(cmp.Or(w.rest, restConfig), ctrl.Options{
 		Scheme: kinds, Logger: logger, Metrics: metricsserver.Options{BindAddress: "0"},
-		Cache: cacheOf(append(w.more, w.namespace)...), Controller: config.Controller{SkipNameValidation: &skip},
+		NewClient: w.newClient, Cache: cacheOf(append(w.more, w.namespace)...), Controller: config.Controller{SkipNameValidation: &skip},
 	})
 	must(w.T, err)
 	must(w.T, Setup(mgr, Options{
-		Settings: objects.Settings{AgentImage: "operator:test", FioImage: "fio:test", IORImage: "ior:test", OperatorNamespace: "storagebench-system"},
+		Settings: objects.Settings{AgentImage: w.image, FioImage: "fio:test", IORImage: "ior:test", OperatorNamespace: "storagebench-system"},
 		Master:   master, Installation: testInstallation, LossTimeout: lossTimeout,
 		Epoch:        func(context.Context) (uint64, error) { return epoch, nil },
 		SharedQueues: []string{"shared"},
@@ -185,21 +202,49 @@ func (w *world) startAs(name string, benchmark *builders.BenchmarkBuilder) *v1al
 }
 
 // until waits for a state of the run.
-func (w *world) until(run *v1alpha1.BenchmarkRun, patience time.Duration, what string, is func() bool) {
+func (w *world) until(run *v1alpha1.BenchmarkRun, what string, is func() bool) {
 	w.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		err := api.Get(w.Context(), client.ObjectKeyFromObject(run), run)
-		must(w.T, err)
-		if is() {
-			return
-		}
+	w.wait("the run is not "+what, func() bool {
+		must(w.T, api.Get(w.Context(), client.ObjectKeyFromObject(run), run))
+		return is()
+	}, func() {
+		w.Logf("stage %s, message %q, steps %+v, conditions %+v", run.Status.Stage, run.Status.Message, run.Status.Steps, run.Status.Conditions)
+	})
+}
+
+// untilGone waits until an object is there no more.
+func (w *world) untilGone(object client.Object) {
+	w.Helper()
+	w.wait(object.GetName()+" is still there", func() bool { return w.gone(object) }, func() { w.Logf("%+v", object) })
+}
+
+func (w *world) gone(object client.Object) bool {
+	return apierrors.IsNotFound(api.Get(w.Context(), client.ObjectKeyFromObject(object), object))
+}
+
+// wait waits for a fact. Where it hangs, it says what is not so.
+func (w *world) wait(not string, is func() bool, tell ...func()) {
+	w.Helper()
+	for deadline := time.Now().Add(hang); !is(); time.Sleep(lookEvery) {
 		if time.Now().After(deadline) {
-			w.Fatalf("after %s the run is not %s: stage %s, message %q, steps %+v, conditions %+v",
-				patience, what, run.Status.Stage, run.Status.Message, run.Status.Steps, run.Status.Conditions)
+			for _, one := range tell {
+				one()
+			}
+			w.Fatalf("hung: %s", not)
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// nextSecond waits until what is created now is younger, in the whole seconds of the API server, than what was before.
+func (w *world) nextSecond() {
+	w.Helper()
+	created := func() time.Time {
+		probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, GenerateName: "clock-"}}
+		must(w.T, api.Create(w.Context(), probe, client.DryRunAll))
+		return probe.CreationTimestamp.Time
+	}
+	first := created()
+	w.wait("the clock of the API server stands still", func() bool { return created().After(first) })
 }
 
 func must(t *testing.T, err error) {

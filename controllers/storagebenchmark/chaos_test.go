@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,14 +37,25 @@ func lifeOf(t *testing.T, index int, disturb func(*world)) (w *world, end string
 	return w, fmt.Sprintf("%d runs were created; %s%s", len(w.created), stateLine(t, w.benchmark()), runs)
 }
 
-// mostMoments at which the operator dies in a sequence, about; SOAK=1 tries all.
-const mostMoments = 20
+// fewMoments at which the operator dies in a sequence, about; the soak has all of them.
+const fewMoments = 6
 
-// The operator dies once, before or after any of its writes, in each of the sequences. Nothing comes
-// out differently, to the name and seed of each run.
-func TestDyingAtAnyWriteChangesNothing(t *testing.T) {
+// The operator dies once, before or after some of its writes, in each of the sequences. Nothing comes out differently, to the name
+// and seed of each run.
+func TestDyingAtAWriteChangesNothing(t *testing.T) {
+	// An odd stride meets moments before and after writes; each sequence begins at another one.
+	diesAt(t, func(sequence, moments int) (first, stride int) {
+		stride = max(1, moments/fewMoments) | 1
+		return sequence % stride, stride
+	})
+}
+
+// diesAt lives each sequence once for each moment that is chosen, in which the operator dies.
+func diesAt(t *testing.T, choose func(sequence, moments int) (first, stride int)) {
+	t.Helper()
 	for i := range sequences {
 		t.Run(sequences[i].name, func(t *testing.T) {
+			t.Parallel()
 			writes := 0
 			_, want := lifeOf(t, i, func(w *world) {
 				w.die = func(after bool) bool {
@@ -58,12 +68,8 @@ func TestDyingAtAnyWriteChangesNothing(t *testing.T) {
 			if writes == 0 {
 				t.Fatal("the controller wrote nothing")
 			}
-			// An odd stride meets moments before and after writes.
-			stride := max(1, 2*writes/mostMoments) | 1
-			if os.Getenv("SOAK") != "" {
-				stride = 1
-			}
-			for moment := i % stride; moment < 2*writes; moment += stride {
+			first, stride := choose(i, 2*writes)
+			for moment := first; moment < 2*writes; moment += stride {
 				asked := 0
 				_, got := lifeOf(t, i, func(w *world) {
 					w.die = func(bool) bool {
@@ -79,35 +85,44 @@ func TestDyingAtAnyWriteChangesNothing(t *testing.T) {
 	}
 }
 
+// seeds of chance that a test tries; the soak tries many more.
+const seeds = 1
+
 // The operator dies all the time.
-func TestDyingOftenChangesNothing(t *testing.T) {
-	for i := range sequences {
-		_, want := lifeOf(t, i, nil)
-		for seed := range uint64(3) {
-			random := rand.New(rand.NewPCG(seed, 7))
-			if _, got := lifeOf(t, i, func(w *world) {
-				w.die = func(bool) bool { return random.IntN(4) == 0 }
-			}); got != want {
-				t.Errorf("%s, seed %d:\n%s\nundisturbed:\n%s", sequences[i].name, seed, got, want)
-			}
-		}
-	}
+func TestDyingOftenChangesNothing(t *testing.T) { diesOften(t, seeds) }
+
+func diesOften(t *testing.T, seeds uint64) {
+	t.Helper()
+	byChance(t, seeds, func(w *world, random *rand.Rand) {
+		w.die = func(bool) bool { return random.IntN(4) == 0 }
+	})
 }
 
-// A cache shows what was, each kind with a delay of its own. Nothing comes out differently for that
-// either, together with dying.
-func TestLaggingCacheChangesNothing(t *testing.T) {
+// A cache shows what was, each kind with a delay of its own. Nothing comes out differently for that either, together with dying.
+func TestLaggingCacheChangesNothing(t *testing.T) { lags(t, seeds) }
+
+func lags(t *testing.T, seeds uint64) {
+	t.Helper()
+	byChance(t, seeds, func(w *world, random *rand.Rand) {
+		lag(w, random)
+		w.die = func(bool) bool { return random.IntN(8) == 0 }
+	})
+}
+
+// byChance lives each sequence with disturbances of some seeds.
+func byChance(t *testing.T, seeds uint64, disturb func(*world, *rand.Rand)) {
+	t.Helper()
 	for i := range sequences {
-		_, want := lifeOf(t, i, nil)
-		for seed := range uint64(3) {
-			random := rand.New(rand.NewPCG(seed, 11))
-			if _, got := lifeOf(t, i, func(w *world) {
-				lag(w, random)
-				w.die = func(bool) bool { return random.IntN(8) == 0 }
-			}); got != want {
-				t.Errorf("%s, seed %d:\n%s\nundisturbed:\n%s", sequences[i].name, seed, got, want)
+		t.Run(sequences[i].name, func(t *testing.T) {
+			t.Parallel()
+			_, want := lifeOf(t, i, nil)
+			for seed := range seeds {
+				random := rand.New(rand.NewPCG(seed, 7))
+				if _, got := lifeOf(t, i, func(w *world) { disturb(w, random) }); got != want {
+					t.Errorf("seed %d:\n%s\nundisturbed:\n%s", seed, got, want)
+				}
 			}
-		}
+		})
 	}
 }
 

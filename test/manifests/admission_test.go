@@ -74,7 +74,7 @@ func TestAdmissionPolicy(t *testing.T) {
 		return admin.Create(t.Context(), object, client.DryRunAll)
 	}
 	// The API server needs a moment to know a new policy.
-	for deadline := time.Now().Add(30 * time.Second); try("limited", refused["an image"].benchmark) == nil; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(hang); try("limited", refused["an image"].benchmark) == nil; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the policy never holds")
 		}
@@ -124,7 +124,7 @@ func heldFromThen(t *testing.T, admin client.Client, space string, benchmark *v1
 		t.Fatal(err)
 	}
 	var refusal error
-	for deadline := time.Now().Add(30 * time.Second); refusal == nil && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(hang); refusal == nil && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		suspend := benchmark.DeepCopy()
 		suspend.Spec.Suspend = new(suspend.Spec.Suspend == nil || !*suspend.Spec.Suspend)
 		if refusal = admin.Update(t.Context(), suspend); refusal == nil {

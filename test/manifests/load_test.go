@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -20,6 +21,8 @@ const (
 	namespace = "storagebench-system"
 	name      = "storagebench-operator"
 	version   = "v0.0.0-test"
+	// hang is a guard, far beyond what a busy machine needs.
+	hang = 5 * time.Minute
 )
 
 var rendered = sync.OnceValues(func() ([]byte, error) {

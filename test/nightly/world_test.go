@@ -103,6 +103,7 @@ type world struct {
 	live            map[string]*v1alpha1.BenchmarkRun
 	created         map[string]map[string]bool
 	begun           map[string]int
+	turns           map[string]int // how often runs of a benchmark have begun
 	ended           int
 	waited          map[string]bool
 	scheduled       map[string][]string
@@ -183,12 +184,7 @@ func (w *world) operate() {
 		w.master, err = identity.NewMaster()
 		must(w.T, err)
 	}
-	// Some 1,100 writes make a month. An operator that dies at one of its first 60 lives for 30 on average: some 36 die, with a
-	// deviation of 3.5, of which TestMonth wants 20.
-	epoch, lives := w.epoch, 60
-	if soaking {
-		lives = 20
-	}
+	epoch := w.epoch
 	w.died = make(chan struct{})
 	namespaces := map[string]cache.Config{}
 	for _, namespace := range w.namespaces {
@@ -277,6 +273,7 @@ func (w *world) watch() {
 	w.Helper()
 	w.seen = map[types.UID]string{}
 	w.live, w.begun, w.waited = map[string]*v1alpha1.BenchmarkRun{}, map[string]int{}, map[string]bool{}
+	w.turns = map[string]int{}
 	w.created, w.scheduled = map[string]map[string]bool{}, map[string][]string{}
 	ctx, cancel := context.WithCancel(context.Background())
 	w.stopWatch = cancel
@@ -318,9 +315,9 @@ func (w *world) enough() {
 		return
 	}
 	w.plays.Wait()
-	for deadline := time.Now().Add(20 * time.Second); !w.T.Failed() && !w.seenAll(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !w.T.Failed() && !w.seenAll(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			w.Error("the watch has not told of all that is there")
+			w.Error("hung: the watch has not told of all that is there")
 			break
 		}
 	}
@@ -378,14 +375,41 @@ func (w *world) sees(ctx context.Context, run *v1alpha1.BenchmarkRun) {
 		}
 		w.live[run.Name] = run
 		w.begun[run.Name]++
-		bad, length := w.begun[run.Name] > 1 || len(w.begun)%5 == 0, time.Duration(1+len(w.begun)%4)*20*time.Millisecond
-		w.plays.Go(func() { w.play(ctx, run.DeepCopy(), bad, length) })
+		w.turns[name]++
+		night, bad := w.turns[name], w.begun[run.Name] > 1 || w.turns[name]%5 == 3
+		w.plays.Go(func() { w.play(ctx, run.DeepCopy(), night, bad) })
 	}
 }
 
-// play lets a run go on for a time and end.
-func (w *world) play(ctx context.Context, run *v1alpha1.BenchmarkRun, bad bool, length time.Duration) {
-	time.Sleep(length)
+// rivals are benchmarks of one queue that are due at the same time.
+var rivals = map[string]string{"first": "second", "second": "first"}
+
+// contested says that the rival of a run is due in the same night, and waits or has begun.
+func (w *world) contested(name string, night int) bool {
+	rival := rivals[name]
+	if rival == "" {
+		return true
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	seen := 0
+	for run := range w.created[rival] {
+		if w.waited[run] || w.begun[run] > 0 {
+			seen++
+		}
+	}
+	return seen >= night
+}
+
+// play lets a run go on until its rival wants its turn, and end.
+func (w *world) play(ctx context.Context, run *v1alpha1.BenchmarkRun, night int, bad bool) {
+	for !w.contested(run.Spec.BenchmarkRef.Name, night) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 	for ctx.Err() == nil {
 		if bad {
 			record.Fail(run, decide.Failure{Reason: v1alpha1.ReasonStepFailed, Message: "it was to fail"}, time.Now())

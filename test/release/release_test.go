@@ -16,14 +16,13 @@ import (
 	"testing"
 
 	"github.com/storagebench/storagebench/test/binaries"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 const (
 	root    = "../.."
 	version = "v0.1.0-rc.7"
 )
-
-var soak = os.Getenv("SOAK") != ""
 
 // here is what a release of `make test` is for.
 var here = "linux/" + runtime.GOARCH
@@ -54,7 +53,7 @@ func made(t *testing.T) string {
 var once = sync.OnceValues(func() (string, error) {
 	folder := filepath.Join(scratch, "made")
 	arguments := []string{"-output", folder}
-	if !soak {
+	if !soak.Enabled() {
 		// Debian's mirrors keep the newest packages only, and a test must not fail by the day.
 		arguments = append(arguments, "-platforms", here, "-locked=false")
 	}
@@ -73,7 +72,7 @@ func makeIn(tree string, arguments ...string) error {
 
 // platforms that there are archives for.
 func platforms() []string {
-	if soak {
+	if soak.Enabled() {
 		return []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
 	}
 	return []string{here}

@@ -41,6 +41,8 @@ type Kubelet struct {
 	Agent string
 	// Directory is what every volume is.
 	Directory string
+	// Environment is added to that of the processes.
+	Environment []string
 
 	mu   sync.Mutex
 	pods map[types.UID]*process
@@ -137,6 +139,7 @@ func (k *Kubelet) start(ctx context.Context, pod *corev1.Pod) {
 	}
 	started := &process{command: exec.Command(k.Agent, "--config="+path), ended: make(chan struct{})} //nolint:noctx // It ends by signals, as in a pod.
 	started.command.Stderr = &started.stderr
+	started.command.Env = append(os.Environ(), k.Environment...)
 	started.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := started.command.Start(); err != nil {
 		k.status(ctx, pod, corev1.PodFailed, "", err.Error())

@@ -11,19 +11,12 @@ import (
 	"testing"
 
 	"github.com/storagebench/storagebench/images/image/imagetest"
+	"github.com/storagebench/storagebench/test/soak"
 )
-
-// onlySoak leaves a test out of `make test`.
-func onlySoak(t *testing.T) {
-	t.Helper()
-	if !soak {
-		t.Skip("runs with SOAK=1")
-	}
-}
 
 // The archives for darwin hold programs for it, of its processors, of the version. They cannot be run here.
 func TestDarwin(t *testing.T) {
-	onlySoak(t)
+	soak.Only(t)
 	for architecture, want := range map[string]macho.Cpu{"amd64": macho.CpuAmd64, "arm64": macho.CpuArm64} {
 		program := files(t, filepath.Join(made(t), archiveOf("darwin/"+architecture)))["kubectl-storagebench"]
 		read, err := macho.NewFile(bytes.NewReader(program))
@@ -43,7 +36,7 @@ func TestDarwin(t *testing.T) {
 // The programs for the other processor run on a simulated one. What is simulated is the processor alone: system calls
 // are those of this machine's kernel.
 func TestOtherProcessor(t *testing.T) {
-	onlySoak(t)
+	soak.Only(t)
 	if runtime.GOARCH != "amd64" {
 		t.Skip("this test is for machines of amd64, which simulate arm64")
 	}
@@ -85,7 +78,7 @@ func TestOtherProcessor(t *testing.T) {
 
 // Who makes the release of the same source elsewhere gets the same bytes: in another folder, of another user's settings.
 func TestReproducible(t *testing.T) {
-	onlySoak(t)
+	soak.Only(t)
 	tree := filepath.Join(t.TempDir(), "elsewhere")
 	copyTree(t, tree)
 	t.Setenv("GOFLAGS", "-buildvcs=true")
