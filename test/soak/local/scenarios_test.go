@@ -1,4 +1,4 @@
-package local
+package local_test
 
 import (
 	"math"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/storagebench/storagebench/test/burstfs/trial"
 	"github.com/storagebench/storagebench/test/burstfs/truth"
+	"github.com/storagebench/storagebench/test/local"
 )
 
 // offPercent is by how much a figure may be off the store's own record.
@@ -22,9 +23,6 @@ func TestBurst(t *testing.T) {
 
 // The same on all scenarios of real systems.
 func TestScenarios(t *testing.T) {
-	if os.Getenv("SOAK") == "" {
-		t.Skip("takes half an hour; SOAK=1 runs it")
-	}
 	for _, one := range trial.All {
 		t.Run(one.Name, func(t *testing.T) { tryOn(t, one) })
 	}
@@ -49,8 +47,8 @@ func tryOn(t *testing.T, one trial.Trial) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	store := mount(t, config)
-	document := onStore(t, store, "data", file)
+	store := local.Mount(t, config)
+	document := local.OnStore(t, store, "data", file)
 	rows := truth.Compare(truth.Of(store.FS), config, document.BenchmarkRunStatus)
 	t.Logf("%s:\n%s", one.Name, truth.Table(rows))
 	compared := map[string]bool{}
