@@ -210,7 +210,7 @@ func TestPlansOfSamples(t *testing.T) {
 		t.Run(filepath.Base(one.file), func(t *testing.T) {
 			file := filepath.Join("../../../config/samples", one.file+".yaml")
 			plan := planOf(t, file)
-					if strings.Contains(one.file, "ior") || strings.Contains(one.file, "lustre") {
+			if strings.Contains(one.file, "ior") || strings.Contains(one.file, "lustre") {
 				local.WithIOR(t)
 			}
 			arguments := []string{"run", "--local", "-f", file, "-o", "json"}

@@ -95,4 +95,3 @@ func endOfLoad(t *testing.T, store *burstfs.Mounted) {
 		return looks > 150
 	})
 }
-
