@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/storagebench/storagebench/test/burstfs/model"
@@ -30,6 +31,8 @@ type TruthWriter struct {
 //	busy                 share of it in which a bucket had something to let through; below 1 the client did not ask
 //	loaded               share of it in which such a read or write was under way
 //	tenant_share         what tenants took on average of the bucket that they took most of
+//	most_in_flight ...   the most requests that were under way at a time in it, and the most bytes
+//	bins                 reads and writes by hundredths of it, each as INDEX:READ BYTES:READ OPERATIONS:WRITE BYTES:WRITE OPERATIONS
 //	credits_NAME         what each bucket holds at its end, in bytes or operations
 func NewTruthWriter(w io.Writer, config model.Config) (*TruthWriter, error) {
 	t := &TruthWriter{csv: csv.NewWriter(w)}
@@ -38,7 +41,7 @@ func NewTruthWriter(w io.Writer, config model.Config) (*TruthWriter, error) {
 	for _, name := range counted {
 		header = append(header, "before_pause_"+name)
 	}
-	header = append(header, "busy", "loaded", "tenant_share")
+	header = append(header, "busy", "loaded", "tenant_share", "most_in_flight", "most_in_flight_bytes", "bins")
 	for _, b := range config.Buckets {
 		header = append(header, "credits_"+b.Name)
 	}
@@ -93,6 +96,12 @@ func line(s model.Second, start time.Time) []string {
 	numbers(counts(s.BeforePause)...)
 	fields = append(fields, strconv.FormatFloat(s.Busy, 'f', 4, 64), strconv.FormatFloat(s.Loaded, 'f', 4, 64),
 		strconv.FormatFloat(s.TenantShare, 'f', 4, 64))
+	numbers(int64(s.MostInFlight), s.MostInFlightBytes)
+	var bins []string
+	for _, b := range s.Bins {
+		bins = append(bins, fmt.Sprintf("%d:%d:%d:%d:%d", b.Index, b.ReadBytes, b.ReadOperations, b.WriteBytes, b.WriteOperations))
+	}
+	fields = append(fields, strings.Join(bins, " "))
 	for _, credits := range s.Credits {
 		fields = append(fields, strconv.FormatFloat(credits, 'f', 0, 64))
 	}

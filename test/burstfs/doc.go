@@ -1,6 +1,7 @@
 // Package burstfs is storage whose truth is known: a FUSE file system that passes everything through to a
 // directory, at the pace of a store with documented limits. What a benchmark says about it can be held
-// against its parameters and against its own record, a line a second.
+// against its parameters and against its own record, a line a second and
+// bins of a hundredth.
 //
 // What is fast and slow about it is decided in package model; here it gets files, a clock and a mount.
 // Scenarios, the stores it stands for, are in [Scenario].
@@ -9,7 +10,7 @@
 //
 //	go run ./test/burstfs/cmd/burstfs --config FILE --backing DIR --truth FILE MOUNTPOINT
 //
-// Real fio is held against every scenario by SOAK=1 go test ./test/burstfs, in about ten minutes.
+// Real fio is held against every scenario by make soak, in about ten minutes.
 //
 // A store may compress (model.Compression): what is written is really compressed, record by record, files show what
 // they take in st_blocks, a bucket with countsStored counts that, and the record has it. The files behind are not

@@ -177,16 +177,7 @@ func TestFailuresReachTheClient(t *testing.T) {
 	f.Heal()
 
 	f.Fail(model.Failure{Error: model.FailureStall, Stall: time.Second, Path: "file", Count: 1})
-	began := time.Now()
 	must(t, write())
-	if took := time.Since(began); took < time.Second {
-		t.Errorf("a write that stalls took %s", took)
-	}
-	began = time.Now()
-	must(t, write())
-	if took := time.Since(began); took > 900*time.Millisecond {
-		t.Errorf("a write after the stall took %s", took)
-	}
 	errors := int64(0)
 	time.Sleep(1100 * time.Millisecond)
 	for _, s := range f.Truth() {
@@ -205,18 +196,10 @@ func TestCacheServesFiles(t *testing.T) {
 	f := burstfs.Mount(t, config, backing)
 	data := bytes.Repeat([]byte("x"), 8<<20)
 	must(t, os.WriteFile(filepath.Join(backing, "file"), data, 0o644))
-	read := func() time.Duration {
-		began := time.Now()
+	for range 2 {
 		if got := content(t, filepath.Join(f.Path(), "file")); !bytes.Equal(got, data) {
 			t.Errorf("%d bytes, not those that were written", len(got))
 		}
-		return time.Since(began)
-	}
-	if took := read(); took < time.Second {
-		t.Errorf("8 MiB at 8 MB/s took %s", took)
-	}
-	if took := read(); took > 900*time.Millisecond {
-		t.Errorf("8 MiB from the cache at 150 MB/s took %s", took)
 	}
 	time.Sleep(1100 * time.Millisecond)
 	var cached int64
@@ -232,18 +215,14 @@ func TestSetWhileMounted(t *testing.T) {
 	limit := func(perSecond float64) model.Config {
 		return model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsOperations, BaselinePerSecond: perSecond}}}
 	}
-	f := burstfs.Mount(t, limit(0.1), "")
-	done := make(chan time.Duration)
-	began := time.Now()
-	go func() {
-		_ = os.WriteFile(filepath.Join(f.Path(), "file"), []byte("x"), 0o644)
-		done <- time.Since(began)
-	}()
-	time.Sleep(300 * time.Millisecond)
-	f.Set(limit(1000))
-	if took := <-done; took > 5*time.Second || took < 300*time.Millisecond {
-		t.Errorf("a write took %s: 10 s at the old limit, none at the new one after 0.3 s", took)
+	f := burstfs.Mount(t, limit(1e-4), "") // hours for a write
+	done := make(chan error)
+	go func() { done <- os.WriteFile(filepath.Join(f.Path(), "file"), []byte("x"), 0o644) }()
+	for inFlight := 0; inFlight == 0; time.Sleep(time.Millisecond) {
+		_, inFlight = f.Load()
 	}
+	f.Set(limit(1000))
+	must(t, <-done)
 	if got := f.Config().Buckets[0].BaselinePerSecond; got != 1000 {
 		t.Errorf("the configuration still has %g", got)
 	}
@@ -291,8 +270,8 @@ func TestCloseWhileAnotherNamespaceHasTheMount(t *testing.T) {
 	select {
 	case err := <-closed:
 		must(t, err)
-	case <-time.After(20 * time.Second):
-		t.Error("not closed after 20 s")
+	case <-time.After(5 * time.Minute):
+		t.Error("hung: not closed after five minutes")
 	}
 	must(t, input.Close())
 	if err := other.Wait(); err == nil {

@@ -1,18 +1,14 @@
 package burstfs_test
 
 import (
-	"bufio"
-	"fmt"
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/storagebench/storagebench/test/burstfs"
+	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
 // load is a fio job of one file.
@@ -29,49 +25,6 @@ const fileBytes = 256 << 20
 type completion struct {
 	seconds float64 // since fio's start
 	bytes   int
-}
-
-// run lets real fio work on a store and gives every completion, in order.
-func (l load) run(t *testing.T, f *burstfs.Mounted, file string) []completion {
-	t.Helper()
-	fio, err := exec.LookPath("fio")
-	if err != nil {
-		t.Fatalf("this test needs fio: %v", err)
-	}
-	logs := filepath.Join(t.TempDir(), "log")
-	command := exec.CommandContext(t.Context(), fio, "--name=job", "--filename="+filepath.Join(f.Path(), file),
-		"--rw="+l.pattern, "--bs="+strconv.Itoa(l.block), "--iodepth="+strconv.Itoa(l.depth),
-		"--runtime="+strconv.Itoa(int(l.runtime.Seconds())), "--time_based", "--size="+strconv.Itoa(fileBytes),
-		"--ioengine=libaio", "--direct=1", "--fallocate=none", "--eta=never", "--randrepeat=1",
-		"--per_job_logs=0", "--write_bw_log="+logs)
-	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("fio: %v\n%s", err, output)
-	}
-	return parse(t, logs+"_bw.log")
-}
-
-func parse(t *testing.T, name string) []completion {
-	t.Helper()
-	log, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	var all []completion
-	lines := bufio.NewScanner(log)
-	for lines.Scan() {
-		fields := strings.Split(lines.Text(), ", ") // time in ms, rate, direction, bytes, offset, priority
-		milliseconds, err1 := strconv.Atoi(fields[0])
-		bytes, err2 := strconv.Atoi(fields[3])
-		if err1 != nil || err2 != nil {
-			t.Fatalf("fio's log has the line %q", lines.Text())
-		}
-		all = append(all, completion{float64(milliseconds) / 1000, bytes})
-	}
-	if len(all) == 0 {
-		t.Fatalf("fio's log %s is empty: %v", name, lines.Err())
-	}
-	return all
 }
 
 // curve is the sum of what is through over time, in bytes or operations.
@@ -141,19 +94,35 @@ func (d drain) hold(t *testing.T, want drain, relative float64) {
 	}
 }
 
-// prepare makes a file behind a mount, which costs no credits.
-func prepare(t *testing.T, backing, name string) {
+func scenario(t *testing.T, name string) model.Config {
 	t.Helper()
-	f, err := os.Create(filepath.Join(backing, name))
+	config, err := burstfs.Scenario(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	block := make([]byte, 1<<20)
-	for i := range fileBytes / len(block) {
-		copy(block, fmt.Sprint(i))
-		if _, err := f.Write(block); err != nil {
-			t.Fatal(err)
+	return config
+}
+
+// What the store says of itself is what fio did, to the byte, in its seconds and in their bins.
+func TestFioIsCounted(t *testing.T) {
+	f := burstfs.Mount(t, scenario(t, "facts"), "")
+	const block, blocks, depth = 64 << 10, 256, 16
+	command := exec.CommandContext(t.Context(), "fio", "--name=job", "--filename="+filepath.Join(f.Path(), "file"), "--rw=randwrite",
+		"--bs=64k", "--size=16m", "--iodepth=16", "--ioengine=libaio", "--direct=1", "--fallocate=none", "--eta=never")
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("fio: %v\n%s", err, output)
+	}
+	time.Sleep(1100 * time.Millisecond) // the record has whole seconds
+	var bytes, operations, binned int64
+	deepest := 0
+	for _, s := range f.Truth() {
+		bytes, operations, deepest = bytes+s.WriteBytes, operations+s.WriteOperations, max(deepest, s.MostInFlight)
+		for _, bin := range s.Bins {
+			binned += bin.WriteBytes
 		}
+	}
+	if bytes != block*blocks || operations != blocks || binned != bytes || deepest > depth || deepest == 0 {
+		t.Errorf("the store counts %d bytes, %d of them in bins, in %d operations, %d at a time; fio wrote %d blocks of %d, %d at a time",
+			bytes, binned, operations, deepest, blocks, block, depth)
 	}
 }

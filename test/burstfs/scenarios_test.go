@@ -2,7 +2,6 @@ package burstfs_test
 
 import (
 	"math"
-	"os"
 	"testing"
 	"time"
 
@@ -89,69 +88,6 @@ func TestDipsPutTheMeanBelowTheMode(t *testing.T) {
 	}
 }
 
-// The scenarios with real fio take about ten minutes.
-func TestScenariosWithFio(t *testing.T) {
-	if os.Getenv("SOAK") == "" {
-		t.Skip("takes ten minutes; SOAK=1 runs it")
-	}
-	for _, test := range scenarioTests {
-		t.Run(test.scenario+"/"+test.load.pattern, func(t *testing.T) {
-			config := scenario(t, test.scenario)
-			e := saturate(t, config, test.load)
-			seen := sums(e.completions, test.operations)
-			check(t, seen, config, test.drains, test.level, test.load.runtime, 0.02)
-
-			// The whole course is that of the model, if it begins when fio did.
-			from := e.began(t)
-			want := sums(test.load.predict(t, config, from), test.operations)
-			got, worst := 0.0, 0.0
-			for _, s := range e.store.Truth() {
-				if test.operations {
-					got += float64(s.Operations())
-				} else {
-					got += float64(s.Bytes())
-				}
-				second := float64(s.Index + 1)
-				if second < from.Seconds()+5 || second > (from+test.load.runtime).Seconds()-1 {
-					continue
-				}
-				worst = max(worst, math.Abs(got/want.at(second)-1))
-			}
-			t.Logf("worst difference of the sum from the model at any second: %.2f %%", 100*worst)
-			if worst > 0.02 {
-				t.Error("the course is not that of the model")
-			}
-		})
-	}
-}
-
-// began is when fio's first request came, by the store's clock: it kept the store busy for the rest of that
-// second.
-func (e experiment) began(t *testing.T) time.Duration {
-	t.Helper()
-	for _, s := range e.store.Truth() {
-		if s.Busy > 0 {
-			return time.Duration((float64(s.Index+1) - s.Busy) * 1e9)
-		}
-	}
-	t.Fatal("the store was never busy")
-	return 0
-}
-
-// at is the sum at a time, between two points on the straight line.
-func (c curve) at(seconds float64) float64 {
-	for i, p := range c {
-		if p.seconds >= seconds {
-			if i == 0 || p.seconds == seconds {
-				return p.sum
-			}
-			before := c[i-1]
-			return before.sum + (p.sum-before.sum)*(seconds-before.seconds)/(p.seconds-before.seconds)
-		}
-	}
-	return c[len(c)-1].sum
-}
-
 func check(t *testing.T, c curve, config model.Config, drains string, level float64, runtime time.Duration, relative float64) {
 	t.Helper()
 	if level > 0 {
@@ -172,16 +108,5 @@ func check(t *testing.T, c curve, config model.Config, drains string, level floa
 			}
 			got.hold(t, want, relative)
 		}
-	}
-}
-
-// At a queue depth of one the latency decides; what a mount adds to it is seen here.
-func TestFloorWithFio(t *testing.T) {
-	f := burstfs.Mount(t, scenario(t, "azure-p30"), "")
-	completions := load{"randwrite", 4 << 10, 1, 3 * time.Second}.run(t, f, "file")
-	got := sums(completions, true).fit(0.5, 3).rate
-	t.Logf("%.1f operations a second, a floor of 4 ms allows 250", got)
-	if got > 251 || got < 100 {
-		t.Errorf("%.1f operations a second, want a little less than 250, on a busy machine at least 100", got)
 	}
 }

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,11 +29,11 @@ spec:
     - name: files
       prepare: {}
       workload: {command: {command: [zip], setup: ["$(AGENT)", files, --directory, photos, --count, "60", --total-bytes, "24000000", --compress-percent, "45", --extensions, "jpg,txt"]}}
-    - {name: pause-1, cooldown: {duration: 2s}}
+    - {name: pause-1, cooldown: {duration: 1s}}
     - name: zip
       steady: {duration: 2m}
       workload: {command: {command: [zip, -q, "-1", -r, archive.zip, photos], datasetSize: 30M}}
-    - {name: pause-2, cooldown: {duration: 2s}}
+    - {name: pause-2, cooldown: {duration: 1s}}
     - name: unzip
       steady: {duration: 2m}
       workload: {command: {command: [unzip, -q, "$(DATA)/archive.zip"], workingDirectory: extracted, datasetSize: 24M}}
@@ -44,14 +45,13 @@ const zipBytes = 24_000_000
 func commandFile(t *testing.T, workload string) string {
 	t.Helper()
 	head, _, _ := strings.Cut(zipFile, "    - name: files")
-	return write(t, usual, head+"    - name: run\n      steady: {duration: 1m}\n      workload: {command: "+workload+"}\n")
+	return Write(t, Usual, head+"    - name: run\n      steady: {duration: 1m}\n      workload: {command: "+workload+"}\n")
 }
 
-// TestZip packs and unpacks files on a store of a known bandwidth: bytes and rates are those of its record.
+// TestZip packs and unpacks files on a store: bytes and rates are those of its record.
 func TestZip(t *testing.T) {
-	store := mount(t, model.Config{Scenario: "12 MB/s", Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 12e6}},
-		Latency: model.Latency{Fixed: time.Millisecond / 4}})
-	document := onStore(t, store, "data", write(t, usual, zipFile))
+	store := Mount(t, model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 60e6}}})
+	document := OnStore(t, store, "data", Write(t, Usual, zipFile))
 	if valid := find(document, v1alpha1.ConditionValid); valid.Status != "True" {
 		t.Errorf("the run is not valid: %s: %s", valid.Reason, valid.Message)
 	}
@@ -59,7 +59,7 @@ func TestZip(t *testing.T) {
 	for phase, want := range map[string]struct{ read, write, files float64 }{
 		"files": {0, zipBytes, 61}, "zip": {zipBytes, zipBytes * 0.56, 62}, "unzip": {zipBytes * 0.56, zipBytes, 122},
 	} {
-		target := targetOf(t, document, phase)
+		target := TargetOf(t, document, phase)
 		if !target.WorkBound || target.Command == nil || target.Command.ExitCode != 0 || target.Command.Source != v1alpha1.SourceCalls {
 			t.Errorf("%s: %+v", phase, target.Command)
 			continue
@@ -74,22 +74,14 @@ func TestZip(t *testing.T) {
 			t.Errorf("%s: %+v", phase, step)
 			continue
 		}
-		sums := record.Between(step.MeasuredTime.Add(-time.Second), step.LastIOTime.Add(time.Second))
+		sums := record.Between(step.MeasuredTime.Add(-time.Second/2), step.LastIOTime.Add(time.Second/2))
 		checkCounted(t, phase, "read", target, v1alpha1.OperationRead, sums.ReadBytes, want.read)
 		checkCounted(t, phase, "written", target, v1alpha1.OperationWrite, sums.WriteBytes, want.write)
-		// A machine that is busy makes a program slower than its store, and none faster.
-		took := time.Duration(target.Command.DurationNanoseconds)
-		if rate := (sums.ReadBytes + sums.WriteBytes) / took.Seconds(); rate > 12.8e6 {
-			t.Errorf("%s: the store's bytes over %s are %.2f MB/s, of 12", phase, took, rate/1e6)
-		}
-		if window := time.Duration(target.WindowNanoseconds); took > window || window-took > 2*time.Second {
-			t.Errorf("%s: the program took %s, the window is %s", phase, took, window)
-		}
 		if target.Usage == nil || float64(target.Usage.Files) != want.files {
 			t.Errorf("%s: usage %+v, want %.0f files", phase, target.Usage, want.files)
 		}
 	}
-	empty(t, store.Path())
+	Empty(t, store.Path())
 }
 
 // checkCounted holds bytes and rate of an operation against the store's.
@@ -111,8 +103,8 @@ func checkCounted(t *testing.T, phase, what string, target v1alpha1.TargetResult
 	if bytes < 0.95*store || bytes > 1.05*store || store < 0.9*expected || store > 1.1*expected {
 		t.Errorf("%s: %.0f bytes %s, the store has %.0f, want about %.0f", phase, bytes, what, store, expected)
 	}
-	if of := store / (time.Duration(target.WindowNanoseconds).Seconds()); rate < 0.95*of || rate > 1.05*of {
-		t.Errorf("%s: %.0f bytes/s %s, the store's bytes over the window are %.0f", phase, rate, what, of)
+	if over := rate * time.Duration(target.WindowNanoseconds).Seconds(); math.Abs(over-bytes) > 1+bytes/1e6 {
+		t.Errorf("%s: %.0f bytes/s %s over the window are %.0f bytes, not %.0f", phase, rate, what, over, bytes)
 	}
 }
 
@@ -127,12 +119,12 @@ func TestCommandFailures(t *testing.T) {
 		`{command: [sh, -c, "(sleep 300 &) ; setsid sleep 300 & echo data > file; exit 7"]}`: "sh ended with exit code 7",
 	} {
 		directory := t.TempDir()
-		got := call(t, "run", "--local", "-f", commandFile(t, workload), "--target", "data="+directory, "-o", "json")
-		failed := find(got.document(t), v1alpha1.ConditionFailed)
-		if got.code != report.ExitFailed || failed.Status != "True" || !strings.Contains(failed.Message, want) {
-			t.Errorf("%s: exit code %d, %s: %s, want %q", workload, got.code, failed.Reason, failed.Message, want)
+		got := Call(t, "run", "--local", "-f", commandFile(t, workload), "--target", "data="+directory, "-o", "json")
+		failed := find(got.Document(t), v1alpha1.ConditionFailed)
+		if got.Code != report.ExitFailed || failed.Status != "True" || !strings.Contains(failed.Message, want) {
+			t.Errorf("%s: exit code %d, %s: %s, want %q", workload, got.Code, failed.Reason, failed.Message, want)
 		}
-		empty(t, directory)
+		Empty(t, directory)
 		if left := commandsIn(t, directory); len(left) > 0 {
 			t.Errorf("%s: these processes are left: %v", workload, left)
 		}
@@ -142,24 +134,24 @@ func TestCommandFailures(t *testing.T) {
 // TestCommandSpace: what a program says to need is asked for before it runs.
 func TestCommandSpace(t *testing.T) {
 	directory := t.TempDir()
-	got := call(t, "run", "--local", "-f", commandFile(t, `{command: ["true"], datasetSize: 1P}`), "--target", "data="+directory, "-o", "json")
-	if got.code != report.ExitFailed || !strings.Contains(got.stderr, "has too little free space") {
-		t.Errorf("exit code %d, %s", got.code, got.stderr)
+	got := Call(t, "run", "--local", "-f", commandFile(t, `{command: ["true"], datasetSize: 1P}`), "--target", "data="+directory, "-o", "json")
+	if got.Code != report.ExitFailed || !strings.Contains(got.Stderr, "has too little free space") {
+		t.Errorf("exit code %d, %s", got.Code, got.Stderr)
 	}
-	empty(t, directory)
+	Empty(t, directory)
 }
 
 // TestCommandSucceeds: codes that count, and processes that are left behind.
 func TestCommandSucceeds(t *testing.T) {
 	directory := t.TempDir()
-	got := call(t, "run", "--local", "-f", commandFile(t,
+	got := Call(t, "run", "--local", "-f", commandFile(t,
 		// It ends when what it leaves behind has become a sleep: until then it is a shell.
 		`{command: [sh, -c, "setsid sleep 300 & dd if=/dev/zero of=$0 bs=1M count=20 2>/dev/null; until grep -q sleep /proc/$!/comm; do sleep 0.01; done; exit 5", "file-$(CLIENT)"], successExitCodes: [5]}`),
 		"--target", "data="+directory, "-o", "json")
-	if got.code == report.ExitFailed {
-		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	if got.Code == report.ExitFailed {
+		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
-	target := targetOf(t, got.document(t), "run")
+	target := TargetOf(t, got.Document(t), "run")
 	if target.Command == nil || target.Command.ExitCode != 5 || target.Command.CommandLine[3] != "file-0" {
 		t.Errorf("%+v", target.Command)
 	}
@@ -173,11 +165,11 @@ func TestCommandSucceeds(t *testing.T) {
 	if left := commandsIn(t, directory); len(left) > 0 {
 		t.Errorf("these processes are left: %v", left)
 	}
-	empty(t, directory)
-	text := call(t, "report", fileWith(t, got.stdout)).stdout
+	Empty(t, directory)
+	shown := Call(t, "report", fileWith(t, got.Stdout)).Stdout
 	for _, want := range []string{"ended with exit code 5 after", "COUNTED BY", "system calls of the processes", "sh -c"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the report has no %q:\n%s", want, text)
+		if !strings.Contains(shown, want) {
+			t.Errorf("the report has no %q:\n%s", want, shown)
 		}
 	}
 }
@@ -195,41 +187,31 @@ func fileWith(t *testing.T, text string) string {
 // TestCommandInterrupt: Ctrl-C in the middle of a program leaves neither files nor processes, and tells what was done.
 func TestCommandInterrupt(t *testing.T) {
 	directory := t.TempDir()
-	run := start(t, "run", "--local", "-f", commandFile(t, `{command: [sh, -c, "setsid sleep 300 & while :; do echo data >> file; sleep 0.01; done"]}`),
+	run := Start(t, "run", "--local", "-f", commandFile(t, `{command: [sh, -c, "setsid sleep 300 & while :; do echo data >> file; sleep 0.01; done"]}`),
 		"--target", "data="+directory, "-o", "json")
-	until(t, "the program runs", func() bool { return len(commandsIn(t, directory)) > 0 })
-	time.Sleep(1500 * time.Millisecond)
-	if err := run.command.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
+	run.UntilFact(t, "the program has written", func() bool { return strings.HasSuffix(text(directory, "file"), "data\n") })
+	run.Signal(t, syscall.SIGINT)
+	got := run.Wait(t)
+	document := got.Document(t)
+	if got.Code != report.ExitFailed {
+		t.Errorf("exit code %d", got.Code)
 	}
-	got := run.waitFor(t, time.Minute)
-	document := got.document(t)
-	if got.code != report.ExitFailed {
-		t.Errorf("exit code %d", got.code)
-	}
-	if target := targetOf(t, document, "run"); target.Command == nil || !target.Command.CutShort {
+	if target := TargetOf(t, document, "run"); target.Command == nil || !target.Command.CutShort {
 		t.Errorf("%+v", target.Command)
 	}
 	if left := commandsIn(t, directory); len(left) > 0 {
 		t.Errorf("these processes are left: %v", left)
 	}
-	empty(t, directory)
+	Empty(t, directory)
 }
 
 // TestCommandAgentKilled: the agent dies in the middle of a program. Nothing of that is left, and the program runs anew, on
 // what its setup makes anew.
 func TestCommandAgentKilled(t *testing.T) {
-	directory := t.TempDir()
-	run := start(t, "run", "--local", "-f", commandFile(t, `{setup: [sh, -c, "echo one > list"], command: [sh, -c, "cat list; echo more >> list; setsid sleep 2 & wait; test $$(wc -l < list) = 2"]}`),
+	directory, gate := t.TempDir(), filepath.Join(t.TempDir(), "open")
+	run := Start(t, "run", "--local", "-f", commandFile(t, `{setup: [sh, -c, "echo one > list"], command: [sh, -c, "echo more >> list; setsid sleep 300 & until test -e `+gate+`; do sleep 0.02; done; test $$(wc -l < list) = 2"]}`),
 		"--target", "data="+directory, "-o", "json")
-	until(t, "the program runs", func() bool {
-		list, _ := filepath.Glob(filepath.Join(directory, ".storagebench/*/*/client-0/list"))
-		if len(list) != 1 {
-			return false
-		}
-		text, _ := os.ReadFile(list[0])
-		return strings.HasSuffix(string(text), "more\n")
-	})
+	run.UntilFact(t, "the program runs", func() bool { return strings.HasSuffix(text(directory, "list"), "more\n") })
 	agents := 0
 	links, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -248,17 +230,36 @@ func TestCommandAgentKilled(t *testing.T) {
 	if agents != 1 {
 		t.Fatalf("%d agents were killed", agents)
 	}
-	got := run.waitFor(t, 2*time.Minute)
-	if got.code == report.ExitFailed {
-		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	open(t, gate)
+	got := run.Wait(t)
+	if got.Code == report.ExitFailed {
+		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
-	if target := targetOf(t, got.document(t), "run"); target.Command == nil || target.Command.ExitCode != 0 || target.Command.CutShort {
+	if target := TargetOf(t, got.Document(t), "run"); target.Command == nil || target.Command.ExitCode != 0 || target.Command.CutShort {
 		t.Errorf("%+v", target.Command)
 	}
 	if left := commandsIn(t, directory); len(left) > 0 {
 		t.Errorf("these processes are left: %v", left)
 	}
-	empty(t, directory)
+	Empty(t, directory)
+}
+
+// text is what a file of the only client holds; empty while there is none.
+func text(directory, name string) string {
+	files, _ := filepath.Glob(filepath.Join(directory, ".storagebench/*/*/client-0", name))
+	if len(files) != 1 {
+		return ""
+	}
+	content, _ := os.ReadFile(files[0])
+	return string(content)
+}
+
+// open opens a gate: the file that a program waits for.
+func open(t *testing.T, gate string) {
+	t.Helper()
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // below says whether a process descends from another one.

@@ -67,11 +67,11 @@ func runLoads(t *testing.T, names, loads []string) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	got := call(t, append(arguments, "-f", file)...)
-	if got.code != 0 {
-		t.Fatalf("exit code %d: %s", got.code, got.stderr)
+	got := Call(t, append(arguments, "-f", file)...)
+	if got.Code != 0 {
+		t.Fatalf("exit code %d: %s", got.Code, got.Stderr)
 	}
-	measured := got.document(t).Phases[1]
+	measured := got.Document(t).Phases[1]
 	for _, name := range names {
 		i := slices.IndexFunc(measured.Targets, func(one v1alpha1.TargetResult) bool { return one.Target == name })
 		if i < 0 || len(measured.Targets[i].Operations) == 0 {

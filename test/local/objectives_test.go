@@ -12,17 +12,17 @@ import (
 // is missed decides the exit code.
 func TestObjectives(t *testing.T) {
 	// One client: two that begin apart on a busy machine may have too little time in common, and then nothing is judged.
-	file := write(t, "count: 2", "count: 1", "spec:\n", `spec:
+	file := Write(t, "count: 2", "count: 1", "spec:\n", `spec:
   objectives:
   - {name: some, phase: mixed, operation: Read, throughput: {min: 1k}}
   - {name: tail, phase: mixed, operation: Read, latency: {percentile: "97.5", min: 1us, max: 100s}}
   - {name: layout, phase: layout, iops: {min: 1, max: 1G}}
   - {name: never, phase: mixed, operation: Write, throughput: {min: 1P}}
 `)
-	got := call(t, "run", "--local", "-f", file, "--target", "data="+t.TempDir(), "-o", "json")
-	document := got.document(t)
-	if got.code != report.ExitMissed || len(document.Objectives) != 4 {
-		t.Fatalf("exit code %d, %+v\n%s", got.code, document.Objectives, got.stderr)
+	got := Call(t, "run", "--local", "-f", file, "--target", "data="+t.TempDir(), "-o", "json")
+	document := got.Document(t)
+	if got.Code != report.ExitMissed || len(document.Objectives) != 4 {
+		t.Fatalf("exit code %d, %+v\n%s", got.Code, document.Objectives, got.Stderr)
 	}
 	read := document.Phases[1].Targets[0].Operations[0]
 	for i, want := range []v1alpha1.Verdict{v1alpha1.VerdictMet, v1alpha1.VerdictMet, v1alpha1.VerdictMet, v1alpha1.VerdictMissed} {
@@ -36,8 +36,8 @@ func TestObjectives(t *testing.T) {
 	if tail := *document.Objectives[1].Observed; tail < *read.Latency.P95Nanoseconds || tail > *read.Latency.P99Nanoseconds {
 		t.Errorf("p97.5 is %d, and p95 and p99 are %d and %d", tail, *read.Latency.P95Nanoseconds, *read.Latency.P99Nanoseconds)
 	}
-	refused := call(t, "plan", "-f", write(t, "spec:\n", "spec:\n  objectives: [{name: burst, phase: mixed, burst: {min: 1M}}]\n"))
-	if refused.code != report.ExitFailed || !strings.Contains(refused.stderr, "spec.objectives[0].phase") {
-		t.Errorf("a plan with an objective that cannot be judged: exit code %d\n%s", refused.code, refused.stderr)
+	refused := Call(t, "plan", "-f", Write(t, "spec:\n", "spec:\n  objectives: [{name: burst, phase: mixed, burst: {min: 1M}}]\n"))
+	if refused.Code != report.ExitFailed || !strings.Contains(refused.Stderr, "spec.objectives[0].phase") {
+		t.Errorf("a plan with an objective that cannot be judged: exit code %d\n%s", refused.Code, refused.Stderr)
 	}
 }

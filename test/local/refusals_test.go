@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -54,11 +53,11 @@ func TestRefusedBeforeAnyHarm(t *testing.T) {
 		file, directory string
 		want            []string
 	}{
-		"missing directory": {file: write(t), directory: missing, want: []string{missing, "does not exist"}},
-		"file":              {file: write(t), directory: file, want: []string{file, "is not a directory"}},
+		"missing directory": {file: Write(t), directory: missing, want: []string{missing, "does not exist"}},
+		"file":              {file: Write(t), directory: file, want: []string{file, "is not a directory"}},
 		"exec_prerun": {file: job("exec_prerun=touch " + harm),
 			want: []string{"jobFile", "exec_prerun", "[job]", "runs a command"}},
-		"exec_postrun in options": {file: write(t, "datasetSize: 8Mi", `datasetSize: 8Mi, options: {exec_postrun: "touch x"}`),
+		"exec_postrun in options": {file: Write(t, "datasetSize: 8Mi", `datasetSize: 8Mi, options: {exec_postrun: "touch x"}`),
 			want: []string{"options"}},
 		"foreign filename":  {file: job("filename=" + harm), want: []string{"jobFile", "filename", "[job]"}},
 		"foreign directory": {file: job("directory=/etc"), want: []string{"jobFile", "directory", "[job]"}},
@@ -67,35 +66,35 @@ func TestRefusedBeforeAnyHarm(t *testing.T) {
 		"include":      {file: job("include /etc/passwd"), want: []string{"jobFile", "include"}},
 		"log to file":  {file: job("write_bw_log=" + harm), want: []string{"jobFile", "write_bw_log"}},
 		"load code":    {file: job("ioengine=external:/tmp/x.so"), want: []string{"jobFile", "ioengine"}},
-		"bad option":   {file: write(t, "datasetSize: 8Mi", `datasetSize: 8Mi, options: {nonsense: "1"}`), want: []string{"nonsense"}},
-		"bad value":    {file: write(t, "datasetSize: 8Mi", `datasetSize: 8Mi, options: {iodepth_batch: "many"}`), want: []string{"iodepth_batch"}},
-		"bad YAML":     {file: write(t, "spec:", "spec: ["), want: []string{"line"}},
-		"unknown":      {file: write(t, "datasetSize", "datasetsize"), want: []string{"datasetsize", "datasetSize"}},
-		"not built":    {file: write(t, "steady: {duration: 2s, warmUp: 1s}", "search: {objective: tail}"), want: []string{"search", "not built yet"}},
-		"unfit engine": {file: write(t, "fio: {pattern: Random, readPercent: 50, blockSize: 4Ki, jobs: 1, queueDepth: 4, datasetSize: 8Mi}", "command: {command: [\"true\"]}"), want: []string{"command.setup", "warmUp"}},
-		"read of nothing": {file: write(t, "    - {name: layout, prepare: {}}\n", ""),
+		"bad option":   {file: Write(t, "datasetSize: 8Mi", `datasetSize: 8Mi, options: {nonsense: "1"}`), want: []string{"nonsense"}},
+		"bad value":    {file: Write(t, "datasetSize: 8Mi", `datasetSize: 8Mi, options: {iodepth_batch: "many"}`), want: []string{"iodepth_batch"}},
+		"bad YAML":     {file: Write(t, "spec:", "spec: ["), want: []string{"line"}},
+		"unknown":      {file: Write(t, "datasetSize", "datasetsize"), want: []string{"datasetsize", "datasetSize"}},
+		"not built":    {file: Write(t, "steady: {duration: 1s}", "search: {objective: tail}"), want: []string{"search", "not built yet"}},
+		"unfit engine": {file: Write(t, "fio: {pattern: Random, readPercent: 50, blockSize: 4Ki, jobs: 1, queueDepth: 4, datasetSize: 8Mi}", "command: {command: [\"true\"]}", "duration: 1s", "duration: 2s, warmUp: 1s"), want: []string{"command.setup", "warmUp"}},
+		"read of nothing": {file: Write(t, "    - {name: layout, prepare: {}}\n", ""),
 			want: []string{"mixed", "prepare"}},
-		"too large": {file: write(t, "8Mi", "500Ti"), want: []string{"free space"}},
+		"too large": {file: Write(t, "8Mi", "500Ti"), want: []string{"free space"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory := test.directory
 			if directory == "" {
 				directory = t.TempDir()
 			}
-			got := call(t, "run", "--local", "-f", test.file, "--target", "data="+directory)
-			if got.code != report.ExitFailed {
-				t.Errorf("exit code %d", got.code)
+			got := Call(t, "run", "--local", "-f", test.file, "--target", "data="+directory)
+			if got.Code != report.ExitFailed {
+				t.Errorf("exit code %d", got.Code)
 			}
-			if !strings.HasPrefix(lastLines(got.stderr), "error: ") {
-				t.Errorf("there is no error: %q", got.stderr)
+			if !strings.HasPrefix(lastLines(got.Stderr), "error: ") {
+				t.Errorf("there is no error: %q", got.Stderr)
 			}
 			for _, want := range test.want {
-				if !strings.Contains(got.stderr, want) {
-					t.Errorf("the error does not say %q: %s", want, got.stderr)
+				if !strings.Contains(got.Stderr, want) {
+					t.Errorf("the error does not say %q: %s", want, got.Stderr)
 				}
 			}
 			if test.directory == "" {
-				empty(t, directory)
+				Empty(t, directory)
 			}
 			if _, err := os.Lstat(harm); !os.IsNotExist(err) {
 				t.Error("harm was done")
@@ -129,60 +128,61 @@ func tmpfs(t *testing.T, options string, flags uintptr) string {
 
 func TestReadOnlyDirectory(t *testing.T) {
 	directory := tmpfs(t, "", syscall.MS_RDONLY)
-	got := call(t, "run", "--local", "-f", write(t), "--target", "data="+directory)
-	if got.code != report.ExitFailed || !strings.Contains(got.stderr, directory) || !strings.Contains(got.stderr, "read-only") {
-		t.Errorf("exit code %d, said %q", got.code, got.stderr)
+	got := Call(t, "run", "--local", "-f", Write(t), "--target", "data="+directory)
+	if got.Code != report.ExitFailed || !strings.Contains(got.Stderr, directory) || !strings.Contains(got.Stderr, "read-only") {
+		t.Errorf("exit code %d, said %q", got.Code, got.Stderr)
 	}
 }
 
 func TestFullDiskBeforehand(t *testing.T) {
 	directory := tmpfs(t, "size=12m", 0)
-	got := call(t, "run", "--local", "-f", write(t), "--target", "data="+directory)
-	if got.code != report.ExitFailed || !strings.Contains(got.stderr, "16777216 bytes") || !strings.Contains(got.stderr, "free") {
-		t.Errorf("exit code %d, said %q", got.code, got.stderr)
+	got := Call(t, "run", "--local", "-f", Write(t), "--target", "data="+directory)
+	if got.Code != report.ExitFailed || !strings.Contains(got.Stderr, "16777216 bytes") || !strings.Contains(got.Stderr, "free") {
+		t.Errorf("exit code %d, said %q", got.Code, got.Stderr)
 	}
-	empty(t, directory)
+	Empty(t, directory)
 }
 
-// TestFullDiskMeanwhile fills the file system after the check, before fio writes.
+// TestFullDiskMeanwhile fills the file system after the check, before fio writes: fio is held at a gate.
 func TestFullDiskMeanwhile(t *testing.T) {
-	directory := tmpfs(t, "size=400m", 0)
-	run := start(t, "run", "--local", "-f", write(t, "8Mi", "150Mi"), "--target", "data="+directory, "-o", "json")
-	filler := filepath.Join(directory, "filler")
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if files, _ := filepath.Glob(filepath.Join(directory, ".storagebench", "*", "*", "client-*")); len(files) > 0 {
-			break
-		}
+	directory, gate := tmpfs(t, "size=400m", 0), filepath.Join(t.TempDir(), "open")
+	script := filepath.Join(t.TempDir(), "fio")
+	held := "#!/bin/sh\ncase \"$*\" in *--status-interval*) touch '" + gate + ".waits'; until test -e '" + gate + "'; do sleep 0.02; done;; esac\nexec fio \"$@\"\n"
+	if err := os.WriteFile(script, []byte(held), 0o700); err != nil {
+		t.Fatal(err)
 	}
-	// Faster than fio can write as much: nothing is copied. In pieces, since one that fails is taken back.
+	run := Start(t, "run", "--local", "-f", Write(t, "8Mi", "150Mi"), "--target", "data="+directory, "--fio", script, "-o", "json")
+	run.UntilFact(t, "fio waits", func() bool { _, err := os.Stat(gate + ".waits"); return err == nil })
+	filler := filepath.Join(directory, "filler")
 	file, err := os.Create(filler)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for piece := int64(0); piece < 350 && err == nil; piece++ {
+	for piece := int64(0); piece < 350 && err == nil; piece++ { // in pieces: one that fails is taken back
 		err = unix.Fallocate(int(file.Fd()), 0, piece<<20, 1<<20)
 	}
 	if err := errors.Join(err, file.Close()); err != nil && !errors.Is(err, unix.ENOSPC) {
 		t.Fatal(err)
 	}
-	got := run.wait(t)
-	document := got.document(t)
-	if got.code != report.ExitFailed || !strings.Contains(document.Message, "full") && !strings.Contains(document.Message, "free space") {
-		t.Errorf("exit code %d, said %q", got.code, document.Message)
+	open(t, gate)
+	got := run.Wait(t)
+	document := got.Document(t)
+	if got.Code != report.ExitFailed || !strings.Contains(document.Message, "full") && !strings.Contains(document.Message, "free space") {
+		t.Errorf("exit code %d, said %q", got.Code, document.Message)
 	}
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	empty(t, directory)
+	Empty(t, directory)
 }
 
 // TestNoFio says what is missing.
 func TestNoFio(t *testing.T) {
 	directory := t.TempDir()
-	got := call(t, "run", "--local", "-f", write(t), "--target", "data="+directory, "--fio", "/nonexistent/fio", "-o", "json")
-	document := got.document(t)
-	if got.code != report.ExitFailed || !strings.Contains(document.Message, "fio") || !strings.Contains(document.Message, "install") {
-		t.Errorf("exit code %d, said %q", got.code, document.Message)
+	got := Call(t, "run", "--local", "-f", Write(t), "--target", "data="+directory, "--fio", "/nonexistent/fio", "-o", "json")
+	document := got.Document(t)
+	if got.Code != report.ExitFailed || !strings.Contains(document.Message, "fio") || !strings.Contains(document.Message, "install") {
+		t.Errorf("exit code %d, said %q", got.Code, document.Message)
 	}
-	empty(t, directory)
+	Empty(t, directory)
 }

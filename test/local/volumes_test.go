@@ -16,7 +16,7 @@ import (
 // reading is the usual benchmark, with reads alone and data that stays.
 func reading(t *testing.T, more ...string) string {
 	t.Helper()
-	return write(t, append([]string{"readPercent: 50", "readPercent: 100", "duration: 2s, warmUp: 1s", "duration: 1s", "dataPolicy: Delete", "dataPolicy: Retain"}, more...)...)
+	return Write(t, append([]string{"readPercent: 50", "readPercent: 100", "dataPolicy: Delete", "dataPolicy: Retain"}, more...)...)
 }
 
 // A directory that is mounted read-only is read: what an earlier run has laid out there by another way, and nothing else.
@@ -30,22 +30,22 @@ func TestReadOnlyMount(t *testing.T) {
 	if err := syscall.Mount("", copied, "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
-	early := call(t, "run", "--local", "-f", reading(t), "--target", "data="+copied)
-	if early.code != report.ExitFailed || !strings.Contains(early.stdout+early.stderr, "dataPolicy: Retain") {
-		t.Errorf("before anything is laid out: exit code %d, %s%s", early.code, early.stdout, early.stderr)
+	early := Call(t, "run", "--local", "-f", reading(t), "--target", "data="+copied)
+	if early.Code != report.ExitFailed || !strings.Contains(early.Stdout+early.Stderr, "dataPolicy: Retain") {
+		t.Errorf("before anything is laid out: exit code %d, %s%s", early.Code, early.Stdout, early.Stderr)
 	}
-	writing := call(t, "run", "--local", "-f", write(t), "--target", "data="+copied)
-	if writing.code != report.ExitFailed || !strings.Contains(writing.stderr, "phase layout writes to it") {
-		t.Errorf("a run that writes: exit code %d, %s", writing.code, writing.stderr)
+	writing := Call(t, "run", "--local", "-f", Write(t), "--target", "data="+copied)
+	if writing.Code != report.ExitFailed || !strings.Contains(writing.Stderr, "phase layout writes to it") {
+		t.Errorf("a run that writes: exit code %d, %s", writing.Code, writing.Stderr)
 	}
-	if got := call(t, "run", "--local", "-f", reading(t), "--target", "data="+directory); got.code == report.ExitFailed {
-		t.Fatalf("laying out: exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	if got := Call(t, "run", "--local", "-f", reading(t), "--target", "data="+directory); got.Code == report.ExitFailed {
+		t.Fatalf("laying out: exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
-	got := call(t, "run", "--local", "-f", reading(t), "--target", "data="+copied, "-o", "json")
-	if got.code == report.ExitFailed {
-		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	got := Call(t, "run", "--local", "-f", reading(t), "--target", "data="+copied, "-o", "json")
+	if got.Code == report.ExitFailed {
+		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
-	phases := got.document(t).Phases
+	phases := got.Document(t).Phases
 	reused := slices.ContainsFunc(phases[0].Targets[0].Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningLayoutReused })
 	if !reused || len(phases) != 2 || phases[1].Targets[0].Operations[0].Bytes == 0 {
 		t.Errorf("phases %+v", phases)
@@ -55,22 +55,22 @@ func TestReadOnlyMount(t *testing.T) {
 // A target of several volumes has a directory for each: its files are spread over them, and all are cleared.
 func TestSeveralDirectories(t *testing.T) {
 	one, two := t.TempDir(), t.TempDir()
-	several := []string{"volumes: [{name: data, claimName: data}]", "volumes: [{name: a, claimName: a}, {name: b, claimName: b}]", "duration: 2s, warmUp: 1s", "duration: 1s"}
+	several := []string{"volumes: [{name: data, claimName: data}]", "volumes: [{name: a, claimName: a}, {name: b, claimName: b}]"}
 	for flag, want := range map[string]string{
 		"data=" + one:             "has 2 volumes, and --target data=" + one + " names 1 directories",
 		"data=" + one + "," + one: "are one directory",
 		"data=" + one + ",":       "has no name",
 		"data=/dev/null," + two:   "it is a device",
 	} {
-		got := call(t, "run", "--local", "-f", write(t, several...), "--target", flag)
-		if got.code != report.ExitFailed || !strings.Contains(got.stderr, want) {
-			t.Errorf("--target %s: exit code %d, said %q, want %q", flag, got.code, got.stderr, want)
+		got := Call(t, "run", "--local", "-f", Write(t, several...), "--target", flag)
+		if got.Code != report.ExitFailed || !strings.Contains(got.Stderr, want) {
+			t.Errorf("--target %s: exit code %d, said %q, want %q", flag, got.Code, got.Stderr, want)
 		}
-		empty(t, one)
+		Empty(t, one)
 	}
-	kept := write(t, append(several, "dataPolicy: Delete", "dataPolicy: Retain")...)
-	if got := call(t, "run", "--local", "-f", kept, "--target", "data="+one+","+two); got.code == report.ExitFailed {
-		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	kept := Write(t, append(several, "dataPolicy: Delete", "dataPolicy: Retain")...)
+	if got := Call(t, "run", "--local", "-f", kept, "--target", "data="+one+","+two); got.Code == report.ExitFailed {
+		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
 	for _, directory := range []string{one, two} {
 		var bytes int64
@@ -84,11 +84,11 @@ func TestSeveralDirectories(t *testing.T) {
 			t.Errorf("%s holds %d bytes in %q", directory, bytes, files)
 		}
 	}
-	if got := call(t, "run", "--local", "-f", write(t, several...), "--target", "data="+one+","+two); got.code == report.ExitFailed {
-		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	if got := Call(t, "run", "--local", "-f", Write(t, several...), "--target", "data="+one+","+two); got.Code == report.ExitFailed {
+		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
-	empty(t, one)
-	empty(t, two)
+	Empty(t, one)
+	Empty(t, two)
 }
 
 // What a run has left that was killed with all its processes is removed by the next one there; not what a run that lives
@@ -122,9 +122,9 @@ func TestLeftByAKilledRun(t *testing.T) {
 	leave("living", true, func(*dataset.Owner) {})
 	leave("kept", false, func(o *dataset.Owner) { o.Keep = true })
 	leave("cluster", false, func(o *dataset.Owner) { o.Installation = "6b0f7f0c-0000-4000-8000-000000000001" })
-	got := call(t, "run", "--local", "-f", write(t, "duration: 2s, warmUp: 1s", "duration: 1s"), "--target", "data="+directory, "-o", "json")
-	if got.code == report.ExitFailed {
-		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	got := Call(t, "run", "--local", "-f", Write(t), "--target", "data="+directory, "-o", "json")
+	if got.Code == report.ExitFailed {
+		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
 	var left []string
 	entries, err := os.ReadDir(filepath.Join(directory, v1alpha1.DataDirectory))
@@ -137,7 +137,7 @@ func TestLeftByAKilledRun(t *testing.T) {
 	if want := []string{"cluster", "kept", "living"}; !slices.Equal(left, want) {
 		t.Errorf("left: %q, want %q", left, want)
 	}
-	if !slices.ContainsFunc(got.document(t).Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningDataLeftBehind }) {
-		t.Errorf("warnings %+v", got.document(t).Warnings)
+	if !slices.ContainsFunc(got.Document(t).Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningDataLeftBehind }) {
+		t.Errorf("warnings %+v", got.Document(t).Warnings)
 	}
 }

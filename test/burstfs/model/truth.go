@@ -37,6 +37,21 @@ func (a Answered) Less(some Answered) Answered {
 	}
 }
 
+const (
+	// BinsPerSecond is how finely the record divides a second.
+	BinsPerSecond = 100
+	// binnedSeconds are the newest ones, of which the bins are kept: an hour, which takes 15 MB at most.
+	binnedSeconds = 3600
+)
+
+// Bin is what was answered without an error in a part of a second.
+type Bin struct {
+	// Index in the second: after Index hundredths, up to and with the next one.
+	Index                           int
+	ReadBytes, WriteBytes           int64
+	ReadOperations, WriteOperations int64
+}
+
 // Second is what the store did in a second: after Index seconds from its start, up to and with the moment
 // Index+1.
 type Second struct {
@@ -61,6 +76,11 @@ type Second struct {
 	BeforePause Answered
 	// Loaded is the share of the second in which load was under way.
 	Loaded float64
+	// Bins are those in which anything was read or written, in order. A second of over an hour ago has none.
+	Bins []Bin
+	// MostInFlight requests were under way at a time in the second, and MostInFlightBytes.
+	MostInFlight      int
+	MostInFlightBytes int64
 	// Credits of the buckets, in the configuration's order, at the end of the second.
 	Credits []float64
 }
@@ -92,6 +112,8 @@ func (r *request) load() bool { return r.Kind != Sync && r.Bytes >= LoadAtLeast 
 func (t *truth) submitted(r *request, now time.Duration) {
 	t.inFlight++
 	t.inFlightBytes += r.Bytes
+	t.current.MostInFlight = max(t.current.MostInFlight, t.inFlight)
+	t.current.MostInFlightBytes = max(t.current.MostInFlightBytes, t.inFlightBytes)
 	if !r.load() {
 		return
 	}
@@ -115,6 +137,9 @@ func (t *truth) answered(r *request, now time.Duration) {
 	}
 	switch r.Kind {
 	case Read:
+		bin := s.bin(now)
+		bin.ReadBytes += r.Bytes
+		bin.ReadOperations++
 		s.ReadBytes += r.Bytes
 		s.ReadOperations++
 		if r.cached {
@@ -122,6 +147,9 @@ func (t *truth) answered(r *request, now time.Duration) {
 			s.CachedReadOperations++
 		}
 	case Write:
+		bin := s.bin(now)
+		bin.WriteBytes += r.Bytes
+		bin.WriteOperations++
 		s.WriteBytes += r.Bytes
 		s.StoredWriteBytes += r.Stored
 		s.WriteOperations++
@@ -129,6 +157,16 @@ func (t *truth) answered(r *request, now time.Duration) {
 		s.SyncOperations++
 	case Create, Change:
 	}
+}
+
+// bin is that of a moment, which is the last one so far or a later one.
+func (s *Second) bin(now time.Duration) *Bin {
+	index := int((now - time.Duration(s.Index)*time.Second) * BinsPerSecond / time.Second)
+	index = max(0, min(index, BinsPerSecond-1)) // the moment at which a second ends belongs to it
+	if last := len(s.Bins) - 1; last < 0 || s.Bins[last].Index < index {
+		s.Bins = append(s.Bins, Bin{Index: index})
+	}
+	return &s.Bins[len(s.Bins)-1]
 }
 
 // record ends the present second.
@@ -140,7 +178,10 @@ func (t *truth) record(m *Model) {
 		s.Credits = append(s.Credits, b.credits)
 	}
 	t.seconds = append(t.seconds, s)
-	t.current = Second{Index: s.Index + 1}
+	if old := len(t.seconds) - 1 - binnedSeconds; old >= 0 {
+		t.seconds[old].Bins = nil
+	}
+	t.current = Second{Index: s.Index + 1, MostInFlight: t.inFlight, MostInFlightBytes: t.inFlightBytes}
 	t.tenantSeconds, t.busySeconds, t.loadedSeconds = 0, 0, 0
 }
 

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/result"
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
@@ -23,6 +24,21 @@ type Row struct {
 	Ours, Lower, Upper float64
 	// Truth is by the store's record, Parameter by its configuration.
 	Truth, Parameter float64
+	// Bounds are what ours may be by the record; NaN where they are not known.
+	Bounds Bounds
+}
+
+// Outside says whether a figure is missing, or is not within its bounds. Of an instant its interval has to meet them.
+func (r Row) Outside() bool {
+	switch {
+	case math.IsNaN(r.Ours):
+		return true
+	case math.IsNaN(r.Bounds.Least):
+		return false
+	case r.Unit == "s" && !math.IsNaN(r.Lower) && !math.IsNaN(r.Upper):
+		return r.Upper < r.Bounds.Least || r.Lower > r.Bounds.Most
+	}
+	return !r.Bounds.Hold(r.Ours)
 }
 
 // OffPercent is by how much ours is off.
@@ -94,7 +110,8 @@ var none = math.NaN()
 
 // figure adds a row. A rate or an amount of operations is in thousandths or not, as scale says.
 func (c *comparison) figure(name, unit string, ours *v1alpha1.Estimate, scale, truth, parameter float64) {
-	row := Row{Phase: c.phase, Figure: name, Unit: unit, Ours: none, Lower: none, Upper: none, Truth: truth, Parameter: parameter}
+	row := Row{Phase: c.phase, Figure: name, Unit: unit, Ours: none, Lower: none, Upper: none, Truth: truth, Parameter: parameter,
+		Bounds: Bounds{none, none}}
 	if ours != nil {
 		row.Ours = float64(ours.Value) * scale
 		if ours.Lower != nil {
@@ -105,6 +122,45 @@ func (c *comparison) figure(name, unit string, ours *v1alpha1.Estimate, scale, t
 		}
 	}
 	c.rows = append(c.rows, row)
+}
+
+// within sets the bounds of the newest row.
+func (c *comparison) within(bounds Bounds) { c.rows[len(c.rows)-1].Bounds = bounds }
+
+// levels compares the rates before and after a drain of credits, the time to it, and what was spent since a time.
+func (c *comparison) levels(s series, burst v1alpha1.BurstResult, truth Drain, since time.Time, size float64) {
+	found := s.of(burst)
+	segment := func(i int) Bounds {
+		if i < 0 || i >= len(found.Segments) {
+			return Bounds{none, none}
+		}
+		from, to := found.Segments[i].StartNanoseconds, found.Segments[i].EndNanoseconds
+		return c.record.Rate(s.quantity, Span{c.from.Add(time.Duration(from)), c.from.Add(time.Duration(to)), Edge})
+	}
+	c.figure("burst", s.rate, found.Burst, s.rateScale, truth.Burst, s.bucket.BurstPerSecond)
+	c.within(segment(slices.IndexFunc(found.Segments, func(one v1alpha1.Segment) bool { return one.Shape != "RampUp" })))
+	c.figure("baseline", s.rate, found.Baseline, s.rateScale, truth.Baseline, s.bucket.BaselinePerSecond)
+	c.within(segment(len(found.Segments) - 1))
+	c.figure("time to baseline", "s", burst.NanosecondsToBaseline, 1e-9, truth.Seconds, none)
+	end := c.from.Add(time.Duration(truth.Seconds * 1e9))
+	c.within(c.record.end(c.from, end))
+	c.figure("spent", s.amount, spent(found), 1, truth.Spent, size)
+	c.within(c.spentBounds(s, found, truth, since, end))
+}
+
+// spentBounds are what was spent by the record, and by how much more or less it would be with other edges.
+func (c *comparison) spentBounds(s series, found v1alpha1.BurstSeries, truth Drain, since, end time.Time) Bounds {
+	if s.bucket.CountsStored || s.bucket.CompressionRatio > 0 {
+		return Bounds{none, none} // credits are not what was read and written
+	}
+	back := s.bucket.Refill()
+	if found.Refill != nil {
+		back = float64(found.Refill.Value) * s.rateScale
+	}
+	at := c.record.Amount(s.quantity, Span{From: since, To: end}, back)
+	around := c.record.Amount(s.quantity, Span{since, end, Edge}, back)
+	middle := (at.Least + at.Most) / 2
+	return Bounds{truth.Spent + around.Least - middle, truth.Spent + around.Most - middle}
 }
 
 // drain compares what a burst drain found.
@@ -118,11 +174,7 @@ func (c *comparison) drain(burst v1alpha1.BurstResult) {
 		return
 	}
 	s := c.seriesOf(truth)
-	series := s.of(burst)
-	c.figure("burst", s.rate, series.Burst, s.rateScale, truth.Burst, s.bucket.BurstPerSecond)
-	c.figure("baseline", s.rate, series.Baseline, s.rateScale, truth.Baseline, s.bucket.BaselinePerSecond)
-	c.figure("time to baseline", "s", burst.NanosecondsToBaseline, 1e-9, truth.Seconds, none)
-	c.figure("spent", s.amount, spent(series), 1, truth.Spent, s.bucket.Size)
+	c.levels(s, burst, truth, c.since, s.bucket.Size)
 }
 
 func (c *comparison) exhausted(burst v1alpha1.BurstResult, truth Drain) {
@@ -145,7 +197,10 @@ func (c *comparison) redrain(target v1alpha1.TargetResult) {
 	if known := target.Burst.IdleNanoseconds; known != nil {
 		idle = &v1alpha1.Estimate{Value: *known}
 	}
-	c.figure("idle", "s", idle, 1e-9, pause.Length().Seconds(), none)
+	const clocks = 2 * (Edge - result.SampleInterval)
+	length := pause.Length()
+	c.figure("idle", "s", idle, 1e-9, length.Seconds(), none)
+	c.within(Bounds{(length - clocks).Seconds(), (length + clocks).Seconds()})
 	truth := c.record.Drain(c.config, pause.To, pause.To, c.to)
 	c.exhausted(*target.Burst, truth)
 	if truth.Bucket == "" {
@@ -153,15 +208,14 @@ func (c *comparison) redrain(target v1alpha1.TargetResult) {
 	}
 	s := c.seriesOf(truth)
 	series := s.of(*target.Burst)
-	c.figure("burst", s.rate, series.Burst, s.rateScale, truth.Burst, s.bucket.BurstPerSecond)
-	c.figure("baseline", s.rate, series.Baseline, s.rateScale, truth.Baseline, s.bucket.BaselinePerSecond)
-	c.figure("time to baseline", "s", target.Burst.NanosecondsToBaseline, 1e-9, truth.Seconds, none)
-	c.figure("spent", s.amount, spent(series), 1, truth.Spent, min(s.bucket.Size, s.bucket.Refill()*pause.Length().Seconds()))
+	c.levels(s, *target.Burst, truth, pause.To, min(s.bucket.Size, s.bucket.Refill()*length.Seconds()))
+	spent := c.rows[len(c.rows)-1].Bounds
 	refill := series.Refill
 	if series.RefillSource != "Measured" {
 		refill = nil // what was documented or assumed is no figure of ours
 	}
 	c.figure("refill", s.rate, refill, s.rateScale, c.record.Refill(c.config, truth.Bucket, pause), s.bucket.Refill())
+	c.within(Bounds{spent.Least / (length + clocks).Seconds(), spent.Most / (length - clocks).Seconds()})
 }
 
 // Window is the time that a run's figures of a target are of, when its load is measured from an instant on; it begins
@@ -180,16 +234,20 @@ func (c *comparison) steady(target v1alpha1.TargetResult) {
 	truth, seconds := c.record.Between(from, to), to.Sub(from).Seconds()
 	for _, operation := range target.Operations {
 		bytes, operations := truth.ReadBytes, truth.ReadOperations
+		countBytes, countOperations := ReadBytes, ReadOperations
 		if operation.Operation == v1alpha1.OperationWrite {
 			bytes, operations = truth.WriteBytes, truth.WriteOperations
+			countBytes, countOperations = WriteBytes, WriteOperations
 		}
 		name := strings.ToLower(string(operation.Operation))
 		if operation.BytesPerSecond != nil && bytes > 0 {
 			c.figure(name, "B/s", &v1alpha1.Estimate{Value: *operation.BytesPerSecond}, 1, bytes/seconds, none)
+			c.within(c.record.Rate(countBytes, Span{from, to, Edge}))
 		}
 		// Requests of over 1 MiB come to the store in pieces, and with the data come the small files that name its owner.
 		if !target.WorkBound && operation.IOPSMilli != nil && operations > 0 && operation.Operations > 0 && operation.Bytes/operation.Operations <= 1<<20 {
 			c.figure(name+" operations", "IO/s", &v1alpha1.Estimate{Value: *operation.IOPSMilli}, 1e-3, operations/seconds, none)
+			c.within(c.record.Rate(countOperations, Span{from, to, Edge}))
 		}
 	}
 }
@@ -205,22 +263,27 @@ func (c *comparison) everything(steps []v1alpha1.StepStatus) {
 	}
 	sums := c.record.Between(c.record.Start, c.record.At(time.Duration(len(c.record.Seconds))*time.Second))
 	c.figure("read and written", "B", &v1alpha1.Estimate{Value: ours}, 1, sums.ReadBytes+sums.WriteBytes, none)
+	c.within(Bounds{sums.ReadBytes + sums.WriteBytes - notes, sums.ReadBytes + sums.WriteBytes})
 }
+
+// notes are the most bytes that clients write beside their load: who owns the data, and what it is.
+const notes = 64 << 10
 
 // series says where the figures of a drain are: in bytes or in operations, as its bucket counts.
 type series struct {
 	bucket       model.Bucket
 	rate, amount string
 	rateScale    float64
+	quantity     Quantity
 	of           func(v1alpha1.BurstResult) v1alpha1.BurstSeries
 }
 
 func (c *comparison) seriesOf(drain Drain) series {
 	i := slices.IndexFunc(c.config.Buckets, func(b model.Bucket) bool { return b.Name == drain.Bucket })
-	s := series{bucket: c.config.Buckets[i], rate: "B/s", amount: "B", rateScale: 1}
+	s := series{bucket: c.config.Buckets[i], rate: "B/s", amount: "B", rateScale: 1, quantity: Bytes}
 	pick := func(burst v1alpha1.BurstResult) *v1alpha1.BurstSeries { return burst.Bytes }
 	if drain.Counts == model.CountsOperations {
-		s.rate, s.amount, s.rateScale = "IO/s", "IO", 1e-3
+		s.rate, s.amount, s.rateScale, s.quantity = "IO/s", "IO", 1e-3, Operations
 		pick = func(burst v1alpha1.BurstResult) *v1alpha1.BurstSeries { return burst.Operations }
 	}
 	s.of = func(burst v1alpha1.BurstResult) v1alpha1.BurstSeries {
@@ -245,7 +308,7 @@ func Table(rows []Row) string {
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	line := func(cells ...string) { _, _ = fmt.Fprintln(table, strings.Join(cells, "\t")+"\t") } // into memory
-	line("phase", "figure", "measured", "95 % interval", "store's record", "off", "its parameters")
+	line("phase", "figure", "measured", "95 % interval", "store's record", "off", "may be", "its parameters")
 	last := ""
 	for _, row := range rows {
 		phase := row.Phase
@@ -253,7 +316,7 @@ func Table(rows []Row) string {
 			phase = ""
 		}
 		last = row.Phase
-		line(phase, row.Figure, amount(row.Ours, row.Unit), interval(row), amount(row.Truth, row.Unit), percent(row), amount(row.Parameter, row.Unit))
+		line(phase, row.Figure, amount(row.Ours, row.Unit), interval(row), amount(row.Truth, row.Unit), percent(row), bounds(row), amount(row.Parameter, row.Unit))
 	}
 	_ = table.Flush() // into memory
 	return text.String()
@@ -266,11 +329,15 @@ func percent(row Row) string {
 	return fmt.Sprintf("%+.2f %%", row.OffPercent())
 }
 
-func interval(row Row) string {
-	if math.IsNaN(row.Lower) || math.IsNaN(row.Upper) {
+func interval(row Row) string { return fromTo(row.Lower, row.Upper, row.Unit) }
+
+func bounds(row Row) string { return fromTo(row.Bounds.Least, row.Bounds.Most, row.Unit) }
+
+func fromTo(lower, upper float64, unit string) string {
+	if math.IsNaN(lower) || math.IsNaN(upper) {
 		return ""
 	}
-	return strings.TrimSuffix(amount(row.Lower, row.Unit), " "+unitOf(row.Unit)) + " .. " + amount(row.Upper, row.Unit)
+	return strings.TrimSuffix(amount(lower, unit), " "+unitOf(unit)) + " .. " + amount(upper, unit)
 }
 
 func unitOf(unit string) string {

@@ -109,6 +109,17 @@ func (r *row) counts(prefix string) model.Answered {
 	}
 }
 
+func (r *row) bins() (bins []model.Bin) {
+	for _, text := range strings.Fields(r.text("bins")) {
+		var b model.Bin
+		if _, err := fmt.Sscanf(text, "%d:%d:%d:%d:%d", &b.Index, &b.ReadBytes, &b.ReadOperations, &b.WriteBytes, &b.WriteOperations); err != nil && r.err == nil {
+			r.err = fmt.Errorf("column bins: %q: %w", text, err)
+		}
+		bins = append(bins, b)
+	}
+	return bins
+}
+
 func (r *row) second(buckets []string) model.Second {
 	if math.IsNaN(r.start) {
 		r.start = r.float("unix_seconds") - r.float("seconds")
@@ -117,6 +128,7 @@ func (r *row) second(buckets []string) model.Second {
 		Index:    int(r.integer("seconds")),
 		Answered: r.counts(""), BeforePause: r.counts("before_pause_"),
 		Errors: r.integer("errors"), InFlight: int(r.integer("in_flight")), InFlightBytes: r.integer("in_flight_bytes"),
+		MostInFlight: int(r.integer("most_in_flight")), MostInFlightBytes: r.integer("most_in_flight_bytes"), Bins: r.bins(),
 		Waiting: int(r.integer("waiting")), Busy: r.float("busy"), Loaded: r.float("loaded"), TenantShare: r.float("tenant_share"),
 	}
 	if r.text("pause_from") != "" {

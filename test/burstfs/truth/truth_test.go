@@ -122,6 +122,9 @@ func TestCompare(t *testing.T) {
 	off := map[string]float64{}
 	for _, row := range truth.Compare(r, disk, run) {
 		off[row.Figure] = math.Round(row.OffPercent())
+		if wrong := row.Figure == "time to baseline" || row.Figure == "baseline"; row.Outside() != wrong {
+			t.Errorf("%s: %g of %s: outside %t", row.Figure, row.Ours, row.Bounds, row.Outside())
+		}
 		if row.Figure == "baseline" && (!row.Off(1e9) || row.Parameter != 8e6) {
 			t.Errorf("a figure that is missing: %+v", row)
 		}

@@ -1,22 +1,21 @@
 package burstfs_test
 
 import (
+	"bufio"
+	"fmt"
+	"math"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/storagebench/storagebench/test/burstfs"
 	"github.com/storagebench/storagebench/test/burstfs/model"
+	"github.com/storagebench/storagebench/test/soak"
 )
-
-func scenario(t *testing.T, name string) model.Config {
-	t.Helper()
-	config, err := burstfs.Scenario(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return config
-}
 
 // experiment is a fio run on a fresh store.
 type experiment struct {
@@ -110,6 +109,7 @@ func saturate(t *testing.T, config model.Config, l load) experiment {
 // What real fio sees of a store is what its parameters say: the rates within 2 %, and so is the time that the
 // credits last. What the store says of itself is what fio counted, to the byte.
 func TestFioSeesTheParameters(t *testing.T) {
+	soak.Only(t)
 	operations := model.Bucket{
 		Name: "operations", Counts: model.CountsOperations, BurstPerSecond: 1200, BaselinePerSecond: 300,
 		Size: 2400, RefillPerSecond: model.Pointer(200),
@@ -159,5 +159,138 @@ func TestFioSeesTheParameters(t *testing.T) {
 				t.Errorf("%g credits %.2f s after the end, the refill gives %g", got, idle, want)
 			}
 		})
+	}
+}
+
+// The scenarios with real fio take about ten minutes.
+func TestScenariosWithFio(t *testing.T) {
+	soak.Only(t)
+	for _, test := range scenarioTests {
+		t.Run(test.scenario+"/"+test.load.pattern, func(t *testing.T) {
+			config := scenario(t, test.scenario)
+			e := saturate(t, config, test.load)
+			seen := sums(e.completions, test.operations)
+			check(t, seen, config, test.drains, test.level, test.load.runtime, 0.02)
+
+			// The whole course is that of the model, if it begins when fio did.
+			from := e.began(t)
+			want := sums(test.load.predict(t, config, from), test.operations)
+			got, worst := 0.0, 0.0
+			for _, s := range e.store.Truth() {
+				if test.operations {
+					got += float64(s.Operations())
+				} else {
+					got += float64(s.Bytes())
+				}
+				second := float64(s.Index + 1)
+				if second < from.Seconds()+5 || second > (from+test.load.runtime).Seconds()-1 {
+					continue
+				}
+				worst = max(worst, math.Abs(got/want.at(second)-1))
+			}
+			t.Logf("worst difference of the sum from the model at any second: %.2f %%", 100*worst)
+			if worst > 0.02 {
+				t.Error("the course is not that of the model")
+			}
+		})
+	}
+}
+
+// began is when fio's first request came, by the store's clock: it kept the store busy for the rest of that
+// second.
+func (e experiment) began(t *testing.T) time.Duration {
+	t.Helper()
+	for _, s := range e.store.Truth() {
+		if s.Busy > 0 {
+			return time.Duration((float64(s.Index+1) - s.Busy) * 1e9)
+		}
+	}
+	t.Fatal("the store was never busy")
+	return 0
+}
+
+// at is the sum at a time, between two points on the straight line.
+func (c curve) at(seconds float64) float64 {
+	for i, p := range c {
+		if p.seconds >= seconds {
+			if i == 0 || p.seconds == seconds {
+				return p.sum
+			}
+			before := c[i-1]
+			return before.sum + (p.sum-before.sum)*(seconds-before.seconds)/(p.seconds-before.seconds)
+		}
+	}
+	return c[len(c)-1].sum
+}
+
+// At a queue depth of one the latency decides; what a mount adds to it is seen here.
+func TestFloorWithFio(t *testing.T) {
+	soak.Only(t)
+	f := burstfs.Mount(t, scenario(t, "azure-p30"), "")
+	completions := load{"randwrite", 4 << 10, 1, 3 * time.Second}.run(t, f, "file")
+	got := sums(completions, true).fit(0.5, 3).rate
+	t.Logf("%.1f operations a second, a floor of 4 ms allows 250", got)
+	if got > 251 || got < 100 {
+		t.Errorf("%.1f operations a second, want a little less than 250, on a busy machine at least 100", got)
+	}
+}
+
+// run lets real fio work on a store and gives every completion, in order.
+func (l load) run(t *testing.T, f *burstfs.Mounted, file string) []completion {
+	t.Helper()
+	fio, err := exec.LookPath("fio")
+	if err != nil {
+		t.Fatalf("this test needs fio: %v", err)
+	}
+	logs := filepath.Join(t.TempDir(), "log")
+	command := exec.CommandContext(t.Context(), fio, "--name=job", "--filename="+filepath.Join(f.Path(), file),
+		"--rw="+l.pattern, "--bs="+strconv.Itoa(l.block), "--iodepth="+strconv.Itoa(l.depth),
+		"--runtime="+strconv.Itoa(int(l.runtime.Seconds())), "--time_based", "--size="+strconv.Itoa(fileBytes),
+		"--ioengine=libaio", "--direct=1", "--fallocate=none", "--eta=never", "--randrepeat=1",
+		"--per_job_logs=0", "--write_bw_log="+logs)
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("fio: %v\n%s", err, output)
+	}
+	return parse(t, logs+"_bw.log")
+}
+
+func parse(t *testing.T, name string) []completion {
+	t.Helper()
+	log, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	var all []completion
+	lines := bufio.NewScanner(log)
+	for lines.Scan() {
+		fields := strings.Split(lines.Text(), ", ") // time in ms, rate, direction, bytes, offset, priority
+		milliseconds, err1 := strconv.Atoi(fields[0])
+		bytes, err2 := strconv.Atoi(fields[3])
+		if err1 != nil || err2 != nil {
+			t.Fatalf("fio's log has the line %q", lines.Text())
+		}
+		all = append(all, completion{float64(milliseconds) / 1000, bytes})
+	}
+	if len(all) == 0 {
+		t.Fatalf("fio's log %s is empty: %v", name, lines.Err())
+	}
+	return all
+}
+
+// prepare makes a file behind a mount, which costs no credits.
+func prepare(t *testing.T, backing, name string) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(backing, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	block := make([]byte, 1<<20)
+	for i := range fileBytes / len(block) {
+		copy(block, fmt.Sprint(i))
+		if _, err := f.Write(block); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package local
+package local_test
 
 import (
 	"encoding/json"
@@ -17,6 +17,7 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 	"github.com/storagebench/storagebench/test/burstfs"
 	"github.com/storagebench/storagebench/test/burstfs/model"
+	"github.com/storagebench/storagebench/test/local"
 	"github.com/storagebench/storagebench/test/stillness"
 )
 
@@ -36,10 +37,10 @@ type plannedStep struct {
 
 func planOf(t *testing.T, file string) planned {
 	t.Helper()
-	got := call(t, "plan", "-f", file, "-o", "json")
+	got := local.Call(t, "plan", "-f", file, "-o", "json")
 	var read planned
-	if err := json.Unmarshal([]byte(got.stdout), &read); err != nil || got.code != 0 || len(read.Steps) == 0 {
-		t.Fatalf("plan of %s: exit code %d, %v\n%s", file, got.code, err, got.stderr)
+	if err := json.Unmarshal([]byte(got.Stdout), &read); err != nil || got.Code != 0 || len(read.Steps) == 0 {
+		t.Fatalf("plan of %s: exit code %d, %v\n%s", file, got.Code, err, got.Stderr)
 	}
 	return read
 }
@@ -164,16 +165,16 @@ spec:
 
 // TestPlanIsKept: a run keeps the timeline of its plan.
 func TestPlanIsKept(t *testing.T) {
-	file := write(t, usual, keptFile)
+	file := local.Write(t, local.Usual, keptFile)
 	plan := planOf(t, file)
 	if plan.ExpectedSeconds == nil {
 		t.Fatalf("the plan does not know all of its times: %+v", plan)
 	}
-	store := mount(t, model.Config{Latency: model.Latency{Fixed: time.Millisecond, Jitter: time.Millisecond / 2},
+	store := local.Mount(t, model.Config{Latency: model.Latency{Fixed: time.Millisecond, Jitter: time.Millisecond / 2},
 		Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 10e6, BurstPerSecond: 60e6,
 			RefillPerSecond: model.Pointer(5e6), Size: 800e6}}})
 	still := stillness.During(t)
-	kept(t, plan, onStore(t, store, "data", file), still)
+	kept(t, plan, local.OnStore(t, store, "data", file), still)
 }
 
 // sample is a file of config/samples, and how it can be run here.
@@ -207,13 +208,10 @@ var samples = []sample{
 func TestPlansOfSamples(t *testing.T) {
 	for _, one := range samples {
 		t.Run(filepath.Base(one.file), func(t *testing.T) {
-			file := filepath.Join("../../config/samples", one.file+".yaml")
+			file := filepath.Join("../../../config/samples", one.file+".yaml")
 			plan := planOf(t, file)
-			if os.Getenv("SOAK") == "" {
-				t.Skip("runs for some minutes; SOAK=1 runs it")
-			}
 			if strings.Contains(one.file, "ior") || strings.Contains(one.file, "lustre") {
-				withIOR(t)
+				local.WithIOR(t)
 			}
 			arguments := []string{"run", "--local", "-f", file, "-o", "json"}
 			for _, target := range one.plain {
@@ -227,21 +225,21 @@ func TestPlansOfSamples(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				store := mount(t, config)
+				store := local.Mount(t, config)
 				if err := os.Mkdir(filepath.Join(store.Path(), "bench"), 0o777); err != nil { // the path of a twin's target
 					t.Fatal(err)
 				}
 				arguments = append(arguments, "--target", target+"="+store.Path())
 			}
 			still := stillness.During(t)
-			kept(t, plan, ended(t, start(t, arguments...)), still, one.undocumented...)
+			kept(t, plan, local.Ended(t, local.Start(t, arguments...)), still, one.undocumented...)
 		})
 	}
 }
 
 // twinStore is the store of a StorageClass of a twin.
 func twinStore(file, class string) (model.Config, error) {
-	storage, err := os.Open(filepath.Join("../../config/samples/twins/storage", filepath.Base(file)+".yaml"))
+	storage, err := os.Open(filepath.Join("../../../config/samples/twins/storage", filepath.Base(file)+".yaml"))
 	if err != nil {
 		return model.Config{}, err
 	}

@@ -1,4 +1,4 @@
-package local
+package local_test
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/burstfs/model"
+	"github.com/storagebench/storagebench/test/local"
 )
 
 // promised is a benchmark of a store that documents what it does: 2 MB/s and, with credits for a minute and more, 6 MB/s. So slow
@@ -31,9 +32,9 @@ spec:
 
 // A local run records what is documented of its store, and says of its rate how much of that it is and what held it back.
 func TestPromise(t *testing.T) {
-	store := mount(t, model.Config{Scenario: "6 MB/s for 150 s", Latency: model.Latency{Fixed: 1e6},
+	store := local.Mount(t, model.Config{Scenario: "6 MB/s for 150 s", Latency: model.Latency{Fixed: 1e6},
 		Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 2e6, BurstPerSecond: 6e6, Size: 600e6}}})
-	document := onStore(t, store, "data", write(t, usual, promised))
+	document := local.OnStore(t, store, "data", local.Write(t, local.Usual, promised))
 	if len(document.Storage) != 1 || document.Storage[0].Target != "data" || len(document.Storage[0].Limits) != 1 {
 		t.Fatalf("recorded: %+v", document.Storage)
 	}

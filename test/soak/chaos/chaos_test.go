@@ -37,9 +37,6 @@ spec:
 
 // TestKillAnything runs the real program, with real fio, and kills one part of each run.
 func TestKillAnything(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes minutes")
-	}
 	program := build(t)
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
@@ -114,7 +111,7 @@ func prepared(t *testing.T, program, directory string) *exec.Cmd {
 func build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "kubectl-storagebench")
-	output, err := exec.Command("go", "build", "-o", program, "../../cmd/kubectl-storagebench").CombinedOutput()
+	output, err := exec.Command("go", "build", "-o", program, "github.com/storagebench/storagebench/cmd/kubectl-storagebench").CombinedOutput()
 	if err != nil {
 		t.Fatalf("build: %v\n%s", err, output)
 	}

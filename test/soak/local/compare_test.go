@@ -1,4 +1,4 @@
-package local
+package local_test
 
 import (
 	"math"
@@ -11,6 +11,7 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs"
 	"github.com/storagebench/storagebench/test/burstfs/model"
 	"github.com/storagebench/storagebench/test/burstfs/truth"
+	"github.com/storagebench/storagebench/test/local"
 )
 
 const twoTargets = `apiVersion: storagebench.dev/v1alpha1
@@ -35,9 +36,9 @@ func TestTwoTargetsCompared(t *testing.T) {
 	limited := func(rate float64) model.Config {
 		return model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: rate}}, Latency: model.Latency{Fixed: time.Millisecond}}
 	}
-	slow, fast := mount(t, limited(4e6)), mount(t, limited(6e6))
-	run := start(t, "run", "--local", "-f", write(t, usual, twoTargets), "--target", "slow="+slow.Path(), "--target", "fast="+fast.Path(), "-o", "json")
-	document := ended(t, run)
+	slow, fast := local.Mount(t, limited(4e6)), local.Mount(t, limited(6e6))
+	run := local.Start(t, "run", "--local", "-f", local.Write(t, local.Usual, twoTargets), "--target", "slow="+slow.Path(), "--target", "fast="+fast.Path(), "-o", "json")
+	document := local.Ended(t, run)
 	found := map[string]v1alpha1.TargetComparison{}
 	for _, phase := range document.Phases {
 		for _, one := range phase.Comparisons {

@@ -1,0 +1,207 @@
+package local
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/report"
+)
+
+// hung is how long a test waits for anything before it reports that it hangs. No test depends on its length.
+const hung = 5 * time.Minute
+
+// Program is the built kubectl-storagebench, while Main runs.
+var Program string
+
+// Main builds the program, runs the tests and gives their exit code.
+func Main(m *testing.M) int {
+	directory, err := os.MkdirTemp("", "storagebench-test-")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(directory) }()
+	Program = filepath.Join(directory, "kubectl-storagebench")
+	const source = "github.com/storagebench/storagebench/cmd/kubectl-storagebench"
+	if output, err := exec.Command("go", "build", "-o", Program, source).CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("build: %v\n%s", err, output))
+	}
+	return m.Run()
+}
+
+// Outcome is what a command left behind.
+type Outcome struct {
+	Code           int
+	Stdout, Stderr string
+}
+
+// Call runs the program to its end.
+func Call(t *testing.T, arguments ...string) Outcome {
+	t.Helper()
+	return Start(t, arguments...).Wait(t)
+}
+
+// Running is the program at work.
+type Running struct {
+	command        *exec.Cmd
+	stdout, stderr safeBuffer
+	ended          chan struct{}
+	err            error // once it has ended
+}
+
+// safeBuffer can be read while it is written.
+type safeBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}
+
+// Start starts the program. It is interrupted where the test ends before it does.
+func Start(t *testing.T, arguments ...string) *Running {
+	t.Helper()
+	r := &Running{command: exec.Command(Program, arguments...), ended: make(chan struct{})}
+	r.command.Stdout, r.command.Stderr = &r.stdout, &r.stderr
+	if err := r.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(r.ended)
+		r.err = r.command.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = r.command.Process.Signal(os.Interrupt) // most have ended
+		<-r.ended
+	})
+	return r
+}
+
+// Until waits for words on standard error.
+func (r *Running) Until(t *testing.T, words string) {
+	t.Helper()
+	r.UntilFact(t, fmt.Sprintf("standard error says %q", words), func() bool { return strings.Contains(r.stderr.String(), words) })
+}
+
+// UntilFact waits for a fact of a program that must go on until then.
+func (r *Running) UntilFact(t *testing.T, fact string, holds func() bool) {
+	t.Helper()
+	Until(t, fact, func() bool {
+		select {
+		case <-r.ended:
+			t.Fatalf("the program has ended before: %s\n%s%s", fact, r.stdout.String(), r.stderr.String())
+		default:
+		}
+		return holds()
+	})
+}
+
+// Signal sends a signal to the program.
+func (r *Running) Signal(t *testing.T, signal os.Signal) {
+	t.Helper()
+	if err := r.command.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Wait waits for the end of the program. One that hangs prints its goroutines.
+func (r *Running) Wait(t *testing.T) Outcome {
+	t.Helper()
+	return r.WaitFor(t, hung)
+}
+
+// WaitFor is Wait for a program that may take longer than others.
+func (r *Running) WaitFor(t *testing.T, patience time.Duration) Outcome {
+	t.Helper()
+	select {
+	case <-r.ended:
+	case <-time.After(patience):
+		_ = r.command.Process.Signal(syscall.SIGQUIT)
+		<-r.ended
+		t.Errorf("hung: the program has not ended in %s:\n%s", patience, r.stderr.String())
+	}
+	var exit *exec.ExitError
+	if r.err != nil && !errors.As(r.err, &exit) {
+		t.Fatal(r.err)
+	}
+	return Outcome{Code: r.command.ProcessState.ExitCode(), Stdout: r.stdout.String(), Stderr: r.stderr.String()}
+}
+
+// Document reads the result that a run with -o json printed.
+func (o Outcome) Document(t *testing.T) report.Document {
+	t.Helper()
+	document, err := report.Read(strings.NewReader(o.Stdout))
+	if err != nil {
+		t.Fatalf("%v\nexit code %d\n%s%s", err, o.Code, o.Stdout, o.Stderr)
+	}
+	return document
+}
+
+// Until waits for a fact.
+func Until(t *testing.T, fact string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(hung); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("hung: after %s not yet: %s", hung, fact)
+		}
+	}
+}
+
+// Write makes a file with a benchmark; the pairs replace parts of the usual one.
+func Write(t *testing.T, replacements ...string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "bench.yaml")
+	if err := os.WriteFile(name, []byte(strings.NewReplacer(replacements...).Replace(Usual)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// Usual is the benchmark of most tests.
+const Usual = `apiVersion: storagebench.dev/v1alpha1
+kind: StorageBenchmark
+metadata: {name: usual}
+spec:
+  run:
+    targets: [{name: data, volumes: [{name: data, claimName: data}], dataPolicy: Delete}]
+    clients: {count: 2, spread: Any}
+    workload: &load {fio: {pattern: Random, readPercent: 50, blockSize: 4Ki, jobs: 1, queueDepth: 4, datasetSize: 8Mi}}
+    phases:
+    - {name: layout, prepare: {}}
+    - {name: mixed, steady: {duration: 1s}}
+`
+
+// Empty checks that a directory holds nothing.
+func Empty(t *testing.T, directory string) {
+	t.Helper()
+	var left []string
+	err := filepath.WalkDir(directory, func(path string, _ os.DirEntry, err error) error {
+		if path != directory {
+			left = append(left, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(left) > 0 {
+		t.Errorf("these are left:\n%s", strings.Join(left, "\n"))
+	}
+}

@@ -1,0 +1,68 @@
+package local
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/test/burstfs"
+	"github.com/storagebench/storagebench/test/burstfs/model"
+	"github.com/storagebench/storagebench/test/standinior"
+)
+
+// Mount mounts a store whose files are in memory: no disk sets its pace.
+func Mount(t *testing.T, config model.Config) *burstfs.Mounted {
+	t.Helper()
+	backing, err := os.MkdirTemp("/dev/shm", "storagebench-test-")
+	if err != nil {
+		t.Skip("there is no tmpfs at /dev/shm: ", err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(backing) })
+	return burstfs.Mount(t, config, backing)
+}
+
+// OnStore runs a file on a store, in the directory of its target, and waits until the store's record is complete.
+func OnStore(t *testing.T, store *burstfs.Mounted, target, file string) report.Document {
+	t.Helper()
+	return Ended(t, Start(t, "run", "--local", "-f", file, "--target", target+"="+store.Path(), "-o", "json"))
+}
+
+// Ended waits for the end of a run that may not fail, and for the store's record of its last second. What the run says
+// about credits and steady states may be as it is.
+func Ended(t *testing.T, run *Running) report.Document {
+	t.Helper()
+	got := run.WaitFor(t, 10*time.Minute)
+	if got.Code == report.ExitFailed {
+		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
+	}
+	time.Sleep(time.Second)
+	return got.Document(t)
+}
+
+// TargetOf is the result of the only target of a phase.
+func TargetOf(t *testing.T, document report.Document, phase string) v1alpha1.TargetResult {
+	t.Helper()
+	for _, one := range document.Phases {
+		if one.Name == phase && len(one.Targets) == 1 {
+			return one.Targets[0]
+		}
+	}
+	t.Fatalf("phase %s has no result of one target", phase)
+	return v1alpha1.TargetResult{}
+}
+
+// WithIOR puts an ior and an mdtest first into the PATH of what the test starts.
+func WithIOR(t *testing.T) {
+	t.Helper()
+	folder := t.TempDir()
+	for name, file := range map[string]string{"ior": standinior.Program(t), "mdtest": standinior.Mdtest(t)} {
+		if err := os.Symlink(file, filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Logf("real IOR: %t", standinior.Real())
+}
