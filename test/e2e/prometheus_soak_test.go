@@ -30,12 +30,14 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/burstfs/model"
 	"github.com/storagebench/storagebench/test/prometheus"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // A real Prometheus scrapes the operator, with a token and by TLS as config/metrics has it, while a run goes on: what it
 // was told is what the status says, though the operator is killed in the middle of it; every query of the dashboards has
 // data, every alert can be evaluated, and nothing is left of the benchmark when it is gone.
 func TestPrometheus(t *testing.T) {
+	soak.Only(t)
 	requireNode(t)
 	prometheus.Program(t, "prometheus")
 	s := newSpace(t)
