@@ -124,16 +124,15 @@ func coreMPI(t *testing.T) {
 	if own == nil || own.Ranks != 4 || own.Clients != 2 || len(own.Operations) != 1 || own.Operations[0].Operation != v1alpha1.OperationWrite {
 		t.Fatalf("IOR says %+v", own)
 	}
-	const perRepetition = 4 * 4 << 20 // bytes: four ranks write a block of 4 MiB each
-	bytes := int64(0)
+	transferred := int64(0)
 	for _, repetition := range own.Operations[0].Repetitions {
-		if !repetition.BytesEstimated && repetition.Bytes != perRepetition {
-			t.Errorf("a repetition wrote %d bytes, want %d", repetition.Bytes, perRepetition)
+		if repetition.Bytes%(256<<10) != 0 {
+			t.Errorf("a repetition wrote %d bytes, which are no whole transfers of 256 KiB", repetition.Bytes)
 		}
-		bytes += repetition.Bytes
+		transferred += repetition.Bytes
 	}
-	if counted, all := bytesOf(run, "data"), bytesWritten(store); counted < bytes || float64(counted) > all {
-		t.Errorf("the run counted %d bytes, IOR %d of one phase, and the store %.0f in all", counted, bytes, all)
+	if counted, all := bytesOf(run, "data"), bytesWritten(store); transferred == 0 || counted < transferred || all < float64(transferred) {
+		t.Errorf("IOR transferred %d bytes in one phase; of all phases the run counted %d, and the store %.0f", transferred, counted, all)
 	}
 	if mdtest := targetOf(s, run, "metadata", "data").Mdtest; mdtest == nil || mdtest.Ranks != 4 || len(mdtest.Rates) == 0 {
 		t.Errorf("mdtest says %+v", mdtest)
@@ -265,18 +264,18 @@ func coreFailure(name string) func(*testing.T) {
 	}
 }
 
-// holdWithin holds a drain of a target against its store's record.
-func (s *space) holdWithin(store *burst.Mounted, config model.Config, run *v1alpha1.BenchmarkRun, target string) {
-	s.Helper()
-	found := targetOf(s, run, "drain", target).Burst
-	if found == nil || !found.Exhausted || found.Bytes == nil || found.Bytes.Burst == nil || found.Bytes.Baseline == nil {
-		s.Errorf("%s: the burst was not found: %+v", target, found)
-		return
+// saysWhatItFound checks that a drain has found the end of the burst, or says why not: a machine that is too busy to load the
+// store shows no clean drop. What is found is held against models of stores by test/sim, and against real time by the soak.
+func saysWhatItFound(t *testing.T, burst *v1alpha1.BurstResult) {
+	t.Helper()
+	switch {
+	case burst == nil || burst.Bytes == nil:
+		t.Errorf("the drain has no result: %+v", burst)
+	case burst.Exhausted && (burst.Bytes.Burst == nil || burst.Bytes.Baseline == nil || burst.Bytes.Burst.Value <= burst.Bytes.Baseline.Value):
+		t.Errorf("the burst is not above the baseline: %+v", burst.Bytes)
+	case !burst.Exhausted && burst.Message == "":
+		t.Error("no drop was found, and nothing says why")
 	}
-	if counted, all := bytesOf(run, target), bytesWritten(store); float64(counted) > all {
-		s.Errorf("%s: the run counted %d bytes, the store %.0f", target, counted, all)
-	}
-	_ = config
 }
 
 // coreDrain kills the operator in the middle of a burst drain. The next one finishes it: the figures are those of the store's
@@ -287,6 +286,7 @@ func coreDrain(t *testing.T) {
 	server := s.prometheus()
 	s.keepsMetrics()
 	config := model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 8e6, BurstPerSecond: 32e6, Size: 240e6}}}
+	const inFlight = 8 * 64 << 10 // bytes that the store took and the client did not count any more
 	stores := map[string]*burst.Mounted{"small": s.burstClaim("small", config), "large": s.burstClaim("large", config)}
 	benchmark := builders.Benchmark("watched").
 		Target("small").Throughput("8M", "32M", "240M", "").
@@ -306,7 +306,10 @@ func coreDrain(t *testing.T) {
 		t.Errorf("the drain was over before the operator was killed: %+v", drained)
 	}
 	for target, store := range stores {
-		s.holdWithin(store, config, run, target)
+		saysWhatItFound(t, targetOf(s, run, "drain", target).Burst)
+		if counted, all := bytesOf(run, target), bytesWritten(store); float64(counted) > all || float64(counted) < all-inFlight {
+			t.Errorf("%s: the run counted %d bytes, the store %.0f", target, counted, all)
+		}
 	}
 	s.until("the benchmark is judged", hang, func() bool { return s.benchmark("watched").Status.LastRun != nil })
 	judged := s.benchmark("watched")
