@@ -253,14 +253,6 @@ func (s *space) retained() string {
 	return folder
 }
 
-// onlySoak leaves a test out of `make test`.
-func onlySoak(t *testing.T) {
-	t.Helper()
-	if os.Getenv("SOAK") == "" {
-		t.Skip("runs with SOAK=1")
-	}
-}
-
 // stop ends an operator politely, so that the Lease is given back.
 func (p *process) stop() {
 	p.t.Helper()

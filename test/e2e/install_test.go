@@ -44,12 +44,7 @@ func withoutInstallation(t *testing.T, namespace string) *userTools {
 	t.Helper()
 	in := requireNode(t)
 	u := &userTools{T: t, in: in, namespace: namespace}
-	// Kubernetes looks at a namespace again only after half of its pods' grace period of 120 s.
-	u.until("what tests before have made is gone", wholeRun, func() bool {
-		var spaces corev1.NamespaceList
-		must(t, in.api.List(t.Context(), &spaces, client.HasLabels{spaceLabel}))
-		return len(spaces.Items) == 0
-	})
+	u.withoutSpaces()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 		defer cancel()
@@ -68,6 +63,46 @@ func withoutInstallation(t *testing.T, namespace string) *userTools {
 	// The namespace goes first, and takes along what is in it while kubectl goes on with the list.
 	u.kubectl("delete", "--wait", "--ignore-not-found", "-f", u.manifests(operatorNamespace, render.Metrics))
 	return u
+}
+
+// withoutSpaces waits until the namespaces of the tests before are gone. Kubernetes looks at a namespace again only after half
+// of its pods' grace period of 120 s.
+func (u *userTools) withoutSpaces() {
+	u.Helper()
+	u.until("what tests before have made is gone", hang, func() bool {
+		var spaces corev1.NamespaceList
+		must(u.T, u.in.api.List(u.Context(), &spaces, client.HasLabels{spaceLabel}))
+		return len(spaces.Items) == 0
+	})
+}
+
+// helmRelease is the release that the core's runs are conducted by.
+const helmRelease = "storagebench"
+
+// installAlone installs the chart with its default values in place of whatever was installed before, and gives what the cluster
+// had without it.
+func (u *userTools) installAlone() (before []string) {
+	u.Helper()
+	u.withoutSpaces()
+	u.kubectl("delete", "--wait", "--ignore-not-found", "-f", u.manifests(operatorNamespace, render.Metrics))
+	before = u.inventory()
+	u.install("--create-namespace")
+	if said := u.helm("test", helmRelease, "--logs"); strings.Count(said, "ok: ") != 5 {
+		u.Errorf("helm test does not say that five things are well:\n%s", said)
+	}
+	return before
+}
+
+// install installs or upgrades the release, and waits until its operator is ready.
+func (u *userTools) install(arguments ...string) {
+	u.Helper()
+	u.helm(append([]string{"upgrade", "--install", helmRelease, u.chart(), "--wait", "--timeout", hang.String()}, arguments...)...)
+	u.available(1)
+}
+
+// tools of a user who installed the operator that the space's runs are conducted by.
+func (s *space) tools() *userTools {
+	return &userTools{T: s.T, in: s.installation, namespace: operatorNamespace}
 }
 
 // manifests are what `make manifests` writes of a folder, for a namespace.

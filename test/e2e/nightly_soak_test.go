@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,25 +13,11 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/invariants"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // restarts is how often the operator is killed.
 const restarts = 20
-
-// hourOfRuns is how long the runs go on. It is no test among others, since it kills the operator and mostly waits:
-// hack/test-all runs it beside packages that need no cluster.
-func hourOfRuns(t *testing.T) time.Duration {
-	t.Helper()
-	if text := os.Getenv("NIGHTLY"); text != "" {
-		length, err := time.ParseDuration(text)
-		must(t, err)
-		return length
-	}
-	if !soaking {
-		t.Skip("runs by itself: `make test` gives it NIGHTLY=5m, SOAK=1 an hour")
-	}
-	return time.Hour
-}
 
 // diary is what was seen of the runs of a space, most of which are pruned before the end.
 type diary struct {
@@ -66,14 +51,15 @@ func (d *diary) write(s *space, benchmarks []string) {
 // other each second one, of 30 s and 20 s; and the operator is killed at 20 random moments, after which
 // the Lease is waited for. Each time that was due was run once or, where runs before it took too long, was
 // overtaken by the next and told of; no two runs overlapped; none was lost or done twice; what is kept is
-// what was asked for. Where it is shorter, there is no time to wait for 20 Leases: they are deleted.
+// what was asked for.
 func TestHourOfRuns(t *testing.T) {
-	length := hourOfRuns(t)
+	soak.Only(t)
+	const length = time.Hour
 	in := requireNode(t)
 	in.withoutOperator(t)
 	s := newSpace(t)
 	s.claim("data", "1Gi")
-	random := rand.New(rand.NewPCG(seed(t), restarts))
+	random := rand.New(rand.NewPCG(soak.Seed(t), restarts))
 	var moments []time.Duration
 	for range restarts {
 		moments = append(moments, time.Duration(random.Int64N(int64(length))))
@@ -90,9 +76,6 @@ func TestHourOfRuns(t *testing.T) {
 		if len(moments) > 0 && time.Since(began) >= moments[0] {
 			moments = moments[1:]
 			operator.kill()
-			if length < time.Hour {
-				in.forceElection(t)
-			}
 			operator = in.operate(t)
 		}
 		time.Sleep(250 * time.Millisecond)
@@ -167,5 +150,5 @@ func (d *diary) judge(s *space, benchmarks []string, began time.Time, length tim
 	if left > 2*keptRuns {
 		s.Errorf("%d runs are kept, want %d", left, 2*keptRuns)
 	}
-	report(s.T, "An hour of scheduled runs", "%s: %s; %d operators killed; %d runs waited for their turn; %d are kept", length, strings.Join(lines, ", "), restarts, waited, left)
+	soak.Report(s.T, "An hour of scheduled runs", "%s: %s; %d operators killed; %d runs waited for their turn; %d are kept", length, strings.Join(lines, ", "), restarts, waited, left)
 }

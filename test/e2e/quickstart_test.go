@@ -1,57 +1,16 @@
 package e2e
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
-	"github.com/storagebench/storagebench/test/invariants"
 )
-
-// The sample as the README has it, to the verdict, the figures and the last trace.
-func TestQuickstart(t *testing.T) {
-	s := newSpace(t)
-	sample(s, "claims/quickstart.yaml", &corev1.PersistentVolumeClaim{})
-	benchmark := &v1alpha1.StorageBenchmark{}
-	sample(s, "quickstart.yaml", benchmark)
-
-	var pods []corev1.Pod
-	s.until("all four clients run", 2*time.Minute, func() bool {
-		pods = s.pods()
-		return len(pods) == 4 && !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Status.Phase != corev1.PodRunning })
-	})
-	for _, pod := range pods {
-		checkPod(s, &pod)
-	}
-	s.until("the benchmark is Ready", 4*time.Minute, func() bool {
-		return meta.IsStatusConditionTrue(s.benchmark(benchmark.Name).Status.Conditions, v1alpha1.ConditionReady)
-	})
-	run := s.ended(time.Minute)
-	s.log(run)
-	new(invariants.Checker).Check(t, run)
-	invariants.CheckObject(t, run)
-	checkQuickstart(s, run)
-	s.clean()
-}
-
-// sample creates what is in a file of config/samples.
-func sample(s *space, file string, object client.Object) {
-	s.Helper()
-	text, err := os.ReadFile(filepath.Join(s.root, "config", "samples", file))
-	must(s.T, err)
-	must(s.T, yaml.UnmarshalStrict(text, object))
-	s.create(object)
-}
 
 // checkPod proves what Pod Security "restricted" leaves open. That the pod is there at all proves the rest.
 func checkPod(s *space, pod *corev1.Pod) {
@@ -85,7 +44,7 @@ func checkQuickstart(s *space, run *v1alpha1.BenchmarkRun) {
 		if operation.Operation != want || result.Clients != 4 {
 			s.Errorf("phase %s is %s of %d clients", name, operation.Operation, result.Clients)
 		}
-		plausible(s, name, result, operation, 10*time.Second, 64<<10, 8)
+		plausible(s, name, result, operation, 64<<10, 8)
 	}
 	left := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved)
 	if left == nil || left.Status != metav1.ConditionTrue || left.Reason != v1alpha1.ReasonRemoved {
@@ -107,12 +66,8 @@ func figures(s *space, run *v1alpha1.BenchmarkRun, phase string) (v1alpha1.Targe
 
 // plausible holds the figures against each other: those of a wrong unit or a client that is missing
 // would not fit.
-func plausible(s *space, phase string, result v1alpha1.TargetResult, operation v1alpha1.OperationResult, duration time.Duration, blockSize, depth int64) {
+func plausible(s *space, phase string, result v1alpha1.TargetResult, operation v1alpha1.OperationResult, blockSize, depth int64) {
 	s.Helper()
-	window := time.Duration(result.WindowNanoseconds)
-	if window < duration*8/10 || window > duration+time.Second {
-		s.Errorf("phase %s: the common window is %s of %s", phase, window, duration)
-	}
 	if operation.BytesPerSecond == nil || operation.IOPSMilli == nil || operation.Latency == nil {
 		s.Fatalf("phase %s lacks figures: %+v", phase, operation)
 	}
@@ -125,15 +80,9 @@ func plausible(s *space, phase string, result v1alpha1.TargetResult, operation v
 		s.Errorf("phase %s: %d latencies of %d operations", phase, operation.Latency.Samples, operation.Operations)
 	}
 	bySize := float64(*operation.IOPSMilli) / 1000 * float64(blockSize)
-	// What is in the bytes and not timed is in the rate of bytes too, and tells where few operations are done: over 5 % the result says so.
-	ratio, share := float64(*operation.BytesPerSecond)/bySize, float64(untimed)/float64(max(1, operation.Operations))
-	if ratio < 0.99 || ratio > 1.01+share || ratio > 1.06 && !hasWarning(result, v1alpha1.WarningBytesUncertain) {
+	// fio counts bytes and operations one after the other. Where that tore a dump at an edge of the window by over 5 %, the result says so.
+	if ratio := float64(*operation.BytesPerSecond) / bySize; (ratio < 0.95 || ratio > 1.05) && !hasWarning(result, v1alpha1.WarningBytesUncertain) {
 		s.Errorf("phase %s: %d bytes/s are not %d milli-IOPS of %d bytes", phase, *operation.BytesPerSecond, *operation.IOPSMilli, blockSize)
-	}
-	// Over all that each client measured; the rate is over what they measured together.
-	mean := float64(operation.Bytes) / (time.Duration(result.MeasuredNanoseconds) / time.Duration(result.Clients)).Seconds()
-	if ratio := float64(*operation.BytesPerSecond) / mean; ratio < 0.8 || ratio > 1.25 {
-		s.Errorf("phase %s: %d bytes/s, while %d bytes in all make %.0f", phase, *operation.BytesPerSecond, operation.Bytes, mean)
 	}
 	latency := operation.Latency
 	// A percentile is the middle of a bucket, and up to 0.8 % off; minimum and maximum are exact.

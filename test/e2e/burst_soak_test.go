@@ -14,6 +14,7 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 	"github.com/storagebench/storagebench/test/burstfs/truth"
 	"github.com/storagebench/storagebench/test/cluster/burst"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // offPercent is by how much a figure may be off the store's own record.
@@ -66,7 +67,7 @@ func (s *space) hold(title string, store *burst.Mounted, config model.Config, ru
 	s.Helper()
 	time.Sleep(time.Second) // so that the second in which the run ended is complete
 	rows := truth.Compare(store.Truth(), config, run.Status)
-	report(s.T, title, "%s", truth.Table(rows))
+	soak.Report(s.T, title, "%s", truth.Table(rows))
 	for _, row := range rows {
 		if row.Off(offPercent) {
 			s.Errorf("%s: %s is %g, the store's record says %g: %+.2f %%", row.Phase, row.Figure, row.Ours, row.Truth, row.OffPercent())
@@ -77,6 +78,7 @@ func (s *space) hold(title string, store *burst.Mounted, config model.Config, ru
 
 // Pods on a store of known limits measure these limits.
 func TestSteadyOnBurst(t *testing.T) {
+	soak.Only(t)
 	requireNode(t)
 	s := newSpace(t)
 	config := scenario(t, "azure-p30")

@@ -13,6 +13,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/burstfs/model"
 	"github.com/storagebench/storagebench/test/cluster/burst"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // lustre is a store that bursts for 23 seconds; ratio is what it compresses by before it counts. In a burst of half that
@@ -29,6 +30,7 @@ func lustre(ratio float64) model.Config {
 // TestMPI: four pods with two ranks each on two stores at once, one of which compresses. What the run says is
 // what each store has in its record.
 func TestMPI(t *testing.T) {
+	soak.Only(t)
 	s, image := newMPISpace(t)
 	stores := map[string]*burst.Mounted{"none": s.burstClaim("none", lustre(1)), "lz4": s.burstClaim("lz4", lustre(2))}
 	s.apply(mpiBenchmark(image, directIOR("16Mi"), "none", "lz4").Prepare("layout").
@@ -125,6 +127,7 @@ func isIOR(s *space, target v1alpha1.TargetResult, operation v1alpha1.Operation)
 
 // TestMPIStart: from the start of a step to the first request of a rank, with eight clients.
 func TestMPIStart(t *testing.T) {
+	soak.Only(t)
 	s, image := newMPISpace(t)
 	store := s.burstClaim("data", lustre(1))
 	benchmark := mpiBenchmark(image, directIOR("4Mi"), "data").Clients(8).Processes(1).Prepare("layout")
@@ -143,7 +146,7 @@ func TestMPIStart(t *testing.T) {
 		first, _ := loadOf(s, record, run, id)
 		delays = append(delays, first.Sub(stepOf(run, id).StartTime.Time))
 	}
-	report(t, "From the start of a step to the first I/O of eight MPI ranks in eight pods", "median %s of %v", median(delays).Round(time.Millisecond), rounded(delays))
+	soak.Report(t, "From the start of a step to the first I/O of eight MPI ranks in eight pods", "median %s of %v", median(delays).Round(time.Millisecond), rounded(delays))
 	if median(delays) > 2*time.Second {
 		t.Errorf("the median is %s, over 2s", median(delays))
 	}
@@ -153,10 +156,8 @@ func TestMPIStart(t *testing.T) {
 // TestMPIStop: a job that is stopped leaves no process: where the run goes on in the same pods, and where the run
 // is deleted.
 func TestMPIStop(t *testing.T) {
-	times := 3
-	if soaking {
-		times = 20
-	}
+	soak.Only(t)
+	const times = 20
 	t.Run("steps that are ended from outside", func(t *testing.T) {
 		s, image := newMPISpace(t)
 		s.burstClaim("data", lustre(1))
@@ -203,6 +204,7 @@ func stopDrains(s *space, image string, count int) {
 // TestMPILoss: a client that is killed in the middle of a step ends the job at once, with its name, and then onLoss
 // is followed. Client 0 is the one that runs mpirun.
 func TestMPILoss(t *testing.T) {
+	soak.Only(t)
 	for _, test := range []struct {
 		policy v1alpha1.OnLoss
 		client int32

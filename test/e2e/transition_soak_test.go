@@ -11,6 +11,7 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/bare"
 	"github.com/storagebench/storagebench/test/burstfs/trial"
 	"github.com/storagebench/storagebench/test/burstfs/truth"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // transitions is a benchmark of eight clients.
@@ -49,6 +50,7 @@ func startsAgain(run *v1alpha1.BenchmarkRun, steps ...string) int {
 
 // Between two phases the store has nothing to do for no longer than bare fio takes to start, and 200 ms.
 func TestDeadTime(t *testing.T) {
+	soak.Only(t)
 	requireNode(t)
 	s := newSpace(t)
 	store := s.burstClaim("data", trial.Spent)
@@ -72,7 +74,7 @@ func TestDeadTime(t *testing.T) {
 			dead = append(dead, one.Dead)
 		}
 	}
-	report(t, "Between two phases of eight pods, an exhausted store, queue depth 32", "%s\n8 bare fio take %v to their first request",
+	soak.Report(t, "Between two phases of eight pods, an exhausted store, queue depth 32", "%s\n8 bare fio take %v to their first request",
 		strings.Join(lines, "\n"), rounded(starts))
 	if want := 3 - startsAgain(run, "02-b", "03-c", "04-d"); len(dead) != want || want == 0 {
 		t.Fatalf("%d transitions, want %d", len(dead), want)
@@ -86,6 +88,7 @@ func TestDeadTime(t *testing.T) {
 
 // What is in flight when a phase ends is in no figure, however long it takes.
 func TestSlowTransition(t *testing.T) {
+	soak.Only(t)
 	requireNode(t)
 	s := newSpace(t)
 	store := s.burstClaim("data", trial.Spent)

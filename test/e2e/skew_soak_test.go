@@ -13,6 +13,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/result"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // sharing is the number of clients that begin together on the node.
@@ -21,13 +22,11 @@ const sharing = 8
 // How far apart eight clients begin, by their tools' own first I/O, beside eight bare fio that one pipe releases.
 // The two differ by what the agents' timers and the operator's estimates of their clocks add.
 func TestStartSkew(t *testing.T) {
+	soak.Only(t)
 	requireNode(t)
 	s := newSpace(t)
 	s.claim("data", "2Gi")
-	steps := 5
-	if soaking {
-		steps = 12
-	}
+	const steps = 12
 	benchmark := builders.Benchmark("b").Target("data").Clients(sharing).Workload(builders.Fio().Dataset("16Mi"))
 	for step := range steps {
 		benchmark.Steady(fmt.Sprintf("write-%d", step), "2s")
@@ -61,7 +60,7 @@ func TestStartSkew(t *testing.T) {
 	if len(ours) != steps {
 		s.Fatalf("the run has %d phases", len(ours))
 	}
-	report(t, "Start skew", "from the first client's first I/O to the last one's, %d times\n"+
+	soak.Report(t, "Start skew", "from the first client's first I/O to the last one's, %d times\n"+
 		"  %d clients of a benchmark                 median %s  of %v\n  %d bare fio that one pipe released        median %s  of %v\n  StartSkew was warned of %d times",
 		steps, sharing, median(ours), ours, sharing, median(bare), bare, warned)
 	// Other programs want the processors too: what bare fio does now is the measure, and only the grossly wrong fails.

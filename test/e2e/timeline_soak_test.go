@@ -14,18 +14,20 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 const (
 	// wantedDelay is how much later than a bare pod a benchmark may do its first I/O.
 	wantedDelay = 1500 * time.Millisecond
-	// timedPairs are measured unless SOAK asks for more.
-	timedPairs, soakPairs = 5, 15
+	// pairs are measured, alternating.
+	pairs = 15
 )
 
 // The time from `kubectl apply` to the first measured I/O, on a bound claim, with the images on the node, beside that
 // of a bare pod with the same init container and the same job.
 func TestTimeToFirstIO(t *testing.T) {
+	soak.Only(t)
 	s := newSpace(t)
 	s.claim("data", "1Gi")
 	benchmark := builders.Benchmark("b").Target("data").Steady("write", "1s")
@@ -33,10 +35,6 @@ func TestTimeToFirstIO(t *testing.T) {
 	// Binds the claim, and gives the pod that the bare one is made like.
 	like := throughOperator(s, benchmark).pod
 
-	pairs := timedPairs
-	if soaking {
-		pairs = soakPairs
-	}
 	var ours, bare, delays []time.Duration
 	var timelines []timeline
 	for pair := range pairs {
@@ -51,7 +49,7 @@ func TestTimeToFirstIO(t *testing.T) {
 		timelines = append(timelines, a, b)
 	}
 	delay := median(delays)
-	report(t, "From apply to the first measured I/O", "%d pairs, alternating\n"+
+	soak.Report(t, "From apply to the first measured I/O", "%d pairs, alternating\n"+
 		"  benchmark  median %s  of %v\n  bare pod   median %s  of %v\n  later by   median %s  of %v, at most %s is wanted\n%s", pairs,
 		median(ours), rounded(ours), median(bare), rounded(bare), delay, rounded(delays), wantedDelay, table(timelines))
 	if delay > wantedDelay {

@@ -24,6 +24,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/csisim"
 	"github.com/storagebench/storagebench/test/csisim/embedded"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // simulatedDriver is the one whose CSIDriver the operator reads.
@@ -80,7 +81,7 @@ var watchedUses = map[string]func(*space){
 // TestNamespacedOperator: an operator that watches some namespaces does there all that the other one does, uses every
 // right that it has for it, is refused nothing, and asks for nothing in a namespace that it does not watch.
 func TestNamespacedOperator(t *testing.T) {
-	onlySoak(t)
+	soak.Only(t)
 	in := requireNode(t)
 	in.withoutOperator(t)
 	embedded.Run(t, in.State, simulatedDriver)
@@ -111,7 +112,7 @@ func TestNamespacedOperator(t *testing.T) {
 	}
 	found, err := in.audit(t.Context(), home.namespace, operatorDeployment, time.Time{})
 	must(t, err)
-	report(t, "Rights of an operator that watches namespaces", "%d requests have used %d of %d rights; %d are looked for by the API server itself, in each of %d namespaces",
+	soak.Report(t, "Rights of an operator that watches namespaces", "%d requests have used %d of %d rights; %d are looked for by the API server itself, in each of %d namespaces",
 		found.requests, len(found.used), len(found.granted), len(invisible), len(watched))
 	// Each use is in one of the namespaces, which all have the same Role.
 	for _, problem := range acrossNamespaces(found, watched).problems() {

@@ -15,6 +15,7 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 	"github.com/storagebench/storagebench/test/burstfs/truth"
 	"github.com/storagebench/storagebench/test/cluster/burst"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // endedOf waits for the end of a benchmark's only run.
@@ -45,6 +46,7 @@ func volumes(target int, claims ...string) func(*v1alpha1.RunSpec) {
 // Two volumes in one pod, as a stripe and as two targets of their own: the rates are those of the stores' records, both
 // together and each, and a stripe loads them evenly.
 func TestSeveralVolumesInAPod(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	requireNode(t)
 	s := newSpace(t)
@@ -68,7 +70,7 @@ func TestSeveralVolumesInAPod(t *testing.T) {
 		counted[claim] = record.Between(striped.Status.StartTime.Time, measured.LastIOTime.Time).WriteBytes
 		both += written(record, striped, 0)
 	}
-	report(t, "two volumes as a stripe", "bytes on a %.0f, on b %.0f", counted["a"], counted["b"])
+	soak.Report(t, "two volumes as a stripe", "bytes on a %.0f, on b %.0f", counted["a"], counted["b"])
 	if a, b := counted["a"], counted["b"]; math.Abs(a-b) > 0.02*(a+b) {
 		t.Errorf("the stores took %.0f and %.0f bytes: %.2f %% apart", a, b, 100*math.Abs(a-b)/(a+b))
 	}
@@ -113,6 +115,7 @@ func throughput(t *testing.T, run *v1alpha1.BenchmarkRun, phase, target string) 
 // A claim that is ReadOnlyMany is read: what another benchmark has laid out and kept on the same storage. Before that, and
 // without dataPolicy Retain, it is refused, and nothing is written.
 func TestReadOnlyClaim(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	requireNode(t)
 	s := newSpace(t)

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/leader"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // kills is how often the operator dies in one run.
@@ -23,22 +23,17 @@ const kills = 10
 // in peace, with the same clients, and tidies up. A step whose clients could not all be told of
 // its start, since the operator died between one and the next, is begun again, and says so.
 //
-// A Lease that was not given back keeps the next operator waiting until it expires. That is waited for
-// once, and with SOAK=1 each time; else the Lease is deleted, as an administrator would who cannot wait.
-//
-// SEED=... repeats the moments of another time.
+// A Lease that was not given back keeps the next operator waiting until it expires. That is waited for each time.
 func TestOperatorKilled(t *testing.T) {
+	soak.Only(t)
 	in := requireNode(t)
 	in.withoutOperator(t)
 	s := newSpace(t)
 	s.claim("data", "1Gi")
-	seed, patient := seed(t), os.Getenv("SOAK") != ""
+	seed := soak.Seed(t)
 	random := rand.New(rand.NewPCG(seed, kills))
 	// Two such steps last for as long as ten operators are started, killed and waited for, one of them by its Lease.
-	seconds := 30
-	if patient {
-		seconds = 100
-	}
+	const seconds = 100
 
 	operator := in.operate(t)
 	operator.leads(time.Minute)
@@ -57,14 +52,8 @@ func TestOperatorKilled(t *testing.T) {
 		if run := s.run(); run != nil && run.Status.EndTime != nil {
 			t.Fatalf("the run was over before the operator was killed %d times: make its steps longer", kills)
 		}
-		waits := patient || kill == kills/2
-		if !waits {
-			in.forceElection(t)
-		}
 		operator = in.operate(t)
-		if took := operator.leads(leader.LeaseDuration + 10*time.Second); waits {
-			t.Logf("the next operator led after %.1f s", took.Seconds())
-		}
+		t.Logf("the next operator led after %.1f s", operator.leads(leader.LeaseDuration+10*time.Second).Seconds())
 	}
 
 	// And once more while the agents are being told to tidy up and leave.
@@ -105,19 +94,6 @@ func TestOperatorKilled(t *testing.T) {
 // chaotic is a layout, writes and reads of three clients.
 func chaotic(seconds int) *builders.BenchmarkBuilder {
 	return small(seconds).Clients(3).Steady("read", lasting(seconds)).With(paced().Reads())
-}
-
-// seed is a new one each time, unless it is given.
-func seed(t *testing.T) uint64 {
-	t.Helper()
-	if text := os.Getenv("SEED"); text != "" {
-		given, err := strconv.ParseUint(text, 10, 64)
-		must(t, err)
-		return given
-	}
-	random := rand.Uint64()
-	t.Logf("SEED=%d", random)
-	return random
 }
 
 // moment is how far the newest run is, in a line; empty when there is none.

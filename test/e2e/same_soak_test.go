@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/storagebench/storagebench/test/burstfs/model"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // TestLocalModeAgrees runs the quickstart as it stands in the cluster and in local mode on the same directory, which is a
 // store of a known rate: two one-sided tests have to show that the figures are the same within 5 %. It is not slower, since
 // ten seconds of 230 operations each leave chance 8 % (at 15 MB/s; 1 to 2 % at 60 MB/s).
 func TestLocalModeAgrees(t *testing.T) {
-	onlySoak(t)
+	soak.Only(t)
 	s := newSpace(t)
 	store := s.burstClaim("data", model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 60e6}}})
 	program, err := commandLine()

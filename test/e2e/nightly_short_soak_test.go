@@ -14,6 +14,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/invariants"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // each minute, which is as often as a cron line can say.
@@ -65,6 +66,7 @@ func inTurn(t *testing.T, runs []v1alpha1.BenchmarkRun) {
 // each once, those that wait say for whom; one of them is deleted while it waits, and leaves nothing. The
 // long form is TestHourOfRuns.
 func TestScheduledRuns(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	requireNode(t)
 	s := newSpace(t)
@@ -151,6 +153,7 @@ func typed(run *v1alpha1.BenchmarkRun) *v1alpha1.BenchmarkRun {
 // TestDeletedWhileQueued: a run that waits for another one is gone at once, whatever is deleted, and nothing of it
 // is left; the one that it waited for goes on.
 func TestDeletedWhileQueued(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	requireNode(t)
 	for _, what := range []string{"run", "benchmark", "namespace"} {

@@ -24,12 +24,14 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/leader"
 	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // TestTwoLeaders: an operator stands still in the middle of a run, with open streams to the agents, for so
 // long that another one takes over. When it wakes up it believes to lead still. The agents do
 // not obey it, it ends, and the run has not noticed.
 func TestTwoLeaders(t *testing.T) {
+	soak.Only(t)
 	in := requireNode(t)
 	in.withoutOperator(t)
 	first := in.operate(t)

@@ -4,10 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,73 +13,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
-	"github.com/storagebench/storagebench/test/binaries"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/invariants"
+	"github.com/storagebench/storagebench/test/soak"
 )
-
-// soaking says that there is time: tests repeat more, and some run that are left out else (make soak).
-var soaking = os.Getenv("SOAK") != ""
-
-// reported is what the summary of `make soak` says, by title.
-var reported = struct {
-	sync.Mutex
-	sections map[string]string
-}{sections: map[string]string{}}
-
-// report tells a measurement, and puts it into the summary.
-func report(t *testing.T, title, format string, arguments ...any) {
-	t.Helper()
-	text := fmt.Sprintf(format, arguments...)
-	t.Logf("%s: %s", title, text)
-	reported.Lock()
-	defer reported.Unlock()
-	reported.sections[title] = text
-}
-
-// summarize writes docs/soak.md.
-func summarize(passed bool, took time.Duration) error {
-	if !soaking || len(reported.sections) == 0 {
-		return nil
-	}
-	root, err := binaries.RepositoryRoot()
-	if err != nil {
-		return err
-	}
-	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // of no machine but Linux
-	load, _ := os.ReadFile("/proc/loadavg")
-	verdict := "passed"
-	if !passed {
-		verdict = "FAILED"
-	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "# The last soak\n\n`make soak` writes this file: what takes too long for `make test`, on the cluster of test/cluster.\n\n"+
-		"%s on %s in %s. %d CPUs, Linux %s, Kubernetes %s, load at the end %s.\n", verdict, time.Now().UTC().Format(time.DateOnly),
-		took.Round(time.Minute), runtime.NumCPU(), strings.TrimSpace(string(kernel)), binaries.KubernetesVersion,
-		strings.Join(strings.Fields(string(load))[:min(3, len(strings.Fields(string(load))))], " "))
-	for _, title := range sortedKeys(reported.sections) {
-		fmt.Fprintf(&text, "\n## %s\n\n```text\n%s\n```\n", title, strings.TrimRight(reported.sections[title], "\n"))
-	}
-	return os.WriteFile(filepath.Join(root, "docs", "soak.md"), []byte(text.String()), 0o644)
-}
-
-func sortedKeys(sections map[string]string) []string {
-	var keys []string
-	for key := range sections {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
 
 // soakLength is how long the long run measures.
 const soakLength = 7 * time.Minute
 
 // A long run loses no sample, and costs the operator no memory that it keeps.
 func TestLongRun(t *testing.T) {
-	if !soaking {
-		t.Skip("takes too long; make soak runs it")
-	}
+	soak.Only(t)
 	requireNode(t)
 	s := newSpace(t)
 	s.claim("data", "2Gi")
@@ -109,7 +50,7 @@ func TestLongRun(t *testing.T) {
 	s.log(run)
 	invariants.CheckObject(t, run)
 	result, operation := figures(s, run, "write")
-	plausible(s, "write", result, operation, soakLength, 64<<10, 8)
+	plausible(s, "write", result, operation, 64<<10, 8)
 	want := int64(4 * 200 * soakLength.Seconds())
 	if operation.Operations < want*99/100 || operation.Operations > want*101/100 {
 		t.Errorf("%d operations were counted, want %d", operation.Operations, want)
@@ -121,7 +62,7 @@ func TestLongRun(t *testing.T) {
 		return meta.FindStatusCondition(s.benchmark(benchmark.Name).Status.Conditions, v1alpha1.ConditionReady).Status != "Unknown"
 	})
 	s.clean()
-	report(t, "A long run", "4 clients at 200 IOPS each for %s: %d operations of %d, warnings %v\n"+
+	soak.Report(t, "A long run", "4 clients at 200 IOPS each for %s: %d operations of %d, warnings %v\n"+
 		"the operator's memory: %d MiB at the start, at most %d MiB (%s before the end), %d MiB afterwards", soakLength, operation.Operations, want,
 		warningTypes(result.Warnings), before>>20, peak>>20, run.Status.EndTime.Sub(highest).Round(time.Second), s.operatorMemory()>>20)
 }

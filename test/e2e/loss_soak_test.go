@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // The ways in which a client gets lost.
@@ -39,30 +40,26 @@ const lossSeconds = 12
 // TestLostClient: what becomes of a run that has lost a client is what onLoss says, in whatever way the
 // client was lost; and nothing is left of it.
 func TestLostClient(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	requireNode(t)
 	for _, test := range []struct {
 		policy v1alpha1.OnLoss
 		loss   string
 		check  func(*testing.T, *v1alpha1.BenchmarkRun)
-		// soak leaves it out of `make test`: another one is much like it.
-		soak bool
 	}{
 		{policy: v1alpha1.OnLossRestartStep, loss: "killed", check: stepWasRepeated},
 		{policy: v1alpha1.OnLossRestartStep, loss: "deleted", check: stepWasRepeated},
 		{policy: v1alpha1.OnLossRestartStep, loss: "deleted by force", check: stepWasRepeated},
 		{policy: v1alpha1.OnLossFailRun, loss: "killed", check: runHasFailed("ended: container client: exit code 137")},
-		{policy: v1alpha1.OnLossFailRun, loss: "deleted", check: runHasFailed("was deleted"), soak: true},
-		{policy: v1alpha1.OnLossFailRun, loss: "deleted by force", check: runHasFailed("was deleted"), soak: true},
+		{policy: v1alpha1.OnLossFailRun, loss: "deleted", check: runHasFailed("was deleted")},
+		{policy: v1alpha1.OnLossFailRun, loss: "deleted by force", check: runHasFailed("was deleted")},
 		{policy: v1alpha1.OnLossContinueDegraded, loss: "killed", check: runWentOn},
-		{policy: v1alpha1.OnLossContinueDegraded, loss: "deleted", check: runWentOn, soak: true},
-		{policy: v1alpha1.OnLossContinueDegraded, loss: "deleted by force", check: runWentOn, soak: true},
+		{policy: v1alpha1.OnLossContinueDegraded, loss: "deleted", check: runWentOn},
+		{policy: v1alpha1.OnLossContinueDegraded, loss: "deleted by force", check: runWentOn},
 	} {
 		t.Run(string(test.policy)+", "+test.loss, func(t *testing.T) {
 			t.Parallel()
-			if test.soak {
-				onlySoak(t)
-			}
 			s := newSpace(t)
 			s.claim("data", "1Gi")
 			s.apply(small(lossSeconds).OnLoss(test.policy, 2).Obj())

@@ -21,11 +21,13 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 	installed "github.com/storagebench/storagebench/internal/installation"
 	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // TestMPILaunchRefuses: while a job is at work, nobody but its client 0 may have something started by another
 // client of it, and client 0 nothing but MPI's daemon.
 func TestMPILaunchRefuses(t *testing.T) {
+	soak.Only(t)
 	s, image := newMPISpace(t)
 	s.burstClaim("data", lustre(1))
 	s.apply(mpiBenchmark(image, directIOR("4Mi"), "data").Prepare("layout").

@@ -20,6 +20,7 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 	"github.com/storagebench/storagebench/test/burstfs/truth"
 	"github.com/storagebench/storagebench/test/csisim/embedded"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // twin is a sample of config/samples/twins on the simulated storage that belongs to it.
@@ -121,7 +122,7 @@ func (t twin) record(claim string) (model.Config, truth.Record) {
 func (t twin) printed(run *v1alpha1.BenchmarkRun) string {
 	t.Helper()
 	text := t.reportOf(run)
-	report(t.T, "The report of "+t.benchmark.Name, "%s", text)
+	soak.Report(t.T, "The report of "+t.benchmark.Name, "%s", text)
 	return text
 }
 
@@ -142,7 +143,7 @@ func only(run *v1alpha1.BenchmarkRun, target string) v1alpha1.BenchmarkRunStatus
 // held checks rows of a comparison, and that certain figures are among them.
 func (t twin) held(title string, rows []truth.Row, figures ...string) {
 	t.Helper()
-	report(t.T, title, "%s", truth.Table(rows))
+	soak.Report(t.T, title, "%s", truth.Table(rows))
 	compared := map[string]bool{}
 	for _, row := range rows {
 		compared[row.Phase+" "+row.Figure] = true

@@ -7,12 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/burstfs/truth"
-	"github.com/storagebench/storagebench/test/csisim"
 	"github.com/storagebench/storagebench/test/csisim/embedded"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // Drivers whose names the simulation has for the twins.
@@ -24,6 +22,7 @@ const (
 // TestTwins runs the twins of the samples of real systems: what their reports say is what the simulated stores did. With
 // SOAK they run as they are in config/samples, else with shorter phases.
 func TestTwins(t *testing.T) {
+	soak.Only(t)
 	in := requireNode(t)
 	// Before the spaces: their pods and claims go first.
 	simulation := embedded.Run(t, in.State, smb, fsxLustre)
@@ -43,16 +42,7 @@ func TestTwins(t *testing.T) {
 func windowsTwin(t *testing.T, simulation *embedded.Simulation) {
 	t.Helper()
 	more := map[string]string{}
-	if !soaking {
-		more[csisim.OverridesParameter] = "buckets: [{name: disk, size: 2400e6}]"
-	}
 	twin := newTwin(newSpace(t), simulation, "aws-fsx-windows", more)
-	if !soaking {
-		twin.without("refill", "recover")
-		twin.phase("burst").BurstDrain = &v1alpha1.BurstDrainPhase{MinDuration: "15s", MaxDuration: "60s"}
-		twin.phase("baseline").Steady.Duration = "8s"
-		twin.phase("cached").Steady.Duration, twin.phase("cached").Steady.WarmUp = "5s", "7s"
-	}
 	run := twin.run(9 * time.Minute)
 	prints(t, twin.reportOf(run), []string{"zip", " read "}, []string{"unzip", " write "}, []string{"burst", "burst"},
 		[]string{"burst", "baseline"}, []string{"cached", "cache read"})
@@ -65,9 +55,7 @@ func windowsTwin(t *testing.T, simulation *embedded.Simulation) {
 	})
 	rows = append(rows, levels(t, record, run)...)
 	figures := []string{"zip read", "zip write", "unzip read", "unzip write", "burst burst", "burst baseline", "baseline write", "cached read"}
-	if soaking {
-		figures = append(figures, "burst sustained", "burst peak", "refill refill")
-	}
+	figures = append(figures, "burst sustained", "burst peak", "refill refill")
 	twin.held("The twin of FSx for Windows", rows, figures...)
 }
 
@@ -113,9 +101,7 @@ func levels(t *testing.T, record truth.Record, run *v1alpha1.BenchmarkRun) []tru
 	}
 	baseline := mean{sum: record.Between(settled, over).WriteBytes, count: over.Sub(settled).Seconds()}
 	rows := []truth.Row{row("baseline", burst.Bytes.Baseline, baseline)}
-	if soaking { // else the burst is over before it has gone up and down three times
-		rows = append(rows, row("sustained", burst.Bytes.Sustained, low), row("peak", burst.Bytes.Peak, high))
-	}
+	rows = append(rows, row("sustained", burst.Bytes.Sustained, low), row("peak", burst.Bytes.Peak, high))
 	return rows
 }
 
@@ -129,20 +115,8 @@ func lustreTwin(t *testing.T, simulation *embedded.Simulation) {
 	t.Helper()
 	s, image := newMPISpace(t)
 	more := map[string]string{}
-	if !soaking { // at half the rates, since the stores compress with the processors that all tests have
-		more[csisim.OverridesParameter] = "buckets: [{name: network, size: 95e6, baselinePerSecond: 10e6, burstPerSecond: 15.58e6}, " +
-			"{name: disk, baselinePerSecond: 8.4e6}]"
-	}
 	twin := newTwin(s, simulation, "aws-fsx-lustre-compression", more)
 	twin.benchmark.Spec.Run.Clients.Image = image
-	if !soaking {
-		twin.phase("burst").BurstDrain = &v1alpha1.BurstDrainPhase{MinDuration: "20s", MaxDuration: "45s"}
-		twin.benchmark.Spec.Run.Workload.IOR.BlockSize = resource.MustParse("8Mi")
-		// As the stores have it now: by it is told what was spent.
-		for target, baseline := range map[string]string{"none": "8400k", "lz4": "10M"} {
-			twin.target(target).Limits.Throughput = &v1alpha1.RateLimits{Baseline: new(resource.MustParse(baseline))}
-		}
-	}
 	run := twin.run(9 * time.Minute)
 	prints(t, twin.reportOf(run), []string{"compression", ":1"}, []string{"burst", "MB/s", "%"})
 	for _, target := range []string{"none", "lz4"} {
@@ -187,13 +161,8 @@ func serversTwin(t *testing.T, simulation *embedded.Simulation) {
 	t.Helper()
 	twin := newTwin(newSpace(t), simulation, "azure-p30-servers", nil)
 	sweep := twin.phase("threads").Sweep
-	if !soaking {
-		sweep.Axes.Jobs, sweep.Axes.BlockSize, sweep.StepDuration = []int32{1, 18}, sweep.Axes.BlockSize[:1], "4s"
-	}
 	run := twin.run(9 * time.Minute)
-	if soaking { // else there is one block size, and no matrix
-		prints(t, twin.reportOf(run), []string{"MB/s", "100 % reads"}, []string{"IOPS", "0 % reads"}, []string{"latency", "100 % reads"})
-	}
+	prints(t, twin.reportOf(run), []string{"MB/s", "100 % reads"}, []string{"IOPS", "0 % reads"}, []string{"latency", "100 % reads"})
 	for _, target := range []string{"single", "s2d"} {
 		_, record := twin.record(target)
 		var rows []truth.Row

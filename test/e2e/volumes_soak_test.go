@@ -19,6 +19,7 @@ import (
 	"github.com/storagebench/storagebench/test/cluster"
 	"github.com/storagebench/storagebench/test/csisim"
 	"github.com/storagebench/storagebench/test/csisim/embedded"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // ownClaims are the claims in the space, by name.
@@ -70,6 +71,7 @@ func (s *space) complete(run *v1alpha1.BenchmarkRun) {
 // Claims that are made, of a class that waits for its first consumer: one for both clients, which a disk lets be on one
 // node only and which stays for the next run, and one a client, which goes with its run.
 func TestClaimTemplates(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	s := newSpace(t)
 	s.apply(builders.Benchmark("made").Clients(2).Spread(v1alpha1.SpreadAny).
@@ -108,6 +110,7 @@ func TestClaimTemplates(t *testing.T) {
 // What a claim does not allow is refused before there is a pod; what somebody else uses is refused where it has to be
 // idle, until it is.
 func TestClaimsThatAreRefused(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	s := newSpace(t)
 	s.claim("data", "1Gi")
@@ -161,6 +164,7 @@ func (s *space) refusedFor(run *v1alpha1.BenchmarkRun, reason string, parts ...s
 // Classes that users of EBS and of Azure Files have, through a real kubelet: a run says what it has found, and what is
 // documented for it.
 func TestDiscoveryOfRealDrivers(t *testing.T) {
+	soak.Only(t)
 	const ebs, files = "ebs.csi.aws.com", "file.csi.azure.com"
 	in := requireNode(t)
 	// Before the space: its pods and claims go first.

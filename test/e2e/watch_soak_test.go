@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/test/burstfs/model"
+	"github.com/storagebench/storagebench/test/soak"
 	"github.com/storagebench/storagebench/test/terminal"
 )
 
@@ -32,6 +33,7 @@ spec:
 // the credits. Ctrl-C leaves the view twice, first that of `run` and then that of `watch`, says that the run goes on, and
 // so it does, to its end.
 func TestWatch(t *testing.T) {
+	soak.Only(t)
 	requireNode(t)
 	t.Parallel()
 	s := newSpace(t)

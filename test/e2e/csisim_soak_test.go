@@ -15,6 +15,7 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/truth"
 	"github.com/storagebench/storagebench/test/csisim"
 	"github.com/storagebench/storagebench/test/csisim/embedded"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // azureDisk is the driver whose name the simulation has here.
@@ -59,6 +60,7 @@ func (s *space) simulatedStore(simulation *embedded.Simulation, claim string) cs
 // A claim of a class that a user of Azure could have is provisioned by a driver of that name, mounted by the kubelet,
 // and measured as what its disk is.
 func TestSteadyOnASimulatedDriver(t *testing.T) {
+	soak.Only(t)
 	in := requireNode(t)
 	// Before the space: its pods and claims go first.
 	simulation := embedded.Run(t, in.State, azureDisk)
@@ -78,7 +80,7 @@ func TestSteadyOnASimulatedDriver(t *testing.T) {
 	record, err := store.Truth()
 	must(t, err)
 	rows := truth.Compare(record, config, run.Status)
-	report(t, "A pod on a simulated "+azureDisk+" with azure-p30", "%s", truth.Table(rows))
+	soak.Report(t, "A pod on a simulated "+azureDisk+" with azure-p30", "%s", truth.Table(rows))
 	if len(rows) == 0 {
 		t.Error("nothing was measured")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/invariants"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 const (
@@ -158,6 +159,7 @@ var failures = map[string]failing{
 
 // What cannot work ends in a condition that names the cause, soon, and leaves nothing.
 func TestFailures(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	for name, f := range failures {
 		t.Run(name, func(t *testing.T) {
@@ -213,6 +215,7 @@ func (s *space) names(message string, parts ...string) {
 // A claim that does not exist may come yet: it is waited for, said before, and called stalled after
 // startTimeout. When it comes, the benchmark runs.
 func TestClaimThatDoesNotExist(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	s := newSpace(t)
 	// Once the claim is there, the pod has as long to start.
@@ -244,6 +247,7 @@ func TestClaimThatDoesNotExist(t *testing.T) {
 
 // What fio may not be told is refused before anything is made, by field and option.
 func TestBadOptions(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	s := newSpace(t)
 	s.claim("data", "1Gi")

@@ -19,6 +19,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/cluster"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // loopDevice makes a block device of the node of a file.
@@ -71,6 +72,7 @@ func (s *space) blockClaim(name, device string) {
 // A raw device through a real kubelet: an empty one is measured and given back empty; one that carries a file system is
 // refused by that name, and not a byte of it changes.
 func TestRawDevices(t *testing.T) {
+	soak.Only(t)
 	requireNode(t)
 	t.Parallel()
 	empty, emptyFile := loopDevice(t, 64<<20)

@@ -7,18 +7,18 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/burstfs/trial"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // Burst, baseline, the time to it, the credits that were spent and the refill are those of the store.
 func TestBurst(t *testing.T) {
+	soak.Only(t)
 	tryInPods(t, trial.Quick)
 }
 
 // The same on all scenarios of real systems.
 func TestScenarios(t *testing.T) {
-	if !soaking {
-		t.Skip("takes half an hour; make soak runs it")
-	}
+	soak.Only(t)
 	for _, one := range trial.All {
 		t.Run(one.Name, func(t *testing.T) { tryInPods(t, one) })
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/leader"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // member is somebody with one of the roles that every cluster has, in one space alone.
@@ -176,6 +177,7 @@ func beyond(other string) []attempt {
 // command line and by the API: create, look on, abort, read the results, delete. Elsewhere they can do nothing, and a
 // record they cannot change.
 func TestEditor(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	s, other := newSpace(t), newSpace(t)
 	editor := s.member("edit")
@@ -234,6 +236,7 @@ func TestEditor(t *testing.T) {
 
 // TestViewer: who has the role view sees benchmarks, runs and what they did over time, and changes nothing.
 func TestViewer(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	s, other := newSpace(t), newSpace(t)
 	viewer := s.member("view")

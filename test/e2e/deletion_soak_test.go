@@ -16,6 +16,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // What happens when something is deleted, or the operator is gone, each before the run makes anything
@@ -56,6 +57,7 @@ func deleteBenchmark(s *space, propagation metav1.DeletionPropagation) {
 // TestDeletedBeforeDeploy: what nobody has begun to carry out leaves at once, whether there is an
 // operator or not; and without one nothing happens.
 func TestDeletedBeforeDeploy(t *testing.T) {
+	soak.Only(t)
 	in := requireNode(t)
 	in.withoutOperator(t)
 	t.Run("all", func(t *testing.T) {
@@ -122,6 +124,7 @@ func (s *space) gone(of deletion, patience time.Duration) {
 // TestDeletedWhileLive: the load ends, the data is removed, nothing more is created, and only then is the
 // object gone. The volume outlives even its namespace, so that it can be looked at.
 func TestDeletedWhileLive(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	requireNode(t)
 	for _, test := range deletions {
@@ -160,6 +163,7 @@ func TestDeletedWhileLive(t *testing.T) {
 
 // TestDeletedWhenFinished: a run that is over is a record and holds nothing.
 func TestDeletedWhenFinished(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	for _, test := range deletions {
 		t.Run(test.what, func(t *testing.T) {
@@ -190,6 +194,7 @@ func TestDeletedWhenFinished(t *testing.T) {
 // clients that are lost, and does by onLoss what it does with those. Nothing happens to a run that
 // has finished.
 func TestOperatorGoneWhileLive(t *testing.T) {
+	soak.Only(t)
 	in := requireNode(t)
 	// The operator has to be gone before they are over, which takes it some three seconds, and more on a busy machine.
 	const seconds = 20

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // kstatus is what Flux, and everybody else who uses that library, makes of a benchmark.
@@ -55,6 +56,7 @@ func (s *space) sees(last string) []string {
 // TestGatesWait: whoever waits for a benchmark by kstatus waits from the moment it is applied until it is
 // judged, is told the verdict, and is not disturbed by a re-run.
 func TestGatesWait(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	s := newSpace(t)
 	s.claim("data", "1Gi")
@@ -113,6 +115,7 @@ func withoutFirst(states []string, first string) []string {
 // TestGatesFail: a verdict that is bad ends the waiting, and so does a reference that does not come within
 // startTimeout.
 func TestGatesFail(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	t.Run("the run fails", func(t *testing.T) {
 		t.Parallel()

@@ -23,6 +23,7 @@ import (
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 // Tests that bring about what the operator needs a right for in a rare moment; see audit_test.go.
@@ -30,6 +31,7 @@ import (
 // TestANewInstallation: an operator that finds neither a master key nor a Lease nor a profile of its library makes them.
 // It runs alone: a run of the key before would be lost.
 func TestANewInstallation(t *testing.T) {
+	soak.Only(t)
 	in := require(t)
 	in.withoutOperator(t)
 	in.forceElection(t)
@@ -69,6 +71,7 @@ func TestANewInstallation(t *testing.T) {
 // TestGroupOfKueueEnds: Kueue keeps the pods of a group by a finalizer until the group is over for good, which the
 // operator says at each of them when the run is. Kueue itself is not here: the test is its hand.
 func TestGroupOfKueueEnds(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	const finalizer = "kueue.x-k8s.io/managed"
 	s := newSpace(t)
@@ -103,6 +106,7 @@ func TestGroupOfKueueEnds(t *testing.T) {
 
 // TestHistoryIsPruned: of the runs of a benchmark as many stay as it says.
 func TestHistoryIsPruned(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	s := newSpace(t)
 	s.claim("data", "1Gi")
@@ -131,6 +135,7 @@ func TestHistoryIsPruned(t *testing.T) {
 // foreground waits for it. Some clusters, such as OpenShift, and this one, let only those make such an object who may
 // update the owner's finalizers. No request shows those rights; here somebody lacks them.
 func TestOwnersAreHeldBackByRight(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	s := newSpace(t)
 	if !s.Embedded {
@@ -175,6 +180,7 @@ func TestOwnersAreHeldBackByRight(t *testing.T) {
 // TestOlderAPIServers: an API server before Kubernetes 1.34 has no streams of what is there, so that watches begin
 // with lists. The operator asks the newer one of this cluster as it would ask them.
 func TestOlderAPIServers(t *testing.T) {
+	soak.Only(t)
 	in := requireNode(t)
 	in.withoutOperator(t)
 	t.Setenv("KUBE_FEATURE_WatchListClient", "false")
@@ -191,6 +197,7 @@ func TestOlderAPIServers(t *testing.T) {
 // TestAlikeEvents: an event that is like one of the same object a moment ago is counted there, which changes that
 // one. A run whose steps no plan gives any more is given up, with such an event for each of its volumes.
 func TestAlikeEvents(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	newSpace(t).alikeEvents()
 }
@@ -222,6 +229,7 @@ func (s *space) alikeEvents() {
 
 // TestAttributesClassIsRead: what a claim was changed to after it was made is part of what a run says of its storage.
 func TestAttributesClassIsRead(t *testing.T) {
+	soak.Only(t)
 	t.Parallel()
 	s := newSpace(t)
 	s.modified("data")

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,82 +19,8 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/soak"
 )
-
-// TestHelm: the chart with its default values, a sample, helm test, an upgrade in the middle of a run with the kinds
-// applied before, and what an uninstall leaves.
-func TestHelm(t *testing.T) {
-	const release = "bench"
-	// How many seconds the run takes that is upgraded in; an upgrade takes three, and on a busy machine some ten.
-	const upgraded = 30
-	u := withoutInstallation(t, "storagebench-helm")
-	before := u.inventory()
-	chart := u.chart()
-	u.helm("install", release, chart, "--create-namespace", "--wait", "--timeout", "2m")
-	said := u.helm("test", release, "--logs")
-	if count := strings.Count(said, "ok: "); count != 5 {
-		t.Errorf("helm test says %d things are well, want 5:\n%s", count, said)
-	}
-
-	s := newSpace(t)
-	u.sample(s, "quickstart.yaml")
-	s.until("the benchmark is Ready", wholeRun, func() bool {
-		return meta.IsStatusConditionTrue(s.benchmark("quickstart").Status.Conditions, v1alpha1.ConditionReady)
-	})
-	checkQuickstart(s, s.ended(time.Minute))
-
-	live := newSpace(t)
-	live.claim("data", "1Gi")
-	census := live.census()
-	live.apply(small(upgraded).Obj())
-	live.busy("01-write")
-	first := u.available(1)[0]
-	pods := uids(live.pods())
-	olderKinds(u)
-	u.kubectl("apply", "--server-side", "--force-conflicts", "-f", filepath.Join(u.in.root, "charts", "storagebench", "crds"))
-	if kind := kindOf(u); !hasSuspend(t, kind) {
-		t.Error("the kinds were not upgraded")
-	}
-	profiles := ownProfiles(u)
-	u.helm("upgrade", release, chart, "--set", "operator.logLevel=debug", "--set", "profileLibrary.enabled=false", "--wait", "--timeout", "2m")
-	second := u.available(1)[0]
-	if first.UID == second.UID {
-		t.Error("the upgrade has not replaced the operator's pod")
-	}
-	if run := live.run(); run.Status.EndTime != nil {
-		t.Error("the run was over before the upgrade was: this shows nothing")
-	}
-	if now := uids(live.pods()); !slices.Equal(now, pods) {
-		t.Errorf("the clients' pods were %v and are %v", pods, now)
-	}
-	run := live.ended(wholeRun)
-	undisturbed(live, run, census)
-	didAll(t, run, "write", 2, upgraded, 95)
-	if log := u.log(); !strings.Contains(log, `"level":"DEBUG"`) || strings.Contains(log, "library of profiles") {
-		t.Error("the new operator's log has no more than the old one's, or tells of a library that it was to leave out")
-	}
-	// It has led all the rest of a run: an operator with the library would have made what is missing.
-	if now := profilesOf(u); !maps.Equal(now, profiles) {
-		t.Errorf("without the library the profiles were to stay as they were: %v, and now %v", profiles, now)
-	}
-
-	u.helm("uninstall", release, "--wait", "--timeout", "2m")
-	own := u.namespace
-	want := []string{
-		"apiservices /v1alpha1.storagebench.dev", "configmaps " + own + "/kube-root-ca.crt",
-		"customresourcedefinitions /benchmarkruns.storagebench.dev", "customresourcedefinitions /clusterworkloadprofiles.storagebench.dev",
-		"customresourcedefinitions /storagebenchmarks.storagebench.dev", "customresourcedefinitions /workloadprofiles.storagebench.dev",
-		"namespaces /" + own, "secrets " + own + "/storagebench-master", "serviceaccounts " + own + "/default",
-	}
-	u.leaves(before, want, s.namespace, live.namespace)
-	if s.benchmark("quickstart") == nil || len(s.runs()) != 1 {
-		t.Error("the benchmark or its run is gone with the chart")
-	}
-	// As docs/install.md says.
-	u.kubectl("delete", "--wait", "-f", filepath.Join(u.in.root, "charts", "storagebench", "crds"))
-	u.kubectl("delete", "--wait", "namespace", own)
-	u.leaves(before, nil, s.namespace, live.namespace)
-}
 
 // leaves checks what there is more than before.
 func (u *userTools) leaves(before, want []string, but ...string) {
@@ -183,6 +108,7 @@ func olderKinds(u *userTools) {
 // TestHelmInSomeNamespaces: an operator, and one that stands by, for one namespace; with the reads of the cluster, and
 // without. The leader is deleted in the middle of a run.
 func TestHelmInSomeNamespaces(t *testing.T) {
+	soak.Only(t)
 	const release = "narrow"
 	// How many seconds the run takes in which the leader is deleted. The next one leads after some five, and on a busy machine
 	// later.
@@ -286,6 +212,7 @@ func (u *userTools) asksOnly(t *testing.T, since time.Time, but string) {
 
 // TestInstallYAML: one file, a run, and the file taken away again.
 func TestInstallYAML(t *testing.T) {
+	soak.Only(t)
 	u := withoutInstallation(t, "storagebench-yaml")
 	before := u.inventory()
 	file := u.manifests(u.namespace, "default")

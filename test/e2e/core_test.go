@@ -1,0 +1,380 @@
+package e2e
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/burstfs/model"
+	"github.com/storagebench/storagebench/test/cluster/burst"
+	"github.com/storagebench/storagebench/test/invariants"
+	"github.com/storagebench/storagebench/test/prometheus"
+	"github.com/storagebench/storagebench/test/soak"
+)
+
+// hang is how long anything may take before a test calls it hung.
+const hang = 10 * time.Minute
+
+// TestCore is the life of an installation in a real cluster: installed by Helm, runs of each kind, an operator that dies, an
+// upgrade, an uninstall. No verdict depends on how fast the machine is. What measures time, and what a cheaper layer cannot
+// show either, is in the soak tests of this package.
+func TestCore(t *testing.T) {
+	if soak.Enabled() {
+		t.Skip("make test runs it")
+	}
+	in := requireNode(t)
+	u := &userTools{T: t, in: in, namespace: operatorNamespace}
+	before := u.installAlone()
+	t.Run("runs", func(t *testing.T) {
+		for name, test := range map[string]func(*testing.T){
+			"the quickstart": coreQuickstart,
+			"an MPI job":     coreMPI,
+			"a client is killed while it lays out its files": coreLostClient,
+			"a live benchmark is deleted":                    coreDeleted,
+			"an image without the tool":                      coreFailure("an image without the tool"),
+			"a volume that is full with all clients":         coreFailure("a volume that is full with all clients"),
+			"a storage class that is missing":                coreFailure("a storage class that is missing"),
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t)
+			})
+		}
+	})
+	t.Run("the operator is killed in a burst drain that Prometheus watches", coreDrain)
+	t.Run("the chart is upgraded in a run", coreUpgrade)
+	t.Run("an uninstall leaves nothing", func(t *testing.T) { coreUninstall(t, before) })
+}
+
+// coreQuickstart is the sample as the README has it, to the verdict, the figures and the last trace.
+func coreQuickstart(t *testing.T) {
+	s := newSpace(t)
+	u := s.tools()
+	u.sample(s, "quickstart.yaml")
+	var pods []corev1.Pod
+	s.until("all four clients run", hang, func() bool {
+		pods = s.pods()
+		return len(pods) == 4 && !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Status.Phase != corev1.PodRunning })
+	})
+	for _, pod := range pods {
+		checkPod(s, &pod)
+	}
+	run := s.ended(hang)
+	s.log(run)
+	hasResults(t, run)
+	new(invariants.Checker).Check(t, run)
+	invariants.CheckObject(t, run)
+	checkQuickstart(s, run)
+	s.until("the verdict on the benchmark is that on its run", hang, func() bool {
+		ready := meta.FindStatusCondition(s.benchmark("quickstart").Status.Conditions, v1alpha1.ConditionReady)
+		valid := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionValid)
+		return ready != nil && ready.Status == valid.Status
+	})
+	s.clean()
+}
+
+// hasResults checks that a run came to its results and removed its data. Whether they are valid is up to the machine: clients
+// that a busy one starts far apart have too little time in common, and the result has to say so.
+func hasResults(t *testing.T, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionDataRemoved} {
+		if !meta.IsStatusConditionTrue(run.Status.Conditions, kind) {
+			t.Fatalf("%s is %s", kind, told(run.Status.Conditions, kind))
+		}
+	}
+	if meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionValid) {
+		return
+	}
+	for _, phase := range run.Status.Phases {
+		for _, target := range phase.Targets {
+			for _, warning := range target.Warnings {
+				if warning.Severity == v1alpha1.SeverityDisqualifying && warning.Type != v1alpha1.WarningCommonWindowTooShort {
+					t.Errorf("phase %s is not valid: %s: %s", phase.Name, warning.Type, warning.Message)
+				}
+			}
+		}
+	}
+}
+
+// coreMPI is a job of two ranks in each of two pods. IOR's own count of transfers, the run's bytes, and the store's record are
+// held against each other: they are counts of the same transfers.
+func coreMPI(t *testing.T) {
+	s, image := newMPISpace(t)
+	store := s.burstClaim("data", open)
+	s.apply(mpiBenchmark(image, directIOR("4Mi"), "data").Clients(2).Prepare("layout").
+		Steady("write", "3s").WithLoad(directIOR("4Mi").Overwrites().Engine()).
+		Steady("metadata", "1m").WithLoad(builders.Mdtest()).Obj())
+	var pods []corev1.Pod
+	s.until("the pods run", hang, func() bool { pods = s.pods(); return len(pods) == 2 })
+	run := s.ended(hang)
+	s.log(run)
+	hasResults(t, run)
+	own := targetOf(s, run, "write", "data").IOR
+	if own == nil || own.Ranks != 4 || own.Clients != 2 || len(own.Operations) != 1 || own.Operations[0].Operation != v1alpha1.OperationWrite {
+		t.Fatalf("IOR says %+v", own)
+	}
+	transferred := int64(0)
+	for _, repetition := range own.Operations[0].Repetitions {
+		if repetition.Bytes%(256<<10) != 0 {
+			t.Errorf("a repetition wrote %d bytes, which are no whole transfers of 256 KiB", repetition.Bytes)
+		}
+		transferred += repetition.Bytes
+	}
+	if counted, all := bytesOf(run, "data"), bytesWritten(store); transferred == 0 || counted < transferred || all < float64(transferred) {
+		t.Errorf("IOR transferred %d bytes in one phase; of all phases the run counted %d, and the store %.0f", transferred, counted, all)
+	}
+	if mdtest := targetOf(s, run, "metadata", "data").Mdtest; mdtest == nil || mdtest.Ranks != 4 || len(mdtest.Rates) == 0 {
+		t.Errorf("mdtest says %+v", mdtest)
+	}
+	s.clean()
+	s.noRanks("the run is over", pods)
+}
+
+// bytesOf is what all steps of a run read and wrote on a target.
+func bytesOf(run *v1alpha1.BenchmarkRun, target string) (sum int64) {
+	for _, step := range run.Status.Steps {
+		for _, io := range step.IO {
+			if io.Target == target {
+				sum += io.Bytes
+			}
+		}
+	}
+	return sum
+}
+
+var (
+	// shut is a store on which the layout of a gated benchmark takes longer than hang, in writes of two seconds each.
+	shut = model.Config{Buckets: []model.Bucket{{Name: "gate", Counts: model.CountsBytes, BaselinePerSecond: 400e3}}}
+	// open is a store that holds nothing back.
+	open = model.Config{Buckets: []model.Bucket{{Name: "gate", Counts: model.CountsBytes, BaselinePerSecond: 4e9}}}
+)
+
+// gated is a benchmark of two clients that lays out files on a store which is shut, and then writes for two seconds. A
+// test opens the store when it has done what it wants to do in the middle of a step.
+func (s *space) gated() (*builders.BenchmarkBuilder, *burst.Mounted) {
+	s.Helper()
+	store := s.burstClaim("data", shut)
+	fio := builders.Fio().Dataset("128Mi").Mutate(func(fio *v1alpha1.FioProfile) { fio.QueueDepth = new(int32(1)) })
+	return builders.Benchmark("bench").Target("data").Clients(2).Workload(fio).Prepare("layout").Steady("write", "2s"), store
+}
+
+// layingOut waits until the layout has written something to a store, and gives the run.
+func (s *space) layingOut(store *burst.Mounted) *v1alpha1.BenchmarkRun {
+	s.Helper()
+	var run *v1alpha1.BenchmarkRun
+	s.until("the layout writes", hang, func() bool {
+		if run = s.run(); run == nil {
+			return false
+		}
+		if run.Status.EndTime != nil {
+			s.Fatalf("the run ended early: %s", told(run.Status.Conditions, v1alpha1.ConditionFailed))
+		}
+		step := stepOf(run, "00-layout")
+		return step != nil && step.EndTime == nil && bytesWritten(store) > 0
+	})
+	return run
+}
+
+// bytesWritten are the bytes that a store has taken in all, by its own record.
+func bytesWritten(store *burst.Mounted) float64 {
+	record := store.Truth()
+	return record.Between(record.Start, record.At(time.Duration(len(record.Seconds))*time.Second)).WriteBytes
+}
+
+// coreLostClient kills an agent, as a machine does that is out of memory, while the step before it cannot end. Its client
+// is replaced, lays out its files again, and the run goes on.
+func coreLostClient(t *testing.T) {
+	s := newSpace(t)
+	benchmark, store := s.gated()
+	s.apply(benchmark.OnLoss(v1alpha1.OnLossRestartStep, 2).Obj())
+	run := s.layingOut(store)
+	pod := &corev1.Pod{}
+	if !s.get(run.Name+"-data-1-1", pod) {
+		t.Fatal("there is no pod of client 1")
+	}
+	must(t, syscall.Kill(agentProcess(t, pod), syscall.SIGKILL))
+	s.until("the client is noted as lost", hang, func() bool { return len(s.run().Status.LostClients) > 0 })
+	store.Set(open)
+	run = s.ended(hang)
+	hasResults(t, run)
+	if lost := run.Status.LostClients; len(lost) != 1 || lost[0].Client != 1 || lost[0].Step != "00-layout" || !lost[0].Replaced {
+		t.Errorf("lost clients %+v", lost)
+	}
+	want := []string{"00-layout Failed a client was lost", "00-layout Succeeded", "01-write Succeeded"}
+	if got := attempts(run); !slices.Equal(got, want) {
+		t.Errorf("steps\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	s.clean()
+}
+
+// coreDeleted deletes a benchmark whose load cannot end by itself.
+func coreDeleted(t *testing.T) {
+	s := newSpace(t)
+	benchmark, store := s.gated()
+	s.apply(benchmark.Obj())
+	run := s.layingOut(store)
+	census := s.census()
+	deleteBenchmark(s, metav1.DeletePropagationForeground)
+	s.until("the benchmark and its run are gone", hang, func() bool { return len(s.runs()) == 0 && s.benchmark("bench") == nil })
+	s.clean()
+	if left, err := filepath.Glob(filepath.Join(store.Outside(), ".storagebench", "*")); err != nil || len(left) > 0 {
+		t.Errorf("left on the volume: %v, %v", left, err)
+	}
+	if pods, want := census.names(), []string{run.Name + "-data-0-1", run.Name + "-data-1-1"}; !slices.Equal(pods, want) {
+		t.Errorf("there were the pods %q, want %q: nothing is created for what is being deleted", pods, want)
+	}
+}
+
+// coreFailure is one of the failures, with its cause in the conditions of run and benchmark, and nothing left.
+func coreFailure(name string) func(*testing.T) {
+	return func(t *testing.T) {
+		f := failures[name]
+		s := newSpace(t)
+		timeout := startTimeout
+		if f.needsPod {
+			timeout = hang // the cause has to be found, and not the timeout
+		}
+		benchmark := failingBenchmark(timeout)
+		f.arrange(s, benchmark)
+		applied := s.apply(benchmark.Obj())
+		run := s.ended(hang)
+		failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)
+		if failed == nil || failed.Reason != f.reason {
+			t.Fatalf("Failed is %s, want the reason %s", told(run.Status.Conditions, v1alpha1.ConditionFailed), f.reason)
+		}
+		s.names(failed.Message, f.says...)
+		s.until("Ready has the same reason", hang, func() bool {
+			ready := meta.FindStatusCondition(s.benchmark(applied.Name).Status.Conditions, v1alpha1.ConditionReady)
+			return ready != nil && ready.Status == metav1.ConditionFalse && ready.Reason == f.reason
+		})
+		new(invariants.Checker).Check(t, run)
+		invariants.CheckObject(t, run)
+		s.clean()
+	}
+}
+
+// saysWhatItFound checks that a drain has found the end of the burst, or says why not: a machine that is too busy to load the
+// store shows no clean drop. What is found is held against models of stores by test/sim, and against real time by the soak.
+func saysWhatItFound(t *testing.T, burst *v1alpha1.BurstResult) {
+	t.Helper()
+	switch {
+	case burst == nil || burst.Bytes == nil:
+		t.Errorf("the drain has no result: %+v", burst)
+	case burst.Exhausted && (burst.Bytes.Burst == nil || burst.Bytes.Baseline == nil || burst.Bytes.Burst.Value <= burst.Bytes.Baseline.Value):
+		t.Errorf("the burst is not above the baseline: %+v", burst.Bytes)
+	case !burst.Exhausted && burst.Message == "":
+		t.Error("no drop was found, and nothing says why")
+	}
+}
+
+// coreDrain kills the operator in the middle of a burst drain. The next one finishes it: the figures are those of the store's
+// record, Prometheus has the figures of the status, and every query of the dashboards has data.
+func coreDrain(t *testing.T) {
+	prometheus.Program(t, "prometheus")
+	s := newSpace(t)
+	server := s.prometheus()
+	s.keepsMetrics()
+	config := model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 8e6, BurstPerSecond: 32e6, Size: 240e6}}}
+	const inFlight = 8 * 64 << 10 // bytes that the store took and the client did not count any more
+	stores := map[string]*burst.Mounted{"small": s.burstClaim("small", config), "large": s.burstClaim("large", config)}
+	benchmark := builders.Benchmark("watched").
+		Target("small").Throughput("8M", "32M", "240M", "").
+		Target("large").Throughput("8M", "32M", "240M", "").
+		BurstDrain("drain", "10s", "90s").Steady("steady", "5s").WarmUp("0s").Cooldown("rest", "2s").Obj()
+	benchmark.Spec.Objectives = []v1alpha1.Objective{{Name: "enough", Phase: "steady", Operation: v1alpha1.OperationWrite,
+		Throughput: &v1alpha1.QuantityBounds{Min: new(resource.MustParse("1k"))}}}
+	benchmark.Spec.Regression = &v1alpha1.RegressionPolicy{}
+	began := time.Now()
+	s.apply(benchmark)
+	s.restartedInDrain(server)
+	killed := time.Now()
+	run := s.ended(hang)
+	s.log(run)
+	hasResults(t, run)
+	if drained := stepOf(run, "00-drain"); drained == nil || drained.Attempt == 1 && drained.EndTime.Time.Before(killed) {
+		t.Errorf("the drain was over before the operator was killed: %+v", drained)
+	}
+	for target, store := range stores {
+		saysWhatItFound(t, targetOf(s, run, "drain", target).Burst)
+		if counted, all := bytesOf(run, target), bytesWritten(store); float64(counted) > all || float64(counted) < all-inFlight {
+			t.Errorf("%s: the run counted %d bytes, the store %.0f", target, counted, all)
+		}
+	}
+	s.until("the benchmark is judged", hang, func() bool { return s.benchmark("watched").Status.LastRun != nil })
+	judged := s.benchmark("watched")
+	s.until("Prometheus has the results", hang, func() bool {
+		return len(ask(s, server, `storagebench_benchmark_last_run_duration_seconds{namespace="`+s.namespace+`"}`)) > 0
+	})
+	t.Run("results", func(t *testing.T) { s.sameResults(t, server, run, judged) })
+	t.Run("dashboards", func(t *testing.T) { s.dashboards(t, server, run.Name, began) })
+	t.Run("alerts", func(t *testing.T) { evaluated(t, server) })
+	must(t, s.api.Delete(t.Context(), judged))
+	s.until("no series of the benchmark is left", hang, func() bool {
+		return len(ask(s, server, `{namespace="`+s.namespace+`", __name__=~"storagebench_.*"}`)) == 0
+	})
+	s.clean()
+}
+
+// coreUpgrade upgrades the chart, with kinds that lacked a field, while a run cannot end. It goes on with the same pods and
+// attempts, and the profiles of the library stay as their users have left them.
+func coreUpgrade(t *testing.T) {
+	s := newSpace(t)
+	u := s.tools()
+	benchmark, store := s.gated()
+	s.apply(benchmark.Obj())
+	s.layingOut(store)
+	census, pods, first := s.census(), uids(s.pods()), u.available(1)[0]
+	olderKinds(u)
+	u.kubectl("apply", "--server-side", "--force-conflicts", "-f", filepath.Join(s.root, "charts", "storagebench", "crds"))
+	if !hasSuspend(t, kindOf(u)) {
+		t.Error("the kinds were not upgraded")
+	}
+	profiles := ownProfiles(u)
+	u.install("--set", "operator.logLevel=debug", "--set", "profileLibrary.enabled=false")
+	if u.available(1)[0].UID == first.UID {
+		t.Error("the upgrade has not replaced the operator's pod")
+	}
+	if now := uids(s.pods()); !slices.Equal(now, pods) {
+		t.Errorf("the clients' pods were %v and are %v", pods, now)
+	}
+	store.Set(open)
+	run := s.ended(hang)
+	hasResults(t, run)
+	undisturbed(s, run, census)
+	if log := u.log(); !strings.Contains(log, `"level":"DEBUG"`) {
+		t.Error("the new operator does not log at the level that the upgrade has set")
+	}
+	if now := profilesOf(u); !maps.Equal(now, profiles) {
+		t.Errorf("without the library the profiles were to stay as they were: %v, and now %v", profiles, now)
+	}
+	s.clean()
+}
+
+// coreUninstall uninstalls the chart and then deletes the kinds and the namespace, as docs/install.md says.
+func coreUninstall(t *testing.T, before []string) {
+	in := requireNode(t)
+	u := &userTools{T: t, in: in, namespace: operatorNamespace}
+	u.withoutSpaces()
+	u.helm("uninstall", helmRelease, "--wait", "--timeout", "5m")
+	own := u.namespace
+	u.leaves(before, []string{
+		"apiservices /v1alpha1.storagebench.dev", "configmaps " + own + "/kube-root-ca.crt",
+		"customresourcedefinitions /benchmarkruns.storagebench.dev", "customresourcedefinitions /clusterworkloadprofiles.storagebench.dev",
+		"customresourcedefinitions /storagebenchmarks.storagebench.dev", "customresourcedefinitions /workloadprofiles.storagebench.dev",
+		"namespaces /" + own, "secrets " + own + "/storagebench-master", "serviceaccounts " + own + "/default",
+	})
+	u.kubectl("delete", "--wait", "-f", filepath.Join(in.root, "charts", "storagebench", "crds"))
+	u.kubectl("delete", "--wait", "namespace", own)
+	u.leaves(before, nil)
+}
