@@ -36,7 +36,8 @@ modprobe -a virtio_pci virtio_net virtio_blk
 ip link set lo up; ip link set eth0 up; ip addr add 10.0.2.15/24 dev eth0; ip route add default via 10.0.2.2
 cd /tmp; echo; echo LAB-BEGIN
 /bin/sh /lab/script 2>&1
-echo; echo LAB-END $?
+code=$?
+echo; echo LAB-END $code
 sync; poweroff -f
 `
 
