@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,9 +15,8 @@ type part struct {
 	name string
 	// what the part shows, for a reader of the page.
 	what string
-	// packages and a pattern of tests, as `go test` takes them.
+	// packages are folders. Of those outside of test/soak the tests of the files *_soak_test.go belong to the part.
 	packages []string
-	pattern  string
 	timeout  time.Duration
 	// environment is set for the tests beside what all parts get.
 	environment []string
@@ -24,8 +26,24 @@ type part struct {
 
 // parts in the order in which they run: the cheap ones first.
 var parts = []part{
-	{name: "detect", what: "detection of bursts, levels, knees and regressions on simulated series: error rates",
-		packages: []string{"./internal/detect"}, timeout: time.Hour},
+	{name: "detect", what: "error rates of the detection of bursts, levels, knees and regressions on simulated series, and what it costs",
+		packages: []string{"./internal/detect"}, timeout: 2 * time.Hour},
+	{name: "decisions", what: "an operator that dies after each of its writes, and a month of nightly runs",
+		packages: []string{"./controllers/storagebenchmark", "./test/nightly"}, timeout: time.Hour},
+	{name: "agent", what: "agents with real tools against real time: samples of slow stores, files of others, MPI",
+		packages: []string{"./internal/agent"}, timeout: time.Hour},
+	{name: "burstfs", what: "bare fio on the simulated stores: that they give the rates that they are configured to",
+		packages: []string{"./test/burstfs"}, timeout: time.Hour},
+	{name: "chaos", what: "parts of local runs that are killed at random moments",
+		packages: []string{"./test/soak/chaos"}, timeout: time.Hour},
+	{name: "local", what: "local runs in real time on stores with a record: scenarios, plans, transitions, comparisons",
+		packages: []string{"./test/soak/local"}, timeout: 3 * time.Hour},
+	{name: "lab", what: "virtual machines with real kernels: SMB, and disks that QEMU throttles",
+		packages: []string{"./test/soak/lab"}, timeout: time.Hour},
+	{name: "release", what: "the chart against all Kubernetes releases, and a release of four platforms, made twice",
+		packages: []string{"./test/chart", "./test/release"}, timeout: 2 * time.Hour},
+	{name: "cluster", what: "the operator in a real cluster: times, failures, losses, deletions, twins of real systems, rights by the audit log",
+		packages: []string{"./test/e2e"}, timeout: 5 * time.Hour, cluster: true},
 }
 
 // choose returns the parts of those names, in the order of the table; all without names.
@@ -49,4 +67,34 @@ func choose(names []string) ([]part, error) {
 		}
 	}
 	return chosen, nil
+}
+
+var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
+
+// pattern selects the tests of a part, as -run of `go test` takes it.
+func (p part) pattern() (string, error) {
+	var names []string
+	for _, folder := range p.packages {
+		files := "*_soak_test.go"
+		if strings.HasPrefix(folder, "./test/soak/") {
+			files = "*_test.go"
+		}
+		matches, err := filepath.Glob(filepath.Join(folder, files))
+		if err != nil {
+			return "", err
+		}
+		for _, file := range matches {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return "", fmt.Errorf("find the soak tests: %w", err)
+			}
+			for _, found := range testFunction.FindAllSubmatch(text, -1) {
+				names = append(names, string(found[1]))
+			}
+		}
+	}
+	if len(names) == 0 {
+		return "", fmt.Errorf("there is no soak test in %s", strings.Join(p.packages, ", "))
+	}
+	return "^(" + strings.Join(names, "|") + ")$", nil
 }

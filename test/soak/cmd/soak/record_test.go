@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"io/fs"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -70,5 +72,33 @@ func TestUnknownPart(t *testing.T) {
 	_, err := choose([]string{"detect", "nosuch"})
 	if err == nil || !strings.Contains(err.Error(), `unknown part "nosuch"; the parts are `) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// Each part has tests, and each file with soak tests is of a part: what no part names would never run.
+func TestPartsHaveAllSoakTests(t *testing.T) {
+	t.Chdir("../../../..")
+	known := map[string]bool{}
+	for _, p := range parts {
+		if _, err := p.pattern(); err != nil {
+			t.Errorf("part %s: %v", p.name, err)
+		}
+		for _, folder := range p.packages {
+			known[filepath.Clean(folder)] = true
+		}
+	}
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		folder := filepath.Dir(path)
+		if soaks := strings.HasSuffix(path, "_soak_test.go") ||
+			strings.HasPrefix(path, "test/soak/") && strings.HasSuffix(path, "_test.go") && !strings.HasPrefix(path, "test/soak/cmd/"); soaks && !known[folder] {
+			t.Errorf("%s is in no part", path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

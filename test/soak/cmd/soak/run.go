@@ -37,7 +37,10 @@ func (p part) run(ctx context.Context, seed uint64) (*record, error) {
 		}
 		defer end()
 	}
-	pattern := p.pattern
+	pattern, err := p.pattern()
+	if err != nil {
+		return nil, err
+	}
 	for attempt := 1; ; attempt++ {
 		tests, err := p.goTest(ctx, pattern, findings.Name(), seed)
 		if err != nil {
@@ -72,10 +75,7 @@ func clusterUp(ctx context.Context) (end func(), err error) {
 
 // goTest runs `go test` once. A test that fails is no error; one without any result is.
 func (p part) goTest(ctx context.Context, pattern, findings string, seed uint64) ([]test, error) {
-	arguments := []string{"test", "-json", "-count=1", "-p=1", "-timeout", p.timeout.String()}
-	if pattern != "" {
-		arguments = append(arguments, "-run", pattern)
-	}
+	arguments := []string{"test", "-json", "-count=1", "-p=1", "-timeout", p.timeout.String(), "-run", pattern}
 	command := exec.CommandContext(ctx, "go", append(arguments, p.packages...)...)
 	// Interrupted tests end what they have started.
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
