@@ -155,7 +155,7 @@ func TestToolLeavesSomethingThatHoldsItsOutput(t *testing.T) {
 	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pid")
 	r := serve(t, func(a *Agent) {
-		a.config.FioPath = executable(t, fioVersion+"cat >/dev/null; env -i PATH=$PATH setsid sh -c 'echo $$ >"+pids+"; exec sleep 1000' & \nuntil [ -s "+pids+" ]; do sleep 0.05; done; exit 3\n")
+		a.config.FioPath = executable(t, fioVersion+"cat >/dev/null; [ -s "+pids+" ] && exit; env -i PATH=$PATH setsid sh -c 'echo $$ >"+pids+"; exec sleep 1000' & \nuntil [ -s "+pids+" ]; do sleep 0.05; done; exit 3\n")
 		a.patient.gone = time.Second
 	})
 	r.load(request("a", "x"))
