@@ -48,8 +48,7 @@ func TestMPIFirstIO(t *testing.T) {
 	}
 	slices.Sort(took)
 	soak.Report(t, "first I/O of MPI", "%d clients of 2 ranks: the first I/O after %s, the median of %v", clients, took[rounds/2], took)
-	// Measured on a quiet machine of two cores: about a second.
-	if took[rounds/2] > 5*time.Second {
+	if took[rounds/2] > 20*time.Second {
 		t.Errorf("the first I/O after %s", took)
 	}
 }
