@@ -93,6 +93,7 @@ func operate(ctx context.Context, namespace, name, runName string) error {
 		if err := cluster.Status().Update(ctx, run); err != nil {
 			return err
 		}
+		time.Sleep(200 * time.Millisecond)
 	}
 	record.Fail(run, decide.Failure{Reason: v1alpha1.ReasonInternalError, Message: "this operator measures nothing"}, time.Now())
 	record.Finished(run, nil, time.Now())
