@@ -24,8 +24,8 @@ spec:
     workload: {ior: {transferSize: 256Ki, blockSize: 8Mi, direct: true}}
     phases:
     - {name: layout, prepare: {}}
-    - {name: write, steady: {duration: 2s}, workload: {ior: {transferSize: 256Ki, blockSize: 8Mi, direct: true, useExistingFiles: true}}}
-    - {name: read, steady: {duration: 2s}, workload: {ior: {transferSize: 256Ki, blockSize: 8Mi, direct: true, operations: [Read]}}}
+    - {name: write, steady: {duration: 4s}, workload: {ior: {transferSize: 256Ki, blockSize: 8Mi, direct: true, useExistingFiles: true}}}
+    - {name: read, steady: {duration: 4s}, workload: {ior: {transferSize: 256Ki, blockSize: 8Mi, direct: true, operations: [Read]}}}
     - {name: metadata, steady: {duration: 1m}, workload: {mdtest: {filesPerProcess: 50, iterations: 2, fileSize: 4Ki}}}
 `
 
@@ -106,7 +106,7 @@ func checkMdtest(t *testing.T, target v1alpha1.TargetResult) {
 func TestMPIFiles(t *testing.T) {
 	WithIOR(t)
 	directory := t.TempDir()
-	file := mpiBenchmark(t, "dataPolicy: Delete", "dataPolicy: Retain", "duration: 2s", "duration: 1s")
+	file := mpiBenchmark(t, "dataPolicy: Delete", "dataPolicy: Retain", "duration: 4s", "duration: 1s")
 	got := Call(t, "run", "--local", "-f", file, "--target", "data="+directory, "-o", "json")
 	if got.Code == report.ExitFailed {
 		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
@@ -141,7 +141,7 @@ func TestMPIFiles(t *testing.T) {
 func TestMPIInterrupt(t *testing.T) {
 	WithIOR(t)
 	directory := t.TempDir()
-	file := mpiBenchmark(t, "duration: 2s", "duration: 300s")
+	file := mpiBenchmark(t, "duration: 4s", "duration: 300s")
 	run := Start(t, "run", "--local", "-f", file, "--target", "data="+directory, "-o", "json")
 	run.Until(t, "[1/4] layout: ")
 	run.UntilFact(t, "ranks at work", func() bool { return len(ranksBelow(t, directory)) == 4 })
