@@ -131,8 +131,13 @@ func coreMPI(t *testing.T) {
 		}
 		transferred += repetition.Bytes
 	}
-	if counted, all := bytesOf(run, "data"), bytesWritten(store); transferred == 0 || counted < transferred || all < float64(transferred) {
-		t.Errorf("IOR transferred %d bytes in one phase; of all phases the run counted %d, and the store %.0f", transferred, counted, all)
+	target, all := targetOf(s, run, "write", "data"), bytesWritten(store)
+	if transferred == 0 || all < float64(transferred) {
+		t.Errorf("IOR transferred %d bytes in one phase, and the store took %.0f in all", transferred, all)
+	}
+	// Samples from outside lack what ranks did after the last look. Where that is over 5 %, the result says so.
+	if counted := bytesOf(run, "data"); counted < transferred*95/100 && !hasWarning(target, v1alpha1.WarningBytesUncertain) {
+		t.Errorf("IOR transferred %d bytes in one phase, the run counted %d in all, and no warning says so", transferred, counted)
 	}
 	if mdtest := targetOf(s, run, "metadata", "data").Mdtest; mdtest == nil || mdtest.Ranks != 4 || len(mdtest.Rates) == 0 {
 		t.Errorf("mdtest says %+v", mdtest)
