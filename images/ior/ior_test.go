@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"os/exec"
 	"strings"
 	"sync"
@@ -131,12 +132,15 @@ func TestMPI(t *testing.T) {
 	})
 }
 
-// TestMessages: what Open MPI says of an error is told in words, for which its files of texts are there. One rank, since of two that
-// abort at one instant Open MPI 4.1 sometimes says nothing but that it could not merge what they said.
+// TestMessages: the files are there from which Open MPI takes the text of an error, so that it misses none. Whether it prints the
+// text is up to chance: 4.1 sometimes says only that it could not merge what its processes said.
 func TestMessages(t *testing.T) {
 	folder := opened(t).Unpack(t)
+	if texts, err := filepath.Glob(filepath.Join(folder, "usr", "share", "openmpi", "help-*.txt")); err != nil || len(texts) == 0 {
+		t.Errorf("the image has no texts of Open MPI: %v", err)
+	}
 	ended := imagetest.RunReadOnly(t, folder, environment, nil, "/usr/bin/mpirun", "-np", "1", "ior", "-r", "-F", "-o", "/tmp/nowhere")
-	if ended.Code != 255 || !strings.Contains(ended.Stderr, "MPI_ABORT was invoked on rank") || strings.Contains(ended.Stderr, "help file") {
+	if ended.Code != 255 || strings.Contains(ended.Stderr, "help file") {
 		t.Errorf("exit %d\n%s%s", ended.Code, ended.Stdout, ended.Stderr)
 	}
 	if ended := imagetest.RunReadOnly(t, folder, environment, nil, "/usr/bin/fio", "--version"); !strings.HasPrefix(ended.Stdout, "fio-") {
