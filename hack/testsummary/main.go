@@ -117,19 +117,19 @@ func (s *summary) print(to io.Writer, packages, tests int) {
 		rows  []timing
 		most  int
 	}{{"Slowest packages", s.packages, packages}, {"Slowest tests", s.tests, tests}} {
-		fmt.Fprintf(table, "\n%s:\n", part.title)
+		_, _ = fmt.Fprintf(table, "\n%s:\n", part.title)
 		slices.SortStableFunc(part.rows, func(a, b timing) int { return cmp.Compare(b.seconds, a.seconds) })
 		for _, row := range part.rows[:min(part.most, len(part.rows))] {
-			fmt.Fprintf(table, "%8.1f s\t%s\t%s\n", row.seconds, row.verdict, row.name)
+			_, _ = fmt.Fprintf(table, "%8.1f s\t%s\t%s\n", row.seconds, row.verdict, row.name)
 		}
 	}
 	_ = table.Flush()
 	for _, row := range s.tests {
 		if row.verdict == "fail" {
-			fmt.Fprintf(to, "FAILED: %s\n", row.name)
+			_, _ = fmt.Fprintf(to, "FAILED: %s\n", row.name)
 		}
 	}
-	fmt.Fprintf(to, "%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
+	_, _ = fmt.Fprintf(to, "%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
 }
 
 // failPackagesWithoutTests counts each package that failed though none of its tests did: it does not build, or it died.

@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/storagebench/storagebench/images/image"
 	"github.com/storagebench/storagebench/images/image/imagetest"
@@ -39,10 +38,7 @@ func TestMain(m *testing.M) {
 }
 
 var made = sync.OnceValues(func() (image.Image, error) {
-	began := time.Now()
-	built, err := standinior.Image(context.Background(), "v1.2.3", os.Stderr)
-	fmt.Fprintf(os.Stderr, "The image took %v\n", time.Since(began).Round(time.Millisecond))
-	return built, err
+	return standinior.Image(context.Background(), "v1.2.3", os.Stderr)
 })
 
 func opened(t *testing.T) imagetest.Opened {

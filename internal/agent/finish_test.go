@@ -171,7 +171,7 @@ func TestToolLeavesSomethingThatHoldsItsOutput(t *testing.T) {
 // bubbleClock is the clock of a synctest bubble.
 type bubbleClock struct{ began time.Time }
 
-func (c bubbleClock) Monotonic() int64 { return int64(time.Since(c.began)) + 1 }
+func (c bubbleClock) Monotonic() int64 { return int64(time.Since(c.began)) + 1 } //nolint:forbidigo // virtual time
 func (c bubbleClock) Wall() int64      { return time.Now().UnixNano() }
 
 // An agent leaves when nobody has spoken to it for its patience, counted from the last word, from the deadline of the step that

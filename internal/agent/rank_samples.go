@@ -21,7 +21,7 @@ type rankSamples struct {
 	operations []measure.Operation
 	// transfer is the size of each of the tool's operations: system calls are MPI's too. 0 where it is not known.
 	transfer uint64
-	write      func(*agentapi.Sample)
+	write    func(*agentapi.Sample)
 
 	// at and load are the newest reading; begun the reading before the first I/O.
 	at    int64

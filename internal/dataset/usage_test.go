@@ -138,7 +138,7 @@ func TestRest(t *testing.T) {
 				begun, looks := time.Now(), 0
 				look := func() (Usage, error) {
 					looks++
-					at := min(int(time.Since(begun)/time.Second), len(test.allocated)-1)
+					at := min(int(time.Since(begun)/time.Second), len(test.allocated)-1) //nolint:forbidigo // virtual time
 					allocated := test.allocated[at]
 					return Usage{Space: Space{DataBytes: 100, AllocatedBytes: allocated}, Settled: allocated >= 100}, nil
 				}

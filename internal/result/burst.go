@@ -235,8 +235,7 @@ func (d *drain) judge() {
 	d.judgeFill()
 	seconds := length(d.s.of(one))
 	for _, warning := range found.Warnings {
-		switch warning.Kind {
-		case detect.WarnGaps, detect.WarnFewIndependent, detect.WarnFastStart:
+		if slices.Contains([]detect.WarningKind{detect.WarnGaps, detect.WarnFewIndependent, detect.WarnFastStart}, warning.Kind) {
 			d.says = append(d.says, warning.Message)
 		}
 	}

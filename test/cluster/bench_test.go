@@ -47,30 +47,19 @@ func (b *bench) build(output, folder string) {
 	}
 }
 
-// run runs the command and says how long it took.
-func (b *bench) run(what string, succeeds bool, arguments ...string) (string, time.Duration) {
+// run runs the command, and gives what it printed.
+func (b *bench) run(what string, succeeds bool, arguments ...string) string {
 	b.t.Helper()
-	begin := time.Now()
 	output, err := exec.CommandContext(b.t.Context(), b.program, append([]string{"--state=" + b.state.Folder()}, arguments...)...).CombinedOutput()
-	took := time.Since(begin)
-	b.t.Logf("%s took %.2f s", what, took.Seconds())
 	if (err == nil) != succeeds {
 		b.t.Fatalf("%s: %v\n%s", what, err, output)
 	}
-	return string(output), took
-}
-
-func (b *bench) mustBeQuick(what string, limit time.Duration, arguments ...string) {
-	b.t.Helper()
-	if _, took := b.run(what, true, arguments...); took > limit {
-		b.t.Errorf("%s took %v, it has to be done in %v", what, took, limit)
-	}
+	return string(output)
 }
 
 func (b *bench) up(what string) {
 	b.t.Helper()
-	output, _ := b.run(what, true, "up")
-	b.t.Log(output)
+	b.t.Log(b.run(what, true, "up"))
 	client, err := b.state.client()
 	if err != nil {
 		b.t.Fatal(err)
@@ -146,7 +135,7 @@ func (b *bench) eventually(what string, holds func(context.Context) bool) {
 	for !holds(ctx) {
 		select {
 		case <-ctx.Done():
-			output, _ := b.run("kubectl describe", true, "kubectl", "--namespace="+probeNamespace, "describe", "pods,pvc")
+			output := b.run("kubectl describe", true, "kubectl", "--namespace="+probeNamespace, "describe", "pods,pvc")
 			b.t.Fatalf("not in time: %s\n%s", what, output)
 		case <-time.After(50 * time.Millisecond):
 		}

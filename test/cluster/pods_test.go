@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -74,11 +73,9 @@ func (b *bench) podWithVolume(name, url string) {
 	if _, err := b.client.CoreV1().PersistentVolumeClaims(probeNamespace).Create(ctx, claim, metav1.CreateOptions{}); err != nil {
 		b.t.Fatal(err)
 	}
-	begin := time.Now()
 	pod := onClaim(b.pod(name), name)
 	pod.Spec.Containers[0].Env = append(pod.Spec.Containers[0].Env, corev1.EnvVar{Name: "SERVICE", Value: url})
 	b.runPod(pod, corev1.PodSucceeded)
-	b.t.Logf("pod %s ended %.2f s after it was made", name, time.Since(begin).Seconds())
 	log := b.log(name)
 	for _, line := range []string{"volume: works", "service name: works", "service name of the search list: works", "other name: works", "API server: works", "service of a pod: works"} {
 		if !strings.Contains(log, line+"\n") {
@@ -181,7 +178,7 @@ func (b *bench) runPod(pod *corev1.Pod, phase corev1.PodPhase) {
 
 func (b *bench) log(name string) string {
 	b.t.Helper()
-	output, _ := b.run("kubectl logs", true, "kubectl", "--namespace="+probeNamespace, "logs", name)
+	output := b.run("kubectl logs", true, "kubectl", "--namespace="+probeNamespace, "logs", name)
 	return output
 }
 
@@ -200,7 +197,7 @@ func (b *bench) logAndExec(name string) string {
 		b.t.Fatal(err)
 	}
 	b.eventually("pod "+name+" has a log", func(context.Context) bool { return strings.Contains(b.log(name), "waiting") })
-	output, _ := b.run("kubectl exec", true, "kubectl", "--namespace="+probeNamespace, "exec", name, "--", "/probe", "echo", "hello")
+	output := b.run("kubectl exec", true, "kubectl", "--namespace="+probeNamespace, "exec", name, "--", "/probe", "echo", "hello")
 	if !strings.Contains(output, "echo [hello]") {
 		b.t.Errorf("exec says %q", output)
 	}

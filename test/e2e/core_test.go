@@ -59,6 +59,7 @@ func TestCore(t *testing.T) {
 
 // coreQuickstart is the sample as the README has it, to the verdict, the figures and the last trace.
 func coreQuickstart(t *testing.T) {
+	t.Helper()
 	s := newSpace(t)
 	u := s.tools()
 	u.sample(s, "quickstart.yaml")
@@ -110,6 +111,7 @@ func hasResults(t *testing.T, run *v1alpha1.BenchmarkRun) {
 // coreMPI is a job of two ranks in each of two pods. IOR's own count of transfers, the run's bytes, and the store's record are
 // held against each other: they are counts of the same transfers.
 func coreMPI(t *testing.T) {
+	t.Helper()
 	s, image := newMPISpace(t)
 	store := s.burstClaim("data", open)
 	s.apply(mpiBenchmark(image, directIOR("4Mi"), "data").Clients(2).Prepare("layout").
@@ -200,6 +202,7 @@ func bytesWritten(store *burst.Mounted) float64 {
 // coreLostClient kills an agent, as a machine does that is out of memory, while the step before it cannot end. Its client
 // is replaced, lays out its files again, and the run goes on.
 func coreLostClient(t *testing.T) {
+	t.Helper()
 	s := newSpace(t)
 	benchmark, store := s.gated()
 	s.apply(benchmark.OnLoss(v1alpha1.OnLossRestartStep, 2).Obj())
@@ -225,6 +228,7 @@ func coreLostClient(t *testing.T) {
 
 // coreDeleted deletes a benchmark whose load cannot end by itself.
 func coreDeleted(t *testing.T) {
+	t.Helper()
 	s := newSpace(t)
 	benchmark, store := s.gated()
 	s.apply(benchmark.Obj())
@@ -286,6 +290,7 @@ func saysWhatItFound(t *testing.T, burst *v1alpha1.BurstResult) {
 // coreDrain kills the operator in the middle of a burst drain. The next one finishes it: the figures are those of the store's
 // record, Prometheus has the figures of the status, and every query of the dashboards has data.
 func coreDrain(t *testing.T) {
+	t.Helper()
 	prometheus.Program(t, "prometheus")
 	s := newSpace(t)
 	server := s.prometheus()
@@ -334,6 +339,7 @@ func coreDrain(t *testing.T) {
 // coreUpgrade upgrades the chart, with kinds that lacked a field, while a run cannot end. It goes on with the same pods and
 // attempts, and the profiles of the library stay as their users have left them.
 func coreUpgrade(t *testing.T) {
+	t.Helper()
 	s := newSpace(t)
 	u := s.tools()
 	benchmark, store := s.gated()
@@ -368,6 +374,7 @@ func coreUpgrade(t *testing.T) {
 
 // coreUninstall uninstalls the chart and then deletes the kinds and the namespace, as docs/install.md says.
 func coreUninstall(t *testing.T, before []string) {
+	t.Helper()
 	in := requireNode(t)
 	u := &userTools{T: t, in: in, namespace: operatorNamespace}
 	u.withoutSpaces()

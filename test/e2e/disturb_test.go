@@ -53,24 +53,6 @@ func lasting(seconds int) v1alpha1.Duration {
 	return v1alpha1.DurationOf(time.Duration(seconds) * time.Second)
 }
 
-// busy waits until the I/O of a step goes on, and gives the run.
-func (s *space) busy(step string) *v1alpha1.BenchmarkRun {
-	s.Helper()
-	var run *v1alpha1.BenchmarkRun
-	s.until("step "+step+" does I/O", wholeRun, func() bool {
-		if run = s.run(); run == nil {
-			return false
-		}
-		if run.Status.EndTime != nil {
-			s.Fatalf("the run is over already")
-		}
-		// A start that some clients missed is given up within a second, and made again.
-		begun := beginOf(run, step)
-		return !begun.IsZero() && time.Since(begun) > time.Second
-	})
-	return run
-}
-
 // beginOf is the instant at which the newest attempt at a step began; zero when none is at work.
 func beginOf(run *v1alpha1.BenchmarkRun, step string) time.Time {
 	newest := v1alpha1.StepStatus{}

@@ -144,7 +144,6 @@ func (u *userTools) helm(arguments ...string) string {
 // command is one that has to succeed.
 func (u *userTools) command(program string, arguments ...string) string {
 	u.Helper()
-	began := time.Now()
 	// What cleans up runs when the test's own context has ended.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.Context()), 5*time.Minute)
 	defer cancel()
@@ -157,7 +156,7 @@ func (u *userTools) command(program string, arguments ...string) string {
 	if err != nil {
 		u.Fatalf("%s: %v\n%s", line, err, output)
 	}
-	u.Logf("%.1f s: %s", time.Since(began).Seconds(), line)
+	u.Log(line)
 	return string(output)
 }
 

@@ -81,11 +81,9 @@ var install = sync.OnceValues(func() (*installation, error) {
 		if !soak.Enabled() && step.what == "apply the manifests" {
 			break
 		}
-		began := time.Now()
 		if err := step.do(ctx); err != nil {
 			return nil, fmt.Errorf("%s: %w", step.what, err)
 		}
-		fmt.Fprintf(os.Stderr, "e2e: %s: %.1f s\n", step.what, time.Since(began).Seconds())
 	}
 	return in, nil
 })

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -122,4 +123,22 @@ func runWentOn(t *testing.T, run *v1alpha1.BenchmarkRun) {
 		t.Errorf("lost clients %+v", lost)
 	}
 	didAll(t, run, "write", 1, lossSeconds, 55)
+}
+
+// busy waits until the I/O of a step goes on, and gives the run.
+func (s *space) busy(step string) *v1alpha1.BenchmarkRun {
+	s.Helper()
+	var run *v1alpha1.BenchmarkRun
+	s.until("step "+step+" does I/O", wholeRun, func() bool {
+		if run = s.run(); run == nil {
+			return false
+		}
+		if run.Status.EndTime != nil {
+			s.Fatalf("the run is over already")
+		}
+		// A start that some clients missed is given up within a second, and made again.
+		begun := beginOf(run, step)
+		return !begun.IsZero() && time.Since(begun) > time.Second
+	})
+	return run
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/burstfs/model"
+	"github.com/storagebench/storagebench/test/burstfs/truth"
 	"github.com/storagebench/storagebench/test/cluster/burst"
 	"github.com/storagebench/storagebench/test/soak"
 )
@@ -264,4 +265,11 @@ func TestMPILoss(t *testing.T) {
 			s.clean()
 		})
 	}
+}
+
+// bandwidth is what the store let through a second in the middle of a load, where all ranks are at work.
+func bandwidth(record truth.Record, from, to time.Time) float64 {
+	from, to = from.Add(2*time.Second), to.Add(-2*time.Second)
+	sums := record.Between(from, to)
+	return (sums.ReadBytes + sums.WriteBytes) / to.Sub(from).Seconds()
 }

@@ -101,13 +101,6 @@ func loadOf(s *space, record truth.Record, run *v1alpha1.BenchmarkRun, id string
 	return pause.To, step.LastIOTime.Time
 }
 
-// bandwidth is what the store let through a second in the middle of a load, where all ranks are at work.
-func bandwidth(record truth.Record, from, to time.Time) float64 {
-	from, to = from.Add(2*time.Second), to.Add(-2*time.Second)
-	sums := record.Between(from, to)
-	return (sums.ReadBytes + sums.WriteBytes) / to.Sub(from).Seconds()
-}
-
 // near checks a figure against the store's record.
 func (s *space) near(what string, ours, theirs, percent float64) {
 	s.Helper()

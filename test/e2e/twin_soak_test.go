@@ -238,13 +238,3 @@ func stepOfPhase(run *v1alpha1.BenchmarkRun, phase, target string) *v1alpha1.Ste
 	}
 	return found
 }
-
-// without leaves phases out.
-func (t twin) without(names ...string) {
-	t.Helper()
-	run := &t.benchmark.Spec.Run
-	for _, name := range names {
-		t.phase(name) // is there
-		run.Phases = slices.DeleteFunc(run.Phases, func(phase v1alpha1.Phase) bool { return phase.Name == name })
-	}
-}

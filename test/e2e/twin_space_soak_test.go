@@ -83,18 +83,6 @@ func (t twin) phase(name string) *v1alpha1.Phase {
 	return nil
 }
 
-// target is one of the benchmark's.
-func (t twin) target(name string) *v1alpha1.Target {
-	t.Helper()
-	for i := range t.benchmark.Spec.Run.Targets {
-		if target := &t.benchmark.Spec.Run.Targets[i]; target.Name == name {
-			return target
-		}
-	}
-	t.Fatalf("the twin has no target %s", name)
-	return nil
-}
-
 // run applies the benchmark and waits for the end of its run.
 func (t twin) run(patience time.Duration) *v1alpha1.BenchmarkRun {
 	t.Helper()

@@ -105,7 +105,7 @@ func kernelPackage(ctx context.Context) (name, version string, err error) {
 		}
 	}
 	if name == "" {
-		return "", "", errors.New("Debian's linux-image-cloud-amd64 is not known here: apt-get update")
+		return "", "", errors.New("apt-get knows no linux-image-cloud-amd64: run apt-get update")
 	}
 	return name, strings.Trim(version, "(= )"), nil
 }

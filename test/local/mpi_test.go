@@ -79,7 +79,7 @@ func checkBandwidth(t *testing.T, phase string, target v1alpha1.TargetResult, re
 	from, to := truth.Window(target, step.MeasuredTime.Time)
 	bounds := record.Rate(truth.Bytes, truth.Span{From: from, To: to, Edge: truth.Edge})
 	rate := float64(*target.Operations[0].BytesPerSecond)
-	t.Logf("%s: %.0f bytes/s of %s, by the store's record %s", phase, rate, to.Sub(from), bounds)
+	t.Logf("%s: %.0f bytes/s from %s to %s, by the store's record %s", phase, rate, from, to, bounds)
 	if !bounds.Hold(rate) {
 		t.Errorf("%s: %.0f bytes/s, by the store's record %s", phase, rate, bounds)
 	}

@@ -103,7 +103,7 @@ func demandOf(tool *agentapi.FioTool) (demand, error) {
 	if err != nil {
 		return demand{}, fmt.Errorf("the job has no block size: %w", err)
 	}
-	asked := demand{blockBytes: block, depth: int64(max(1, tool.GetMaxOutstanding()))} //nolint:gosec // Small.
+	asked := demand{blockBytes: block, depth: int64(max(1, tool.GetMaxOutstanding()))}
 	switch pattern := options["rw"]; pattern {
 	case "read", "randread":
 		asked.readPercent = 100
@@ -116,7 +116,7 @@ func demandOf(tool *agentapi.FioTool) (demand, error) {
 		return demand{}, fmt.Errorf("rw=%s is not simulated", pattern)
 	}
 	if tool.GetDurationNanoseconds() == 0 {
-		asked.work = int64(tool.GetWrittenBytes()) //nolint:gosec // Far less.
+		asked.work = int64(tool.GetWrittenBytes())
 	}
 	return asked, nil
 }

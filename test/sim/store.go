@@ -41,7 +41,7 @@ func (s *Store) Between(from, to time.Time) (sum [measure.NumOperations]measure.
 	for _, one := range s.answered {
 		if at := s.start.Add(one.at); at.After(from) && !at.After(to) {
 			sum[one.operation].Bytes += one.bytes
-			sum[one.operation].Operations += uint64(s.Blocks) //nolint:gosec // It is positive.
+			sum[one.operation].Operations += uint64(s.Blocks)
 		}
 	}
 	return sum
@@ -171,9 +171,9 @@ func (s *Store) answer(answers []model.Answer, now time.Duration) {
 		f.outstanding--
 		f.lastDone = answer.At
 		latency := uint64(float64(answer.At-asked.at) * f.latency)
-		f.done[asked.operation].AddNanoseconds(latency, uint64(s.Blocks))                                                 //nolint:gosec // It is positive.
-		f.sum[asked.operation] += uint64(answer.Bytes)                                                                    //nolint:gosec // As above.
-		s.answered = append(s.answered, answered{at: answer.At, operation: asked.operation, bytes: uint64(answer.Bytes)}) //nolint:gosec // As above.
+		f.done[asked.operation].AddNanoseconds(latency, uint64(s.Blocks))
+		f.sum[asked.operation] += uint64(answer.Bytes)
+		s.answered = append(s.answered, answered{at: answer.At, operation: asked.operation, bytes: uint64(answer.Bytes)})
 		f.submit(now)
 	}
 }

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -78,11 +79,8 @@ func appendFinding(name string, finding Finding) error {
 	if err != nil {
 		return err
 	}
-	if _, err := file.Write(append(line, '\n')); err != nil {
-		file.Close()
-		return err
-	}
-	return file.Close()
+	_, err = file.Write(append(line, '\n'))
+	return errors.Join(err, file.Close())
 }
 
 // Environment is what the runner sets for soak tests: a file for findings, and a seed.

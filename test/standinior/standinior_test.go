@@ -44,7 +44,7 @@ func run(t *testing.T, folder, program string, arguments ...string) outcome {
 	if err != nil && !errors.As(err, &exited) {
 		t.Fatal(err)
 	}
-	return outcome{stdout.String(), stderr.String(), ior.Exit{Code: command.ProcessState.ExitCode()}, time.Since(began)}
+	return outcome{stdout.String(), stderr.String(), ior.Exit{Code: command.ProcessState.ExitCode()}, time.Since(began)} //nolint:forbidigo // a part is held against the whole, however long that took
 }
 
 func standIns(t *testing.T) standinior.Programs {
