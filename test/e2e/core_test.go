@@ -327,7 +327,7 @@ func coreDrain(t *testing.T) {
 		return len(ask(s, server, `storagebench_benchmark_last_run_duration_seconds{namespace="`+s.namespace+`"}`)) > 0
 	})
 	t.Run("results", func(t *testing.T) { s.sameResults(t, server, run, judged) })
-	t.Run("dashboards", func(t *testing.T) { s.dashboards(t, server, run.Name, began) })
+	t.Run("dashboards", func(t *testing.T) { s.dashboards(t, server, run, began) })
 	t.Run("alerts", func(t *testing.T) { evaluated(t, server) })
 	must(t, s.api.Delete(t.Context(), judged))
 	s.until("no series of the benchmark is left", hang, func() bool {

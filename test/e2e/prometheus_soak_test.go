@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -67,7 +68,7 @@ func TestPrometheus(t *testing.T) {
 	})
 	t.Run("live", func(t *testing.T) { s.sameLive(t, server, run, began) })
 	t.Run("results", func(t *testing.T) { s.sameResults(t, server, run, judged) })
-	t.Run("dashboards", func(t *testing.T) { s.dashboards(t, server, run.Name, began) })
+	t.Run("dashboards", func(t *testing.T) { s.dashboards(t, server, run, began) })
 	t.Run("alerts", func(t *testing.T) { evaluated(t, server) })
 
 	must(t, s.api.Delete(t.Context(), judged))
@@ -286,14 +287,19 @@ func (s *space) sameResults(t *testing.T, server *prometheus.Server, run *v1alph
 }
 
 // dashboards asks every query of every dashboard, as it is in the file.
-func (s *space) dashboards(t *testing.T, server *prometheus.Server, run string, began time.Time) {
+func (s *space) dashboards(t *testing.T, server *prometheus.Server, run *v1alpha1.BenchmarkRun, began time.Time) {
 	t.Helper()
+	// A drain on a machine that is too busy to load the stores may find no drop, and then has no figures of one.
+	fell := slices.ContainsFunc(run.Status.Phases, func(phase v1alpha1.PhaseResult) bool {
+		return slices.ContainsFunc(phase.Targets, func(target v1alpha1.TargetResult) bool { return target.Burst != nil && target.Burst.Exhausted })
+	})
+	ofDrop := regexp.MustCompile(`_baseline_|_credits_spent_`)
 	files, err := filepath.Glob(filepath.Join(s.root, "config", "monitoring", "dashboards", "*.json"))
 	must(t, err)
 	if len(files) != 3 {
 		t.Fatalf("dashboards %v", files)
 	}
-	fill := strings.NewReplacer("$namespace", s.namespace, "$benchmark", "watched", "$run", run, "$phase", "drain", "$__rate_interval", "5s")
+	fill := strings.NewReplacer("$namespace", s.namespace, "$benchmark", "watched", "$run", run.Name, "$phase", "drain", "$__rate_interval", "5s")
 	asked := 0
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -313,7 +319,7 @@ func (s *space) dashboards(t *testing.T, server *prometheus.Server, run string, 
 					continue
 				}
 				asked++
-				if len(series) == 0 {
+				if len(series) == 0 && (fell || !ofDrop.MatchString(expression)) {
 					t.Errorf("%s, %s has no data: %s", board.Title, panel.Title, expression)
 				}
 			}
