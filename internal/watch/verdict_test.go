@@ -15,7 +15,7 @@ import (
 // clients take to stop, finds the drop too, and both levels as the samples have them.
 func TestResultConfirmsTheEnd(t *testing.T) {
 	const rate, lowRate, stops = 60e6, 10e6, 5
-	for _, least := range []time.Duration{15 * time.Second, 20 * time.Second, time.Minute, 2 * time.Minute} {
+	for _, least := range []time.Duration{20 * time.Second, 2 * time.Minute} {
 		for _, burst := range []int{20, 30, 60, 100, 160, 250, 382, 700, 1500, 3600} {
 			for _, deviation := range []float64{0, 0.01, 0.03, 0.05} {
 				t.Run(fmt.Sprintf("%s, burst of %d s, noise of %g", least, burst, deviation), func(t *testing.T) {
