@@ -63,13 +63,16 @@ type Live struct {
 	// pace is by how much all times are shorter than usual: that of the time a drop must have lasted.
 	pace   pace
 	blocks []Sample
+	// within are, for each block, the squares of what its samples are off its mean: joined, they would look like none.
+	within []float64
 	// size is how many samples make a block, pending those of the block that is not full.
 	size    int
 	pending Sample
 	count   int
-	covered float64
-	last    Sample
-	begun   bool
+	// squares are those of the rates of the pending samples.
+	squares, covered float64
+	last             Sample
+	begun            bool
 	// seen is how many samples there were, nextOpening at how many the first of them are looked at next.
 	seen, nextOpening int
 	// stage is what comes next of a look at the blocks, which is spread over several samples.
@@ -91,7 +94,7 @@ func NewLive(options LiveOptions) *Live {
 		options.LastingSeconds = liveSeconds
 	}
 	return &Live{options: options, pace: pace(options.LastingSeconds / liveSeconds), size: 1,
-		blocks: make([]Sample, 0, mostLiveBlocks), look: newLook()}
+		blocks: make([]Sample, 0, mostLiveBlocks), within: make([]float64, 0, mostLiveBlocks), look: newLook()}
 }
 
 // stages are the parts of a look, each of which takes a small share of what a sample may cost.
@@ -144,10 +147,11 @@ func (l *Live) work() {
 // join adds a sample to the block that is being filled.
 func (l *Live) join(s Sample) {
 	if l.count == 0 {
-		l.pending, l.covered = s, 0
+		l.pending, l.squares, l.covered = s, 0, 0
 		l.pending.Rate = 0
 	}
 	l.pending.Rate += s.Rate * s.seconds()
+	l.squares += s.Rate * s.Rate * s.seconds()
 	l.covered += s.seconds()
 	l.pending.EndSeconds = s.EndSeconds
 	l.count++
@@ -156,14 +160,17 @@ func (l *Live) join(s Sample) {
 	}
 	l.pending.Rate /= l.covered
 	l.blocks = append(l.blocks, l.pending)
+	l.within = append(l.within, max(l.squares/l.covered-l.pending.Rate*l.pending.Rate, 0)*float64(l.size))
 	l.count = 0
 	if len(l.blocks) == mostLiveBlocks {
 		for i := range mostLiveBlocks / 2 {
 			pair := l.blocks[2*i : 2*i+2]
 			amount, seconds := total(pair, 0, 2)
+			apart := pair[0].Rate - pair[1].Rate
+			l.within[i] = l.within[2*i] + l.within[2*i+1] + apart*apart/2*float64(l.size)
 			l.blocks[i] = Sample{StartSeconds: pair[0].StartSeconds, EndSeconds: pair[1].EndSeconds, Rate: amount / seconds}
 		}
-		l.blocks = l.blocks[:mostLiveBlocks/2]
+		l.blocks, l.within = l.blocks[:mostLiveBlocks/2], l.within[:mostLiveBlocks/2]
 		l.size *= 2
 		l.restart()
 	}
@@ -195,8 +202,24 @@ func (l *Live) follow() {
 		return
 	}
 	// The drop may cut the first block.
-	l.state.After, _, _, _ = meanOfIn(l.blocks[1:], l.look.scratch)
+	l.state.After = l.meanAfter()
 	half := (l.state.After.High - l.state.After.Low) / 2
 	l.state.Enough = end-l.state.Seconds >= l.options.BaselineSeconds && len(l.blocks) >= 2*leastBlocks &&
 		half <= l.options.Precision*l.state.After.Value
+}
+
+// meanAfter is the mean of all blocks but the first. What goes up and down by turns is gone where two samples make a block,
+// but the mean is known no better than one sample more or less would change it.
+func (l *Live) meanAfter() Estimate {
+	blocks := l.blocks[1:]
+	mean, _, _, _ := meanOfIn(blocks, l.look.scratch)
+	squares := 0.0
+	for i, b := range blocks {
+		off := b.Rate - mean.Value
+		squares += l.within[i+1] + off*off*float64(l.size)
+	}
+	count := float64(len(blocks) * l.size)
+	half := student(count-1) * math.Sqrt(squares/(count-1)) / count
+	mean.Low, mean.High = max(min(mean.Low, mean.Value-half), 0), max(mean.High, mean.Value+half)
+	return mean
 }

@@ -102,6 +102,33 @@ func (c *liveScore) add(t *testing.T, s scenario) {
 	}
 }
 
+// TestLiveIntervalOfWholeBlocks: a second has 9 blocks and the next one 10. Each two of them are joined, after which they are
+// all alike, yet the interval holds the rates that give such blocks: with one more or one less the mean is another.
+func TestLiveIntervalOfWholeBlocks(t *testing.T) {
+	for _, burst := range []int{382, 701, 3600} {
+		live := NewLive(LiveOptions{LastingSeconds: 14, BaselineSeconds: 14})
+		var state LiveState
+		var err error
+		for i := range burst + 240 {
+			rate := 60.0
+			if i >= burst {
+				rate = 9 + float64(i%2)
+			}
+			if state, err = live.Add(Sample{float64(i), float64(i) + 1, rate}); err != nil {
+				t.Fatal(err)
+			}
+			if state.Certain && state.After.Value > 0 {
+				if half := (state.After.High - state.After.Low) / 2; half < 0.9/float64(i+1-burst) {
+					t.Fatalf("burst of %d s: at %d s the interval is %g to %g", burst, i, state.After.Low, state.After.High)
+				}
+			}
+		}
+		if !state.Certain || !state.Enough || math.Abs(state.After.Value/9.5-1) > 0.02 {
+			t.Errorf("burst of %d s: %+v", burst, state)
+		}
+	}
+}
+
 // TestLiveMemory holds the bound: whatever comes, no more blocks.
 func TestLiveMemory(t *testing.T) {
 	live := NewLive(LiveOptions{})
@@ -109,7 +136,7 @@ func TestLiveMemory(t *testing.T) {
 		if _, err := live.Add(Sample{float64(i), float64(i) + 1, 1e8 + float64(i%7)}); err != nil {
 			t.Fatal(err)
 		}
-		if len(live.blocks) > mostLiveBlocks || len(live.look.values) > mostLiveBlocks || cap(live.look.white.sum) > 2*mostLiveBlocks {
+		if len(live.blocks) > mostLiveBlocks || len(live.within) != len(live.blocks) || len(live.look.values) > mostLiveBlocks || cap(live.look.white.sum) > 2*mostLiveBlocks {
 			t.Fatalf("%d blocks after %d samples", len(live.blocks), i)
 		}
 	}

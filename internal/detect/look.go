@@ -202,7 +202,7 @@ func (l *Live) fell(at int, before, after float64) {
 	l.state.Drops++
 	l.state.Seconds, l.state.DecidedSeconds = l.blocks[at].StartSeconds, l.last.EndSeconds
 	l.state.Before = math.Exp(before)
-	l.blocks = l.blocks[:copy(l.blocks, l.blocks[at:])]
+	l.blocks, l.within = l.blocks[:copy(l.blocks, l.blocks[at:])], l.within[:copy(l.within, l.within[at:])]
 	l.look.reset()
 }
 

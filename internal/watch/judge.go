@@ -2,6 +2,8 @@ package watch
 
 import (
 	"fmt"
+	"math"
+	"sort"
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -31,11 +33,18 @@ func judgeOf(step plan.Step, documented, baseline float64) judge {
 	return &steadiness{}
 }
 
-// drain waits for a lasting drop, and for the level after it to be measured.
+// drain waits for a lasting drop, and for the level after it to be measured. The live detector says when there may be
+// one: it is cheap, and asked at each sample. Whether there is one is for the analysis that judges the result, over the
+// samples so far: what ends a drain is what its result will say.
 type drain struct {
-	live *detect.Live
+	live    *detect.Live
+	samples []detect.Sample
+	// next is how many samples there are when the analysis is asked again, after it did not confirm a drop.
+	next int
 	// highest level that can be the baseline; 0 where none is documented.
 	highest float64
+	// why is kept once the analysis has confirmed the drop.
+	why string
 }
 
 const (
@@ -47,6 +56,8 @@ const (
 	// baselineSlack is by how much a level may be over the documented baseline and be it: what stays above has
 	// other credits to spend first.
 	baselineSlack = 1.25
+	// confirmShare: a drop that is not confirmed is looked at again when there is one sample more in so many since it.
+	confirmShare = 16
 )
 
 // lasting is how long a lower rate must have lasted in a step.
@@ -65,17 +76,38 @@ func newDrain(step plan.Step, documented float64) *drain {
 }
 
 func (d *drain) add(sample detect.Sample) string {
+	if d.why != "" {
+		return d.why
+	}
 	state, err := d.live.Add(sample)
+	if err != nil {
+		return "" // one that cannot be is left out
+	}
+	d.samples = append(d.samples, sample)
 	switch {
-	case err != nil, !state.Certain, !state.Enough:
-		// A sample that cannot be is left out; a drain that is never certain lasts its whole time.
+	case !state.Certain, !state.Enough:
+		// A drain that is never certain lasts its whole time.
 		return ""
-	case d.highest > 0 && state.After.Value > d.highest:
+	case d.highest > 0 && state.After.Value > d.highest, len(d.samples) < d.next:
 		return ""
 	}
-	return fmt.Sprintf("fell for good after %.0f s, from %s to %s (95 %% interval %s to %s)", state.Seconds,
-		measure.FormatMegabytesPerSecond(state.Before), measure.FormatMegabytesPerSecond(state.After.Value),
-		measure.FormatMegabytesPerSecond(state.After.Low), measure.FormatMegabytesPerSecond(state.After.High))
+	d.why = d.confirm(state)
+	return d.why
+}
+
+// confirm says what the analysis finds in the samples so far, if it is the drop that was seen live; empty if it is not. What
+// is short beside the series may pass for a dip in it, until it has lasted.
+func (d *drain) confirm(seen detect.LiveState) string {
+	found, err := detect.Analyze(d.samples, detect.Options{})
+	if err != nil || !found.Exhausted || found.Baseline.Value > math.Sqrt(seen.Before*seen.After.Value) {
+		after := sort.Search(len(d.samples), func(i int) bool { return d.samples[i].StartSeconds >= seen.Seconds })
+		d.next = len(d.samples) + 1 + (len(d.samples)-after)/confirmShare
+		return ""
+	}
+	drop := found.Drops[len(found.Drops)-1]
+	return fmt.Sprintf("fell for good after %.0f s, from %s to %s (95 %% interval %s to %s)", drop.Seconds.Value,
+		measure.FormatMegabytesPerSecond(drop.Before.Value), measure.FormatMegabytesPerSecond(drop.After.Value),
+		measure.FormatMegabytesPerSecond(drop.After.Low), measure.FormatMegabytesPerSecond(drop.After.High))
 }
 
 // steadiness waits for five steady rounds.

@@ -75,6 +75,7 @@ var fsxDisk = bytes("disk", 32e6, 260e6, (260e6-5.3e6)*1800, 5.3e6)
 
 var scenarios = []scenario{
 	{name: "facts", store: facts(), load: load(sequential, 0, "64Ki", 16), phases: drain("1m", "30m"), blocks: 4, clients: 1, drains: "volume"},
+	{name: "facts-soon", store: facts(), load: load(sequential, 0, "64Ki", 16), phases: drain("20s", "30m"), blocks: 4, clients: 1, drains: "volume"},
 	{name: "fsx-windows-32-hdd", store: model.Config{Latency: model.Latency{Fixed: time.Millisecond}, Buckets: []model.Bucket{
 		fsxDisk, bytes("network", 32e6, 600e6, 568e6*1800, 0), operations("operations", 2000, 12000, 10000*1800)}},
 		load: load(sequential, 0, "1Mi", 32), phases: drain("2m", "2h"), blocks: 8, clients: 2, drains: "disk"},
