@@ -226,3 +226,19 @@ func TestThousandClients(t *testing.T) {
 		}
 	}
 }
+
+// TestPercentilesOfAllClients: the percentiles of two clients are those of all their operations, not a mean of theirs.
+func TestPercentilesOfAllClients(t *testing.T) {
+	clients := objects(writer(0), builders.Client("data", 1).WarmUp(2, measure.Write, hundred).Does(10, measure.Write, hundred, 100*ms),
+		writer(2))
+	got := result.Target(stepOf(t, writing().Clients(3)), "data", clients, result.History{}).Operations[0].Latency
+	for _, test := range []struct {
+		name string
+		got  *int64
+		want time.Duration
+	}{{"p50", got.P50Nanoseconds, 10 * ms}, {"p95", got.P95Nanoseconds, 100 * ms}} {
+		if test.got == nil || *test.got < int64(test.want)*98/100 || *test.got > int64(test.want)*102/100 {
+			t.Errorf("%s is not %s: %+v", test.name, test.want, got)
+		}
+	}
+}

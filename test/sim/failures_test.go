@@ -191,6 +191,10 @@ func exact(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {
 			if operation.Operation == v1alpha1.OperationRead {
 				sum = sums[measure.Read]
 			}
+			if operation.BytesPerSecond == nil {
+				t.Errorf("%s has no rate: %+v", phase.Name, target.Warnings)
+				continue
+			}
 			near(t, phase.Name+" bytes/s", float64(*operation.BytesPerSecond), float64(sum.Bytes)/to.Sub(from).Seconds())
 			near(t, phase.Name+" IOPS", float64(*operation.IOPSMilli)/1000, float64(sum.Operations)/to.Sub(from).Seconds())
 		}

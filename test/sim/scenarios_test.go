@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,14 +83,6 @@ var scenarios = []scenario{
 	{name: "fsx-windows-32-hdd-volume", store: model.Config{Latency: model.Latency{Fixed: time.Millisecond}, Buckets: []model.Bucket{
 		bytes("volume", 12*1048576, 80*1048576, tebibyte, 0)}},
 		load: load(sequential, 0, "1Mi", 32), phases: drain("10m", "6h"), blocks: 2, clients: 1, drains: "volume"},
-	{name: "fsx-lustre-none", store: model.Config{Latency: model.Latency{Fixed: 500 * time.Microsecond}, Buckets: []model.Bucket{
-		{Name: "network", Counts: model.CountsBytes, ServesCache: true, BaselinePerSecond: 11428e6, BurstPerSecond: 12460e6, Size: 1032e6 * 28800},
-		bytes("disk", 3560e6, 0, 0, 0)}},
-		load: load(sequential, 0, "1Mi", 256), phases: steady("12h"), blocks: 256, clients: 1},
-	{name: "fsx-lustre-lz4", store: model.Config{Latency: model.Latency{Fixed: 500 * time.Microsecond}, Buckets: []model.Bucket{
-		{Name: "network", Counts: model.CountsBytes, ServesCache: true, BaselinePerSecond: 11428e6, BurstPerSecond: 12460e6, Size: 1032e6 * 28800},
-		{Name: "disk", Counts: model.CountsBytes, BaselinePerSecond: 3560e6, CompressionRatio: 3.75}}},
-		load: load(sequential, 0, "1Mi", 256), phases: drain("30m", "12h"), blocks: 512, clients: 1, drains: "network"},
 	{name: "azure-p20", store: azureP20, load: load(sequential, 0, "1Mi", 32), phases: drain("5m", "2h"), blocks: 2, clients: 1, drains: "throughput"},
 	{name: "azure-p20-operations", store: azureP20, load: load(random, 100, "4Ki", 256), phases: drain("5m", "2h"), blocks: 64, clients: 1, drains: "operations"},
 	{name: "azure-p30-operations", store: azureP30, load: load(random, 0, "4Ki", 128), phases: steady("1h"), blocks: 64, clients: 1},
@@ -119,7 +112,9 @@ var azureVM = model.Config{Latency: model.Latency{Fixed: 3 * time.Millisecond, F
 
 // TestScenarios: what a run says of each system is what the store has let through, and that is what the system's
 // parameters say.
-func TestScenarios(t *testing.T) {
+func TestScenarios(t *testing.T) { carryOut(t, scenarios) }
+
+func carryOut(t *testing.T, scenarios []scenario) {
 	for _, test := range scenarios {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -160,7 +155,7 @@ func TestRefill(t *testing.T) {
 func TestScenariosAreThere(t *testing.T) {
 	for _, name := range burstfs.Scenarios() {
 		found := name == "fsx-windows-32-hdd-dips"
-		for _, test := range scenarios {
+		for _, test := range append(slices.Clone(scenarios), longScenarios...) {
 			found = found || strings.HasPrefix(test.name, name)
 		}
 		if !found {

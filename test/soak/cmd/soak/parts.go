@@ -28,6 +28,8 @@ type part struct {
 var parts = []part{
 	{name: "detect", what: "error rates of the detection of bursts, levels, knees and regressions on simulated series, and what it costs",
 		packages: []string{"./internal/detect"}, timeout: 2 * time.Hour},
+	{name: "faults", what: "ten faults seeded into the product, each caught by the layer that should, and the longest scenarios in virtual time",
+		packages: []string{"./test/soak/faults", "./test/sim"}, timeout: time.Hour},
 	{name: "decisions", what: "an operator that dies after each of its writes, and a month of nightly runs",
 		packages: []string{"./controllers/storagebenchmark", "./test/nightly"}, timeout: time.Hour},
 	{name: "agent", what: "agents with real tools against real time: samples of slow stores, files of others, MPI",
