@@ -115,6 +115,7 @@ var azureVM = model.Config{Latency: model.Latency{Fixed: 3 * time.Millisecond, F
 func TestScenarios(t *testing.T) { carryOut(t, scenarios) }
 
 func carryOut(t *testing.T, scenarios []scenario) {
+	t.Helper()
 	for _, test := range scenarios {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
