@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"strings"
+	"path"
 )
 
 // archive writes an initramfs: cpio in the format "newc".
@@ -14,6 +13,8 @@ type archive struct {
 	inode int
 	at    int64
 	err   error
+	// made are the directories that are there.
+	made map[string]bool
 }
 
 func (a *archive) write(data []byte) {
@@ -37,35 +38,44 @@ func (a *archive) entry(name string, mode int, data []byte) {
 	a.pad()
 }
 
-// Kinds of entries.
+// Kinds of entries, as the mode of a file has them.
 const (
 	modeDirectory = 0o040755
 	modeLink      = 0o120777
-	modeProgram   = 0o100755
+	modeFile      = 0o100000
 )
 
-func (a *archive) directory(name string)    { a.entry(name, modeDirectory, nil) }
-func (a *archive) link(name, target string) { a.entry(name, modeLink, []byte(target)) }
+// directory adds a directory and those above it.
+func (a *archive) directory(name string) {
+	if name == "." || a.made[name] {
+		return
+	}
+	a.directory(path.Dir(name))
+	if a.made == nil {
+		a.made = map[string]bool{}
+	}
+	a.made[name] = true
+	a.entry(name, modeDirectory, nil)
+}
 
-// file adds a file of this machine; links are followed.
-func (a *archive) file(name, from string) {
-	data, err := os.ReadFile(from)
+func (a *archive) link(name, target string) {
+	a.directory(path.Dir(name))
+	a.entry(name, modeLink, []byte(target))
+}
+
+func (a *archive) file(name string, mode int, data []byte) {
+	a.directory(path.Dir(name))
+	a.entry(name, modeFile|mode, data)
+}
+
+// program adds a program of this computer.
+func (a *archive) program(name, from string) {
+	data, err := os.ReadFile(from) // #nosec G304 -- of the test
 	if err != nil {
 		a.err = err
 		return
 	}
-	a.text(name, data)
-}
-
-// text adds a file, and the directories above it.
-func (a *archive) text(name string, data []byte) {
-	parts := strings.Split(filepath.Dir(name), "/")
-	for i := range parts {
-		if above := strings.Join(parts[:i+1], "/"); above != "." {
-			a.directory(above)
-		}
-	}
-	a.entry(name, modeProgram, data)
+	a.file(name, 0o755, data)
 }
 
 func (a *archive) close() error {

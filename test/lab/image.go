@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -9,36 +8,56 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/storagebench/storagebench/images/debian"
 )
 
-// modules of the kernel that machines can load, by folder.
-var modules = []string{"crypto", "lib", "arch/x86/crypto", "fs", "net/sunrpc", "net/dns_resolver", "net/core", "drivers/net/virtio_net.ko",
-	"drivers/net/net_failover.ko", "drivers/virtio", "drivers/block", "drivers/md"}
+// kernelMeta is Debian's name for its newest kernel for virtual machines.
+const kernelMeta = "linux-image-cloud-amd64"
 
-// hostPrograms of this computer that machines have, with their libraries.
-var hostPrograms = []string{"/usr/bin/fio", "/sbin/mkfs.ext4"}
+// programs of Debian's packages that machines have, with all that they load, by package.
+var programs = map[string][]string{
+	"busybox-static":    {"usr/bin/busybox"},
+	"fio":               {"usr/bin/fio"},
+	"e2fsprogs":         {"usr/sbin/mke2fs"},
+	"xfsprogs":          {"usr/sbin/mkfs.xfs"},
+	"btrfs-progs":       {"usr/sbin/mkfs.btrfs"},
+	"dmsetup":           {"usr/sbin/dmsetup"},
+	"iproute2":          {"usr/sbin/tc"},
+	"nfs-common":        {"usr/sbin/mount.nfs"},
+	"nfs-kernel-server": {"usr/sbin/exportfs", "usr/sbin/rpc.nfsd", "usr/sbin/rpc.mountd"},
+	"rpcbind":           {"usr/sbin/rpcbind"},
+}
 
-// hostFiles are copied as they are.
-var hostFiles = []string{"/etc/mke2fs.conf"}
+// modules of the kernel that machines can load, by folder or name.
+var modules = []string{"crypto", "lib", "arch/x86/crypto", "fs", "net/sunrpc", "net/dns_resolver", "net/core", "net/sched", "drivers/net/virtio_net.ko",
+	"drivers/net/net_failover.ko", "drivers/virtio", "drivers/block", "drivers/md", "drivers/scsi", "drivers/nvme", "block"}
+
+// data of the packages that programs read.
+var data = []string{"etc/mke2fs.conf", "etc/netconfig", "usr/lib/tc/"}
 
 const initScript = `#!/bin/sh
-export PATH=/bin:/sbin:/usr/bin:/lab
+export PATH=/bin:/sbin:/lab
+/bin/busybox --install -s 2>/dev/null
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
-mkdir -p /dev/pts /dev/shm /tmp /mnt /root /run /var
+mkdir -p /dev/pts /dev/shm /tmp /mnt /root /run /var/lib/nfs
 mount -t devpts pts /dev/pts; mount -t tmpfs shm /dev/shm; mount -t tmpfs tmp /tmp
-ln -sf /proc/self/fd /dev/fd
-echo root:x:0:0:root:/root:/bin/sh > /etc/passwd; echo root:x:0: > /etc/group; hostname lab
-modprobe -a virtio_pci virtio_net virtio_blk
+ln -sf /proc/self/fd /dev/fd; ln -sf /proc/mounts /etc/mtab
+echo root:x:0:0:root:/root:/bin/sh > /etc/passwd; echo root:x:0: > /etc/group; hostname lab; echo 127.0.0.1 lab localhost > /etc/hosts
+ln -sf mke2fs /sbin/mkfs.ext4
+modprobe -a virtio_pci virtio_net virtio_blk virtio_scsi sd_mod nvme
 ip link set lo up; ip link set eth0 up; ip addr add 10.0.2.15/24 dev eth0; ip route add default via 10.0.2.2
 cd /tmp; echo; echo LAB-BEGIN
 /bin/sh /lab/script 2>&1
 code=$?
-echo; echo LAB-END $code
-sync; poweroff -f
+sync; echo; echo LAB-DISKS; cat /proc/diskstats; echo LAB-END $code
+poweroff -f
 `
 
 // image is a kernel and the archive that all machines begin with.
@@ -56,95 +75,108 @@ func prepare(ctx context.Context) (image, error) {
 	if err != nil {
 		return image{}, err
 	}
-	name, version, err := kernelPackage(ctx)
-	if err != nil {
-		return image{}, err
-	}
-	fio, err := os.ReadFile(hostPrograms[0])
-	if err != nil {
-		return image{}, fmt.Errorf("a machine needs the host's fio: %w", err)
-	}
-	sum := sha256.Sum256(fmt.Append(fio, name, version, initScript, modules, hostPrograms, hostFiles))
-	at := filepath.Join(cache, hex.EncodeToString(sum[:8]))
-	made := image{kernel: filepath.Join(at, "vmlinuz"), initrd: filepath.Join(at, "initrd.gz")}
-	if _, err := os.Stat(made.initrd); err == nil {
-		return made, nil
-	}
 	if err := os.MkdirAll(cache, 0o755); err != nil { // #nosec G301 -- as the rest of the cache
 		return image{}, err
 	}
-	scratch, err := os.MkdirTemp(cache, "new-")
+	apt, err := debian.NewApt(debian.Options{Cache: cache, Progress: os.Stderr})
 	if err != nil {
 		return image{}, err
 	}
-	defer func() { _ = os.RemoveAll(scratch) }()
-	if err := unpackKernel(ctx, scratch, name, version); err != nil {
-		return image{}, err
-	}
-	if err := makeInitrd(ctx, scratch); err != nil {
-		return image{}, err
-	}
-	if err := os.RemoveAll(filepath.Join(scratch, "unpacked")); err != nil {
-		return image{}, err
-	}
-	if err := os.Rename(scratch, at); err != nil && !errors.Is(err, fs.ErrExist) {
-		return image{}, err
+	defer apt.Close()
+	var made image
+	err = apt.Try(ctx, func() error {
+		packages, err := apt.Resolve(ctx, append(slices.Sorted(maps.Keys(programs)), kernelMeta)...)
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(fmt.Append(nil, packages, initScript, modules, programs, data))
+		at := filepath.Join(cache, hex.EncodeToString(sum[:8]))
+		made = image{kernel: filepath.Join(at, "vmlinuz"), initrd: filepath.Join(at, "initrd.gz")}
+		if _, err := os.Stat(made.initrd); err == nil {
+			return nil
+		}
+		return compose(ctx, apt, packages, cache, at)
+	})
+	if err != nil {
+		return image{}, fmt.Errorf("make the image of the machines: %w", err)
 	}
 	return made, nil
 }
 
-// kernelPackage is the one that Debian's linux-image-cloud-amd64 stands for.
-func kernelPackage(ctx context.Context) (name, version string, err error) {
-	output, err := exec.CommandContext(ctx, "apt-cache", "show", "--no-all-versions", "linux-image-cloud-amd64").Output()
+// compose makes the kernel and the archive in a folder that is not there yet.
+func compose(ctx context.Context, apt *debian.Apt, packages []debian.Package, cache, at string) error {
+	scratch, err := os.MkdirTemp(cache, "new-")
 	if err != nil {
-		return "", "", fmt.Errorf("find Debian's cloud kernel: %w", err)
-	}
-	for line := range strings.Lines(string(output)) {
-		if depends, found := strings.CutPrefix(line, "Depends: "); found {
-			name, version, _ = strings.Cut(strings.TrimSpace(depends), " ")
-		}
-	}
-	if name == "" {
-		return "", "", errors.New("apt-get knows no linux-image-cloud-amd64: run apt-get update")
-	}
-	return name, strings.Trim(version, "(= )"), nil
-}
-
-func unpackKernel(ctx context.Context, at, name, version string) error {
-	download := exec.CommandContext(ctx, "apt-get", "download", name+"="+version)
-	download.Dir = at
-	if output, err := download.CombinedOutput(); err != nil {
-		return fmt.Errorf("download %s: %w: %s", name, err, output)
-	}
-	found, err := filepath.Glob(filepath.Join(at, "*.deb"))
-	if err != nil || len(found) != 1 {
-		return fmt.Errorf("download %s: got %q, %w", name, found, err)
-	}
-	unpacked := filepath.Join(at, "unpacked")
-	if output, err := exec.CommandContext(ctx, "dpkg-deb", "-x", found[0], unpacked).CombinedOutput(); err != nil {
-		return fmt.Errorf("unpack %s: %w: %s", found[0], err, output)
-	}
-	kernels, err := filepath.Glob(filepath.Join(unpacked, "boot", "vmlinuz-*"))
-	if err != nil || len(kernels) != 1 {
-		return fmt.Errorf("%s has the kernels %q, %w", name, kernels, err)
-	}
-	if err := os.Rename(kernels[0], filepath.Join(at, "vmlinuz")); err != nil {
 		return err
 	}
-	return os.Remove(found[0])
+	defer func() { _ = os.RemoveAll(scratch) }()
+	downloads, made := filepath.Join(scratch, "packages"), filepath.Join(scratch, "made")
+	if err := errors.Join(os.Mkdir(downloads, 0o700), os.Mkdir(made, 0o755)); err != nil { // #nosec G301 -- as the rest of the cache
+		return err
+	}
+	archives, err := apt.Fetch(ctx, downloads, packages)
+	if err != nil {
+		return err
+	}
+	root := debian.Root{}
+	for i, archive := range archives {
+		if err := root.Unpack(ctx, packages[i].Name, archive, func(name string) bool { return !strings.HasPrefix(name, "usr/share/") }); err != nil {
+			return err
+		}
+	}
+	kernels := slices.DeleteFunc(root.Below("boot"), func(name string) bool { return !strings.HasPrefix(name, "boot/vmlinuz-") })
+	if len(kernels) != 1 {
+		return fmt.Errorf("the packages have the kernels %q", kernels)
+	}
+	if err := os.WriteFile(filepath.Join(made, "vmlinuz"), root[kernels[0]].Data, 0o600); err != nil {
+		return err
+	}
+	if err := addModules(ctx, root, strings.TrimPrefix(kernels[0], "boot/vmlinuz-"), scratch); err != nil {
+		return err
+	}
+	if err := writeInitrd(root, filepath.Join(made, "initrd.gz")); err != nil {
+		return err
+	}
+	if err := os.Rename(made, at); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
-// makeInitrd writes the archive: busybox, the kernel's modules, programs of this computer.
-func makeInitrd(ctx context.Context, at string) error {
-	roots, err := filepath.Glob(filepath.Join(at, "unpacked", "lib", "modules", "*"))
-	if err != nil || len(roots) != 1 {
-		return fmt.Errorf("the kernel has the modules %q, %w", roots, err)
+// addModules adds the list by which modules of a kernel are found to the root, and removes those that machines do not need.
+func addModules(ctx context.Context, root debian.Root, release, scratch string) error {
+	folder := "usr/lib/modules/" + release
+	for _, name := range root.Below(folder + "/kernel") {
+		if !slices.ContainsFunc(modules, func(module string) bool {
+			relative := strings.TrimPrefix(name, folder+"/kernel/")
+			return relative == module || strings.HasPrefix(relative, module+"/")
+		}) {
+			delete(root, name)
+		}
 	}
-	release := filepath.Base(roots[0])
-	if output, err := exec.CommandContext(ctx, "depmod", "-b", filepath.Join(at, "unpacked"), release).CombinedOutput(); err != nil {
+	for _, name := range root.Below(folder) {
+		file := filepath.Join(scratch, strings.TrimPrefix(name, "usr/"))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, root[name].Data, 0o600)); err != nil {
+			return err
+		}
+	}
+	if output, err := exec.CommandContext(ctx, "depmod", "-b", scratch, release).CombinedOutput(); err != nil {
 		return fmt.Errorf("depmod: %w: %s", err, output)
 	}
-	file, err := os.Create(filepath.Join(at, "initrd.gz")) // #nosec G304 -- in our cache
+	lists, err := filepath.Glob(filepath.Join(scratch, "lib", "modules", release, "modules.*"))
+	for _, list := range lists {
+		text, err := os.ReadFile(list) // #nosec G304 -- in our cache
+		if err != nil {
+			return err
+		}
+		root[folder+"/"+filepath.Base(list)] = debian.File{Mode: 0o644, Data: text}
+	}
+	return err
+}
+
+// writeInitrd writes the archive that the kernel unpacks: the programs with what they load, modules and data.
+func writeInitrd(root debian.Root, to string) error {
+	file, err := os.Create(to) // #nosec G304 -- in our cache
 	if err != nil {
 		return err
 	}
@@ -154,87 +186,36 @@ func makeInitrd(ctx context.Context, at string) error {
 		return err
 	}
 	a := &archive{w: packed}
-	for _, name := range []string{"bin", "sbin", "dev", "proc", "sys", "etc", "lib", "lab", "tmp"} {
+	for _, name := range []string{"dev", "proc", "sys", "etc", "lab", "tmp", "usr/bin", "usr/sbin", "usr/lib", "usr/lib64"} {
 		a.directory(name)
 	}
-	a.text("init", []byte(initScript))
-	if err := addBusybox(ctx, a); err != nil {
-		return err
+	for _, name := range []string{"bin", "sbin", "lib", "lib64"} {
+		a.link(name, "usr/"+name)
 	}
-	if err := addModules(a, roots[0], "lib/modules/"+release); err != nil {
-		return err
-	}
-	for _, program := range hostPrograms {
-		if err := addProgram(ctx, a, program); err != nil {
-			return err
+	a.file("init", 0o755, []byte(initScript))
+	a.link("usr/bin/sh", "busybox")
+	names := root.Below("usr/lib/modules")
+	for _, name := range slices.Sorted(maps.Keys(root)) {
+		if slices.ContainsFunc(data, func(want string) bool { return strings.HasPrefix(name, want) }) {
+			names = append(names, name)
 		}
 	}
-	for _, name := range hostFiles {
-		a.file(strings.TrimPrefix(name, "/"), name)
-	}
-	return errors.Join(a.close(), packed.Close())
-}
-
-func addBusybox(ctx context.Context, a *archive) error {
-	applets, err := exec.CommandContext(ctx, "busybox", "--list").Output()
-	if err != nil {
-		return fmt.Errorf("busybox (Debian's busybox-static): %w", err)
-	}
-	path, err := exec.LookPath("busybox")
-	if err != nil {
-		return err
-	}
-	a.file("bin/busybox", path)
-	for _, applet := range strings.Fields(string(applets)) {
-		if applet != "busybox" {
-			a.link("bin/"+applet, "busybox")
-		}
-	}
-	a.link("sbin/modprobe", "../bin/busybox") // The kernel calls it by this path.
-	return a.err
-}
-
-func addModules(a *archive, from, to string) error {
-	lists, err := filepath.Glob(filepath.Join(from, "modules.*"))
-	if err != nil {
-		return err
-	}
-	for _, list := range lists {
-		a.file(to+"/"+filepath.Base(list), list)
-	}
-	for _, folder := range modules {
-		root := filepath.Join(from, "kernel", folder)
-		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			if errors.Is(err, fs.ErrNotExist) && path == root {
-				return nil // It is built into this kernel.
-			}
-			if err != nil || entry.IsDir() {
+	for _, wanted := range programs {
+		for _, program := range wanted {
+			needed, err := root.Closure(program)
+			if err != nil {
 				return err
 			}
-			name, err := filepath.Rel(from, path)
-			if err == nil {
-				a.file(to+"/"+name, path)
-			}
-			return err
-		})
-		if err != nil {
-			return err
+			names = append(names, needed...)
 		}
 	}
-	return a.err
-}
-
-// addProgram adds a program of this computer with the libraries that it is linked with.
-func addProgram(ctx context.Context, a *archive, path string) error {
-	a.file(strings.TrimPrefix(path, "/"), path)
-	linked, err := exec.CommandContext(ctx, "ldd", path).Output()
-	if err != nil && !bytes.Contains(linked, []byte("not a dynamic executable")) {
-		return fmt.Errorf("ldd %s: %w", path, err)
-	}
-	for _, word := range strings.Fields(string(linked)) {
-		if strings.HasPrefix(word, "/") {
-			a.file(strings.TrimPrefix(word, "/"), word)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if one := root[name]; one.Mode.Type() == fs.ModeSymlink {
+			a.link(name, one.Target)
+		} else {
+			a.file(name, int(one.Mode.Perm()), one.Data)
 		}
 	}
-	return a.err
+	return errors.Join(a.close(), packed.Close())
 }

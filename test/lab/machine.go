@@ -27,22 +27,18 @@ type Machine struct {
 	Programs map[string]string
 	// Files are in /lab by the names of their keys.
 	Files map[string]string
-	// Disks are /dev/vda, /dev/vdb and so on.
 	Disks []Disk
+	// Ports of the machine that are reached through ports of this computer's loopback, by the latter.
+	Ports map[int]int
 }
 
-// Disk is a virtio disk on an empty, sparse file.
-type Disk struct {
-	Bytes int64
-	// Throttling are options of QEMU's own, such as {"bps-write": 8e6, "bps-write-max": 60e6, "bps-write-max-length": 15}: a
-	// bucket of max x length that leaks at the first rate.
-	Throttling map[string]int64
-}
-
-// Output is what a script printed, and how it ended.
+// Output is what a script printed and how it ended, and what was counted of the machine's disks.
 type Output struct {
 	Text string
 	Code int
+	// Guest is what the machine's kernel counted of each disk, and Host what QEMU did (query-blockstats), from the start of
+	// the machine to the end of the script.
+	Guest, Host []Counters
 }
 
 // Run boots the machine, runs a script of busybox's shell and powers off.
@@ -50,50 +46,135 @@ func (m Machine) Run(t testing.TB, script string) Output {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hangGuard)
 	defer cancel()
-	for _, program := range []string{"qemu-system-x86_64", "busybox", "depmod"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Fatalf("%v: make lab-packages installs it", err)
-		}
-	}
-	output, err := m.run(ctx, t.TempDir(), script)
+	running := m.boot(ctx, t, script)
+	output, err := running.end(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return output
 }
 
-func (m Machine) run(ctx context.Context, scratch, script string) (Output, error) {
+// Serve boots the machine and returns once its script has said "LAB-READY" on a line of its own. It runs until the test ends.
+func (m Machine) Serve(t testing.TB, script string) {
+	t.Helper()
+	running := m.boot(t.Context(), t, script)
+	t.Cleanup(func() {
+		_ = running.command.Process.Kill()
+		<-running.ended
+		if t.Failed() {
+			t.Logf("the serving machine said:\n%s", last(running.said.String(), 4000))
+		}
+	})
+	for deadline := time.Now().Add(hangGuard); !strings.Contains(running.said.String(), "LAB-READY"); time.Sleep(100 * time.Millisecond) {
+		select {
+		case <-running.ended:
+			t.Fatalf("the serving machine ended: %s", running.said.String())
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("hung: the serving machine is not ready: %s", running.said.String())
+		}
+	}
+}
+
+// running is a machine that has been started.
+type running struct {
+	machine Machine
+	command *exec.Cmd
+	said    *lockedBuffer
+	// qmp is the socket of QEMU's own protocol.
+	qmp   string
+	ended chan struct{}
+	err   error
+}
+
+func (m Machine) boot(ctx context.Context, t testing.TB, script string) *running {
+	t.Helper()
+	for _, program := range []string{"qemu-system-x86_64", "depmod"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Fatalf("%v: make lab-packages installs it", err)
+		}
+	}
+	scratch := t.TempDir()
+	arguments, err := m.arguments(ctx, scratch, script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &running{machine: m, said: &lockedBuffer{}, qmp: filepath.Join(scratch, "qmp"), ended: make(chan struct{})}
+	r.command = exec.CommandContext(ctx, "qemu-system-x86_64", append(arguments, "-qmp", "unix:"+r.qmp+",server=on,wait=off")...)
+	r.command.Stdout, r.command.Stderr = r.said, r.said
+	if err := r.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		r.err = r.command.Wait()
+		close(r.ended)
+	}()
+	return r
+}
+
+// arguments of QEMU. A machine that powers off is kept until it is told to quit, so that its counters can be read.
+func (m Machine) arguments(ctx context.Context, scratch, script string) ([]string, error) {
 	base, err := prepare(ctx)
 	if err != nil {
-		return Output{}, err
+		return nil, err
 	}
 	initrd, err := m.initrd(base, scratch, script)
 	if err != nil {
-		return Output{}, err
+		return nil, err
 	}
-	arguments := []string{"-accel", "tcg,thread=multi", "-cpu", "max", "-m", "2048", "-smp", "2", "-nographic", "-no-reboot",
+	network := "user,id=net"
+	for here, there := range m.Ports {
+		network += fmt.Sprintf(",hostfwd=tcp:127.0.0.1:%d-:%d", here, there)
+	}
+	arguments := []string{"-accel", "tcg,thread=multi", "-cpu", "max", "-m", "2048", "-smp", "2", "-nographic", "-no-reboot", "-no-shutdown",
 		"-kernel", base.kernel, "-initrd", initrd, "-append", "console=ttyS0 quiet panic=-1",
-		"-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net"}
+		"-netdev", network, "-device", "virtio-net-pci,netdev=net", "-device", "virtio-scsi-pci,id=scsi"}
 	for i, disk := range m.Disks {
-		option, err := disk.option(filepath.Join(scratch, "disk-"+strconv.Itoa(i)))
+		options, err := disk.options(scratch, i)
 		if err != nil {
-			return Output{}, err
+			return nil, err
 		}
-		arguments = append(arguments, "-drive", option)
+		arguments = append(arguments, options...)
 	}
-	var said bytes.Buffer
-	command := exec.CommandContext(ctx, "qemu-system-x86_64", arguments...)
-	command.Stdout, command.Stderr = &said, &said
-	err = command.Run()
-	text := strings.ReplaceAll(said.String(), "\r", "")
+	return arguments, nil
+}
+
+// end waits for the script's end, reads the counters and ends the machine.
+func (r *running) end(ctx context.Context) (Output, error) {
+	var host []Counters
+	for over := false; !over; {
+		select {
+		case <-r.ended:
+			over = true
+		case <-ctx.Done():
+			<-r.ended
+			over = true
+		case <-time.After(100 * time.Millisecond):
+			if strings.Contains(r.said.String(), "\nLAB-END ") {
+				var err error
+				if host, err = quit(ctx, r.qmp, len(r.machine.Disks)); err != nil {
+					return Output{}, err
+				}
+				<-r.ended
+				over = true
+			}
+		}
+	}
+	text := strings.ReplaceAll(r.said.String(), "\r", "")
 	_, text, begun := strings.Cut(text, "LAB-BEGIN\n")
-	text, end, ended := strings.Cut(text, "\nLAB-END ")
-	if err != nil || !begun || !ended {
-		return Output{}, fmt.Errorf("the machine did not run its script to the end: %w\n%s", errors.Join(err, ctx.Err()), last(said.String(), 4000))
+	text, rest, _ := strings.Cut(text, "\nLAB-DISKS\n")
+	disks, end, ended := strings.Cut(rest, "LAB-END ")
+	if r.err != nil || !begun || !ended {
+		return Output{}, fmt.Errorf("the machine did not run its script to the end: %w\n%s", errors.Join(r.err, ctx.Err()), last(r.said.String(), 4000))
 	}
 	word, _, _ := strings.Cut(end, "\n")
 	code, err := strconv.Atoi(strings.TrimSpace(word))
-	return Output{Text: text, Code: code}, err
+	if err != nil {
+		return Output{}, err
+	}
+	guest, err := r.machine.diskstats(disks)
+	return Output{Text: text, Code: code, Guest: guest, Host: host}, err
 }
 
 func last(text string, most int) string { return text[max(0, len(text)-most):] }
@@ -110,32 +191,16 @@ func (m Machine) initrd(base image, scratch, script string) (string, error) {
 		return "", err
 	}
 	a := &archive{w: packed}
-	a.text("lab/script", []byte(script))
+	a.file("lab/script", 0o755, []byte(script))
 	for name, path := range m.Programs {
-		a.file("lab/"+name, path)
+		a.program("lab/"+name, path)
 	}
 	for name, text := range m.Files {
-		a.text("lab/"+name, []byte(text))
+		a.file("lab/"+name, 0o644, []byte(text))
 	}
 	if err := errors.Join(a.close(), packed.Close()); err != nil {
 		return "", err
 	}
 	path := filepath.Join(scratch, "initrd.gz")
 	return path, os.WriteFile(path, own.Bytes(), 0o600)
-}
-
-// option makes the disk's file and describes it to QEMU.
-func (d Disk) option(path string) (string, error) {
-	file, err := os.Create(path) // #nosec G304 -- in the test's folder
-	if err != nil {
-		return "", err
-	}
-	if err := errors.Join(file.Truncate(d.Bytes), file.Close()); err != nil {
-		return "", err
-	}
-	option := "file=" + path + ",format=raw,if=virtio,cache=none"
-	for name, value := range d.Throttling {
-		option += fmt.Sprintf(",throttling.%s=%d", name, value)
-	}
-	return option, nil
 }

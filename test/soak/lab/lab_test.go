@@ -55,11 +55,26 @@ code=$?; tail -n 40 said; echo LAB-RESULT; cat result.json; echo LAB-RESULT; fin
 	return made.Status
 }
 
-// A machine says what its script said and how it ended, and has the kernel's modules and the host's programs.
+// A machine says what its script said and how it ended, and has the kernel's modules, the packages' programs and its disks. What its
+// kernel counted of a disk is what QEMU did.
 func TestMachine(t *testing.T) {
-	output := lab.Machine{Files: map[string]string{"words": "of a file"}}.Run(t, "cat /lab/words; modprobe cifs && grep -c cifs /proc/filesystems; fio --version; exit 7")
-	if output.Code != 7 || !strings.HasPrefix(output.Text, "of a file") || !strings.Contains(output.Text, "\nfio-") {
+	machine := lab.Machine{Files: map[string]string{"words": "of a file"}, Disks: []lab.Disk{
+		{Bytes: 64 << 20}, {Bytes: 64 << 20, Bus: lab.SCSI}, {Bytes: 64 << 20, Bus: lab.NVMe, SectorBytes: 4096}, {Bytes: 64 << 20, Bus: lab.Virtio}}}
+	if names := fmt.Sprint(machine.Names()); names != "[vda sda nvme0n1 vdb]" {
+		t.Errorf("the disks are %s", names)
+	}
+	script := "cat /lab/words; modprobe cifs && grep -c cifs /proc/filesystems; fio --version"
+	for i, name := range machine.Names() {
+		script += fmt.Sprintf("\ncat /sys/block/%s/queue/logical_block_size; dd if=/dev/zero of=/dev/%s bs=1M count=%d oflag=direct 2>&1 || exit 1", name, name, i+1)
+	}
+	output := machine.Run(t, script+"\nexit 7")
+	if output.Code != 7 || !strings.HasPrefix(output.Text, "of a file") || !strings.Contains(output.Text, "\nfio-") || !strings.Contains(output.Text, "\n4096\n") {
 		t.Errorf("exit code %d: %s", output.Code, output.Text)
+	}
+	for i, counted := range output.Guest {
+		if want := int64(i+1) << 20; counted.WriteBytes != want || output.Host[i].WriteBytes != want {
+			t.Errorf("disk %d: %d bytes were written; its kernel counted %+v, QEMU %+v", i, want, counted, output.Host[i])
+		}
 	}
 }
 
