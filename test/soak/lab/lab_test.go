@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/report"
 	"github.com/storagebench/storagebench/test/lab"
 	"github.com/storagebench/storagebench/test/soak"
 )
@@ -42,17 +44,14 @@ code=$?; tail -n 40 said; echo LAB-RESULT; cat result.json; echo LAB-RESULT; fin
 	if left = strings.TrimSpace(left); left != "" {
 		t.Errorf("the run left %s", left)
 	}
-	var made v1alpha1.BenchmarkRun
-	if err := json.Unmarshal([]byte(result), &made); err != nil {
+	document, err := report.Read(strings.NewReader(result))
+	if err != nil {
 		t.Fatalf("exit code %d, no result (%v): %s", output.Code, err, said)
 	}
-	for _, condition := range made.Status.Conditions {
-		if condition.Type == v1alpha1.ConditionComplete && condition.Status == "True" {
-			return made.Status
-		}
+	if !meta.IsStatusConditionTrue(document.Conditions, v1alpha1.ConditionComplete) {
+		t.Fatalf("the run is not complete: %+v\n%s", document.Conditions, said)
 	}
-	t.Fatalf("the run is not complete: %+v\n%s", made.Status.Conditions, said)
-	return made.Status
+	return document.BenchmarkRunStatus
 }
 
 // A machine says what its script said and how it ended, and has the kernel's modules, the packages' programs and its disks. What its

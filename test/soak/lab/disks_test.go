@@ -1,0 +1,313 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/test/lab"
+	"github.com/storagebench/storagebench/test/soak"
+)
+
+// disks that are drawn in a night, of which noBurst have no burst.
+const disks, noBurst = 48, 8
+
+// throttled is a disk whose truth QEMU wrote (docs/throttle.txt and util/throttle.c of QEMU 7.2): a bucket of burst x length
+// that leaks at the baseline. Work above it waits. While the bucket fills the rate is the burst, but for a tenth of a second's
+// worth that goes at once. With a length of a second nothing bounds the rate until the bucket is full. Rates are in bytes or
+// in operations a second.
+type throttled struct {
+	Bus        lab.Bus
+	FileSystem string
+	// Volumes share one throttle.
+	Volumes int
+	// Of is read, write or total: what the throttle counts, and what the load does.
+	Of string
+	// Operations says that the throttle counts those, and not bytes.
+	Operations bool
+	// Baseline and Burst are rates, Length is in seconds. No burst: 0 and 0.
+	Baseline, Burst, Length int64
+	// Drain is so long.
+	Drain time.Duration
+}
+
+// draw draws a disk: rates that an emulated machine can do several times over, a burst of 1 to 60 s, and a drain that ends
+// soon after the burst, or goes on for several times as long.
+func draw(random *rand.Rand, burst bool) throttled {
+	one := func(of ...string) string { return of[random.IntN(len(of))] }
+	d := throttled{
+		Bus: lab.Bus(one("virtio", "scsi", "nvme")), FileSystem: one("ext4", "xfs", "btrfs"), Volumes: 1 + random.IntN(2),
+		Of: one("read", "write", "total"), Operations: random.IntN(3) == 0,
+	}
+	uniform := func(from, to float64) float64 { return from + (to-from)*random.Float64() }
+	d.Baseline = int64(uniform(4e6, 16e6))
+	if d.Operations {
+		d.Baseline = int64(uniform(80, 250))
+	}
+	d.Drain = 40 * time.Second
+	if burst {
+		d.Burst = int64(float64(d.Baseline) * uniform(2.5, 8))
+		d.Length = int64(math.Round(math.Exp(uniform(math.Log(1), math.Log(60)))))
+		d.Drain = time.Duration(d.end()*uniform(1.3, 5)+20) * time.Second
+	}
+	return d
+}
+
+// credits are those of a full bucket.
+func (d throttled) credits() float64 {
+	if d.Burst == 0 {
+		return float64(d.Baseline) / 10
+	}
+	return float64(d.Burst * d.Length)
+}
+
+// end of the burst in seconds after the start of the drain.
+func (d throttled) end() float64 {
+	if d.Length < 2 {
+		return 0
+	}
+	return (d.credits() - float64(d.Burst)/10) / float64(d.Burst-d.Baseline)
+}
+
+// work that the throttle lets through in a time from its start, of a load that always wants more.
+func (d throttled) work(seconds float64) float64 {
+	most := d.credits() + float64(d.Baseline)*seconds
+	if d.Length < 2 {
+		return most
+	}
+	return min(most, float64(d.Burst)*(seconds+0.1))
+}
+
+// blockBytes of the load: large ones where bytes are counted, the least one where operations are.
+func (d throttled) blockBytes() int64 {
+	if d.Operations {
+		return 4096
+	}
+	return 256 << 10
+}
+
+// idle is the time after which nothing is left in the bucket of what mkfs and the layout of 64 MiB wrote.
+func (d throttled) idle() time.Duration {
+	if d.Operations {
+		return 15 * time.Second
+	}
+	return time.Duration(min(d.credits(), 100<<20)/float64(d.Baseline)+2) * time.Second
+}
+
+// machine with the disks of a run and, for bare fio, as many others with a throttle of their own.
+func (d throttled) machine() lab.Machine {
+	unit := map[bool]string{false: "bps", true: "iops"}[d.Operations] + "-" + d.Of
+	throttling := map[string]int64{unit: d.Baseline}
+	if d.Burst != 0 {
+		throttling[unit+"-max"], throttling[unit+"-max-length"] = d.Burst, d.Length
+	}
+	var machine lab.Machine
+	for _, group := range []string{"run", "bare"} {
+		for range d.Volumes {
+			machine.Disks = append(machine.Disks, lab.Disk{Bytes: 2 << 30, Bus: d.Bus, Throttling: throttling, Group: group})
+		}
+	}
+	return machine
+}
+
+// benchmark lays 64 MiB out, lets the bucket leak, and drains it.
+func (d throttled) benchmark() string {
+	var volumes []string
+	for i := range d.Volumes {
+		volumes = append(volumes, fmt.Sprintf("{name: v%d, claimName: v%d}", i, i))
+	}
+	return fmt.Sprintf(`apiVersion: storagebench.dev/v1alpha1
+kind: StorageBenchmark
+metadata: {name: disk}
+spec:
+  run:
+    targets:
+    - {name: data, volumes: [%[1]s]}
+    clients: {count: 1}
+    workload:
+      fio: {pattern: Random, readPercent: %[2]d, blockSize: %[3]d, jobs: 2, queueDepth: 8, datasetSize: 64Mi}
+    phases:
+    - {name: layout, prepare: {}}
+    - {name: idle, cooldown: {duration: %[4]s}}
+    - {name: drain, burstDrain: {minDuration: %[5]s, maxDuration: %[5]s}}
+`, strings.Join(volumes, ", "), d.readPercent(), d.blockBytes(), d.idle(), d.Drain)
+}
+
+func (d throttled) readPercent() int {
+	return map[string]int{"read": 100, "write": 0, "total": 50}[d.Of]
+}
+
+// script makes file systems, and drains the disks of the run and, at the same time, the others by bare fio.
+func (d throttled) script(m lab.Machine) string {
+	var s strings.Builder
+	options := map[string]string{"ext4": "-q -E lazy_itable_init=0,lazy_journal_init=0", "xfs": "-q", "btrfs": "-q"}[d.FileSystem]
+	for i, name := range m.Names() {
+		fmt.Fprintf(&s, "modprobe %[1]s 2>/dev/null; mkdir /mnt/%[2]d; mkfs.%[1]s %[3]s /dev/%[4]s > /dev/null && mount -t %[1]s /dev/%[4]s /mnt/%[2]d || exit 9\n",
+			d.FileSystem, i, options, name)
+	}
+	var directories, files []string
+	for i := range d.Volumes {
+		directories = append(directories, fmt.Sprintf("/mnt/%d", i))
+		files = append(files, fmt.Sprintf("/mnt/%d/bare", d.Volumes+i))
+	}
+	kind := map[string]string{"read": "randread", "write": "randwrite", "total": "randrw"}[d.Of]
+	bare := fmt.Sprintf("fio --name=bare --filename=%s --ioengine=libaio --direct=1 --iodepth=8 --numjobs=2 --group_reporting=1", strings.Join(files, ":"))
+	size := strconv.Itoa((64 << 20) / d.Volumes)
+	fmt.Fprintf(&s, `sync
+(for file in %s; do fio --name=layout --filename=$file --direct=1 --rw=write --bs=1M --size=%s > /dev/null; done; sync; sleep %d
+%s --size=64m --rw=%s --bs=%d --time_based=1 --runtime=%d --output-format=json > bare.json) &
+kubectl-storagebench run --local -f /lab/bench.yaml --target data=%s -o json > result.json 2> said
+code=$?; wait; tail -n 40 said; echo LAB-RESULT; cat result.json; echo LAB-RESULT; cat bare.json; exit $code
+`, strings.Join(files, " "), size, int(d.idle().Seconds()), bare, kind, d.blockBytes(), int(d.Drain.Seconds()), strings.Join(directories, ","))
+	return s.String()
+}
+
+// units of an amount of bytes and operations.
+func (d throttled) units(bytes, operations int64) float64 {
+	if d.Operations {
+		return float64(operations)
+	}
+	return float64(bytes)
+}
+
+// Disks that are drawn at random, and throttled by QEMU: burst, baseline, the end of the burst and the credits are within 2 %
+// of the throttle's rule, also where the drain goes on for long; a disk without a burst has none. Beside each, bare fio with
+// the same load, the counters of the machine's kernel and those of QEMU.
+func TestRandomDisks(t *testing.T) {
+	seed := soak.Seed(t)
+	program := commandLine(t)
+	for i := range disks {
+		d := draw(rand.New(rand.NewPCG(seed, uint64(i))), i >= noBurst) // #nosec G115 G404 -- a small number; a test
+		t.Run(fmt.Sprintf("%02d", i), func(t *testing.T) {
+			if skip := os.Getenv("LAB_DISKS"); skip != "" && !slices.Contains(strings.Split(skip, ","), strconv.Itoa(i)) {
+				t.Skip("LAB_DISKS names others")
+			}
+			d.try(t, program)
+		})
+	}
+}
+
+func (d throttled) try(t *testing.T, program string) {
+	machine := d.machine()
+	machine.Programs, machine.Files = map[string]string{"kubectl-storagebench": program}, map[string]string{"bench.yaml": d.benchmark()}
+	output := machine.Run(t, d.script(machine))
+	said, rest, _ := strings.Cut(output.Text, "LAB-RESULT\n")
+	made, bareText, _ := strings.Cut(rest, "LAB-RESULT\n")
+	run, err := report.Read(strings.NewReader(made))
+	if err != nil || len(run.Phases) == 0 {
+		t.Fatalf("%+v: exit code %d, no result (%v): %s", d, output.Code, err, said)
+	}
+	phase := run.Phases[len(run.Phases)-1]
+	target := phase.Targets[0]
+	if target.Burst == nil {
+		t.Fatalf("%+v: no drain: %+v\n%s", d, phase, said)
+	}
+	// The totals: of the run, of bare fio, of the machine's kernel and of QEMU.
+	var bytes, operations int64
+	for _, one := range target.Operations {
+		bytes, operations = bytes+one.Bytes, operations+one.Operations
+	}
+	window := time.Duration(target.WindowNanoseconds).Seconds()
+	within(t, fmt.Sprintf("all that was done in %.1f s", window), d.units(bytes, operations), d.work(window), d.slack())
+	bareBytes, bareOperations, bareSeconds := bareTotals(t, bareText)
+	within(t, fmt.Sprintf("all that bare fio did in %.1f s", bareSeconds), d.units(bareBytes, bareOperations), d.work(bareSeconds), d.slack())
+	for i := range output.Guest {
+		// The firmware reads the first sector of some disks.
+		if guest, host := output.Guest[i], output.Host[i]; guest.WriteBytes != host.WriteBytes || host.ReadBytes-guest.ReadBytes > 512 || host.ReadBytes < guest.ReadBytes {
+			t.Errorf("disk %d: its kernel counted %+v, QEMU %+v", i, guest, host)
+		}
+	}
+	d.compareBurst(t, target)
+	soak.Report(t, "disk", "%s", d.line(target, d.units(bytes, operations)/d.work(window), d.units(bareBytes, bareOperations)/d.work(bareSeconds)))
+}
+
+// slack is what may be in flight, in units, and what a file system writes beside.
+func (d throttled) slack() float64 { return d.units(16*d.blockBytes(), 16) }
+
+// compareBurst compares what the drain found with the rule.
+func (d throttled) compareBurst(t *testing.T, target v1alpha1.TargetResult) {
+	t.Helper()
+	found, scale := target.Burst.Bytes, 1.0
+	if d.Operations {
+		found, scale = target.Burst.Operations, 1000
+	}
+	switch {
+	case found == nil || found.Burst == nil:
+		t.Fatalf("%+v: no figures: %+v", d, target.Burst)
+	case d.Burst == 0:
+		if target.Burst.Exhausted || len(found.Drops) > 0 {
+			t.Errorf("%+v: a false drop: %+v", d, found.Drops)
+		}
+		within(t, "level", float64(found.Burst.Value)/scale, float64(d.Baseline), 0)
+		return
+	case !target.Burst.Exhausted || len(found.Drops) != 1 || found.Baseline == nil || found.Drops[0].Spent == nil:
+		t.Fatalf("%+v: the credits ran out once, at %.1f s, and the result says %+v, warnings %+v", d, d.end(), target.Burst, target.Warnings)
+	}
+	within(t, "baseline", float64(found.Baseline.Value)/scale, float64(d.Baseline), 0)
+	within(t, "credits", float64(found.Drops[0].Spent.Value), d.credits(), d.slack())
+	if d.Length >= 2 {
+		within(t, "burst", float64(found.Burst.Value)/scale, float64(d.Burst), 0)
+		within(t, "seconds to the baseline", time.Duration(target.Burst.NanosecondsToBaseline.Value).Seconds(), d.end(), 0.1)
+	}
+}
+
+// line of the list of a night.
+func (d throttled) line(target v1alpha1.TargetResult, work, bare float64) string {
+	found, scale := target.Burst.Bytes, 1e6
+	if d.Operations {
+		found, scale = target.Burst.Operations, 1e3
+	}
+	unit := map[bool]string{false: "MB/s", true: "IOPS"}[d.Operations]
+	truth := func(rate int64) float64 {
+		if d.Operations {
+			return float64(rate)
+		}
+		return float64(rate) / 1e6
+	}
+	text := fmt.Sprintf("%s, %s, %d volumes, %s, %v: ", d.Bus, d.FileSystem, d.Volumes, d.Of, d.Drain)
+	if d.Burst == 0 {
+		return text + fmt.Sprintf("no burst, level %.2f %s, found %.2f; all work %.4f of the rule's, bare fio's %.4f",
+			truth(d.Baseline), unit, float64(found.Burst.Value)/scale, work, bare)
+	}
+	return text + fmt.Sprintf("burst %.2f, baseline %.2f %s, end %.1f s, credits %.0f; found %.2f, %.2f, %.1f s, %d; all work %.4f of the rule's, bare fio's %.4f",
+		truth(d.Burst), truth(d.Baseline), unit, d.end(), d.credits(), float64(found.Burst.Value)/scale, float64(found.Baseline.Value)/scale,
+		time.Duration(target.Burst.NanosecondsToBaseline.Value).Seconds(), found.Drops[0].Spent.Value, work, bare)
+}
+
+// within allows 2 %, and what may be in flight.
+func within(t *testing.T, what string, got, want, more float64) {
+	t.Helper()
+	if math.Abs(got-want) > 0.02*want+more {
+		t.Errorf("%s: %.4g, want %.4g (%+.1f %%)", what, got, want, 100*(got/want-1))
+	}
+}
+
+// bareTotals are bytes, operations and seconds that fio reports of itself.
+func bareTotals(t *testing.T, text string) (bytes, operations int64, seconds float64) {
+	t.Helper()
+	type side struct {
+		Bytes      int64 `json:"io_bytes"`
+		Operations int64 `json:"total_ios"`
+	}
+	var report struct {
+		Jobs []struct {
+			Read, Write side
+			Runtime     int64 `json:"job_runtime"` // the sum of both jobs'
+		}
+	}
+	_, text, _ = strings.Cut(text, "{")
+	if err := json.Unmarshal([]byte("{"+text), &report); err != nil || len(report.Jobs) != 1 {
+		t.Fatalf("bare fio's report: %v\n%s", err, text)
+	}
+	job := report.Jobs[0]
+	return job.Read.Bytes + job.Write.Bytes, job.Read.Operations + job.Write.Operations, float64(job.Runtime) / 2 / 1000
+}
