@@ -28,7 +28,7 @@ import (
 )
 
 // lookEvery is how often pods are looked at.
-const lookEvery = 20 * time.Millisecond
+const lookEvery = 100 * time.Millisecond
 
 // addresses counts the pods of this process, each of which gets a loopback address of its own.
 var addresses atomic.Uint32
