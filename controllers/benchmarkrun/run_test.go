@@ -236,8 +236,10 @@ func TestDeletedRun(t *testing.T) {
 		"while a client is replaced": func(w *world, g gate, run *v1alpha1.BenchmarkRun) {
 			w.runPods()
 			g.waitFor(w, run, 0, 1)
+			// Nobody but the other client can remove what the one that dies has written.
+			w.kubelet.Hold.Store(true)
 			must(w.T, w.kubelet.Kill(w.pod("run-data-1-1").UID))
-			w.until(run, "told of its loss", func() bool { return len(run.Status.LostClients) > 0 })
+			w.until(run, "replaced", func() bool { return len(run.Status.LostClients) > 0 && run.Status.LostClients[0].Replaced })
 			must(w.T, api.Delete(w.Context(), run))
 		},
 		"when it is over": func(w *world, g gate, run *v1alpha1.BenchmarkRun) {
