@@ -255,7 +255,7 @@ const hang = 5 * time.Minute
 
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(hang); !holds(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(hang); !holds(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("hung, and never: %s", what)
 		}

@@ -127,7 +127,8 @@ func (s *session) replace(run *v1alpha1.BenchmarkRun, action decide.Action, seen
 
 // finish tells agents to tidy up and leave, each once by every process that conducts the run: the one
 // before may have died before it could. One that has worked for the process before, and was not met by
-// this one yet, is given the time to be met: it has files to remove.
+// this one yet, is given the time to be met: it has files to remove. A replacement that was never reached has none of its own;
+// others remove what the client before it has left.
 func (r *Reconciler) finish(run *v1alpha1.BenchmarkRun, s *session, seen observation) func() {
 	since := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved)
 	if since == nil {
@@ -135,15 +136,22 @@ func (r *Reconciler) finish(run *v1alpha1.BenchmarkRun, s *session, seen observa
 	}
 	late := s.now().After(since.LastTransitionTime.Add(r.options.LossTimeout))
 	told := map[string][]decide.ClientKey{}
+	var unreached []*member
 	for _, one := range seen.snapshot.Clients {
 		m := s.members[one.Key]
-		waiting := one.Connection == decide.Connecting && m.worked && !late
-		if m.finishing || waiting || one.Connection == decide.Lost || one.Connection == decide.Finished {
-			continue
+		switch {
+		case m.finishing, one.Connection == decide.Lost, one.Connection == decide.Finished:
+		case one.Connection == decide.Connecting && m.worked && !late: // it is waited for
+		case one.Connection == decide.Connecting && !m.reached:
+			unreached = append(unreached, m)
+		default:
+			told[one.Key.Target] = append(told[one.Key.Target], one.Key)
 		}
-		told[one.Key.Target] = append(told[one.Key.Target], one.Key)
 	}
 	return func() {
+		for _, m := range unreached {
+			m.gone("its agent was never reached")
+		}
 		for _, target := range run.Spec.Run.Targets {
 			for _, key := range told[target.Name] {
 				s.members[key].finishing = true

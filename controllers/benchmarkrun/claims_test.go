@@ -171,7 +171,7 @@ func TestVolumeInUse(t *testing.T) {
 		done := w.user(w.namespace, "done", "data")
 		done.Status.Phase = corev1.PodFailed
 		must(t, api.Status().Update(t.Context(), done))
-		run := w.start(small().Spread(v1alpha1.SpreadAny).Mutate(idle))
+		run := w.start(brief().Spread(v1alpha1.SpreadAny).Mutate(idle))
 		w.until(run, "running", func() bool { return len(run.Status.Steps) > 0 })
 		if len(run.Status.Warnings) > 0 {
 			t.Errorf("warnings %+v", run.Status.Warnings)
@@ -192,7 +192,7 @@ func TestVolumeInUse(t *testing.T) {
 			},
 		})
 		w.user(elsewhere.Name, "secret-project", "theirs")
-		run := w.start(small().Spread(v1alpha1.SpreadAny))
+		run := w.start(brief().Spread(v1alpha1.SpreadAny))
 		w.until(run, "running", func() bool { return len(run.Status.Steps) > 0 })
 		if len(run.Status.Warnings) != 1 || run.Status.Warnings[0].Type != v1alpha1.WarningVolumeInUse ||
 			!strings.Contains(run.Status.Warnings[0].Message, "is in use by another namespace") || strings.Contains(run.Status.Warnings[0].Message, "secret") {
@@ -221,7 +221,7 @@ func TestStorageIsDescribed(t *testing.T) {
 		Parameters: map[string]string{"type": "gp2", "csi.storage.k8s.io/provisioner-secret-name": "hidden"}})
 	w.nextSecond() // a volume is younger than its class
 	w.bound("data", corev1.ReadWriteOnce)
-	run := w.start(small().Spread(v1alpha1.SpreadAny))
+	run := w.start(brief().Spread(v1alpha1.SpreadAny))
 	w.until(run, "described", func() bool { return len(run.Status.Storage) > 0 })
 	found := run.Status.Storage[0]
 	volume := found.Volumes[0]
@@ -266,7 +266,7 @@ func TestWithoutRights(t *testing.T) {
 	w.operate()
 	w.node()
 	w.bound("data", corev1.ReadWriteMany)
-	run := w.start(small().Spread(v1alpha1.SpreadAny))
+	run := w.start(brief().Spread(v1alpha1.SpreadAny))
 	w.until(run, "described", func() bool { return len(run.Status.Storage) > 0 })
 	missing := fmt.Sprint(run.Status.Storage[0].Missing)
 	for _, kind := range []string{"persistentvolumes", "storageclasses", "nodes"} {

@@ -4,28 +4,38 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// gate keeps a step going until the test opens it.
+// gate keeps a step going until the test opens it. It is a named pipe: to open it for reading blocks until it has a writer.
 type gate struct{ folder string }
 
 func newGate(t *testing.T) gate {
 	t.Helper()
-	return gate{t.TempDir()}
+	g := gate{t.TempDir()}
+	must(t, syscall.Mkfifo(g.pipe(), 0o600))
+	return g
 }
+
+func (g gate) pipe() string { return filepath.Join(g.folder, "open") }
 
 // load is a program that writes, says that it runs, and waits at the gate.
 func (g gate) load() v1alpha1.Engine {
-	return program(`echo data >"$0/file"; touch "$1/entered-$2"; until [ -e "$1/open" ]; do sleep 0.1; done`, "$(DATA)", g.folder, "$(CLIENT)")
+	return program(`echo data >"$0/file"; touch "$1/entered-$2"; : <"$1/open"`, "$(DATA)", g.folder, "$(CLIENT)")
 }
 
 // program is a script with its arguments, from $0 on.
 func program(script string, arguments ...string) v1alpha1.Engine {
 	return v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: append([]string{"sh", "-c", script}, arguments...)}}
+}
+
+// brief is a run of two clients that each write a few bytes.
+func brief() *builders.BenchmarkBuilder {
+	return builders.Benchmark("b").Target("data").Clients(2).Steady("write", "10m").WithLoad(program(`echo data >"$0/file"`, "$(DATA)"))
 }
 
 // benchmark is a layout and a write of two clients, which goes on until the gate is open.
@@ -51,5 +61,7 @@ func (g gate) waitFor(w *world, run *v1alpha1.BenchmarkRun, clients ...int) {
 // open lets all through, also those that come later.
 func (g gate) open(t *testing.T) {
 	t.Helper()
-	must(t, os.WriteFile(filepath.Join(g.folder, "open"), nil, 0o600))
+	writer, err := os.OpenFile(g.pipe(), os.O_RDWR, 0)
+	must(t, err)
+	t.Cleanup(func() { _ = writer.Close() })
 }

@@ -35,7 +35,7 @@ func TestDataOfBenchmarksThatAreGone(t *testing.T) {
 	w.left(foreign, "old", "another")
 	w.left(string(alive.UID), "old", testInstallation)
 	w.left(own, "old", testInstallation)
-	run := w.start(small())
+	run := w.start(brief())
 	w.until(run, "over", over(run))
 	found, err := filepath.Glob(filepath.Join(w.directory, ".storagebench", "*"))
 	must(t, err)

@@ -53,7 +53,8 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	clients := s.conductor.Clients()
 	for i := range clients {
 		one := s.members[clients[i].Key]
-		one.met = one.met || clients[i].Connection == decide.Ready
+		one.reached = one.reached || clients[i].Connection == decide.Ready
+		one.met = one.met || one.reached
 		one.lost = one.lost || clients[i].Connection == decide.Lost
 		if clients[i].Reason == agentapi.ReasonSuperseded {
 			seen.superseded = clients[i].Message

@@ -82,6 +82,8 @@ type member struct {
 	// met says that the agent has answered once, and so may have made files; tidy that its pod ended
 	// as one does whose agent has removed them.
 	met, tidy bool
+	// reached says that the agent of this very pod has answered this process.
+	reached bool
 	// finishing says that this process has told the agent to finish.
 	finishing bool
 }

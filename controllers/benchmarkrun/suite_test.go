@@ -81,7 +81,7 @@ func withControlPlane(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	agentPath = filepath.Join(folder, "storagebench-agent")
-	if output, err := exec.Command("go", "build", "-o", agentPath, "../../cmd/agent").CombinedOutput(); err != nil {
+	if output, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", agentPath, "../../cmd/agent").CombinedOutput(); err != nil {
 		return fail(fmt.Errorf("build the agent: %w\n%s", err, output))
 	}
 	if master, err = identity.NewMaster(); err != nil {
@@ -96,7 +96,7 @@ const (
 	// lossTimeout of these operators is longer than that: an agent that a busy machine keeps waiting is not lost, and what waits
 	// for agents that will never come hangs.
 	lossTimeout = 2 * hang
-	lookEvery   = 20 * time.Millisecond
+	lookEvery   = 100 * time.Millisecond
 )
 
 // testInstallation is that of these operators.

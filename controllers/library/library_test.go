@@ -52,7 +52,7 @@ func newWorld(t *testing.T) *world {
 	operator.Impersonate = rest.ImpersonationConfig{UserName: "operator"}
 	as := newClient(t, operator)
 	// The API server learns of rights a moment after they were given.
-	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		err := as.List(t.Context(), &v1alpha1.ClusterWorkloadProfileList{})
 		if err == nil {
 			break

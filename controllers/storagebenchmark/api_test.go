@@ -168,7 +168,7 @@ func (b *bed) until(what string, holds func(*v1alpha1.StorageBenchmark) bool) *v
 		if time.Now().After(deadline) {
 			b.Fatalf("in vain for %s: %s", what, stateLine(b, benchmark))
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 

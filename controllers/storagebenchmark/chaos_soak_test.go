@@ -18,3 +18,21 @@ func TestManySeedsChangeNothing(t *testing.T) {
 	diesOften(t, 30)
 	lags(t, 30)
 }
+
+// The operator dies before or after each of its writes to a real API server.
+func TestOperatorDiesAtAnyWrite(t *testing.T) {
+	soak.Only(t)
+	var all []death
+	for n := 1; n <= writes; n++ {
+		all = append(all, death{n, false}, death{n, true})
+	}
+	diesAtWrites(t, all...)
+}
+
+// The verdicts that TestGate leaves out.
+func TestGateOfMoreVerdicts(t *testing.T) {
+	soak.Only(t)
+	gateEnds(t,
+		gateCase{"objective missed", func(b *bed) { b.ends(at(50)) }, 2, "ObjectiveMissed: run bench-"},
+		gateCase{"failed", func(b *bed) { b.ends(failed) }, 1, "StartTimeout: run bench-"})
+}

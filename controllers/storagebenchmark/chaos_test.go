@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,8 +38,36 @@ func lifeOf(t *testing.T, index int, disturb func(*world)) (w *world, end string
 	return w, fmt.Sprintf("%d runs were created; %s%s", len(w.created), stateLine(t, w.benchmark()), runs)
 }
 
+// normal is a life in which nothing goes wrong.
+type normal struct {
+	end string
+	// writes of the controller.
+	writes int
+}
+
+// normals are the normal lives of the sequences, by their index; each is lived once for all tests.
+var normals sync.Map
+
+func undisturbed(t *testing.T, index int) normal {
+	t.Helper()
+	if known, ok := normals.Load(index); ok {
+		return known.(normal) //nolint:forcetypeassert // nothing else is in it
+	}
+	var life normal
+	_, life.end = lifeOf(t, index, func(w *world) {
+		w.die = func(after bool) bool {
+			if after {
+				life.writes++
+			}
+			return false
+		}
+	})
+	normals.Store(index, life)
+	return life
+}
+
 // fewMoments at which the operator dies in a sequence, about; the soak has all of them.
-const fewMoments = 6
+const fewMoments = 3
 
 // The operator dies once, before or after some of its writes, in each of the sequences. Nothing comes out differently, to the name
 // and seed of each run.
@@ -56,20 +85,13 @@ func diesAt(t *testing.T, choose func(sequence, moments int) (first, stride int)
 	for i := range sequences {
 		t.Run(sequences[i].name, func(t *testing.T) {
 			t.Parallel()
-			writes := 0
-			_, want := lifeOf(t, i, func(w *world) {
-				w.die = func(after bool) bool {
-					if after {
-						writes++
-					}
-					return false
-				}
-			})
-			if writes == 0 {
+			life := undisturbed(t, i)
+			want, moments := life.end, 2*life.writes
+			if moments == 0 {
 				t.Fatal("the controller wrote nothing")
 			}
-			first, stride := choose(i, 2*writes)
-			for moment := first; moment < 2*writes; moment += stride {
+			first, stride := choose(i, moments)
+			for moment := first; moment < moments; moment += stride {
 				asked := 0
 				_, got := lifeOf(t, i, func(w *world) {
 					w.die = func(bool) bool {
@@ -115,7 +137,7 @@ func byChance(t *testing.T, seeds uint64, disturb func(*world, *rand.Rand)) {
 	for i := range sequences {
 		t.Run(sequences[i].name, func(t *testing.T) {
 			t.Parallel()
-			_, want := lifeOf(t, i, nil)
+			want := undisturbed(t, i).end
 			for seed := range seeds {
 				random := rand.New(rand.NewPCG(seed, 7))
 				if _, got := lifeOf(t, i, func(w *world) { disturb(w, random) }); got != want {

@@ -314,51 +314,62 @@ func dying(n int, after bool, died chan<- struct{}) client.NewClientFunc {
 	}
 }
 
-// The operator dies before or after each of its writes, and another one takes over: the end is the
-// same, with one run for the specification and one for the request.
-func TestOperatorDiesAtAnyWrite(t *testing.T) {
-	// intend, create, adopt, judge, and the same for the request, whose verdict prunes a run.
-	const writes = 9
-	for n := 1; n <= writes; n++ {
-		for _, after := range []bool{false, true} {
-			t.Run(fmt.Sprintf("write %d, after it: %t", n, after), func(t *testing.T) {
-				t.Parallel()
-				b := newBed(t)
-				b.put(claimNamed("data"))
-				benchmark := bench()
-				benchmark.Spec.HistoryLimit = new(int32(1))
-				b.put(benchmark)
-				died := make(chan struct{})
-				stop := b.operator(dying(n, after, died))
-				var successor sync.WaitGroup
-				successor.Go(func() {
-					select {
-					case <-died:
-						stop()
-						b.operator(nil)
-					case <-time.After(4 * patience):
-						t.Error("the operator did not die")
-					case <-t.Context().Done(): // What comes before it has failed.
-					}
-				})
-				b.ends(good)
-				b.edit(request1("v1"))
-				b.ends(good)
-				b.until("pruning", func(*v1alpha1.StorageBenchmark) bool { return len(b.runs()) == 1 })
-				// What its last write has done may be seen before it has died of it.
-				successor.Wait()
-				end := b.steady()
-				run := b.runs()[0]
-				wantFirst := identityOf(end, &v1alpha1.StorageBenchmarkStatus{}, run.Spec.Hash)
-				want := identityOf(end, &v1alpha1.StorageBenchmarkStatus{LastHandledRequest: "v1",
-					LastRun: &v1alpha1.JudgedRun{RunReference: v1alpha1.RunReference{Name: wantFirst.name}}}, run.Spec.Hash)
-				if run.Name != want.name || run.Spec.Seed != want.seed || end.Status.LastRun.UID != string(run.UID) {
-					t.Errorf("the last run is %s with seed %d, want %+v; status has %+v", run.Name, run.Spec.Seed, want, end.Status.LastRun)
-				}
-				if got := b.kstatus(); got != "Current" || end.Status.ActiveRun != nil {
-					t.Errorf("the end is %s", stateLine(t, end))
+// death is where an operator dies.
+type death struct {
+	write int
+	after bool
+}
+
+// The writes of an operator in diesAtWrites: intend, create, adopt, judge, and the same for the request, whose verdict prunes a run.
+const writes = 9
+
+// The operator dies before or after some of its writes; the soak has all of them.
+func TestOperatorDiesAtAWrite(t *testing.T) {
+	diesAtWrites(t, death{1, false}, death{2, true}, death{3, false}, death{4, true}, death{writes, true})
+}
+
+// diesAtWrites lets an operator die, and another one takes over: the end is the same, with one run for the specification and one
+// for the request.
+func diesAtWrites(t *testing.T, deaths ...death) {
+	t.Helper()
+	for _, at := range deaths {
+		t.Run(fmt.Sprintf("write %d, after it: %t", at.write, at.after), func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t)
+			b.put(claimNamed("data"))
+			benchmark := bench()
+			benchmark.Spec.HistoryLimit = new(int32(1))
+			b.put(benchmark)
+			died := make(chan struct{})
+			stop := b.operator(dying(at.write, at.after, died))
+			var successor sync.WaitGroup
+			successor.Go(func() {
+				select {
+				case <-died:
+					stop()
+					b.operator(nil)
+				case <-time.After(4 * patience):
+					t.Error("the operator did not die")
+				case <-t.Context().Done(): // What comes before it has failed.
 				}
 			})
-		}
+			b.ends(good)
+			b.edit(request1("v1"))
+			b.ends(good)
+			b.until("pruning", func(*v1alpha1.StorageBenchmark) bool { return len(b.runs()) == 1 })
+			// What its last write has done may be seen before it has died of it.
+			successor.Wait()
+			end := b.steady()
+			run := b.runs()[0]
+			wantFirst := identityOf(end, &v1alpha1.StorageBenchmarkStatus{}, run.Spec.Hash)
+			want := identityOf(end, &v1alpha1.StorageBenchmarkStatus{LastHandledRequest: "v1",
+				LastRun: &v1alpha1.JudgedRun{RunReference: v1alpha1.RunReference{Name: wantFirst.name}}}, run.Spec.Hash)
+			if run.Name != want.name || run.Spec.Seed != want.seed || end.Status.LastRun.UID != string(run.UID) {
+				t.Errorf("the last run is %s with seed %d, want %+v; status has %+v", run.Name, run.Spec.Seed, want, end.Status.LastRun)
+			}
+			if got := b.kstatus(); got != "Current" || end.Status.ActiveRun != nil {
+				t.Errorf("the end is %s", stateLine(t, end))
+			}
+		})
 	}
 }

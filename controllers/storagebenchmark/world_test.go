@@ -72,6 +72,8 @@ type world struct {
 	names map[string]string
 	out   strings.Builder
 	last  string
+	// printed is the version of the benchmark that was printed last.
+	printed string
 }
 
 func newWorld(tb testing.TB, objects ...client.Object) *world {
@@ -305,12 +307,13 @@ func (w *world) deletes(run *v1alpha1.BenchmarkRun) {
 // print writes the state where it is new, and what was told.
 func (w *world) print() {
 	w.tb.Helper()
-	benchmark := w.benchmark()
-	checkBenchmark(w.tb, benchmark)
-	line := stateLine(w.tb, benchmark)
-	if line != w.last {
-		_, _ = fmt.Fprintf(&w.out, "  %s\n", w.anonymous(line))
-		w.last = line
+	if benchmark := w.benchmark(); benchmark.ResourceVersion != w.printed {
+		w.printed = benchmark.ResourceVersion
+		checkBenchmark(w.tb, benchmark)
+		if line := stateLine(w.tb, benchmark); line != w.last {
+			_, _ = fmt.Fprintf(&w.out, "  %s\n", w.anonymous(line))
+			w.last = line
+		}
 	}
 	for {
 		select {

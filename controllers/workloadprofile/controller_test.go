@@ -43,7 +43,7 @@ func create(t *testing.T, object client.Object) {
 // judged waits until the status speaks of the object's own generation.
 func judged(t *testing.T, object client.Object) *v1alpha1.WorkloadProfileStatus {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
 			t.Fatal(err)
 		}

@@ -149,7 +149,7 @@ const hangGuard = 4 * time.Minute
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(hangGuard); !holds(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(hangGuard); !holds(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
 		}

@@ -66,7 +66,7 @@ func operate(ctx context.Context, namespace, name, runName string) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 	hash := plan.RunHash(&benchmark.Spec.Run)

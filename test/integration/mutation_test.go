@@ -17,13 +17,15 @@ import (
 
 // Hand-written cases only hold what somebody thought of. Here accepted objects
 // are damaged at random, and both judges have to agree on each.
-func TestDamagedObjectsAreJudgedAlike(t *testing.T) {
+func TestDamagedObjectsAreJudgedAlike(t *testing.T) { judgesAlike(t, 25) }
+
+func judgesAlike(t *testing.T, damagedPerCase int) {
+	t.Helper()
 	needsCluster(t)
 	cases, err := admissiontest.Accepted()
 	if err != nil {
 		t.Fatal(err)
 	}
-	const damagedPerCase = 100
 	random := rand.New(rand.NewPCG(2026, 11))
 	accepted, refused := 0, 0
 	for _, c := range cases {
@@ -63,12 +65,8 @@ func TestDamagedObjectsAreJudgedAlike(t *testing.T) {
 // one stored object that cannot would stop every controller that lists.
 func toTyped(t *testing.T, object map[string]any) {
 	t.Helper()
-	types := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(types); err != nil {
-		t.Fatal(err)
-	}
 	kind, _ := object["kind"].(string)
-	typed, err := types.New(v1alpha1.GroupVersion.WithKind(kind))
+	typed, err := cluster.Scheme().New(v1alpha1.GroupVersion.WithKind(kind))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -171,7 +171,7 @@ func onNodes(names ...string) func(*v1alpha1.RunSpec) {
 // by watching, as of pods, it takes back.
 func settled(t *testing.T, namespace string, count int) []string {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		var pods corev1.PodList
 		must(t, cluster.List(t.Context(), &pods, client.InNamespace(namespace)))
 		var nodes, refused, said []string

@@ -156,7 +156,7 @@ func bind(t *testing.T, user, role, verb string) string {
 // watching.
 func allowed(t *testing.T, admin client.Client, user, space, verb string) {
 	t.Helper()
-	for deadline := time.Now().Add(hang); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(hang); ; time.Sleep(100 * time.Millisecond) {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user,
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: space, Verb: verb, Group: v1alpha1.Group, Resource: "storagebenchmarks"}}}
 		if err := admin.Create(t.Context(), review); err != nil {

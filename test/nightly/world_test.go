@@ -231,7 +231,7 @@ func (w *world) until(what string, holds func() bool) {
 			w.deaths++
 			w.stop()
 			w.operate()
-		case <-time.After(40 * time.Millisecond):
+		case <-time.After(100 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
 			for _, benchmark := range w.benchmarks() {
@@ -315,7 +315,7 @@ func (w *world) enough() {
 		return
 	}
 	w.plays.Wait()
-	for deadline := time.Now().Add(patience); !w.T.Failed() && !w.seenAll(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !w.T.Failed() && !w.seenAll(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.Error("hung: the watch has not told of all that is there")
 			break
@@ -407,7 +407,7 @@ func (w *world) play(ctx context.Context, run *v1alpha1.BenchmarkRun, night int,
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 	for ctx.Err() == nil {

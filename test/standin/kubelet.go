@@ -28,7 +28,7 @@ import (
 )
 
 // lookEvery is how often pods are looked at.
-const lookEvery = 20 * time.Millisecond
+const lookEvery = 100 * time.Millisecond
 
 // addresses counts the pods of this process, each of which gets a loopback address of its own.
 var addresses atomic.Uint32
@@ -43,6 +43,9 @@ type Kubelet struct {
 	Directory string
 	// Environment is added to that of the processes.
 	Environment []string
+
+	// Hold keeps pods that do not run yet from being started, as a node without room does.
+	Hold atomic.Bool
 
 	mu   sync.Mutex
 	pods map[types.UID]*process
@@ -97,7 +100,9 @@ func (k *Kubelet) sync(ctx context.Context, pod *corev1.Pod) {
 	over := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	switch {
 	case running == nil && !over && pod.DeletionTimestamp.IsZero():
-		k.start(ctx, pod)
+		if !k.Hold.Load() {
+			k.start(ctx, pod)
+		}
 	case running != nil && !over && isClosed(running.ended):
 		k.report(ctx, pod, running)
 	case running != nil && !over && !pod.DeletionTimestamp.IsZero() && !running.deleted:
