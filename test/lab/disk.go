@@ -62,25 +62,8 @@ func (d Disk) options(folder string, number int) ([]string, error) {
 	return []string{"-drive", drive, "-device", device}, nil
 }
 
-// Names of the disks' devices in the machine, such as vda, in the order of Disks.
-func (m Machine) Names() []string {
-	counts := map[Bus]int{}
-	var names []string
-	for _, disk := range m.Disks {
-		n := counts[disk.Bus]
-		switch disk.Bus {
-		case SCSI:
-			names = append(names, "sd"+string(rune('a'+n)))
-		case NVMe:
-			names = append(names, fmt.Sprintf("nvme%dn1", n))
-		default:
-			n = counts[Virtio] + counts[""]
-			names = append(names, "vd"+string(rune('a'+n)))
-		}
-		counts[disk.Bus]++
-	}
-	return names
-}
+// Path of a disk's device in the machine, by its number in Disks.
+func Path(disk int) string { return "/dev/lab/disk" + strconv.Itoa(disk) }
 
 // Counters are what was counted of a disk.
 type Counters struct {
@@ -88,28 +71,24 @@ type Counters struct {
 	ReadOperations, WriteOperations int64
 }
 
-// diskstats reads the lines of /proc/diskstats of the machine's disks (Documentation/admin-guide/iostats.rst of Linux). Its
-// sectors have 512 bytes on every disk.
+// diskstats reads what the machine says of each disk: its name and the fields of its stat file (Documentation/block/stat.rst of
+// Linux). Sectors have 512 bytes there on every disk.
 func (m Machine) diskstats(text string) ([]Counters, error) {
 	found := make([]Counters, len(m.Disks))
 	seen := 0
 	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		if len(fields) < 10 {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		number, is := strings.CutPrefix(name, "disk")
+		i, err := strconv.Atoi(number)
+		if !is || err != nil || i >= len(found) {
 			continue
 		}
-		i := slices.Index(m.Names(), fields[2])
-		if i < 0 {
-			continue
+		var merged int64
+		c := &found[i]
+		if _, err := fmt.Sscan(rest, &c.ReadOperations, &merged, &c.ReadBytes, &merged, &c.WriteOperations, &merged, &c.WriteBytes); err != nil {
+			return nil, fmt.Errorf("read the counters of %s: %w", name, err)
 		}
-		var numbers [7]int64
-		for k := range numbers {
-			var err error
-			if numbers[k], err = strconv.ParseInt(fields[3+k], 10, 64); err != nil {
-				return nil, fmt.Errorf("read /proc/diskstats: %w", err)
-			}
-		}
-		found[i] = Counters{ReadOperations: numbers[0], ReadBytes: 512 * numbers[2], WriteOperations: numbers[4], WriteBytes: 512 * numbers[6]}
+		c.ReadBytes, c.WriteBytes = 512*c.ReadBytes, 512*c.WriteBytes
 		seen++
 	}
 	if seen != len(m.Disks) {

@@ -53,10 +53,17 @@ echo root:x:0:0:root:/root:/bin/sh > /etc/passwd; echo root:x:0: > /etc/group; h
 ln -sf mke2fs /sbin/mkfs.ext4
 modprobe -a virtio_pci virtio_net virtio_blk virtio_scsi sd_mod nvme
 ip link set lo up; ip link set eth0 up; ip addr add 10.0.2.15/24 dev eth0; ip route add default via 10.0.2.2
+mkdir /dev/lab
+for block in /sys/block/[vsn]*; do
+	serial=$(cat $block/serial $block/device/serial 2>/dev/null || tail -c +5 $block/device/vpd_pg80 2>/dev/null)
+	[ -z "$serial" ] || ln -s /dev/${block##*/} /dev/lab/$(echo $serial)
+done
 cd /tmp; echo; echo LAB-BEGIN
 /bin/sh /lab/script 2>&1
 code=$?
-sync; echo; echo LAB-DISKS; cat /proc/diskstats; echo LAB-END $code
+sync; echo; echo LAB-DISKS; 
+for disk in /dev/lab/*; do echo ${disk##*/} $(cat /sys/block/$(basename $(readlink $disk))/stat); done
+echo LAB-END $code
 poweroff -f
 `
 

@@ -150,9 +150,9 @@ func (d throttled) readPercent() int {
 func (d throttled) script(m lab.Machine) string {
 	var s strings.Builder
 	options := map[string]string{"ext4": "-q -E lazy_itable_init=0,lazy_journal_init=0", "xfs": "-q", "btrfs": "-q"}[d.FileSystem]
-	for i, name := range m.Names() {
-		fmt.Fprintf(&s, "modprobe %[1]s 2>/dev/null; mkdir /mnt/%[2]d; mkfs.%[1]s %[3]s /dev/%[4]s > /dev/null && mount -t %[1]s /dev/%[4]s /mnt/%[2]d || exit 9\n",
-			d.FileSystem, i, options, name)
+	for i := range m.Disks {
+		fmt.Fprintf(&s, "modprobe %[1]s 2>/dev/null; mkdir /mnt/%[2]d; mkfs.%[1]s %[3]s %[4]s > /dev/null && mount -t %[1]s %[4]s /mnt/%[2]d || exit 9\n",
+			d.FileSystem, i, options, lab.Path(i))
 	}
 	var directories, files []string
 	for i := range d.Volumes {
@@ -255,7 +255,8 @@ func (d throttled) compareBurst(t *testing.T, target v1alpha1.TargetResult) {
 	within(t, "baseline", float64(found.Baseline.Value)/scale, float64(d.Baseline), 0)
 	within(t, "credits", float64(found.Drops[0].Spent.Value), d.credits(), d.slack())
 	if d.Length >= 2 {
-		within(t, "burst", float64(found.Burst.Value)/scale, float64(d.Burst), 0)
+		// The tenth of a second's worth that goes at once is a part of a short burst's mean.
+		within(t, "burst", float64(found.Burst.Value)/scale, float64(d.Burst), d.work(d.end())/d.end()-float64(d.Burst))
 		within(t, "seconds to the baseline", time.Duration(target.Burst.NanosecondsToBaseline.Value).Seconds(), d.end(), 0.1)
 	}
 }

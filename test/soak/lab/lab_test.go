@@ -59,12 +59,10 @@ code=$?; tail -n 40 said; echo LAB-RESULT; cat result.json; echo LAB-RESULT; fin
 func TestMachine(t *testing.T) {
 	machine := lab.Machine{Files: map[string]string{"words": "of a file"}, Disks: []lab.Disk{
 		{Bytes: 64 << 20}, {Bytes: 64 << 20, Bus: lab.SCSI}, {Bytes: 64 << 20, Bus: lab.NVMe, SectorBytes: 4096}, {Bytes: 64 << 20, Bus: lab.Virtio}}}
-	if names := fmt.Sprint(machine.Names()); names != "[vda sda nvme0n1 vdb]" {
-		t.Errorf("the disks are %s", names)
-	}
 	script := "cat /lab/words; modprobe cifs && grep -c cifs /proc/filesystems; fio --version"
-	for i, name := range machine.Names() {
-		script += fmt.Sprintf("\ncat /sys/block/%s/queue/logical_block_size; dd if=/dev/zero of=/dev/%s bs=1M count=%d oflag=direct 2>&1 || exit 1", name, name, i+1)
+	for i := range machine.Disks {
+		script += fmt.Sprintf("\ncat /sys/block/$(basename $(readlink %[1]s))/queue/logical_block_size; dd if=/dev/zero of=%[1]s bs=1M count=%[2]d oflag=direct 2>&1 || exit 1",
+			lab.Path(i), i+1)
 	}
 	output := machine.Run(t, script+"\nexit 7")
 	if output.Code != 7 || !strings.HasPrefix(output.Text, "of a file") || !strings.Contains(output.Text, "\nfio-") || !strings.Contains(output.Text, "\n4096\n") {
