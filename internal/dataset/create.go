@@ -167,7 +167,7 @@ func makeOwned(parent *directory, name string, owner Owner) error {
 func removeScratch(parent *directory, name string) error {
 	child, err := parent.child(name)
 	if err == nil {
-		err = removeOwnFiles(child)
+		err = removeOwnFiles(child, ownFiles)
 		child.close()
 	}
 	if err != nil && !errors.Is(err, ErrNotDirectory) {
@@ -176,9 +176,11 @@ func removeScratch(parent *directory, name string) error {
 	return ignoreMissing(classify(filepath.Join(parent.path, name), "remove", parent.root.Remove(name)))
 }
 
-// removeOwnFiles deletes what we put into a level beside the directories of the next.
-func removeOwnFiles(d *directory) error {
-	for _, file := range []string{ownerFile, lockFile} {
+// ownFiles are what we put into a level beside the directories of the next.
+var ownFiles = []string{ownerFile, lockFile}
+
+func removeOwnFiles(d *directory, files []string) error {
+	for _, file := range files {
 		if err := d.root.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return classify(filepath.Join(d.path, file), "remove", err)
 		}

@@ -123,11 +123,16 @@ func (l *Lock) File() *os.File { return l.file }
 func (l *Lock) Release() error {
 	top, err := openTop(l.mount)
 	if err == nil {
+		defer top.close()
 		err = removeParents(top, l.owner.BenchmarkUID)
-		top.close()
 	}
 	if closeErr := l.file.Close(); closeErr != nil && !errors.Is(closeErr, os.ErrClosed) {
 		err = errors.Join(err, fmt.Errorf("release the lock: %w", closeErr))
+	}
+	if err == nil {
+		// NFS keeps a file that is removed while it is open under another name (.nfs...), so that its directory was not
+		// empty until now.
+		err = removeUnlocked(top, l.owner.BenchmarkUID)
 	}
 	return err
 }

@@ -54,6 +54,28 @@ func TestLockSurvivesTheRemovalOfTheData(t *testing.T) {
 	}
 }
 
+// What NFS leaves of a directory whose lock was removed while it was open goes; one that somebody holds the lock of stays.
+func TestRemoveUnlocked(t *testing.T) {
+	path := t.TempDir()
+	mount := mustProve(t, path)
+	top, err := openTop(mount)
+	must(t, err)
+	defer top.close()
+	lock, err := AcquireLock(mount, testOwner())
+	must(t, err)
+	must(t, removeUnlocked(top, testOwner().BenchmarkUID))
+	held := filepath.Join(path, ".storagebench", testOwner().BenchmarkUID, lockFile)
+	if !exists(held) {
+		t.Error("the directory of a lock that is held was removed")
+	}
+	must(t, os.Remove(held))
+	must(t, removeUnlocked(top, testOwner().BenchmarkUID))
+	if exists(filepath.Join(path, ".storagebench")) {
+		t.Error("an unused directory stays")
+	}
+	must(t, lock.Release())
+}
+
 // The lock must hold as long as a child has it, although the runner is gone.
 func TestLockIsInherited(t *testing.T) {
 	mount := mustProve(t, t.TempDir())

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"syscall"
 )
 
@@ -75,8 +76,8 @@ func removeDirectory(ctx context.Context, parent *directory, name string, mode f
 }
 
 // removeLevel removes an owned directory that holds nothing but our own files. Its path stays valid
-// for a client that comes between: it then gets its ownership file back.
-func removeLevel(parent *directory, name, benchmarkUID string) error {
+// for a client that comes between: it then gets its ownership file back. Files are those of ours that may be in it.
+func removeLevel(parent *directory, name, benchmarkUID string, files []string) error {
 	child, err := openOwned(parent, name, benchmarkUID)
 	if errors.Is(err, errNoOwner) && parent.root.Remove(name) == nil {
 		return nil // empty, left by a client that was killed at this very place
@@ -89,7 +90,7 @@ func removeLevel(parent *directory, name, benchmarkUID string) error {
 	if err != nil {
 		return ignoreMissing(err)
 	}
-	only, err := holdsOnlyOurs(child)
+	only, err := holdsOnlyOurs(child, files)
 	if err != nil || !only {
 		// Another client may have removed it while it was read, at the end of the same run.
 		return ignoreMissing(err)
@@ -99,7 +100,7 @@ func removeLevel(parent *directory, name, benchmarkUID string) error {
 		return err
 	}
 	// Last: without it nobody knows that the directory is ours, if the rest is tried again.
-	if err := removeOwnFiles(child); err != nil {
+	if err := removeOwnFiles(child, files); err != nil {
 		return err
 	}
 	err = parent.root.Remove(name)
@@ -110,10 +111,10 @@ func removeLevel(parent *directory, name, benchmarkUID string) error {
 }
 
 // holdsOnlyOurs is true when there is nothing else.
-func holdsOnlyOurs(d *directory) (bool, error) {
+func holdsOnlyOurs(d *directory, files []string) (bool, error) {
 	only := true
 	err := d.each(func(entry fs.DirEntry) (bool, error) {
-		only = entry.Name() == ownerFile || entry.Name() == lockFile || layoutRecord.MatchString(entry.Name()) ||
+		only = slices.Contains(files, entry.Name()) || layoutRecord.MatchString(entry.Name()) ||
 			holderRecord.MatchString(entry.Name())
 		return !only, nil
 	})
@@ -154,11 +155,23 @@ func RemoveEmpty(mount Mount, location Location) error {
 
 // removeParents removes the levels above a client's directory as far as they are empty.
 func removeParents(top *directory, benchmarkUID string, hashes ...string) error {
+	return removeBase(top, func(base *directory) error { return removeBenchmark(base, benchmarkUID, hashes) })
+}
+
+// removeUnlocked removes a benchmark's directory, and the one above, where nobody has laid out anything or holds the lock.
+func removeUnlocked(top *directory, benchmarkUID string) error {
+	return removeBase(top, func(base *directory) error {
+		return removeLevel(base, benchmarkUID, benchmarkUID, []string{ownerFile})
+	})
+}
+
+// removeBase removes what is in the directory of all benchmarks, and the directory if it is empty then.
+func removeBase(top *directory, below func(base *directory) error) error {
 	base, err := top.child(baseName)
 	if err != nil {
 		return ignoreMissing(err)
 	}
-	err = removeBenchmark(base, benchmarkUID, hashes)
+	err = below(base)
 	base.close()
 	if err != nil {
 		return err
@@ -175,7 +188,7 @@ func removeBenchmark(base *directory, benchmarkUID string, hashes []string) erro
 	switch {
 	case err == nil:
 		for _, hash := range hashes {
-			err = errors.Join(err, removeLevel(uid, hash, benchmarkUID))
+			err = errors.Join(err, removeLevel(uid, hash, benchmarkUID, ownFiles))
 		}
 		uid.close()
 	case errors.Is(err, errNoOwner): // removeLevel knows what to do
@@ -184,7 +197,7 @@ func removeBenchmark(base *directory, benchmarkUID string, hashes []string) erro
 	if err := ignoreMissing(err); err != nil {
 		return err
 	}
-	return removeLevel(base, benchmarkUID, benchmarkUID)
+	return removeLevel(base, benchmarkUID, benchmarkUID, ownFiles)
 }
 
 var clientName = regexp.MustCompile(`^client-(0|[1-9][0-9]*)$`)

@@ -50,6 +50,8 @@ mkdir -p /dev/pts /dev/shm /tmp /mnt /root /run /var/lib/nfs
 mount -t devpts pts /dev/pts; mount -t tmpfs shm /dev/shm; mount -t tmpfs tmp /tmp
 ln -sf /proc/self/fd /dev/fd; ln -sf /proc/mounts /etc/mtab
 echo root:x:0:0:root:/root:/bin/sh > /etc/passwd; echo root:x:0: > /etc/group; hostname lab; echo 127.0.0.1 lab localhost > /etc/hosts
+printf 'tcp 6 TCP\nudp 17 UDP\n' > /etc/protocols; printf 'rpcbind 111/tcp\nnfs 2049/tcp\nmountd 20048/tcp\n' > /etc/services
+printf 'rpcbind 100000\nnfs 100003\nmountd 100005\n' > /etc/rpc
 ln -sf mke2fs /sbin/mkfs.ext4
 modprobe -a virtio_pci virtio_net virtio_blk virtio_scsi sd_mod nvme
 ip link set lo up; ip link set eth0 up; ip addr add 10.0.2.15/24 dev eth0; ip route add default via 10.0.2.2

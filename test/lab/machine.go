@@ -71,8 +71,8 @@ func (m Machine) Serve(t testing.TB, script string) {
 			t.Fatalf("the serving machine ended: %s", running.said.String())
 		default:
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("hung: the serving machine is not ready: %s", running.said.String())
+		if said := running.said.String(); strings.Contains(said, "\nLAB-END ") || time.Now().After(deadline) {
+			t.Fatalf("the serving machine is not ready: %s", said)
 		}
 	}
 }
@@ -95,7 +95,12 @@ func (m Machine) boot(ctx context.Context, t testing.TB, script string) *running
 			t.Fatalf("%v: make lab-packages installs it", err)
 		}
 	}
-	scratch := t.TempDir()
+	// Not the test's own folder: its name may hold what QEMU's options are separated by.
+	scratch, err := os.MkdirTemp("", "storagebench-lab-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(scratch) })
 	arguments, err := m.arguments(ctx, scratch, script)
 	if err != nil {
 		t.Fatal(err)

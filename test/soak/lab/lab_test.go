@@ -94,6 +94,24 @@ spec:
       steady: {duration: 5s, warmUp: 1s}
 `
 
+// shareRun runs the quickstart in small on a mounted share, and wants no doubt about what was written.
+func shareRun(t *testing.T, mount string) {
+	t.Helper()
+	status := run(t, lab.Machine{}, mount+" || exit 9", quickstart)
+	for _, phase := range status.Phases {
+		for _, target := range phase.Targets {
+			for _, warning := range target.Warnings {
+				if warning.Type == v1alpha1.WarningUnwrittenDataRead || warning.Type == v1alpha1.WarningWrittenUnknown {
+					t.Errorf("%s: %s: %s", phase.Name, warning.Type, warning.Message)
+				}
+			}
+			for _, one := range target.Operations {
+				soak.Report(t, t.Name(), "%s: %s of %d bytes in %d operations", phase.Name, one.Operation, one.Bytes, one.Operations)
+			}
+		}
+	}
+}
+
 // A run on a real SMB mount is complete, and takes for written what was written: the kernel's client reports the blocks of
 // files late.
 func TestSMB(t *testing.T) {
@@ -102,21 +120,25 @@ func TestSMB(t *testing.T) {
 		// As csi-driver-smb's and azurefile-csi-driver's examples mount.
 		"options of drivers": ",noserverino,mfsymlinks,cache=strict,nosharesock,nobrl,actimeo=30",
 		"no attribute cache": ",cache=none,actimeo=0",
+		"no locks":           ",nobrl",
+		"signed and sealed":  ",seal",
 	} {
 		t.Run(name, func(t *testing.T) {
 			samba := lab.StartSamba(t)
-			status := run(t, lab.Machine{}, fmt.Sprintf("modprobe cifs && mount -t cifs //%s/share /mnt -o %s || exit 9", lab.Host, samba.Options(options)),
-				quickstart)
-			for _, phase := range status.Phases {
-				for _, target := range phase.Targets {
-					for _, warning := range target.Warnings {
-						if warning.Type == v1alpha1.WarningUnwrittenDataRead || warning.Type == v1alpha1.WarningWrittenUnknown {
-							t.Errorf("%s: %s: %s", phase.Name, warning.Type, warning.Message)
-						}
-					}
-				}
-			}
+			shareRun(t, fmt.Sprintf("modprobe cifs && mount -t cifs //%s/share /mnt -o %s", lab.Host, samba.Options(options)))
 		})
+	}
+}
+
+// A run on a real NFS mount, of the kernel's server in a second machine, is complete.
+func TestNFS(t *testing.T) {
+	server := lab.StartNFS(t)
+	for _, options := range []string{
+		"vers=4.2", "vers=4.1", "vers=3", "vers=4.2,noac", "vers=4.2,soft,timeo=100", "vers=4.1,hard,nconnect=4",
+		// As efs-utils and the docs of FSx for OpenZFS mount.
+		"vers=4.1,rsize=1048576,wsize=1048576,hard,timeo=600,retrans=2,noresvport",
+	} {
+		t.Run(options, func(t *testing.T) { shareRun(t, server.Command("/mnt", options)) })
 	}
 }
 

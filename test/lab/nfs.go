@@ -1,0 +1,40 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// NFS is the kernel's server in a machine of its own, which exports an ext4 disk.
+type NFS struct{ port, mountPort int }
+
+// Command mounts the export at a folder, with options such as "vers=4.2,hard". Version 3 asks for the server's ports by
+// options, since they are forwarded.
+func (n NFS) Command(at, options string) string {
+	options += fmt.Sprintf(",port=%d,proto=tcp", n.port)
+	if strings.Contains(options, "vers=3") {
+		options += fmt.Sprintf(",mountport=%d,mountproto=tcp,nolock", n.mountPort)
+	}
+	export := "/" // of version 4 it is the root
+	if strings.Contains(options, "vers=3") {
+		export = "/export"
+	}
+	return fmt.Sprintf("modprobe nfsv4; modprobe nfsv3; mount.nfs %s:%s %s -o %s", Host, export, at, options)
+}
+
+// StartNFS starts a server for the time of a test.
+func StartNFS(t testing.TB) NFS {
+	t.Helper()
+	n := NFS{port: freePort(t), mountPort: freePort(t)}
+	Machine{Disks: []Disk{{Bytes: 4 << 30}}, Ports: map[int]int{n.port: 2049, n.mountPort: 20048}}.Serve(t, fmt.Sprintf(`
+mkfs.ext4 -q %[1]s && mkdir /export && mount -t ext4 -o noinit_itable %[1]s /export && rmdir /export/lost+found && chmod 777 /export || exit 1
+modprobe nfsd; mount -t nfsd nfsd /proc/fs/nfsd
+mkdir -p /var/lib/nfs/rpc_pipefs /var/lib/nfs/v4recovery /var/lib/nfs/nfsdcltrack /run/rpcbind /etc/exports.d; touch /var/lib/nfs/etab /var/lib/nfs/rmtab
+echo "/export *(rw,sync,no_root_squash,no_subtree_check,insecure,fsid=0)" > /etc/exports
+echo '_rpc:x:100:0::/run/rpcbind:/bin/false' >> /etc/passwd; (rpcbind -f &); until grep -q ':006F ' /proc/net/tcp; do sleep 0.2; done
+exportfs -a && rpc.nfsd 8 && rpc.mountd -p 20048 || exit 1
+echo; echo LAB-READY; sleep 100000
+`, Path(0)))
+	return n
+}
