@@ -197,6 +197,7 @@ func TestRandomDisks(t *testing.T) {
 }
 
 func (d throttled) try(t *testing.T, program string) {
+	t.Helper()
 	machine := d.machine()
 	machine.Programs, machine.Files = map[string]string{"kubectl-storagebench": program}, map[string]string{"bench.yaml": d.benchmark()}
 	output := machine.Run(t, d.script(machine))
