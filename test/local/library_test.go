@@ -68,10 +68,7 @@ func runLoads(t *testing.T, names, loads []string) {
 		t.Fatal(err)
 	}
 	got := Call(t, append(arguments, "-f", file)...)
-	if got.Code != 0 {
-		t.Fatalf("exit code %d: %s", got.Code, got.Stderr)
-	}
-	measured := got.Document(t).Phases[1]
+	measured := ValidButForLoad(t, got).Phases[1]
 	for _, name := range names {
 		i := slices.IndexFunc(measured.Targets, func(one v1alpha1.TargetResult) bool { return one.Target == name })
 		if i < 0 || len(measured.Targets[i].Operations) == 0 {

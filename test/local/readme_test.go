@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/storagebench/storagebench/internal/report"
 	"github.com/storagebench/storagebench/test/terminal"
 )
 
@@ -25,8 +26,8 @@ func readmeCommands(t *testing.T) []string {
 	return strings.Split(block, "\n")
 }
 
-// TestReadme types the README's local command as it stands into a terminal: it shows a live view and a result, and writes
-// a page.
+// TestReadme types the README's local commands into a terminal: the run shows a live view and a result, and writes a page. The
+// test has the run save its result as JSON as well.
 func TestReadme(t *testing.T) {
 	commands := readmeCommands(t)
 	if commands[0] != "make build" || len(commands) != 3 {
@@ -47,9 +48,14 @@ func TestReadme(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	on := terminal.New(t, 80, 24, []string{"LANG=C.UTF-8"}, "sh", "-c", "cd '"+folder+"' && "+strings.Join(commands[1:], " && "))
-	on.Until(hung, "exit code 0")
+	on := terminal.New(t, 80, 24, []string{"LANG=C.UTF-8"}, "sh", "-c", "cd '"+folder+"' && "+strings.Join(commands[1:], " && ")+" --save result.json")
+	code := on.Ended(hung, report.ExitMet, report.ExitInvalid)
 	after := on.All()
+	result, err := os.ReadFile(filepath.Join(folder, "result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ValidButForLoad(t, Outcome{Code: code, Stdout: string(result), Stderr: after})
 	for _, words := range []string{"✓ layout", "✓ write", "✓ read", "quickstart  complete", "P99"} {
 		if !strings.Contains(after, words) {
 			t.Errorf("there is no %q:\n%s", words, after)
