@@ -185,7 +185,7 @@ func ValidButForLoad(t *testing.T, got Outcome) report.Document {
 // Until waits for a fact.
 func Until(t *testing.T, fact string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(hung); !holds(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(hung); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("hung: after %s not yet: %s", hung, fact)
 		}

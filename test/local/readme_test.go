@@ -29,6 +29,7 @@ func readmeCommands(t *testing.T) []string {
 // TestReadme types the README's local commands into a terminal: the run shows a live view and a result, and writes a page. The
 // test has the run save its result as JSON as well.
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	commands := readmeCommands(t)
 	if commands[0] != "make build" || len(commands) != 3 {
 		t.Fatalf("the commands are %q; the first one, the build, is what was done before the tests", commands)
