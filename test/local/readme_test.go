@@ -27,7 +27,7 @@ func readmeCommands(t *testing.T) []string {
 }
 
 // TestReadme types the README's local commands into a terminal: the run shows a live view and a result, and writes a page. The
-// test has the run save its result as JSON as well.
+// test shortens the sample's phases and has the run save its result as JSON as well.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	commands := readmeCommands(t)
@@ -40,14 +40,25 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for from, to := range map[string]string{filepath.Join(root, "config"): "config", Program: "bin/kubectl-storagebench"} {
-		to = filepath.Join(folder, to)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+	sample := "config/samples/quickstart.yaml"
+	for _, file := range []string{sample, "bin/kubectl-storagebench"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(folder, file)), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Symlink(from, to); err != nil {
-			t.Fatal(err)
-		}
+	}
+	text, err := os.ReadFile(filepath.Join(root, sample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const long, short = "steady: {duration: 10s, warmUp: 2s}", "steady: {duration: 2s}"
+	if strings.Count(string(text), long) != 2 {
+		t.Fatalf("want two phases with %q:\n%s", long, text)
+	}
+	if err := os.WriteFile(filepath.Join(folder, sample), []byte(strings.ReplaceAll(string(text), long, short)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(Program, filepath.Join(folder, "bin/kubectl-storagebench")); err != nil {
+		t.Fatal(err)
 	}
 	on := terminal.New(t, 80, 24, []string{"LANG=C.UTF-8"}, "sh", "-c", "cd '"+folder+"' && "+strings.Join(commands[1:], " && ")+" --save result.json")
 	code := on.Ended(hung, report.ExitMet, report.ExitInvalid)
