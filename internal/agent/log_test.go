@@ -49,7 +49,7 @@ func TestLogReplays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var log Log
 		var want []*agentapi.Record
-		for i := range rapid.IntRange(1, 3000).Draw(t, "records") {
+		for i := range rapid.IntRange(1, 400).Draw(t, "records") {
 			record := anyRecord(t)
 			if err := log.Append(record); err != nil {
 				t.Fatal(err)

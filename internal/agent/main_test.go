@@ -317,7 +317,7 @@ func eventually(t *testing.T, complaint string, holds func() bool) {
 		if holds() {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(25 * time.Millisecond)
 	}
 	t.Fatal("hung: " + complaint)
 }

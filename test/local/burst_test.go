@@ -30,6 +30,7 @@ spec:
 
 // TestBurst drains a store's credits in the steps that the plan has: the figures are within the bounds of the store's record.
 func TestBurst(t *testing.T) {
+	t.Parallel()
 	config := model.Config{Latency: model.Latency{Fixed: time.Millisecond}, Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes,
 		BaselinePerSecond: 5e6, BurstPerSecond: 30e6, Size: 250e6}}}
 	file := Write(t, Usual, burstFile)

@@ -40,6 +40,7 @@ func mpiBenchmark(t *testing.T, replacements ...string) string {
 
 // TestMPI runs IOR and mdtest on a store of a known bandwidth: the figures are those of its record.
 func TestMPI(t *testing.T) {
+	t.Parallel()
 	WithIOR(t)
 	store := Mount(t, model.Config{Scenario: "20 MB/s", Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 20e6}},
 		Latency: model.Latency{Fixed: time.Millisecond}})
@@ -104,6 +105,7 @@ func checkMdtest(t *testing.T, target v1alpha1.TargetResult) {
 
 // TestMPIFiles: what is on the disk is what the figures say was written, all of it below one client's directory.
 func TestMPIFiles(t *testing.T) {
+	t.Parallel()
 	WithIOR(t)
 	directory := t.TempDir()
 	file := mpiBenchmark(t, "dataPolicy: Delete", "dataPolicy: Retain", "duration: 4s", "duration: 1s")
@@ -139,6 +141,7 @@ func TestMPIFiles(t *testing.T) {
 
 // TestMPIInterrupt: a run that is interrupted leaves no rank, no file, and tells what it had.
 func TestMPIInterrupt(t *testing.T) {
+	t.Parallel()
 	WithIOR(t)
 	directory := t.TempDir()
 	file := mpiBenchmark(t, "duration: 4s", "duration: 300s")

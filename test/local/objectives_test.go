@@ -11,6 +11,7 @@ import (
 // TestObjectives: each is judged with its figure, a percentile that no result has by its name among them, and one that
 // is missed decides the exit code.
 func TestObjectives(t *testing.T) {
+	t.Parallel()
 	// One client: two that begin apart on a busy machine may have too little time in common, and then nothing is judged.
 	file := Write(t, "count: 2", "count: 1", "spec:\n", `spec:
   objectives:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/storagebench/storagebench/internal/report"
 	"github.com/storagebench/storagebench/test/terminal"
 )
 
@@ -25,9 +26,10 @@ func readmeCommands(t *testing.T) []string {
 	return strings.Split(block, "\n")
 }
 
-// TestReadme types the README's local command as it stands into a terminal: it shows a live view and a result, and writes
-// a page.
+// TestReadme types the README's local commands into a terminal: the run shows a live view and a result, and writes a page. The
+// test shortens the sample's phases and has the run save its result as JSON as well.
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	commands := readmeCommands(t)
 	if commands[0] != "make build" || len(commands) != 3 {
 		t.Fatalf("the commands are %q; the first one, the build, is what was done before the tests", commands)
@@ -38,18 +40,34 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for from, to := range map[string]string{filepath.Join(root, "config"): "config", Program: "bin/kubectl-storagebench"} {
-		to = filepath.Join(folder, to)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(from, to); err != nil {
+	sample := "config/samples/quickstart.yaml"
+	for _, file := range []string{sample, "bin/kubectl-storagebench"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(folder, file)), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	on := terminal.New(t, 80, 24, []string{"LANG=C.UTF-8"}, "sh", "-c", "cd '"+folder+"' && "+strings.Join(commands[1:], " && "))
-	on.Until(hung, "exit code 0")
+	text, err := os.ReadFile(filepath.Join(root, sample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const long, short = "steady: {duration: 10s, warmUp: 2s}", "steady: {duration: 2s}"
+	if strings.Count(string(text), long) != 2 {
+		t.Fatalf("want two phases with %q:\n%s", long, text)
+	}
+	if err := os.WriteFile(filepath.Join(folder, sample), []byte(strings.ReplaceAll(string(text), long, short)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(Program, filepath.Join(folder, "bin/kubectl-storagebench")); err != nil {
+		t.Fatal(err)
+	}
+	on := terminal.New(t, 80, 24, []string{"LANG=C.UTF-8"}, "sh", "-c", "cd '"+folder+"' && "+strings.Join(commands[1:], " && ")+" --save result.json")
+	code := on.Ended(hung, report.ExitMet, report.ExitInvalid)
 	after := on.All()
+	result, err := os.ReadFile(filepath.Join(folder, "result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ValidButForLoad(t, Outcome{Code: code, Stdout: string(result), Stderr: after})
 	for _, words := range []string{"✓ layout", "✓ write", "✓ read", "quickstart  complete", "P99"} {
 		if !strings.Contains(after, words) {
 			t.Errorf("there is no %q:\n%s", words, after)

@@ -14,8 +14,9 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// TestGoodRun checks the figures of a run against each other and against what was asked for.
+// TestGoodRun checks the figures of a run against each other and against what was asked for, and reports its saved result.
 func TestGoodRun(t *testing.T) {
+	t.Parallel()
 	directory := t.TempDir()
 	got := Call(t, "run", "--local", "-f", Write(t), "--target", "data="+directory, "-o", "json")
 	document := got.Document(t)
@@ -40,6 +41,7 @@ func TestGoodRun(t *testing.T) {
 		!strings.HasPrefix(environment[0].ToolVersion, "fio-") || environment[0].Volumes[0].FileSystem == "" {
 		t.Errorf("the environment is %+v", environment)
 	}
+	checkReportAgain(t, got)
 }
 
 // checkOperation checks what must hold of any operation with 4 KiB blocks.
@@ -63,6 +65,7 @@ func checkOperation(t *testing.T, operation v1alpha1.OperationResult) {
 
 // TestPageCacheIsNotStorage runs on tmpfs, which takes O_DIRECT and caches all the same.
 func TestPageCacheIsNotStorage(t *testing.T) {
+	t.Parallel()
 	directory, err := os.MkdirTemp("/dev/shm", "storagebench-test-")
 	if err != nil {
 		t.Skip("there is no tmpfs at /dev/shm: ", err)
@@ -83,8 +86,10 @@ func TestPageCacheIsNotStorage(t *testing.T) {
 
 // TestInterrupt stops a run in its measurement: it tidies up, and tells what it had.
 func TestInterrupt(t *testing.T) {
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+	t.Parallel()
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} { // TestCommandInterrupt sends SIGINT
 		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
 			store := Mount(t, model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsOperations, BaselinePerSecond: 1000}}})
 			directory := store.Path()
 			run := Start(t, "run", "--local", "-f", Write(t, "duration: 1s", "duration: 300s"), "--target", "data="+directory, "-o", "json")
@@ -108,6 +113,7 @@ func TestInterrupt(t *testing.T) {
 
 // TestRetain keeps the data, which the next run finds and replaces without a fuss.
 func TestRetain(t *testing.T) {
+	t.Parallel()
 	directory := t.TempDir()
 	file := Write(t, "dataPolicy: Delete", "dataPolicy: Retain")
 	for range 2 {
@@ -130,6 +136,7 @@ func TestRetain(t *testing.T) {
 
 // TestPath works in the target's path inside the directory, which has to be there.
 func TestPath(t *testing.T) {
+	t.Parallel()
 	directory := t.TempDir()
 	file := Write(t, "dataPolicy: Delete", "dataPolicy: Retain, path: bench/a")
 	got := Call(t, "run", "--local", "-f", file, "--target", "data="+directory)
@@ -147,6 +154,7 @@ func TestPath(t *testing.T) {
 
 // TestOneRunADirectory refuses a second run of the same benchmark while the first one lives.
 func TestOneRunADirectory(t *testing.T) {
+	t.Parallel()
 	directory, gate := t.TempDir(), filepath.Join(t.TempDir(), "open")
 	file := commandFile(t, `{command: [sh, -c, "echo data > file; until test -e `+gate+`; do sleep 0.02; done"]}`)
 	first := Start(t, "run", "--local", "-f", file, "--target", "data="+directory, "-o", "json")
@@ -162,13 +170,10 @@ func TestOneRunADirectory(t *testing.T) {
 	Empty(t, directory)
 }
 
-// TestReportAgain shows a saved result as the run itself showed it.
-func TestReportAgain(t *testing.T) {
-	got := Call(t, "run", "--local", "-f", Write(t), "--target", "data="+t.TempDir(), "-o", "json")
-	saved := filepath.Join(t.TempDir(), "result.json")
-	if err := os.WriteFile(saved, []byte(got.Stdout), 0o600); err != nil {
-		t.Fatal(err)
-	}
+// checkReportAgain: a saved result is shown as the run itself showed it.
+func checkReportAgain(t *testing.T, got Outcome) {
+	t.Helper()
+	saved := fileWith(t, got.Stdout)
 	again := Call(t, "report", saved, "-o", "json")
 	if again.Stdout != got.Stdout || again.Code != got.Code {
 		t.Errorf("report -o json differs from what the run printed (exit codes %d and %d)", again.Code, got.Code)

@@ -1,8 +1,10 @@
 package local
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,15 +56,24 @@ func TargetOf(t *testing.T, document report.Document, phase string) v1alpha1.Tar
 	return v1alpha1.TargetResult{}
 }
 
-// WithIOR puts an ior and an mdtest first into the PATH of what the test starts.
+// WithIOR puts an ior and an mdtest first into the PATH of what the tests start.
 func WithIOR(t *testing.T) {
 	t.Helper()
-	folder := t.TempDir()
-	for name, file := range map[string]string{"ior": standinior.Program(t), "mdtest": standinior.Mdtest(t)} {
-		if err := os.Symlink(file, filepath.Join(folder, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	ior, mdtest := standinior.Program(t), standinior.Mdtest(t)
 	t.Logf("real IOR: %t", standinior.Real())
+	if err := iorInPath(ior, mdtest); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var onceInPath sync.Once
+
+// iorInPath changes PATH once: tests that run at the same time share it.
+func iorInPath(ior, mdtest string) (err error) {
+	onceInPath.Do(func() {
+		folder := filepath.Dir(Program)
+		err = errors.Join(os.Symlink(ior, filepath.Join(folder, "ior")), os.Symlink(mdtest, filepath.Join(folder, "mdtest")),
+			os.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH")))
+	})
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/storagebench/storagebench/internal/report"
 	"github.com/storagebench/storagebench/test/terminal"
 )
 
@@ -32,7 +33,7 @@ func TestLiveView(t *testing.T) {
 	on.Until(hung, "▶ mixed", "to go")
 	once()
 	on.Tmux("send-keys", "C-c")
-	on.Until(hung, "exit code 1")
+	on.Ended(hung, report.ExitFailed)
 	after := on.All()
 	for _, words := range []string{"FAILED", "Stopped", "layout", "Write"} {
 		if !strings.Contains(after, words) {
@@ -57,5 +58,5 @@ func TestLiveViewPlain(t *testing.T) {
 		t.Errorf("there are colours where NO_COLOR is set:\n%q", coloured)
 	}
 	on.Tmux("send-keys", "C-c")
-	on.Until(hung, "exit code 1")
+	on.Ended(hung, report.ExitFailed)
 }

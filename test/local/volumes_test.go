@@ -21,6 +21,7 @@ func reading(t *testing.T, more ...string) string {
 
 // A directory that is mounted read-only is read: what an earlier run has laid out there by another way, and nothing else.
 func TestReadOnlyMount(t *testing.T) {
+	t.Parallel()
 	directory := tmpfs(t, "size=200m", 0)
 	copied := t.TempDir()
 	if err := syscall.Mount(directory, copied, "", syscall.MS_BIND, ""); err != nil {
@@ -54,6 +55,7 @@ func TestReadOnlyMount(t *testing.T) {
 
 // A target of several volumes has a directory for each: its files are spread over them, and all are cleared.
 func TestSeveralDirectories(t *testing.T) {
+	t.Parallel()
 	one, two := t.TempDir(), t.TempDir()
 	several := []string{"volumes: [{name: data, claimName: data}]", "volumes: [{name: a, claimName: a}, {name: b, claimName: b}]"}
 	for flag, want := range map[string]string{
@@ -94,6 +96,7 @@ func TestSeveralDirectories(t *testing.T) {
 // What a run has left that was killed with all its processes is removed by the next one there; not what a run that lives
 // has, what was kept on purpose, or what an operator of a cluster has made.
 func TestLeftByAKilledRun(t *testing.T) {
+	t.Parallel()
 	directory := tmpfs(t, "size=200m", 0)
 	mount, err := dataset.ProveMount(directory, dataset.Expectation{})
 	if err != nil {

@@ -80,16 +80,13 @@ var scenarios = []scenario{
 	{name: "fsx-windows-32-hdd", store: model.Config{Latency: model.Latency{Fixed: time.Millisecond}, Buckets: []model.Bucket{
 		fsxDisk, bytes("network", 32e6, 600e6, 568e6*1800, 0), operations("operations", 2000, 12000, 10000*1800)}},
 		load: load(sequential, 0, "1Mi", 32), phases: drain("2m", "2h"), blocks: 8, clients: 2, drains: "disk"},
-	{name: "fsx-windows-32-hdd-volume", store: model.Config{Latency: model.Latency{Fixed: time.Millisecond}, Buckets: []model.Bucket{
-		bytes("volume", 12*1048576, 80*1048576, tebibyte, 0)}},
-		load: load(sequential, 0, "1Mi", 32), phases: drain("10m", "6h"), blocks: 2, clients: 1, drains: "volume"},
 	{name: "azure-p20", store: azureP20, load: load(sequential, 0, "1Mi", 32), phases: drain("5m", "2h"), blocks: 2, clients: 1, drains: "throughput"},
 	{name: "azure-p20-operations", store: azureP20, load: load(random, 100, "4Ki", 256), phases: drain("5m", "2h"), blocks: 64, clients: 1, drains: "operations"},
-	{name: "azure-p30-operations", store: azureP30, load: load(random, 0, "4Ki", 128), phases: steady("1h"), blocks: 64, clients: 1},
+	{name: "azure-p30-operations", store: azureP30, load: load(random, 0, "4Ki", 128), phases: steady("15m"), blocks: 64, clients: 1},
 	{name: "azure-p30-one-at-a-time", store: azureP30, load: load(random, 0, "4Ki", 1), phases: steady("10m"), blocks: 1, clients: 1},
-	{name: "azure-p30-throughput", store: azureP30, load: load(sequential, 100, "256Ki", 32), phases: steady("1h"), blocks: 8, clients: 1},
-	{name: "azure-vm-cap", store: azureVM, load: load(sequential, 100, "256Ki", 64), phases: steady("1h"), blocks: 32, clients: 1},
-	{name: "azure-vm-cap-operations", store: azureVM, load: load(random, 100, "4Ki", 512), phases: steady("1h"), blocks: 256, clients: 1},
+	{name: "azure-p30-throughput", store: azureP30, load: load(sequential, 100, "256Ki", 32), phases: steady("15m"), blocks: 8, clients: 1},
+	{name: "azure-vm-cap", store: azureVM, load: load(sequential, 100, "256Ki", 64), phases: steady("15m"), blocks: 32, clients: 1},
+	{name: "azure-vm-cap-operations", store: azureVM, load: load(random, 100, "4Ki", 512), phases: steady("15m"), blocks: 256, clients: 1},
 	{name: "ebs-gp2", store: model.Config{Latency: model.Latency{Fixed: 700 * time.Microsecond}, Buckets: []model.Bucket{
 		operations("operations", 300, 3000, 5.4e6), bytes("throughput", 128<<20, 0, 0, 0)}},
 		load: load(random, 0, "16Ki", 64), phases: drain("5m", "3h"), blocks: 16, clients: 1, drains: "operations"},

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func New(t testing.TB, width, height int, environment []string, words ...string)
 		t.Fatal("tmux is missing: install it, or run make packages")
 	}
 	on := &Terminal{t: t, socket: filepath.Join(t.TempDir(), "tmux")}
-	script := "trap : INT; \"$@\"; echo \"exit code $?\"; sleep 120"
+	script := "trap : INT; \"$@\"; echo \"exit code $?\"; sleep 600"
 	arguments := append([]string{"-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height),
 		"env"}, append(environment, "sh", "-c", script, "sh")...)
 	on.Tmux(append(arguments, words...)...)
@@ -74,6 +75,19 @@ func (on *Terminal) Until(patience time.Duration, words ...string) string {
 			on.t.Fatalf("%q was not seen in %s:\n%s", missing, patience, on.All())
 		}
 	}
+}
+
+// Ended waits for the end of the command and returns its exit code, which must be one of those given.
+func (on *Terminal) Ended(patience time.Duration, codes ...int) int {
+	on.t.Helper()
+	_, said, _ := strings.Cut(on.Until(patience, "exit code "), "exit code ")
+	for _, code := range codes {
+		if strings.TrimSpace(said) == strconv.Itoa(code) {
+			return code
+		}
+	}
+	on.t.Fatalf("want an exit code of %v:\n%s", codes, on.All())
+	return 0
 }
 
 // Fits checks that no line of a screen reaches the last of so many columns, where some terminals wrap.

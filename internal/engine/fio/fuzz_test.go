@@ -216,11 +216,7 @@ func TestBytesOfAResult(t *testing.T) {
 	t.Parallel()
 	base := compact(t, readRecording(t, "write").stdout)
 	original := resultText(proven(t, base))
-	// All of them take a quarter of a minute; every seventh meets every kind of place too.
-	step := 7
-	if testing.Short() {
-		step = 31
-	}
+	const step = 29 // meets every kind of place; all of them take a minute
 	others := 0
 	for at := 0; at < len(base)-1; at += step {
 		for _, replacement := range []string{"", "0", "7", "\"", "}", ",", string(base[at]) + string(base[at])} {
@@ -236,7 +232,7 @@ func TestBytesOfAResult(t *testing.T) {
 	}
 	// What no second figure of the document contradicts: the low digits of a mean, or of a
 	// latency inside its bin.
-	if others > 10 {
+	if others > 3 {
 		t.Errorf("%d changes of one byte gave another result", others)
 	}
 }

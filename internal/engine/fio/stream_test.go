@@ -124,7 +124,7 @@ func TestStreamIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{"{", `{"`, "\n{\"a\":", `{"a":`, "[", "\"", "\n{}", "noise\n", "\n{\"a\":[", "\n{\"a\":1}"} {
 		var stream Stream
-		if _, err := io.Copy(&stream, io.LimitReader(endless{pattern}, 4<<20)); err != nil {
+		if _, err := io.Copy(&stream, io.LimitReader(endless{pattern}, 1<<20)); err != nil {
 			t.Fatal(err)
 		}
 		if len(stream.pending) > 4096 {
