@@ -2,7 +2,6 @@ package main
 
 import (
 	"archive/tar"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 
 	"github.com/storagebench/storagebench/images/image"
 	"github.com/storagebench/storagebench/images/licences"

@@ -2,7 +2,7 @@ package image
 
 import (
 	"bytes"
-	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -16,15 +16,23 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/klauspost/compress/gzip"
 )
 
-// OCI makes the image as it is released: in OCI's formats, annotated, and with a compressed layer. The compressor is
-// Go's, so the digest holds for the version of Go that go.mod names, as the programs in it do.
+// OCI makes the image as it is released: in OCI's formats, annotated, and with a compressed layer. The digest holds for the
+// version of the compressor that go.mod names.
 func (i Image) OCI() (v1.Image, error) {
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(i.Layer)), nil },
-		tarball.WithCompressionLevel(gzip.DefaultCompression), tarball.WithMediaType(types.OCILayer))
-	if err != nil {
+	// Compressed here, once: tarball would do it each time that the layer is read.
+	var compressed bytes.Buffer
+	to := gzip.NewWriter(&compressed)
+	_, err := to.Write(i.Layer)
+	if err = errors.Join(err, to.Close()); err != nil {
 		return nil, fmt.Errorf("compress the layer of image %s: %w", i.Name, err)
+	}
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(compressed.Bytes())), nil },
+		tarball.WithMediaType(types.OCILayer))
+	if err != nil {
+		return nil, fmt.Errorf("read the layer of image %s: %w", i.Name, err)
 	}
 	on := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	built, err := i.build(on, layer)
