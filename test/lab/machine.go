@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -108,6 +109,7 @@ func (m Machine) boot(ctx context.Context, t testing.TB, script string) *running
 	r := &running{machine: m, said: &lockedBuffer{}, qmp: filepath.Join(scratch, "qmp"), ended: make(chan struct{})}
 	r.command = exec.CommandContext(ctx, "qemu-system-x86_64", append(arguments, "-qmp", "unix:"+r.qmp+",server=on,wait=off")...)
 	r.command.Stdout, r.command.Stderr = r.said, r.said
+	r.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a test that is killed leaves no machine
 	if err := r.command.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -176,7 +176,11 @@ func ValidButForLoad(t *testing.T, got Outcome) report.Document {
 			}
 		}
 	}
-	if got.Code != report.ExitMet && (got.Code != report.ExitInvalid || !explained) {
+	want := report.ExitMet
+	if explained {
+		want = report.ExitInvalid
+	}
+	if got.Code != want {
 		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
 	return document

@@ -80,9 +80,9 @@ func (on *Terminal) Until(patience time.Duration, words ...string) string {
 // Ended waits for the end of the command and returns its exit code, which must be one of those given.
 func (on *Terminal) Ended(patience time.Duration, codes ...int) int {
 	on.t.Helper()
-	_, said, _ := strings.Cut(on.Until(patience, "exit code "), "exit code ")
+	seen := strings.TrimSpace(on.Until(patience, "\nexit code "))
 	for _, code := range codes {
-		if strings.TrimSpace(said) == strconv.Itoa(code) {
+		if strings.HasSuffix(seen, "\nexit code "+strconv.Itoa(code)) {
 			return code
 		}
 	}
