@@ -44,8 +44,8 @@ var parts = []part{
 		packages: []string{"./test/soak/lab"}, timeout: time.Hour},
 	{name: "release", what: "the chart against all Kubernetes releases, and a release of four platforms, made twice",
 		packages: []string{"./test/chart", "./test/release"}, timeout: 2 * time.Hour},
-	{name: "cluster", what: "the operator in a real cluster: times, failures, losses, deletions, twins of real systems, rights by the audit log",
-		packages: []string{"./test/e2e"}, timeout: 5 * time.Hour, cluster: true},
+	{name: "cluster", what: "the operator in a real cluster: times, failures, losses, deletions, twins of real systems, rights by the audit log; the embedded cluster itself, whose parts are killed",
+		packages: []string{"./test/e2e", "./test/cluster"}, timeout: 5 * time.Hour, cluster: true},
 }
 
 // choose returns the parts of those names, in the order of the table; all without names.
