@@ -10,27 +10,45 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Environments are the clients as they described themselves, those that are alike together.
+// Environments are the clients as they described themselves, those that are alike together. Of the space that is free, which
+// changes while they are asked, it is the least that any of them saw.
 func (c *Conductor) Environments() []v1alpha1.Environment {
-	var all []v1alpha1.Environment
-next:
+	var each []v1alpha1.Environment
 	for _, client := range c.all() {
-		description := client.describe()
-		if description == nil {
-			continue
+		if description := client.describe(); description != nil {
+			each = append(each, environment(description, c.options.tools(description.GetTarget())))
 		}
-		found := environment(description, c.options.tools(description.GetTarget()))
-		for i := range all {
-			found.Clients = all[i].Clients
-			if reflect.DeepEqual(all[i], found) {
-				all[i].Clients++
-				continue next
-			}
+	}
+	return together(each)
+}
+
+// together puts the environments of single clients together that are alike.
+func together(each []v1alpha1.Environment) []v1alpha1.Environment {
+	var all []v1alpha1.Environment
+	for _, found := range each {
+		i := slices.IndexFunc(all, func(known v1alpha1.Environment) bool { return alike(known, found) })
+		if i < 0 {
+			i = len(all)
+			all = append(all, found)
 		}
-		found.Clients = 1
-		all = append(all, found)
+		all[i].Clients++
+		for v := range all[i].Volumes {
+			all[i].Volumes[v].FreeBytes = min(all[i].Volumes[v].FreeBytes, found.Volumes[v].FreeBytes)
+		}
 	}
 	return all
+}
+
+// alike compares all but the number of clients and the space that is free.
+func alike(a, b v1alpha1.Environment) bool {
+	a.Clients, b.Clients = 0, 0
+	a.Volumes, b.Volumes = slices.Clone(a.Volumes), slices.Clone(b.Volumes)
+	for _, volumes := range [][]v1alpha1.MountedVolume{a.Volumes, b.Volumes} {
+		for i := range volumes {
+			volumes[i].FreeBytes = 0
+		}
+	}
+	return reflect.DeepEqual(a, b)
 }
 
 func environment(d *agentapi.DescribeResponse, needed []string) v1alpha1.Environment {
@@ -54,8 +72,7 @@ func environment(d *agentapi.DescribeResponse, needed []string) v1alpha1.Environ
 			Source:     v1alpha1.Truncate(volume.GetSource(), 256),
 			Options:    v1alpha1.Truncate(strings.Join(volume.GetOptions(), ","), 1024),
 			SizeBytes:  int64(min(volume.GetTotalBytes(), 1<<62)),
-			// Rounded, so that what clients write while others are asked does not tell them apart.
-			FreeBytes: int64(min(volume.GetAvailableBytes(), 1<<62) >> 30 << 30),
+			FreeBytes:  int64(min(volume.GetAvailableBytes(), 1<<62)),
 		})
 	}
 	return found
