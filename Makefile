@@ -106,6 +106,10 @@ test: packages mpi-packages browser-packages cluster-packages build programs ## 
 soak: packages lab-packages mpi-packages browser-packages cluster-packages release-packages build programs ## Run what needs real time (hours), or PARTS of it, and record it in docs/soak
 	go run ./test/soak/cmd/soak run $(PARTS)
 
+.PHONY: lab
+lab: lab-packages build ## Run what needs virtual machines: real kernels, SMB, NFS, throttled disks (a part of the soak)
+	go run ./test/soak/cmd/soak run lab
+
 .PHONY: soak-status
 soak-status: ## Say how old the last pass of each part of the soak is; fail where one is too old for a release
 	go run ./test/soak/cmd/soak status

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -76,6 +77,23 @@ func (m Machine) Serve(t testing.TB, script string) {
 			t.Fatalf("the serving machine is not ready: %s", said)
 		}
 	}
+}
+
+// Enter boots the machine with a shell on this terminal, and returns when it has ended.
+func (m Machine) Enter(ctx context.Context) error {
+	scratch, err := os.MkdirTemp("", "storagebench-lab-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	arguments, err := m.arguments(ctx, scratch, "setsid cttyhack sh; poweroff -f")
+	if err != nil {
+		return err
+	}
+	arguments = slices.DeleteFunc(arguments, func(argument string) bool { return argument == "-no-shutdown" })
+	command := exec.CommandContext(ctx, "qemu-system-x86_64", arguments...)
+	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return command.Run()
 }
 
 // running is a machine that has been started.

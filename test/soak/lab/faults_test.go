@@ -1,0 +1,111 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/lab"
+	"github.com/storagebench/storagebench/test/soak"
+)
+
+// steady writes and reads 64 MiB at a depth of 8.
+const steady = `apiVersion: storagebench.dev/v1alpha1
+kind: StorageBenchmark
+metadata: {name: steady}
+spec:
+  run:
+    targets:
+    - {name: data, volumes: [{name: data, claimName: data}]}
+    clients: {count: 1}
+    workload:
+      fio: {pattern: Random, readPercent: 100, blockSize: 64Ki, jobs: 1, queueDepth: 8, datasetSize: 64Mi}
+    phases:
+    - {name: layout, prepare: {}}
+    - {name: read, steady: {duration: 20s}}
+`
+
+// A disk that the kernel's dm-delay holds every operation of back for 50 ms: latencies are those, and the rate is the depth
+// divided by the latency (Little's law).
+func TestDelayedDisk(t *testing.T) {
+	const delay = 50 * time.Millisecond
+	status := run(t, lab.Machine{Disks: []lab.Disk{{Bytes: 1 << 30}}}, fmt.Sprintf(`modprobe dm-delay
+dmsetup --noudevsync --noudevrules create slow --table "0 $(cat /sys/block/$(basename $(readlink %[1]s))/size) delay %[1]s 0 %[2]d" || exit 9
+mkfs.ext4 -q -E lazy_itable_init=1,lazy_journal_init=1 /dev/mapper/slow && mount -t ext4 -o noinit_itable /dev/mapper/slow /mnt || exit 9
+rmdir /mnt/lost+found`, lab.Path(0), delay.Milliseconds()), steady)
+	read := status.Phases[1].Targets[0].Operations[0]
+	if read.Latency == nil || read.IOPSMilli == nil || read.Latency.P50Nanoseconds == nil {
+		t.Fatalf("no figures: %+v", read)
+	}
+	if read.Latency.MinNanoseconds < delay.Nanoseconds() {
+		t.Errorf("the shortest latency is %v, below the delay", time.Duration(read.Latency.MinNanoseconds))
+	}
+	depth := float64(*read.IOPSMilli) / 1000 * time.Duration(read.Latency.MeanNanoseconds).Seconds()
+	if math.Abs(depth-8) > 0.02*8 {
+		t.Errorf("rate times latency is %.2f, want the depth of 8", depth)
+	}
+	soak.Report(t, "dm-delay of 50 ms", "least %v, median %v, rate times mean latency %.3f", time.Duration(read.Latency.MinNanoseconds),
+		time.Duration(*read.Latency.P50Nanoseconds), depth)
+}
+
+// A disk whose operations fail for two seconds in each seven, by the kernel's dm-flakey: a run on it fails, and says why. It
+// neither hangs nor changes the file of somebody else.
+func TestFlakyDisk(t *testing.T) {
+	machine := lab.Machine{Disks: []lab.Disk{{Bytes: 1 << 30}}, Programs: map[string]string{"kubectl-storagebench": commandLine(t)},
+		Files: map[string]string{"bench.yaml": steady}}
+	output := machine.Run(t, fmt.Sprintf(`modprobe dm-flakey
+size=$(cat /sys/block/$(basename $(readlink %[1]s))/size)
+dmsetup --noudevsync --noudevrules create flaky --table "0 $size linear %[1]s 0" || exit 9
+mkfs.ext4 -q /dev/mapper/flaky && mount -t ext4 -o errors=continue /dev/mapper/flaky /mnt || exit 9
+dd if=/dev/urandom of=/mnt/theirs bs=64k count=16 2>/dev/null; sync; sum=$(sha256sum < /mnt/theirs)
+(sleep 12; dmsetup --noudevsync --noudevrules suspend --noflush --nolockfs flaky
+dmsetup --noudevsync --noudevrules load flaky --table "0 $size flakey %[1]s 0 5 2"; dmsetup --noudevsync --noudevrules resume flaky) &
+kubectl-storagebench run --local -f /lab/bench.yaml --target data=/mnt > result 2>&1
+code=$?; cat result; echo LAB-RESULT $code
+dmsetup --noudevsync --noudevrules suspend --noflush --nolockfs flaky; dmsetup --noudevsync --noudevrules load flaky --table "0 $size linear %[1]s 0"
+dmsetup --noudevsync --noudevrules resume flaky; echo 3 > /proc/sys/vm/drop_caches
+[ "$sum" = "$(sha256sum < /mnt/theirs)" ] || echo LAB-CHANGED
+`, lab.Path(0)))
+	said, rest, ended := strings.Cut(output.Text, "LAB-RESULT ")
+	switch {
+	case !ended:
+		t.Fatalf("the run did not end: %s", output.Text)
+	case strings.HasPrefix(rest, "0"):
+		t.Errorf("operations failed, and the run did not:\n%s", said)
+	case !strings.Contains(said, "Input/output error"):
+		t.Errorf("nothing says what failed:\n%s", said)
+	}
+	if strings.Contains(rest, "LAB-CHANGED") {
+		t.Errorf("the file of somebody else was changed")
+	}
+}
+
+// A network that delays by 20 ms and loses one packet in a hundred, by the kernel's netem, below SMB and NFS: the run is
+// complete, and no read is faster than the network.
+func TestBadNetwork(t *testing.T) {
+	const delay = 20 * time.Millisecond
+	netem := fmt.Sprintf("modprobe sch_netem && tc qdisc add dev eth0 root netem delay %dms loss 1%% || exit 9; ", delay.Milliseconds())
+	samba, nfs := lab.StartSamba(t), lab.StartNFS(t)
+	for name, mount := range map[string]string{
+		"SMB": fmt.Sprintf("modprobe cifs && mount -t cifs //%s/share /mnt -o %s || exit 9", lab.Host, samba.Options("")),
+		"NFS": nfs.Command("/mnt", "vers=4.2") + " || exit 9",
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := run(t, lab.Machine{}, netem+mount, strings.Replace(steady, "name: steady", "name: network", 1))
+			var read v1alpha1.OperationResult
+			for _, phase := range status.Phases {
+				if phase.Name == "read" {
+					read = phase.Targets[0].Operations[0]
+				}
+			}
+			if read.Latency == nil || read.Latency.MinNanoseconds < delay.Nanoseconds() {
+				t.Fatalf("reads below the network's delay of %v: %+v", delay, read.Latency)
+			}
+			soak.Report(t, "netem of 20 ms and 1 % loss, "+name, "%d reads, least latency %v, mean %v", read.Operations,
+				time.Duration(read.Latency.MinNanoseconds), time.Duration(read.Latency.MeanNanoseconds))
+		})
+	}
+}
