@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/storagebench/storagebench/test/output"
 )
 
 // What is said to be built is what the modules pin.
@@ -52,7 +54,7 @@ func TestAProgramIsCalledAsGoCallsIt(t *testing.T) {
 }
 
 // tinyModule makes a repository whose two programs are built in a moment.
-func tinyModule(t *testing.T) (builder, []program, *syncBuffer) {
+func tinyModule(t *testing.T) (builder, []program, *output.Buffer) {
 	t.Helper()
 	root := t.TempDir()
 	for name, text := range map[string]string{
@@ -70,7 +72,7 @@ func tinyModule(t *testing.T) (builder, []program, *syncBuffer) {
 		}
 	}
 	module := &module{folder: "tiny", linkerFlags: "-s -w", usual: "a moment"}
-	progress := &syncBuffer{}
+	progress := &output.Buffer{}
 	return builder{root: root, cache: filepath.Join(root, "cache"), progress: progress},
 		[]program{{"one", "v1", module, "./one"}, {"two", "v1", module, "example.com/tiny/two"}},
 		progress
@@ -159,7 +161,7 @@ func TestABuildCanBeStopped(t *testing.T) {
 }
 
 func TestAnUnknownProgramIsNamed(t *testing.T) {
-	if _, err := Build(t.Context(), &syncBuffer{}, "vim"); err == nil || !strings.Contains(err.Error(), `"vim"`) {
+	if _, err := Build(t.Context(), &output.Buffer{}, "vim"); err == nil || !strings.Contains(err.Error(), `"vim"`) {
 		t.Errorf("%v: the error has to name the program", err)
 	}
 }
@@ -182,21 +184,4 @@ func TestProgressIsCounted(t *testing.T) {
 	if got, want := messages.String(), "# k8s.io/api\n./main.go:3:4: undefined: x\n"; got != want {
 		t.Errorf("kept %q, want %q", got, want)
 	}
-}
-
-type syncBuffer struct {
-	mutex sync.Mutex
-	text  bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	return b.text.String()
 }

@@ -97,18 +97,7 @@ func hasResults(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	if meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionValid) {
 		return
 	}
-	explained := false
-	for _, phase := range run.Status.Phases {
-		for _, target := range phase.Targets {
-			for _, warning := range target.Warnings {
-				explained = explained || warning.Type == v1alpha1.WarningCommonWindowTooShort
-				if warning.Severity == v1alpha1.SeverityDisqualifying && warning.Type != v1alpha1.WarningCommonWindowTooShort {
-					t.Errorf("phase %s is not valid: %s: %s", phase.Name, warning.Type, warning.Message)
-				}
-			}
-		}
-	}
-	if !explained {
+	if !invariants.DisqualifiedByLoad(t, run.Status.Phases) {
 		t.Errorf("not valid, and no warning says why: %s", told(run.Status.Conditions, v1alpha1.ConditionValid))
 	}
 }

@@ -9,12 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/storagebench/storagebench/test/output"
 )
 
 // Host is the address by which a machine reaches this computer's loopback.
@@ -38,8 +39,8 @@ type Machine struct {
 type Output struct {
 	Text string
 	Code int
-	// Guest is what the machine's kernel counted of each disk, and Host what QEMU did (query-blockstats), from the start of
-	// the machine to the end of the script.
+	// Guest holds the counters of each disk from the machine's kernel, and Host those from QEMU (query-blockstats), from the
+	// start of the machine to the end of the script.
 	Guest, Host []Counters
 }
 
@@ -90,7 +91,6 @@ func (m Machine) Enter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	arguments = slices.DeleteFunc(arguments, func(argument string) bool { return argument == "-no-shutdown" })
 	command := exec.CommandContext(ctx, "qemu-system-x86_64", arguments...)
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return command.Run()
@@ -100,7 +100,7 @@ func (m Machine) Enter(ctx context.Context) error {
 type running struct {
 	machine Machine
 	command *exec.Cmd
-	said    *lockedBuffer
+	said    *output.Buffer
 	// qmp is the socket of QEMU's own protocol.
 	qmp   string
 	ended chan struct{}
@@ -124,8 +124,9 @@ func (m Machine) boot(ctx context.Context, t testing.TB, script string) *running
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &running{machine: m, said: &lockedBuffer{}, qmp: filepath.Join(scratch, "qmp"), ended: make(chan struct{})}
-	r.command = exec.CommandContext(ctx, "qemu-system-x86_64", append(arguments, "-qmp", "unix:"+r.qmp+",server=on,wait=off")...)
+	// Without a shutdown QEMU stays when the machine powers off, and its counters can be read.
+	r := &running{machine: m, said: &output.Buffer{}, qmp: filepath.Join(scratch, "qmp"), ended: make(chan struct{})}
+	r.command = exec.CommandContext(ctx, "qemu-system-x86_64", append(arguments, "-no-shutdown", "-qmp", "unix:"+r.qmp+",server=on,wait=off")...)
 	r.command.Stdout, r.command.Stderr = r.said, r.said
 	r.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a test that is killed leaves no machine
 	if err := r.command.Start(); err != nil {
@@ -138,7 +139,7 @@ func (m Machine) boot(ctx context.Context, t testing.TB, script string) *running
 	return r
 }
 
-// arguments of QEMU. A machine that powers off is kept until it is told to quit, so that its counters can be read.
+// arguments of QEMU.
 func (m Machine) arguments(ctx context.Context, scratch, script string) ([]string, error) {
 	base, err := prepare(ctx)
 	if err != nil {
@@ -152,7 +153,7 @@ func (m Machine) arguments(ctx context.Context, scratch, script string) ([]strin
 	for here, there := range m.Ports {
 		network += fmt.Sprintf(",hostfwd=tcp:127.0.0.1:%d-:%d", here, there)
 	}
-	arguments := []string{"-accel", "tcg,thread=multi", "-cpu", "max", "-m", "2048", "-smp", "2", "-nographic", "-no-reboot", "-no-shutdown",
+	arguments := []string{"-accel", "tcg,thread=multi", "-cpu", "max", "-m", "2048", "-smp", "2", "-nographic", "-no-reboot",
 		"-kernel", base.kernel, "-initrd", initrd, "-append", "console=ttyS0 quiet panic=-1",
 		"-netdev", network, "-device", "virtio-net-pci,netdev=net", "-device", "virtio-scsi-pci,id=scsi"}
 	for i, disk := range m.Disks {

@@ -1,14 +1,12 @@
 package lab
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // quit reads what QEMU counted of each disk, by its own protocol (docs/interop/qmp-spec of QEMU), and ends it.
@@ -66,22 +64,4 @@ func quit(ctx context.Context, socket string, disks int) ([]Counters, error) {
 		}
 	}
 	return found, call("quit", nil)
-}
-
-// lockedBuffer is written and read at the same time.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	data bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.data.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.data.String()
 }

@@ -1,21 +1,19 @@
 package local
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/test/invariants"
+	"github.com/storagebench/storagebench/test/output"
 )
 
 // hung is how long a test waits for anything before it reports that it hangs. No test depends on its length.
@@ -54,27 +52,9 @@ func Call(t *testing.T, arguments ...string) Outcome {
 // Running is the program at work.
 type Running struct {
 	command        *exec.Cmd
-	stdout, stderr safeBuffer
+	stdout, stderr output.Buffer
 	ended          chan struct{}
 	err            error // once it has ended
-}
-
-// safeBuffer can be read while it is written.
-type safeBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }
 
 // Start starts the program. It is interrupted where the test ends before it does.
@@ -156,28 +136,12 @@ func (o Outcome) Document(t *testing.T) report.Document {
 	return document
 }
 
-// causedByLoad are the disqualifying warnings that a busy machine alone can cause: clients that begin late measure too little
-// time together.
-var causedByLoad = []v1alpha1.WarningType{v1alpha1.WarningCommonWindowTooShort}
-
 // ValidButForLoad checks that a run is complete, met its objectives and is valid, or not valid for what load alone can cause.
 func ValidButForLoad(t *testing.T, got Outcome) report.Document {
 	t.Helper()
-	document, explained := got.Document(t), false
-	for _, phase := range document.Phases {
-		for _, target := range phase.Targets {
-			for _, warning := range target.Warnings {
-				if warning.Severity != v1alpha1.SeverityDisqualifying {
-					continue
-				}
-				if explained = true; !slices.Contains(causedByLoad, warning.Type) {
-					t.Errorf("phase %s, target %s: %s: %s", phase.Name, target.Target, warning.Type, warning.Message)
-				}
-			}
-		}
-	}
+	document := got.Document(t)
 	want := report.ExitMet
-	if explained {
+	if invariants.DisqualifiedByLoad(t, document.Phases) {
 		want = report.ExitInvalid
 	}
 	if got.Code != want {

@@ -1,0 +1,27 @@
+// Package output keeps what a program prints, for tests that look at it while the program runs.
+package output
+
+import (
+	"bytes"
+	"sync"
+)
+
+// Buffer can be read while it is written.
+type Buffer struct {
+	mu   sync.Mutex
+	data bytes.Buffer
+}
+
+// Write appends.
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.data.Write(p)
+}
+
+// String returns all that was written so far.
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.data.String()
+}
