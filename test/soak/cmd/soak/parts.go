@@ -41,7 +41,7 @@ var parts = []part{
 	{name: "local", what: "local runs in real time on stores with a record: scenarios, plans, transitions, comparisons",
 		packages: []string{"./test/soak/local"}, timeout: 3 * time.Hour},
 	{name: "lab", what: "virtual machines with real kernels: SMB, and disks that QEMU throttles",
-		packages: []string{"./test/soak/lab"}, timeout: time.Hour},
+		packages: []string{"./test/soak/lab"}, timeout: 4 * time.Hour},
 	{name: "release", what: "the chart against all Kubernetes releases, and a release of four platforms, made twice",
 		packages: []string{"./test/chart", "./test/release"}, timeout: 2 * time.Hour},
 	{name: "cluster", what: "the operator in a real cluster: times, failures, losses, deletions, twins of real systems, rights by the audit log; the embedded cluster itself, whose parts are killed",
