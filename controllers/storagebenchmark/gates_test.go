@@ -130,7 +130,7 @@ func TestHealthOfRuns(t *testing.T) {
 	}
 }
 
-// gateCase is what a run that the gate asks for comes to.
+// gateCase is the end of a run that the gate asked for, and the exit code and message of the gate.
 type gateCase struct {
 	name string
 	ends func(*bed)

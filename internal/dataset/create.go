@@ -179,6 +179,7 @@ func removeScratch(parent *directory, name string) error {
 // ownFiles are what we put into a level beside the directories of the next.
 var ownFiles = []string{ownerFile, lockFile}
 
+// removeOwnFiles deletes those of our files from a level.
 func removeOwnFiles(d *directory, files []string) error {
 	for _, file := range files {
 		if err := d.root.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {

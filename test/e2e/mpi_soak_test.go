@@ -267,7 +267,7 @@ func TestMPILoss(t *testing.T) {
 	}
 }
 
-// bandwidth is what the store let through a second in the middle of a load, where all ranks are at work.
+// bandwidth of the store in bytes a second in the middle of a load, where all ranks are at work.
 func bandwidth(record truth.Record, from, to time.Time) float64 {
 	from, to = from.Add(2*time.Second), to.Add(-2*time.Second)
 	sums := record.Between(from, to)

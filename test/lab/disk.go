@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Bus is how a machine reaches a disk.
+// Bus connects a disk to its machine.
 type Bus string
 
 // Buses.

@@ -13,12 +13,10 @@ type NFS struct{ port, mountPort int }
 // options, since they are forwarded.
 func (n NFS) Command(at, options string) string {
 	options += fmt.Sprintf(",port=%d,proto=tcp", n.port)
-	if strings.Contains(options, "vers=3") {
-		options += fmt.Sprintf(",mountport=%d,mountproto=tcp,nolock", n.mountPort)
-	}
-	export := "/" // of version 4 it is the root
+	export := "/" // the export is the root of version 4
 	if strings.Contains(options, "vers=3") {
 		export = "/export"
+		options += fmt.Sprintf(",mountport=%d,mountproto=tcp,nolock", n.mountPort)
 	}
 	return fmt.Sprintf("modprobe nfsv4; modprobe nfsv3; mount.nfs %s:%s %s -o %s", Host, export, at, options)
 }

@@ -231,7 +231,7 @@ func (d throttled) try(t *testing.T, program string) {
 	soak.Report(t, "disk", "%s", d.line(target, d.units(bytes, operations)/d.work(window), d.units(bareBytes, bareOperations)/d.work(bareSeconds)))
 }
 
-// slack is what may be in flight, in units, and what a file system writes beside.
+// slack covers operations in flight, in units.
 func (d throttled) slack() float64 { return d.units(16*d.blockBytes(), 16) }
 
 // compareBurst compares what the drain found with the rule.

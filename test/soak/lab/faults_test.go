@@ -53,7 +53,7 @@ rmdir /mnt/lost+found`, lab.Path(0), delay.Milliseconds()), steady)
 }
 
 // A disk whose operations fail for two seconds in each seven, by the kernel's dm-flakey: a run on it fails, and says why. It
-// neither hangs nor changes the file of somebody else.
+// neither hangs nor changes a file that is not ours.
 func TestFlakyDisk(t *testing.T) {
 	machine := lab.Machine{Disks: []lab.Disk{{Bytes: 1 << 30}}, Programs: map[string]string{"kubectl-storagebench": commandLine(t)},
 		Files: map[string]string{"bench.yaml": steady}}
@@ -80,7 +80,7 @@ dmsetup --noudevsync --noudevrules resume flaky; echo 3 > /proc/sys/vm/drop_cach
 		t.Errorf("nothing says what failed:\n%s", said)
 	}
 	if strings.Contains(rest, "LAB-CHANGED") {
-		t.Errorf("the file of somebody else was changed")
+		t.Errorf("a file that is not ours was changed")
 	}
 }
 

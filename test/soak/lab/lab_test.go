@@ -54,8 +54,8 @@ code=$?; tail -n 40 said; echo LAB-RESULT; cat result.json; echo LAB-RESULT; fin
 	return document.BenchmarkRunStatus
 }
 
-// A machine says what its script said and how it ended, and has the kernel's modules, the packages' programs and its disks. What its
-// kernel counted of a disk is what QEMU did.
+// A machine says what its script said and how it ended, and has the kernel's modules, the packages' programs and its disks. Its
+// kernel and QEMU count the same bytes of a disk.
 func TestMachine(t *testing.T) {
 	machine := lab.Machine{Files: map[string]string{"words": "of a file"}, Disks: []lab.Disk{
 		{Bytes: 64 << 20}, {Bytes: 64 << 20, Bus: lab.SCSI}, {Bytes: 64 << 20, Bus: lab.NVMe, SectorBytes: 4096}, {Bytes: 64 << 20, Bus: lab.Virtio}}}
