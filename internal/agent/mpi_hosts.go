@@ -79,18 +79,19 @@ func hostfile(hosts []mpiHost) string {
 }
 
 // network is the smallest network that holds the addresses of all hosts, such as "10.244.0.0/22". MPI is to use
-// no other: machines have bridges of containers and more, with addresses that are the same on each. It is
-// empty where there is nothing to choose: of one host, on one machine, and where the addresses have nothing
-// in common. MPI reads it only of IPv4.
+// no other: machines have bridges of containers and more, with addresses that are the same on each, or that come and
+// go. Hosts that are one machine have its loopback, whole. It is empty where there is nothing to choose: of one host, and
+// where the addresses have nothing in common. MPI reads it only of IPv4.
 func network(hosts []mpiHost) string {
 	var first netip.Addr
-	length := 32
+	length, loopback := 32, true
 	for i, host := range hosts {
 		address, err := netip.ParseAddr(host.Name)
-		if err != nil || !address.Unmap().Is4() || address.IsLoopback() {
+		if err != nil || !address.Unmap().Is4() {
 			return ""
 		}
 		address = address.Unmap()
+		loopback = loopback && address.IsLoopback()
 		if i == 0 {
 			first = address
 			continue
@@ -108,6 +109,9 @@ func network(hosts []mpiHost) string {
 	const shortest = 8
 	if len(hosts) < 2 || length < shortest {
 		return ""
+	}
+	if loopback {
+		length = shortest // its interface has an address of its own
 	}
 	return netip.PrefixFrom(first, length).Masked().String()
 }
