@@ -230,6 +230,9 @@ func (w *world) wait(not string, is func() bool, tell ...func()) {
 			for _, one := range tell {
 				one()
 			}
+			if w.kubelet != nil {
+				w.Log(w.kubelet.Processes())
+			}
 			w.Fatalf("hung: %s", not)
 		}
 	}

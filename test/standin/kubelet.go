@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -91,6 +92,28 @@ func (k *Kubelet) Kill(pod types.UID) error {
 		return errors.New("the pod does not run")
 	}
 	return running.command.Process.Kill()
+}
+
+// Processes says what the machine runs of the pods: a line a process of those whose environment they have, with what the kernel
+// has it wait for. It is for tests that hang.
+func (k *Kubelet) Processes() string {
+	var told strings.Builder
+	folders, _ := filepath.Glob("/proc/[0-9]*")
+	for _, folder := range folders {
+		environment, err := os.ReadFile(filepath.Join(folder, "environ"))
+		if err != nil || !bytes.Contains(environment, []byte(k.Directory)) && !slices.ContainsFunc(k.Environment, func(one string) bool {
+			return bytes.Contains(environment, []byte(one))
+		}) {
+			continue
+		}
+		command, _ := os.ReadFile(filepath.Join(folder, "cmdline"))
+		state, _ := os.ReadFile(filepath.Join(folder, "stat"))
+		waits, _ := os.ReadFile(filepath.Join(folder, "wchan"))
+		_, state, _ = bytes.Cut(state, []byte(") "))
+		state = state[:min(len(state), 12)] // its state and its parent
+		fmt.Fprintf(&told, "%s [%s] in %s: %.200s\n", filepath.Base(folder), state, waits, bytes.ReplaceAll(command, []byte{0}, []byte{' '}))
+	}
+	return told.String()
 }
 
 func (k *Kubelet) sync(ctx context.Context, pod *corev1.Pod) {
