@@ -68,7 +68,20 @@ type BenchmarkRunSpec struct {
 	// +required
 	Run RunSpec `json:"run"`
 
-	// steps of the run, in order.
+	// format of the steps. An operator conducts runs of its own format and of
+	// those before it. 2: the steps hold all that they are conducted from.
+	// Absent: 1, of operators before 2026-12.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	Format *int32 `json:"format,omitempty"`
+
+	// datasetHash names the files and the content that the run lays out.
+	// Absent in format 1.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	DatasetHash string `json:"datasetHash,omitempty"`
+
+	// steps of the run, in order. The run is conducted from them.
 	// +required
 	// +listType=map
 	// +listMapKey=id
@@ -166,6 +179,55 @@ type ResolvedStep struct {
 	// overrides replace values of the workload, in a ramp or a sweep.
 	// +optional
 	Overrides *StepOverrides `json:"overrides,omitempty"`
+
+	// processes are the MPI ranks of each client, where the step is a job of
+	// MPI.
+	// +optional
+	Processes *int32 `json:"processes,omitempty"`
+
+	// layoutJobs is the number of jobs that files of their own are laid out
+	// for, where a phase raises the jobs.
+	// +optional
+	LayoutJobs *int32 `json:"layoutJobs,omitempty"`
+
+	// passes over the data of a Precondition.
+	// +optional
+	Passes *int32 `json:"passes,omitempty"`
+
+	// endWhenSteady lets the step end as soon as it was steady for long enough.
+	// +optional
+	EndWhenSteady *bool `json:"endWhenSteady,omitempty"`
+
+	// untilCreditsPercent is the balance of burst credits that an Idle step
+	// waits for.
+	// +optional
+	UntilCreditsPercent *int32 `json:"untilCreditsPercent,omitempty"`
+
+	// redrain marks the Drain after an Idle step that measures the refill.
+	// +optional
+	Redrain *bool `json:"redrain,omitempty"`
+
+	// newBytes is the free space that each client of a target needs at most,
+	// beyond that of the steps before.
+	// +optional
+	// +listType=map
+	// +listMapKey=target
+	// +kubebuilder:validation:MaxItems=16
+	NewBytes []TargetBytes `json:"newBytes,omitempty"`
+}
+
+// TargetBytes is a number of bytes on a target.
+type TargetBytes struct {
+	// target that it is of.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	Target string `json:"target"`
+
+	// bytes on it.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Bytes int64 `json:"bytes"`
 }
 
 // StepPurpose is what a step is for.

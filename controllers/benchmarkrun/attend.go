@@ -7,9 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,14 +23,14 @@ import (
 )
 
 // attend gives the session of a live run. Where this process has none, such as after a restart, it
-// makes one from what is recorded. It is nil for a run that this version cannot conduct.
+// makes one from what is recorded. A run that this version cannot conduct has none: the error is a *cannotConduct then.
 func (r *Reconciler) attend(ctx context.Context, run *v1alpha1.BenchmarkRun) (*session, error) {
 	if found := r.sessions.get(client.ObjectKeyFromObject(run), run.UID); found != nil {
 		return found, nil
 	}
-	planned, problems := r.planAgain(ctx, run)
-	if len(problems) > 0 || !samePlan(run, planned) {
-		return nil, nil
+	planned, err := thaw(run)
+	if err != nil {
+		return nil, err
 	}
 	epoch, err := r.options.Epoch(ctx)
 	if err != nil {
@@ -75,34 +73,30 @@ func (r *Reconciler) attend(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	return made, nil
 }
 
-// planAgain makes the plan of a run as it was made when it was frozen. The ConfigMap of limits may have been changed or
-// taken away since: where its catalog gives other steps, that of this version may give the same.
-func (r *Reconciler) planAgain(ctx context.Context, run *v1alpha1.BenchmarkRun) (plan.Plan, field.ErrorList) {
-	catalog, _ := r.options.Catalog(ctx)
-	planned, problems := plan.Make(&run.Spec.Run, run.Spec.Seed, plan.WithStorage(plan.Storage{Catalog: catalog}))
-	if len(problems) == 0 && samePlan(run, planned) {
-		return planned, nil
-	}
-	if builtin, others := plan.Make(&run.Spec.Run, run.Spec.Seed); len(others) == 0 && samePlan(run, builtin) {
-		return builtin, nil
-	}
-	return planned, problems
-}
+// cannotConduct says why this version cannot conduct a run.
+type cannotConduct struct{ why string }
 
-// samePlan says whether the steps that the run has frozen are those that this version would take: an
-// operator that was upgraded in the middle must not go on with another plan.
-func samePlan(run *v1alpha1.BenchmarkRun, planned plan.Plan) bool {
-	return equality.Semantic.DeepEqual(run.Spec.Steps, record.Steps(planned))
+func (c *cannotConduct) Error() string { return c.why }
+
+// thaw gives the plan by which a run is conducted. Before its first step the specification is looked at once more: nothing
+// that this version would refuse begins, whoever wrote the run.
+func thaw(run *v1alpha1.BenchmarkRun) (plan.Plan, error) {
+	planned, err := plan.Thaw(&run.Spec)
+	if err != nil {
+		return plan.Plan{}, &cannotConduct{err.Error()}
+	}
+	if len(run.Status.Steps) == 0 {
+		if _, problems := plan.Make(&run.Spec.Run, run.Spec.Seed); len(problems) > 0 {
+			return plan.Plan{}, &cannotConduct{problems.ToAggregate().Error()}
+		}
+	}
+	return planned, nil
 }
 
 // abandon fails a run that this version cannot conduct. Its pods go with it; their agents remove
 // the data when they are told to end.
-func (r *Reconciler) abandon(ctx context.Context, before, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
-	message := "its steps are not those that this version of the operator would take: the operator was upgraded in the middle of the run"
-	if _, problems := r.planAgain(ctx, run); len(problems) > 0 {
-		message = problems.ToAggregate().Error()
-	}
-	record.Fail(run, decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: message}, time.Now())
+func (r *Reconciler) abandon(ctx context.Context, before, run *v1alpha1.BenchmarkRun, why *cannotConduct) (ctrl.Result, error) {
+	record.Fail(run, decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: why.Error()}, time.Now())
 	record.Finished(run, unseen(run), time.Now())
 	if err := r.store(ctx, before, run); err != nil {
 		return again(err, "note that the run cannot go on")

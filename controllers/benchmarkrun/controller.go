@@ -2,6 +2,7 @@ package benchmarkrun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -80,11 +81,11 @@ func (r *Reconciler) begin(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctr
 func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
 	before := run.DeepCopy()
 	session, err := r.attend(ctx, run)
+	if cannot, is := errors.AsType[*cannotConduct](err); is {
+		return r.abandon(ctx, before, run, cannot)
+	}
 	if err != nil {
 		return ctrl.Result{}, err
-	}
-	if session == nil {
-		return r.abandon(ctx, before, run)
 	}
 	seen, err := r.observe(ctx, run, session)
 	if err != nil {

@@ -186,8 +186,8 @@ func (w *world) start(benchmark *builders.BenchmarkBuilder) *v1alpha1.BenchmarkR
 	return w.startAs("run", benchmark)
 }
 
-// startAs is start for one of several runs.
-func (w *world) startAs(name string, benchmark *builders.BenchmarkBuilder) *v1alpha1.BenchmarkRun {
+// startAs is start for one of several runs, or for one that is changed before it is created.
+func (w *world) startAs(name string, benchmark *builders.BenchmarkBuilder, changes ...func(*v1alpha1.BenchmarkRun)) *v1alpha1.BenchmarkRun {
 	w.Helper()
 	spec := benchmark.Run()
 	planned, problems := plan.Make(spec, 1)
@@ -197,6 +197,9 @@ func (w *world) startAs(name string, benchmark *builders.BenchmarkBuilder) *v1al
 		Benchmark: v1alpha1.BenchmarkReference{Name: "b", UID: "6b0f7f0c-0000-4000-8000-000000000001"},
 	}, spec, planned)
 	run.UID = ""
+	for _, change := range changes {
+		change(run)
+	}
 	must(w.T, api.Create(w.Context(), run))
 	return run
 }

@@ -152,7 +152,7 @@ func (c *cluster) followRun(ctx context.Context, streams Streams, name string, o
 			if run.Status.EndTime != nil {
 				return errDone // there is nothing to look on at
 			}
-			planned := planOf(run)
+			planned := plan.Show(&run.Spec)
 			_, _ = fmt.Fprintf(streams.Err, "%s: run %s in namespace %s\n", run.Spec.BenchmarkRef.Name, run.Name, c.namespace)
 			shown = follow(streams.Err, &planned, leaveHint)
 		}
@@ -216,48 +216,4 @@ func (c *cluster) judgedWithin(ctx context.Context, run *v1alpha1.BenchmarkRun, 
 			return nil, context.Cause(ctx)
 		}
 	}
-}
-
-// planOf is the plan of a run: that of this version, where it is the one that the run has frozen; else as much of it as
-// the run itself tells.
-func planOf(run *v1alpha1.BenchmarkRun) plan.Plan {
-	planned, problems := plan.Make(&run.Spec.Run, run.Spec.Seed)
-	if len(problems) == 0 && len(planned.Steps) == len(run.Spec.Steps) {
-		same := true
-		for i := range planned.Steps {
-			same = same && planned.Steps[i].ID == run.Spec.Steps[i].ID
-		}
-		if same {
-			return planned
-		}
-	}
-	frozen := plan.Plan{ClientsPerTarget: int(run.Spec.Run.Clients.Count)}
-	for i := range run.Spec.Steps {
-		frozen.Steps = append(frozen.Steps, stepOf(run, &run.Spec.Steps[i]))
-	}
-	return frozen
-}
-
-func stepOf(run *v1alpha1.BenchmarkRun, from *v1alpha1.ResolvedStep) plan.Step {
-	step := plan.Step{ID: from.ID, Phase: from.Phase, Kind: from.Kind, Purpose: from.Purpose, Targets: from.Targets, Clients: int(from.Clients), Cell: -1}
-	for i := range run.Spec.Run.Phases {
-		if run.Spec.Run.Phases[i].Name == from.Phase {
-			step.PhaseIndex = i
-		}
-	}
-	read := func(text *v1alpha1.Duration) time.Duration {
-		if text == nil {
-			return 0
-		}
-		length, err := text.Parse()
-		if err != nil {
-			return 0
-		}
-		return length
-	}
-	step.WarmUp, step.Duration, step.MinDuration, step.Limit = read(&from.WarmUp), read(from.Duration), read(from.MinDuration), read(&from.MaxDuration)
-	if from.Purpose == v1alpha1.StepMeasure || from.Purpose == v1alpha1.StepIdle {
-		step.Expected = step.WarmUp + step.Duration
-	}
-	return step
 }

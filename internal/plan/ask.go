@@ -46,23 +46,7 @@ func (a *Asker) Of(step *v1alpha1.ResolvedStep, target string) (Ask, bool) {
 	if chosen == nil {
 		return Ask{}, false
 	}
-	o := Overrides{}
-	if given := step.Overrides; given != nil {
-		o.ReadPercent = given.ReadPercent
-		if given.Jobs != nil {
-			o.Jobs = *given.Jobs
-		}
-		if given.QueueDepth != nil {
-			o.QueueDepth = *given.QueueDepth
-		}
-		if given.BlockSize != nil {
-			o.BlockSizeBytes = given.BlockSize.Value()
-		}
-		if given.Processes != nil {
-			o.Processes = *given.Processes
-		}
-	}
-	ask, ok := a.ask(&chosen.Engine, step.Purpose, o, max(1, int(step.Clients)))
+	ask, ok := a.ask(&chosen.Engine, step.Purpose, thawOverrides(step), max(1, int(step.Clients)))
 	ask.expect(&a.run.Phases[at])
 	return ask, ok
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
 // Striping is how files are spread over the object targets of Lustre.
@@ -32,9 +34,8 @@ func (m *maker) strips() map[string]Striping {
 			continue
 		}
 		path := m.root.Child("targets").Index(i).Child("lustre")
-		var striping Striping
+		striping := stripingOf(target.Lustre)
 		if count := target.Lustre.StripeCount; count != nil {
-			striping.Count = *count
 			if *count < -1 || *count == 0 || *count > maxStripes {
 				m.addOnce(field.Invalid(path.Child("stripeCount"), *count, fmt.Sprintf(
 					"a number of object targets from 1 to %d, or -1 for all; remove it for the file system's own", maxStripes)))
@@ -45,7 +46,6 @@ func (m *maker) strips() map[string]Striping {
 			if bytes < stripeUnit || bytes > maxStripeBytes || bytes%stripeUnit != 0 {
 				m.addOnce(field.Invalid(path.Child("stripeSize"), size.String(), "a multiple of 64Ki below 4Gi, such as 1Mi"))
 			}
-			striping.SizeBytes = uint64(max(bytes, 0))
 		}
 		if striping == (Striping{}) {
 			m.addOnce(field.Required(path, "give stripeCount, stripeSize or both, or remove lustre"))
@@ -62,11 +62,27 @@ func (m *maker) stripe() {
 		step := &m.plan.Steps[i]
 		for _, target := range step.Targets {
 			if striping, asked := strips[target]; asked && step.Clients > 0 {
-				if step.Striping == nil {
-					step.Striping = map[string]Striping{}
-				}
-				step.Striping[target] = striping
+				step.stripe(target, striping)
 			}
 		}
 	}
+}
+
+// stripe tells the step how the files on a target are spread.
+func (s *Step) stripe(target string, striping Striping) {
+	if s.Striping == nil {
+		s.Striping = map[string]Striping{}
+	}
+	s.Striping[target] = striping
+}
+
+func stripingOf(asked *v1alpha1.LustreStriping) Striping {
+	var striping Striping
+	if asked.StripeCount != nil {
+		striping.Count = *asked.StripeCount
+	}
+	if asked.StripeSize != nil {
+		striping.SizeBytes = uint64(max(asked.StripeSize.Value(), 0))
+	}
+	return striping
 }

@@ -108,18 +108,7 @@ func (m *maker) placeStep(path *field.Path, target *v1alpha1.Target, step *Step,
 		}
 		return
 	}
-	if len(names) > 1 {
-		if step.Volumes == nil {
-			step.Volumes = map[string][]string{}
-		}
-		step.Volumes[target.Name] = names
-	}
-	if allowsRawWrites(target) {
-		if step.RawWrites == nil {
-			step.RawWrites = map[string]bool{}
-		}
-		step.RawWrites[target.Name] = true
-	}
+	step.place(target)
 	if m.placed == nil {
 		m.placed = map[placedKey]bool{}
 	}
@@ -139,4 +128,22 @@ func (m *maker) placeStep(path *field.Path, target *v1alpha1.Target, step *Step,
 type placedKey struct {
 	render renderKey
 	target string
+}
+
+// place tells the step the volumes of a target over which files are spread, and whether it may write to raw devices.
+func (s *Step) place(target *v1alpha1.Target) {
+	if len(target.Volumes) > 1 {
+		if s.Volumes == nil {
+			s.Volumes = map[string][]string{}
+		}
+		for i := range target.Volumes {
+			s.Volumes[target.Name] = append(s.Volumes[target.Name], target.Volumes[i].Name)
+		}
+	}
+	if allowsRawWrites(target) {
+		if s.RawWrites == nil {
+			s.RawWrites = map[string]bool{}
+		}
+		s.RawWrites[target.Name] = true
+	}
 }

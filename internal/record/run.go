@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -36,7 +35,9 @@ func New(identity Identity, run *v1alpha1.RunSpec, planned plan.Plan) *v1alpha1.
 			Hash:         identity.Hash,
 			Seed:         identity.Seed,
 			Run:          *run.DeepCopy(),
-			Steps:        Steps(planned),
+			Format:       new(plan.Format),
+			DatasetHash:  planned.DatasetHash,
+			Steps:        planned.Freeze(),
 			Objectives:   objectives(identity.Objectives),
 		},
 		Status: v1alpha1.BenchmarkRunStatus{Stage: v1alpha1.StagePending},
@@ -49,61 +50,6 @@ func objectives(given []v1alpha1.Objective) []v1alpha1.Objective {
 		frozen = append(frozen, *given[i].DeepCopy())
 	}
 	return frozen
-}
-
-// Steps are the steps of a plan as a run records them.
-func Steps(planned plan.Plan) []v1alpha1.ResolvedStep {
-	var frozen []v1alpha1.ResolvedStep
-	for _, step := range planned.Steps {
-		resolved := v1alpha1.ResolvedStep{
-			ID:          step.ID,
-			Phase:       step.Phase,
-			Kind:        step.Kind,
-			Purpose:     step.Purpose,
-			Targets:     step.Targets,
-			Clients:     int32(step.Clients), //nolint:gosec // The API allows far fewer clients.
-			WarmUp:      v1alpha1.DurationOf(step.WarmUp),
-			MaxDuration: v1alpha1.DurationOf(step.Limit),
-		}
-		if step.Duration > 0 {
-			duration := v1alpha1.DurationOf(step.Duration)
-			resolved.Duration = &duration
-		}
-		if step.Adaptive() {
-			least := v1alpha1.DurationOf(step.MinDuration)
-			resolved.MinDuration = &least
-		}
-		if step.Cell >= 0 {
-			resolved.Cell = new(int32(step.Cell)) //nolint:gosec // The API allows far fewer cells.
-		}
-		if step.Repeat {
-			resolved.Repeat = new(true)
-		}
-		resolved.Overrides = overridesOf(step.Overrides)
-		frozen = append(frozen, resolved)
-	}
-	return frozen
-}
-
-// overridesOf is nil where nothing is replaced.
-func overridesOf(o plan.Overrides) *v1alpha1.StepOverrides {
-	made := v1alpha1.StepOverrides{ReadPercent: o.ReadPercent}
-	if o.Jobs != 0 {
-		made.Jobs = &o.Jobs
-	}
-	if o.QueueDepth != 0 {
-		made.QueueDepth = &o.QueueDepth
-	}
-	if o.BlockSizeBytes != 0 {
-		made.BlockSize = resource.NewQuantity(o.BlockSizeBytes, resource.BinarySI)
-	}
-	if o.Processes != 0 {
-		made.Processes = &o.Processes
-	}
-	if made == (v1alpha1.StepOverrides{}) {
-		return nil
-	}
-	return &made
 }
 
 // Snapshot is what to decide on: the facts of the run, its plan, and its clients as they are now. It fails

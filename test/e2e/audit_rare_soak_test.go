@@ -195,7 +195,7 @@ func TestOlderAPIServers(t *testing.T) {
 }
 
 // TestAlikeEvents: an event that is like one of the same object a moment ago is counted there, which changes that
-// one. A run whose steps no plan gives any more is given up, with such an event for each of its volumes.
+// one. A run of a newer format is given up, with such an event for each of its volumes.
 func TestAlikeEvents(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -212,7 +212,7 @@ func (s *space) alikeEvents() {
 	run := record.New(record.Identity{Name: "bench-00000000", Namespace: s.namespace, Hash: plan.RunHash(&benchmark.Spec.Run), Seed: 1,
 		Benchmark: v1alpha1.BenchmarkReference{Name: benchmark.Name, UID: string(benchmark.UID)}}, &benchmark.Spec.Run, planned)
 	run.Labels = map[string]string{v1alpha1.LabelBenchmark: benchmark.Name}
-	run.Spec.Steps[0].ID = "00-of-another-version"
+	run.Spec.Format = new(plan.Format + 1)
 	must(s.T, controllerutil.SetControllerReference(benchmark, run, s.api.Scheme()))
 	s.create(run)
 	if ended := s.ended(wholeRun); len(ended.Status.DataLeft) != 2 {

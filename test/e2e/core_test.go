@@ -330,8 +330,8 @@ func coreDrain(t *testing.T) {
 	s.clean()
 }
 
-// coreUpgrade upgrades the chart, with kinds that lacked a field, while a run cannot end. It goes on with the same pods and
-// attempts, and the profiles of the library stay as their users have left them.
+// coreUpgrade upgrades the chart, with kinds that lacked a field, to an operator that plans otherwise, while a run cannot end. It
+// goes on with the same pods, steps and attempts, and the profiles of the library stay as their users have left them.
 func coreUpgrade(t *testing.T) {
 	t.Helper()
 	s := newSpace(t)
@@ -346,7 +346,7 @@ func coreUpgrade(t *testing.T) {
 		t.Error("the kinds were not upgraded")
 	}
 	profiles := ownProfiles(u)
-	u.install("--set", "operator.logLevel=debug", "--set", "profileLibrary.enabled=false")
+	u.install("--set", "operator.logLevel=debug", "--set", "profileLibrary.enabled=false", "--set", "image.operator.reference="+u.in.otherPlanner(t))
 	if u.available(1)[0].UID == first.UID {
 		t.Error("the upgrade has not replaced the operator's pod")
 	}
@@ -364,6 +364,13 @@ func coreUpgrade(t *testing.T) {
 		t.Errorf("without the library the profiles were to stay as they were: %v, and now %v", profiles, now)
 	}
 	s.clean()
+	next := newSpace(t)
+	next.claim("data", "1Gi")
+	next.apply(small(1).Clients(1).Obj())
+	if planned := next.ended(hang); !strings.HasPrefix(planned.Spec.Steps[0].ID, otherPrefix) {
+		t.Errorf("the new operator plans step %s, as the one before: this shows nothing", planned.Spec.Steps[0].ID)
+	}
+	next.clean()
 }
 
 // coreUninstall uninstalls the chart and then deletes the kinds and the namespace, as docs/install.md says.

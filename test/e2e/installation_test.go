@@ -147,10 +147,15 @@ func (in *installation) build(ctx context.Context) error {
 	}
 	// Kept, so that the next time nothing is linked again.
 	in.programs = filepath.Join(in.root, "bin", "e2e")
+	return in.compile(ctx, in.version, in.programs)
+}
+
+// compile makes the programs of a version.
+func (in *installation) compile(ctx context.Context, version, folder string, flags ...string) error {
 	for _, program := range []string{"operator", "agent"} {
-		command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags",
-			"-s -w -X github.com/storagebench/storagebench/internal/version.stamped="+in.version,
-			"-o", filepath.Join(in.programs, program), "./cmd/"+program)
+		command := exec.CommandContext(ctx, "go", append(append([]string{"build", "-trimpath", "-ldflags",
+			"-s -w -X github.com/storagebench/storagebench/internal/version.stamped=" + version}, flags...),
+			"-o", filepath.Join(folder, program), "./cmd/"+program)...)
 		command.Dir = in.root
 		command.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if output, err := command.CombinedOutput(); err != nil {
@@ -176,33 +181,50 @@ func (in *installation) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := in.loadOperator(ctx, "operator", in.version, in.programs); err != nil {
+		return err
+	}
+	var output bytes.Buffer
+	ofFio, err := fio.Make(ctx, fio.Options{Version: in.version, Cache: cache, Progress: &output, Created: created})
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, &output)
+	}
+	return in.loadImage(ctx, "fio", ofFio)
+}
+
+// loadOperator makes the operator's image of a version's programs, and loads it.
+func (in *installation) loadOperator(ctx context.Context, name, version, programs string) error {
+	created, err := image.Time()
+	if err != nil {
+		return err
+	}
+	cache, err := image.CacheFolder()
+	if err != nil {
+		return err
+	}
 	licence, err := os.ReadFile(filepath.Join(in.root, "LICENSE"))
 	if err != nil {
 		return err
 	}
 	var output bytes.Buffer
-	ofOperator, err := operator.Make(ctx, operator.Options{Version: in.version, Programs: in.programs, Licence: licence,
+	built, err := operator.Make(ctx, operator.Options{Version: version, Programs: programs, Licence: licence,
 		Cache: cache, Progress: &output, Created: created})
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, &output)
 	}
-	ofFio, err := fio.Make(ctx, fio.Options{Version: in.version, Cache: cache, Progress: &output, Created: created})
+	return in.loadImage(ctx, name, built)
+}
+
+func (in *installation) loadImage(ctx context.Context, name string, built image.Image) error {
+	id, err := built.Write(in.archive(name))
 	if err != nil {
-		return fmt.Errorf("%w\n%s", err, &output)
+		return err
 	}
-	for name, built := range map[string]image.Image{"operator": ofOperator, "fio": ofFio} {
-		id, err := built.Write(in.archive(name))
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(in.archive(name)+".id", []byte(id), 0o644); err != nil {
-			return err
-		}
-		if _, err := in.State.LoadImage(ctx, io.Discard, in.archive(name)); err != nil {
-			return err
-		}
+	if err := os.WriteFile(in.archive(name)+".id", []byte(id), 0o644); err != nil {
+		return err
 	}
-	return nil
+	_, err = in.State.LoadImage(ctx, io.Discard, in.archive(name))
+	return err
 }
 
 // sweep removes the namespaces of test programs that were killed.

@@ -57,7 +57,18 @@ func NewWorld(benchmark *builders.BenchmarkBuilder, stores map[string]*Store) (*
 	if len(problems) > 0 {
 		return nil, problems.ToAggregate()
 	}
-	orphan, err := spec.OrphanTimeout.Parse()
+	return WorldOf(record.New(record.Identity{Name: "run", Namespace: "default", UID: types.UID(runUID),
+		Benchmark: v1alpha1.BenchmarkReference{Name: "benchmark"}, Hash: "a", Seed: 1,
+		Objectives: benchmark.Obj().Spec.Objectives}, spec, planned), stores)
+}
+
+// WorldOf is the world of a run that was stored, and has not begun.
+func WorldOf(run *v1alpha1.BenchmarkRun, stores map[string]*Store) (*World, error) {
+	planned, err := plan.Thaw(&run.Spec)
+	if err != nil {
+		return nil, err
+	}
+	orphan, err := run.Spec.Run.OrphanTimeout.Parse()
 	if err != nil {
 		return nil, fmt.Errorf("spec.run.orphanTimeout: %w", err)
 	}
@@ -66,9 +77,6 @@ func NewWorld(benchmark *builders.BenchmarkBuilder, stores map[string]*Store) (*
 		return nil, err
 	}
 	w := &World{House: house, Plan: planned}
-	run := record.New(record.Identity{Name: "run", Namespace: "default", UID: types.UID(runUID),
-		Benchmark: v1alpha1.BenchmarkReference{Name: "benchmark"}, Hash: "a", Seed: 1,
-		Objectives: benchmark.Obj().Spec.Objectives}, spec, planned)
 	record.Begin(run, time.Now())
 	return w, w.keep(run)
 }

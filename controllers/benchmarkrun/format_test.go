@@ -1,0 +1,70 @@
+package benchmarkrun
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// TestRunOfAnotherPlanner: a live run is conducted by the steps that it has stored, also after its operator was replaced by one
+// that would plan others.
+func TestRunOfAnotherPlanner(t *testing.T) {
+	t.Parallel()
+	for name, older := range map[string]func(*v1alpha1.BenchmarkRun){
+		"format 1": func(run *v1alpha1.BenchmarkRun) {
+			run.Spec.Format, run.Spec.DatasetHash = nil, ""
+			for i := range run.Spec.Steps {
+				run.Spec.Steps[i].NewBytes = nil
+			}
+		},
+		"other steps": func(run *v1alpha1.BenchmarkRun) {
+			for i := range run.Spec.Steps {
+				run.Spec.Steps[i].ID = "x" + run.Spec.Steps[i].ID
+			}
+			run.Spec.Steps = run.Spec.Steps[:2] // today's planner adds one
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, gate := newWorld(t), newGate(t)
+			run := w.startAs("run", gate.benchmark().Steady("after", "1s"), older)
+			w.until(run, "writing", running(run, run.Spec.Steps[1].ID))
+			w.stop()
+			w.operate()
+			gate.open(t)
+			w.until(run, "over", over(run))
+			if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) || len(run.Status.Steps) != len(run.Spec.Steps) {
+				t.Errorf("steps %+v, conditions %+v", run.Status.Steps, run.Status.Conditions)
+			}
+			for i := range run.Status.Steps {
+				if fact := &run.Status.Steps[i]; fact.ID != run.Spec.Steps[i].ID || fact.Attempt != 1 {
+					t.Errorf("step %d is %s, attempt %d", i, fact.ID, fact.Attempt)
+				}
+			}
+			w.clean()
+		})
+	}
+}
+
+// TestRunOfANewerFormat fails before anything is made, and says which operator it needs.
+func TestRunOfANewerFormat(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	run := w.startAs("run", small(), func(run *v1alpha1.BenchmarkRun) { run.Spec.Format = new(plan.Format + 1) })
+	w.until(run, "over", over(run))
+	why := reason(run, v1alpha1.ConditionFailed)
+	if !strings.Contains(why, "InvalidWorkload: its steps have format") || !strings.Contains(why, "run the version that made it, or a newer one") {
+		t.Errorf("failed: %s", why)
+	}
+	var pods corev1.PodList
+	must(t, api.List(t.Context(), &pods, client.InNamespace(w.namespace)))
+	if len(pods.Items) > 0 {
+		t.Errorf("pod %s was made", pods.Items[0].Name)
+	}
+}

@@ -1,0 +1,267 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Format is that of the steps that Freeze writes. Raise it when an older operator that conducts a run from them would do
+// something else than this one, and keep what Thaw reads of those before.
+//
+//	1: the planner made the rest of each step anew from the specification
+//	2: the steps hold all that they are conducted from
+const Format int32 = 2
+
+// Freeze gives the steps of a plan as a run stores them.
+func (p Plan) Freeze() []v1alpha1.ResolvedStep {
+	var frozen []v1alpha1.ResolvedStep
+	for _, step := range p.Steps {
+		frozen = append(frozen, step.freeze())
+	}
+	return frozen
+}
+
+func (s Step) freeze() v1alpha1.ResolvedStep {
+	frozen := v1alpha1.ResolvedStep{
+		ID:                  s.ID,
+		Phase:               s.Phase,
+		Kind:                s.Kind,
+		Purpose:             s.Purpose,
+		Targets:             s.Targets,
+		Clients:             int32(s.Clients), //nolint:gosec // The API allows far fewer clients.
+		WarmUp:              v1alpha1.DurationOf(s.WarmUp),
+		MaxDuration:         v1alpha1.DurationOf(s.Limit),
+		Repeat:              unlessZero(s.Repeat),
+		Overrides:           s.Overrides.freeze(),
+		Processes:           unlessZero(int32(s.Processes)), //nolint:gosec // The API allows far fewer.
+		LayoutJobs:          unlessZero(s.Overrides.LayoutJobs),
+		Passes:              unlessZero(int32(s.Passes)), //nolint:gosec // The API allows few.
+		EndWhenSteady:       unlessZero(s.EndWhenSteady),
+		UntilCreditsPercent: unlessZero(int32(s.UntilCreditsPercent)), //nolint:gosec // It is up to 100.
+		Redrain:             unlessZero(s.Redrain),
+	}
+	if s.Duration > 0 {
+		frozen.Duration = new(v1alpha1.DurationOf(s.Duration))
+	}
+	if s.Adaptive() {
+		frozen.MinDuration = new(v1alpha1.DurationOf(s.MinDuration))
+	}
+	if s.Cell >= 0 {
+		frozen.Cell = new(int32(s.Cell)) //nolint:gosec // The API allows far fewer cells.
+	}
+	for _, target := range s.Targets {
+		if bytes := s.NewBytes[target]; bytes > 0 {
+			frozen.NewBytes = append(frozen.NewBytes, v1alpha1.TargetBytes{Target: target, Bytes: int64(min(bytes, math.MaxInt64))})
+		}
+	}
+	return frozen
+}
+
+// freeze is nil where nothing is replaced.
+func (o Overrides) freeze() *v1alpha1.StepOverrides {
+	frozen := v1alpha1.StepOverrides{ReadPercent: o.ReadPercent, Jobs: unlessZero(o.Jobs), QueueDepth: unlessZero(o.QueueDepth), Processes: unlessZero(o.Processes)}
+	if o.BlockSizeBytes != 0 {
+		frozen.BlockSize = resource.NewQuantity(o.BlockSizeBytes, resource.BinarySI)
+	}
+	if frozen == (v1alpha1.StepOverrides{}) {
+		return nil
+	}
+	return &frozen
+}
+
+// Thaw gives the plan that a run is conducted by from what the run stores. No step is planned anew, so an operator with another
+// planner conducts the run as it began. What a plan predicts (Documented, Promises, Warnings, and of its steps Credits and
+// Expected) is not stored.
+//
+// It fails on a newer Format, and on steps that do not belong to the run's specification.
+func Thaw(run *v1alpha1.BenchmarkRunSpec) (Plan, error) {
+	if format := valueOf(run.Format); format > Format {
+		return Plan{}, fmt.Errorf("its steps have format %d, and this version of the operator reads formats up to %d: run the version that made it, or a newer one", format, Format)
+	}
+	steps, hash := run.Steps, run.DatasetHash
+	if valueOf(run.Format) < 2 {
+		steps, hash = completed(run)
+	}
+	thawed := Plan{ClientsPerTarget: max(1, int(run.Run.Clients.Count)), DatasetHash: hash}
+	numbers := map[string]int{}
+	for i := range steps {
+		step, err := thaw(&run.Run, &steps[i])
+		if err != nil {
+			return Plan{}, fmt.Errorf("spec.steps[%d] (%s): %w", i, steps[i].ID, err)
+		}
+		step.Number = numbers[step.Phase]
+		numbers[step.Phase]++
+		thawed.Steps = append(thawed.Steps, step)
+	}
+	return thawed, nil
+}
+
+// Show gives the plan of a run for people: what is stored of any format, with what this version predicts of it.
+func Show(run *v1alpha1.BenchmarkRunSpec) Plan {
+	shown := Plan{ClientsPerTarget: max(1, int(run.Run.Clients.Count)), DatasetHash: run.DatasetHash}
+	predicted, _ := Make(&run.Run, run.Seed)
+	for i := range run.Steps {
+		frozen := &run.Steps[i]
+		step, err := thaw(&run.Run, frozen)
+		if err != nil {
+			step = Step{ID: frozen.ID, Phase: frozen.Phase, Kind: frozen.Kind, Purpose: frozen.Purpose, Targets: frozen.Targets, Clients: int(frozen.Clients), Cell: -1}
+		}
+		if same := slices.IndexFunc(predicted.Steps, func(s Step) bool { return s.ID == step.ID }); same >= 0 {
+			step.Expected, step.Longer, step.Credits = predicted.Steps[same].Expected, predicted.Steps[same].Longer, predicted.Steps[same].Credits
+		} else if step.Purpose == Measure || step.Purpose == Idle {
+			step.Expected = step.WarmUp + step.Duration
+		}
+		shown.Steps = append(shown.Steps, step)
+	}
+	return shown
+}
+
+func thaw(run *v1alpha1.RunSpec, frozen *v1alpha1.ResolvedStep) (Step, error) {
+	at := slices.IndexFunc(run.Phases, func(p v1alpha1.Phase) bool { return p.Name == frozen.Phase })
+	if at < 0 {
+		return Step{}, fmt.Errorf("spec.run.phases has no phase %q", frozen.Phase)
+	}
+	phase := &run.Phases[at]
+	step := Step{
+		ID: frozen.ID, Phase: frozen.Phase, PhaseIndex: at, Kind: frozen.Kind, Purpose: frozen.Purpose, Targets: frozen.Targets, Clients: int(frozen.Clients),
+		Workloads: map[string]*v1alpha1.Engine{}, NewBytes: map[string]uint64{}, Cell: -1, Repeat: valueOf(frozen.Repeat), Overrides: thawOverrides(frozen),
+		Processes: int(valueOf(frozen.Processes)), Passes: int(valueOf(frozen.Passes)), EndWhenSteady: valueOf(frozen.EndWhenSteady),
+		UntilCreditsPercent: int(valueOf(frozen.UntilCreditsPercent)), Redrain: valueOf(frozen.Redrain),
+	}
+	for _, length := range []struct {
+		name string
+		from *v1alpha1.Duration
+		into *time.Duration
+	}{{"warmUp", &frozen.WarmUp, &step.WarmUp}, {"duration", frozen.Duration, &step.Duration}, {"minDuration", frozen.MinDuration, &step.MinDuration}, {"maxDuration", &frozen.MaxDuration, &step.Limit}} {
+		if length.from == nil || *length.from == "" {
+			continue
+		}
+		var err error
+		if *length.into, err = length.from.Parse(); err != nil {
+			return Step{}, fmt.Errorf("%s: %w", length.name, err)
+		}
+	}
+	if frozen.Cell != nil {
+		step.Cell = int(*frozen.Cell)
+		if phase.Ramp != nil && step.Cell < len(phase.Ramp.Steps) {
+			step.Value = phase.Ramp.Steps[step.Cell]
+		}
+	}
+	for _, bytes := range frozen.NewBytes {
+		step.NewBytes[bytes.Target] = uint64(max(bytes.Bytes, 0))
+	}
+	for _, name := range frozen.Targets {
+		if err := step.thawTarget(run, phase, name); err != nil {
+			return Step{}, err
+		}
+	}
+	return step, nil
+}
+
+// thawTarget adds what the step does on a target, which follows from the specification.
+func (s *Step) thawTarget(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, name string) error {
+	at := slices.IndexFunc(run.Targets, func(t v1alpha1.Target) bool { return t.Name == name })
+	if at < 0 {
+		return fmt.Errorf("spec.run.targets has no target %q", name)
+	}
+	if s.Purpose == Idle {
+		return nil
+	}
+	chosen, _ := (&maker{run: run}).chosen(nil, phase, name)
+	if chosen == nil || chosen.EngineKind() == "" {
+		return fmt.Errorf("target %s has no workload in phase %s", name, phase.Name)
+	}
+	s.Workloads[name] = &chosen.Engine
+	target := &run.Targets[at]
+	if lustre := target.Lustre; lustre != nil && s.Clients > 0 {
+		s.stripe(name, stripingOf(lustre))
+	}
+	if chosen.Fio != nil {
+		s.place(target)
+	}
+	return nil
+}
+
+func thawOverrides(frozen *v1alpha1.ResolvedStep) Overrides {
+	o := Overrides{LayoutJobs: valueOf(frozen.LayoutJobs)}
+	if given := frozen.Overrides; given != nil {
+		o.ReadPercent, o.Jobs, o.QueueDepth, o.Processes = given.ReadPercent, valueOf(given.Jobs), valueOf(given.QueueDepth), valueOf(given.Processes)
+		if given.BlockSize != nil {
+			o.BlockSizeBytes = given.BlockSize.Value()
+		}
+	}
+	return o
+}
+
+// completed gives the steps and the dataset's hash of a run of format 1, with what that did not store: as its specification says,
+// by the rules of that time.
+func completed(run *v1alpha1.BenchmarkRunSpec) (steps []v1alpha1.ResolvedStep, datasetHash string) {
+	m := maker{run: &run.Run}
+	m.findLayoutJobs()
+	// The space that files need is a question of the layout, as is the hash.
+	made, _ := Make(&run.Run, run.Seed)
+	for i := range run.Steps {
+		step := *run.Steps[i].DeepCopy()
+		at := slices.IndexFunc(run.Run.Phases, func(p v1alpha1.Phase) bool { return p.Name == step.Phase })
+		if at >= 0 {
+			m.complete(&run.Run.Phases[at], &step)
+		}
+		if same := slices.IndexFunc(made.Steps, func(s Step) bool { return s.ID == step.ID }); same >= 0 {
+			step.NewBytes = made.Steps[same].freeze().NewBytes
+		}
+		steps = append(steps, step)
+	}
+	return steps, made.DatasetHash
+}
+
+func (m *maker) complete(phase *v1alpha1.Phase, step *v1alpha1.ResolvedStep) {
+	for _, target := range step.Targets {
+		chosen, _ := m.chosen(nil, phase, target)
+		switch {
+		case step.Purpose == Idle || chosen == nil:
+		case chosen.SpansClients():
+			step.Processes = new(int32(m.processes())) //nolint:gosec // The API allows few.
+			if step.Overrides != nil && step.Overrides.Processes != nil {
+				step.Processes = step.Overrides.Processes
+			}
+		case chosen.Fio != nil:
+			if one, own := shapeOf(target, chosen.Fio); own {
+				step.LayoutJobs = unlessZero(m.layoutJobs[one])
+			}
+		}
+	}
+	switch {
+	case step.Purpose == Precondition && phase.Prepare != nil:
+		step.Passes = phase.Prepare.Precondition
+	case step.Purpose == Measure && phase.Steady != nil:
+		step.EndWhenSteady = phase.Steady.EndWhenSteady
+	case step.Purpose == Drain && phase.Cooldown != nil:
+		step.Redrain = new(true)
+	case step.Purpose == Idle && phase.Cooldown != nil && phase.Cooldown.UntilCredits != nil:
+		step.UntilCreditsPercent = &phase.Cooldown.UntilCredits.Percent
+	}
+}
+
+// unlessZero is nil for a zero value.
+func unlessZero[T comparable](value T) *T {
+	var zero T
+	if value == zero {
+		return nil
+	}
+	return &value
+}
+
+// valueOf is the zero value for nil.
+func valueOf[T any](pointer *T) T {
+	if pointer == nil {
+		var zero T
+		return zero
+	}
+	return *pointer
+}
