@@ -33,6 +33,8 @@ type Machine struct {
 	Disks []Disk
 	// Ports of the machine that are reached through ports of this computer's loopback, by the latter.
 	Ports map[int]int
+	// On has what is done, once each, when the machine has said the line of its key.
+	On map[string]func()
 }
 
 // Output is what a script printed and how it ended, and what was counted of the machine's disks.
@@ -102,7 +104,9 @@ type running struct {
 	command *exec.Cmd
 	said    *output.Buffer
 	// qmp is the socket of QEMU's own protocol.
-	qmp   string
+	qmp string
+	// done are the lines of On that were said.
+	done  map[string]bool
 	ended chan struct{}
 	err   error
 }
@@ -125,7 +129,7 @@ func (m Machine) boot(ctx context.Context, t testing.TB, script string) *running
 		t.Fatal(err)
 	}
 	// Without a shutdown QEMU stays when the machine powers off, and its counters can be read.
-	r := &running{machine: m, said: &output.Buffer{}, qmp: filepath.Join(scratch, "qmp"), ended: make(chan struct{})}
+	r := &running{machine: m, said: &output.Buffer{}, qmp: filepath.Join(scratch, "qmp"), done: map[string]bool{}, ended: make(chan struct{})}
 	r.command = exec.CommandContext(ctx, "qemu-system-x86_64", append(arguments, "-no-shutdown", "-qmp", "unix:"+r.qmp+",server=on,wait=off")...)
 	r.command.Stdout, r.command.Stderr = r.said, r.said
 	r.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a test that is killed leaves no machine
@@ -177,6 +181,7 @@ func (r *running) end(ctx context.Context) (Output, error) {
 			<-r.ended
 			over = true
 		case <-time.After(100 * time.Millisecond):
+			r.react()
 			if strings.Contains(r.said.String(), "\nLAB-END ") {
 				var err error
 				if host, err = quit(ctx, r.qmp, len(r.machine.Disks)); err != nil {
@@ -201,6 +206,16 @@ func (r *running) end(ctx context.Context) (Output, error) {
 	}
 	guest, err := r.machine.diskstats(disks)
 	return Output{Text: text, Code: code, Guest: guest, Host: host}, err
+}
+
+// react does what was asked for when the machine says a line.
+func (r *running) react() {
+	for line, do := range r.machine.On {
+		if !r.done[line] && strings.Contains(strings.ReplaceAll(r.said.String(), "\r", ""), "\n"+line+"\n") {
+			r.done[line] = true
+			do()
+		}
+	}
 }
 
 func last(text string, most int) string { return text[max(0, len(text)-most):] }

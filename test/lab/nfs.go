@@ -21,11 +21,11 @@ func (n NFS) Command(at, options string) string {
 	return fmt.Sprintf("modprobe nfsv4; modprobe nfsv3; mount.nfs %s:%s %s -o %s", Host, export, at, options)
 }
 
-// StartNFS starts a server for the time of a test.
-func StartNFS(t testing.TB) NFS {
+// StartNFS starts a server of a disk for the time of a test.
+func StartNFS(t testing.TB, disk Disk) NFS {
 	t.Helper()
 	n := NFS{port: freePort(t), mountPort: freePort(t)}
-	Machine{Disks: []Disk{{Bytes: 4 << 30}}, Ports: map[int]int{n.port: 2049, n.mountPort: 20048}}.Serve(t, fmt.Sprintf(`
+	Machine{Disks: []Disk{disk}, Ports: map[int]int{n.port: 2049, n.mountPort: 20048}}.Serve(t, fmt.Sprintf(`
 mkfs.ext4 -q %[1]s && mkdir /export && mount -t ext4 -o noinit_itable %[1]s /export && rmdir /export/lost+found && chmod 777 /export || exit 1
 modprobe nfsd; mount -t nfsd nfsd /proc/fs/nfsd
 mkdir -p /var/lib/nfs/rpc_pipefs /var/lib/nfs/v4recovery /var/lib/nfs/nfsdcltrack /run/rpcbind /etc/exports.d; touch /var/lib/nfs/etab /var/lib/nfs/rmtab

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bytes"
 	"fmt"
 	"net"
 	"os"
@@ -9,71 +8,96 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/storagebench/storagebench/test/output"
 )
 
-// Samba is a server of SMB on this computer, for machines: one share, "share", of a folder of the test. The user is root.
+// Share is what a Samba serves.
+type Share struct {
+	// Folder of this computer; a folder of the test where it is empty.
+	Folder string
+	// Options of smb.conf, such as "read only = yes".
+	Options []string
+}
+
+// Samba is a server of SMB on this computer, for machines. It has one share, "share". The user is root.
 type Samba struct {
+	// Port of the loopback.
 	Port int
 	// Folder behind the share.
 	Folder string
+
+	config string
+	server *exec.Cmd
+	said   *output.Buffer
 }
 
 // Options are those of a mount of the share, with more behind them, such as ",actimeo=30".
-func (s Samba) Options(more string) string {
+func (s *Samba) Options(more string) string {
 	return fmt.Sprintf("ip=%s,port=%d,user=root,pass=%s,vers=3.1.1%s", Host, s.Port, password, more)
 }
 
 const password = "lab" // #nosec G101 -- of a server on the loopback that lives as long as a test
 
 // StartSamba starts a server for the time of a test.
-func StartSamba(t testing.TB) Samba {
+func StartSamba(t testing.TB, share Share) *Samba {
 	t.Helper()
 	base := t.TempDir()
-	s := Samba{Port: freePort(t), Folder: filepath.Join(base, "share")}
-	for _, name := range []string{"share", "private", "state", "lock", "cache", "ncalrpc"} {
+	if share.Folder == "" {
+		share.Folder = t.TempDir()
+	}
+	s := &Samba{Port: freePort(t), Folder: share.Folder, config: filepath.Join(base, "smb.conf")}
+	for _, name := range []string{"private", "state", "lock", "cache", "ncalrpc"} {
 		if err := os.Mkdir(filepath.Join(base, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	config := filepath.Join(base, "smb.conf")
-	text := strings.NewReplacer("BASE", base, "PORT", strconv.Itoa(s.Port)).Replace(sambaConfig)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+	text := strings.NewReplacer("BASE", base, "PORT", strconv.Itoa(s.Port), "FOLDER", share.Folder).Replace(sambaConfig)
+	for _, option := range share.Options {
+		text += "  " + option + "\n"
+	}
+	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	add := exec.Command("smbpasswd", "-c", config, "-a", "-s", "root")
+	add := exec.Command("smbpasswd", "-c", s.config, "-a", "-s", "root")
 	add.Stdin = strings.NewReader(password + "\n" + password + "\n")
 	if output, err := add.CombinedOutput(); err != nil {
 		t.Fatalf("smbpasswd (Debian's samba; it needs root): %v: %s", err, output)
 	}
-	var said bytes.Buffer
-	server := exec.Command("smbd", "--foreground", "--no-process-group", "-s", config)
-	server.Stdout, server.Stderr = &said, &said
-	lifeline, err := server.StdinPipe() // smbd ends with it
-	if err != nil {
+	s.Start(t)
+	t.Cleanup(s.Kill)
+	return s
+}
+
+// Start starts the server again after Kill, on the same port.
+func (s *Samba) Start(t testing.TB) {
+	t.Helper()
+	s.said = &output.Buffer{}
+	s.server = exec.Command("smbd", "--foreground", "--no-process-group", "-s", s.config)
+	s.server.Stdout, s.server.Stderr = s.said, s.said
+	s.server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := s.server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = server.Process.Signal(os.Interrupt)
-		_ = lifeline.Close()
-		_ = server.Wait()
-	})
-	for {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		connection, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port)))
 		if err == nil {
 			_ = connection.Close()
-			return s
+			return
 		}
-		select {
-		case <-t.Context().Done():
-			t.Fatalf("smbd: %s", said.String())
-		case <-time.After(50 * time.Millisecond):
+		if time.Now().After(deadline) {
+			t.Fatalf("smbd: %v: %s", err, s.said)
 		}
 	}
+}
+
+// Kill kills the server and the processes that serve its clients.
+func (s *Samba) Kill() {
+	_ = syscall.Kill(-s.server.Process.Pid, syscall.SIGKILL)
+	_ = s.server.Wait()
 }
 
 const sambaConfig = `[global]
@@ -92,7 +116,7 @@ const sambaConfig = `[global]
   load printers = no
   disable spoolss = yes
 [share]
-  path = BASE/share
+  path = FOLDER
   read only = no
 `
 

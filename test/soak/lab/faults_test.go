@@ -89,7 +89,7 @@ dmsetup --noudevsync --noudevrules resume flaky; echo 3 > /proc/sys/vm/drop_cach
 func TestBadNetwork(t *testing.T) {
 	const delay = 20 * time.Millisecond
 	netem := fmt.Sprintf("modprobe sch_netem && /sbin/tc qdisc add dev eth0 root netem delay %dms loss 1%% || exit 9; ", delay.Milliseconds())
-	samba, nfs := lab.StartSamba(t), lab.StartNFS(t)
+	samba, nfs := lab.StartSamba(t, lab.Share{}), lab.StartNFS(t, lab.Disk{Bytes: 4 << 30})
 	for name, mount := range map[string]string{
 		"SMB": fmt.Sprintf("modprobe cifs && mount -t cifs //%s/share /mnt -o %s || exit 9", lab.Host, samba.Options("")),
 		"NFS": nfs.Command("/mnt", "vers=4.2") + " || exit 9",

@@ -124,7 +124,7 @@ func TestSMB(t *testing.T) {
 		"signed and sealed":  ",seal",
 	} {
 		t.Run(name, func(t *testing.T) {
-			samba := lab.StartSamba(t)
+			samba := lab.StartSamba(t, lab.Share{})
 			shareRun(t, fmt.Sprintf("modprobe cifs && mount -t cifs //%s/share /mnt -o %s", lab.Host, samba.Options(options)))
 		})
 	}
@@ -132,7 +132,7 @@ func TestSMB(t *testing.T) {
 
 // A run on a real NFS mount, of the kernel's server in a second machine, is complete.
 func TestNFS(t *testing.T) {
-	server := lab.StartNFS(t)
+	server := lab.StartNFS(t, lab.Disk{Bytes: 4 << 30})
 	for _, options := range []string{
 		"vers=4.2", "vers=4.1", "vers=3", "vers=4.2,noac", "vers=4.2,soft,timeo=100", "vers=4.1,hard,nconnect=4",
 		// As efs-utils and the docs of FSx for OpenZFS mount.

@@ -1,0 +1,249 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/test/burstfs"
+	"github.com/storagebench/storagebench/test/burstfs/model"
+	"github.com/storagebench/storagebench/test/lab"
+	"github.com/storagebench/storagebench/test/soak"
+)
+
+// mixed reads and writes 16 MiB at a depth of 4.
+const mixed = `apiVersion: storagebench.dev/v1alpha1
+kind: StorageBenchmark
+metadata: {name: share}
+spec:
+  run:
+    targets:
+    - {name: data, volumes: [{name: data, claimName: data}]}
+    clients: {count: 1}
+    workload:
+      fio: {pattern: Random, readPercent: 50, blockSize: 64Ki, jobs: 1, queueDepth: 4, datasetSize: 16Mi}
+    phases:
+    - {name: layout, prepare: {}}
+    - {name: mixed, steady: {duration: %s}}
+`
+
+// disturbed is how a run on a share ended that was cut off for a while.
+type disturbed struct {
+	said string
+	// result is nil where the run wrote none.
+	result *v1alpha1.BenchmarkRunStatus
+	code   string
+}
+
+// disturb runs "mixed" on a mounted share. A part of the script, begun in the midst of the step, disturbs it. A file of
+// somebody else is in the share, and has to be there unchanged at the end, as the only one.
+func disturb(t *testing.T, machine lab.Machine, mount, disturbance string, duration time.Duration) disturbed {
+	t.Helper()
+	machine.Programs = map[string]string{"kubectl-storagebench": commandLine(t)}
+	machine.Files = map[string]string{"bench.yaml": fmt.Sprintf(mixed, duration)}
+	output := machine.Run(t, mount+` || exit 9
+echo of somebody else > /mnt/theirs
+(until grep -q '] mixed: ' said || [ -e over ]; do sleep 0.5; done; [ -e over ] && exit; sleep 5
+`+disturbance+`
+) 2>&1 &
+kubectl-storagebench run --local -f /lab/bench.yaml --target data=/mnt -o json > result.json 2> said
+code=$?; touch over; wait; tail -n 60 said; echo LAB-RESULT; cat result.json; echo LAB-RESULT $code
+grep -q 'of somebody else' /mnt/theirs || echo LAB-CHANGED; find /mnt -mindepth 1 -not -name theirs -not -name lost+found | sed 's/^/LAB-LEFT /'
+`)
+	said, rest, _ := strings.Cut(output.Text, "LAB-RESULT\n")
+	text, rest, ended := strings.Cut(rest, "LAB-RESULT ")
+	if !ended {
+		t.Fatalf("the run did not end: %s", output.Text)
+	}
+	d := disturbed{said: said}
+	d.code, rest, _ = strings.Cut(rest, "\n")
+	if strings.Contains(rest, "LAB-") {
+		t.Errorf("the share is not as it was: %s\n%s", rest, said)
+	}
+	if document, err := report.Read(strings.NewReader(text)); err == nil {
+		d.result = &document.BenchmarkRunStatus
+	}
+	return d
+}
+
+// step is the result of the step that was disturbed, or nil.
+func (d disturbed) step() *v1alpha1.TargetResult {
+	if d.result == nil {
+		return nil
+	}
+	for i, phase := range d.result.Phases {
+		if phase.Name == "mixed" && len(phase.Targets) == 1 && len(phase.Targets[0].Operations) > 0 {
+			return &d.result.Phases[i].Targets[0]
+		}
+	}
+	return nil
+}
+
+// A share that goes away for a while: the network is cut, or the server is killed and started again. Either the run completes, and
+// its longest operation shows the time, or it fails and says why. It leaves nothing, and what is not ours is unchanged.
+func TestOutage(t *testing.T) {
+	const cut = "/sbin/tc qdisc add dev eth0 root netem loss 100%%; sleep %d; /sbin/tc qdisc del dev eth0 root"
+	type outage struct {
+		name, disturbance string
+		of                time.Duration
+	}
+	outages := []outage{{"server killed", "echo; echo LAB-KILL; sleep 12", 10 * time.Second}}
+	for _, seconds := range []int{1, 10, 60} {
+		outages = append(outages, outage{fmt.Sprintf("network cut for %d s", seconds), fmt.Sprintf("modprobe sch_netem; "+cut, seconds), time.Duration(seconds) * time.Second})
+	}
+	check := func(t *testing.T, machine lab.Machine, mount string, o outage) {
+		t.Helper()
+		d := disturb(t, machine, mount, o.disturbance, 30*time.Second+o.of)
+		step := d.step()
+		switch {
+		case d.code != "0" && !strings.Contains(d.said, "rror") && !strings.Contains(d.said, "ailed"):
+			t.Errorf("the run ended with code %s, and does not say why:\n%s", d.code, d.said)
+		case d.code == "0" && step == nil:
+			t.Fatalf("the run is complete, without a result:\n%s", d.said)
+		case d.code == "0":
+			longest := time.Duration(0)
+			for _, one := range step.Operations {
+				if one.Latency != nil {
+					longest = max(longest, time.Duration(one.Latency.MaxNanoseconds))
+				}
+			}
+			// The client notices some time after the beginning; its operations are answered only after the end.
+			if longest < o.of*8/10 {
+				t.Errorf("the share was away for %v, and the longest operation took %v\n%s", o.of, longest, d.said)
+			}
+			soak.Report(t, t.Name(), "complete, longest operation %v, warnings %v", longest, types(step.Warnings))
+		default:
+			soak.Report(t, t.Name(), "exit code %s: %s", d.code, lastLine(d.said))
+		}
+	}
+	for _, o := range outages {
+		for _, options := range []string{"", ",hard"} {
+			t.Run("SMB"+options+", "+o.name, func(t *testing.T) {
+				samba := lab.StartSamba(t, lab.Share{})
+				machine := lab.Machine{On: map[string]func(){"LAB-KILL": func() {
+					samba.Kill()
+					time.Sleep(o.of)
+					samba.Start(t)
+				}}}
+				check(t, machine, fmt.Sprintf("modprobe cifs && mount -t cifs //%s/share /mnt -o %s", lab.Host, samba.Options(options)), o)
+			})
+		}
+	}
+	for _, o := range outages[1:] {
+		for _, options := range []string{"vers=4.2,hard", "vers=4.1,soft,timeo=50,retrans=2", "vers=3,hard"} {
+			t.Run("NFS "+options+", "+o.name, func(t *testing.T) {
+				check(t, lab.Machine{}, lab.StartNFS(t, lab.Disk{Bytes: 1 << 30}).Command("/mnt", options), o)
+			})
+		}
+	}
+}
+
+func types(warnings []v1alpha1.Warning) []v1alpha1.WarningType {
+	var found []v1alpha1.WarningType
+	for _, warning := range warnings {
+		found = append(found, warning.Type)
+	}
+	return found
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+// A share that is too small for the data: the run fails, says that the space is missing, and leaves nothing.
+func TestFullShare(t *testing.T) {
+	d := disturb(t, lab.Machine{}, lab.StartNFS(t, lab.Disk{Bytes: 16 << 20}).Command("/mnt", "vers=4.2"), "", 5*time.Second)
+	if d.code == "0" || !strings.Contains(d.said, "space") {
+		t.Errorf("exit code %s, want a failure for want of space:\n%s", d.code, d.said)
+	}
+	soak.Report(t, t.Name(), "exit code %s: %s", d.code, lastLine(d.said))
+}
+
+// A share that may only be read: the run is refused before it writes, and says which directory it is.
+func TestReadOnlyShare(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		options []string
+		mount   string
+	}{{"server", []string{"read only = yes"}, ""}, {"mount", nil, ",ro"}} {
+		t.Run(test.name, func(t *testing.T) {
+			samba := lab.StartSamba(t, lab.Share{Options: test.options})
+			if err := os.WriteFile(samba.Folder+"/theirs", []byte("of somebody else"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			d := disturb(t, lab.Machine{}, fmt.Sprintf("modprobe cifs && mount -t cifs //%s/share /mnt -o %s", lab.Host, samba.Options(test.mount)), "", 5*time.Second)
+			if d.code == "0" || !strings.Contains(d.said, "/mnt") || !strings.Contains(d.said, "ermission denied") && !strings.Contains(d.said, "ead-only") {
+				t.Errorf("exit code %s, want a refusal that names the directory:\n%s", d.code, d.said)
+			}
+			soak.Report(t, t.Name(), "exit code %s: %s", d.code, lastLine(d.said))
+		})
+	}
+}
+
+// Two machines load one share at once, over SMB with locks and without, and over NFS. Each run completes in a directory of its
+// own, and nothing is left.
+func TestTwoMachines(t *testing.T) {
+	pair := func(t *testing.T, mount string) {
+		t.Helper()
+		program := commandLine(t)
+		t.Run("pair", func(t *testing.T) {
+			for _, name := range []string{"first", "second"} {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					benchmark := strings.Replace(fmt.Sprintf(mixed, "20s"), "name: share}", "name: "+name+"}", 1)
+					machine := lab.Machine{Programs: map[string]string{"kubectl-storagebench": program}, Files: map[string]string{"bench.yaml": benchmark}}
+					output := machine.Run(t, mount+" || exit 9\nhostname "+name+"\nkubectl-storagebench run --local -f /lab/bench.yaml --target data=/mnt > result 2>&1; code=$?; cat result; exit $code")
+					if output.Code != 0 {
+						t.Errorf("exit code %d: %s", output.Code, output.Text)
+					}
+				})
+			}
+		})
+	}
+	for name, options := range map[string]string{"SMB": "", "SMB without locks": ",nobrl"} {
+		t.Run(name, func(t *testing.T) {
+			samba := lab.StartSamba(t, lab.Share{})
+			pair(t, fmt.Sprintf("modprobe cifs && mount -t cifs //%s/share /mnt -o %s", lab.Host, samba.Options(options)))
+			if left, err := os.ReadDir(samba.Folder); err != nil || len(left) > 0 {
+				t.Errorf("left in the share: %v, %v", left, err)
+			}
+		})
+	}
+	t.Run("NFS", func(t *testing.T) {
+		server := lab.StartNFS(t, lab.Disk{Bytes: 1 << 30})
+		pair(t, server.Command("/mnt", "vers=4.2"))
+		if output := (lab.Machine{}).Run(t, server.Command("/mnt", "vers=4.2")+" || exit 9; find /mnt -mindepth 1"); output.Code != 0 || strings.TrimSpace(output.Text) != "" {
+			t.Errorf("left on the export: %s", output.Text)
+		}
+	})
+}
+
+// A file server with burst credits behind the real protocol, as FSx for Windows is: Samba over a simulated store. Burst, baseline and
+// credits are within 2 % of the store's, with oplocks and leases and without.
+func TestShareWithCredits(t *testing.T) {
+	const burstRate, baselineRate, seconds = 16e6, 4e6, 12.0
+	for name, options := range map[string][]string{"oplocks and leases": nil, "no oplocks": {"oplocks = no", "level2 oplocks = no", "smb2 leases = no"}} {
+		t.Run(name, func(t *testing.T) {
+			store := burstfs.Mount(t, model.Config{Buckets: []model.Bucket{{Name: "server", Counts: model.CountsBytes,
+				BurstPerSecond: burstRate, BaselinePerSecond: baselineRate, Size: seconds * (burstRate - baselineRate)}}}, "")
+			samba := lab.StartSamba(t, lab.Share{Folder: store.Path(), Options: options})
+			benchmark := strings.NewReplacer("datasetSize: 256Mi", "datasetSize: 16Mi", "%s", "90s", "    - {name: burst", "    - {name: layout, prepare: {}}\n    - {name: idle, cooldown: {duration: 10s}}\n    - {name: burst").Replace(drain)
+			status := run(t, lab.Machine{}, fmt.Sprintf("modprobe cifs && mount -t cifs //%s/share /mnt -o %s || exit 9", lab.Host, samba.Options("")), benchmark)
+			phase := status.Phases[len(status.Phases)-1]
+			burst := phase.Targets[0].Burst
+			if burst == nil || !burst.Exhausted || burst.Bytes == nil || len(burst.Bytes.Drops) != 1 || burst.Bytes.Drops[0].Spent == nil {
+				t.Fatalf("the credits ran out once, and the result says %+v, %+v", burst, phase.Targets[0].Warnings)
+			}
+			near(t, "burst", burst.Bytes.Burst.Value, burstRate)
+			near(t, "baseline", burst.Bytes.Baseline.Value, baselineRate)
+			near(t, "credits", burst.Bytes.Drops[0].Spent.Value, int64(math.Round(seconds*burstRate)))
+			soak.Report(t, t.Name(), "burst %d, baseline %d bytes/s, spent %d bytes", burst.Bytes.Burst.Value, burst.Bytes.Baseline.Value, burst.Bytes.Drops[0].Spent.Value)
+		})
+	}
+}
