@@ -149,6 +149,12 @@ demo-local: packages build ## The same without a cluster, on a local directory (
 cluster-up: cluster-packages ## Start a real one-node Kubernetes on this machine (needs root); the first time it is built
 	go run ./test/cluster/cmd/cluster up
 
+.PHONY: ior
+ior: mpi-packages ## Build IOR and mdtest from IOR_SOURCE, a folder with their source, and an image of them; load it into the one-node cluster where that is up
+	hack/build-ior '$(IOR_SOURCE)'
+	go run ./images/build ior -version '$(VERSION)' -o bin/images/ior.tar -ior "$${XDG_CACHE_HOME:-$$HOME/.cache}/storagebench/ior/ior" -mdtest "$${XDG_CACHE_HOME:-$$HOME/.cache}/storagebench/ior/mdtest"
+	@if go run ./test/cluster/cmd/cluster status >/dev/null 2>&1; then go run ./test/cluster/cmd/cluster load-image bin/images/ior.tar; fi
+
 .PHONY: cluster-down
 cluster-down: ## End it and remove everything that it made
 	go run ./test/cluster/cmd/cluster down

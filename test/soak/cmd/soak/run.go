@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/storagebench/storagebench/test/soak"
+	"github.com/storagebench/storagebench/test/standinior"
 )
 
 // mostAttempts is how often a test runs that is inconclusive each time.
@@ -80,7 +82,7 @@ func (p part) goTest(ctx context.Context, pattern, findings string, seed uint64)
 	// Interrupted tests end what they have started.
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = time.Minute
-	command.Env = append(append(os.Environ(), soak.Environment(findings, seed)...), p.environment...)
+	command.Env = append(append(append(os.Environ(), realTools()...), soak.Environment(findings, seed)...), p.environment...)
 	command.Stderr = os.Stderr
 	output, err := command.StdoutPipe()
 	if err != nil {
@@ -101,6 +103,21 @@ func (p part) goTest(ctx context.Context, pattern, findings string, seed uint64)
 		tests = append(tests, test{Name: strings.Join(p.packages, " "), Verdict: fail, Reason: "go test failed outside of any test: " + err.Error()})
 	}
 	return tests, nil
+}
+
+// realTools names the IOR and the mdtest that hack/build-ior has left in the cache, unless the environment names others.
+func realTools() (environment []string) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil
+	}
+	for variable, program := range map[string]string{standinior.IORVariable: "ior", standinior.MdtestVariable: "mdtest"} {
+		path := filepath.Join(cache, "storagebench", "ior", program)
+		if _, err := os.Stat(path); err == nil && os.Getenv(variable) == "" {
+			environment = append(environment, variable+"="+path)
+		}
+	}
+	return environment
 }
 
 // event is a line of `go test -json`.
