@@ -16,6 +16,8 @@ PROGRAMS := operator agent kubectl-storagebench
 
 # What `make demo-local` loads; it is made if it is missing and left empty.
 DEMO_DIR ?= bin/demo
+# IOR_SOURCE is the folder that `make ior` builds IOR from.
+IOR_SOURCE ?=
 # Parts of the soak that `make soak` runs, such as "detect chaos"; empty for all.
 PARTS ?=
 # How long `make fuzz` spends on each target.
