@@ -236,8 +236,9 @@ func TestMPIFinishWhileRunning(t *testing.T) {
 	}
 }
 
-// Not beside others: it looks for what is left.
+// Not beside others: it looks for what is left, in a folder for temporary files of its own.
 func TestMPILoadRefuses(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
 	j := idleJob(t, 2, 1)
 	for client, r := range j.clients {
 		load := j.request(client, "a", "sh", "-c", "true")
@@ -262,7 +263,7 @@ func TestMPILoadRefuses(t *testing.T) {
 	reads := j.request(0, "a", "ior")
 	reads.Dataset.Reads = []*agentapi.DataFile{{Name: "data", Bytes: 1}}
 	j.clients[0].refused(reads, ReasonNotPrepared, "no phase has laid out")
-	if scratch, err := filepath.Glob(filepath.Join(os.TempDir(), scratchPattern+"*")); err == nil && len(scratch) > 64 {
-		t.Errorf("scratch directories stay: %v", scratch)
+	if scratch, err := filepath.Glob(filepath.Join(os.TempDir(), scratchPattern+"*")); err != nil || len(scratch) > 0 {
+		t.Errorf("scratch directories stay: %v, %v", scratch, err)
 	}
 }
