@@ -11,6 +11,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/burstfs/model"
@@ -312,9 +313,10 @@ func TestPlanAgainstRun(t *testing.T) {
 		run := conduct(t, w)
 		complete(t, run)
 		begunOnce(t, w)
+		planned := plan.Show(&run.Spec)
 		var before time.Time
 		for i, fact := range run.Status.Steps {
-			step := w.Plan.Steps[i]
+			step := planned.Steps[i]
 			if fact.ID != step.ID {
 				t.Fatalf("step %d is %s, not %s", i, fact.ID, step.ID)
 			}
