@@ -26,7 +26,7 @@ type converter struct {
 }
 
 var converters = map[string]converter{
-	"diskspd": {line: convert.DiskSpd, file: convert.DiskSpdProfile},
+	"diskspd": {line: convert.DiskSpd},
 	"fio":     {line: convert.Fio, file: convert.FioJobFile},
 	"ior":     {line: convert.IOR},
 	"mdtest":  {line: convert.Mdtest},
@@ -41,12 +41,11 @@ func newConvert(streams Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "convert diskspd|fio|ior|mdtest [-f FILE] [-- ARGUMENTS...]",
 		Short: "Turn a command line or job file of another tool into a WorkloadProfile",
-		Long: "Turn a command line of DiskSpd, fio, IOR or mdtest, a job file of fio or an XML profile of DiskSpd into\n" +
-			"a WorkloadProfile. Comments above it say what is not the same, what belongs into the benchmark, and what\n" +
-			"was left out since nothing is to be done for it. Nothing is lost without a word, and nothing is guessed:\n" +
-			"where a tool takes the size of a file that exists, give it with --dataset-size.",
+		Long: "Turn a command line of DiskSpd, fio, IOR or mdtest, or a job file of fio, into a WorkloadProfile. Comments\n" +
+			"above it say what is not the same, what belongs into the benchmark, and what was left out since nothing is to\n" +
+			"be done for it. Nothing is lost without a word, and nothing is guessed: where a tool takes the size of a file\n" +
+			"that exists, give it with --dataset-size.",
 		Example: "  kubectl storagebench convert diskspd -- diskspd.exe -c8G -b1M -d720 -t1 -o32 -w100 -Sh -L test.dat\n" +
-			"  kubectl storagebench convert diskspd -f profile.xml --name fleet\n" +
 			"  kubectl storagebench convert fio -f job.fio | kubectl apply -f -\n" +
 			"  kubectl storagebench convert fio --dataset-size 8Gi -- --name=x --rw=randread --bs=4k --filename=/data/f\n" +
 			"  kubectl storagebench convert ior -- mpirun -np 144 ior -w -t 1m -b 12000m -F -e -k -o /fsx/ior.dat\n" +
@@ -70,7 +69,7 @@ func newConvert(streams Streams) *cobra.Command {
 			return flags.write(streams, arguments[0], workloads)
 		},
 	}
-	command.Flags().StringVarP(&flags.file, "file", "f", "", "a job file of fio or an XML profile of DiskSpd; - is standard input")
+	command.Flags().StringVarP(&flags.file, "file", "f", "", "a job file of fio; - is standard input")
 	command.Flags().StringVar(&flags.name, "name", "", "name of the profile (default: that of the job, or of the tool)")
 	command.Flags().StringVar(&flags.kind, "kind", v1alpha1.WorkloadProfileKind, "WorkloadProfile or ClusterWorkloadProfile")
 	command.Flags().StringVar(&flags.datasetSize, "dataset-size", "", "bytes of each client, such as 8Gi, where the command line leaves them to what is there")
@@ -91,7 +90,7 @@ func (f *convertFlags) convert(streams Streams, tool string, line []string) ([]c
 	case f.file != "" && len(line) > 0:
 		return nil, errors.New("-f and a command line exclude each other: give one")
 	case f.file != "" && with.file == nil:
-		return nil, fmt.Errorf("-f is for fio and diskspd: give %s's command line after --", tool)
+		return nil, fmt.Errorf("-f is for fio: give %s's command line after --", tool)
 	}
 	if f.name != "" {
 		if problems := validation.IsDNS1123Label(f.name); len(problems) > 0 {

@@ -3,7 +3,6 @@ package convert
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,9 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// DiskSpd converts a command line of DiskSpd 2.x. The program's own name may stand in front. A line
-// gives one workload; an XML profile of -X gives one for each time span, and for each kind of target in
-// it. Errors name the option and the remedy.
+// DiskSpd converts a command line of DiskSpd 2.x. The program's own name may stand in front. Errors name the option and the
+// remedy.
 func DiskSpd(arguments []string, options Options) ([]Workload, error) {
 	if err := checkArguments(arguments); err != nil {
 		return nil, fmt.Errorf("read the command line of DiskSpd: %w", err)
@@ -24,91 +22,26 @@ func DiskSpd(arguments []string, options Options) ([]Workload, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the command line of DiskSpd: %w", err)
 	}
-	spans := []diskspdSpan{line.span}
-	if line.profile != "" {
-		if spans, err = line.readProfile(&options); err != nil {
-			return nil, fmt.Errorf("read the XML profile of DiskSpd: %w", err)
-		}
-	} else {
-		for _, path := range line.paths {
-			target := line.proto
-			target.path = path
-			spans[0].targets = append(spans[0].targets, target)
-		}
+	if err := line.span.finish(&line.target); err != nil {
+		return nil, fmt.Errorf("read what DiskSpd is to do: %w", err)
 	}
-	var workloads []Workload
-	for i := range spans {
-		if err := spans[i].finish(); err != nil {
-			return nil, fmt.Errorf("read what DiskSpd is to do: %w", err)
-		}
-		found, err := spans[i].workloads(&options)
-		if err != nil {
-			return nil, err
-		}
-		workloads = append(workloads, found...)
+	w := diskspdWriter{
+		span: &line.span, target: &line.target, path: line.paths[0], targets: int64(len(line.paths)), options: &options, profile: &v1alpha1.FioProfile{},
 	}
-	for i := range workloads {
-		workloads[i].Name = options.name("diskspd")
-		if len(workloads) > 1 {
-			workloads[i].Name = fmt.Sprintf("%s-%d", workloads[i].Name, i+1)
-		}
+	converted, err := w.convert()
+	if err != nil {
+		return nil, err
 	}
-	return workloads, nil
+	converted.Name = options.name("diskspd")
+	return []Workload{converted}, nil
 }
 
-// DiskSpdProfile converts an XML profile of DiskSpd.
-func DiskSpdProfile(text []byte, options Options) ([]Workload, error) {
-	options.ReadFile = func(string) ([]byte, error) { return text, nil }
-	return DiskSpd([]string{"-Xprofile.xml"}, options)
-}
-
-// workloads gives one for each group of targets that are treated alike.
-func (s *diskspdSpan) workloads(options *Options) ([]Workload, error) {
-	var groups [][]diskspdTarget
-	for _, target := range s.targets {
-		at := slices.IndexFunc(groups, func(group []diskspdTarget) bool { return group[0].like(&target) })
-		if at < 0 {
-			groups = append(groups, nil)
-			at = len(groups) - 1
-		}
-		groups[at] = append(groups[at], target)
-	}
-	if len(groups) > 64 {
-		return nil, fmt.Errorf("the targets of a time span are treated in %d different ways: at most 64 are converted", len(groups))
-	}
-	workloads := make([]Workload, 0, len(groups))
-	for _, group := range groups {
-		w := diskspdWriter{span: s, target: &group[0], targets: int64(len(group)), options: options, profile: &v1alpha1.FioProfile{}}
-		if len(groups) > 1 {
-			w.notes.differs("<Target>", fmt.Sprintf("the time span treats its targets in %d different ways at the same time; a phase runs one workload", len(groups)),
-				"to run them together write a jobFile with a section for each")
-		}
-		converted, err := w.convert()
-		if err != nil {
-			return nil, err
-		}
-		workloads = append(workloads, converted)
-	}
-	return workloads, nil
-}
-
-// like tells whether two targets differ only in their paths.
-func (t *diskspdTarget) like(other *diskspdTarget) bool {
-	a, b := *t, *other
-	sameAlign := a.alignment() == b.alignment()
-	sameRanges := slices.Equal(a.ranges, b.ranges)
-	return sameAlign && sameRanges && fmt.Sprint(a.plain()) == fmt.Sprint(b.plain())
-}
-
-func (t diskspdTarget) plain() diskspdTarget {
-	t.path, t.align, t.ranges = "", nil, nil
-	return t
-}
-
-// diskspdWriter turns one kind of target into a profile.
+// diskspdWriter turns what is done to targets, which are treated alike, into a profile.
 type diskspdWriter struct {
-	span    *diskspdSpan
-	target  *diskspdTarget
+	span   *diskspdSpan
+	target *diskspdTarget
+	// path of the first of so many targets.
+	path    string
 	targets int64
 	options *Options
 	profile *v1alpha1.FioProfile
@@ -166,7 +99,7 @@ func (w *diskspdWriter) dataset() error {
 	}
 	switch {
 	case size == 0 && w.options.DatasetBytes <= 0:
-		return fmt.Errorf("the size of %s is not in the command line: DiskSpd takes what is there. Give it with --dataset-size, or with -c", shown(t.path))
+		return fmt.Errorf("the size of %s is not in the command line: DiskSpd takes what is there. Give it with --dataset-size, or with -c", shown(w.path))
 	case size == 0:
 		size = uint64(w.options.DatasetBytes)/uint64(w.targets) + t.base // #nosec G115 -- above 0
 	}
@@ -175,7 +108,7 @@ func (w *diskspdWriter) dataset() error {
 		end = t.limit
 	}
 	if t.base >= end {
-		return fmt.Errorf("%s begins beyond the end of the target of %d bytes", w.given("B", "<BaseFileOffset>"), size)
+		return fmt.Errorf("%s begins beyond the end of the target of %d bytes", w.given("B", "-B"), size)
 	}
 	w.bytes = end - t.base
 	if t.base > 0 || end < size {
@@ -184,7 +117,7 @@ func (w *diskspdWriter) dataset() error {
 			"on disks whose speed depends on the place, measure the place apart")
 	}
 	if t.size > 0 {
-		w.notes.unneeded(w.given("c", "<FileSize>"), "it is datasetSize; a phase prepare writes every byte first, where DiskSpd with the right to it only sets the length")
+		w.notes.unneeded(w.given("c", "-c"), "it is datasetSize; a phase prepare writes every byte first, where DiskSpd with the right to it only sets the length")
 	}
 	if whole := w.bytes / t.block * t.block; whole != w.bytes {
 		if whole == 0 {

@@ -60,7 +60,7 @@ func (w *diskspdWriter) times() {
 		w.notes.elsewhere(w.given("W", "-W5, the default of -W"), "the phase says how long", fmt.Sprintf("set steady.warmUp to %ds", s.warmUp))
 	}
 	if s.coolDown > 0 {
-		w.notes.differs(w.given("C", "<Cooldown>"), "the load does not go on after it was measured; the common window of all clients ends before the first of them does", "")
+		w.notes.differs(w.given("C", "-C"), "the load does not go on after it was measured; the common window of all clients ends before the first of them does", "")
 	}
 }
 
@@ -68,7 +68,7 @@ func (w *diskspdWriter) times() {
 func (w *diskspdWriter) machine() {
 	t, s := w.target, w.span
 	if s.noAffinity {
-		w.notes.unneeded(w.given("n", "<DisableAffinity>"), "jobs are not bound to CPUs")
+		w.notes.unneeded(w.given("n", "-n"), "jobs are not bound to CPUs")
 	} else if _, given := s.given["a"]; given && len(s.affinity) == 0 {
 		w.notes.unneeded(s.given["a"], "the scheduler of Linux places jobs; the default of DiskSpd spreads them over the CPUs as well")
 	}
@@ -79,16 +79,16 @@ func (w *diskspdWriter) machine() {
 	case 2:
 		w.profile.Options["prioclass"], w.profile.Options["prio"] = "2", "7"
 	case 3:
-		w.notes.unneeded(w.given("I", "<IOPriority>"), "normal is the default")
+		w.notes.unneeded(w.given("I", "-I"), "normal is the default")
 	}
 	if t.priority == 1 || t.priority == 2 {
-		w.notes.differs(w.given("I", "<IOPriority>"), "Windows sends the priority with each operation; that of Linux is heeded by few schedulers, and not sent to a server", "")
+		w.notes.differs(w.given("I", "-I"), "Windows sends the priority with each operation; that of Linux is heeded by few schedulers, and not sent to a server", "")
 	}
 	if t.largePages {
-		w.notes.differs(w.given("l", "<UseLargePages>"), "buffers in large pages need memory that the node has set aside", "the effect is on the CPU only: look at its share in the report")
+		w.notes.differs(w.given("l", "-l"), "buffers in large pages need memory that the node has set aside", "the effect is on the CPU only: look at its share in the report")
 	}
 	if s.completion {
-		w.notes.unneeded(w.given("x", "<CompletionRoutines>"), "how Windows hands over completions has no equal, and does not change the load")
+		w.notes.unneeded(w.given("x", "-x"), "how Windows hands over completions has no equal, and does not change the load")
 	}
 	if t.flush != "" {
 		w.flush()
@@ -97,7 +97,7 @@ func (w *diskspdWriter) machine() {
 
 func (w *diskspdWriter) flush() {
 	t := w.target
-	option := w.given("N", "<FlushType>")
+	option := w.given("N", "-N")
 	switch {
 	case !t.writes():
 		w.notes.unneeded(option, "nothing is written that could be flushed")
@@ -114,7 +114,7 @@ func (w *diskspdWriter) affinity() {
 	if len(w.span.affinity) == 0 {
 		return
 	}
-	option := w.given("a", "<Affinity>")
+	option := w.given("a", "-a")
 	var numbers []string
 	for _, one := range w.span.affinity {
 		if one.group != 0 {

@@ -34,9 +34,6 @@ func (w *diskspdWriter) threads() error {
 		if s.requests > 0 {
 			depth = s.requests
 		}
-		if t.weight {
-			w.notes.differs("<Weight>", "targets have different shares of the operations; here all have the same", "")
-		}
 	} else if s.requests > 0 {
 		w.notes.unneeded(w.given("O", "-O"), "it has no effect without -F")
 	}

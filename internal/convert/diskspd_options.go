@@ -20,35 +20,35 @@ var diskspdOptions = map[byte]diskspdOption{
 	'a': diskspdAffinity,
 	'b': diskspdBlockSize,
 	'B': diskspdBase,
-	'c': diskspdBytes(func(l *diskspdLine) *uint64 { return &l.proto.size }, 1),
-	'C': diskspdTime('C', func(l *diskspdLine) *int64 { return &l.span.coolDown }),
-	'd': diskspdTime('d', func(l *diskspdLine) *int64 { return &l.span.duration }),
+	'c': diskspdBytes(func(l *diskspdLine) *uint64 { return &l.target.size }, 1),
+	'C': diskspdTime(func(l *diskspdLine) *int64 { return &l.span.coolDown }),
+	'd': diskspdTime(func(l *diskspdLine) *int64 { return &l.span.duration }),
 	'D': diskspdIntervals,
 	'e': diskspdTracing,
 	'f': diskspdLimit,
 	'F': diskspdNumber(maxDiskspdCount, func(l *diskspdLine) *int64 { return &l.span.threads }),
 	'g': diskspdRate,
 	'h': diskspdOldCaching,
-	'i': diskspdNumber(maxDiskspdCount, func(l *diskspdLine) *int64 { return &l.proto.burst }),
-	'j': diskspdNumber(3_600_000, func(l *diskspdLine) *int64 { return &l.proto.think }),
-	'I': diskspdNumber(3, func(l *diskspdLine) *int64 { return &l.proto.priority }),
-	'l': diskspdFlag(func(l *diskspdLine) { l.proto.largePages = true }),
+	'i': diskspdNumber(maxDiskspdCount, func(l *diskspdLine) *int64 { return &l.target.burst }),
+	'j': diskspdNumber(3_600_000, func(l *diskspdLine) *int64 { return &l.target.think }),
+	'I': diskspdNumber(3, func(l *diskspdLine) *int64 { return &l.target.priority }),
+	'l': diskspdFlag(func(l *diskspdLine) { l.target.largePages = true }),
 	'L': diskspdIgnored(Unneeded, "latency is always measured, of the whole operation as there", ""),
 	'n': diskspdFlag(func(l *diskspdLine) { l.span.noAffinity = true }),
 	'N': diskspdFlush,
-	'o': diskspdNumber(maxDiskspdCount, func(l *diskspdLine) *int64 { return &l.proto.requests }),
+	'o': diskspdNumber(maxDiskspdCount, func(l *diskspdLine) *int64 { return &l.target.requests }),
 	'O': diskspdNumber(maxDiskspdCount, func(l *diskspdLine) *int64 { return &l.span.requests }),
-	'p': diskspdFlag(func(l *diskspdLine) { l.proto.parallel = true }),
+	'p': diskspdFlag(func(l *diskspdLine) { l.target.parallel = true }),
 	'P': diskspdIgnored(Unneeded, "progress is always shown while a run goes on", ""),
 	'r': diskspdRandom,
 	'R': diskspdFormat,
 	's': diskspdStride,
 	'S': diskspdCaching,
-	't': diskspdNumber(maxDiskspdCount, func(l *diskspdLine) *int64 { return &l.proto.threads }),
-	'T': diskspdBytes(func(l *diskspdLine) *uint64 { return &l.proto.threadStride }, 1),
+	't': diskspdNumber(maxDiskspdCount, func(l *diskspdLine) *int64 { return &l.target.threads }),
+	'T': diskspdBytes(func(l *diskspdLine) *uint64 { return &l.target.threadStride }, 1),
 	'v': diskspdVerbose,
 	'w': diskspdWriteRatio,
-	'W': diskspdTime('W', func(l *diskspdLine) *int64 { return &l.span.warmUp }),
+	'W': diskspdTime(func(l *diskspdLine) *int64 { return &l.span.warmUp }),
 	'x': diskspdFlag(func(l *diskspdLine) { l.span.completion = true }),
 	'X': diskspdProfile,
 	'y': diskspdEvents,
@@ -71,24 +71,24 @@ func diskspdBlockSize(l *diskspdLine, rest string) error {
 	if err != nil {
 		return err
 	}
-	l.proto.block = block
+	l.target.block = block
 	return nil
 }
 
 // diskspdBase reads -BBASE[:LENGTH].
 func diskspdBase(l *diskspdLine, rest string) error {
-	base, rest, err := diskspdSize(rest, l.proto.block)
+	base, rest, err := diskspdSize(rest, l.target.block)
 	if err != nil {
 		return err
 	}
-	l.proto.base = base
+	l.target.base = base
 	if rest == "" {
 		return nil
 	}
 	if rest[0] != ':' {
 		return errors.New("write BASE:LENGTH")
 	}
-	length, err := diskspdWhole(rest[1:], l.proto.block)
+	length, err := diskspdWhole(rest[1:], l.target.block)
 	if err != nil {
 		return err
 	}
@@ -99,14 +99,14 @@ func (l *diskspdLine) setLimit(limit uint64) error {
 	if l.limitGiven {
 		return errors.New("the end of the range is given twice: keep -f or the length of -B")
 	}
-	l.limitGiven, l.proto.limit = true, limit
+	l.limitGiven, l.target.limit = true, limit
 	return nil
 }
 
 // diskspdLimit reads -fSIZE and the hints -frst.
 func diskspdLimit(l *diskspdLine, rest string) error {
 	if rest != "" && rest[0] >= '0' && rest[0] <= '9' {
-		limit, err := diskspdWhole(rest, l.proto.block)
+		limit, err := diskspdWhole(rest, l.target.block)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func diskspdLimit(l *diskspdLine, rest string) error {
 	if rest == "" || strings.Trim(rest, "rst") != "" {
 		return errors.New("write a size, or hints of r, s and t")
 	}
-	l.proto.hints += rest
+	l.target.hints += rest
 	return nil
 }
 
@@ -138,9 +138,9 @@ func diskspdTracing(l *diskspdLine, rest string) error {
 
 // diskspdRate reads -gVALUE[i].
 func diskspdRate(l *diskspdLine, rest string) error {
-	target := &l.proto.rateBytes
+	target := &l.target.rateBytes
 	if number, isIOPS := strings.CutSuffix(rest, "i"); isIOPS {
-		target, rest = &l.proto.rateIOPS, number
+		target, rest = &l.target.rateIOPS, number
 	}
 	value, err := diskspdCount(rest, 1, 1<<31-1)
 	*target = value
@@ -150,7 +150,7 @@ func diskspdRate(l *diskspdLine, rest string) error {
 func diskspdFlush(l *diskspdLine, rest string) error {
 	switch strings.ToLower(rest) {
 	case "v", "n", "i":
-		l.proto.flush = strings.ToLower(rest)
+		l.target.flush = strings.ToLower(rest)
 		return nil
 	}
 	return errors.New("write v, n or i")
@@ -158,7 +158,7 @@ func diskspdFlush(l *diskspdLine, rest string) error {
 
 // diskspdRandom reads -r[ALIGN], -rsPERCENT and -rdDISTRIBUTION.
 func diskspdRandom(l *diskspdLine, rest string) error {
-	t := &l.proto
+	t := &l.target
 	switch {
 	case strings.HasPrefix(rest, "s"):
 		if t.randomRatio != 0 && t.randomRatio != 100 || strings.Count(l.span.given["rs"], "-rs")+strings.Count(l.span.given["rs"], "/rs") > 1 {
@@ -237,7 +237,7 @@ func diskspdFormat(l *diskspdLine, rest string) error {
 
 // diskspdStride reads -s[i][STRIDE].
 func diskspdStride(l *diskspdLine, rest string) error {
-	t := &l.proto
+	t := &l.target
 	rest, t.interlocked = strings.CutPrefix(rest, "i")
 	if t.align != nil || t.randomRatio > 0 {
 		return errors.New("-s is sequential and excludes -r, which also sets the alignment of -rs")
@@ -255,7 +255,7 @@ func diskspdStride(l *diskspdLine, rest string) error {
 
 // diskspdCaching reads -S[bhmruw].
 func diskspdCaching(l *diskspdLine, rest string) error {
-	t := &l.proto
+	t := &l.target
 	if rest == "" {
 		rest = "u"
 	}
@@ -295,16 +295,12 @@ func diskspdWriteRatio(l *diskspdLine, rest string) error {
 		return errors.New("has no number, which DiskSpd 2 refuses: write -w0 for reads only, -w100 for writes only")
 	}
 	ratio, err := diskspdCount(rest, 0, 100)
-	l.proto.writeRatio = ratio
+	l.target.writeRatio = ratio
 	return err
 }
 
-func diskspdProfile(l *diskspdLine, rest string) error {
-	if rest == "" {
-		return errors.New("names no XML file")
-	}
-	l.profile = rest
-	return nil
+func diskspdProfile(*diskspdLine, string) error {
+	return errors.New("XML profiles are not converted: give what the profile asks for as a command line")
 }
 
 func diskspdEvents(l *diskspdLine, rest string) error {
@@ -316,11 +312,9 @@ func diskspdEvents(l *diskspdLine, rest string) error {
 
 func diskspdSeed(l *diskspdLine, rest string) error {
 	if rest != "" {
-		seed, err := diskspdCount(rest, 0, 1<<32-1)
-		if err != nil {
+		if _, err := diskspdCount(rest, 0, 1<<32-1); err != nil {
 			return err
 		}
-		l.overrides['z'] = seed
 	}
 	return diskspdIgnored(Elsewhere, "each run draws its seed and records it; the numbers of fio and DiskSpd differ by the same seed",
 		"give the seed of an earlier run to repeat its offsets")(l, rest)
@@ -330,18 +324,18 @@ func diskspdSeed(l *diskspdLine, rest string) error {
 func diskspdBuffers(l *diskspdLine, rest string) error {
 	switch rest {
 	case "":
-		l.proto.zero = true
+		l.target.zero = true
 		return nil
 	case "r":
 		l.span.randomWrites = true
 		return nil
 	}
 	size, file, _ := strings.Cut(rest, ",")
-	buffer, err := diskspdWhole(size, l.proto.block)
+	buffer, err := diskspdWhole(size, l.target.block)
 	if err == nil && buffer == 0 {
 		err = errors.New("a buffer must be larger than 0")
 	}
-	l.proto.buffer, l.proto.bufferFile = buffer, file
+	l.target.buffer, l.target.bufferFile = buffer, file
 	return err
 }
 

@@ -10,23 +10,18 @@ const maxDiskspdTargets = 1000
 
 // diskspdLine reads a command line.
 type diskspdLine struct {
-	span  diskspdSpan
-	proto diskspdTarget
-	paths []string
-	// profile is the file of -X.
-	profile string
-	// overrides are the times and the seed, which may stand beside -X.
-	overrides map[byte]int64
+	span diskspdSpan
+	// target is what is done to each of the paths.
+	target diskspdTarget
+	paths  []string
 	// cacheGiven and through say which parts of -S were there, for conflicts.
 	cacheGiven, through bool
 	limitGiven          bool
-	// beside are options that do not go with -X.
-	beside []string
 }
 
 // readDiskspdLine reads the arguments, without the program's name. All problems are told at once.
 func readDiskspdLine(arguments []string) (*diskspdLine, error) {
-	l := &diskspdLine{span: newDiskspdSpan(), proto: newDiskspdTarget(), overrides: map[byte]int64{}}
+	l := &diskspdLine{span: newDiskspdSpan(), target: newDiskspdTarget()}
 	var problems []error
 	var options []string
 	for _, argument := range arguments {
@@ -57,10 +52,7 @@ func readDiskspdLine(arguments []string) (*diskspdLine, error) {
 	if len(l.paths) > maxDiskspdTargets {
 		problems = append(problems, fmt.Errorf("%d targets: at most %d are read", len(l.paths), maxDiskspdTargets))
 	}
-	if l.profile != "" && len(l.beside) > 0 {
-		problems = append(problems, fmt.Errorf("%s: does not go with -X: set it in the XML profile", shown(strings.Join(l.beside, " "))))
-	}
-	if l.profile == "" && len(l.paths) == 0 && len(problems) == 0 {
+	if len(l.paths) == 0 && len(problems) == 0 {
 		problems = append(problems, errors.New("no target is given: write a file's path at the end, as DiskSpd wants it"))
 	}
 	return l, all(problems)
@@ -75,9 +67,6 @@ func (l *diskspdLine) option(argument string) error {
 	read, known := diskspdOptions[letter]
 	if !known {
 		return errors.New("DiskSpd 2.2 has no such option")
-	}
-	if !strings.ContainsRune("CdWRvXz:", rune(letter)) {
-		l.beside = append(l.beside, argument)
 	}
 	key := string(letter)
 	switch {
@@ -124,13 +113,13 @@ func diskspdNumber(most int64, target func(l *diskspdLine) *int64) diskspdOption
 	}
 }
 
-func diskspdTime(letter byte, target func(l *diskspdLine) *int64) diskspdOption {
+func diskspdTime(target func(l *diskspdLine) *int64) diskspdOption {
 	return func(l *diskspdLine, rest string) error {
 		value, err := diskspdCount(rest, 0, 7*24*3600)
 		if err != nil {
 			return err
 		}
-		*target(l), l.overrides[letter] = value, value
+		*target(l) = value
 		return nil
 	}
 }
@@ -145,7 +134,7 @@ func diskspdIgnored(kind Kind, why, remedy string) diskspdOption {
 
 func diskspdBytes(target func(l *diskspdLine) *uint64, least uint64) diskspdOption {
 	return func(l *diskspdLine, rest string) error {
-		value, err := diskspdWhole(rest, l.proto.block)
+		value, err := diskspdWhole(rest, l.target.block)
 		if err == nil && value < least {
 			err = fmt.Errorf("must be at least %d", least)
 		}

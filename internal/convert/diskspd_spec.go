@@ -3,10 +3,9 @@ package convert
 import (
 	"errors"
 	"fmt"
-	"slices"
 )
 
-// diskspdSpan is what DiskSpd calls a time span: loads that run at the same time.
+// diskspdSpan is what DiskSpd calls a time span: what is said of all targets together.
 type diskspdSpan struct {
 	// Seconds; duration 0 goes on until it is stopped.
 	duration, warmUp, coolDown int64
@@ -16,7 +15,6 @@ type diskspdSpan struct {
 	noAffinity        bool
 	completion        bool
 	randomWrites      bool
-	targets           []diskspdTarget
 	// given are the options as they were written, by the letters that begin them.
 	given map[string]string
 	// extra are notes on options that do not touch the load.
@@ -27,7 +25,6 @@ type diskspdCPU struct{ group, number int64 }
 
 // diskspdTarget is what is done to one file or device.
 type diskspdTarget struct {
-	path  string
 	block uint64
 	// size of -c, 0 when the target exists already.
 	size uint64
@@ -59,7 +56,6 @@ type diskspdTarget struct {
 	zero                bool
 	buffer              uint64
 	bufferFile          string
-	weight              bool
 }
 
 // diskspdRange is a share of the operations and the part of the target that they go to, in percent or
@@ -95,7 +91,7 @@ func (t *diskspdTarget) direct() bool { return t.cache == 'u' || t.cache == 'r' 
 func (t *diskspdTarget) writes() bool { return t.writeRatio > 0 }
 
 // finish adds the remainder of a distribution as DiskSpd does, and tells what it would refuse.
-func (s *diskspdSpan) finish() error {
+func (s *diskspdSpan) finish(t *diskspdTarget) error {
 	var problems []error
 	refuse := func(when bool, format string, arguments ...any) {
 		if when {
@@ -103,44 +99,30 @@ func (s *diskspdSpan) finish() error {
 		}
 	}
 	refuse(s.noAffinity && len(s.affinity) > 0, "-n and -a exclude each other: keep one")
-	for i := range s.targets {
-		t := &s.targets[i]
-		several := s.threads > 1 || t.threads > 1
-		shared := s.threads > 0 && s.requests > 0
-		limited := t.rateBytes > 0 || t.rateIOPS > 0
-		refuse(s.threads > 0 && t.threads > 1, "-F and -t exclude each other: keep one")
-		refuse(limited && s.completion, "-g cannot be used with -x: remove -x, it makes no difference here")
-		refuse((t.burst > 0) != (t.think > 0), "-i and -j belong together: give both or none")
-		refuse(shared && (limited || t.think > 0 || t.parallel), "-O excludes -g, -j and -p: keep -O or those")
-		refuse(t.randomRatio > 0 && t.threadStride > 0, "-T is for sequential operations: remove it, or -r")
-		refuse(t.randomRatio > 0 && t.interlocked, "-si is for sequential operations: remove it, or -r")
-		refuse(t.randomRatio > 0 && t.parallel, "-p is for sequential operations: remove it, or -r")
-		refuse(t.randomRatio == 0 && len(t.ranges) > 0, "-rd is a distribution of random operations: add -r")
-		refuse(t.interlocked && (t.threadStride > 0 || t.parallel), "-si excludes -T and -p: keep one")
-		refuse(t.threadStride > 0 && !several, "-T separates threads, and there is only one: remove it, or raise -t")
-		refuse(t.mapped && s.completion, "-x cannot be used with -Sm: remove -x")
-		refuse(t.mapped && t.cache == 'u', "-Sm is cached by nature and excludes -Su and -Sh: keep one")
-		refuse(!t.mapped && t.flush != "", "-N says how mapped memory is flushed: add -Sm, or remove it")
-		refuse(t.limit > 0 && t.limit <= t.base, "-f must be above -B")
-		refuse(t.buffer > 0 && t.buffer < t.block, "the buffer of -Z (%d) is smaller than a block (%d)", t.buffer, t.block)
-		refuse(t.block < 512 || t.block > 1<<30, "-b is %d bytes: profiles have blocks from 512 to 1Gi", t.block)
-		refuse(t.block%512 != 0 && t.direct() && !t.mapped, "-b is %d bytes: without a cache it must be a multiple of 512", t.block)
-		if err := t.finishRanges(); err != nil {
-			problems = append(problems, err)
-		}
+	several := s.threads > 1 || t.threads > 1
+	shared := s.threads > 0 && s.requests > 0
+	limited := t.rateBytes > 0 || t.rateIOPS > 0
+	refuse(s.threads > 0 && t.threads > 1, "-F and -t exclude each other: keep one")
+	refuse(limited && s.completion, "-g cannot be used with -x: remove -x, it makes no difference here")
+	refuse((t.burst > 0) != (t.think > 0), "-i and -j belong together: give both or none")
+	refuse(shared && (limited || t.think > 0 || t.parallel), "-O excludes -g, -j and -p: keep -O or those")
+	refuse(t.randomRatio > 0 && t.threadStride > 0, "-T is for sequential operations: remove it, or -r")
+	refuse(t.randomRatio > 0 && t.interlocked, "-si is for sequential operations: remove it, or -r")
+	refuse(t.randomRatio > 0 && t.parallel, "-p is for sequential operations: remove it, or -r")
+	refuse(t.randomRatio == 0 && len(t.ranges) > 0, "-rd is a distribution of random operations: add -r")
+	refuse(t.interlocked && (t.threadStride > 0 || t.parallel), "-si excludes -T and -p: keep one")
+	refuse(t.threadStride > 0 && !several, "-T separates threads, and there is only one: remove it, or raise -t")
+	refuse(t.mapped && s.completion, "-x cannot be used with -Sm: remove -x")
+	refuse(t.mapped && t.cache == 'u', "-Sm is cached by nature and excludes -Su and -Sh: keep one")
+	refuse(!t.mapped && t.flush != "", "-N says how mapped memory is flushed: add -Sm, or remove it")
+	refuse(t.limit > 0 && t.limit <= t.base, "-f must be above -B")
+	refuse(t.buffer > 0 && t.buffer < t.block, "the buffer of -Z (%d) is smaller than a block (%d)", t.buffer, t.block)
+	refuse(t.block < 512 || t.block > 1<<30, "-b is %d bytes: profiles have blocks from 512 to 1Gi", t.block)
+	refuse(t.block%512 != 0 && t.direct() && !t.mapped, "-b is %d bytes: without a cache it must be a multiple of 512", t.block)
+	if err := t.finishRanges(); err != nil {
+		problems = append(problems, err)
 	}
-	slices.SortFunc(problems, func(a, b error) int { return compareText(a.Error(), b.Error()) })
-	return all(slices.CompactFunc(problems, func(a, b error) bool { return a.Error() == b.Error() }))
-}
-
-func compareText(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	return all(problems)
 }
 
 func (t *diskspdTarget) finishRanges() error {

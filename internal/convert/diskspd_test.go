@@ -60,51 +60,10 @@ func datasetOf(name string) int64 {
 	return 0
 }
 
+// TestDiskSpdProfile: XML profiles are refused, with what to do.
 func TestDiskSpdProfile(t *testing.T) {
-	const profile = `<?xml version="1.0" encoding="UTF-8"?>
-<Profile>
-  <Progress>0</Progress><ResultFormat>xml</ResultFormat>
-  <TimeSpans>
-    <TimeSpan>
-      <Duration>60</Duration><Warmup>30</Warmup><RandSeed>3</RandSeed><MeasureLatency>true</MeasureLatency>
-      <Affinity><AffinityGroupAssignment Group="0" Processor="2"/></Affinity>
-      <Targets>
-        <Target><Path>*1</Path><BlockSize>8192</BlockSize><Random>8192</Random><DisableAllCache>true</DisableAllCache>
-          <WriteBufferContent><Pattern>zero</Pattern></WriteBufferContent>
-          <RequestCount>16</RequestCount><WriteRatio>30</WriteRatio><FileSize>1073741824</FileSize>
-          <Distribution><Percent><Range IO="95">5</Range><Range IO="5">95</Range></Percent></Distribution>
-          <Throughput unit="IOPS">500</Throughput></Target>
-        <Target><Path>b.dat</Path><BlockSize>65536</BlockSize><StrideSize>65536</StrideSize><DisableOSCache>true</DisableOSCache>
-          <FileSize>1073741824</FileSize></Target>
-      </Targets>
-    </TimeSpan>
-    <TimeSpan>
-      <Duration>10</Duration>
-      <Targets><Target><Path>b.dat</Path><FileSize>1073741824</FileSize><SequentialScan>true</SequentialScan><IOPriority>3</IOPriority></Target></Targets>
-    </TimeSpan>
-  </TimeSpans>
-</Profile>`
-	workloads, err := convert.DiskSpdProfile([]byte(profile), convert.Options{Name: "fleet"})
-	golden.Check(t, "diskspd-xml", outcome(t, workloads, err))
-
-	workloads, err = convert.DiskSpd([]string{"-d5", "-W0", "-Xp.xml", "a.dat"}, convert.Options{
-		ReadFile: func(string) ([]byte, error) { return []byte(profile), nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w := workloads[0]; w.Duration.Seconds() != 5 || w.WarmUp != 0 {
-		t.Errorf("the command line's times are not laid over the profile's: %v, %v", w.Duration, w.WarmUp)
-	}
-	for name, text := range map[string]string{
-		"other-root": `<Results/>`, "not-xml": `<Profile`, "unknown": `<Profile><TimeSpans><TimeSpan><Speed>9</Speed></TimeSpan></TimeSpans></Profile>`,
-		"beside": `<Profile><TimeSpans/></Profile>`,
-	} {
-		_, err := convert.DiskSpd([]string{"-Xp.xml", "a"}, convert.Options{ReadFile: func(string) ([]byte, error) { return []byte(text), nil }})
-		golden.Check(t, "diskspd-xml-"+name, outcome(t, nil, err))
-	}
-	if _, err := convert.DiskSpd([]string{"-b4K", "-Xp.xml"}, convert.Options{}); err == nil || !strings.Contains(err.Error(), "-X") {
-		t.Errorf("-b beside -X is refused by DiskSpd, got %v", err)
+	if _, err := convert.DiskSpd([]string{"-Xp.xml", "a.dat"}, convert.Options{}); err == nil || !strings.Contains(err.Error(), "-Xp.xml: XML profiles are not converted") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -2,7 +2,7 @@
 // IOR and mdtest, into profiles of the API. It is pure: it starts nothing, and the files that a command
 // line names come through a function.
 //
-//	command line, job file, XML
+//	command line, job file
 //	        |  read as strictly as the tool does, or more
 //	        v
 //	   what it means  ----------------->  Notes: what has no equal, what belongs elsewhere

@@ -339,7 +339,7 @@ func (w *fioWriter) jobFile() (*v1alpha1.FioProfile, error) {
 			w.notes.differs("filename="+name, fmt.Sprintf("%d jobs work on the same file; here each has files of its own", count), "")
 		}
 	}
-	slices.SortStableFunc(w.notes, func(a, b Note) int { return compareText(a.Option, b.Option) })
+	slices.SortStableFunc(w.notes, func(a, b Note) int { return strings.Compare(a.Option, b.Option) })
 	return &v1alpha1.FioProfile{JobFile: text.String(), DatasetSize: *quantity(int64(total))}, nil // #nosec G115 -- bounded
 }
 

@@ -56,12 +56,3 @@ func FuzzDiskSpd(f *testing.F) {
 		checkConverted(t, workloads, err)
 	})
 }
-
-func FuzzDiskSpdProfile(f *testing.F) {
-	f.Add([]byte(`<Profile><TimeSpans><TimeSpan><Duration>5</Duration><Targets><Target><Path>a</Path><FileSize>1048576</FileSize><Random>4096</Random><BlockSize>4096</BlockSize>` +
-		`<Distribution><Absolute><Range IO="90">65536</Range></Absolute></Distribution><Throughput unit="IOPS">5</Throughput></Target></Targets></TimeSpan></TimeSpans></Profile>`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		workloads, err := convert.DiskSpdProfile(text, convert.Options{})
-		checkConverted(t, workloads, err)
-	})
-}

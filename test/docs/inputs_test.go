@@ -30,9 +30,6 @@ var written = map[string]string{
 	"run.csv":   series(900, func(second int) int { return 100_000_000 + 500_000*(second*7%11) }),
 	"ramp.csv":  "load,bytes_per_second\n1,100e6\n2,198e6\n4,380e6\n8,610e6\n16,700e6\n32,702e6\n",
 	"job.fio":   "[global]\ndirect=1\nsize=1g\n[reads]\nrw=randread\nbs=4k\niodepth=16\n",
-	"profile.xml": `<Profile><TimeSpans><TimeSpan><Duration>30</Duration><Warmup>5</Warmup><Targets><Target><Path>test.dat</Path>
-		<FileSize>1073741824</FileSize><BlockSize>65536</BlockSize><RequestCount>8</RequestCount><WriteRatio>0</WriteRatio>
-		<ThreadsPerFile>2</ThreadsPerFile><DisableOSCache>true</DisableOSCache></Target></Targets></TimeSpan></TimeSpans></Profile>`,
 }
 
 func series(seconds int, rate func(second int) int) string {
