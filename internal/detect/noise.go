@@ -116,7 +116,8 @@ func (n noise) freedom(values float64) float64 {
 }
 
 // student is the 97.5 % quantile of Student's distribution, for at least two degrees of freedom, by
-// the expansion of Cornish and Fisher (under 0.5 % off from three degrees on).
+// the expansion of Cornish and Fisher (under 0.5 % off from three degrees on). gonum's is exact, and makes detection three times
+// as slow.
 func student(freedom float64) float64 {
 	switch {
 	case freedom < 2.5:

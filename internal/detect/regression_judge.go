@@ -3,6 +3,8 @@ package detect
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // How the error rate is divided among looks at the newest one, two and three runs. The last has the most
@@ -85,7 +87,7 @@ type runsLook struct {
 func (s *runsSide) look(newer []float64, metrics int) runsLook {
 	l := runsLook{runs: len(newer), difference: meanOfRuns(newer) - s.mean}
 	l.deviation = s.spread * math.Sqrt(s.ofMean+meanVariance(len(newer), s.correlation))
-	l.chance = studentTail(math.Abs(l.difference)/l.deviation, s.freedom)
+	l.chance = distuv.StudentsT{Sigma: 1, Nu: s.freedom}.Survival(math.Abs(l.difference) / l.deviation)
 	l.corrected = l.chance * float64(metrics) / lookShares[len(newer)-1]
 	l.shown = l.corrected
 	return l

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // trim is the share of the values that is left out at each end: a run that another tenant of the
@@ -49,20 +51,6 @@ func ratioInterval(ratios []float64) interval {
 		value = min(max(value, logs[cut]), logs[n-1-cut])
 		variance += (value - winsorizedMean) * (value - winsorizedMean) / float64(n-1)
 	}
-	half := student975(float64(kept-1)) * math.Sqrt(variance/float64(n)) / (1 - 2*float64(cut)/float64(n))
+	half := distuv.StudentsT{Sigma: 1, Nu: float64(kept - 1)}.Quantile(0.975) * math.Sqrt(variance/float64(n)) / (1 - 2*float64(cut)/float64(n))
 	return interval{center: math.Exp(mean), lower: math.Exp(mean - half), upper: math.Exp(mean + half), n: n}
-}
-
-// student975 is the 97.5 % quantile of Student's t, by the expansion of Abramowitz and Stegun
-// 26.7.5, which is right to three digits from four degrees of freedom on.
-func student975(degrees float64) float64 {
-	const z = 1.959963984540054
-	const z3 = z * z * z
-	const z5 = z3 * z * z
-	const z7 = z5 * z * z
-	const z9 = z7 * z * z
-	return z + (z3+z)/(4*degrees) +
-		(5*z5+16*z3+3*z)/(96*math.Pow(degrees, 2)) +
-		(3*z7+19*z5+17*z3-15*z)/(384*math.Pow(degrees, 3)) +
-		(79*z9+776*z7+1482*z5-1920*z3-945*z)/(92160*math.Pow(degrees, 4))
 }
