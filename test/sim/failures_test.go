@@ -11,8 +11,8 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
-	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/burstfs/model"
 	"github.com/storagebench/storagebench/test/burstfs/truth"
