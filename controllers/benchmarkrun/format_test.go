@@ -1,6 +1,7 @@
 package benchmarkrun
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,13 +40,20 @@ func TestRunOfAnotherPlanner(t *testing.T) {
 			w.operate()
 			gate.open(t)
 			w.until(run, "over", over(run))
-			if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) || len(run.Status.Steps) != len(run.Spec.Steps) {
-				t.Errorf("steps %+v, conditions %+v", run.Status.Steps, run.Status.Conditions)
+			if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) {
+				t.Errorf("conditions %+v", run.Status.Conditions)
+			}
+			var want, got []string
+			for i := range run.Spec.Steps {
+				want = append(want, run.Spec.Steps[i].ID)
 			}
 			for i := range run.Status.Steps {
-				if fact := &run.Status.Steps[i]; fact.ID != run.Spec.Steps[i].ID || fact.Attempt != 1 {
-					t.Errorf("step %d is %s, attempt %d", i, fact.ID, fact.Attempt)
+				if fact := &run.Status.Steps[i]; fact.State == v1alpha1.StepSucceeded {
+					got = append(got, fact.ID)
 				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("steps %v, stored were %v", got, want)
 			}
 			w.clean()
 		})
