@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/storagebench/storagebench/internal/agent"
-	"github.com/storagebench/storagebench/internal/makefiles"
+	"github.com/storagebench/storagebench/internal/filegen"
 	"github.com/storagebench/storagebench/internal/version"
 )
 
@@ -25,7 +25,7 @@ func main() {
 		os.Exit(agent.Tend(os.Args[2:]))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "files" {
-		os.Exit(makefiles.Command(os.Args[2:], os.Stdout, os.Stderr))
+		os.Exit(filegen.Command(os.Args[2:], os.Stdout, os.Stderr))
 	}
 	var files agent.Files
 	showVersion := flag.Bool("version", false, "print the version and exit")

@@ -15,10 +15,10 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/earlystop"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
-	"github.com/storagebench/storagebench/internal/watch"
 )
 
 // session is what this process holds of a live run. A run is reconciled by one worker at a time, so
@@ -36,7 +36,7 @@ type session struct {
 	// phases of the plan's steps, by their IDs.
 	phases    map[string]string
 	conductor *conductor.Conductor
-	watcher   *watch.Watcher
+	watcher   *earlystop.Watcher
 	authority *identity.Authority
 	members   map[decide.ClientKey]*member
 	// order of the members: that of the specification.

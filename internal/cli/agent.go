@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/storagebench/storagebench/internal/agent"
-	"github.com/storagebench/storagebench/internal/makefiles"
+	"github.com/storagebench/storagebench/internal/filegen"
 )
 
 // newAgent is the agent of a local run: this same program, so that one file is enough.
@@ -49,7 +49,7 @@ func calledAsAgent(arguments []string, streams Streams) (code int, called bool) 
 	case "tend":
 		return agent.Tend(arguments[1:]), true
 	case "files":
-		return makefiles.Command(arguments[1:], streams.Out, streams.Err), true
+		return filegen.Command(arguments[1:], streams.Out, streams.Err), true
 	}
 	return 0, false
 }

@@ -13,8 +13,8 @@ type counts struct {
 	failed []failedClient
 	// parted are those that failed since another client may be lost.
 	parted []failedClient
-	// together says that they are one job.
-	together bool
+	// coupled says that they are one job.
+	coupled bool
 }
 
 type failedClient struct {
@@ -24,7 +24,7 @@ type failedClient struct {
 }
 
 func (s Snapshot) count(step Step, attempt Attempt) counts {
-	c := counts{together: step.Together}
+	c := counts{coupled: step.Coupled}
 	for _, client := range s.Clients {
 		if client.Connection == Lost || client.Connection == Finished || !step.Takes(client.Key) {
 			continue

@@ -65,7 +65,7 @@ func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attem
 // has: the others are stopped, and the result says who is missing. The next step meets the loss by policy.
 func (s Snapshot) once(step Step, record Record, now time.Time) (Action, bool) {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
-	if !step.Once || record.Start.IsZero() || s.Policy.OnLoss == FailRun {
+	if !step.NonRepeatable || record.Start.IsZero() || s.Policy.OnLoss == FailRun {
 		return Action{}, false
 	}
 	counts := s.count(step, attempt)

@@ -11,9 +11,9 @@ import (
 // mpiSteps are jobs of MPI: one that lays out, one that is measured, a drain that cannot be repeated.
 func mpiSteps() []decide.Step {
 	return []decide.Step{
-		{ID: "00-layout", Targets: []string{"a"}, Limit: 20 * time.Second, Together: true},
-		{ID: "01-read", Targets: []string{"a"}, Limit: 21 * time.Second, Together: true},
-		{ID: "02-burst", Targets: []string{"a"}, Limit: 80 * time.Second, Latest: 20 * time.Second, Earliest: 10 * time.Second, Together: true, Once: true},
+		{ID: "00-layout", Targets: []string{"a"}, Limit: 20 * time.Second, Coupled: true},
+		{ID: "01-read", Targets: []string{"a"}, Limit: 21 * time.Second, Coupled: true},
+		{ID: "02-burst", Targets: []string{"a"}, Limit: 80 * time.Second, Latest: 20 * time.Second, Earliest: 10 * time.Second, Coupled: true, NonRepeatable: true},
 	}
 }
 
@@ -28,7 +28,7 @@ func (w *world) breakJob(lost decide.ClientKey, failure decide.Failure) {
 	for _, client := range w.clients {
 		for attempt, part := range client.Attempts {
 			step := w.step(attempt.Step)
-			if client.Key != lost && part.Progress == decide.Running && step.Together && (lost == decide.ClientKey{} || step.Takes(lost)) {
+			if client.Key != lost && part.Progress == decide.Running && step.Coupled && (lost == decide.ClientKey{} || step.Takes(lost)) {
 				w.answer(client, 100*time.Millisecond, func() {
 					if client.Attempts[attempt].Progress == decide.Running {
 						client.Attempts[attempt] = decide.ClientStep{Progress: decide.Ended, Failed: &failure, Since: w.now}

@@ -31,7 +31,7 @@ func idleFor(id string, limit time.Duration) decide.Step {
 }
 
 func drain(id string) decide.Step {
-	return decide.Step{ID: id, Targets: []string{"a"}, Limit: time.Hour, Once: true, Earliest: 20 * time.Second}
+	return decide.Step{ID: id, Targets: []string{"a"}, Limit: time.Hour, NonRepeatable: true, Earliest: 20 * time.Second}
 }
 
 func firstClients(count int, step decide.Step) decide.Step {

@@ -63,7 +63,7 @@ func count(seen map[string]int, w *world, log string) {
 			seen["idle repeated"]++
 		}
 		attempt := decide.Attempt{Step: step.ID, Number: record.Attempt}
-		if step.Once && record.Done && slices.ContainsFunc(w.clients, func(c *decide.Client) bool {
+		if step.NonRepeatable && record.Done && slices.ContainsFunc(w.clients, func(c *decide.Client) bool {
 			return step.Takes(c.Key) && c.Attempts[attempt].Progress != decide.Ended
 		}) {
 			seen["once cut short"]++
@@ -83,7 +83,7 @@ func randomWorld(random *rand.Rand) *world {
 	w.snapshot.Policy.OnLoss = []decide.LossPolicy{decide.RestartStep, decide.RestartStep, decide.FailRun, decide.ContinueDegraded}[random.IntN(4)]
 	w.snapshot.Policy.MaxRestarts, w.snapshot.Policy.LossPatience = random.IntN(3), time.Duration(random.IntN(10))*time.Second
 	for _, step := range steps {
-		if step.Once || step.Earliest > 0 {
+		if step.NonRepeatable || step.Earliest > 0 {
 			w.enough[step.ID] = time.Duration(random.Int64N(int64(step.Limit) * 3 / 2))
 		}
 	}
@@ -107,7 +107,7 @@ func randomStep(random *rand.Rand, index, targets, clients int) decide.Step {
 		step.Idle = true
 	case 1, 2:
 		step.ID += "-drain"
-		step.Once = true
+		step.NonRepeatable = true
 		step.Earliest = time.Duration(random.IntN(20)) * time.Second
 	case 3:
 		step.ID += "-steady"
@@ -118,8 +118,8 @@ func randomStep(random *rand.Rand, index, targets, clients int) decide.Step {
 	case 5:
 		step.ID += "-measure"
 	}
-	step.Together = !step.Idle && random.IntN(3) == 0
-	if step.Together && step.Once {
+	step.Coupled = !step.Idle && random.IntN(3) == 0
+	if step.Coupled && step.NonRepeatable {
 		step.Latest = max(step.Limit/2, step.Earliest)
 	}
 	return step

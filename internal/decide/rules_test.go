@@ -89,7 +89,7 @@ func (w *world) checkStart(wrong complain, step decide.Step, record decide.Recor
 		return
 	}
 	before := decide.Attempt{Step: step.ID, Number: action.Attempt.Number - 1}
-	if step.Once && w.touched[step.ID] && !w.missed[before] {
+	if step.NonRepeatable && w.touched[step.ID] && !w.missed[before] {
 		wrong("%s of a step that cannot be repeated and has begun", action)
 	}
 	if action.Start.Before(w.now) || action.Deadline.Before(action.Start) {

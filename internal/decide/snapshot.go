@@ -51,7 +51,7 @@ func (s Snapshot) WhyStopped() string {
 		return "another client failed"
 	case len(counts.parted) > 0:
 		return "another client says that one was lost"
-	case step.Once && !record.Start.IsZero():
+	case step.NonRepeatable && !record.Start.IsZero():
 		return "another client was lost, and the step cannot be repeated"
 	}
 	return "the step is to be repeated"
@@ -72,15 +72,15 @@ type Step struct {
 	// Until is when an Idle step ends, where that follows from the steps before it; zero elsewhere. Limit
 	// bounds it.
 	Until time.Time
-	// Once says that the step cannot be repeated once it has started, as a burst drain on a drained bucket:
+	// NonRepeatable says that the step cannot be repeated once it has started, as a burst drain on a drained bucket:
 	// when a client is lost it ends with what it has, and the run goes on to the next step.
-	Once bool
+	NonRepeatable bool
 	// Earliest is how long after its start the step may end by what it has measured.
 	Earliest time.Duration
 	// Latest is how long after its start it is ended, as one that has measured enough; 0 where it ends by itself.
 	Latest time.Duration
-	// Together says that the clients of each target are one job, which ends for all when one of them is lost.
-	Together bool
+	// Coupled says that the clients of each target are one job, which ends for all when one of them is lost.
+	Coupled bool
 }
 
 // Takes says whether a client takes part in the step.

@@ -24,7 +24,7 @@ func (s Snapshot) start(step Step, record Record, attempt Attempt, loaded []Clie
 //
 // The others of a job that one client had no part in have failed too, whatever they say.
 func (c counts) missedStart(record Record) bool {
-	if c.together && slices.ContainsFunc(c.failed, func(f failedClient) bool { return f.failure.Reason == ReasonStartMissed }) {
+	if c.coupled && slices.ContainsFunc(c.failed, func(f failedClient) bool { return f.failure.Reason == ReasonStartMissed }) {
 		return record.Attempt <= maxMissedStarts
 	}
 	return record.Attempt <= maxMissedStarts && !slices.ContainsFunc(c.failed, func(f failedClient) bool {

@@ -7,10 +7,10 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/earlystop"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
 	"github.com/storagebench/storagebench/internal/series"
-	"github.com/storagebench/storagebench/internal/watch"
 )
 
 const (
@@ -67,7 +67,7 @@ type Live struct {
 // Loop conducts one run.
 type Loop struct {
 	Options
-	watcher   *watch.Watcher
+	watcher   *earlystop.Watcher
 	cancelled *decide.Failure
 	// stopped is the newest Stop.
 	stopped stopSent
@@ -77,7 +77,7 @@ type Loop struct {
 
 // New makes a Loop for a run that was begun (record.Begin), now or by a Loop before it.
 func New(options Options) *Loop {
-	return &Loop{Options: options, watcher: watch.New(options.Conductor)}
+	return &Loop{Options: options, watcher: earlystop.New(options.Conductor)}
 }
 
 func (l *Loop) now() time.Time { return l.Conductor.Reference.Now() }

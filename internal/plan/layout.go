@@ -68,8 +68,8 @@ func (m *maker) readable(path *field.Path, target string, step *Step, profile *v
 	return true
 }
 
-// lay follows what lies in the files of a target, and the space that each step takes.
-func (m *maker) lay(enginePath *field.Path, target string, step *Step, profile *v1alpha1.FioProfile) {
+// planLayout follows what lies in the files of a target, and the space that each step takes.
+func (m *maker) planLayout(enginePath *field.Path, target string, step *Step, profile *v1alpha1.FioProfile) {
 	traits, err := m.describe(profile, step.Overrides)
 	if err != nil {
 		return // told already

@@ -73,8 +73,8 @@ type maker struct {
 	problems   field.ErrorList
 	datasets   map[string]*dataset
 	tallies    map[string]*tally
-	// asker tells what loads ask; it remembers profiles.
-	asker *Asker
+	// demands caches the traits of profiles.
+	demands *DemandModel
 	// layoutJobs is for how many jobs the files of a dataset are laid out, where a phase raises them.
 	layoutJobs map[shape]int32
 	// described are data sets, with files files in all; rendered are jobs that were proven to be possible.
@@ -83,8 +83,8 @@ type maker struct {
 	rendered  map[renderKey]bool
 	// setUp are targets and setups of commands that a prepare phase has run.
 	setUps map[setupKey]bool
-	// crowded says that there were too many steps, which was told.
-	crowded bool
+	// tooManySteps is set once it was reported that there are too many steps.
+	tooManySteps bool
 	// placed are jobs that were proven to suit the volumes of targets.
 	placed map[placedKey]bool
 }
@@ -92,7 +92,7 @@ type maker struct {
 // phase plans one phase. Where it cannot be planned, what it would have laid out is not known, and its
 // lack is not a second mistake.
 func (m *maker) phase(index int, phase *v1alpha1.Phase) {
-	if m.crowded {
+	if m.tooManySteps {
 		return
 	}
 	p := &phaseMaker{

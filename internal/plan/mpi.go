@@ -73,8 +73,8 @@ func (m *maker) judgeProcesses() {
 	}
 }
 
-// suits names what of a phase has no meaning for the engines of its targets.
-func (p *phaseMaker) suits() bool {
+// compatible names what of a phase has no meaning for the engines of its targets.
+func (p *phaseMaker) compatible() bool {
 	before := len(p.problems)
 	for i := range p.run.Targets {
 		target := &p.run.Targets[i]

@@ -84,20 +84,20 @@ func (p *phaseMaker) loadable() bool {
 		}
 		sound = sound && p.loads[target].engine != nil
 	}
-	return sound && p.suits()
+	return sound && p.compatible()
 }
 
 // add plans a step. It is false where that failed, and then there is no use in the phase's others.
 func (p *phaseMaker) add(step Step, word string) bool {
 	if len(p.plan.Steps) == maxSteps {
-		p.crowded = true
+		p.tooManySteps = true
 		p.problems = append(p.problems, field.TooMany(p.root.Child("phases"), maxSteps+1, maxSteps))
 		p.problems[len(p.problems)-1].Detail = fmt.Sprintf(
 			"a run has at most %d steps; with phase %s it has more: shorten its axes, or make several benchmarks of it", maxSteps, step.Phase)
 		return false
 	}
 	if step.Purpose != Idle {
-		if !p.proves(&step) {
+		if !p.validateStep(&step) {
 			return false
 		}
 		for _, target := range step.Targets {
@@ -109,7 +109,7 @@ func (p *phaseMaker) add(step Step, word string) bool {
 			case one.engine.Command != nil:
 				p.layCommand(target, &step, one.engine.Command)
 			default:
-				p.lay(one.path, target, &step, one.engine.Fio)
+				p.planLayout(one.path, target, &step, one.engine.Fio)
 			}
 		}
 	}
@@ -120,8 +120,8 @@ func (p *phaseMaker) add(step Step, word string) bool {
 	return true
 }
 
-// proves that the step can be run on what is laid out.
-func (p *phaseMaker) proves(step *Step) bool {
+// validateStep checks that the step can be run on what is laid out.
+func (p *phaseMaker) validateStep(step *Step) bool {
 	if !p.setLayoutJobs(step) {
 		return false
 	}

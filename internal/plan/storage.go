@@ -141,14 +141,14 @@ func (m *maker) assumed(target *v1alpha1.Target) limits.Description {
 // empty.
 func (m *maker) openTallies() {
 	m.findLimits()
-	m.asker = NewAsker(m.run)
+	m.demands = NewDemandModel(m.run)
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]
 		computed, known := m.documented[target.Name]
 		if !known {
 			continue
 		}
-		loads := m.asker.Loads(target.Name)
+		loads := m.demands.Loads(target.Name)
 		m.promise(target.Name, computed)
 		bucket, found := mainBucket(computed, loads)
 		if !found && target.Limits != nil { // one that never ends is worth a word
@@ -188,9 +188,9 @@ func (m *maker) promise(target string, computed limits.Computed) {
 	made := []Promise{}
 	for i := range m.run.Phases {
 		phase := &m.run.Phases[i]
-		for _, ask := range m.asker.asks(phase, target) {
+		for _, demand := range m.demands.ofPhase(phase, target) {
 			at := slices.IndexFunc(made, func(p Promise) bool {
-				return p.BlockBytes == ask.Load.BlockBytes && p.Operation == ask.Load.Operation && p.Cached == (ask.Load.CachedShare > 0)
+				return p.BlockBytes == demand.Load.BlockBytes && p.Operation == demand.Load.Operation && p.Cached == (demand.Load.CachedShare > 0)
 			})
 			if at >= 0 {
 				if !slices.Contains(made[at].Phases, phase.Name) {
@@ -199,7 +199,7 @@ func (m *maker) promise(target string, computed limits.Computed) {
 				continue
 			}
 			if len(made) < maxPromises {
-				one := promiseOf(computed, ask.Load)
+				one := promiseOf(computed, demand.Load)
 				one.Target, one.Phases = target, []string{phase.Name}
 				made = append(made, one)
 			}

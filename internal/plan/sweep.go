@@ -80,7 +80,7 @@ type sweeper struct {
 func (s *sweeper) proveCells() bool {
 	for _, group := range s.groups() {
 		for index := range s.cells {
-			if step := s.step(group, index); !s.proves(&step) {
+			if step := s.step(group, index); !s.validateStep(&step) {
 				return false
 			}
 		}
@@ -88,7 +88,7 @@ func (s *sweeper) proveCells() bool {
 	// The drain before them is a load of its own, but of no other kind.
 	if drain := s.drain(targetNames(s.run), drainTimes{least: leastDrain, most: leastDrain}); s.phase.Regime == v1alpha1.RegimeBaseline {
 		heaviest(&s.phase.Axes).put(&drain)
-		if !s.proves(&drain) {
+		if !s.validateStep(&drain) {
 			return false
 		}
 	}

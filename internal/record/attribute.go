@@ -15,7 +15,7 @@ import (
 // result, from facts alone: a step with one operation outstanding, or a deeper one, says something of others that were
 // measured before it.
 func attribute(run *v1alpha1.BenchmarkRun, target string) {
-	a := attributor{run: run, target: target, documented: promised(run, target), asker: plan.NewAsker(&run.Spec.Run)}
+	a := attributor{run: run, target: target, documented: promised(run, target), demands: plan.NewDemandModel(&run.Spec.Run)}
 	a.follow()
 	for i := range run.Status.Phases {
 		phase := &run.Status.Phases[i]
@@ -36,7 +36,7 @@ type attributor struct {
 	run        *v1alpha1.BenchmarkRun
 	target     string
 	documented limits.Computed
-	asker      *plan.Asker
+	demands    *plan.DemandModel
 	// credits are, by the ID of a step, what is known of them in all of it, and emptied the limits of which nobody knows
 	// how many they have, but that they were seen to be gone.
 	credits map[string]map[string]limits.Fill
@@ -49,7 +49,7 @@ type attributor struct {
 // follow carries the credits through all I/O on the target.
 func (a *attributor) follow() {
 	a.credits, a.emptied = map[string]map[string]limits.Fill{}, map[string][]string{}
-	buckets := open(a.run, a.asker, "", a.target)
+	buckets := open(a.run, a.demands, "", a.target)
 	end := timeOf(a.run.Status.StartTime)
 	var gone []string
 	for _, one := range earlierIO(a.run, decide.Attempt{}, a.target) {
@@ -58,7 +58,7 @@ func (a *attributor) follow() {
 		if buckets != nil {
 			idle(buckets, end, one.span.Start)
 			before := buckets.Fills()
-			load(a.run, a.asker, buckets, one, a.target)
+			load(a.run, a.demands, buckets, one, a.target)
 			// Of the whole step is certain what the start says of the most and the end of the least.
 			fills := map[string]limits.Fill{}
 			for name, after := range buckets.Fills() {
@@ -123,8 +123,8 @@ func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.Target
 		if step.Phase != phase.Name || step.Repeat != nil && *step.Repeat {
 			continue
 		}
-		ask, known := a.asker.Of(step, a.target)
-		if !known || ask.Metadata {
+		demand, known := a.demands.Of(step, a.target)
+		if !known || demand.Metadata {
 			continue
 		}
 		switch {
@@ -132,14 +132,14 @@ func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.Target
 			at := slices.IndexFunc(found.Steps, func(s v1alpha1.StepResult) bool { return s.Cell == *step.Cell })
 			if at >= 0 && len(found.Steps[at].Operations) > 0 {
 				cell := &found.Steps[at]
-				point := a.add(result.PointOfStep(phase.Name, phase.Kind, ask, cell), step)
+				point := a.add(result.PointOfStep(phase.Name, phase.Kind, demand, cell), step)
 				a.set = append(a.set, func() { cell.Attribution = point.Short() })
 			}
 		case phase.Kind == v1alpha1.PhaseSteady, phase.Kind == v1alpha1.PhaseBurstDrain, phase.Kind == v1alpha1.PhaseCooldown:
 			if len(found.Operations) == 0 || step.Purpose != v1alpha1.StepMeasure && step.Purpose != v1alpha1.StepDrain {
 				continue
 			}
-			whole := a.prepare(result.PointOfTarget(phase.Name, phase.Kind, ask, found), step)
+			whole := a.prepare(result.PointOfTarget(phase.Name, phase.Kind, demand, found), step)
 			a.levels(found, whole)
 		}
 	}

@@ -15,15 +15,15 @@ import (
 // account is the estimated credits of a target after all I/O of the run but that of one attempt, and when that I/O
 // ended. ok is false where neither limits nor a redrain tell of a bucket.
 func account(run *v1alpha1.BenchmarkRun, phase, target string, attempt decide.Attempt) (a *limits.Buckets, end time.Time, ok bool) {
-	asker := plan.NewAsker(&run.Spec.Run)
-	if a = open(run, asker, phase, target); a == nil {
+	demands := plan.NewDemandModel(&run.Spec.Run)
+	if a = open(run, demands, phase, target); a == nil {
 		return nil, time.Time{}, false
 	}
 	end = timeOf(run.Status.StartTime)
 	for _, one := range earlierIO(run, attempt, target) {
 		idle(a, end, one.span.Start)
 		end = one.span.End
-		load(run, asker, a, one, target)
+		load(run, demands, a, one, target)
 	}
 	return a, end, true
 }
@@ -31,21 +31,21 @@ func account(run *v1alpha1.BenchmarkRun, phase, target string, attempt decide.At
 func idle(a *limits.Buckets, from, to time.Time) { a.Idle(to.Sub(from).Seconds()) }
 
 // load notes the I/O of an attempt, and that a drain was seen to end the credits.
-func load(run *v1alpha1.BenchmarkRun, asker *plan.Asker, a *limits.Buckets, one done, target string) {
-	if spend(run, asker, a, one, target) && one.step.Purpose == v1alpha1.StepDrain {
+func load(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buckets, one done, target string) {
+	if spend(run, demands, a, one, target) && one.step.Purpose == v1alpha1.StepDrain {
 		noteEmptied(run, a, one.step.Phase, target)
 	}
 }
 
 // spend notes the I/O of an attempt, if there was any.
-func spend(run *v1alpha1.BenchmarkRun, asker *plan.Asker, a *limits.Buckets, one done, target string) bool {
+func spend(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buckets, one done, target string) bool {
 	seconds := one.span.End.Sub(one.span.Start).Seconds()
 	if seconds <= 0 {
 		return false
 	}
 	spent := limits.Spending{Bytes: float64(one.span.Bytes), Operations: float64(one.span.Operations), Seconds: seconds}
-	if ask, known := asker.Of(&one.step, target); known {
-		spent.Operation = ask.Load.Operation
+	if demand, known := demands.Of(&one.step, target); known {
+		spent.Operation = demand.Load.Operation
 	}
 	if phase := phaseOf(run, one.step.Phase); phase != nil && phase.Expect == v1alpha1.ExpectServerCache {
 		spent.MaybeCached = spent.Operation != limits.Write
@@ -74,9 +74,9 @@ func phaseOf(run *v1alpha1.BenchmarkRun, name string) *v1alpha1.Phase {
 
 // open begins the accounts of what is known of a target's buckets before a phase: those that are documented, with the
 // refill that a redrain has measured; or what a drain and a redrain have shown of one. Nil where nothing is known.
-func open(run *v1alpha1.BenchmarkRun, asker *plan.Asker, phase, target string) *limits.Buckets {
+func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string) *limits.Buckets {
 	bytes, operations := measuredRefill(run, phase, target)
-	if made := promised(run, target).Open(asker.Loads(target)...); made != nil {
+	if made := promised(run, target).Open(demands.Loads(target)...); made != nil {
 		for _, measured := range []struct {
 			dimension limits.Dimension
 			refill    *float64
@@ -152,7 +152,7 @@ func credit(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	}
 	idle(a, last, io.Start)
 	start = percentOf(a)
-	load(run, plan.NewAsker(&run.Spec.Run), a, done{step: resolved(run, planned.ID), span: io}, target)
+	load(run, plan.NewDemandModel(&run.Spec.Run), a, done{step: resolved(run, planned.ID), span: io}, target)
 	return start, percentOf(a)
 }
 

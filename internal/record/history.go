@@ -23,7 +23,7 @@ func historyOf(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Att
 	for i := range run.Spec.Run.Phases {
 		made.SeesEnd = made.SeesEnd || run.Spec.Run.Phases[i].BurstDrain != nil
 	}
-	made.Loads = plan.NewAsker(&run.Spec.Run).Loads(target)
+	made.Loads = plan.NewDemandModel(&run.Spec.Run).Loads(target)
 	if phase := phaseOf(run, planned.Phase); phase != nil {
 		made.Expect = phase.Expect
 	}

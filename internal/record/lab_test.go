@@ -87,9 +87,9 @@ func (l *lab) step(step plan.Step) {
 // client is what the only client of a step reports.
 func (l *lab) client(step plan.Step, length time.Duration) result.Client {
 	target := step.Targets[0]
-	ask, _ := step.Ask(target)
+	demand, _ := step.Demand(target)
 	load := l.load
-	load.Depth = max(1, int(ask.Outstanding))
+	load.Depth = max(1, int(demand.Outstanding))
 	operation := measure.Write
 	if step.Purpose == plan.Prepare {
 		load.Kind, load.Depth = model.Write, 1

@@ -113,7 +113,7 @@ func creditNow(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Att
 	since, until := time.Unix(0, one.SinceNanoseconds), time.Unix(0, one.UntilNanoseconds)
 	idle(a, last, since)
 	span := result.Span{Start: since, End: until, Bytes: one.Done.Bytes, Operations: one.Done.Operations}
-	spend(run, plan.NewAsker(&run.Spec.Run), a, done{step: resolved(run, planned.ID), span: span}, one.Target)
+	spend(run, plan.NewDemandModel(&run.Spec.Run), a, done{step: resolved(run, planned.ID), span: span}, one.Target)
 	return percentOf(a)
 }
 

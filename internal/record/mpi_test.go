@@ -58,7 +58,7 @@ func TestStepsOfRanks(t *testing.T) {
 		together bool
 		latest   time.Duration
 	}{{true, 0}, {true, 0}, {true, 10 * time.Minute}, {false, 0}} {
-		if step := snapshot.Steps[i]; step.Together != want.together || step.Latest != want.latest {
+		if step := snapshot.Steps[i]; step.Coupled != want.together || step.Latest != want.latest {
 			t.Errorf("step %s: %+v", step.ID, step)
 		}
 	}

@@ -110,10 +110,10 @@ func stepOf(run *v1alpha1.BenchmarkRun, step plan.Step) decide.Step {
 		ClientsPerTarget: step.Clients,
 		Limit:            step.Limit,
 		Idle:             step.Purpose == plan.Idle,
-		Once:             step.Purpose == plan.Drain,
-		Together:         step.SpansAnyClients(),
+		NonRepeatable:    step.Purpose == plan.Drain,
+		Coupled:          step.SpansAnyClients(),
 	}
-	if made.Together && step.Purpose == plan.Drain {
+	if made.Coupled && step.Purpose == plan.Drain {
 		// IOR ends between two repetitions only, and those can take long.
 		made.Latest = step.Duration
 	}

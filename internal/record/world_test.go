@@ -83,7 +83,7 @@ func newWorld(t *testing.T, benchmark *builders.BenchmarkBuilder) *world {
 	}
 	for _, step := range planned.Steps {
 		known := decide.Step{ID: step.ID, Targets: step.Targets, ClientsPerTarget: step.Clients, Limit: step.Limit,
-			Idle: step.Purpose == plan.Idle, Once: step.Purpose == plan.Drain}
+			Idle: step.Purpose == plan.Idle, NonRepeatable: step.Purpose == plan.Drain}
 		if step.Purpose == plan.Drain {
 			known.Earliest = step.MinDuration
 		}

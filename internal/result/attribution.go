@@ -20,7 +20,7 @@ func (p *Point) Attribution(level v1alpha1.AttributionLevel) *v1alpha1.Attributi
 	if p.silent(&found) {
 		return nil
 	}
-	made := &v1alpha1.Attribution{Level: level, Operation: v1alpha1.Operation(p.Ask.Load.Operation), Ambiguous: found.Ambiguous,
+	made := &v1alpha1.Attribution{Level: level, Operation: v1alpha1.Operation(p.Demand.Load.Operation), Ambiguous: found.Ambiguous,
 		BytesPerSecond: rounded(p.BytesPerSecond), IOPSMilli: rounded(p.OperationsPerSecond * 1000)}
 	baseline, burst := bounds(found.Documented)
 	made.Baseline, made.Burst = documentedRate(baseline, found.PercentOfBaseline), documentedRate(burst, found.PercentOfBurst)

@@ -76,7 +76,7 @@ var sourceOrder = []v1alpha1.CommandSource{v1alpha1.SourceMount, v1alpha1.Source
 // on one of them both would count the bytes of both.
 func (b *builder) commonSource() v1alpha1.CommandSource {
 	for _, source := range sourceOrder {
-		if source == v1alpha1.SourceMount && b.crowded() {
+		if source == v1alpha1.SourceMount && b.clientsMayShareMachine() {
 			continue
 		}
 		all := !slices.ContainsFunc(b.clients, func(c Client) bool {
@@ -90,8 +90,8 @@ func (b *builder) commonSource() v1alpha1.CommandSource {
 	return v1alpha1.SourceCalls
 }
 
-// crowded says that two clients run on one machine, or may.
-func (b *builder) crowded() bool {
+// clientsMayShareMachine reports whether two clients run on one machine, or may.
+func (b *builder) clientsMayShareMachine() bool {
 	machines := map[string]bool{}
 	for i := range b.clients {
 		machine := b.clients[i].Machine

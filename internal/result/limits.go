@@ -15,12 +15,12 @@ type documented struct {
 
 // documentedOf are the limits of a dimension for the load of a step. A refill that is not documented is the baseline.
 func documentedOf(history *History, step *plan.Step, target string, d dimension) documented {
-	ask, _ := step.Ask(target)
+	demand, _ := step.Demand(target)
 	of := limits.Bytes
 	if d == inOperations {
 		of = limits.Operations
 	}
-	rates := history.Documented.Rates(ask.Load, of)
+	rates := history.Documented.Rates(demand.Load, of)
 	known := documented{baseline: rates.Baseline, burst: rates.Burst, bucket: rates.Bucket, refill: rates.Refill}
 	if known.refill == 0 {
 		known.refill = known.baseline

@@ -12,8 +12,8 @@ import (
 // Point is one load on a target with its figures: what a phase measured, a level of a drain, a step of a ramp or a cell
 // of a sweep.
 type Point struct {
-	Phase string
-	Ask   plan.Ask
+	Phase  string
+	Demand plan.Demand
 	// Clients that made the load.
 	Clients int
 	limits.Rate
@@ -50,7 +50,7 @@ const (
 
 // alike tells loads that differ only in how much is asked for at a time.
 func (p *Point) alike(q *Point) bool {
-	a, b := p.Ask.Load, q.Ask.Load
+	a, b := p.Demand.Load, q.Demand.Load
 	return a.Operation == b.Operation && p.Cached == q.Cached && a.BlockBytes > 0 && math.Abs(a.BlockBytes-b.BlockBytes) <= sameBlock*a.BlockBytes
 }
 
@@ -68,20 +68,20 @@ func floorOf(p *Point, points []*Point) float64 {
 	floor := 0.0
 	var first, second *Point
 	for _, q := range points {
-		if !q.Valid || q.Derived || q.LatencySeconds <= 0 || q.Ask.Outstanding <= 0 || !p.alike(q) {
+		if !q.Valid || q.Derived || q.LatencySeconds <= 0 || q.Demand.Outstanding <= 0 || !p.alike(q) {
 			continue
 		}
-		if q.Ask.Outstanding < leastDeeper && (floor == 0 || q.LatencySeconds < floor) {
+		if q.Demand.Outstanding < leastDeeper && (floor == 0 || q.LatencySeconds < floor) {
 			floor = q.LatencySeconds
 		}
 		switch {
-		case first == nil || q.Ask.Outstanding < first.Ask.Outstanding:
+		case first == nil || q.Demand.Outstanding < first.Demand.Outstanding:
 			first, second = q, first
-		case second == nil || q.Ask.Outstanding < second.Ask.Outstanding:
+		case second == nil || q.Demand.Outstanding < second.Demand.Outstanding:
 			second = q
 		}
 	}
-	if floor == 0 && second != nil && second.Ask.Outstanding >= leastDeeper*first.Ask.Outstanding &&
+	if floor == 0 && second != nil && second.Demand.Outstanding >= leastDeeper*first.Demand.Outstanding &&
 		math.Abs(second.LatencySeconds-first.LatencySeconds) <= sameLatency*first.LatencySeconds {
 		return first.LatencySeconds
 	}
@@ -96,7 +96,7 @@ func gainOf(p *Point, points []*Point) float64 {
 	}
 	// A step of a ramp with as much outstanding, and as fast, had the same credits, and stands for it.
 	for _, q := range points {
-		same := q != p && q.Valid && q.Clients == p.Clients && p.alike(q) && within(q.Ask.Outstanding, p.Ask.Outstanding, sameOutstanding) &&
+		same := q != p && q.Valid && q.Clients == p.Clients && p.alike(q) && within(q.Demand.Outstanding, p.Demand.Outstanding, sameOutstanding) &&
 			within(q.OperationsPerSecond, p.OperationsPerSecond, sameRate)
 		if !same {
 			continue
@@ -113,17 +113,17 @@ func deeperIn(p *Point, points []*Point) float64 {
 	var deeper *Point
 	off := math.Inf(1)
 	for _, q := range points {
-		if !q.Valid || q.Phase != p.Phase || q.Clients != p.Clients || !p.alike(q) || q.Ask.Outstanding < leastDeeper*p.Ask.Outstanding {
+		if !q.Valid || q.Phase != p.Phase || q.Clients != p.Clients || !p.alike(q) || q.Demand.Outstanding < leastDeeper*p.Demand.Outstanding {
 			continue
 		}
-		if away := math.Abs(math.Log(q.Ask.Outstanding / (aimDeeper * p.Ask.Outstanding))); away < off {
+		if away := math.Abs(math.Log(q.Demand.Outstanding / (aimDeeper * p.Demand.Outstanding))); away < off {
 			deeper, off = q, away
 		}
 	}
-	if deeper == nil || p.OperationsPerSecond <= 0 || p.Ask.Outstanding <= 0 {
+	if deeper == nil || p.OperationsPerSecond <= 0 || p.Demand.Outstanding <= 0 {
 		return 0
 	}
-	gain, ratio := deeper.OperationsPerSecond/p.OperationsPerSecond, deeper.Ask.Outstanding/p.Ask.Outstanding
+	gain, ratio := deeper.OperationsPerSecond/p.OperationsPerSecond, deeper.Demand.Outstanding/p.Demand.Outstanding
 	if ratio < aimDeeper { // less than twice as much can bring less than twice as much
 		gain = 1 + (gain-1)*(aimDeeper-1)/(ratio-1)
 	}
@@ -133,8 +133,8 @@ func deeperIn(p *Point, points []*Point) float64 {
 // judged is what held the point's rate back.
 func (p *Point) judged() limits.Attribution {
 	m := limits.Measured{
-		Load: p.Ask.Load, Rate: p.Rate, LatencySeconds: p.LatencySeconds, Outstanding: p.Ask.Outstanding, FloorSeconds: p.floorSeconds, DeeperGain: p.deeperGain,
-		CPUShare: p.CPUShare, ThrottledShare: p.ThrottledShare, WorkingSetBytes: p.Ask.DatasetBytes, Random: p.Ask.Random, Asked: p.Ask.Limit,
+		Load: p.Demand.Load, Rate: p.Rate, LatencySeconds: p.LatencySeconds, Outstanding: p.Demand.Outstanding, FloorSeconds: p.floorSeconds, DeeperGain: p.deeperGain,
+		CPUShare: p.CPUShare, ThrottledShare: p.ThrottledShare, WorkingSetBytes: p.Demand.DatasetBytes, Random: p.Demand.Random, Asked: p.Demand.Limit,
 		Credits: p.Credits,
 	}
 	fills := map[string]limits.Fill{}
@@ -157,28 +157,28 @@ func (p *Point) judged() limits.Attribution {
 // loadOf completes what is asked by what was measured: the mean size of operations where they differ, and the rate of
 // operations of a known size where the tool does not count them.
 func (p *Point) complete() {
-	if p.Ask.Load.BlockBytes == 0 && p.BytesPerSecond > 0 && p.OperationsPerSecond > 0 {
-		p.Ask.Load.BlockBytes = p.BytesPerSecond / p.OperationsPerSecond
+	if p.Demand.Load.BlockBytes == 0 && p.BytesPerSecond > 0 && p.OperationsPerSecond > 0 {
+		p.Demand.Load.BlockBytes = p.BytesPerSecond / p.OperationsPerSecond
 	}
-	if p.Ask.Load.BlockBytes > 0 && p.BytesPerSecond > 0 {
-		p.OperationsPerSecond = p.BytesPerSecond / p.Ask.Load.BlockBytes
+	if p.Demand.Load.BlockBytes > 0 && p.BytesPerSecond > 0 {
+		p.OperationsPerSecond = p.BytesPerSecond / p.Demand.Load.BlockBytes
 	}
 }
 
 // NewPoint makes a point of figures a second; latency is 0 where it was not measured.
-func NewPoint(phase string, ask plan.Ask, clients int, rate limits.Rate, latencySeconds float64) *Point {
-	made := &Point{Phase: phase, Ask: ask, Clients: clients, Rate: rate, LatencySeconds: latencySeconds, Valid: rate.BytesPerSecond > 0}
+func NewPoint(phase string, demand plan.Demand, clients int, rate limits.Rate, latencySeconds float64) *Point {
+	made := &Point{Phase: phase, Demand: demand, Clients: clients, Rate: rate, LatencySeconds: latencySeconds, Valid: rate.BytesPerSecond > 0}
 	made.complete()
 	return made
 }
 
 // PointOfStep makes one of a step of a ramp or a cell of a sweep.
-func PointOfStep(phase string, kind v1alpha1.PhaseKind, ask plan.Ask, step *v1alpha1.StepResult) *Point {
+func PointOfStep(phase string, kind v1alpha1.PhaseKind, demand plan.Demand, step *v1alpha1.StepResult) *Point {
 	var done waits
 	for _, operation := range step.Operations {
 		done.add(operation.Operation, operation.BytesPerSecond, operation.IOPSMilli, operation.MeanNanoseconds)
 	}
-	made := NewPoint(phase, ask, int(step.Clients), done.rate, done.latency())
+	made := NewPoint(phase, demand, int(step.Clients), done.rate, done.latency())
 	made.CPUShare, made.ThrottledShare = share(step.ClientCPUPermille), share(step.ThrottledPermille)
 	for _, warning := range step.Warnings {
 		made.Valid = made.Valid && warning.Severity(kind) != v1alpha1.SeverityDisqualifying
@@ -187,7 +187,7 @@ func PointOfStep(phase string, kind v1alpha1.PhaseKind, ask plan.Ask, step *v1al
 }
 
 // PointOfTarget makes one of all that a phase measured.
-func PointOfTarget(phase string, kind v1alpha1.PhaseKind, ask plan.Ask, target *v1alpha1.TargetResult) *Point {
+func PointOfTarget(phase string, kind v1alpha1.PhaseKind, demand plan.Demand, target *v1alpha1.TargetResult) *Point {
 	var done waits
 	for i := range target.Operations {
 		operation := &target.Operations[i]
@@ -203,7 +203,7 @@ func PointOfTarget(phase string, kind v1alpha1.PhaseKind, ask plan.Ask, target *
 		}
 		done.add(operation.Operation, bytes, iops, nanoseconds)
 	}
-	made := NewPoint(phase, ask, int(target.Clients), done.rate, done.latency())
+	made := NewPoint(phase, demand, int(target.Clients), done.rate, done.latency())
 	made.CPUShare, made.ThrottledShare = share(target.ClientCPUPermille), share(target.ThrottledPermille)
 	for _, warning := range target.Warnings {
 		made.Valid = made.Valid && warning.Type.Severity(kind) != v1alpha1.SeverityDisqualifying
@@ -217,7 +217,7 @@ func (p *Point) AtLevel(rate limits.Rate) *Point {
 	made := *p
 	made.Rate, made.Derived, made.LatencySeconds = rate, true, 0
 	made.complete()
-	if asked := p.Ask.Outstanding; asked > 0 && p.LatencySeconds > 0 && made.OperationsPerSecond > 0 {
+	if asked := p.Demand.Outstanding; asked > 0 && p.LatencySeconds > 0 && made.OperationsPerSecond > 0 {
 		if outstanding := p.OperationsPerSecond * p.LatencySeconds; outstanding >= measure.MinLittleShare*asked {
 			made.LatencySeconds = min(outstanding, asked) / made.OperationsPerSecond
 		}

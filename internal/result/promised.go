@@ -18,11 +18,11 @@ const (
 
 // judgePromise warns by what is documented of the storage.
 func (b *builder) judgePromise() {
-	ask, known := b.ask()
-	if len(b.usable) == 0 || !known || ask.Metadata {
+	demand, known := b.demand()
+	if len(b.usable) == 0 || !known || demand.Metadata {
 		return
 	}
-	p := PointOfTarget(b.step.Phase, b.step.Kind, ask, &b.result)
+	p := PointOfTarget(b.step.Phase, b.step.Kind, demand, &b.result)
 	p.Documented = b.history.Documented
 	b.judgeVolumes()
 	b.judgeServerCache(p)
@@ -69,18 +69,18 @@ func (b *builder) storageBursts() bool {
 // judgeServerCache warns of reads that the memory of the storage server may answer.
 func (b *builder) judgeServerCache(p *Point) {
 	memory := b.history.Documented.Cache.Bytes
-	if !b.measured || !b.traits.Reads || memory <= 0 || p.Ask.DatasetBytes <= 0 || b.cacheExpected() || p.Ask.DatasetBytes >= cacheMemories*memory {
+	if !b.measured || !b.traits.Reads || memory <= 0 || p.Demand.DatasetBytes <= 0 || b.cacheExpected() || p.Demand.DatasetBytes >= cacheMemories*memory {
 		return
 	}
 	b.warnings.add(v1alpha1.WarningServerCacheSuspected, nil, "the data of all clients (%s) is less than twice the memory of the storage server (%s), which may answer "+
-		"its reads: raise %s, or say expect: ServerCache", measure.FormatBytes(uint64(p.Ask.DatasetBytes)), measure.FormatBytes(uint64(memory)), b.sizeField())
+		"its reads: raise %s, or say expect: ServerCache", measure.FormatBytes(uint64(p.Demand.DatasetBytes)), measure.FormatBytes(uint64(memory)), b.sizeField())
 }
 
 func (b *builder) cacheExpected() bool { return b.history.Expect == v1alpha1.ExpectServerCache }
 
 // judgeFast warns of a rate that what is documented does not let through, with all credits.
 func (b *builder) judgeFast(p *Point) {
-	load := p.Ask.Load
+	load := p.Demand.Load
 	if b.cacheExpected() && load.Operation == limits.Read {
 		load.CachedShare = 1
 	}
@@ -124,16 +124,16 @@ func (b *builder) judgeBurstOnly(p *Point) {
 	if b.step.Kind != v1alpha1.PhaseSteady || b.step.Purpose != plan.Measure || b.step.WorkBound() || b.history.SeesEnd || b.history.BucketEmpty || b.cacheExpected() {
 		return
 	}
-	main, ok := p.Documented.Main(p.Ask.Load)
-	if !ok || p.Ask.Load.BlockBytes <= 0 {
+	main, ok := p.Documented.Main(p.Demand.Load)
+	if !ok || p.Demand.Load.BlockBytes <= 0 {
 		return
 	}
-	if main.Limit.CachedReadsPass && p.Ask.Load.Operation == limits.Read && p.Ask.DatasetBytes < cacheMemories*p.Documented.Cache.Bytes {
+	if main.Limit.CachedReadsPass && p.Demand.Load.Operation == limits.Read && p.Demand.DatasetBytes < cacheMemories*p.Documented.Cache.Bytes {
 		return // the server's memory may answer, which is warned of
 	}
 	rate, dimension := p.BytesPerSecond, inBytes
 	if main.Limit.Dimension == limits.Operations {
-		rate, dimension = p.OperationsPerSecond*p.Ask.Load.BlockBytes/max(main.Limit.CreditBytes(p.Ask.Load), 1), inOperations
+		rate, dimension = p.OperationsPerSecond*p.Demand.Load.BlockBytes/max(main.Limit.CreditBytes(p.Demand.Load), 1), inOperations
 	}
 	at := main.Bucket
 	at.Burst = rate

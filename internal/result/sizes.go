@@ -16,8 +16,8 @@ const maxSizeOff = 0.05
 // completed while its warm-up ends is in its bytes and was not timed, which in a short step with many outstanding is a
 // lot, and on a machine without time to spare more than that. Neither figure can then be believed by itself.
 func (b *builder) judgeSizes() {
-	ask, known := b.ask()
-	if !known || !b.measured || b.spans || b.step.WarmUp <= 0 || ask.Load.BlockBytes <= 0 {
+	demand, known := b.demand()
+	if !known || !b.measured || b.spans || b.step.WarmUp <= 0 || demand.Load.BlockBytes <= 0 {
 		return
 	}
 	var apart []string
@@ -26,7 +26,7 @@ func (b *builder) judgeSizes() {
 		if rate.OperationsPerSecond <= 0 || rate.BytesPerSecond <= 0 {
 			continue
 		}
-		timed := rate.OperationsPerSecond * ask.Load.BlockBytes
+		timed := rate.OperationsPerSecond * demand.Load.BlockBytes
 		if off := timed/rate.BytesPerSecond - 1; math.Abs(off) > maxSizeOff {
 			apart = append(apart, fmt.Sprintf("%v: the operations that were timed are %+.0f %% off those that the bytes come to", operation, 100*off))
 		}

@@ -68,20 +68,20 @@ type builder struct {
 	rates    measure.Rates
 	// each is the rates of the usable clients; nil where they cannot be told apart.
 	each []measure.Rates
-	// asked and askKnown are ask's, once it was called.
-	asked    *plan.Ask
-	askKnown bool
-	result   v1alpha1.TargetResult
-	warnings warnings
+	// demanded and demandKnown cache the result of demand.
+	demanded    *plan.Demand
+	demandKnown bool
+	result      v1alpha1.TargetResult
+	warnings    warnings
 }
 
-// ask is what the step asks of the target; false where nobody can tell. It reads the workload once.
-func (b *builder) ask() (plan.Ask, bool) {
-	if b.asked == nil {
-		made, known := b.step.Ask(b.result.Target)
-		b.asked, b.askKnown = &made, known
+// demand is what the step asks of the target; false where nobody can tell. It reads the workload once.
+func (b *builder) demand() (plan.Demand, bool) {
+	if b.demanded == nil {
+		made, known := b.step.Demand(b.result.Target)
+		b.demanded, b.demandKnown = &made, known
 	}
-	return *b.asked, b.askKnown
+	return *b.demanded, b.demandKnown
 }
 
 // judgeSeries judges the rate over time, as the step's purpose asks.

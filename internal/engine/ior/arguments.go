@@ -23,7 +23,7 @@ func Arguments(profile *v1alpha1.IORProfile, parameters Parameters) ([]string, e
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("write the arguments of IOR: %w", problems.ToAggregate())
 	}
-	if err := w.suits(&parameters); err != nil {
+	if err := w.compatible(&parameters); err != nil {
 		return nil, fmt.Errorf("write the arguments of IOR: %w", err)
 	}
 	pace := w.pace(&parameters)
@@ -88,8 +88,8 @@ func seconds(duration time.Duration) string {
 	return strconv.FormatInt(int64((duration+time.Second-1)/time.Second), 10)
 }
 
-// suits tells what this version of IOR cannot do, or this step.
-func (w *workload) suits(parameters *Parameters) error {
+// compatible reports what this version of IOR cannot do, or this step.
+func (w *workload) compatible(parameters *Parameters) error {
 	switch {
 	case parameters.Purpose != Measure && parameters.Purpose != Prepare:
 		return fmt.Errorf("purpose %d is none of IOR's", int(parameters.Purpose))

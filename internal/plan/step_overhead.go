@@ -37,7 +37,7 @@ func (p *phaseMaker) tail(step *Step, target string) float64 {
 	if one == nil || step.WorkBound() || step.Kind == v1alpha1.PhaseSweep || p.phase.Expect == v1alpha1.ExpectServerCache || !math.IsInf(p.demand(step, target), 1) {
 		return 0
 	}
-	ask, ok := p.asker.ask(engine, step.Purpose, step.asked(), max(1, step.Clients))
+	demand, ok := p.demands.demand(engine, step.Purpose, step.demandOverrides(), max(1, step.Clients))
 	if !ok {
 		return 0
 	}
@@ -49,7 +49,7 @@ func (p *phaseMaker) tail(step *Step, target string) float64 {
 	if rate <= 0 {
 		return 0
 	}
-	return ask.Outstanding * ask.Load.BlockBytes / rate
+	return demand.Outstanding * demand.Load.BlockBytes / rate
 }
 
 // coarse says whether a drain ends nobody knows when: where few operations are done in a second, the level after the
@@ -63,7 +63,7 @@ func (p *phaseMaker) coarse(step *Step) bool {
 		if one == nil || step.Redrain {
 			return false
 		}
-		ask, ok := p.asker.ask(p.loads[target].engine, step.Purpose, step.asked(), max(1, step.Clients))
-		return ok && ask.Load.BlockBytes > 0 && one.account.Bucket().Baseline/ask.Load.BlockBytes < known/math.Sqrt(step.settles().Seconds())
+		demand, ok := p.demands.demand(p.loads[target].engine, step.Purpose, step.demandOverrides(), max(1, step.Clients))
+		return ok && demand.Load.BlockBytes > 0 && one.account.Bucket().Baseline/demand.Load.BlockBytes < known/math.Sqrt(step.settles().Seconds())
 	})
 }

@@ -1,4 +1,4 @@
-package watch_test
+package earlystop_test
 
 import (
 	"fmt"
@@ -12,10 +12,10 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/earlystop"
 	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
-	"github.com/storagebench/storagebench/internal/watch"
 )
 
 // source is clients whose samples a test gives.
@@ -39,7 +39,7 @@ func (s *source) tell(key decide.ClientKey, from, to, bytesPerSecond float64) {
 
 type world struct {
 	source   *source
-	watcher  *watch.Watcher
+	watcher  *earlystop.Watcher
 	plan     plan.Plan
 	snapshot decide.Snapshot
 	keys     []decide.ClientKey
@@ -52,7 +52,7 @@ type world struct {
 func newWorld(step plan.Step, clients int, declared *v1alpha1.Limits) *world {
 	step.ID, step.Targets, step.Clients = "00-burst", []string{"a"}, clients
 	w := &world{source: &source{samples: map[decide.ClientKey][]measure.Sample{}, over: map[decide.ClientKey]bool{}}}
-	w.watcher = watch.New(w.source)
+	w.watcher = earlystop.New(w.source)
 	w.documented = map[string]limits.Computed{"a": limits.Declared(declared)}
 	w.plan.Steps = []plan.Step{step}
 	w.snapshot.Records = map[string]decide.Record{step.ID: {Attempt: 1, Start: time.Unix(1e9, 0)}}
@@ -203,7 +203,7 @@ func TestOnlyLiveAdaptiveStepsAreFollowed(t *testing.T) {
 func TestAnotherWatcherSaysTheSame(t *testing.T) {
 	w := newWorld(drainStep(2*time.Minute), 2, nil)
 	_, why := endOf(w, 300, 1000, 50e6, 8e6)
-	w.watcher = watch.New(w.source)
+	w.watcher = earlystop.New(w.source)
 	if again := w.look(); again != why {
 		t.Errorf("first %q, then %q", why, again)
 	}

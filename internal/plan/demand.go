@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/limits"
 )
 
-// Ask is what a step asks of a target at a time, over all its clients; what is not known is zero.
-type Ask struct {
+// Demand is what a step asks of a target at a time, over all its clients; what is not known is zero.
+type Demand struct {
 	// Load by which limits differ. BlockBytes is 0 where operations are of several sizes.
 	Load limits.Load
 	// Outstanding operations.
@@ -24,58 +24,58 @@ type Ask struct {
 	Metadata bool
 }
 
-// Asker tells what the steps of a frozen run ask. It is not safe for concurrent use.
-type Asker struct {
+// DemandModel gives the demand of each step of a frozen run. It is not safe for concurrent use.
+type DemandModel struct {
 	run *v1alpha1.RunSpec
 	// traits of profiles as they are written: to list the files of one can take long.
 	traits map[*v1alpha1.FioProfile]*fio.Traits
 }
 
-// NewAsker makes one. The run has to be resolved.
-func NewAsker(run *v1alpha1.RunSpec) *Asker {
-	return &Asker{run: run, traits: map[*v1alpha1.FioProfile]*fio.Traits{}}
+// NewDemandModel makes a model. The run has to be resolved.
+func NewDemandModel(run *v1alpha1.RunSpec) *DemandModel {
+	return &DemandModel{run: run, traits: map[*v1alpha1.FioProfile]*fio.Traits{}}
 }
 
 // Of is what a step asks of a target; false where it loads nothing, or nobody can tell.
-func (a *Asker) Of(step *v1alpha1.ResolvedStep, target string) (Ask, bool) {
+func (a *DemandModel) Of(step *v1alpha1.ResolvedStep, target string) (Demand, bool) {
 	at := slices.IndexFunc(a.run.Phases, func(p v1alpha1.Phase) bool { return p.Name == step.Phase })
 	if at < 0 || step.Purpose == Idle || !slices.Contains(step.Targets, target) {
-		return Ask{}, false
+		return Demand{}, false
 	}
 	chosen, _ := (&maker{run: a.run}).chosen(nil, &a.run.Phases[at], target)
 	if chosen == nil {
-		return Ask{}, false
+		return Demand{}, false
 	}
-	ask, ok := a.ask(&chosen.Engine, step.Purpose, thawOverrides(step), max(1, int(step.Clients)))
-	ask.expect(&a.run.Phases[at])
-	return ask, ok
+	demand, ok := a.demand(&chosen.Engine, step.Purpose, thawOverrides(step), max(1, int(step.Clients)))
+	demand.expect(&a.run.Phases[at])
+	return demand, ok
 }
 
 // expect notes that a phase is meant to read from the server's cache.
-func (a *Ask) expect(phase *v1alpha1.Phase) {
+func (a *Demand) expect(phase *v1alpha1.Phase) {
 	if phase.Expect == v1alpha1.ExpectServerCache && a.Load.Operation == limits.Read {
 		a.Load.CachedShare = 1
 	}
 }
 
-// Ask is what a step asks of a target; false where it loads nothing, or nobody can tell.
-func (s *Step) Ask(target string) (Ask, bool) {
+// Demand is what a step asks of a target; false where it loads nothing, or nobody can tell.
+func (s *Step) Demand(target string) (Demand, bool) {
 	engine := s.Workloads[target]
 	if engine == nil || s.Purpose == Idle {
-		return Ask{}, false
+		return Demand{}, false
 	}
-	return NewAsker(&v1alpha1.RunSpec{}).ask(engine, s.Purpose, s.asked(), max(1, s.Clients))
+	return NewDemandModel(&v1alpha1.RunSpec{}).demand(engine, s.Purpose, s.demandOverrides(), max(1, s.Clients))
 }
 
-// asked are the overrides of the step, with the ranks that it has.
-func (s *Step) asked() Overrides {
+// demandOverrides are the step's overrides with its ranks.
+func (s *Step) demandOverrides() Overrides {
 	o := s.Overrides
 	o.Processes = int32(s.Processes) //nolint:gosec // The API allows few.
 	return o
 }
 
-// ask is what an engine asks with so many clients.
-func (a *Asker) ask(engine *v1alpha1.Engine, purpose Purpose, o Overrides, clients int) (Ask, bool) {
+// demand is what an engine asks of a target with that many clients.
+func (a *DemandModel) demand(engine *v1alpha1.Engine, purpose Purpose, o Overrides, clients int) (Demand, bool) {
 	switch {
 	case engine.Fio != nil:
 		return a.fio(engine.Fio, purpose, o, float64(clients))
@@ -86,29 +86,29 @@ func (a *Asker) ask(engine *v1alpha1.Engine, purpose Purpose, o Overrides, clien
 		}
 		traits, err := ior.Describe(engine.IOR, clients, processes)
 		if err != nil {
-			return Ask{}, false
+			return Demand{}, false
 		}
-		return Ask{Load: limits.Load{BlockBytes: float64(traits.TransferBytes), Operation: operation(traits.Reads, traits.Writes)},
+		return Demand{Load: limits.Load{BlockBytes: float64(traits.TransferBytes), Operation: operation(traits.Reads, traits.Writes)},
 			Outstanding: float64(traits.MaxOutstanding) * float64(clients), DatasetBytes: float64(traits.DatasetBytes),
 			Random: engine.IOR.Random != nil && *engine.IOR.Random}, true
 	case engine.Mdtest != nil:
-		return Ask{Metadata: true}, true
+		return Demand{Metadata: true}, true
 	}
-	return Ask{}, false
+	return Demand{}, false
 }
 
-func (a *Asker) fio(profile *v1alpha1.FioProfile, purpose Purpose, o Overrides, clients float64) (Ask, bool) {
+func (a *DemandModel) fio(profile *v1alpha1.FioProfile, purpose Purpose, o Overrides, clients float64) (Demand, bool) {
 	traits := a.traits[profile]
 	if traits == nil {
 		described, err := fio.Describe(profile)
 		if err != nil {
-			return Ask{}, false
+			return Demand{}, false
 		}
 		traits = &described
 		a.traits[profile] = traits
 	}
 	if traits.NoStorage {
-		return Ask{}, false
+		return Demand{}, false
 	}
 	reading, writing := traits.Reads, traits.Writes
 	depth := float64(traits.MaxOutstanding) / float64(max(1, traits.Jobs))
@@ -127,7 +127,7 @@ func (a *Asker) fio(profile *v1alpha1.FioProfile, purpose Purpose, o Overrides, 
 			block = float64(o.BlockSizeBytes)
 		}
 	}
-	made := Ask{Load: limits.Load{BlockBytes: block, Operation: operation(reading, writing)}, Outstanding: jobs * depth * clients,
+	made := Demand{Load: limits.Load{BlockBytes: block, Operation: operation(reading, writing)}, Outstanding: jobs * depth * clients,
 		DatasetBytes: float64(traits.DatasetBytes) * clients, Random: profile.Pattern == v1alpha1.FioRandom}
 	if limit := profile.RateLimit; limit != nil && purpose != Prepare && purpose != Precondition {
 		if limit.BytesPerSecond != nil {
@@ -158,7 +158,7 @@ func operation(reads, writes bool) limits.Operation {
 
 // Loads are what the phases of a run ask of a target, each kind once: those of drains first, since what they drain is
 // what the run is about.
-func (a *Asker) Loads(target string) []limits.Load {
+func (a *DemandModel) Loads(target string) []limits.Load {
 	var drains, others []limits.Load
 	for i := range a.run.Phases {
 		phase := &a.run.Phases[i]
@@ -166,9 +166,9 @@ func (a *Asker) Loads(target string) []limits.Load {
 		if phase.BurstDrain != nil || phase.Cooldown != nil {
 			into = &drains
 		}
-		for _, ask := range a.asks(phase, target) {
-			if !slices.Contains(*into, ask.Load) {
-				*into = append(*into, ask.Load)
+		for _, demand := range a.ofPhase(phase, target) {
+			if !slices.Contains(*into, demand.Load) {
+				*into = append(*into, demand.Load)
 			}
 		}
 	}
@@ -181,7 +181,7 @@ func (a *Asker) Loads(target string) []limits.Load {
 }
 
 // asks of a phase that measures, one a kind of load; none of others.
-func (a *Asker) asks(phase *v1alpha1.Phase, target string) []Ask {
+func (a *DemandModel) ofPhase(phase *v1alpha1.Phase, target string) []Demand {
 	redrain := phase.Cooldown != nil && phase.Cooldown.Redrain != nil
 	if phase.BurstDrain == nil && phase.Steady == nil && phase.Ramp == nil && phase.Sweep == nil && !redrain {
 		return nil
@@ -190,11 +190,11 @@ func (a *Asker) asks(phase *v1alpha1.Phase, target string) []Ask {
 	if chosen == nil || chosen.ProfileRef != nil {
 		return nil
 	}
-	var all []Ask
+	var all []Demand
 	for _, o := range overridesIn(phase) {
-		if ask, ok := a.ask(&chosen.Engine, Measure, o, 1); ok && !ask.Metadata {
-			ask.expect(phase)
-			all = append(all, ask)
+		if demand, ok := a.demand(&chosen.Engine, Measure, o, 1); ok && !demand.Metadata {
+			demand.expect(phase)
+			all = append(all, demand)
 		}
 	}
 	return all

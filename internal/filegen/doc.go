@@ -1,4 +1,4 @@
-// Package makefiles is `agent files`: it makes many files of sizes as people have them, with contents that
+// Package filegen is `agent files`: it makes many files of sizes as people have them, with contents that
 // compress by a given share. It is what a test with a real program, such as zip, reads.
 //
 // The same arguments make the same bytes, anywhere, so that two stores are compared by the same data:
@@ -12,4 +12,4 @@
 // Files that are there, made with the same arguments, are kept. A note beside the directory says with
 // which ones: DIRECTORY.files.json. It is written before and after the files, so that a run that was
 // killed in the middle is known, and done again.
-package makefiles
+package filegen

@@ -18,7 +18,7 @@ const (
 
 // parted says whether a failure may be no more than a consequence of a loss.
 func (s Step) parted(failure *Failure) bool {
-	return s.Together && failure != nil && slices.Contains(parting, failure.Reason)
+	return s.Coupled && failure != nil && slices.Contains(parting, failure.Reason)
 }
 
 // part ends an attempt of a job that has lost a client, by what its other clients say: nobody knows yet who that is. The
@@ -42,7 +42,7 @@ func (s Snapshot) part(step Step, record Record, attempt Attempt, counts counts,
 		return Action{Kind: Wait}
 	case now.Before(until) || len(counts.left) > 0:
 		return Action{Kind: Wait, Until: until}
-	case lost && step.Once:
+	case lost && step.NonRepeatable:
 		return Action{Kind: RecordResult, Attempt: attempt}
 	case lost && record.Attempt <= s.Policy.MaxRestarts:
 		return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}}

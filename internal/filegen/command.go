@@ -1,4 +1,4 @@
-package makefiles
+package filegen
 
 import (
 	"context"

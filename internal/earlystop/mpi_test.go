@@ -1,4 +1,4 @@
-package watch_test
+package earlystop_test
 
 import (
 	"math/rand/v2"

@@ -15,11 +15,11 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/earlystop"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
-	"github.com/storagebench/storagebench/internal/watch"
 )
 
 // attend gives the session of a live run. Where this process has none, such as after a restart, it
@@ -55,7 +55,7 @@ func (r *Reconciler) attend(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 		deleted: map[types.UID]*corev1.Pod{},
 		done:    make(chan struct{}),
 	}
-	made.watcher = watch.New(made.conductor)
+	made.watcher = earlystop.New(made.conductor)
 	for _, step := range planned.Steps {
 		made.phases[step.ID] = step.Phase
 	}

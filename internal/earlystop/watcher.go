@@ -1,4 +1,4 @@
-package watch
+package earlystop
 
 import (
 	"github.com/storagebench/storagebench/internal/decide"
@@ -74,8 +74,8 @@ func current(planned plan.Plan, snapshot decide.Snapshot) (plan.Step, decide.Att
 func (w *Watcher) follow(step plan.Step, attempt decide.Attempt, clients []decide.Client, baselines map[string]float64, documented map[string]limits.Computed) {
 	w.followed, w.targets = attempt, nil
 	for _, name := range step.Targets {
-		ask, _ := step.Ask(name)
-		t := &target{name: name, judge: judgeOf(step, documented[name].Settled(ask.Load), baselines[name])}
+		demand, _ := step.Demand(name)
+		t := &target{name: name, judge: judgeOf(step, documented[name].Settled(demand.Load), baselines[name])}
 		for _, client := range clients {
 			if client.Key.Target == name && client.Key.Index < step.Clients {
 				t.keys = append(t.keys, client.Key)

@@ -1,4 +1,4 @@
-// Package watch says when a live step has measured enough.
+// Package earlystop says when a live step has measured enough.
 //
 // Some steps end by what they measure: a burst drain once the baseline is known, a steady phase once it
 // was steady. The decision to end them is a fact of the run; what it rests on are the clients' samples,
@@ -6,4 +6,4 @@
 // cannot be lost.
 //
 //	samples of each client -> flow: all of them, second by second -> detect -> decide.Snapshot.Enough
-package watch
+package earlystop
