@@ -449,7 +449,7 @@ type MountedVolume struct {
 	// +optional
 	FreeBytes int64 `json:"freeBytes,omitempty"`
 
-	// directIO says whether O_DIRECT worked when it was probed.
+	// directIO reports whether O_DIRECT worked when it was probed.
 	// +optional
 	DirectIO *bool `json:"directIO,omitempty"`
 }
@@ -592,7 +592,7 @@ type LostClient struct {
 	// +kubebuilder:validation:MaxLength=512
 	Reason string `json:"reason,omitempty"`
 
-	// replaced says whether a replacement took its place.
+	// replaced reports whether a replacement took its place.
 	// +optional
 	Replaced bool `json:"replaced,omitempty"`
 }

@@ -101,7 +101,7 @@ const (
 	ReasonWaitsForVolume = "WaitsForVolume"
 	// ReasonWaitsForQuota: Kueue has not admitted its clients yet.
 	ReasonWaitsForQuota = "WaitsForQuota"
-	// ReasonItsTurn: nothing is before it any more.
+	// ReasonItsTurn: no run is ahead in the queue.
 	ReasonItsTurn = "ItsTurn"
 	// ReasonQuotaGranted: Kueue has admitted its clients.
 	ReasonQuotaGranted = "QuotaGranted"

@@ -1,12 +1,12 @@
 package v1alpha1
 
-// SpansClients says whether the engine runs as one job of all clients of its
+// SpansClients reports whether the engine runs as one job of all clients of its
 // target, under MPI. None does not.
 func (e *Engine) SpansClients() bool {
 	return e != nil && (e.IOR != nil || e.Mdtest != nil)
 }
 
-// UsesMPI says whether any workload of a resolved run spans clients.
+// UsesMPI reports whether any workload of a resolved run spans clients.
 func (r *RunSpec) UsesMPI() bool {
 	if r.Workload != nil && r.Workload.SpansClients() {
 		return true

@@ -15,7 +15,7 @@ type Phase struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
-	// mode says whether the targets are loaded together (Parallel) or one
+	// mode reports whether the targets are loaded together (Parallel) or one
 	// after the other (Sequential).
 	// +optional
 	// +kubebuilder:default=Parallel
@@ -292,7 +292,7 @@ type SweepPhase struct {
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="(has(self.clients) ? self.clients.size() : 1) * (has(self.jobs) ? self.jobs.size() : 1) * (has(self.queueDepth) ? self.queueDepth.size() : 1) * (has(self.blockSize) ? self.blockSize.size() : 1) * (has(self.readPercent) ? self.readPercent.size() : 1) <= 256",message="axes: at most 256 cells, the product of the lengths of all axes; shorten one, or make two phases of it"
-// +kubebuilder:validation:XValidation:rule="[has(self.clients) ? self.clients : [], has(self.jobs) ? self.jobs : [], has(self.queueDepth) ? self.queueDepth : [], has(self.readPercent) ? self.readPercent : []].all(l, l.all(a, l.exists_one(b, b == a)))",message="axes: a value is there twice; remove the second"
+// +kubebuilder:validation:XValidation:rule="[has(self.clients) ? self.clients : [], has(self.jobs) ? self.jobs : [], has(self.queueDepth) ? self.queueDepth : [], has(self.readPercent) ? self.readPercent : []].all(l, l.all(a, l.exists_one(b, b == a)))",message="axes: duplicate value; remove it"
 type SweepAxes struct {
 	// clients that take part.
 	// +optional

@@ -30,7 +30,7 @@ type WorkloadProfile struct {
 	// +required
 	Spec WorkloadProfileSpec `json:"spec"`
 
-	// status says whether the workload can be run.
+	// status reports whether the workload can be run.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status WorkloadProfileStatus `json:"status,omitzero"`
@@ -66,7 +66,7 @@ type ClusterWorkloadProfile struct {
 	// +required
 	Spec WorkloadProfileSpec `json:"spec"`
 
-	// status says whether the workload can be run.
+	// status reports whether the workload can be run.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status WorkloadProfileStatus `json:"status,omitzero"`
@@ -170,7 +170,7 @@ type ProfileRef struct {
 	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`
 }
 
-// WorkloadProfileStatus says whether the workload can be run.
+// WorkloadProfileStatus reports whether the workload can be run.
 type WorkloadProfileStatus struct {
 	// observedGeneration is the generation that the status speaks of; -1
 	// before the operator has seen the object.

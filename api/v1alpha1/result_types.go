@@ -316,7 +316,7 @@ type SteadyStateResult struct {
 
 // BurstResult is what a burst drain found. Bounds are of the 95 % interval.
 type BurstResult struct {
-	// exhausted says whether the credits ran out.
+	// exhausted reports whether the credits ran out.
 	// +optional
 	Exhausted bool `json:"exhausted"`
 
@@ -485,7 +485,7 @@ type CooldownResult struct {
 }
 
 // StepResult is the figures of one step of a ramp or one cell of a sweep. It
-// is small, since there can be 256 of them; a run with more figures than fit
+// is small, because there can be 256 of them; a run with more figures than fit
 // keeps them in its ConfigMap.
 type StepResult struct {
 	// cell is its index: that of the ramp's step, or that of the sweep's cell

@@ -22,7 +22,7 @@ type StorageBenchmark struct {
 	metav1.TypeMeta `json:",inline"`
 
 	// metadata is the standard object's metadata. The name has at most 40
-	// characters and is a DNS label, since the names of pods derive from it.
+	// characters and is a DNS label, because the names of pods derive from it.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 

@@ -7,10 +7,10 @@ type Severity string
 
 // The severities.
 const (
-	// SeverityInfo: good to know; the figures stand.
+	// SeverityInfo: a note; the results are valid.
 	SeverityInfo Severity = "Info"
-	// SeverityWarning: the figures stand, but may mean something else than
-	// they seem to.
+	// SeverityWarning: the results are valid, but a figure may not mean what
+	// it seems to.
 	SeverityWarning Severity = "Warning"
 	// SeverityDisqualifying: the figures do not measure what was asked for;
 	// the run is not valid.

@@ -31,12 +31,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	switch {
 	case run.Status.EndTime != nil:
-		return r.leave(ctx, run)
+		return r.finalize(ctx, run)
 	case run.Status.StartTime != nil:
 		return r.conduct(ctx, run)
 	case !run.DeletionTimestamp.IsZero():
 		// Nothing was made yet, so nothing has to be tidied up.
-		return r.leave(ctx, run)
+		return r.finalize(ctx, run)
 	}
 	return r.begin(ctx, run)
 }
@@ -80,7 +80,7 @@ func (r *Reconciler) begin(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctr
 // conduct makes one decision about a live run and carries it out.
 func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
 	before := run.DeepCopy()
-	session, err := r.attend(ctx, run)
+	session, err := r.resume(ctx, run)
 	if cannot, is := errors.AsType[*cannotConduct](err); is {
 		return r.abandon(ctx, before, run, cannot)
 	}

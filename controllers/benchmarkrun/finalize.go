@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/internal/objects"
 )
 
-// leave removes what an ended run has made, then its finalizer.
-func (r *Reconciler) leave(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
+// finalize removes what an ended run has made, then its finalizer.
+func (r *Reconciler) finalize(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
 	r.sessions.drop(client.ObjectKeyFromObject(run))
 	before := run.DeepCopy()
 	finalized := controllerutil.RemoveFinalizer(run, v1alpha1.FinalizerRun)

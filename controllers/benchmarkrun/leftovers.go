@@ -36,7 +36,7 @@ func (s *session) finishOptions(target v1alpha1.Target, remove bool) conductor.F
 	return options
 }
 
-// shared says whether all clients of a target are on the same volumes.
+// shared reports whether all clients of a target are on the same volumes.
 func shared(target v1alpha1.Target) bool {
 	for _, volume := range target.Volumes {
 		if volume.ClaimTemplate != nil && volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient {
@@ -119,7 +119,7 @@ func unseen(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 	return left
 }
 
-// goesWithRun says whether all claims of a target end with the run.
+// goesWithRun reports whether all claims of a target end with the run.
 func goesWithRun(target v1alpha1.Target) bool {
 	for _, volume := range target.Volumes {
 		if volume.ClaimTemplate == nil || volume.ClaimTemplate.Lifetime == v1alpha1.ClaimForBenchmark {

@@ -34,7 +34,7 @@ const (
 	lingerTimeout = 10 * time.Minute
 )
 
-// takeTurn says whether a run may begin. Where it may not, the run says for whom it waits.
+// takeTurn reports whether a run may begin. Where it may not, the run says for whom it waits.
 //
 // What is decided here is decided on lists that are read past every cache, and written with the version
 // of the run that was there before the list was made: see package queue for why that is enough.
@@ -53,7 +53,7 @@ func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 		case queue.Stay:
 			return false, ctrl.Result{RequeueAfter: yieldBeat}, nil
 		case queue.Raise:
-			record.Waiting(run, false, v1alpha1.ReasonItsTurn, "nothing is before it any more", time.Now())
+			record.Waiting(run, false, v1alpha1.ReasonItsTurn, "no run is ahead in the queue", time.Now())
 		case queue.Wait:
 			reason := v1alpha1.ReasonWaitsForQueue
 			if turn.Volume {
@@ -188,7 +188,7 @@ func (r *Reconciler) watched() []string {
 	return r.options.Namespaces
 }
 
-// sees says whether a namespace is watched.
+// sees reports whether a namespace is watched.
 func (r *Reconciler) sees(namespace string) bool {
 	return len(r.options.Namespaces) == 0 || slices.Contains(r.options.Namespaces, namespace)
 }
@@ -250,7 +250,7 @@ func (r *Reconciler) lingering(ctx context.Context, live []v1alpha1.BenchmarkRun
 	return all, nil
 }
 
-// lingers says whether a pod may still do something.
+// lingers reports whether a pod may still do something.
 func lingers(pod *corev1.Pod) bool {
 	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return false

@@ -250,7 +250,7 @@ func TestWaitingRunLeaves(t *testing.T) {
 	w.until(last, "live", func() bool { return live(last) })
 }
 
-// TestLoadThatLingers: a run that is over and whose pod is not, since its node cannot be reached, keeps
+// TestLoadThatLingers: a run that is over and whose pod is not, because its node cannot be reached, keeps
 // others off its volume until it is gone.
 func TestLoadThatLingers(t *testing.T) {
 	t.Parallel()

@@ -60,7 +60,7 @@ func begun(run *v1alpha1.BenchmarkRun, start, now time.Time) time.Time {
 	return start
 }
 
-// stepBefore says whether a step was begun before a moment.
+// stepBefore reports whether a step was begun before a moment.
 func stepBefore(run *v1alpha1.BenchmarkRun, at time.Time) bool {
 	for _, fact := range run.Status.Steps {
 		if fact.StartTime != nil && fact.StartTime.Time.Before(at) {

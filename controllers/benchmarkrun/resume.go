@@ -22,9 +22,9 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// attend gives the session of a live run. Where this process has none, such as after a restart, it
+// resume gives the session of a live run. Where this process has none, such as after a restart, it
 // makes one from what is recorded. A run that this version cannot conduct has none: the error is a *cannotConduct then.
-func (r *Reconciler) attend(ctx context.Context, run *v1alpha1.BenchmarkRun) (*session, error) {
+func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*session, error) {
 	if found := r.sessions.get(client.ObjectKeyFromObject(run), run.UID); found != nil {
 		return found, nil
 	}

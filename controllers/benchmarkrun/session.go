@@ -129,7 +129,7 @@ func (s *session) former(uid types.UID) *corev1.Pod {
 }
 
 // calm is the least time between two reconciles that agents ask for: they report every second each,
-// and nobody needs to decide on every word of hundreds of them. With few it is short, since between two
+// and nobody needs to decide on every word of hundreds of them. With few it is short, because between two
 // steps the store has nothing to do meanwhile.
 func (s *session) calm() time.Duration {
 	return min(time.Duration(len(s.order))*time.Millisecond/2, 50*time.Millisecond)

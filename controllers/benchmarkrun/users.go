@@ -92,7 +92,7 @@ func (r *Reconciler) eachPod(ctx context.Context, namespace string, show func(*c
 	}
 }
 
-// counts says whether a pod uses its volumes: it is on a node and not over, and no client of this run or of one that
+// counts reports whether a pod uses its volumes: it is on a node and not over, and no client of this run or of one that
 // is over, whose agent has left already.
 func (r *Reconciler) counts(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) bool {
 	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || metav1.IsControlledBy(pod, run) {
@@ -107,7 +107,7 @@ func (r *Reconciler) counts(ctx context.Context, run *v1alpha1.BenchmarkRun, pod
 	return err == nil && other.UID == owner.UID && other.Status.EndTime == nil
 }
 
-// uses says whether a pod has a claim of its namespace.
+// uses reports whether a pod has a claim of its namespace.
 func uses(pod *corev1.Pod, claim string) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(volume corev1.Volume) bool {
 		return volume.PersistentVolumeClaim != nil && volume.PersistentVolumeClaim.ClaimName == claim ||

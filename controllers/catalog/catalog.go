@@ -3,7 +3,7 @@
 //
 // The ConfigMap is read when a run is described, so that a change holds for the next run, and now and then, so that
 // a faulty one is told of before somebody waits for a run. A faulty one changes nothing: what was valid before is used
-// on. It is told of in four places, since whoever writes the ConfigMap may look at none but one of them: an event at the
+// on. It is told of in four places, because whoever writes the ConfigMap may look at none but one of them: an event at the
 // ConfigMap, the operator's log, the metric storagebench_limits_catalog_valid, and the notes of runs.
 package catalog
 
@@ -65,7 +65,7 @@ func New(reader client.Reader, recorder events.EventRecorder, namespace, name st
 	return made, nil
 }
 
-// Metric tells whether the ConfigMap is valid.
+// Metric reports whether the ConfigMap is valid.
 func (s *Source) Metric() prometheus.Collector { return s.valid }
 
 // Start implements manager.Runnable: it looks at the ConfigMap until the context ends.

@@ -51,7 +51,7 @@ rows:
   - {name: server network throughput, layer: Network, baseline: 900 MB/s}
 `
 
-// knows says whether a catalog has the row.
+// knows reports whether a catalog has the row.
 func knows(c *limits.Catalog) bool {
 	made, err := c.Describe(&v1alpha1.Target{Name: "t", Limits: &v1alpha1.Limits{Preset: "my-filer/large"}}, limits.Description{Volumes: []limits.Volume{{}}})
 	return err == nil && len(made.Limits) == 1 && made.Limits[0].Baseline == 900_000_000 && made.Limits[0].Overridden

@@ -179,7 +179,7 @@ func owner(live *unstructured.Unstructured) string {
 	return ""
 }
 
-// setsSpec tells whether somebody has set something of the workload. Labels and annotations of others are no change of it.
+// setsSpec reports whether somebody has set something of the workload. Labels and annotations of others are no change of it.
 func setsSpec(fields *metav1.FieldsV1) bool {
 	if fields == nil {
 		return false
@@ -192,7 +192,7 @@ func setsSpec(fields *metav1.FieldsV1) bool {
 	return sets
 }
 
-// contains tells whether all that is in a part is the same in the whole.
+// contains reports whether all that is in a part is the same in the whole.
 func contains(whole, part any) bool {
 	fields, isMap := part.(map[string]any)
 	of, both := whole.(map[string]any)

@@ -48,7 +48,7 @@ func Setup(mgr ctrl.Manager) (*Keeper, error) {
 	return k, nil
 }
 
-// judgedAnother says whether a benchmark has another newest run than before.
+// judgedAnother reports whether a benchmark has another newest run than before.
 func judgedAnother(updated event.UpdateEvent) bool {
 	before, ok := updated.ObjectOld.(*v1alpha1.StorageBenchmark)
 	after, also := updated.ObjectNew.(*v1alpha1.StorageBenchmark)

@@ -198,7 +198,7 @@ func (p *picture) impossible(obs observation) {
 	p.reconciling = nil
 }
 
-// conditions gives the picture its times. Stalled precedes Reconciling, since kstatus takes the first
+// conditions gives the picture its times. Stalled precedes Reconciling, because kstatus takes the first
 // of the two that is True.
 func (p *picture) conditions(obs observation) []metav1.Condition {
 	var all []metav1.Condition

@@ -12,7 +12,7 @@ const (
 	leave verb = "leave"
 	// watch waits for the live run.
 	watch verb = "watch"
-	// hold starts nothing, since the benchmark is suspended.
+	// hold starts nothing, because the benchmark is suspended.
 	hold verb = "hold"
 	// await waits for what spec.run refers to.
 	await verb = "await"
@@ -94,7 +94,7 @@ func suspended(benchmark *v1alpha1.StorageBenchmark) bool {
 	return benchmark.Spec.Suspend != nil && *benchmark.Spec.Suspend
 }
 
-// mayCreate says whether begin looks at the candidate.
+// mayCreate reports whether begin looks at the candidate.
 func mayCreate(obs observation) bool {
 	switch obs.active.state {
 	case noActive:

@@ -50,7 +50,7 @@ func limit(given *int32, otherwise int) int {
 	return int(*given)
 }
 
-// named says whether status refers to the run.
+// named reports whether status refers to the run.
 func named(status *v1alpha1.StorageBenchmarkStatus, run *v1alpha1.BenchmarkRun) bool {
 	return status.LastRun != nil && status.LastRun.Name == run.Name ||
 		status.ActiveRun != nil && status.ActiveRun.Name == run.Name

@@ -74,12 +74,12 @@ func requestOf(benchmark *v1alpha1.StorageBenchmark) request {
 
 func (r request) any() bool { return r.manual != "" || r.annotation != "" }
 
-// judged says whether hash is that of the newest judged run.
+// judged reports whether hash is that of the newest judged run.
 func judged(status *v1alpha1.StorageBenchmarkStatus, hash string) bool {
 	return status.LastRun != nil && status.LastRun.Hash == hash
 }
 
-// wanted says whether something asks for a run that is not recorded yet. With a schedule its times do, and
+// wanted reports whether something asks for a run that is not recorded yet. With a schedule its times do, and
 // a spec.run that was not judged waits for the next.
 func wanted(obs observation) bool {
 	if requestOf(obs.benchmark).any() {

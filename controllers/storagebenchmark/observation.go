@@ -38,7 +38,7 @@ const (
 	noActive activeState = "none"
 	// activeIntended: it is recorded and does not exist yet.
 	activeIntended activeState = "intended"
-	// activeTaken: it is recorded and cannot be created, since its name is another object's.
+	// activeTaken: it is recorded and cannot be created, because its name is another object's.
 	activeTaken activeState = "taken"
 	// activeLive: it exists and has not ended.
 	activeLive activeState = "live"
@@ -74,7 +74,7 @@ func activeOf(benchmark *v1alpha1.StorageBenchmark, found *v1alpha1.BenchmarkRun
 	return activeRun{state: activeLive, run: found}
 }
 
-// isIntended says whether a run is the one that status.activeRun asks for, which only a part of
+// isIntended reports whether a run is the one that status.activeRun asks for, which only a part of
 // its digest in the name cannot prove.
 func isIntended(benchmark *v1alpha1.StorageBenchmark, run *v1alpha1.BenchmarkRun) bool {
 	hash := benchmark.Status.ActiveRun.Hash
@@ -82,7 +82,7 @@ func isIntended(benchmark *v1alpha1.StorageBenchmark, run *v1alpha1.BenchmarkRun
 		run.Spec.Seed == identityOf(benchmark, &benchmark.Status, hash).seed
 }
 
-// ended says whether nothing happens in a run any more. A run that has failed ends when its data is
+// ended reports whether nothing happens in a run any more. A run that has failed ends when its data is
 // removed.
 func ended(run *v1alpha1.BenchmarkRun) bool {
 	return run.Status.EndTime != nil || isTrue(run.Status.Conditions, v1alpha1.ConditionComplete)

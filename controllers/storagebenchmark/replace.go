@@ -14,14 +14,14 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// replaces says whether the live run is to make way: another one is asked for, and the policy is not to
+// replaces reports whether the live run is to make way: another one is asked for, and the policy is not to
 // wait. What asked for the live one does not ask again.
 func replaces(obs observation) bool {
 	trigger := obs.benchmark.Spec.Trigger
 	return trigger != nil && trigger.ReplacePolicy == v1alpha1.ReplaceStop && !suspended(obs.benchmark) && another(obs)
 }
 
-// another says whether one more run is asked for beside the one that is live.
+// another reports whether one more run is asked for beside the one that is live.
 func another(obs observation) bool {
 	if requestOf(obs.benchmark).any() {
 		return true
@@ -32,7 +32,7 @@ func another(obs observation) bool {
 	return obs.benchmark.Status.ActiveRun.Hash != obs.hash
 }
 
-// told says whether a run knows already that it has to make way.
+// told reports whether a run knows already that it has to make way.
 func told(run *v1alpha1.BenchmarkRun) bool {
 	return run.Annotations[v1alpha1.AnnotationReplaced] != ""
 }
@@ -58,7 +58,7 @@ func (r *reconciler) stop(ctx context.Context, run *v1alpha1.BenchmarkRun) outco
 	return outcome{}
 }
 
-// withoutVerdict says whether a run ended for a reason that is no judgement of the storage: it was stopped
+// withoutVerdict reports whether a run ended for a reason that is no judgement of the storage: it was stopped
 // for another one, or preempted.
 func withoutVerdict(run *v1alpha1.BenchmarkRun) bool {
 	return endedBy(run, v1alpha1.ReasonReplaced) || endedBy(run, v1alpha1.ReasonPreempted)

@@ -63,10 +63,10 @@ func handledUpTo(benchmark *v1alpha1.StorageBenchmark, now time.Time) time.Time 
 	return handled
 }
 
-// asks says whether the schedule asks for a run, or for a correction of itself.
+// asks reports whether the schedule asks for a run, or for a correction of itself.
 func (t timetable) asks() bool { return t.problem != nil || !t.due.At.IsZero() }
 
-// skips says whether a time has come that is too late now. It is noted while nothing else is going on: the
+// skips reports whether a time has come that is too late now. It is noted while nothing else is going on: the
 // name of a run that is recorded already follows from the times that were handled.
 func (t timetable) skips(obs observation) bool {
 	return !t.due.Expired.IsZero() && obs.active.state == noActive

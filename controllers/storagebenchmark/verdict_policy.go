@@ -53,7 +53,7 @@ func digest(of any) string {
 	return hex.EncodeToString(sum[:digestLength/2])
 }
 
-// comparesAs says whether runs are compared by this policy as by the one of a hash.
+// comparesAs reports whether runs are compared by this policy as by the one of a hash.
 func (p policy) comparesAs(hash string) bool {
 	return len(hash) == 2*digestLength && hash[digestLength:] == digest(p.regression)
 }
@@ -76,7 +76,7 @@ type review struct {
 	run *v1alpha1.BenchmarkRun
 }
 
-// outdated says whether the verdict on the present spec.run is by another policy.
+// outdated reports whether the verdict on the present spec.run is by another policy.
 func outdated(benchmark *v1alpha1.StorageBenchmark, hash string) bool {
 	return judged(&benchmark.Status, hash) && benchmark.Status.LastRun.PolicyHash != policyOf(benchmark).hash()
 }
@@ -123,7 +123,7 @@ func revise(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action
 		"ask for another with spec.trigger.manual or the annotation %s", last.Name, v1alpha1.AnnotationRequestedAt), maxMessage)
 }
 
-// byPolicy says whether a verdict may be another by another policy: the run is complete and valid.
+// byPolicy reports whether a verdict may be another by another policy: the run is complete and valid.
 func byPolicy(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonPassed, v1alpha1.ReasonObjectiveMissed, v1alpha1.ReasonRegressed, v1alpha1.ReasonNotJudged:

@@ -96,7 +96,7 @@ func (d *demo) follow(ctx context.Context, benchmark string) error {
 	}
 }
 
-// judged says whether there is a verdict on the benchmark as it is.
+// judged reports whether there is a verdict on the benchmark as it is.
 func judged(b *v1alpha1.StorageBenchmark) bool {
 	ready := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
 	return ready != nil && ready.Status != metav1.ConditionUnknown && b.Status.ObservedGeneration == b.Generation &&

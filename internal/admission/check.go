@@ -144,7 +144,7 @@ func (r *rules) broken(ctx context.Context, object map[string]any, known field.E
 	})
 }
 
-// blocksRules says whether the API server leaves the CEL rules out after a
+// blocksRules reports whether the API server leaves the CEL rules out after a
 // fault, because they would be evaluated on data of the wrong shape.
 func blocksRules(fault *field.Error) bool {
 	switch fault.Type { //nolint:exhaustive // every other type is no matter of shape

@@ -144,7 +144,7 @@ func split(data []byte) []document {
 	return append(documents, current)
 }
 
-// cutMarker says whether a line begins a new document, and gives what stands
+// cutMarker reports whether a line begins a new document, and gives what stands
 // behind the marker on the same line.
 func cutMarker(line []byte) (bool, []byte) {
 	rest, found := bytes.CutPrefix(line, []byte("---"))

@@ -52,7 +52,7 @@ func (e Errors) Sort() {
 	slices.SortStableFunc(e, func(a, b *Error) int { return cmp.Compare(a.Line, b.Line) })
 }
 
-// About says whether one of them is about that field of an object, or about one that it holds.
+// About reports whether one of them is about that field of an object, or about one that it holds.
 func (e Errors) About(object, path string) bool {
 	steps := len(parsePath(path))
 	return slices.ContainsFunc(e, func(err *Error) bool {
@@ -60,7 +60,7 @@ func (e Errors) About(object, path string) bool {
 	})
 }
 
-// related says whether one of two fields is the other, or holds it.
+// related reports whether one of two fields is the other, or holds it.
 func related(a, b string) bool {
 	left, right := parsePath(a), parsePath(b)
 	for i := range min(len(left), len(right)) {

@@ -31,7 +31,7 @@ func toProblems(object map[string]any, faults field.ErrorList) []Problem {
 	return problems
 }
 
-// isQuantityPattern says whether a value does not look like a quantity.
+// isQuantityPattern reports whether a value does not look like a quantity.
 func isQuantityPattern(fault *field.Error) bool {
 	return fault.Type == field.ErrorTypeInvalid && strings.Contains(fault.Detail, "[KMGTPE]i")
 }

@@ -200,7 +200,7 @@ func (r *commandRun) spawn(path, folder string, hold *dataset.Hold) error {
 		r.command.ExtraFiles = append(r.command.ExtraFiles, hold.File())
 	}
 	// What it has left running may hold its output for ever.
-	r.command.WaitDelay = r.step.agent.patient.gone / 2
+	r.command.WaitDelay = r.step.agent.timeouts.gone / 2
 	r.handle, err = process.Start(r.command)
 	_, _ = goRead.Close(), newsWrite.Close()
 	if err != nil {

@@ -85,7 +85,7 @@ func (m *treeMeter) blind() uint64 {
 	return bytes
 }
 
-// stuck says whether one of the processes is inside of a call to the kernel that does not come back: of I/O.
+// stuck reports whether one of the processes is inside of a call to the kernel that does not come back: of I/O.
 func (m *treeMeter) stuck() bool {
 	below, err := process.Descendants(m.root)
 	if err != nil {

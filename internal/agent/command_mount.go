@@ -127,7 +127,7 @@ func parseCIFS(text, source string) (mountCount, bool) {
 	return found, known && blocks == 1
 }
 
-// withinShare says whether a mount's source is a share, or a folder of it.
+// withinShare reports whether a mount's source is a share, or a folder of it.
 func withinShare(source, share string) bool {
 	return source == share || strings.HasPrefix(source, share+`\`)
 }

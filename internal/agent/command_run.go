@@ -119,18 +119,18 @@ func (r *commandRun) counted() *process.IO {
 	select {
 	case <-r.news:
 		return r.told.counted
-	case <-time.After(newsPatience):
+	case <-time.After(newsTimeout):
 		return nil
 	}
 }
 
-// newsPatience is for what a process that has ended told before; it is in the pipe.
-const newsPatience = 2 * time.Second
+// newsTimeout is for what a process that has ended told before; it is in the pipe.
+const newsTimeout = 2 * time.Second
 
 // watch returns when the program and its guardian have ended, having stopped or killed it where it had to, or when
 // what was killed does not go.
 func (r *commandRun) watch(given order, end *commandEnd, samples *commandSamples) {
-	clock, patient := r.step.agent.clock, r.step.agent.patient
+	clock, timeouts := r.step.agent.clock, r.step.agent.timeouts
 	interval := time.Duration(r.tool.GetSampleIntervalNanoseconds())
 	if interval <= 0 {
 		interval = time.Second
@@ -149,7 +149,7 @@ func (r *commandRun) watch(given order, end *commandEnd, samples *commandSamples
 		}
 		r.kill()
 		if gone == nil {
-			gone = time.After(patient.gone)
+			gone = time.After(timeouts.gone)
 		}
 	}
 	stop := func(why string) {
@@ -160,7 +160,7 @@ func (r *commandRun) watch(given order, end *commandEnd, samples *commandSamples
 		if err := r.handle.Signal(syscall.SIGTERM); err != nil {
 			r.output.note("tell the program to end: " + err.Error())
 		}
-		killing = time.After(patient.mpi)
+		killing = time.After(timeouts.mpi)
 	}
 	watch := commandStall{run: r}
 	stopped, abandoned := r.step.stopped.Done(), r.step.abandoned
@@ -182,7 +182,7 @@ func (r *commandRun) watch(given order, end *commandEnd, samples *commandSamples
 			// It was asked to end, and has had its time; that is no fault of the storage.
 			killing = nil
 			r.kill()
-			gone = time.After(patient.stop)
+			gone = time.After(timeouts.stop)
 		case <-abandoned:
 			abandoned = nil
 			kill("the agent could not wait for it any longer")
@@ -214,7 +214,7 @@ func (r *commandRun) reap() *os.ProcessState {
 	case <-waited:
 		_ = r.handle.Kill()
 		return r.command.ProcessState
-	case <-time.After(r.step.agent.patient.gone):
+	case <-time.After(r.step.agent.timeouts.gone):
 		return nil
 	}
 }
@@ -224,8 +224,8 @@ func (r *commandRun) reap() *os.ProcessState {
 func (r *commandRun) flush() error {
 	flushed := make(chan error, 1)
 	go func() { flushed <- syncFileSystem(r.directory.Path()) }()
-	patient := r.step.agent.patient
-	limit := time.NewTimer(patient.hung)
+	timeouts := r.step.agent.timeouts
+	limit := time.NewTimer(timeouts.hung)
 	defer limit.Stop()
 	abandoned := r.step.abandoned
 	for {
@@ -234,9 +234,9 @@ func (r *commandRun) flush() error {
 			return err
 		case <-abandoned:
 			abandoned = nil
-			limit.Reset(patient.gone)
+			limit.Reset(timeouts.gone)
 		case <-limit.C:
-			return fmt.Errorf("the file system did not write out what the program had left in memory within %s", patient.hung)
+			return fmt.Errorf("the file system did not write out what the program had left in memory within %s", timeouts.hung)
 		}
 	}
 }
@@ -267,11 +267,11 @@ func (w *commandStall) look(now time.Duration, load process.IO) {
 		w.load, w.since, w.told = load, now, false
 		return
 	}
-	patient := w.run.step.agent.patient
-	if w.told || now-w.since < patient.stalled || w.notices >= maxStallNotices || !w.run.meter.stuck() {
+	timeouts := w.run.step.agent.timeouts
+	if w.told || now-w.since < timeouts.stalled || w.notices >= maxStallNotices || !w.run.meter.stuck() {
 		return
 	}
 	w.told = true
 	w.notices++
-	w.run.step.notice("IOStalled", "the program has completed no I/O for %s, and is inside of one", patient.stalled)
+	w.run.step.notice("IOStalled", "the program has completed no I/O for %s, and is inside of one", timeouts.stalled)
 }

@@ -67,7 +67,7 @@ func (b *byteSources) end(done process.IO) []*agentapi.ByteSource {
 // storage and dirtied all the same.
 var networkAccounted = []string{"nfs", "nfs4", "cifs", "smb3", "ceph", "btrfs"}
 
-// countsStorage says whether read_bytes and write_bytes of a process mean the file system. They know neither FUSE nor
+// countsStorage reports whether read_bytes and write_bytes of a process mean the file system. They know neither FUSE nor
 // memory.
 func countsStorage(mount dataset.Mount) bool {
 	return unix.Major(mount.Device) != 0 || slices.Contains(networkAccounted, mount.FilesystemType)

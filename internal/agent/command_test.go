@@ -159,7 +159,7 @@ func TestCommandEnds(t *testing.T) {
 // TestCommandIsStopped: it is asked to end, killed where it does not, and all that it has started with it.
 func TestCommandIsStopped(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.patient.mpi = 500 * time.Millisecond })
+	r := serve(t, func(a *Agent) { a.timeouts.mpi = 500 * time.Millisecond })
 	for i, c := range []struct {
 		text   string
 		sleeps int
@@ -210,7 +210,7 @@ func TestCommandDeadline(t *testing.T) {
 	// The clock stands still: however late the order comes, its deadline is ahead.
 	clock := &setClock{}
 	clock.at(time.Now().UnixMilli(), 0)
-	r := serve(t, func(a *Agent) { a.clock, a.patient.mpi = clock, 500*time.Millisecond })
+	r := serve(t, func(a *Agent) { a.clock, a.timeouts.mpi = clock, 500*time.Millisecond })
 	ended, _ := r.run(script("long", "sleep 1000"), time.Millisecond)
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || !strings.Contains(ended.GetMessage(), "its phase") || !ended.GetCommand().GetCutShort() {
 		t.Errorf("got %v", ended)

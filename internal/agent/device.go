@@ -157,7 +157,7 @@ func (a *Agent) clearDevice(ctx context.Context, volume VolumeConfig, client int
 			return err
 		}
 		a.devices.release()
-		ctx, cancel := context.WithTimeout(ctx, a.patient.heldAtEnd)
+		ctx, cancel := context.WithTimeout(ctx, a.timeouts.heldAtEnd)
 		defer cancel()
 		device, err := dataset.OpenDevice(ctx, volume.Path, dataset.DeviceUse{Owner: a.owner(), Client: client, Write: true})
 		if err != nil {

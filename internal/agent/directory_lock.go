@@ -75,11 +75,11 @@ func (s *step) take(volume VolumeConfig, mount dataset.Mount) (*dataset.Dataset,
 		// All of it was removed, by whom it is not ours to ask.
 		hold.Release()
 	}
-	ctx, cancel := context.WithTimeout(s.stopped, a.patient.held)
+	ctx, cancel := context.WithTimeout(s.stopped, a.timeouts.held)
 	defer cancel()
 	directory, hold, err := dataset.Take(ctx, mount, location, a.owner(), a.holder(), func(other dataset.Holder) {
 		s.notice(noticeHeld, "client %d's directory is still held by %s; its end is waited for, for %s at most",
-			a.config.Client, other, a.patient.held)
+			a.config.Client, other, a.timeouts.held)
 	})
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (a *Agent) openToRemove(ctx context.Context, volume VolumeConfig, mount dat
 		}
 		return directory, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.patient.heldAtEnd)
+	ctx, cancel := context.WithTimeout(ctx, a.timeouts.heldAtEnd)
 	defer cancel()
 	directory, hold, err := dataset.TakeOver(ctx, mount, location, a.holder())
 	if err == nil && client == a.config.Client {

@@ -108,7 +108,7 @@ func TestReplacementRefusedBesideTheOldAgent(t *testing.T) {
 	t.Parallel()
 	old := serve(t, nil)
 	old.load(request("a", endlessWrite))
-	impatient := func(a *Agent) { a.patient.held, a.patient.heldAtEnd = 300*time.Millisecond, 300*time.Millisecond }
+	impatient := func(a *Agent) { a.timeouts.held, a.timeouts.heldAtEnd = 300*time.Millisecond, 300*time.Millisecond }
 	replacement := serveAt(t, old.directory, impatient)
 	_, err := replacement.Load(t.Context(), layOut("b"))
 	if reasonIn(err) != ReasonHeld || !strings.Contains(err.Error(), "holder-0.json") || !strings.Contains(err.Error(), `of run "run"`) {

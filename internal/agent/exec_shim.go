@@ -37,8 +37,8 @@ const (
 const (
 	// tendFailure is the exit code of a program that could not be started, as of shells.
 	tendFailure = 127
-	// tendPatience bounds the end of what a program has left behind.
-	tendPatience = 5 * time.Second
+	// tendTimeout bounds the end of what a program has left behind.
+	tendTimeout = 5 * time.Second
 	// maxLeftNamed of what was left are named.
 	maxLeftNamed = 5
 )
@@ -154,7 +154,7 @@ func endLeft() string {
 	if more := len(names) - maxLeftNamed; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), tendPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), tendTimeout)
 	defer cancel()
 	if err := process.KillDescendants(ctx, os.Getpid()); err != nil {
 		text += "; " + err.Error()

@@ -50,19 +50,19 @@ func (a *Agent) finish(remove removal, reason string) finishOutcome {
 	return a.outcome
 }
 
-// end stops a step, by force when it takes long, and says whether it has ended.
+// end stops a step, by force when it takes long, and reports whether it has ended.
 func (a *Agent) end(live *step, reason string) bool {
 	live.stop(reason)
 	select {
 	case <-live.ended:
 		return true
-	case <-time.After(a.patient.finish):
+	case <-time.After(a.timeouts.finish):
 	}
 	live.abandon()
 	select {
 	case <-live.ended:
 		return true
-	case <-time.After(4 * a.patient.gone):
+	case <-time.After(4 * a.timeouts.gone):
 		// More than the waits for output, process and descendants take together.
 		return false
 	}
@@ -96,7 +96,7 @@ func (a *Agent) tidy(remove removal) finishOutcome {
 
 // removeFrom removes the directories of clients from a volume; none there is no error.
 func (a *Agent) removeFrom(volume VolumeConfig, clients []int) error {
-	ctx, cancel := context.WithTimeout(context.Background(), a.patient.remove)
+	ctx, cancel := context.WithTimeout(context.Background(), a.timeouts.remove)
 	defer cancel()
 	removed := make(chan error, 1)
 	go func() {
@@ -109,9 +109,9 @@ func (a *Agent) removeFrom(volume VolumeConfig, clients []int) error {
 	select {
 	case err := <-removed:
 		return err
-	case <-time.After(a.patient.remove + a.patient.gone):
+	case <-time.After(a.timeouts.remove + a.timeouts.gone):
 		// The context was not looked at: one call into the file system has not come back.
-		return fmt.Errorf("remove the data below %s: the file system did not answer within %s", volume.place(), a.patient.remove)
+		return fmt.Errorf("remove the data below %s: the file system did not answer within %s", volume.place(), a.timeouts.remove)
 	}
 }
 

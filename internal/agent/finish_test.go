@@ -130,7 +130,7 @@ func TestFinishKillsWhatDoesNotStop(t *testing.T) {
 	begun := filepath.Join(t.TempDir(), "begun")
 	r := serve(t, func(a *Agent) {
 		a.config.FioPath = executable(t, fioVersion+"trap '' INT; cat >/dev/null; touch "+begun+"; while :; do sleep 0.1; done\n")
-		a.patient.finish = 500 * time.Millisecond
+		a.timeouts.finish = 500 * time.Millisecond
 	})
 	r.load(request("a", "x"))
 	r.start("a", noLimit)
@@ -156,7 +156,7 @@ func TestToolLeavesSomethingThatHoldsItsOutput(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pid")
 	r := serve(t, func(a *Agent) {
 		a.config.FioPath = executable(t, fioVersion+"cat >/dev/null; [ -s "+pids+" ] && exit; env -i PATH=$PATH setsid sh -c 'echo $$ >"+pids+"; exec sleep 1000' & \nuntil [ -s "+pids+" ]; do sleep 0.05; done; exit 3\n")
-		a.patient.gone = time.Second
+		a.timeouts.gone = time.Second
 	})
 	r.load(request("a", "x"))
 	r.start("a", noLimit)
@@ -174,12 +174,12 @@ type bubbleClock struct{ began time.Time }
 func (c bubbleClock) Monotonic() int64 { return int64(time.Since(c.began)) + 1 } //nolint:forbidigo // virtual time
 func (c bubbleClock) Wall() int64      { return time.Now().UnixNano() }
 
-// An agent leaves when nobody has spoken to it for its patience, counted from the last word, from the deadline of the step that
+// An agent leaves when nobody has spoken to it for its orphan timeout, counted from the last word, from the deadline of the step that
 // runs, or from the end of the last Watch.
 func TestOrphan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const patience = 10 * time.Second
-		a := New(Config{OrphanTimeout: patience}, bubbleClock{time.Now()})
+		const timeout = 10 * time.Second
+		a := New(Config{OrphanTimeout: timeout}, bubbleClock{time.Now()})
 		ended := make(chan error, 1)
 		go func() { ended <- a.WatchOrphaned(t.Context()) }()
 		staysFor := func(long time.Duration, why string) {
@@ -192,18 +192,18 @@ func TestOrphan(t *testing.T) {
 			default:
 			}
 		}
-		staysFor(patience, "it has just begun")
+		staysFor(timeout, "it has just begun")
 		live := newStep(a, request("a", ""))
 		live.order.deadline = a.clock.Monotonic() + int64(time.Minute)
 		a.mu.Lock()
 		a.live = live
 		a.mu.Unlock()
-		staysFor(time.Minute+patience, "its step may still run")
+		staysFor(time.Minute+timeout, "its step may still run")
 		_, done, err := a.attend(t.Context(), &agentapi.WatchRequest{Epoch: 1})
 		must(t, err)
 		staysFor(time.Hour, "somebody listens")
 		done()
-		staysFor(patience, "somebody has listened until now")
+		staysFor(timeout, "somebody has listened until now")
 		time.Sleep(2 * time.Second)
 		must(t, <-ended)
 		close(a.finished)

@@ -122,7 +122,7 @@ func (r *fioRun) kill() {
 }
 
 // gone tells when a fio that is killed now will not be waited for any more.
-func (r *fioRun) gone() <-chan time.Time { return time.After(r.step.agent.patient.gone) }
+func (r *fioRun) gone() <-chan time.Time { return time.After(r.step.agent.timeouts.gone) }
 
 // reap waits for the end of the output, unless that was given up, and of the process, and leaves
 // nothing of it behind that can be ended. The state is nil when fio did not end in time.

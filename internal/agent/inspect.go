@@ -48,9 +48,9 @@ func (s *step) inspect(ended *agentapi.Ended, directory *dataset.Dataset, tool w
 	var found findings
 	select {
 	case found = <-looked:
-	case <-time.After(s.agent.patient.files):
+	case <-time.After(s.agent.timeouts.files):
 		ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, reasonHung
-		ended.Message = fmt.Sprintf("the file system did not answer within %s when the step's files were looked at", s.agent.patient.files)
+		ended.Message = fmt.Sprintf("the file system did not answer within %s when the step's files were looked at", s.agent.timeouts.files)
 		return
 	}
 	if found.incomplete != nil {
@@ -68,7 +68,7 @@ func (s *step) inspect(ended *agentapi.Ended, directory *dataset.Dataset, tool w
 	}
 }
 
-// direct says whether the step's I/O is to pass by the page cache.
+// direct reports whether the step's I/O is to pass by the page cache.
 func (s *step) direct() bool { return s.request.GetFio().GetDirect() || s.request.GetMpi().GetDirect() }
 
 // cached is how much of the step's files is in the page cache, and how large they are. They were

@@ -23,11 +23,11 @@ import (
 const (
 	// linkInterval is how often is looked for what launchers report.
 	linkInterval = 100 * time.Millisecond
-	// memberTimeout bounds a Release; memberPatience is how long the end of a step waits for all of them.
+	// memberTimeout bounds a Release; membersTimeout is how long the end of a step waits for all of them.
 	memberTimeout  = 10 * time.Second
-	memberPatience = 1500 * time.Millisecond
+	membersTimeout = 1500 * time.Millisecond
 	// launchAlive is after how much silence a launcher asks whether its member lives, and how long it waits then.
-	launchAlive, launchPatience = 10 * time.Second, 3 * time.Second
+	launchAlive, launchTimeout = 10 * time.Second, 3 * time.Second
 )
 
 // launchOrder is what a launcher has to know: where the members are, and the key to them.
@@ -44,7 +44,7 @@ type launchOrder struct {
 	Report string `json:"report"`
 }
 
-// launchReport is a line by which a launcher says what became of its member, since mpirun knows only its address.
+// launchReport is a line by which a launcher says what became of its member, because mpirun knows only its address.
 type launchReport struct {
 	Kind    reportKind `json:"kind"`
 	Client  int        `json:"client"`
@@ -143,7 +143,7 @@ func (o launchOrder) dialMember(client int, address string) (*grpc.ClientConn, e
 	}
 	return grpc.NewClient("passthrough:///"+address,
 		grpc.WithTransportCredentials(credentials.NewTLS(config)),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: launchAlive, Timeout: launchPatience}))
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: launchAlive, Timeout: launchTimeout}))
 }
 
 // tellEnd tells all other clients that the job has ended, and returns once they know, or in a while: one that cannot
@@ -165,14 +165,14 @@ func (l *mpiLauncher) tellEnd() (unreachable string) {
 			failed <- report
 		}()
 	}
-	patience := time.After(memberPatience)
+	timeout := time.After(membersTimeout)
 	for range others {
 		select {
 		case report := <-failed:
 			if report.Problem != "" && unreachable == "" {
 				unreachable = report.String()
 			}
-		case <-patience:
+		case <-timeout:
 			return unreachable
 		}
 	}

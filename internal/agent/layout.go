@@ -81,7 +81,7 @@ func (w *wholeFiles) has(directory *dataset.Dataset, name string, bytes uint64) 
 	return found && known >= bytes
 }
 
-// layout says whether the step has nothing to do, since all that it is to lay out is there. Else it sees
+// layout reports whether the step has nothing to do, because all that it is to lay out is there. Else it sees
 // to it that nobody takes what the step writes for what was there before it, however the step ends.
 func (s *step) layout(directory *dataset.Dataset) (reusable bool, err error) {
 	wanted, content := s.request.GetDataset(), s.content()

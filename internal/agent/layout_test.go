@@ -28,7 +28,7 @@ func writes(id, content, job string) *agentapi.LoadRequest {
 	return load
 }
 
-// laysOut runs a prepare and says whether it wrote.
+// laysOut runs a prepare and reports whether it wrote.
 func (r *rig) laysOut(load *agentapi.LoadRequest) (wrote bool) {
 	r.t.Helper()
 	ended, records := r.run(load, noLimit)

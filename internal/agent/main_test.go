@@ -81,7 +81,7 @@ const hangGuard, noLimit = 4 * time.Minute, time.Hour
 // asProgram is the agent in a process of its own. Unlike the real one it takes an order to start however late it comes, so
 // that a busy machine makes no difference.
 func asProgram(arguments []string) int {
-	usualPatience.late = hangGuard
+	defaultTimeouts.late = hangGuard
 	var files Files
 	flags := flag.NewFlagSet("agent", flag.ContinueOnError)
 	flags.StringVar(&files.Config, "config", "", "")
@@ -151,7 +151,7 @@ func serveAt(t *testing.T, directory string, change func(*Agent)) *rig {
 	t.Helper()
 	config := configuration(t, directory)
 	served := New(config, SystemClock{})
-	served.patient.late = hangGuard
+	served.timeouts.late = hangGuard
 	if change != nil {
 		change(served)
 	}

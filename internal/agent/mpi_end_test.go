@@ -137,7 +137,7 @@ func TestMPILostLauncher(t *testing.T) {
 	j.shared = false
 	member := j.clients[1]
 	// From a launcher that is there it would wait for word of the job's end for ever.
-	member.agent.patient.release = time.Hour
+	member.agent.timeouts.release = time.Hour
 	programs := t.TempDir()
 	for name, script := range map[string]string{"ior": "", "orted": "echo out; echo err >&2; setsid sleep 1000 & sleep 1000\n"} {
 		must(t, os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"+script), 0o700))

@@ -127,7 +127,7 @@ func (l *mpiLauncher) start(where []string) error {
 	command.Env = l.step.agent.mpiEnvironment(l.scratch, append(environment, where...)...)
 	command.Stdout, command.Stderr = l.output, io.MultiWriter(l.stderr, otherRanks{l.output})
 	// What is left of a job holds its output open.
-	command.WaitDelay = l.step.agent.patient.gone / 2
+	command.WaitDelay = l.step.agent.timeouts.gone / 2
 	l.running, err = l.startMPI(command)
 	if err == nil {
 		l.output.meter.Store(l.running.meter)
@@ -138,7 +138,7 @@ func (l *mpiLauncher) start(where []string) error {
 // wait returns when mpirun has ended, or is to be killed.
 func (l *mpiLauncher) wait(given order) launcherEnd {
 	var end launcherEnd
-	patient := l.step.agent.patient
+	timeouts := l.step.agent.timeouts
 	deadline := time.NewTimer(time.Duration(given.deadline - l.step.agent.clock.Monotonic()))
 	defer deadline.Stop()
 	look := time.NewTicker(linkInterval)
@@ -150,7 +150,7 @@ func (l *mpiLauncher) wait(given order) launcherEnd {
 			return
 		}
 		end.stopped = reason
-		giveUp = time.After(patient.mpi)
+		giveUp = time.After(timeouts.mpi)
 		// It tells its daemons and ranks; to the group it would go twice.
 		if err := syscall.Kill(l.running.handle.PID(), syscall.SIGTERM); err != nil {
 			l.stderr.note("stop mpirun: " + err.Error())
@@ -175,12 +175,12 @@ func (l *mpiLauncher) wait(given order) launcherEnd {
 		case <-look.C:
 			if end.lost == "" && end.stopped == "" {
 				if end.lost = l.link.told(reportLost); end.lost != "" {
-					giveUp = time.After(patient.hangUp)
+					giveUp = time.After(timeouts.hangUp)
 				}
 			}
 		case <-giveUp:
 			if end.lost == "" {
-				l.stderr.note(fmt.Sprintf("mpirun was told to end and did not within %s", patient.mpi))
+				l.stderr.note(fmt.Sprintf("mpirun was told to end and did not within %s", timeouts.mpi))
 			}
 			return end
 		}

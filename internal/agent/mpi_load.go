@@ -209,7 +209,7 @@ func (p *mpiPart) clear() {
 	if p.running == nil {
 		return
 	}
-	p.left = p.running.clear(p.step.agent.patient.stop)
+	p.left = p.running.clear(p.step.agent.timeouts.stop)
 }
 
 // gather puts into a result what was seen of this client's ranks. Nothing of them is left by then, or p.left says it.

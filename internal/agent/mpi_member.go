@@ -94,27 +94,27 @@ func (m *mpiMember) release(given order) *agentapi.Ended {
 // wait returns when the job has ended, or this part of it has to.
 func (m *mpiMember) wait(given order) memberEnd {
 	var end memberEnd
-	patient := m.step.agent.patient
+	timeouts := m.step.agent.timeouts
 	deadline := time.NewTimer(time.Duration(given.deadline - m.step.agent.clock.Monotonic()))
 	defer deadline.Stop()
 	giveUp := time.NewTimer(time.Duration(math.MaxInt64))
 	defer giveUp.Stop()
 	var giveUpAt time.Time
 	// The first thing that is not waited for any longer ends it.
-	within := func(patience time.Duration) {
-		if at := time.Now().Add(patience); giveUpAt.IsZero() || at.Before(giveUpAt) {
+	within := func(timeout time.Duration) {
+		if at := time.Now().Add(timeout); giveUpAt.IsZero() || at.Before(giveUpAt) {
 			giveUpAt = at
-			giveUp.Reset(patience)
+			giveUp.Reset(timeout)
 		}
 	}
 	// Client 0 ends the job, in good order, and says so; what never came from it needs none.
 	stop := func(reason string) {
 		end.stopped = firstOf(end.stopped, reason)
 		if m.isLaunched() {
-			within(patient.mpi + patient.release)
+			within(timeouts.mpi + timeouts.release)
 			return
 		}
-		within(patient.hangUp)
+		within(timeouts.hangUp)
 	}
 	var daemonEnded <-chan struct{}
 	var hung <-chan string
@@ -135,13 +135,13 @@ func (m *mpiMember) wait(given order) memberEnd {
 		case <-hungUp:
 			hungUp = nil
 			end.lost = "client 0 hung up"
-			within(patient.hangUp)
+			within(timeouts.hangUp)
 		case <-daemonEnded:
 			daemonEnded = nil
 			if end.lost == "" && end.stopped == "" {
-				end.lost = fmt.Sprintf("the daemon of MPI ended, and client 0 has not said within %s that the job has", patient.release)
+				end.lost = fmt.Sprintf("the daemon of MPI ended, and client 0 has not said within %s that the job has", timeouts.release)
 			}
-			within(patient.release)
+			within(timeouts.release)
 		case end.hung = <-hung:
 			return end
 		case <-m.step.abandoned:
@@ -182,12 +182,12 @@ func (m *mpiMember) launch(ctx context.Context, command []string, said func(*age
 	case <-daemon.ended:
 	case <-ctx.Done():
 		// Also where a stream breaks since this agent stops: whoever launched is not there to be told.
-		_ = daemon.clear(m.step.agent.patient.gone)
+		_ = daemon.clear(m.step.agent.timeouts.gone)
 		m.hangUp()
 		return status.FromContextError(ctx.Err()).Err()
 	}
 	// Ranks that have left it are still known.
-	if err := daemon.clear(m.step.agent.patient.gone); err != nil {
+	if err := daemon.clear(m.step.agent.timeouts.gone); err != nil {
 		m.stderr.note(err.Error())
 	}
 	return output.end(daemon.state)
@@ -215,7 +215,7 @@ func (m *mpiMember) start(command []string, output *launchOutput) (*mpiProcess, 
 	daemon.Dir = m.scratch
 	daemon.Env = m.step.agent.mpiEnvironment(m.scratch, where...)
 	daemon.Stdout, daemon.Stderr = output.stdout(), output.stderr()
-	daemon.WaitDelay = m.step.agent.patient.gone / 2
+	daemon.WaitDelay = m.step.agent.timeouts.gone / 2
 	running, err := m.startMPI(daemon)
 	if err != nil {
 		return nil, refuse(ReasonTool, err)

@@ -85,17 +85,17 @@ func (w *stallWatch) look(now time.Duration, load process.IO) {
 		w.load, w.since, w.told = load, now, false
 		return
 	}
-	patient := w.process.step.agent.patient
+	timeouts := w.process.step.agent.timeouts
 	idle := now - w.since
-	if idle < patient.stalled || !w.process.meter.stuck() {
+	if idle < timeouts.stalled || !w.process.meter.stuck() {
 		return
 	}
 	if !w.told && w.notices < maxStallNotices {
 		w.told = true
 		w.notices++
-		w.process.step.notice("IOStalled", "ranks have completed no I/O for %s", patient.stalled)
+		w.process.step.notice("IOStalled", "ranks have completed no I/O for %s", timeouts.stalled)
 	}
-	limit := patient.hung
+	limit := timeouts.hung
 	if given := w.process.step.request.GetStallTimeoutNanoseconds(); given > 0 {
 		limit = time.Duration(given)
 	}
@@ -109,12 +109,12 @@ func (w *stallWatch) look(now time.Duration, load process.IO) {
 
 // clear kills what there is of it, and says what could not be ended in time. A rank that is killed while it waits for the
 // storage goes when that has answered, which can take as long as any stop; who wants the agent to leave waits less.
-func (m *mpiProcess) clear(patience time.Duration) error {
-	deadline := time.Now().Add(patience)
+func (m *mpiProcess) clear(timeout time.Duration) error {
+	deadline := time.Now().Add(timeout)
 	abandoned := m.step.abandoned
 	for {
 		left := m.handle.Kill()
-		wait := min(time.Until(deadline), m.step.agent.patient.look)
+		wait := min(time.Until(deadline), m.step.agent.timeouts.look)
 		if wait <= 0 {
 			if left == nil {
 				left = fmt.Errorf("process %d was killed and is not gone", m.handle.PID())
@@ -134,7 +134,7 @@ func (m *mpiProcess) clear(patience time.Duration) error {
 			}
 		case <-abandoned:
 			abandoned = nil
-			if sooner := time.Now().Add(m.step.agent.patient.gone); sooner.Before(deadline) {
+			if sooner := time.Now().Add(m.step.agent.timeouts.gone); sooner.Before(deadline) {
 				deadline = sooner
 			}
 		case <-time.After(wait):

@@ -98,7 +98,7 @@ func clientConfiguration(t *testing.T, directory string, client int, listen stri
 func (j *job) serve(client int, listen string, change func(*Agent)) {
 	j.t.Helper()
 	served := New(clientConfiguration(j.t, j.directory, client, listen), SystemClock{})
-	served.patient.late = hangGuard
+	served.timeouts.late = hangGuard
 	change(served)
 	server, err := served.newServer()
 	must(j.t, err)

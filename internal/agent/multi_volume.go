@@ -175,7 +175,7 @@ func (s *step) takeSpreadFio(place *workplace) (*fioRun, error) {
 	if err != nil {
 		return nil, refuse(ReasonTool, fmt.Errorf("find fio: %w", err))
 	}
-	how := spawning{path: path, arguments: s.fioArguments(), directory: place.path, patience: s.agent.patient.gone}
+	how := spawning{path: path, arguments: s.fioArguments(), directory: place.path, timeout: s.agent.timeouts.gone}
 	for i := range place.volumes {
 		if device := place.volumes[i].device; device != nil {
 			how.holds = append(how.holds, device.File())
@@ -317,4 +317,4 @@ var errNoWrites = errors.New("the step writes to a raw device, and the target do
 	"where nobody needs what is on it")
 
 // heldFor is how long a device that another one holds is waited for.
-func (s *step) heldFor() time.Duration { return s.agent.patient.held }
+func (s *step) heldFor() time.Duration { return s.agent.timeouts.held }

@@ -128,7 +128,7 @@ func loop(t *testing.T, bytes int64) (device, file string) {
 func onDevice(device string) func(*Agent) {
 	return func(a *Agent) {
 		a.config.Volumes = []VolumeConfig{{Name: "disk", Path: device, Device: true}}
-		a.patient.held = 300 * time.Millisecond
+		a.timeouts.held = 300 * time.Millisecond
 	}
 }
 

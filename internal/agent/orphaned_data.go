@@ -18,7 +18,7 @@ func (a *Agent) clearLeft(remove removal) {
 	if len(remove.gone) == 0 && remove.clients == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), a.patient.remove)
+	ctx, cancel := context.WithTimeout(context.Background(), a.timeouts.remove)
 	defer cancel()
 	cleared := make(chan dataset.LeftResult, 1)
 	go func() {
@@ -39,8 +39,8 @@ func (a *Agent) clearLeft(remove removal) {
 	}()
 	select {
 	case a.outcome.left = <-cleared:
-	case <-time.After(a.patient.remove + a.patient.gone):
-		a.outcome.left.Stays = []string{fmt.Sprintf("the file system did not answer within %s", a.patient.remove)}
+	case <-time.After(a.timeouts.remove + a.timeouts.gone):
+		a.outcome.left.Stays = []string{fmt.Sprintf("the file system did not answer within %s", a.timeouts.remove)}
 	}
 }
 

@@ -202,7 +202,7 @@ func TestAgentAsProcessOne(t *testing.T) {
 	must(t, open.Close())
 	eventually(t, "the orphans' remains are not collected", func() bool {
 		living, ended := inside()
-		// That program, its cat and what stays of it; twice, since one waits for the next step.
+		// That program, its cat and what stays of it; twice, because one waits for the next step.
 		return len(living) <= 6 && len(ended) == 0
 	})
 	living, _ := inside()

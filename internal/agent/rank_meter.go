@@ -143,7 +143,7 @@ func (m *rankMeter) search(now time.Duration, sum process.IO) process.IO {
 	return sum
 }
 
-// stuck says whether a rank is inside of a call to the kernel that does not come back: of I/O.
+// stuck reports whether a rank is inside of a call to the kernel that does not come back: of I/O.
 func (m *rankMeter) stuck() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

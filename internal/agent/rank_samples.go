@@ -91,7 +91,7 @@ func (r *rankSamples) done(at int64) bool {
 	return r.duration > 0 && at >= r.warm()+int64(r.duration)
 }
 
-// grown says whether more was moved between two readings than MPI does.
+// grown reports whether more was moved between two readings than MPI does.
 func (r *rankSamples) grown(before, after process.IO) bool {
 	return slices.ContainsFunc(r.counts(before, after), func(c *agentapi.OperationCount) bool { return c.GetBytes() >= rankFloorBytes })
 }

@@ -8,10 +8,10 @@ import (
 )
 
 // sumKept notes, of all data that stays behind, what some of its blocks hold: the next run then knows them again. It is done
-// once, at the end, since every step that writes would make it untrue, and reads spend credits. Where it cannot be done
+// once, at the end, because every step that writes would make it untrue, and reads spend credits. Where it cannot be done
 // the next run looks for zeros alone.
 func (a *Agent) sumKept() {
-	ctx, cancel := context.WithTimeout(context.Background(), a.patient.files)
+	ctx, cancel := context.WithTimeout(context.Background(), a.timeouts.files)
 	defer cancel()
 	summed := make(chan struct{})
 	go func() {
@@ -25,7 +25,7 @@ func (a *Agent) sumKept() {
 	}()
 	select {
 	case <-summed:
-	case <-time.After(a.patient.files + a.patient.gone):
+	case <-time.After(a.timeouts.files + a.timeouts.gone):
 		// The file system does not answer; nobody waits for a courtesy.
 	}
 }

@@ -25,12 +25,12 @@ type Agent struct {
 	config Config
 	clock  Clock
 	// runner runs the tools of steps; nil for processes of this machine.
-	runner  Runner
-	log     *Log
-	patient patience
-	looks   looks
-	tool    knownTool
-	mpi     knownMPI
+	runner   Runner
+	log      *Log
+	timeouts timeouts
+	looks    looks
+	tool     knownTool
+	mpi      knownMPI
 	// path is where programs are looked for in place of PATH, and moreMPI are settings of MPI: for tests alone.
 	path    string
 	moreMPI [][2]string
@@ -74,7 +74,7 @@ func New(config Config, clock Clock) *Agent {
 		clock:       clock,
 		log:         &Log{},
 		instance:    rand.Text(),
-		patient:     usualPatience,
+		timeouts:    defaultTimeouts,
 		looks:       looks{installation: config.Installation, besides: config.BenchmarkUID},
 		steps:       map[string]*step{},
 		lastContact: clock.Monotonic(),
@@ -85,7 +85,7 @@ func New(config Config, clock Clock) *Agent {
 }
 
 // TakeLateOrders has the agent take an order to start that comes late, for tests on machines that are busy with other things.
-func (a *Agent) TakeLateOrders(late time.Duration) { a.patient.late = late }
+func (a *Agent) TakeLateOrders(late time.Duration) { a.timeouts.late = late }
 
 // Register adds the agent to a gRPC server.
 func (a *Agent) Register(server grpc.ServiceRegistrar) { agentapi.RegisterAgentServer(server, a) }

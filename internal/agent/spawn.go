@@ -19,15 +19,15 @@ type spawning struct {
 	path      string
 	arguments []string
 	directory string
-	// patience is how long is waited for what a killed one has left behind.
-	patience time.Duration
+	// timeout is how long to wait for what a killed one has left behind.
+	timeout time.Duration
 	// hold is inherited, so that the directory is nobody else's until this fio is gone.
 	hold *dataset.Hold
 	// holds are those of further volumes.
 	holds []*os.File
 }
 
-// equals says whether a fio that was spawned in one way may be used in place of one of the other.
+// equals reports whether a fio that was spawned in one way may be used in place of one of the other.
 func (s spawning) equals(other spawning) bool {
 	return s.path == other.path && slices.Equal(s.arguments, other.arguments) && s.directory == other.directory
 }
@@ -38,7 +38,7 @@ func (a *Agent) howToSpawn(s *step, working workingDirectory) (spawning, error) 
 	if err != nil {
 		return spawning{}, fmt.Errorf("find fio: %w", err)
 	}
-	return spawning{path: path, arguments: s.fioArguments(), directory: working.dataset.Path(), patience: a.patient.gone,
+	return spawning{path: path, arguments: s.fioArguments(), directory: working.dataset.Path(), timeout: a.timeouts.gone,
 		hold: working.hold}, nil
 }
 
@@ -67,7 +67,7 @@ func (s spawning) spawn() (*waitingFio, error) {
 	}
 	waiting.command.ExtraFiles = append(waiting.command.ExtraFiles, s.holds...)
 	// What fio has left running may hold its standard error for ever.
-	waiting.command.WaitDelay = s.patience / 2
+	waiting.command.WaitDelay = s.timeout / 2
 	var err error
 	if waiting.stdout, err = waiting.command.StdoutPipe(); err != nil {
 		return nil, fmt.Errorf("make a pipe to fio: %w", err)
@@ -107,7 +107,7 @@ func (w *waitingFio) worksIn() (os.FileInfo, error) {
 	return os.Stat(fmt.Sprintf("/proc/%d/cwd", w.handle.PID()))
 }
 
-// lives says whether it still waits.
+// lives reports whether it still waits.
 func (w *waitingFio) lives() bool {
 	select {
 	case <-w.handle.Exited():
@@ -129,6 +129,6 @@ func (w *waitingFio) discard() {
 	}()
 	select {
 	case <-waited:
-	case <-time.After(w.how.patience):
+	case <-time.After(w.how.timeout):
 	}
 }

@@ -51,7 +51,7 @@ func (r *rig) begun(jobs int) []process.Worker {
 // A job that is stuck for longer than a word takes is spoken of, once, and not killed; and nothing is lost.
 func TestStuckJob(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.patient.stalled, a.patient.look = 2*time.Second, 20*time.Millisecond })
+	r := serve(t, func(a *Agent) { a.timeouts.stalled, a.timeouts.look = 2*time.Second, 20*time.Millisecond })
 	load := request("a", twoJobs)
 	load.GetFio().Jobs, load.GetFio().DurationNanoseconds = 2, int64(24*time.Hour)
 	r.load(load)
@@ -86,10 +86,10 @@ func TestStuckJob(t *testing.T) {
 	}
 }
 
-// A job that does not come back is killed when the step's patience ends, and the result says so.
+// A job that does not come back is killed when the step's timeouts ends, and the result says so.
 func TestHungJob(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.patient.stalled, a.patient.look = time.Second, 20*time.Millisecond })
+	r := serve(t, func(a *Agent) { a.timeouts.stalled, a.timeouts.look = time.Second, 20*time.Millisecond })
 	load := request("a", twoJobs)
 	load.StallTimeoutNanoseconds = int64(2 * time.Second)
 	r.load(load)
@@ -115,7 +115,7 @@ func TestHungJob(t *testing.T) {
 // A fio that was stopped while a job is stuck is waited for, and killed when that takes too long.
 func TestStuckWhenStopped(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.patient.stop, a.patient.look = 2*time.Second, 20*time.Millisecond })
+	r := serve(t, func(a *Agent) { a.timeouts.stop, a.timeouts.look = 2*time.Second, 20*time.Millisecond })
 	r.load(request("a", endlessWrite))
 	r.start("a", noLimit)
 	job := r.begun(1)[0]
@@ -127,10 +127,10 @@ func TestStuckWhenStopped(t *testing.T) {
 	}
 }
 
-// A fio that was stopped while a job is stuck is not killed as long as the patience with it lasts, and what it did counts.
+// A fio that was stopped while a job is stuck is not killed as long as the timeouts with it lasts, and what it did counts.
 func TestStuckJobThatComesBack(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.patient.stalled, a.patient.look = 10*time.Millisecond, 10*time.Millisecond })
+	r := serve(t, func(a *Agent) { a.timeouts.stalled, a.timeouts.look = 10*time.Millisecond, 10*time.Millisecond })
 	load := request("a", endlessWrite)
 	load.GetFio().DurationNanoseconds = int64(24 * time.Hour)
 	r.load(load)

@@ -91,7 +91,7 @@ type tool interface {
 	concludeEarly() *agentapi.Ended
 }
 
-// same says whether a request loads what this step was loaded with.
+// same reports whether a request loads what this step was loaded with.
 func (s *step) same(request *agentapi.LoadRequest) bool {
 	again, ok := proto.Clone(request).(*agentapi.LoadRequest)
 	if !ok {
@@ -101,7 +101,7 @@ func (s *step) same(request *agentapi.LoadRequest) bool {
 	return proto.Equal(s.request, again)
 }
 
-// isLoaded says whether the step is past its loading.
+// isLoaded reports whether the step is past its loading.
 func (s *step) isLoaded() bool {
 	select {
 	case <-s.loaded:
@@ -204,7 +204,7 @@ func (s *step) carryOut() *agentapi.Ended {
 			ended := s.discard("its deadline had passed when the order came")
 			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, "DeadlineExceeded"
 			return ended
-		case late > s.agent.patient.late:
+		case late > s.agent.timeouts.late:
 			ended := s.discard(fmt.Sprintf("the order to start came %s after the instant of the start", late.Round(time.Millisecond)))
 			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, agentapi.ReasonStartMissed
 			return ended

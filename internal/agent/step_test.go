@@ -249,7 +249,7 @@ func (r *rig) startsNothingAgain(id string) {
 // An order that comes long after its instant is not carried out: the other clients have begun.
 func TestMissedStart(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.patient.late = usualPatience.late })
+	r := serve(t, func(a *Agent) { a.timeouts.late = defaultTimeouts.late })
 	r.load(request("a", endlessWrite))
 	clock, err := r.Clock(t.Context(), &agentapi.ClockRequest{})
 	must(t, err)

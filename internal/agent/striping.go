@@ -68,7 +68,7 @@ func setStriping(lfs string, directory *dataset.Dataset, wanted striping) error 
 	found, err := stripingOf(lfs, directory.Path(), wanted)
 	switch {
 	case err != nil:
-		return fmt.Errorf("how the directory is striped cannot be told: %w", err)
+		return fmt.Errorf("cannot read the stripe layout: %w", err)
 	case found == wanted:
 		return nil
 	case empty:

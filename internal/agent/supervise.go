@@ -59,7 +59,7 @@ type supervision struct {
 // when what was killed does not go.
 func (r *fioRun) supervise(given order) *supervision {
 	watch := &supervision{run: r, given: given, begun: r.step.agent.clock.Monotonic()}
-	ticker := time.NewTicker(r.step.agent.patient.look)
+	ticker := time.NewTicker(r.step.agent.timeouts.look)
 	defer ticker.Stop()
 	deadline := time.NewTimer(time.Duration(given.deadline - r.step.agent.clock.Monotonic()))
 	defer deadline.Stop()
@@ -148,11 +148,11 @@ func (w *supervision) look() {
 		// It is just ending; its output says the rest.
 		return
 	}
-	patient := w.run.step.agent.patient
-	stalled := w.progress.Stalled(now, patient.stalled)
+	timeouts := w.run.step.agent.timeouts
+	stalled := w.progress.Stalled(now, timeouts.stalled)
 	if len(stalled) > 0 && !w.stalling && w.notices < maxStallNotices {
 		w.notices++
-		w.run.step.notice("IOStalled", "%d of fio's jobs have completed no I/O for %s", len(stalled), patient.stalled)
+		w.run.step.notice("IOStalled", "%d of fio's jobs have completed no I/O for %s", len(stalled), timeouts.stalled)
 	}
 	w.stalling = len(stalled) > 0
 	limit := w.stallTimeout()
@@ -164,9 +164,9 @@ func (w *supervision) look() {
 	}
 	waited := now - time.Duration(w.endingAt)
 	switch {
-	case waited > patient.stop && (len(w.progress.Stalled(now, patient.stop)) > 0 || !w.progress.Any()):
-		w.kill(fmt.Sprintf("it was told to stop (%s) and completed no I/O for %s", w.ending, patient.stop))
-	case waited > max(limit, patient.stop):
+	case waited > timeouts.stop && (len(w.progress.Stalled(now, timeouts.stop)) > 0 || !w.progress.Any()):
+		w.kill(fmt.Sprintf("it was told to stop (%s) and completed no I/O for %s", w.ending, timeouts.stop))
+	case waited > max(limit, timeouts.stop):
 		w.kill(fmt.Sprintf("it was told to stop (%s) and went on for %s", w.ending, waited.Round(time.Second)))
 	}
 }
@@ -181,7 +181,7 @@ func (w *supervision) stallTimeout() time.Duration {
 	if given := w.run.step.request.GetStallTimeoutNanoseconds(); given > 0 {
 		return time.Duration(given)
 	}
-	return w.run.step.agent.patient.hung
+	return w.run.step.agent.timeouts.hung
 }
 
 func (w *supervision) kill(reason string) {

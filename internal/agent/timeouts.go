@@ -2,8 +2,8 @@ package agent
 
 import "time"
 
-// patience is how long the agent waits for things that should happen by themselves.
-type patience struct {
+// timeouts bound how long the agent waits for things that should happen by themselves.
+type timeouts struct {
 	// look is how often the tool's workers are looked at.
 	look time.Duration
 	// stalled is the age of an outstanding I/O at which it is worth a word.
@@ -40,7 +40,7 @@ type patience struct {
 	late time.Duration
 }
 
-var usualPatience = patience{
+var defaultTimeouts = timeouts{
 	look:    time.Second,
 	stalled: 5 * time.Second,
 	hung:    10 * time.Minute,

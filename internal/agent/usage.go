@@ -13,8 +13,8 @@ const (
 	noticeUsage = "UsageUnknown"
 	// usageTime bounds a look at all files, of which there can be many. It is dead time between two phases.
 	usageTime = 2 * time.Second
-	// maxUsagePatience bounds what a step may ask for.
-	maxUsagePatience = 10 * time.Second
+	// maxUsageTimeout bounds what a step may ask for.
+	maxUsageTimeout = 10 * time.Second
 )
 
 // spaceTaken is what the files of a step take, or why that is not known; neither where nobody asked.
@@ -29,8 +29,8 @@ func (s *step) spaceTaken(outcome agentapi.Outcome, directory *dataset.Dataset) 
 	if !s.wantsUsage(outcome) {
 		return spaceTaken{}
 	}
-	patience := min(max(time.Duration(s.request.GetDataset().GetUsagePatienceNanoseconds()), 0), maxUsagePatience)
-	ctx, cancel := context.WithTimeout(context.Background(), usageTime+patience)
+	timeout := min(max(time.Duration(s.request.GetDataset().GetUsagePatienceNanoseconds()), 0), maxUsageTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), usageTime+timeout)
 	defer cancel()
 	go func() {
 		// Who wants the agent to leave does not wait for a figure.
@@ -40,7 +40,7 @@ func (s *step) spaceTaken(outcome agentapi.Outcome, directory *dataset.Dataset) 
 		case <-ctx.Done():
 		}
 	}()
-	found, err := directory.SettledUsage(ctx, dataset.MaxUsageFiles, patience)
+	found, err := directory.SettledUsage(ctx, dataset.MaxUsageFiles, timeout)
 	if err != nil {
 		return spaceTaken{problem: "how much space the files take is not told: " + err.Error()}
 	}

@@ -117,7 +117,7 @@ func (s *step) unwrittenOf(directory *dataset.Dataset) uint64 {
 	return missing
 }
 
-// isWhole says whether a file was seen to be laid out in all its length, by this agent or by the record beside it.
+// isWhole reports whether a file was seen to be laid out in all its length, by this agent or by the record beside it.
 func (s *step) isWhole(directory *dataset.Dataset, name string, bytes uint64) bool {
 	if s.agent.whole.has(directory, name, bytes) {
 		return true

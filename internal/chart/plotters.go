@@ -16,7 +16,7 @@ const letterWidth = 6.6
 
 type bands []Band
 
-// Named says whether the band has room for its name in the wide drawing.
+// Named reports whether the band has room for its name in the wide drawing.
 func (b *Band) Named(x Axis) bool {
 	room := (min(b.End, x.Max) - max(b.Start, x.Min)) / (x.Max - x.Min) * (Wide.Width - 100)
 	return letterWidth*float64(len([]rune(b.Name))) <= room-4

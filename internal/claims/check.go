@@ -79,7 +79,7 @@ func fewer(run *field.Path, claim Claim) string {
 	return remedy + "or use a claim that is ReadWriteMany, or a claimTemplate with scope PerClient"
 }
 
-// Spread says whether a run gives each client a node to itself.
+// Spread reports whether a run gives each client a node to itself.
 func Spread(run *v1alpha1.RunSpec) (onePerNode bool) { return run.Clients.Spread != v1alpha1.SpreadAny }
 
 // Templates refuses templates of a run that no pod could use, or that the API server would not take. Writes is the

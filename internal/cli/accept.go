@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Accepts tells whether the program takes a command line: nil when verb, flags and the number of arguments are right.
+// Accepts reports whether the program takes a command line: nil when verb, flags and the number of arguments are right.
 // Nothing is done and no file is read, so that texts that show command lines can be checked.
 func Accepts(arguments []string) error {
 	root := newRoot(Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, arguments)

@@ -107,7 +107,7 @@ func parseRow(text, header string) (csvRow, error) {
 }
 
 // readSeries reads a series. A time is the end of the sample, as tools print it when an interval is
-// over; in a file that begins at 0 it is the start, since nothing was measured before. A sample lasts
+// over; in a file that begins at 0 it is the start, because nothing was measured before. A sample lasts
 // to its neighbour, or where samples are missing as long as is usual.
 func readSeries(r io.Reader) ([]detect.Sample, error) {
 	rows, err := readCSV(r, seriesHeader)

@@ -41,7 +41,7 @@ func newAnalyzeKnee(streams Streams) *cobra.Command {
 	var output string
 	command := &cobra.Command{
 		Use:   "knee FILE.csv",
-		Short: "Find the load from which on more load gained nothing",
+		Short: "Find where throughput stops scaling",
 		Long: "Find the knee of a ramp: where the curve bends most (Kneedle), the first load within 95 % of the\n" +
 			"plateau, and from six loads on the universal scalability law with intervals.\n\n" +
 			"The file has the header " + kneeHeader + ". The load counts clients, jobs or requests in\n" +

@@ -42,7 +42,7 @@ func newConvert(streams Streams) *cobra.Command {
 		Use:   "convert diskspd|fio|ior|mdtest [-f FILE] [-- ARGUMENTS...]",
 		Short: "Turn a command line or job file of another tool into a WorkloadProfile",
 		Long: "Turn a command line of DiskSpd, fio, IOR or mdtest, or a job file of fio, into a WorkloadProfile. Comments\n" +
-			"above it say what is not the same, what belongs into the benchmark, and what was left out since nothing is to\n" +
+			"above it say what is not the same, what belongs into the benchmark, and what was left out because nothing is to\n" +
 			"be done for it. Nothing is lost without a word, and nothing is guessed: where a tool takes the size of a file\n" +
 			"that exists, give it with --dataset-size.",
 		Example: "  kubectl storagebench convert diskspd -- diskspd.exe -c8G -b1M -d720 -t1 -o32 -w100 -Sh -L test.dat\n" +

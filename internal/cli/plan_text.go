@@ -157,7 +157,7 @@ func does(step planStep) string {
 	return words
 }
 
-// runsCommand says whether all that is loaded in the step is a program of the user's.
+// runsCommand reports whether all that is loaded in the step is a program of the user's.
 func (s planStep) runsCommand() bool {
 	for _, target := range s.Targets {
 		if !s.planned.RunsCommand(target) {

@@ -50,7 +50,7 @@ func CellOf(steps []v1alpha1.StepResult, cell int32) *v1alpha1.StepResult {
 	return &steps[at]
 }
 
-// Usable says whether the figures of a cell measure what was asked for.
+// Usable reports whether the figures of a cell measure what was asked for.
 func (p *Pair) Usable(cell *v1alpha1.StepResult) bool {
 	return cell != nil && len(cell.Operations) > 0 && !slices.ContainsFunc(cell.Warnings, func(w v1alpha1.WarningType) bool {
 		return w.Severity(p.Kind) == v1alpha1.SeverityDisqualifying

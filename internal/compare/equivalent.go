@@ -2,7 +2,7 @@ package compare
 
 import "math"
 
-// Equivalence says whether two figures are the same for a purpose.
+// Equivalence reports whether two figures are the same for a purpose.
 type Equivalence string
 
 // The answers.

@@ -51,7 +51,7 @@ func phaseOf(run *v1alpha1.RunSpec, name string) *v1alpha1.Phase {
 	return &run.Phases[at]
 }
 
-// Closed says whether a target's load begins an operation only when one is complete, as often as that is: then by
+// Closed reports whether a target's load begins an operation only when one is complete, as often as that is: then by
 // Little's law the mean latency is known as well as the operations a second are. A load with a rate or with pauses is
 // not, and of a job file nobody says it.
 func Closed(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, target string) bool {

@@ -69,7 +69,7 @@ func (c *client) service() (agentapi.AgentClient, error) {
 	return c.api, nil
 }
 
-// over notes why a session ended and says whether there shall be no other. good says that the
+// over notes why a session ended and reports whether there shall be no other. good says that the
 // session was one: the agent was there until it broke.
 func (c *client) over(err error, good bool) bool {
 	c.mu.Lock()

@@ -50,7 +50,7 @@ func (c *Conductor) Doing(attempt decide.Attempt) []result.Doing {
 	return all
 }
 
-// doing adds a client to its target, of which so many have samples, and says whether it has one.
+// doing adds a client to its target, of which so many have samples, and reports whether it has one.
 func (c *client) doing(attempt decide.Attempt, to *result.Doing, told int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,7 +21,7 @@ func TestLoadRequest(t *testing.T) {
 		purpose       plan.Purpose
 		passes        int
 		reads, writes int
-		// content says whether it writes; reuse whether it need not where all is there.
+		// content reports whether it writes; reuse whether it need not where all is there.
 		content, reuse bool
 		written        uint64
 		direct         bool

@@ -40,7 +40,7 @@ const (
 var (
 	plainType      = regexp.MustCompile(`^([a-z0-9_-]{1,16}|[*])?$`)
 	errUsageOfMany = fmt.Errorf("it tells the space of more than %d types of files", maxUsageTypes)
-	errUsage       = errors.New("the space that it tells of its files cannot be")
+	errUsage       = errors.New("reported disk usage is implausible")
 )
 
 // usageOf translates what an agent tells of its files. An agent's words are checked, not trusted.

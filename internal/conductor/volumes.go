@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// onDevices says whether a client has found its volumes to be raw block devices.
+// onDevices reports whether a client has found its volumes to be raw block devices.
 func (c *Conductor) onDevices(key decide.ClientKey) bool {
 	client := c.client(key)
 	if client == nil {

@@ -54,7 +54,7 @@ func diskspdWhole(text string, block uint64) (uint64, error) {
 	return value, err
 }
 
-// diskspdCount reads a whole number. DiskSpd's own atoi takes 4x for 4; here that is an error, since it
+// diskspdCount reads a whole number. DiskSpd's own atoi takes 4x for 4; here that is an error, because it
 // is a slip of somebody's.
 func diskspdCount(text string, least, most int64) (int64, error) {
 	value, err := strconv.ParseInt(text, 10, 64)

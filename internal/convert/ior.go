@@ -13,7 +13,7 @@ import (
 )
 
 // IOR converts a command line of IOR, with mpirun before it or without. Fields are written even where
-// they hold the API's default, since IOR's own are others: it shares one file, flushes nothing and
+// they hold the API's default, because IOR's own are others: it shares one file, flushes nothing and
 // removes its files.
 func IOR(arguments []string, options Options) ([]Workload, error) {
 	if err := checkArguments(arguments); err != nil {

@@ -46,7 +46,7 @@ func YAML(workloads []Workload, kind string) (string, error) {
 var kindTitles = map[Kind]string{
 	Differs:   "Not the same, or to be looked at:",
 	Elsewhere: "Belongs in the benchmark:",
-	Unneeded:  "Left out, since nothing is to be done for it:",
+	Unneeded:  "Left out, because nothing is to be done for it:",
 }
 
 func (w *Workload) comment(text *strings.Builder) {

@@ -25,7 +25,7 @@ func (a Account) Percent() float64 { return 100 * a.most / a.bucket.Size }
 // LeastPercent is the fill if the bucket was empty at first, 0 to 100.
 func (a Account) LeastPercent() float64 { return 100 * a.least / a.bucket.Size }
 
-// Known tells whether the fill does no longer depend on what it was at first, within 1 % of the bucket.
+// Known reports whether the fill does no longer depend on what it was at first, within 1 % of the bucket.
 func (a Account) Known() bool { return a.most-a.least <= knownShare*a.bucket.Size }
 
 // Load spends what a load took, by its mean rate over so many seconds; the bucket refills meanwhile.

@@ -29,7 +29,7 @@ func Of(limits *v1alpha1.RateLimits) (Bucket, bool) {
 
 func number(quantity *resource.Quantity) float64 { return quantity.AsApproximateFloat64() }
 
-// Drains tells whether full demand empties the bucket at all.
+// Drains reports whether full demand empties the bucket at all.
 func (b Bucket) Drains() bool { return b.Burst > b.Refill }
 
 // DrainSeconds is how long full demand takes to spend so many credits: infinite where they grow

@@ -98,7 +98,7 @@ func (d *Dataset) Path() string { return d.client.path }
 // Mount is what the directory was proven to be on.
 func (d *Dataset) Mount() Mount { return d.mount }
 
-// Is says whether a look at a directory, by whatever path, was at this one. It is false where this one
+// Is reports whether a look at a directory, by whatever path, was at this one. It is false where this one
 // cannot be looked at.
 func (d *Dataset) Is(seen fs.FileInfo) bool {
 	own, err := d.client.root.Stat(".")
@@ -179,7 +179,7 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 
 // Sweep removes all data of one benchmark below a target's path, whichever client made it, and what
 // killed clients left half made. It must not run beside living clients of the benchmark. No data is
-// no error; a missing path is (ErrMissing), since nobody can say what is on it.
+// no error; a missing path is (ErrMissing), because nobody can say what is on it.
 func Sweep(ctx context.Context, path, benchmarkUID string) error {
 	if err := (Location{BenchmarkUID: benchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
 		return err

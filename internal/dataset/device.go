@@ -70,7 +70,7 @@ func OpenDevice(ctx context.Context, path string, use DeviceUse) (*Device, error
 // Use is OpenDevice of one that is open already.
 func (d *Device) Use(use DeviceUse) error { return d.admit(use) }
 
-// DeviceIsMarked says whether a device carries the mark of a client of a benchmark.
+// DeviceIsMarked reports whether a device carries the mark of a client of a benchmark.
 func DeviceIsMarked(path string, owner Owner, client int) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -114,7 +114,7 @@ func openExclusive(ctx context.Context, path string, write bool) (*os.File, erro
 	}
 }
 
-// admit says whether the device may be used so, and marks it where it is to be written to.
+// admit reports whether the device may be used so, and marks it where it is to be written to.
 func (d *Device) admit(use DeviceUse) error {
 	size, err := d.file.Seek(0, 2)
 	if err != nil {

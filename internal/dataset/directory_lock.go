@@ -18,7 +18,7 @@ import (
 // heldPause is how often a directory that another one holds is tried again.
 const heldPause = 100 * time.Millisecond
 
-// holderRecord is how the mark of who uses a client's directory is named. It is beside the directory, since what is
+// holderRecord is how the mark of who uses a client's directory is named. It is beside the directory, because what is
 // in there is the tool's.
 var holderRecord = regexp.MustCompile(`^holder-(0|[1-9][0-9]*)\.json$`)
 
@@ -237,7 +237,7 @@ func readHolder(file *os.File) Holder {
 	return holder
 }
 
-// Confirm says whether a directory is still the hold's; errors.Is(err, ErrHeld) where another one has taken it, which
+// Confirm reports whether a directory is still the hold's; errors.Is(err, ErrHeld) where another one has taken it, which
 // can be where a file system has no locks, and ErrMissing where the mark is gone and the directory is nobody's.
 func (d *Dataset) Confirm(hold *Hold) error {
 	name := d.location.holderName()
@@ -273,7 +273,7 @@ func (d *Dataset) Confirm(hold *Hold) error {
 	return err
 }
 
-// leadsTo says whether a name beside the client's directory is that of an open file.
+// leadsTo reports whether a name beside the client's directory is that of an open file.
 func (d *Dataset) leadsTo(name string, file *os.File) bool {
 	named, err := os.Lstat(filepath.Join(filepath.Dir(d.client.path), name))
 	if err != nil {

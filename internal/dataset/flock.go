@@ -23,7 +23,7 @@ func isSMB(file *os.File) bool {
 	return err == nil && slices.Contains([]uint32{unix.CIFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC}, magic)
 }
 
-// locksReachServer says whether other machines see the locks of a file's mount.
+// locksReachServer reports whether other machines see the locks of a file's mount.
 func locksReachServer(file *os.File) bool {
 	magic, err := magicOf(file)
 	if err != nil || !slices.Contains([]uint32{unix.CIFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.NFS_SUPER_MAGIC, lustreMagic}, magic) {
@@ -37,7 +37,7 @@ func locksReachServer(file *os.File) bool {
 	return err == nil && !localLocks(splitOptions(info.Options, info.VFSOptions))
 }
 
-// localLocks says whether mount options keep flock's locks on this machine: SMB's nobrl, as azurefile-csi-driver sets it,
+// localLocks reports whether mount options keep flock's locks on this machine: SMB's nobrl, as azurefile-csi-driver sets it,
 // and what NFS and Lustre have of the kind.
 func localLocks(options []string) bool {
 	return slices.ContainsFunc(options, func(option string) bool {

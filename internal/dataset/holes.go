@@ -12,7 +12,7 @@ const (
 	holeBytes = 8 << 20
 )
 
-// showsHoles tells whether the file system tells a hole, by trying one in a file of its own. Where it does, a file that is
+// showsHoles reports whether the file system tells a hole, by trying one in a file of its own. Where it does, a file that is
 // all data by its word is believed to be, although it takes less space than is in it: it is compressed, as a
 // store behind FUSE or NFS may do. Where that cannot be tried it is false.
 func (d *Dataset) showsHoles() bool {

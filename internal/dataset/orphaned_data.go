@@ -17,8 +17,8 @@ const (
 	// maxOwners of directories on one target are told of, of maxLooked that are looked at.
 	maxOwners = 64
 	maxLooked = 256
-	// leftPatience is how long a directory that somebody holds is tried for before it is left alone.
-	leftPatience = 300 * time.Millisecond
+	// orphanLockTimeout is how long a directory that somebody holds is tried for before it is left alone.
+	orphanLockTimeout = 300 * time.Millisecond
 )
 
 // Owners are the other benchmarks of an installation that have a directory on a target, by UID, at most 64. What another
@@ -169,7 +169,7 @@ func runIsOver(uid *directory) (lock *os.File, why string) {
 	return file, ""
 }
 
-// OnThisMachine says whether a file system is one that no other machine mounts at the same time, so that locks on it are
+// OnThisMachine reports whether a file system is one that no other machine mounts at the same time, so that locks on it are
 // known to all who use it.
 func (m Mount) OnThisMachine() bool {
 	return slices.Contains([]string{"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "zfs", "overlay"}, m.FilesystemType)
@@ -228,7 +228,7 @@ func (b *Behind) removeHash(ctx context.Context, mount Mount, uid *directory, ha
 
 // removeClient removes one client's directory when nobody holds it.
 func (b *Behind) removeClient(ctx context.Context, mount Mount, location Location) error {
-	short, cancel := context.WithTimeout(ctx, leftPatience)
+	short, cancel := context.WithTimeout(ctx, orphanLockTimeout)
 	defer cancel()
 	directory, hold, err := TakeOver(short, mount, location, b.Holder)
 	if err != nil {

@@ -42,7 +42,7 @@ var signatures = []signature{
 	{"a GPT partition table", 512, "EFI PART"},
 	{"a GPT partition table", 4096, "EFI PART"},
 	{"a GPT partition table", -512, "EFI PART"},
-	// The last, since many of the others have it too.
+	// The last, because many of the others have it too.
 	{"a partition table or a boot sector (MBR)", 510, "\x55\xaa"},
 }
 

@@ -62,7 +62,7 @@ func rest(waiting context.Context, found Usage, look func() (Usage, error)) (Usa
 	}
 }
 
-// writeOut has files written out, and says whether it was done when the context ended. A write that hangs
+// writeOut has files written out, and reports whether it was done when the context ended. A write that hangs
 // is left to itself.
 func (d *Dataset) writeOut(ctx context.Context, files []string) bool {
 	done := make(chan bool, 1)

@@ -153,7 +153,7 @@ func magicOf(file *os.File) (uint32, error) {
 	return uint32(fs.Type), nil //nolint:gosec // magic numbers are 32 bits; the field is wider on some machines
 }
 
-// tellsHoles is true for file systems that may show less than was written, since they compress or tell it late, and
+// tellsHoles is true for file systems that may show less than was written, because they compress or tell it late, and
 // which mostly tell holes: Lustre from 2.14 on, NFS by its version 4.2.
 func (m Mount) tellsHoles(magic uint32) bool {
 	return magic == lustreMagic || magic == unix.NFS_SUPER_MAGIC && slices.Contains(m.Options, "vers=4.2")

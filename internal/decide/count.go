@@ -64,7 +64,7 @@ func (s Snapshot) live(step Step, attempt Attempt) []ClientKey {
 	return slices.Concat(c.loaded, c.running)
 }
 
-// touched says whether any client, lost ones included, knows of the attempt.
+// touched reports whether any client, lost ones included, knows of the attempt.
 func (s Snapshot) touched(step Step, attempt Attempt) bool {
 	return slices.ContainsFunc(s.Clients, func(c Client) bool {
 		_, known := c.Attempts[attempt]

@@ -16,7 +16,7 @@ const (
 	reasonMPI    = "MPI"
 )
 
-// parted says whether a failure may be no more than a consequence of a loss.
+// parted reports whether a failure may be no more than a consequence of a loss.
 func (s Step) parted(failure *Failure) bool {
 	return s.Coupled && failure != nil && slices.Contains(parting, failure.Reason)
 }

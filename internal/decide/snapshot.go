@@ -83,7 +83,7 @@ type Step struct {
 	Coupled bool
 }
 
-// Takes says whether a client takes part in the step.
+// Takes reports whether a client takes part in the step.
 func (s Step) Takes(key ClientKey) bool {
 	return !s.Idle && slices.Contains(s.Targets, key.Target) &&
 		(s.ClientsPerTarget == 0 || key.Index < s.ClientsPerTarget)

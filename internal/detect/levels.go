@@ -141,7 +141,7 @@ func inside(states []bool, i int) bool {
 	return left && right
 }
 
-// judge says whether what looks like two levels is so.
+// judge reports whether what looks like two levels is so.
 func judge(samples []Sample, states []bool, low, high float64) (turns, bool) {
 	var result turns
 	var squares, seconds [2]float64

@@ -16,7 +16,7 @@ const (
 	liveShare   = 0.02
 	// rampUpSeconds is the longest ramp-up, and returnedSeconds how long a rate must have been back.
 	rampUpSeconds, returnedSeconds = 90, 45
-	// liveExtra is how much more certain than for one look a drop must be, since each sample is one.
+	// liveExtra is how much more certain than for one look a drop must be, because each sample is one.
 	liveExtra = 12
 	// fewBlocks are looked at as a whole with each sample: that takes no longer than a part of a look at all.
 	fewBlocks = 160
@@ -176,7 +176,7 @@ func (l *Live) join(s Sample) {
 	}
 }
 
-// restart forgets what was prepared, since the blocks are others now.
+// restart forgets what was prepared, because the blocks are others now.
 func (l *Live) restart() {
 	l.stage = 0
 	l.look.reset()

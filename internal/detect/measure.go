@@ -60,7 +60,7 @@ func (a *analysis) measureRegimes() {
 
 func sharply(value float64) Estimate { return Estimate{Value: value, Low: value, High: value} }
 
-// meanOff is how far off a mean is when it is taken of another time.
+// meanOff is the error of a mean taken over a different interval.
 func (a *analysis) meanOff(start, end, mean float64) float64 {
 	samples := a.whole(start, end)
 	amount, seconds := total(samples, 0, len(samples))

@@ -12,7 +12,7 @@ import (
 type RunMetric struct {
 	// Name of the figure, such as that of its phase, target, operation and kind.
 	Name string
-	// Value is above 0; in which unit does not matter, since changes are shares.
+	// Value is above 0; in which unit does not matter, because changes are shares.
 	Value float64
 	// LowerIsBetter holds for latencies and times.
 	LowerIsBetter bool

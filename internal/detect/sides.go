@@ -67,7 +67,7 @@ func (a *analysis) sidesOfTurns(samples []Sample) ([2]noisySide, bool) {
 type noisySide struct {
 	side
 	noise noise
-	// rough is how many times wider an interval must be, since the noise is known from few samples.
+	// rough is how many times wider an interval must be, because the noise is known from few samples.
 	rough float64
 }
 

@@ -110,7 +110,7 @@ func AssessSteady(samples []Sample, options SteadyOptions) (SteadyResult, error)
 	case r.Last != nil:
 		r.State = NotSteady
 	default:
-		warn(WarnNotAssessed, fmt.Sprintf("it takes %d rounds of %d s in a row, without gaps", WindowRounds, RoundSeconds))
+		warn(WarnNotAssessed, fmt.Sprintf("needs %d consecutive %d s windows without gaps", WindowRounds, RoundSeconds))
 	}
 	return r, nil
 }

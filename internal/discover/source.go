@@ -86,7 +86,7 @@ func serverOf(attributes map[string]string) string {
 	return ""
 }
 
-// onNetwork says whether the source of a mount is an address.
+// onNetwork reports whether the source of a mount is an address.
 func onNetwork(mounted string) bool {
 	return strings.HasPrefix(mounted, "//") || strings.HasPrefix(mounted, `\\`) || strings.Contains(mounted, ":/")
 }
@@ -106,7 +106,7 @@ func MountedReadOnly(volume *corev1.PersistentVolume) string {
 	return ""
 }
 
-// Same says whether two PersistentVolumes are one and the same storage, under different names. What is on one node
+// Same reports whether two PersistentVolumes are one and the same storage, under different names. What is on one node
 // only, such as a folder of it, is never found to be.
 func Same(a, b *corev1.PersistentVolume) bool {
 	return slices.ContainsFunc(Identities(a), func(one string) bool { return slices.Contains(Identities(b), one) })

@@ -88,7 +88,7 @@ func (f *flow) begin() bool {
 	return f.begun
 }
 
-// ready says whether every client has told of the whole next cell. When all are over there is no more.
+// ready reports whether every client has told of the whole next cell. When all are over there is no more.
 func (f *flow) ready() bool {
 	live := false
 	for i := range f.clients {

@@ -180,7 +180,7 @@ func (m *maker) isNew() error {
 	return nil
 }
 
-// whole says whether all files are there with their sizes.
+// whole reports whether all files are there with their sizes.
 func (m *maker) whole() bool {
 	for i, size := range m.sizes {
 		info, err := m.root.Lstat(m.name(i))

@@ -35,7 +35,7 @@ func (b Bundle) Peer() (Peer, error) {
 // that the run's CA has signed. What each of them may call is the server's matter (PeerRole).
 func (b Bundle) ServerTLS(accept ...Peer) (*tls.Config, error) {
 	if len(accept) == 0 {
-		return nil, errors.New("configure an agent's TLS: nobody is accepted")
+		return nil, errors.New("configure an agent's TLS: no accepted peer configured")
 	}
 	config, pool, err := b.config(accept)
 	if err != nil {

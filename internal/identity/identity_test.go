@@ -66,7 +66,7 @@ type meeting struct {
 	peer               Peer
 }
 
-// meet connects the two over TCP and passes one byte, since in TLS 1.3 a client learns of its
+// meet connects the two over TCP and passes one byte, because in TLS 1.3 a client learns of its
 // refusal only when it reads.
 func meet(t *testing.T, server, client *tls.Config) meeting {
 	t.Helper()

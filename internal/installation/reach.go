@@ -22,10 +22,10 @@ type Reach struct {
 	Denied []string
 }
 
-// ClusterProfiles says whether ClusterWorkloadProfiles can be watched.
+// ClusterProfiles reports whether ClusterWorkloadProfiles can be watched.
 func (r Reach) ClusterProfiles() bool { return !slices.Contains(r.Denied, clusterProfiles.name()) }
 
-// Equal says whether nothing has changed.
+// Equal reports whether nothing has changed.
 func (r Reach) Equal(other Reach) bool {
 	return slices.Equal(r.Namespaces, other.Namespaces) && slices.Equal(r.Left, other.Left) && slices.Equal(r.Denied, other.Denied)
 }

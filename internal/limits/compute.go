@@ -128,7 +128,7 @@ func (made *Computed) whole(parts int) {
 	})
 }
 
-// volume adds the limits of a volume's rows; those of volumes that are loaded together add up. It tells whether
+// volume adds the limits of a volume's rows; those of volumes that are loaded together add up. It reports whether
 // the volume counts by itself.
 func (made *Computed) volume(c *Catalog, d Description, v Volume, found resolved) bool {
 	made.lack(found.missing...)
@@ -187,7 +187,7 @@ func (made *Computed) adapt(computed *Limit, limit limitRow, found resolved, rat
 // oneServer are the drivers whose volumes are folders of a server that was there before.
 var oneServer = map[string]bool{"smb.csi.k8s.io": true, "fsx.openzfs.csi.aws.com": true, "efs.csi.aws.com": true}
 
-// has tells whether limits of one of the rows are there.
+// has reports whether limits of one of the rows are there.
 func (made *Computed) has(rows []string) bool {
 	return slices.ContainsFunc(made.Limits, func(l Limit) bool { return slices.Contains(rows, l.Row) })
 }

@@ -68,7 +68,7 @@ func (b Bound) less(than Bound, by Dimension) bool {
 	return b.OperationsPerSecond < than.OperationsPerSecond
 }
 
-// applies tells whether a load meets the limit at all.
+// applies reports whether a load meets the limit at all.
 func (l *Limit) applies(load Load) bool {
 	switch {
 	case l.StoredBytes, l.CacheOnly && (load.CachedShare == 0 || load.Operation == Write):

@@ -98,7 +98,7 @@ func (c Computed) only(of Dimension) Computed {
 	return c
 }
 
-// Bursts tells whether any limit lets more through for a time.
+// Bursts reports whether any limit lets more through for a time.
 func (c Computed) Bursts() bool {
 	for index := range c.Limits {
 		if c.Limits[index].Burst > 0 && !c.Limits[index].Billed {
@@ -108,7 +108,7 @@ func (c Computed) Bursts() bool {
 	return false
 }
 
-// KnowsStorage tells whether a limit of the storage itself is known, and not only of the machines that use it.
+// KnowsStorage reports whether a limit of the storage itself is known, and not only of the machines that use it.
 func (c Computed) KnowsStorage() bool {
 	for index := range c.Limits {
 		switch c.Limits[index].Layer {

@@ -29,7 +29,7 @@ func figuresOf(run *v1alpha1.BenchmarkRun, spec *v1alpha1.Phase) []string {
 	return words
 }
 
-// targetFigures are what most people look at first: of a ramp or a sweep nothing, since no one cell is all of it.
+// targetFigures are what most people look at first: of a ramp or a sweep nothing, because no one cell is all of it.
 func targetFigures(target *v1alpha1.TargetResult, kind v1alpha1.PhaseKind) []string {
 	if target.Mdtest != nil {
 		return metadataRates(target.Mdtest)

@@ -143,7 +143,7 @@ func (p *Phase) of() string {
 func (p *Phase) takes() string {
 	switch {
 	case p.AtLeast && p.Expected == 0:
-		return "as long as it takes"
+		return "until complete"
 	case p.AtLeast:
 		return "at least " + Short(p.Expected)
 	case p.AtMost:

@@ -31,7 +31,7 @@ const (
 // abandonTimeout is how long agents may take to tidy up when their runner was killed.
 const abandonTimeout = 60 * time.Second
 
-// InRunner says whether this process was started by a guard; if so it gives the journal to write
+// InRunner reports whether this process was started by a guard; if so it gives the journal to write
 // to and a context that ends when the guard is gone or a signal asks for the end.
 func InRunner(parent context.Context) (ctx context.Context, journal *Journal, stop func(), ok bool) {
 	if os.Getenv(runnerEnvironment) == "" {

@@ -22,7 +22,7 @@ type ClockOffset struct {
 	UncertaintyNanoseconds int64 `json:"uncertaintyNanoseconds"`
 }
 
-// EstimateClock keeps the shortest of the round trips, since the less time there was, the
+// EstimateClock keeps the shortest of the round trips, because the less time there was, the
 // less can be wrong. No round trips, one that was received before it was sent, and clocks
 // further apart than 146 years are errors.
 func EstimateClock(trips []RoundTrip) (ClockOffset, error) {

@@ -155,7 +155,7 @@ func compareWithCSV(t *testing.T, sums map[string]*Histogram, path string) {
 	}
 }
 
-// reaches tells whether n is at least p percent of total, in exact arithmetic.
+// reaches reports whether n is at least p percent of total, in exact arithmetic.
 func reaches(n uint64, p float64, total uint64) bool {
 	part := new(big.Rat).SetFrac(new(big.Int).SetUint64(n), new(big.Int).SetUint64(total))
 	share := new(big.Rat).SetFloat64(p)

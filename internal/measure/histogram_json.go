@@ -31,7 +31,7 @@ func (h Histogram) MarshalJSON() ([]byte, error) {
 // plain unsigned integer, and counts whose sum overflows are an error, and then h is not
 // changed. As is the custom, null changes nothing.
 //
-// It reads the bytes itself, since encoding/json would take the last of two equal keys
+// It reads the bytes itself, because encoding/json would take the last of two equal keys
 // without a word, and since a fio dump holds thousands of bins a second.
 func (h *Histogram) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {

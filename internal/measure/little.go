@@ -22,7 +22,7 @@ type Little struct {
 
 // CheckLittle applies the law to what one or more clients completed and how long it took.
 // Both must be of the same window, differences on both sides. jobs and depth are those of
-// all the clients together: clients*numjobs, and iodepth. Sync is not counted, since it is
+// all the clients together: clients*numjobs, and iodepth. Sync is not counted, because it is
 // issued by a job that has no other I/O in flight, beside the queue depth.
 //
 // The law holds in every closed loop, so a share near 1 proves nothing about the storage.

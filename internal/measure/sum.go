@@ -15,7 +15,7 @@ type Grid struct {
 
 // SumOver adds the series of several clients up on a grid of the given step, which starts and
 // ends with the window. Inside of samples I/O is spread evenly. The sum over all cells is exactly
-// what Throughput counts in the window, a warm-up in it included, since that spends credits too.
+// what Throughput counts in the window, a warm-up in it included, because that spends credits too.
 // A window without a length, a step that is not positive, a grid of more cells than 14 days have
 // seconds, and a sum over 64 bits are errors.
 func SumOver(window Window, stepNanoseconds int64, series ...*Series) (Grid, error) {

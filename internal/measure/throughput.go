@@ -156,7 +156,7 @@ func MeasureWorkBound(series []*Series) (WorkBound, error) {
 	result := WorkBound{Window: window, StartSkewNanoseconds: StartSkewNanoseconds(spans)}
 	counters := make([][NumOperations]Counter, len(series))
 	for client, one := range series {
-		// Its own span, since one client's warm-up can lie in the window of all.
+		// Its own span, because one client's warm-up can lie in the window of all.
 		counters[client] = one.CountersIn(spans[client])
 		result.Clients = append(result.Clients, ratesOf(counters[client], spans[client]))
 	}

@@ -75,7 +75,7 @@ func (u Uint128) big() *big.Int {
 	return value.Lsh(value, 64).Or(value, new(big.Int).SetUint64(u.Low))
 }
 
-// uint128Of converts a big integer, and tells whether it fits.
+// uint128Of converts a big integer, and reports whether it fits.
 func uint128Of(value *big.Int) (Uint128, bool) {
 	if value.Sign() < 0 || value.BitLen() > 128 {
 		return Uint128{}, false
@@ -84,7 +84,7 @@ func uint128Of(value *big.Int) (Uint128, bool) {
 	return Uint128{High: new(big.Int).Rsh(value, 64).Uint64(), Low: low.Uint64()}, true
 }
 
-// MarshalText writes the decimal digits. In JSON this is a string, since most readers
+// MarshalText writes the decimal digits. In JSON this is a string, because most readers
 // of JSON round numbers over 2^53.
 func (u Uint128) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 

@@ -24,7 +24,7 @@ func (w Window) Seconds() float64 { return float64(w.Nanoseconds()) / nanosecond
 
 const nanosecondsInSecond = 1e9
 
-// sound tells whether the window has a length and is in the range of time.
+// sound reports whether the window has a length and is in the range of time.
 func (w Window) sound() bool {
 	return w.StartNanoseconds < w.EndNanoseconds && w.StartNanoseconds >= -maxInstant && w.EndNanoseconds <= maxInstant
 }

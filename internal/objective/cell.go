@@ -34,7 +34,7 @@ func cells(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, target *v1alp
 	return found
 }
 
-// picks tells whether a step has the values of a selector. A value that no axis has is not known to a
+// picks reports whether a step has the values of a selector. A value that no axis has is not known to a
 // step, and picks none.
 func picks(selector *v1alpha1.CellSelector, step *v1alpha1.ResolvedStep) bool {
 	if selector.Clients != nil && *selector.Clients != step.Clients {

@@ -53,7 +53,7 @@ func unfit(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) 
 	return ""
 }
 
-// timesOperations says whether any workload of a phase is fio's.
+// timesOperations reports whether any workload of a phase is fio's.
 func timesOperations(run *v1alpha1.RunSpec, phase *v1alpha1.Phase) bool {
 	workload := phase.Workload
 	if workload == nil {

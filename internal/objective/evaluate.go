@@ -191,7 +191,7 @@ func judge(f figure, limits *bounds) judged {
 	return least
 }
 
-// graver tells whether it decides the objective rather than the other.
+// graver reports whether it decides the objective rather than the other.
 func (j *judged) graver(other *judged) bool {
 	if a, b := gravity(j.verdict), gravity(other.verdict); a != b {
 		return a > b

@@ -69,7 +69,7 @@ func figures(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1a
 	return found
 }
 
-// takesPart tells whether a phase has steps on a target.
+// takesPart reports whether a phase has steps on a target.
 func takesPart(spec *v1alpha1.BenchmarkRunSpec, phase, target string) bool {
 	return slices.ContainsFunc(spec.Steps, func(s v1alpha1.ResolvedStep) bool {
 		return s.Phase == phase && slices.Contains(s.Targets, target)

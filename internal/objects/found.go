@@ -17,7 +17,7 @@ type Storage struct {
 	Devices []string
 	// ReadOnly are those that nothing may be written to.
 	ReadOnly []string
-	// Together are the targets whose clients have to be on one node, since they share a volume that one node at a
+	// Together are the targets whose clients have to be on one node, because they share a volume that one node at a
 	// time can have. Empty: they may be on any.
 	Together []string
 	// Node is where such a volume is in use already; empty where it is nowhere.

@@ -56,7 +56,7 @@ func kueueAnnotations(run *v1alpha1.BenchmarkRun) map[string]string {
 	return map[string]string{kueueCount: strconv.Itoa(len(run.Spec.Run.Targets) * max(1, int(run.Spec.Run.Clients.Count)))}
 }
 
-// AwaitsQuota says whether Kueue keeps a pod from being scheduled.
+// AwaitsQuota reports whether Kueue keeps a pod from being scheduled.
 func AwaitsQuota(pod *corev1.Pod) bool {
 	for _, gate := range pod.Spec.SchedulingGates {
 		if strings.HasPrefix(gate.Name, kueueGate) {

@@ -98,7 +98,7 @@ func undisturbed() map[string]string {
 }
 
 // activeDeadlineSeconds is the backstop of a pod that neither operator nor agent ends. It is longer
-// than what they may take, since it leaves no time to tidy up.
+// than what they may take, because it leaves no time to tidy up.
 func activeDeadlineSeconds(run *v1alpha1.BenchmarkRun) int64 {
 	return int64((length(run.Spec.Run.ActiveDeadline, defaultActiveDeadline) +
 		length(run.Spec.Run.OrphanTimeout, defaultOrphanTimeout) + deadlineMargin).Seconds())

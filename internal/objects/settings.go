@@ -26,7 +26,7 @@ type PullSecret struct {
 	Registry, Name string
 }
 
-// fits says whether the Secret is for an image: for that registry, or what is below that path of it.
+// fits reports whether the Secret is for an image: for that registry, or what is below that path of it.
 func (p PullSecret) fits(image string) bool {
 	rest, below := strings.CutPrefix(image, strings.TrimSuffix(p.Registry, "/"))
 	return p.Registry == "" || below && strings.HasPrefix(rest, "/")
@@ -67,7 +67,7 @@ const (
 func VolumePath(volume string) string { return path.Join(dataDirectory, volume) }
 
 // Port is the TCP port at which a client's agent listens: on the node's network each client of the
-// run has one of its own, since several may share a node.
+// run has one of its own, because several may share a node.
 func Port(run *v1alpha1.BenchmarkRun, c Client) int32 {
 	if !hostNetwork(run) {
 		return AgentPort

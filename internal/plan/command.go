@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// RunsCommand says whether clients of a target run a program of the user's in the step.
+// RunsCommand reports whether clients of a target run a program of the user's in the step.
 func (s Step) RunsCommand(target string) bool {
 	engine := s.Workloads[target]
 	return engine != nil && engine.Command != nil

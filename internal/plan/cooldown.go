@@ -132,7 +132,7 @@ func (p *phaseMaker) warnUnknown(at *field.Path, limit time.Duration, unknown []
 		"bucket, and no phase before it measures the refill (cooldown.redrain); %s", strings.Join(unknown, ", "), waits)
 }
 
-// discovered says whether what is not known now may be found when the run begins, of all these targets.
+// discovered reports whether what is not known now may be found when the run begins, of all these targets.
 func (m *maker) discovered(targets []string) bool {
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]

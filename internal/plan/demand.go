@@ -156,7 +156,7 @@ func operation(reads, writes bool) limits.Operation {
 	return limits.Both
 }
 
-// Loads are what the phases of a run ask of a target, each kind once: those of drains first, since what they drain is
+// Loads are what the phases of a run ask of a target, each kind once: those of drains first, because what they drain is
 // what the run is about.
 func (a *DemandModel) Loads(target string) []limits.Load {
 	var drains, others []limits.Load

@@ -48,7 +48,7 @@ func (m *maker) describe(profile *v1alpha1.FioProfile, o Overrides) (*fio.Traits
 	return &traits, nil
 }
 
-// reads tells whether the load reads what is in files.
+// reads reports whether the load reads what is in files.
 func reads(profile *v1alpha1.FioProfile, traits *fio.Traits, o Overrides) bool {
 	if o.ReadPercent != nil && profile.JobFile == "" {
 		return *o.ReadPercent > 0 && !traits.NoStorage

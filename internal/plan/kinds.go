@@ -152,7 +152,7 @@ func (p *phaseMaker) earlierDrain() *v1alpha1.BurstDrainPhase {
 	return nil
 }
 
-// earlierRedrain says whether a phase before this one measures the refill.
+// earlierRedrain reports whether a phase before this one measures the refill.
 func (p *phaseMaker) earlierRedrain() bool {
 	for i := range p.index {
 		if cooldown := p.run.Phases[i].Cooldown; cooldown != nil && cooldown.Redrain != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/ior"
 )
 
-// SpansClients says whether the clients of a target are one job in the step.
+// SpansClients reports whether the clients of a target are one job in the step.
 func (s Step) SpansClients(target string) bool { return s.Workloads[target].SpansClients() }
 
-// SpansAnyClients says whether the clients of any target are one job in the step.
+// SpansAnyClients reports whether the clients of any target are one job in the step.
 func (s Step) SpansAnyClients() bool {
 	for _, engine := range s.Workloads {
 		if engine.SpansClients() {
@@ -22,7 +22,7 @@ func (s Step) SpansAnyClients() bool {
 	return false
 }
 
-// Shared says whether all clients of a target mount one volume; else each has one of its own.
+// Shared reports whether all clients of a target mount one volume; else each has one of its own.
 func Shared(target *v1alpha1.Target) bool {
 	for i := range target.Volumes {
 		if template := target.Volumes[i].ClaimTemplate; template != nil && template.Scope == v1alpha1.ClaimPerClient {

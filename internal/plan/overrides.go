@@ -32,7 +32,7 @@ func (o Overrides) words() []string {
 	return words
 }
 
-// containsAll says whether a list has every one of some names.
+// containsAll reports whether a list has every one of some names.
 func containsAll(list, names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(list, name) })
 }

@@ -50,7 +50,7 @@ func (f rankFiles) total(key rankKey) uint64 {
 	return sum
 }
 
-// has says whether there are files of so many ranks with so many bytes each.
+// has reports whether there are files of so many ranks with so many bytes each.
 func (f rankFiles) has(key rankKey, want rankSet) bool {
 	return slices.ContainsFunc(f[key], func(set rankSet) bool { return set.ranks >= want.ranks && set.bytes >= want.bytes })
 }

@@ -52,10 +52,9 @@ func (p *phaseMaker) tail(step *Step, target string) float64 {
 	return demand.Outstanding * demand.Load.BlockBytes / rate
 }
 
-// coarse says whether a drain ends nobody knows when: where few operations are done in a second, the level after the
-// credits goes up and down by one of them, and until it is known well enough it takes longer than the step would else.
-// In so many seconds a rate of whole operations is known to 2 % from 50 / sqrt(seconds) operations a second on: half an
-// operation is the most that their number varies by, and 1.96 of it the interval.
+// coarse reports whether the drain's length is unpredictable because few operations complete per second: the baseline then
+// varies by one operation per sample, and takes longer to be known well enough. Over n seconds a rate of whole operations
+// is known to 2 % from 50 / sqrt(n) operations per second on: their number varies by half an operation, times 1.96.
 func (p *phaseMaker) coarse(step *Step) bool {
 	const known = 50
 	return slices.ContainsFunc(step.Targets, func(target string) bool {

@@ -23,7 +23,7 @@ const (
 	maxStripeBytes = math.MaxUint32
 )
 
-// strips is the striping of each target that asks for one. It is a part of the identity of a layout, since files
+// strips is the striping of each target that asks for one. It is a part of the identity of a layout, because files
 // keep the striping that they were made with: who asks for another one must not find them. Admission refuses most of what is refused here; a plan
 // must not depend on that.
 func (m *maker) strips() map[string]Striping {

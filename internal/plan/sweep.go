@@ -144,7 +144,7 @@ func (p *phaseMaker) drainFirst(at *field.Path, targets []string, c cell) bool {
 	return p.add(step, "drain")
 }
 
-// justDrained says whether the step right before is a drain of all these targets that was asked for.
+// justDrained reports whether the step right before is a drain of all these targets that was asked for.
 func (p *phaseMaker) justDrained(targets []string) bool {
 	if len(p.plan.Steps) == 0 {
 		return false

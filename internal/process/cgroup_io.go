@@ -52,7 +52,7 @@ func CgroupDeviceIO(device uint64) (DeviceIO, error) {
 	return DeviceIO{}, nil
 }
 
-// isOurs says whether all processes of the group are we and those below us.
+// isOurs reports whether all processes of the group are we and those below us.
 func (g cgroup) isOurs() bool {
 	text, err := os.ReadFile(filepath.Join(g.directory, "cgroup.procs"))
 	if err != nil {

@@ -3,6 +3,6 @@
 //
 // A tool is more than one process: fio forks its jobs, MPI's daemons leave the process group and
 // the session. Three nets catch them: the process group (Handle), the death signal of the parent
-// (Handle), and, since an orphan is given to the nearest subreaper, the tree below ourselves
+// (Handle), and, because an orphan is given to the nearest subreaper, the tree below ourselves
 // (Subreaper, KillDescendants).
 package process

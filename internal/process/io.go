@@ -96,7 +96,7 @@ func parseIO(text string) (IO, error) {
 	return counters, nil
 }
 
-// HasOpenBelow says whether a process has a file open in a directory or below it.
+// HasOpenBelow reports whether a process has a file open in a directory or below it.
 func HasOpenBelow(pid int, directory string) bool {
 	descriptors := fmt.Sprintf("/proc/%d/fd", pid)
 	entries, err := os.ReadDir(descriptors)

@@ -64,7 +64,7 @@ type Turn struct {
 	More int
 }
 
-// Of says whether it is a run's turn. others are all other runs that are not over, or those that may
+// Of reports whether it is a run's turn. others are all other runs that are not over, or those that may
 // matter.
 func Of(run Run, others []Run) Turn {
 	var blocking []Run
@@ -115,7 +115,7 @@ func Shared(a, b Run) (what Named, volume, shared bool) {
 	return Named{}, false, false
 }
 
-// Matters says whether an other run can keep a run from beginning, by its state and age alone.
+// Matters reports whether an other run can keep a run from beginning, by its state and age alone.
 func Matters(run, other Run) bool { return other.State != Waiting || before(other, run) }
 
 // before is the order in which runs are served.

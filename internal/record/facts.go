@@ -66,7 +66,7 @@ func Retry(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
 
 // Relayout notes that what the phases so far have laid out on a target may be gone with a client that
 // was lost: each step that did so is to be done once more. A layout that is as it was is laid out
-// again all the same, since nobody can tell before a replacement is there.
+// again all the same, because nobody can tell before a replacement is there.
 func Relayout(run *v1alpha1.BenchmarkRun, target string) {
 	for _, planned := range run.Spec.Steps {
 		if planned.Kind != v1alpha1.PhasePrepare || !slices.Contains(planned.Targets, target) {

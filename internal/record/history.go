@@ -116,7 +116,7 @@ func refillOf(series *v1alpha1.BurstSeries, scale float64, before *float64) *flo
 	return &value
 }
 
-// bucketEmpty says whether the credits were spent for certain when the step began; of the drain that
+// bucketEmpty reports whether the credits were spent for certain when the step began; of the drain that
 // measures a refill, when the pause before it began.
 func bucketEmpty(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, earlier []done) bool {
 	if known := promised(run, target); known.KnowsStorage() && !known.Bursts() && !burstAlone(run, target) {
@@ -137,7 +137,7 @@ func bucketEmpty(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, e
 	return empty && !idled(run, planned, target)
 }
 
-// burstAlone says whether a specification gives a burst without a baseline, which is then taken for a limit that holds.
+// burstAlone reports whether a specification gives a burst without a baseline, which is then taken for a limit that holds.
 func burstAlone(run *v1alpha1.BenchmarkRun, target string) bool {
 	at := slices.IndexFunc(run.Spec.Run.Targets, func(t v1alpha1.Target) bool { return t.Name == target })
 	if at < 0 || run.Spec.Run.Targets[at].Limits == nil {
@@ -152,7 +152,7 @@ func burstAlone(run *v1alpha1.BenchmarkRun, target string) bool {
 	return false
 }
 
-// drained says whether a phase has spent the credits, and at what baseline, in bytes a second.
+// drained reports whether a phase has spent the credits, and at what baseline, in bytes a second.
 func drained(run *v1alpha1.BenchmarkRun, phase, target string) (empty bool, baseline float64) {
 	found := resultOf(run, phase, target)
 	if found == nil || found.Burst == nil || !found.Burst.Exhausted {
@@ -164,7 +164,7 @@ func drained(run *v1alpha1.BenchmarkRun, phase, target string) (empty bool, base
 	return true, baseline
 }
 
-// idled says whether nothing was loaded for a planned time between the I/O before a step and the step.
+// idled reports whether nothing was loaded for a planned time between the I/O before a step and the step.
 func idled(run *v1alpha1.BenchmarkRun, planned plan.Step, target string) bool {
 	if planned.Redrain {
 		return false

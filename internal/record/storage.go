@@ -27,7 +27,7 @@ func Storage(run *v1alpha1.BenchmarkRun, found []v1alpha1.StorageDescription) {
 	fit(run)
 }
 
-// StorageNoted says whether Storage was called with something to note.
+// StorageNoted reports whether Storage was called with something to note.
 func StorageNoted(run *v1alpha1.BenchmarkRun) bool { return len(run.Status.Storage) > 0 }
 
 // boundStorage cuts what clusters and agents say of volumes to what the API takes; the rest is bounded by package
@@ -89,7 +89,7 @@ func describedOf(run *v1alpha1.BenchmarkRun, target string) *v1alpha1.StorageDes
 	return nil
 }
 
-// ownVolumes says whether each client of a target has volumes of its own.
+// ownVolumes reports whether each client of a target has volumes of its own.
 func ownVolumes(run *v1alpha1.BenchmarkRun, target string) bool {
 	at := slices.IndexFunc(run.Spec.Run.Targets, func(t v1alpha1.Target) bool { return t.Name == target })
 	return at >= 0 && !plan.Shared(&run.Spec.Run.Targets[at])
@@ -138,7 +138,7 @@ func dropSuspects(most int) func(*v1alpha1.BenchmarkRunStatus) {
 	}
 }
 
-// shortenStorage cuts texts about the storage; figures stay, since results are compared with them.
+// shortenStorage cuts texts about the storage; figures stay, because results are compared with them.
 func shortenStorage(length int) func(*v1alpha1.BenchmarkRunStatus) {
 	return func(status *v1alpha1.BenchmarkRunStatus) {
 		for i := range status.Storage {

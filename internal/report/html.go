@@ -89,7 +89,7 @@ func HTML(w io.Writer, d Document) error {
 	made := htmlPage{Title: printable(d.Benchmark), Kind: "Run " + printable(d.Run), Verdicts: badges(d), Tiles: tiles(d), Doubts: htmlParts(doubts(d)), Head: htmlParts(partsOf(func(p *page) {
 		p.summary(d)
 		p.objectives(d)
-		p.list("Good to know:", remarksOf(d, v1alpha1.SeverityInfo))
+		p.list("Notes:", remarksOf(d, v1alpha1.SeverityInfo))
 	})), Spec: string(spec),
 		Footer: footer(d)}
 	for i := range made.Doubts {
@@ -107,7 +107,7 @@ func severityClass(title string) string {
 	switch {
 	case strings.HasPrefix(title, "The figures do not measure"):
 		return "bad"
-	case strings.HasPrefix(title, "The figures stand, but"):
+	case strings.HasPrefix(title, "Warnings"):
 		return "warn"
 	}
 	return ""

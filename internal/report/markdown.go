@@ -33,7 +33,7 @@ func headlineParts(d Document) []part {
 	return append(doubts(d), partsOf(func(p *page) {
 		p.summary(d)
 		p.objectives(d)
-		p.list("Good to know:", remarksOf(d, v1alpha1.SeverityInfo))
+		p.list("Notes:", remarksOf(d, v1alpha1.SeverityInfo))
 	})...)
 }
 
@@ -42,7 +42,7 @@ func doubts(d Document) []part {
 	return partsOf(func(p *page) {
 		p.headlineDetails(d)
 		p.disqualified(d)
-		p.list("The figures stand, but may mean something else than they seem to:", remarksOf(d, v1alpha1.SeverityWarning))
+		p.list("Warnings (results are valid):", remarksOf(d, v1alpha1.SeverityWarning))
 	})
 }
 

@@ -178,7 +178,7 @@ func (p *page) command(words []string) {
 	}
 }
 
-// byJobs says whether any figures are of a job of MPI.
+// byJobs reports whether any figures are of a job of MPI.
 func byJobs(d Document) bool {
 	for _, phase := range d.Phases {
 		for _, target := range phase.Targets {

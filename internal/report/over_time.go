@@ -86,7 +86,7 @@ func lineName(names []string, target string, operation measure.Operation) string
 	return printable(target) + " " + strings.ToLower(operation.String())
 }
 
-// does says whether a target did an operation at all in a step.
+// does reports whether a target did an operation at all in a step.
 func does(target *series.Target, operation measure.Operation) bool {
 	return slices.ContainsFunc(target.Points, func(p series.Point) bool { return p.Counters[operation] != (measure.Counter{}) })
 }
@@ -283,7 +283,7 @@ func textOfRates(title string, d Document, lines []chart.Line, format func(float
 // clock is a time of the run.
 func clock(seconds float64) string { return length(int64(seconds * 1e9)) }
 
-// allNamed says whether every phase has room for its name in the wide drawing.
+// allNamed reports whether every phase has room for its name in the wide drawing.
 func allNamed(bands []chart.Band, x chart.Axis) bool {
 	return !slices.ContainsFunc(bands, func(b chart.Band) bool { return !b.Named(x) })
 }

@@ -178,7 +178,7 @@ func reasons(s *v1alpha1.Suspect, skipped int) []string {
 	return s.Evidence[skipped:min(len(s.Evidence), skipped+maxReasonsTold)]
 }
 
-// figureTold says whether the rate is compared with the suspect's limit already, so that its figure was told.
+// figureTold reports whether the rate is compared with the suspect's limit already, so that its figure was told.
 func figureTold(a *v1alpha1.Attribution, s *v1alpha1.Suspect) bool {
 	of := a.Baseline
 	if s.Burst {

@@ -64,7 +64,7 @@ func rampName(dimension v1alpha1.RampDimension) string {
 	return printable(strings.ToLower(string(dimension)))
 }
 
-// leftLast fills the last column up, since it is text and begins at one place.
+// leftLast fills the last column up, because it is text and begins at one place.
 func leftLast(lines [][]string) [][]string {
 	widest := 0
 	for _, line := range lines {
@@ -128,7 +128,7 @@ func cellFigures(o v1alpha1.StepOperation) []string {
 	return cells
 }
 
-// invalid says whether the figures of a step do not measure what was asked for.
+// invalid reports whether the figures of a step do not measure what was asked for.
 func invalid(step v1alpha1.StepResult, kind v1alpha1.PhaseKind) bool {
 	return slices.ContainsFunc(step.Warnings, func(w v1alpha1.WarningType) bool { return w.Severity(kind) == v1alpha1.SeverityDisqualifying })
 }

@@ -242,7 +242,7 @@ func summaryFigures(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.Ta
 	return all
 }
 
-// toldBefore says whether an earlier phase has found the target's files compressed as far.
+// toldBefore reports whether an earlier phase has found the target's files compressed as far.
 func toldBefore(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult) bool {
 	for i := range d.Phases {
 		if d.Phases[i].Name == phase.Name {

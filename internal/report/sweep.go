@@ -256,7 +256,7 @@ func cellText(steps []v1alpha1.StepResult, cell int, figure figureOf) string {
 }
 
 // figuresIn are the matrices that the cells have figures for. Rates are of all operations together;
-// latencies of each alone, since means and percentiles of two cannot be had from theirs.
+// latencies of each alone, because means and percentiles of two cannot be had from theirs.
 func figuresIn(steps []v1alpha1.StepResult) []figureOf {
 	all := []figureOf{
 		{title: "MB/s", judge: (*compare.Pair).CellThroughput, cell: func(s v1alpha1.StepResult) string {

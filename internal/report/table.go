@@ -106,7 +106,7 @@ func absence(rows []row, byJobs bool) string {
 	return ` "-" is no figure: a percentile takes ten samples above it, and a sync moves no bytes.`
 }
 
-// ownTable says whether a target's figures are in a table of their own, or there is nothing to show of it
+// ownTable reports whether a target's figures are in a table of their own, or there is nothing to show of it
 // but what it waited for.
 func ownTable(phase v1alpha1.PhaseResult, target v1alpha1.TargetResult) bool {
 	cells := phase.Kind == v1alpha1.PhaseRamp || phase.Kind == v1alpha1.PhaseSweep

@@ -128,8 +128,8 @@ func cpus(milli int64) string {
 
 func (p *page) warnings(d Document) {
 	before := p.Len()
-	p.list("The figures stand, but may mean something else than they seem to:", remarksOf(d, v1alpha1.SeverityWarning))
-	p.list("Good to know:", remarksOf(d, v1alpha1.SeverityInfo))
+	p.list("Warnings (results are valid):", remarksOf(d, v1alpha1.SeverityWarning))
+	p.list("Notes:", remarksOf(d, v1alpha1.SeverityInfo))
 	if p.Len() == before && len(d.Phases) > 0 && len(remarksOf(d, v1alpha1.SeverityDisqualifying)) == 0 {
 		p.line("", "")
 		p.line("  ", "no warnings")
@@ -229,7 +229,7 @@ func severityOf(warning v1alpha1.Warning) v1alpha1.Severity {
 	return v1alpha1.SeverityDisqualifying
 }
 
-// manyTargets says whether a target has to be named.
+// manyTargets reports whether a target has to be named.
 func manyTargets(d Document) bool {
 	names := map[string]bool{}
 	for _, phase := range d.Phases {

@@ -252,7 +252,7 @@ func (d *drain) judge() {
 		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate stayed at %s for %s: the burst credits were spent already when it began",
 			format(found.Burst.Value), duration(seconds))
 	default:
-		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate stayed at %s for %s without a lasting drop: nothing follows for the credits",
+		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate stayed at %s for %s without a lasting drop: no conclusion about credits",
 			format(found.Burst.Value), duration(seconds))
 	}
 	limits := d.documented(one)
@@ -276,7 +276,7 @@ func (d *drain) judgeFill() {
 	case d.b.step.Redrain || d.b.history.BucketEmpty:
 	case percent == nil:
 		d.b.warnings.add(v1alpha1.WarningCreditsUnknown, nil,
-			"how full the bucket was at the start is not known: what was spent is a lower bound on its size")
+			"initial credit balance unknown: what was spent is a lower bound on the bucket's size")
 	case *percent < partEmpty:
 		d.b.warnings.add(v1alpha1.WarningCreditsUnknown, nil,
 			"the bucket was only about %d %% full at the start, by its documented limits and what was done before: the burst was shorter than that of a full one", *percent)

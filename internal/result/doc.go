@@ -14,7 +14,7 @@
 //	             detect.Analyze, detect.AssessSteady
 //
 // What was spent before a drain comes from a [History]; the refill that a redrain measures is derived beside
-// the code. [Fold] puts the steps of a phase together; it can be done again without a change, since whoever
+// the code. [Fold] puts the steps of a phase together; it can be done again without a change, because whoever
 // recorded a result may not have lived to know that it did.
 //
 // What is wrong with the figures is in the result, one warning a type however many clients or cells have it,

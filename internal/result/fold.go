@@ -9,7 +9,7 @@ import (
 )
 
 // Fold adds the result of one step to that of its target in the phase, which is the zero value before the
-// first step. A step that is folded a second time, since nobody lived to know that it was, changes nothing.
+// first step. A step that is folded a second time, because nobody lived to know that it was, changes nothing.
 //
 // What a step gives depends on the phase: steps of a ramp and cells of a sweep go to Steps, layout and
 // precondition share one result whose figures are the layout's, a cooldown and its redrain too; a steady

@@ -10,7 +10,7 @@ import (
 
 // Headline is the figures of a run that a list of runs shows: those of the last phase that measures,
 // of its first target. Of a steady phase it is the operation that moved most; of a burst drain the baseline,
-// or the burst where the credits did not run out, without a latency, since there is none of that part alone;
+// or the burst where the credits did not run out, without a latency, because there is none of that part alone;
 // of a ramp or a sweep the step that moved most. It is nil while there are none.
 func Headline(phases []v1alpha1.PhaseResult) *v1alpha1.HeadlineDisplay {
 	for i := len(phases) - 1; i >= 0; i-- {

@@ -73,7 +73,7 @@ func (b *builder) judgeTool() {
 		}
 	}
 	if len(clock.clients) > 0 {
-		b.warnings.add(v1alpha1.WarningClockUncertain, clock.clients, "the clock of client %d is known to %s only%s",
+		b.warnings.add(v1alpha1.WarningClockUncertain, clock.clients, "the clock of client %d is uncertain by %s%s",
 			clock.client, time.Duration(clock.figure).Round(time.Millisecond), clock.others())
 	}
 	if len(unwritten.clients) > 0 {

@@ -64,5 +64,5 @@ func EmptiedBy(of limits.Computed, burst *v1alpha1.BurstResult) []string {
 	return names
 }
 
-// within says whether a value is at most a share of a documented one away from it.
+// within reports whether a value is at most a share of a documented one away from it.
 func within(value, of, share float64) bool { return of > 0 && math.Abs(value-of) <= share*of }

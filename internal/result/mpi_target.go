@@ -81,7 +81,7 @@ func (b *builder) judgeJob(engine *v1alpha1.Engine) {
 	}
 	if !b.step.WorkBound() && b.step.Purpose == v1alpha1.StepMeasure && len(b.usable) > 0 && !b.stopped() &&
 		float64(b.result.WindowNanoseconds) < minMeasuredShare*float64(b.step.Duration) {
-		b.warnings.add(v1alpha1.WarningCommonWindowTooShort, nil, "it measured for %s, and %s were asked for: raise blockSize, so that the work lasts",
+		b.warnings.add(v1alpha1.WarningCommonWindowTooShort, nil, "measured for %s of the requested %s: raise blockSize so that the work lasts",
 			time.Duration(b.result.WindowNanoseconds).Round(time.Millisecond), b.step.Duration)
 	}
 	b.judgeFlushes()
@@ -99,7 +99,7 @@ func (b *builder) judgeJob(engine *v1alpha1.Engine) {
 		run.CommandLine = append(run.CommandLine, v1alpha1.Truncate(word, 512))
 	}
 	if wanted := b.step.Clients * b.step.Processes; b.job.Ranks != wanted && b.job.Ranks > 0 {
-		b.warnings.add(v1alpha1.WarningResultIncomplete, nil, "%d ranks took part of %d", b.job.Ranks, wanted)
+		b.warnings.add(v1alpha1.WarningResultIncomplete, nil, "%d of %d ranks took part", b.job.Ranks, wanted)
 	}
 	if b.mdtest {
 		b.judgeMdtest(run)
@@ -166,7 +166,7 @@ func (b *builder) judgeMdtest(run v1alpha1.MPIRun) {
 	b.result.Mdtest = made
 	b.result.ClientSpread = nil // by bytes, which mdtest does not measure
 	if len(made.Rates) == 0 {
-		b.warnings.add(v1alpha1.WarningResultIncomplete, nil, "mdtest told no rates: it prints them once, at its end")
+		b.warnings.add(v1alpha1.WarningResultIncomplete, nil, "mdtest printed no rates: it prints them once, at its end")
 	}
 }
 

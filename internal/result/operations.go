@@ -28,7 +28,7 @@ func (b *builder) operations() {
 		b.judgeLatency(operation, &total.Latency, submission/float64(total.Operations))
 	}
 	if len(b.usable) > 0 && len(b.result.Operations) == 0 && !b.ratesAlone() {
-		b.warnings.add(v1alpha1.WarningNoOperations, nil, "not one operation was completed in the measured time")
+		b.warnings.add(v1alpha1.WarningNoOperations, nil, "no operation completed in the measured time")
 	}
 }
 

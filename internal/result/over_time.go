@@ -9,8 +9,8 @@ import (
 )
 
 // OverTime is what a target did over time in a step, of the same clients and by the same rules as [Target]: each point
-// says whether all clients were to run, whether one was warming up, and whether it is a transition. Where samples of a
-// client are missing there is no point, since its sum would be too low.
+// reports whether all clients were to run, whether one was warming up, and whether it is a transition. Where samples of a
+// client are missing there is no point, because its sum would be too low.
 func OverTime(step plan.Step, target string, clients []Client, history History) series.Target {
 	b := builder{step: step, clients: clients, history: history}
 	b.result.Target = target

@@ -55,7 +55,7 @@ func (b *builder) judgeVolumes() {
 	}
 }
 
-// storageBursts says whether the storage, and not only the machines, has limits with credits.
+// storageBursts reports whether the storage, and not only the machines, has limits with credits.
 func (b *builder) storageBursts() bool {
 	for index := range b.history.Documented.Limits {
 		limit := &b.history.Documented.Limits[index]

@@ -33,7 +33,7 @@ func (b *builder) judgeSteady(s summed) {
 	b.result.SteadyState.Rounds = int32(min(len(judged.Rounds), math.MaxInt32))
 	last := judged.Last
 	if last == nil {
-		b.warnings.add(v1alpha1.WarningNotAssessed, nil, "it takes %d rounds of %d s in a row without gaps, and there are %d in %s",
+		b.warnings.add(v1alpha1.WarningNotAssessed, nil, "needs %d consecutive %d s windows without gaps; has %d (%s measured)",
 			detect.WindowRounds, detect.RoundSeconds, len(judged.Rounds), duration(length(samples)))
 		return
 	}
@@ -46,7 +46,7 @@ func (b *builder) judgeSteady(s summed) {
 	b.result.SteadyState.Steady = &steady
 	switch {
 	case !last.Steady && judged.First != nil:
-		b.warnings.add(v1alpha1.WarningNotSteady, nil, "it was steady up to %s, and not at the end: %s",
+		b.warnings.add(v1alpha1.WarningNotSteady, nil, "steady until %s, but not at the end: %s",
 			duration(judged.First.EndSeconds), excess(last))
 	case !last.Steady:
 		b.warnings.add(v1alpha1.WarningNotSteady, nil, "%s", excess(last))

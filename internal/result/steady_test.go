@@ -45,7 +45,7 @@ func TestSteady(t *testing.T) {
 	}{
 		"steady and empty":     {seconds: 360, rate: level, empty: true, assessed: true, steady: true},
 		"steady in the burst":  {seconds: 360, rate: level, assessed: true, steady: true, warning: v1alpha1.WarningSteadyInBurst, says: "65.54 MB/s was steady"},
-		"four minutes":         {seconds: 240, rate: level, empty: true, warning: v1alpha1.WarningNotAssessed, says: "there are 4 in 4m0s"},
+		"four minutes":         {seconds: 240, rate: level, empty: true, warning: v1alpha1.WarningNotAssessed, says: "has 4 (4m0s measured)"},
 		"it falls all the way": {seconds: 360, rate: func(s float64) float64 { return 1000 - 1.5*s }, empty: true, assessed: true, warning: v1alpha1.WarningNotSteady, says: "a trend of"},
 		"minutes differ": {seconds: 360, rate: func(s float64) float64 { return 1000 + 200*math.Sin(s/60*math.Pi) }, empty: true, assessed: true,
 			warning: v1alpha1.WarningNotSteady, says: "differ by"},
@@ -60,7 +60,7 @@ func TestSteady(t *testing.T) {
 				return 1000
 			}
 			return 300
-		}, empty: true, assessed: true, warning: v1alpha1.WarningNotSteady, says: "it was steady up to 5m0s, and not at the end"},
+		}, empty: true, assessed: true, warning: v1alpha1.WarningNotSteady, says: "steady until 5m0s, but not at the end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := result.Target(steadyStep(test.seconds), "data", loaded(test.seconds, test.rate), result.History{BucketEmpty: test.empty})

@@ -46,7 +46,7 @@ func (b *builder) contributing() []*measure.Series { return slices.Concat(b.load
 // nothing.
 //
 // Samples of one client are taken as they are. Those of several lie on a grid of seconds; a cell in which
-// samples of a client are missing is left out, since its sum is too low, and so is a gap.
+// samples of a client are missing is left out, because its sum is too low, and so is a gap.
 func (b *builder) sumUp() (s summed, ok bool) {
 	all := b.contributing()
 	spans := make([]measure.ClientSpan, 0, len(all))

@@ -189,7 +189,7 @@ func (b *builder) keepWhatThereIs(client *Client) {
 	}
 }
 
-// judgeEnd says whether the client ended with a result.
+// judgeEnd reports whether the client ended with a result.
 func (b *builder) judgeEnd(client *Client) bool {
 	switch {
 	case client.Failure == v1alpha1.ReasonClientLost:

@@ -38,7 +38,7 @@ func (b *builder) throughput() {
 	}
 	switch {
 	case errors.Is(err, measure.ErrNoCommonWindow):
-		b.warnings.add(v1alpha1.WarningCommonWindowTooShort, nil, "there was no time at which all %s ran",
+		b.warnings.add(v1alpha1.WarningCommonWindowTooShort, nil, "there was no time at which all %s were running",
 			plural(len(b.usable), "client"))
 	case err != nil:
 		b.warnings.add(v1alpha1.WarningResultIncomplete, nil, "%s", err)
@@ -57,10 +57,10 @@ func (b *builder) timeBound() error {
 	switch measured.Verdict {
 	case measure.WindowsAgree:
 	case measure.WindowsDiffer:
-		b.warnings.add(v1alpha1.WarningWindowsDiffer, nil, "of one client's measured time only %s is common to all",
+		b.warnings.add(v1alpha1.WarningWindowsDiffer, nil, "clients overlapped for only %s of the measured time",
 			measure.FormatShare(measured.Share))
 	case measure.WindowsInvalid:
-		b.warnings.add(v1alpha1.WarningCommonWindowTooShort, nil, "of one client's measured time only %s is common to all",
+		b.warnings.add(v1alpha1.WarningCommonWindowTooShort, nil, "clients overlapped for only %s of the measured time",
 			measure.FormatShare(measured.Share))
 	}
 	if measured.Coverage < minCoverage {

@@ -111,7 +111,7 @@ func (b *builder) usage() {
 	b.judgeUsage(made, pattern)
 }
 
-// sumUsage adds up the clients; nil where one is missing, since a part is not the whole.
+// sumUsage adds up the clients; nil where one is missing, because a part is not the whole.
 func (b *builder) sumUsage() *Usage {
 	var total *Usage
 	types := map[string]Space{}
@@ -186,7 +186,7 @@ func tellTypes(types map[string]Space) []TypeUsage {
 	return all
 }
 
-// ratioKnown says whether what the files take tells how far they were compressed.
+// ratioKnown reports whether what the files take tells how far they were compressed.
 func (b *builder) ratioKnown(total *Usage) bool {
 	if !total.Settled || !total.HolesKnown && !b.noHoles() {
 		return false

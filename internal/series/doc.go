@@ -11,6 +11,6 @@
 //	      Clients                              the rate of each client
 //
 // [Log.Encode] makes it fit a size: of a log that is too large it joins neighbours, of the target with the most points
-// first. Points that are joined keep their sums exactly; percentiles of minutes are never joined, since they cannot
+// first. Points that are joined keep their sums exactly; percentiles of minutes are never joined, because they cannot
 // be, and are thinned out instead. [Log.Coarsened] says that it was done.
 package series

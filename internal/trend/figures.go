@@ -107,7 +107,7 @@ func (c *chosen) steady() []v1alpha1.RunFigure {
 	return c.figure("operations a second", operations, v1alpha1.UnitIOPSMilli)
 }
 
-// rateIsGiven says whether the load was told its rate.
+// rateIsGiven reports whether the load was told its rate.
 func (c *chosen) rateIsGiven() bool {
 	workload := c.phase.Workload
 	if workload == nil {

@@ -119,7 +119,7 @@ func (b builder) buildMissing(ctx context.Context, module *module, missing []pro
 	return b.build(ctx, module, missing, paths)
 }
 
-// isProgram says whether a finished build is at a path: a build is renamed to
+// isProgram reports whether a finished build is at a path: a build is renamed to
 // it when it is complete.
 func isProgram(path string) bool {
 	info, err := os.Stat(path)

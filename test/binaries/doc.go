@@ -9,6 +9,6 @@
 //	~/.cache/storagebench/bin/kube-apiserver-v1.36.3-go1.26.8-linux-amd64
 //
 // The modules that pin what is built are in hack/kubernetes. They are modules of
-// their own, since what Kubernetes depends on is not what this project depends
+// their own, because what Kubernetes depends on is not what this project depends
 // on.
 package binaries

@@ -78,7 +78,7 @@ func TestNotes(t *testing.T) {
 	})
 }
 
-// changesNotes tells whether a combination sets the value.
+// changesNotes reports whether a combination sets the value.
 func changesNotes(path string) bool {
 	for _, values := range told {
 		for _, value := range values {

@@ -31,7 +31,7 @@
 // kube-proxy does the addresses of services, in its nftables mode: it is the
 // real thing (a rule made once for the API server would not do for any other
 // service) and lives in one table. Pods are connected by veth pairs that are
-// routed, not bridged, since services between pods on a bridge depend on
+// routed, not bridged, because services between pods on a bridge depend on
 // br_netfilter, which a machine that is itself a container cannot load.
 // NetworkPolicies are accepted and not enforced.
 //

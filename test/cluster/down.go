@@ -39,7 +39,7 @@ func (s State) Down(ctx context.Context, progress io.Writer) error {
 	return s.removeFolder()
 }
 
-// leftovers says whether there is something of a cluster whose state folder was
+// leftovers reports whether there is something of a cluster whose state folder was
 // deleted.
 func (s State) leftovers() bool {
 	if s.hasLink() {

@@ -42,7 +42,7 @@ func (s State) loadedImages() loadedImages {
 	return loaded
 }
 
-// current says whether all images of an archive are there and are still its.
+// current reports whether all images of an archive are there and are still its.
 func (l loadedImages) current(archive string, present []string) bool {
 	for _, image := range l.Archives[archive] {
 		if l.Images[image] != archive || !slices.Contains(present, image) {

@@ -32,7 +32,7 @@ func identify(pid int) (process, error) {
 	return process{PID: pid, StartTicks: stat.startTicks, BootID: boot}, nil
 }
 
-// alive says whether this very process runs. A zombie does not.
+// alive reports whether this very process runs. A zombie does not.
 func (p process) alive() bool {
 	if p.PID <= 0 {
 		return false

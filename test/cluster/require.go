@@ -61,7 +61,7 @@ func find() (*Cluster, error) {
 	}
 }
 
-// embedded starts the cluster with the command, since process 1 of the node has
+// embedded starts the cluster with the command, because process 1 of the node has
 // to be a program of ours, and a test program is not.
 func embedded(ctx context.Context) (*Cluster, error) {
 	root, err := binaries.RepositoryRoot()

@@ -48,7 +48,7 @@ func Open(folder string) (State, error) {
 	if err != nil {
 		return State{}, fmt.Errorf("finding the state folder %s: %w", folder, err)
 	}
-	// Links are followed now, since the mount table names real paths.
+	// Links are followed now, because the mount table names real paths.
 	if resolved, err := filepath.EvalSymlinks(absolute); err == nil {
 		absolute = resolved
 	} else if resolved, err := filepath.EvalSymlinks(filepath.Dir(absolute)); err == nil {

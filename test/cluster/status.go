@@ -12,7 +12,7 @@ import (
 
 // Report is what there is to say of a cluster.
 type Report struct {
-	// Running says whether the node's process 1 runs.
+	// Running reports whether the node's process 1 runs.
 	Running bool
 	// Ready says that pods can run; Reason why they cannot.
 	Ready      bool

@@ -63,7 +63,7 @@ func (s State) Up(ctx context.Context, progress io.Writer) error {
 	return err
 }
 
-// outdated says whether the cluster runs other programs, or runs them in another way, than one that was started now.
+// outdated reports whether the cluster runs other programs, or runs them in another way, than one that was started now.
 func (s State) outdated(known record) bool {
 	wanted, err := binaries.Paths(binaries.Cluster()...)
 	if err != nil {
@@ -191,7 +191,7 @@ func (s State) waitForComponents(ctx context.Context, progress io.Writer, known 
 	}
 }
 
-// present says whether the processes that the node speaks of are there: what was
+// present reports whether the processes that the node speaks of are there: what was
 // killed a moment ago may not be in its status yet.
 func present(known record, status node.Status) bool {
 	pids := childrenInNode(known.Init.PID)

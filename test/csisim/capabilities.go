@@ -7,7 +7,7 @@ import (
 	"github.com/container-storage-interface/spec/lib/go/csi"
 )
 
-// oneNode tells whether an access mode lets one node at a time have a volume.
+// oneNode reports whether an access mode lets one node at a time have a volume.
 func oneNode(mode csi.VolumeCapability_AccessMode_Mode) bool {
 	switch mode {
 	case csi.VolumeCapability_AccessMode_SINGLE_NODE_WRITER, csi.VolumeCapability_AccessMode_SINGLE_NODE_READER_ONLY,
@@ -18,7 +18,7 @@ func oneNode(mode csi.VolumeCapability_AccessMode_Mode) bool {
 	}
 }
 
-// readsOnly tells whether an access mode lets nobody write.
+// readsOnly reports whether an access mode lets nobody write.
 func readsOnly(mode csi.VolumeCapability_AccessMode_Mode) bool {
 	return mode == csi.VolumeCapability_AccessMode_SINGLE_NODE_READER_ONLY || mode == csi.VolumeCapability_AccessMode_MULTI_NODE_READER_ONLY
 }

@@ -133,7 +133,7 @@ func (d *Driver) capacity(a asked, r *csi.CapacityRange) (int64, error) {
 	return bytes, nil
 }
 
-// like tells whether a volume that is there is the one that is wanted.
+// like reports whether a volume that is there is the one that is wanted.
 func (v volume) like(there volume, r *csi.CapacityRange) bool {
 	if r.GetRequiredBytes() > there.CapacityBytes || r.GetLimitBytes() > 0 && r.GetLimitBytes() < there.CapacityBytes {
 		return false
@@ -193,7 +193,7 @@ func (d *Driver) DeleteVolume(ctx context.Context, r *csi.DeleteVolumeRequest) (
 	return &csi.DeleteVolumeResponse{}, nil
 }
 
-// ValidateVolumeCapabilities tells whether a volume can be used so.
+// ValidateVolumeCapabilities reports whether a volume can be used so.
 func (d *Driver) ValidateVolumeCapabilities(_ context.Context, r *csi.ValidateVolumeCapabilitiesRequest) (*csi.ValidateVolumeCapabilitiesResponse, error) {
 	switch {
 	case r.GetVolumeId() == "":

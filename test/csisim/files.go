@@ -118,7 +118,7 @@ func (h home) all() ([]volume, error) {
 	return all, nil
 }
 
-// others tells whether a store has volumes beside one.
+// others reports whether a store has volumes beside one.
 func (h home) others(v volume) (bool, error) {
 	all, err := h.all()
 	return slices.ContainsFunc(all, func(other volume) bool { return other.Store == v.Store && other.ID != v.ID }), err

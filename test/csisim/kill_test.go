@@ -94,7 +94,7 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// killAt does all operations before one, and that one until a point. It tells whether that point was there.
+// killAt does all operations before one, and that one until a point. It reports whether that point was there.
 func killAt(l *life, at, point int) bool {
 	l.t.Helper()
 	for i, before := range operations[:at] {

@@ -97,7 +97,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// newHome is a folder with a short name, since it holds sockets. At the end of the test nothing may be left of it.
+// newHome is a folder with a short name, because it holds sockets. At the end of the test nothing may be left of it.
 func newHome(t testing.TB) string {
 	t.Helper()
 	requireRoot(t)

@@ -58,7 +58,7 @@ func (v volume) bound(device string) ([]*mountinfo.Info, error) {
 	return mounts(func(m *mountinfo.Info) bool { return v.isMount(m, device) })
 }
 
-// isMount tells whether a mount is the volume's; device is its loop device, if it has one.
+// isMount reports whether a mount is the volume's; device is its loop device, if it has one.
 func (v volume) isMount(m *mountinfo.Info, device string) bool {
 	if v.Block {
 		// In a node with a /dev of its own each device is a mount, too.
@@ -68,7 +68,7 @@ func (v volume) isMount(m *mountinfo.Info, device string) bool {
 	return m.FSType == storeType && m.Root == "/"+v.key()
 }
 
-// could tells whether a mount is the volume's, or was with a device that it has no more.
+// could reports whether a mount is the volume's, or was with a device that it has no more.
 func (v volume) could(m *mountinfo.Info) bool {
 	return v.isMount(m, "") || strings.HasSuffix(m.FSType, "tmpfs") && loopRoots.MatchString(m.Root)
 }

@@ -187,7 +187,7 @@ func (d *Driver) NodePublishVolume(ctx context.Context, r *csi.NodePublishVolume
 	if err != nil {
 		return nil, err
 	}
-	// Again, since the store may have died after it was staged.
+	// Again, because the store may have died after it was staged.
 	device, err := d.serve(ctx, v, u)
 	if err != nil {
 		return nil, err

@@ -67,7 +67,7 @@ func (d *Driver) announce(ctx context.Context, client kubernetes.Interface) erro
 // SimulationLabel is on the CSIDriver objects that csisim has made.
 const SimulationLabel = "storagebench.dev/simulation"
 
-// SupportsBlock tells whether volumes can be raw devices.
+// SupportsBlock reports whether volumes can be raw devices.
 func (p provisioner) SupportsBlock(context.Context) bool { return p.driver.shape.block }
 
 // Provision makes the volume of a claim.

@@ -50,7 +50,7 @@ func StoreAt(folder string) Store { return Store{folder: folder} }
 
 func (s Store) file(name string) string { return filepath.Join(s.folder, name) }
 
-// alive tells whether its process serves it.
+// alive reports whether its process serves it.
 func (s Store) alive() bool {
 	connection, err := net.DialTimeout("unix", s.file(controlFile), time.Second)
 	if err != nil {

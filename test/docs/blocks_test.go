@@ -109,7 +109,7 @@ func checkText(t *testing.T, block *block) {
 	}
 }
 
-// inOrder tells whether the lines of a text are among those of another one, and the first that is not. A line of ... stands
+// inOrder reports whether the lines of a text are among those of another one, and the first that is not. A line of ... stands
 // for any lines; with gaps there may be any between all.
 func inOrder(shown, whole string, gaps bool) (missing string, found bool) {
 	lines := strings.Split(strings.TrimRight(whole, "\n"), "\n")

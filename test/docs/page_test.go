@@ -54,7 +54,7 @@ type code struct {
 
 func (b *block) String() string { return fmt.Sprintf("%s:%d", b.page, b.line) }
 
-// word tells whether the info string has a word.
+// word reports whether the info string has a word.
 func (b *block) word(word string) bool { return slices.Contains(b.words, word) }
 
 // value is that of a word KEY=VALUE of the info string, or "".

@@ -179,7 +179,7 @@ func ours(call []string) ([]string, bool) {
 	return nil, false
 }
 
-// offline tells whether all commands can be run here: there is one of ours among them, and nothing asks for a cluster,
+// offline reports whether all commands can be run here: there is one of ours among them, and nothing asks for a cluster,
 // loads a directory or waits for a person.
 func offline(calls [][]string) bool {
 	some := false

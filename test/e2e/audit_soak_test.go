@@ -77,7 +77,7 @@ func rightsOf(role, namespace string, rules []rbacv1.PolicyRule) []right {
 	return all
 }
 
-// usedBy says whether a request was made by this right, or could have been.
+// usedBy reports whether a request was made by this right, or could have been.
 func (r right) usedBy(event *auditv1.Event) bool {
 	asked := event.ObjectRef
 	if asked == nil || decision(event) != "allow" || asked.APIGroup != r.group {

@@ -21,7 +21,7 @@ const kills = 10
 // TestOperatorKilled: an operator that is killed (-9) again and again while a run is live, at random
 // moments, has done nothing twice and forgotten nothing: the run does as many operations as one that was left
 // in peace, with the same clients, and tidies up. A step whose clients could not all be told of
-// its start, since the operator died between one and the next, is begun again, and says so.
+// its start, because the operator died between one and the next, is begun again, and says so.
 //
 // A Lease that was not given back keeps the next operator waiting until it expires. That is waited for each time.
 func TestOperatorKilled(t *testing.T) {

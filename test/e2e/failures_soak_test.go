@@ -303,7 +303,7 @@ func (s *space) memory(options string) string {
 	return folder
 }
 
-// hasWarning says whether a result has a warning of a type.
+// hasWarning reports whether a result has a warning of a type.
 func hasWarning(result v1alpha1.TargetResult, kind v1alpha1.WarningType) bool {
 	return slices.Contains(warningTypes(result.Warnings), kind)
 }

@@ -131,7 +131,7 @@ func (s *space) asOperator(run *v1alpha1.BenchmarkRun, index int) *tls.Config {
 	return config
 }
 
-// hasReason says whether an agent has refused with a reason.
+// hasReason reports whether an agent has refused with a reason.
 func hasReason(refusal error, reason string) bool {
 	for _, detail := range status.Convert(refusal).Details() {
 		if info, ok := detail.(interface{ GetReason() string }); ok && info.GetReason() == reason {

@@ -43,7 +43,7 @@ var loadedMPIImage = sync.OnceValues(func() (string, error) {
 	return built.Reference(), err
 })
 
-// newMPISpace is a space whose benchmarks can run IOR. It tells whether that is the real one.
+// newMPISpace is a space whose benchmarks can run IOR. It reports whether that is the real one.
 func newMPISpace(t *testing.T) (*space, string) {
 	t.Helper()
 	requireNode(t)

@@ -69,7 +69,7 @@ func (k Kubectl) Ready(ctx context.Context, namespace, name string) (bool, error
 	return false, fmt.Errorf("kubectl wait: %w: %s", err, output)
 }
 
-// isTimeout says whether kubectl has seen the object, and its condition not met.
+// isTimeout reports whether kubectl has seen the object, and its condition not met.
 func isTimeout(output string) bool {
 	return strings.Contains(output, "timed out waiting for the condition") || strings.Contains(output, "condition not met")
 }

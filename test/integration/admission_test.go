@@ -114,7 +114,7 @@ func comparePaths(t *testing.T, err error, problems []admission.Problem) {
 	}
 }
 
-// words are the lines of a refusal, sorted, since the API server gives them in
+// words are the lines of a refusal, sorted, because the API server gives them in
 // any order.
 func words(t *testing.T, err error) []string {
 	t.Helper()

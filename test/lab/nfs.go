@@ -10,7 +10,7 @@ import (
 type NFS struct{ port, mountPort int }
 
 // Command mounts the export at a folder, with options such as "vers=4.2,hard". Version 3 asks for the server's ports by
-// options, since they are forwarded.
+// options, because they are forwarded.
 func (n NFS) Command(at, options string) string {
 	options += fmt.Sprintf(",port=%d,proto=tcp", n.port)
 	export := "/" // the export is the root of version 4

@@ -269,7 +269,7 @@ func open(t *testing.T, gate string) {
 	}
 }
 
-// below says whether a process descends from another one.
+// below reports whether a process descends from another one.
 func below(pid, ancestor int) bool {
 	for pid > 1 {
 		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")

@@ -30,7 +30,7 @@ type endpoint struct {
 	outside bool
 }
 
-// reaches says whether these policies let a connection to a port through. Policies add up; a pod that none selects is
+// reaches reports whether these policies let a connection to a port through. Policies add up; a pod that none selects is
 // open to all.
 func reaches(t *testing.T, policies []networkingv1.NetworkPolicy, from, to endpoint, protocol corev1.Protocol, port int32) bool {
 	t.Helper()
@@ -66,7 +66,7 @@ func selects(t *testing.T, selector *metav1.LabelSelector, of map[string]string)
 	return compiled.Matches(labels.Set(of))
 }
 
-// opens says whether a rule is for a port. One that names no ports is for all.
+// opens reports whether a rule is for a port. One that names no ports is for all.
 func opens(ports []networkingv1.NetworkPolicyPort, to endpoint, protocol corev1.Protocol, port int32) bool {
 	return len(ports) == 0 || slices.ContainsFunc(ports, func(one networkingv1.NetworkPolicyPort) bool {
 		switch {
@@ -85,7 +85,7 @@ func opens(ports []networkingv1.NetworkPolicyPort, to endpoint, protocol corev1.
 	})
 }
 
-// admits says whether a peer of a rule is who connects. A peer without a selector of namespaces is of the policy's own.
+// admits reports whether a peer of a rule is who connects. A peer without a selector of namespaces is of the policy's own.
 func admits(t *testing.T, peer networkingv1.NetworkPolicyPeer, own string, from endpoint) bool {
 	t.Helper()
 	if peer.IPBlock != nil {
@@ -161,7 +161,7 @@ func TestWhoReachesTheClientsOfARun(t *testing.T) {
 	}
 }
 
-// Who reaches the operator: everybody at its port for probes, since no policy can name the kubelet, and nobody
+// Who reaches the operator: everybody at its port for probes, because no policy can name the kubelet, and nobody
 // elsewhere. With config/metrics everybody at that of the metrics too, who then has to say who they are.
 func TestWhoReachesTheOperator(t *testing.T) {
 	for of, open := range map[string][]int32{render.Default: {8081}, render.Metrics: {8081, 8443}} {

@@ -87,7 +87,7 @@ type world struct {
 	random     *rand.Rand
 	clock      *clocktesting.FakePassiveClock
 	namespaces []string
-	// conflicts says whether two runs must not overlap.
+	// conflicts reports whether two runs must not overlap.
 	conflicts func(a, b *v1alpha1.BenchmarkRun) bool
 
 	epoch  uint64
@@ -326,7 +326,7 @@ func (w *world) enough() {
 	w.watching.Wait()
 }
 
-// seenAll says whether the watch has told of every run and benchmark as it is now.
+// seenAll reports whether the watch has told of every run and benchmark as it is now.
 func (w *world) seenAll() bool {
 	w.Helper()
 	now := map[types.UID]string{}

@@ -48,7 +48,7 @@ func newBench(o options, l load) (*bench, error) {
 	// difference of some percent, for as long as it has them.
 	location := dataset.Location{BenchmarkUID: runUID, DatasetHash: "data", Client: client.Index}
 	bareDir := filepath.Join(directory, location.Path())
-	// Both sides are given the very same job. The clock is named, since fio chooses between two at its
+	// Both sides are given the very same job. The clock is named, because fio chooses between two at its
 	// start, by a race between its CPUs, and is 25 % slower with one of them here.
 	job := fmt.Sprintf("[global]\nioengine=%s\nrw=randwrite\nbs=4k\nsize=%s\ntime_based=1\nruntime=%dms\ncpus_allowed=%d\nclocksource=cpu\n"+
 		"randseed=1\ngroup_reporting=1\nlat_percentiles=1\nfilename_format=data.$jobnum.$filenum\n[job]\n", l.engine, o.size, o.runtime.Milliseconds(), o.cpu)

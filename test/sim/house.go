@@ -190,7 +190,7 @@ func (m *Member) Left() time.Time {
 // Said is what an agent said that left by itself, once it has.
 func (m *Member) Said() string { return m.said }
 
-// lives says whether the agent's process is there.
+// lives reports whether the agent's process is there.
 func (m *Member) lives() bool {
 	select {
 	case <-m.exited:

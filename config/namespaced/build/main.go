@@ -84,7 +84,7 @@ func Files(role []byte) (map[string][]byte, error) {
 	return files, nil
 }
 
-// isOfCluster says whether a resource, or what it is a part of, is in no namespace.
+// isOfCluster reports whether a resource, or what it is a part of, is in no namespace.
 func isOfCluster(resource string) bool {
 	whole, _, _ := strings.Cut(resource, "/")
 	return slices.Contains(ofCluster, whole)

@@ -3,5 +3,5 @@
 // gone. docs/api-versions.md has the promise that this holds us to.
 //
 // What it cannot see is a field that is there as before and means something else; and a rule in CEL that is new or
-// changed is told only as something to look at, since no program knows whether it refuses more than the old one.
+// changed is told only as something to look at, because no program knows whether it refuses more than the old one.
 package compatible

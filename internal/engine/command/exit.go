@@ -25,7 +25,7 @@ func (e Exit) ExitCode() int {
 	return e.Code
 }
 
-// Succeeded says whether the exit is that of a run that counts; no codes are 0 alone. One that was killed
+// Succeeded reports whether the exit is that of a run that counts; no codes are 0 alone. One that was killed
 // by a signal never counts, also not for a code such as 137.
 func (e Exit) Succeeded(codes []int32) bool {
 	if e.Signal != 0 {
@@ -45,7 +45,7 @@ func (e Exit) String() string {
 	return fmt.Sprintf("ended with exit code %d", e.Code)
 }
 
-// causes are what programs say of errors of the storage, since the C library says it for them.
+// causes are what programs say of errors of the storage, because the C library says it for them.
 var causes = []struct{ said, reason string }{
 	{"no space left on device", "NoSpace"},
 	{"disk quota exceeded", "QuotaExceeded"},

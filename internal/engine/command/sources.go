@@ -27,7 +27,7 @@ func Sort(counts []Count) {
 	})
 }
 
-// Known says whether a source is one of ours.
+// Known reports whether a source is one of ours.
 func Known(source v1alpha1.CommandSource) bool { return slices.Contains(order, source) }
 
 // Choice is the count that is believed, and how far the worst of the others is from it.

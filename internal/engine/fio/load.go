@@ -96,7 +96,7 @@ func (s *loadSection) fileSets() int {
 	return s.layoutJobs
 }
 
-// has tells whether a setting has a value.
+// has reports whether a setting has a value.
 func (s *loadSection) has(name, value string) bool {
 	return slices.ContainsFunc(s.settings, func(one setting) bool { return one.name == name && one.value == value })
 }

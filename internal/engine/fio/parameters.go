@@ -48,7 +48,7 @@ type Parameters struct {
 	ClientIndex int
 }
 
-// overrides tells whether the profile's own figures are replaced.
+// overrides reports whether the profile's own figures are replaced.
 func (p *Parameters) overrides() bool {
 	return p.Jobs != 0 || p.QueueDepth != 0 || p.BlockSizeBytes != 0 || p.ReadPercent != nil || p.LayoutJobs != 0
 }

@@ -72,7 +72,7 @@ type Sampler struct {
 
 // epoch is a time in which fio counts without a reset: the ramp, or what is measured.
 type epoch struct {
-	// origin is when its first job began: the least timestamp - runtime of any dump, since a
+	// origin is when its first job began: the least timestamp - runtime of any dump, because a
 	// late dump gives a later instant, never an earlier one.
 	origin int64
 	warm   bool

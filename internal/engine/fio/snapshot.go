@@ -42,7 +42,7 @@ type OperationTotal struct {
 	SubmissionCount           uint64
 }
 
-// HasBins tells whether the histogram that percentiles are computed from is there: fio
+// HasBins reports whether the histogram that percentiles are computed from is there: fio
 // prints it with --output-format=json+ and lat_percentiles=1 only.
 func (t *OperationTotal) HasBins() bool { return t.Total.Histogram.Count() > 0 || t.Total.Count == 0 }
 
@@ -117,7 +117,7 @@ func (t *OperationTotal) add(job *JobOperation) error {
 	return nil
 }
 
-// HasBins tells whether every operation that was timed has a histogram.
+// HasBins reports whether every operation that was timed has a histogram.
 func (s *Snapshot) HasBins() bool {
 	for i := range s.Operations {
 		if !s.Operations[i].HasBins() {
@@ -127,7 +127,7 @@ func (s *Snapshot) HasBins() bool {
 	return true
 }
 
-// did tells whether anything was issued or completed.
+// did reports whether anything was issued or completed.
 func (s *Snapshot) did() bool {
 	for i := range s.Operations {
 		if s.Operations[i].Counter != (measure.Counter{}) {
@@ -137,7 +137,7 @@ func (s *Snapshot) did() bool {
 	return false
 }
 
-// measured tells whether any latency was recorded, which fio leaves out during a ramp.
+// measured reports whether any latency was recorded, which fio leaves out during a ramp.
 func (s *Snapshot) measured() bool {
 	for i := range s.Operations {
 		if s.Operations[i].Total.Count > 0 || s.Operations[i].Completion.Count > 0 || s.Operations[i].SubmissionCount > 0 {

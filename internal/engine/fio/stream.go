@@ -44,7 +44,7 @@ type Output struct {
 // document, at most 64 MiB, and each byte is looked at once. The zero value is ready to use.
 //
 // A document of fio begins with "{" and the key "fio version", and nothing else does: within a
-// document these bytes can not occur, since quotes in strings are escaped. So wherever they
+// document these bytes can not occur, because quotes in strings are escaped. So wherever they
 // are, a document begins there, and what was read before it was cut off.
 type Stream struct {
 	output    Output

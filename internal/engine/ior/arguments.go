@@ -79,7 +79,7 @@ func SegmentsOf(arguments []string) int64 {
 	return segments
 }
 
-// ChecksWrites says whether the list of Arguments has IOR read after each write what it has written. It prints no row of that.
+// ChecksWrites reports whether the list of Arguments has IOR read after each write what it has written. It prints no row of that.
 func ChecksWrites(arguments []string) bool { return slices.Contains(arguments, "-W") }
 
 var patternLetters = map[string]string{"Timestamp": "t", "Offset": "o", "Incompressible": "i", "Random": "r"}

@@ -13,7 +13,7 @@ import (
 type Traits struct {
 	// Reads and Writes tell the operations that occur.
 	Reads, Writes bool
-	// NeedsFiles: something must have been laid out before, since reads come first.
+	// NeedsFiles: something must have been laid out before, because reads come first.
 	NeedsFiles bool
 	// Buffered: it goes through the page cache. SyncsAtEnd: each write ends with an fsync.
 	Buffered, SyncsAtEnd bool

@@ -72,7 +72,7 @@ func mdtestFlaw(output *MdtestOutput, exit Exit, expected MdtestExpectation) (Fa
 	case expected.Iterations > 0 && output.Iterations != expected.Iterations:
 		return FailureTruncated, fmt.Sprintf("%d of %d iterations", output.Iterations, expected.Iterations)
 	case expected.Tasks > 0 && output.Tasks != expected.Tasks:
-		return FailureTruncated, fmt.Sprintf("%d ranks took part of %d", output.Tasks, expected.Tasks)
+		return FailureTruncated, fmt.Sprintf("%d of %d ranks took part", output.Tasks, expected.Tasks)
 	}
 	return "", ""
 }

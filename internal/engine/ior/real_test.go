@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// runReal runs a real tool with two ranks: its path is in the environment, since no registry has it.
+// runReal runs a real tool with two ranks: its path is in the environment, because no registry has it.
 func runReal(t *testing.T, variable, directory string, arguments []string) (string, string, Exit) {
 	t.Helper()
 	binary := os.Getenv(variable)

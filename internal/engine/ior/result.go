@@ -254,7 +254,7 @@ func (j *judge) missing() string {
 			counts[repetition.Operation]++
 		}
 		if j.expected.Tasks > 0 && repetition.Tasks > 0 && repetition.Tasks != j.expected.Tasks {
-			return fmt.Sprintf("%d ranks took part of %d", repetition.Tasks, j.expected.Tasks)
+			return fmt.Sprintf("%d of %d ranks took part", repetition.Tasks, j.expected.Tasks)
 		}
 	}
 	for _, operation := range j.expected.Operations {

@@ -37,7 +37,7 @@ type Job struct {
 //
 // It finds its daemons' programs in their own hosts' PATH (--noprefix), starts all of them itself (not through
 // one another: only client 0 may launch) and stays with them (--leave-session-attached: a daemon of Open MPI 4
-// would else leave its caller and be nobody's). Ranks fill a host before the next, since each client's files are those
+// would else leave its caller and be nobody's). Ranks fill a host before the next, because each client's files are those
 // of its ranks, and are bound to no processor: a container may have few, and all others have the same.
 func (j Job) Command() []string {
 	settings := "--mca"

@@ -31,7 +31,7 @@ func (c *cache) span(offset, bytes int64) (first, end int64) {
 	return offset / c.blockBytes, (offset + bytes + c.blockBytes - 1) / c.blockBytes
 }
 
-// holds tells whether all of a range is there.
+// holds reports whether all of a range is there.
 func (c *cache) holds(file uint64, offset, bytes int64) bool {
 	first, end := c.span(offset, bytes)
 	for i := first; i < end; i++ {

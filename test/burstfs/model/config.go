@@ -195,7 +195,7 @@ func (b Bucket) Start() float64 {
 	return b.Size * *b.StartFill
 }
 
-// Bursts tells whether it has credits at all.
+// Bursts reports whether it has credits at all.
 func (b Bucket) Bursts() bool { return b.BurstPerSecond > 0 && b.Size > 0 }
 
 // SecondsOfBurst is how long a full bucket lasts under steady demand without tenants.
@@ -223,5 +223,5 @@ func (b Bucket) amountOf(r Request) float64 {
 	return b.Amount(r.Bytes)
 }
 
-// Applies tells whether the bucket limits requests of that kind.
+// Applies reports whether the bucket limits requests of that kind.
 func (b Bucket) Applies(kind Kind) bool { return hasKind(b.Kinds, kind) }

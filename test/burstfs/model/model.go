@@ -216,7 +216,7 @@ func (m *Model) each(do func(*bucket)) {
 	}
 }
 
-// busy tells whether a bucket has something to let through.
+// busy reports whether a bucket has something to let through.
 func (m *Model) busy() (busy bool) {
 	m.each(func(b *bucket) { busy = busy || len(b.queue) > 0 })
 	return busy

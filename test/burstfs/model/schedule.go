@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// active tells whether it is on at a time.
+// active reports whether it is on at a time.
 func (s Schedule) active(now time.Duration) bool {
 	since := now - s.At
 	if since < 0 {

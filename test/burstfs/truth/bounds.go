@@ -16,7 +16,7 @@ const Edge = result.SampleInterval + 50*time.Millisecond
 // Bounds are the least and the greatest value that a figure may have by a store's record.
 type Bounds struct{ Least, Most float64 }
 
-// Hold says whether a figure is within the bounds.
+// Hold reports whether a figure is within the bounds.
 func (b Bounds) Hold(figure float64) bool { return b.Least <= figure && figure <= b.Most }
 
 // String tells them.

@@ -28,7 +28,7 @@ type Row struct {
 	Bounds Bounds
 }
 
-// Outside says whether a figure is missing, or is not within its bounds. Of an instant its interval has to meet them.
+// Outside reports whether a figure is missing, or is not within its bounds. Of an instant its interval has to meet them.
 func (r Row) Outside() bool {
 	switch {
 	case math.IsNaN(r.Ours):
@@ -49,7 +49,7 @@ func (r Row) OffPercent() float64 {
 	return 100 * (r.Ours/r.Truth - 1)
 }
 
-// Off says whether a figure is off by more than some percent, or is missing.
+// Off reports whether a figure is off by more than some percent, or is missing.
 func (r Row) Off(percent float64) bool { return !(math.Abs(r.OffPercent()) <= percent) }
 
 // Compare holds the phases of a run against the record of the store that was its only target. What a phase lacks

@@ -18,7 +18,7 @@ type Drain struct {
 	Burst, Baseline float64
 	// Seconds from the beginning of the span to the end of the credits.
 	Seconds float64
-	// Spent is what went from the fullest that the bucket was, since the time that was asked for.
+	// Spent is what went from the fullest that the bucket was, because the time that was asked for.
 	Spent float64
 	// MeanBytes and MeanOperations a second, of all whole seconds of load.
 	MeanBytes, MeanOperations float64

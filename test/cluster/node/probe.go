@@ -21,7 +21,7 @@ var probeClient = &http.Client{
 	},
 }
 
-// ready says whether a component is.
+// ready reports whether a component is.
 func (p Probe) ready(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

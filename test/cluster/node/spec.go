@@ -66,7 +66,7 @@ type ComponentStatus struct {
 	LastExit string `json:"lastExit,omitempty"`
 }
 
-// Ready says whether every component is.
+// Ready reports whether every component is.
 func (s Status) Ready() bool {
 	if s.Error != "" || len(s.Components) == 0 {
 		return false

@@ -144,7 +144,7 @@ func (s *supervisor) startIfDue(c *running, now time.Time) error {
 	return nil
 }
 
-// ready says whether components have been ready: one that was started stays
+// ready reports whether components have been ready: one that was started stays
 // up when another that it needs restarts, and waits for it by itself.
 func (s *supervisor) ready(names []string) bool {
 	for _, component := range s.components {

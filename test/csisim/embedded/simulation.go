@@ -248,7 +248,7 @@ func (s *Simulation) stop(ctx context.Context) error {
 	}
 }
 
-// used tells whether the kubelet has a volume mounted.
+// used reports whether the kubelet has a volume mounted.
 func (s *Simulation) used() bool {
 	mounts, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(s.node), "mountinfo"))
 	if err != nil {

@@ -189,7 +189,7 @@ func read(t *testing.T, file *os.File) string {
 	return string(text)
 }
 
-// kill says whether there was such a process at that moment.
+// kill reports whether there was such a process at that moment.
 func kill(t *testing.T, session int, directory string, victim victim, random *rand.Rand) bool {
 	t.Helper()
 	all := processes(t, session, directory)

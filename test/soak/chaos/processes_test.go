@@ -21,7 +21,7 @@ func (p process) is(verb string) bool { return slices.Contains(p.arguments, verb
 
 func (p process) String() string { return fmt.Sprintf("%d %s %v", p.pid, p.command, p.arguments) }
 
-// processes reads those of a run from /proc: of its session, and, since fio's jobs make sessions of
+// processes reads those of a run from /proc: of its session, and, because fio's jobs make sessions of
 // their own, those that work in its directory.
 func processes(t *testing.T, session int, directory string) []process {
 	t.Helper()
