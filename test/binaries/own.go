@@ -5,16 +5,23 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 )
 
 // BuildOwn builds a program of this repository, such as ./test/burstfs/cmd/burstfs, without C, and puts it in place
-// at once: what runs there goes on as it is.
+// with one rename: a program that already runs from the path keeps running. Several callers may build the same
+// program at the same time, in one process or in several.
 func BuildOwn(ctx context.Context, program, target string) error {
 	root, err := RepositoryRoot()
 	if err != nil {
 		return err
 	}
-	built := fmt.Sprintf("%s.%d", target, os.Getpid())
+	folder, err := os.MkdirTemp(filepath.Dir(target), ".build-") // beside the target: a rename stays within its file system
+	if err != nil {
+		return fmt.Errorf("making a folder to build %s in: %w", program, err)
+	}
+	defer os.RemoveAll(folder) //nolint:errcheck // nothing depends on it
+	built := filepath.Join(folder, filepath.Base(target))
 	command := exec.CommandContext(ctx, "go", "build", "-o", built, program)
 	command.Dir = root
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
