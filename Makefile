@@ -1,12 +1,12 @@
-# Everything a contributor or a CI system runs. `make` alone lists it.
+# Everything that contributors and CI run. `make` without a target lists it.
 
-# A recipe that pipes fails when any part of the pipe does.
+# A recipe with a pipe fails if any part of the pipe fails.
 SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-# All is built and tested without C, as it is shipped; so nothing is compiled twice. The race detector
-# alone needs it.
+# Everything is built and tested without cgo, as it is shipped, so that nothing is compiled twice. Only the race
+# detector needs cgo.
 export CGO_ENABLED ?= 0
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
@@ -14,15 +14,21 @@ VERSION_PACKAGE := github.com/storagebench/storagebench/internal/version
 LDFLAGS := -s -w -X $(VERSION_PACKAGE).stamped=$(VERSION)
 PROGRAMS := operator agent kubectl-storagebench
 
-# What `make demo-local` loads; it is made if it is missing and left empty.
+# The directory that `make demo-local` loads. It is created if it is missing, and left empty.
 DEMO_DIR ?= bin/demo
+# REGISTRY is where `make push` pushes images, and where those of `make release` will be.
+REGISTRY ?=
+# IOR_PROGRAMS is a folder with ARCH/ior and ARCH/mdtest, for the image of IOR of `make push` and `make release`.
+IOR_PROGRAMS ?=
 # IOR_SOURCE is the folder that `make ior` builds IOR from.
 IOR_SOURCE ?=
+# VULN_DB is a copy of the database of vulnerabilities, for `make vulnerabilities` without the internet.
+VULN_DB ?=
 # Parts of the soak that `make soak` runs, such as "detect chaos"; empty for all.
 PARTS ?=
 # How long `make fuzz` spends on each target.
 FUZZ_TIME ?= 30s
-# Packages whose markers say what the operator may do in a cluster.
+# Packages whose markers define what the operator may do in a cluster.
 RBAC_PATHS := paths=./controllers/... paths=./internal/leader paths=./internal/installation
 # Packages to test, and flags for `go test`.
 PACKAGES ?= ./...
@@ -43,27 +49,36 @@ $(PROGRAMS:%=bin/%): bin/%:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
 
 .PHONY: images
-images: bin/operator bin/agent ## Make the container images of VERSION, without a daemon, into bin/images
+images: bin/operator bin/agent ## Build the container images of VERSION into bin/images, without a daemon
 	go run ./images/build operator -version '$(VERSION)'
 	go run ./images/build fio -version '$(VERSION)'
 
 .PHONY: image
 image: images
 
+# It uses the credentials of `docker login` or `podman login`.
+.PHONY: push
+push: bin/operator bin/agent ## Push the images of VERSION to REGISTRY=registry.example/storagebench, without a daemon, and print how to install them
+	go run ./hack/push -registry '$(REGISTRY)' -version '$(VERSION)' $(if $(IOR_PROGRAMS),-ior '$(IOR_PROGRAMS)')
+
+.PHONY: push-release
+push-release: ## Push the images of bin/release to REGISTRY, as they are
+	go run ./hack/push -registry '$(REGISTRY)' -release bin/release
+
 .PHONY: image-lock
-image-lock: ## Write images/lock anew: the Debian packages, with their digests, that released images are made of
+image-lock: ## Update images/lock: the Debian packages of released images, with their digests
 	go run ./images/build lock
 
 .PHONY: release
-release: soak-status ## Make all of a release, such as VERSION=v1.2.3, into bin/release (see RELEASE.md)
-	go run ./hack/release -version '$(VERSION)' -renew
+release: soak-status ## Build everything of a release, such as VERSION=v1.2.3 REGISTRY=ghcr.io/OWNER/storagebench, into bin/release (see RELEASE.md)
+	go run ./hack/release -version '$(VERSION)' -registry '$(REGISTRY)' -renew
 
 .PHONY: release-archives
-release-archives: ## Make the archives of the command line for linux and darwin, checksums and krew's manifest, into bin/release
+release-archives: ## Build the archives of the command line for linux and darwin, checksums and the krew manifest, into bin/release
 	go run ./hack/release -version '$(VERSION)' -only archives
 
 .PHONY: generate
-generate: ## Make deepcopy code, CRDs, RBAC, the protocol's code, monitoring and the references again
+generate: ## Regenerate deepcopy code, CRDs, RBAC, the protocol's code, monitoring and the references
 	hack/ensure-packages protobuf-compiler
 	"$$(hack/tool controller-gen)" object paths=./api/...
 	"$$(hack/tool controller-gen)" crd paths=./api/... output:crd:artifacts:config=config/crd/bases
@@ -79,13 +94,13 @@ generate: ## Make deepcopy code, CRDs, RBAC, the protocol's code, monitoring and
 	go run ./hack/profiles
 
 .PHONY: manifests
-manifests: ## Write all that a cluster needs, with images of VERSION, to bin/install.yaml
+manifests: ## Write everything that a cluster needs, with images of VERSION, to bin/install.yaml
 	go run ./hack/manifests -version '$(VERSION)' -output bin/install.yaml
 
 ##@ Checking
 
 .PHONY: verify
-verify: lint generate ## The gate: lint, generate, and nothing may differ from what is committed
+verify: lint generate ## The gate: lint, generate, and fail if anything differs from what is committed
 	go mod tidy -diff
 	git diff --exit-code
 	@test -z "$$(git ls-files --others --exclude-standard)" || { git ls-files --others --exclude-standard; echo 'These files are not committed.'; exit 1; }
@@ -95,29 +110,34 @@ lint: ## Check the rules of .golangci.yml
 	"$$(hack/tool golangci-lint)" config verify
 	"$$(hack/tool golangci-lint)" run ./...
 
+# It needs the database of known vulnerabilities, which is not among the modules, so it is no part of `make verify`.
+.PHONY: vulnerabilities
+vulnerabilities: ## Look for known vulnerabilities in what the programs call, at vuln.go.dev or in a copy, VULN_DB=file:///FOLDER
+	"$$(hack/tool govulncheck)" $(if $(VULN_DB),-db '$(VULN_DB)') ./cmd/...
+
 .PHONY: fix
-fix: ## Correct what the linter can correct by itself
+fix: ## Fix what the linter can fix by itself
 	"$$(hack/tool golangci-lint)" run --fix ./...
 
 .PHONY: test
 test: packages mpi-packages browser-packages cluster-packages build programs ## Run all tests, with real fio and a real one-node Kubernetes (needs root)
 	hack/test-all $(TEST_FLAGS) $(PACKAGES)
 
-# It needs the machine for itself: it measures time.
+# It measures time, so it needs the machine for itself.
 .PHONY: soak
-soak: packages lab-packages mpi-packages browser-packages cluster-packages release-packages build programs ## Run what needs real time (hours), or PARTS of it, and record it in docs/soak
+soak: packages lab-packages mpi-packages browser-packages cluster-packages release-packages build programs ## Run the tests that need real time (hours), or PARTS of them, and record them in docs/soak
 	go run ./test/soak/cmd/soak run $(PARTS)
 
 .PHONY: lab
-lab: lab-packages build ## Run what needs virtual machines: real kernels, SMB, NFS, throttled disks (a part of the soak)
+lab: lab-packages build ## Run the tests that need virtual machines: real kernels, SMB, NFS, throttled disks (a part of the soak)
 	go run ./test/soak/cmd/soak run lab
 
 .PHONY: soak-status
-soak-status: ## Say how old the last pass of each part of the soak is; fail where one is too old for a release
+soak-status: ## Print the age of the last pass of each part of the soak; fail if one is too old for a release
 	go run ./test/soak/cmd/soak status
 
 .PHONY: unit
-unit: packages mpi-packages browser-packages ## Run the tests without the API server and the killing of processes
+unit: packages mpi-packages browser-packages ## Run the tests that need no API server and kill no processes
 	hack/test -short $(TEST_FLAGS) ./api/... ./cmd/... ./config/... ./controllers/... ./internal/... ./test/manifests
 
 .PHONY: race
@@ -125,18 +145,18 @@ race: packages mpi-packages browser-packages ## Run the unit tests with the race
 	CGO_ENABLED=1 hack/test -race -short $(TEST_FLAGS) ./internal/...
 
 .PHONY: fuzz
-fuzz: ## Fuzz each parser for FUZZ_TIME (30s); what is found stays in testdata
+fuzz: ## Fuzz each parser for FUZZ_TIME (30s); failing inputs stay in testdata
 	hack/fuzz $(FUZZ_TIME)
 
 .PHONY: bench-overhead
-bench-overhead: packages build ## Measure what the agent costs against bare fio
+bench-overhead: packages build ## Measure the overhead of the agent compared with bare fio
 	go build -o bin/overhead ./test/overhead
 	bin/overhead -program bin/kubectl-storagebench
 
 ##@ Trying out
 
 .PHONY: demo
-demo: cluster-packages ## Run four clients in a real one-node Kubernetes of this machine and print the result (needs root)
+demo: cluster-packages ## Run four clients in a real one-node Kubernetes on this machine and print the result (needs root)
 	@echo 'Building the demo; the first time Go downloads modules'
 	@go run ./hack/demo -version '$(VERSION)'
 
@@ -148,51 +168,51 @@ demo-local: packages build ## The same without a cluster, on a local directory (
 ##@ A cluster to try things on
 
 .PHONY: cluster-up
-cluster-up: cluster-packages ## Start a real one-node Kubernetes on this machine (needs root); the first time it is built
+cluster-up: cluster-packages ## Start a real one-node Kubernetes on this machine (needs root); the first time builds it
 	go run ./test/cluster/cmd/cluster up
 
 .PHONY: ior
-ior: mpi-packages ## Build IOR and mdtest from IOR_SOURCE, a folder with their source, and an image of them; load it into the one-node cluster where that is up
+ior: mpi-packages ## Build IOR and mdtest from IOR_SOURCE, a folder with their source, and an image with them; load it into the one-node cluster if that is up
 	hack/build-ior '$(IOR_SOURCE)'
 	go run ./images/build ior -version '$(VERSION)' -o bin/images/ior.tar -ior "$${XDG_CACHE_HOME:-$$HOME/.cache}/storagebench/ior/ior" -mdtest "$${XDG_CACHE_HOME:-$$HOME/.cache}/storagebench/ior/mdtest"
 	@if go run ./test/cluster/cmd/cluster status >/dev/null 2>&1; then go run ./test/cluster/cmd/cluster load-image bin/images/ior.tar; fi
 
 .PHONY: cluster-down
-cluster-down: ## End it and remove everything that it made
+cluster-down: ## Stop the cluster and remove everything that it created
 	go run ./test/cluster/cmd/cluster down
 
 .PHONY: cluster-status
-cluster-status: ## Show what runs of it, and where its logs are
+cluster-status: ## Show which parts of the cluster run, and where its logs are
 	go run ./test/cluster/cmd/cluster status
 
 ##@ Parts of the above
 
 .PHONY: packages
-packages: ## Install fio, the archivers that tests run as commands, and Prometheus, where apt-get may
+packages: ## Install fio, Prometheus, tmux, and the archivers that tests run as commands, with apt-get if permitted
 	@hack/ensure-packages fio zip unzip lz4 tmux prometheus
 
 .PHONY: mpi-packages
-mpi-packages: ## Install Open MPI and what compiles the tests' stand-in of IOR, where apt-get may
+mpi-packages: ## Install Open MPI and the compiler for the tests' IOR stand-in, with apt-get if permitted
 	@hack/ensure-packages gcc libopenmpi-dev openmpi-bin
 
 .PHONY: lab-packages
-lab-packages: ## Install what virtual machines of tests are made of, where apt-get may
+lab-packages: ## Install what the tests' virtual machines are made of, with apt-get if permitted
 	@hack/ensure-packages fio qemu-system-x86 samba busybox-static kmod
 
 .PHONY: browser-packages
-browser-packages: ## Install the browser that reports are opened in by tests, where apt-get may
+browser-packages: ## Install the browser in which tests open reports, with apt-get if permitted
 	@hack/ensure-packages chromium
 
 .PHONY: release-packages
-release-packages: ## Install what runs programs for arm64 on amd64, for tests, where apt-get may
+release-packages: ## Install what runs arm64 programs on amd64 in tests, with apt-get if permitted
 	@hack/ensure-packages qemu-user-static
 
 .PHONY: cluster-packages
-cluster-packages: ## Install what a one-node cluster needs beside its programs, where apt-get may
+cluster-packages: ## Install what a one-node cluster needs in addition to its programs, with apt-get if permitted
 	@hack/ensure-packages runc iproute2 nftables containernetworking-plugins
 
 .PHONY: programs
-programs: ## Build Kubernetes and what belongs to it from their modules, once (10 to 15 minutes)
+programs: ## Build Kubernetes, and the programs that it needs, from their modules, once (10 to 15 minutes)
 	go run ./test/binaries/cmd/build control-plane cluster
 
 .PHONY: tools

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Cause is what may have held a rate back.
+// Cause is what may have limited a rate.
 //
 // +kubebuilder:validation:Enum=Disk;Network;Flow;Instance;Credits;ServerCache;ClientCPU;QueueDepth;Tool;Unknown
 type Cause string
@@ -11,23 +11,21 @@ const (
 	CauseDisk Cause = "Disk"
 	// CauseNetwork is the network of the storage server.
 	CauseNetwork Cause = "Network"
-	// CauseFlow is one connection.
+	// CauseFlow is a single network connection.
 	CauseFlow Cause = "Flow"
-	// CauseInstance is the machine of a client: its network, or its way to the
-	// disks.
+	// CauseInstance is the client's machine: its network, or its path to the disks.
 	CauseInstance Cause = "Instance"
-	// CauseCredits is a limit that is at its baseline since its credits are
-	// gone.
+	// CauseCredits is a limit that is at its baseline because its credits are spent.
 	CauseCredits Cause = "Credits"
-	// CauseServerCache is the cache of the storage server at its own speed.
+	// CauseServerCache is the cache of the storage server, at its own speed.
 	CauseServerCache Cause = "ServerCache"
 	// CauseClientCPU is the client's CPU.
 	CauseClientCPU Cause = "ClientCPU"
-	// CauseQueueDepth is that too little was asked for at a time.
+	// CauseQueueDepth is too little outstanding I/O.
 	CauseQueueDepth Cause = "QueueDepth"
-	// CauseTool is the tool, or the rate that it was told.
+	// CauseTool is the tool, or the rate limit that it was given.
 	CauseTool Cause = "Tool"
-	// CauseUnknown: nothing that is known explains the rate.
+	// CauseUnknown: no known cause explains the rate.
 	CauseUnknown Cause = "Unknown"
 )
 
@@ -38,76 +36,72 @@ type AttributionLevel string
 
 // The levels.
 const (
-	// LevelBurst is before the first lasting drop.
+	// LevelBurst is the level before the first lasting drop.
 	LevelBurst AttributionLevel = "Burst"
-	// LevelBaseline is after the last lasting drop.
+	// LevelBaseline is the level after the last lasting drop.
 	LevelBaseline AttributionLevel = "Baseline"
 )
 
-// Attribution compares a rate with what is documented for it, and ranks what
-// may have held it back.
+// Attribution compares a rate with the documented limits, and ranks what may have limited it.
 type Attribution struct {
-	// level of a burst drain that it is of. Absent: all that was measured.
+	// level is the level of a burst drain. Absent: everything that was measured.
 	// +optional
 	Level AttributionLevel `json:"level,omitempty"`
 
-	// operation that it is of. Absent: reads and writes together.
+	// operation is the kind of operation. Absent: reads and writes together.
 	// +optional
 	Operation Operation `json:"operation,omitempty"`
 
-	// bytesPerSecond that is compared.
+	// bytesPerSecond is the measured throughput.
 	// +optional
 	BytesPerSecond int64 `json:"bytesPerSecond"`
 
-	// iopsMilli is a thousand times the operations a second.
+	// iopsMilli is the measured rate, in thousandths of an operation per second.
 	// +optional
 	IOPSMilli int64 `json:"iopsMilli"`
 
-	// baseline is the least of all documented limits without credits. Absent:
-	// none is known.
+	// baseline is the lowest documented limit without credits. Absent: none is known.
 	// +optional
 	Baseline *DocumentedRate `json:"baseline,omitempty"`
 
-	// burst is the least of all documented limits with credits. Absent: none
-	// is known, or nothing bursts.
+	// burst is the lowest documented limit with credits. Absent: none is known, or nothing bursts.
 	// +optional
 	Burst *DocumentedRate `json:"burst,omitempty"`
 
-	// ambiguous says that the first suspect and one of another cause explain
-	// the rate alike.
+	// ambiguous is true if a suspect with another cause explains the rate as well as the first
+	// suspect.
 	// +optional
 	Ambiguous bool `json:"ambiguous,omitempty"`
 
-	// suspects, the likeliest first.
+	// suspects are the possible explanations, the most likely first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Suspects []Suspect `json:"suspects,omitempty"`
 }
 
-// DocumentedRate is what is documented for a load, and how much of it was
-// reached.
+// DocumentedRate is the documented rate for a load, and how much of it was reached.
 type DocumentedRate struct {
-	// limit that is the least, by name.
+	// limit is the name of the lowest limit.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Limit string `json:"limit"`
 
-	// bytesPerSecond that can pass. Absent: it is a limit of operations, and
-	// their size is not known.
+	// bytesPerSecond is the throughput that the limit allows. Absent: it is a limit of operations,
+	// and their size is not known.
 	// +optional
 	BytesPerSecond *int64 `json:"bytesPerSecond,omitempty"`
 
-	// iopsMilli is a thousand times the operations a second that can pass.
+	// iopsMilli is the rate that the limit allows, in thousandths of an operation per second.
 	// Absent: it is a limit of bytes, and the size of operations is not known.
 	// +optional
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 
-	// permilleReached is the part that was reached, in thousandths.
+	// permilleReached is the part of the rate that was reached, in thousandths.
 	// +optional
 	PermilleReached int64 `json:"permilleReached"`
 
-	// arithmetic that leads to it.
+	// arithmetic is the calculation of the rate.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Arithmetic string `json:"arithmetic,omitempty"`
@@ -115,38 +109,37 @@ type DocumentedRate struct {
 
 // Suspect is one explanation of a rate.
 type Suspect struct {
-	// cause in a word.
+	// cause is the cause, in one word.
 	// +required
 	Cause Cause `json:"cause"`
 
-	// limit by name. Absent: the cause is no documented limit.
+	// limit is the name of the limit. Absent: the cause is not a documented limit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Limit string `json:"limit,omitempty"`
 
-	// burst says that the burst of the limit is meant.
+	// burst is true if the suspect is the burst of the limit and not its baseline.
 	// +optional
 	Burst bool `json:"burst,omitempty"`
 
-	// permilleUsed is the part of it that was reached, in thousandths.
+	// permilleUsed is the part of the limit that was reached, in thousandths.
 	// +optional
 	PermilleUsed int64 `json:"permilleUsed,omitempty"`
 
-	// tied says that it is as good an explanation as the first one.
+	// tied is true if the suspect explains the rate as well as the first one.
 	// +optional
 	Tied bool `json:"tied,omitempty"`
 
-	// arithmetic of the limit.
+	// arithmetic is the calculation of the limit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Arithmetic string `json:"arithmetic,omitempty"`
 
-	// overridden says that the limit is not the one that comes with the
-	// operator.
+	// overridden is true if the limit is not from the catalog that is built into the operator.
 	// +optional
 	Overridden bool `json:"overridden,omitempty"`
 
-	// evidence for it and against it.
+	// evidence is the evidence for and against the suspect.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=6
@@ -154,36 +147,36 @@ type Suspect struct {
 	Evidence []string `json:"evidence,omitempty"`
 }
 
-// StepAttribution is what held the rate of a step or a cell back, in short.
+// StepAttribution is a summary of what limited the rate of a step or a cell.
 type StepAttribution struct {
-	// cause in a word, the likeliest.
+	// cause is the most likely cause, in one word.
 	// +required
 	Cause Cause `json:"cause"`
 
-	// limit by name. Absent: the cause is no documented limit.
+	// limit is the name of the limit. Absent: the cause is not a documented limit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Limit string `json:"limit,omitempty"`
 
-	// burst says that the burst of the limit is meant.
+	// burst is true if the cause is the burst of the limit and not its baseline.
 	// +optional
 	Burst bool `json:"burst,omitempty"`
 
-	// permilleUsed is the part of it that was reached, in thousandths.
+	// permilleUsed is the part of the limit that was reached, in thousandths.
 	// +optional
 	PermilleUsed int64 `json:"permilleUsed,omitempty"`
 
-	// ambiguous says that another cause explains the rate alike.
+	// ambiguous is true if another cause explains the rate equally well.
 	// +optional
 	Ambiguous bool `json:"ambiguous,omitempty"`
 
-	// permilleOfBaseline is the part of the documented baseline that was
-	// reached, in thousandths. Absent: none is known.
+	// permilleOfBaseline is the part of the documented baseline that was reached, in thousandths.
+	// Absent: none is known.
 	// +optional
 	PermilleOfBaseline *int64 `json:"permilleOfBaseline,omitempty"`
 
-	// permilleOfBurst is the part of the documented burst. Absent: none is
-	// known, or nothing bursts.
+	// permilleOfBurst is the part of the documented burst that was reached, in thousandths. Absent:
+	// none is known, or nothing bursts.
 	// +optional
 	PermilleOfBurst *int64 `json:"permilleOfBurst,omitempty"`
 }

@@ -1,69 +1,68 @@
 package v1alpha1
 
-// CommandSource names where bytes of a command were counted. They differ in
-// what they see; docs/commands.md says what each misses.
+// CommandSource is the source of the byte counts of a command. Each source sees different I/O;
+// docs/commands.md lists what each source misses.
 //
 // +kubebuilder:validation:Enum=Mount;ControlGroup;Storage;Calls
 type CommandSource string
 
-// The sources, the one that is believed first first.
+// The sources, most trusted first.
 const (
-	// SourceMount is the statistics of the mount under test: of NFS, SMB or
-	// Lustre. It counts what all programs of the machine do on it.
+	// SourceMount is the statistics of the mount under test (NFS, SMB or Lustre). They count the
+	// I/O of all programs of the machine on that mount.
 	SourceMount CommandSource = "Mount"
-	// SourceControlGroup is the client's control group: what its block device
-	// did for it.
+	// SourceControlGroup is the client's control group: the I/O of the block device on behalf of
+	// the client.
 	SourceControlGroup CommandSource = "ControlGroup"
-	// SourceStorage is read_bytes and write_bytes of the program and all that
-	// it started: what they had fetched from storage, and dirtied in memory
-	// that is to go there.
+	// SourceStorage is read_bytes and write_bytes of the program and all processes that it started:
+	// bytes fetched from storage, and bytes dirtied in memory that are to be written to storage.
 	SourceStorage CommandSource = "Storage"
-	// SourceCalls is rchar and wchar of the same: what they read and wrote by
-	// system calls, of memory that caches files, of pipes and sockets too.
+	// SourceCalls is rchar and wchar of the same processes: bytes read and written by system calls,
+	// including those served by the page cache and those of pipes and sockets.
 	SourceCalls CommandSource = "Calls"
 )
 
-// CommandResult is how a program of the user's ran.
+// CommandResult is the outcome of a user-supplied program.
 type CommandResult struct {
-	// commandLine that ran in client 0: the program and its arguments.
+	// commandLine is the command line that ran in client 0: the program and its arguments.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=512
 	CommandLine []string `json:"commandLine,omitempty"`
 
-	// exitCode of the program; where clients differ, that of the first one that
-	// did not end with the code of client 0. 128 and the signal where it was
-	// killed.
+	// exitCode is the exit code of the program: 0 if it is 0 in all clients, otherwise the first
+	// other one in the order of the clients. For a program that was killed, it is 128 plus the
+	// signal number.
 	// +optional
 	ExitCode int32 `json:"exitCode"`
 
-	// durationNanoseconds from the start of the program to its end, of the
-	// client that took longest.
+	// durationNanoseconds is the time from the start of the program to its end, the longest of all
+	// clients.
 	// +optional
 	DurationNanoseconds int64 `json:"durationNanoseconds"`
 
-	// flushNanoseconds that it took after that until what the program had left
-	// in the memory of the client was on the storage, of the client that took
-	// longest. Rates are over both.
+	// flushNanoseconds is the additional time until all data that the program had left in the
+	// memory of the client was on the storage, the longest of all clients. Rates are over both
+	// times.
 	// +optional
 	FlushNanoseconds int64 `json:"flushNanoseconds"`
 
-	// cutShort says that the program was ended and did not end by itself.
+	// cutShort is true if the program was stopped before it exited by itself.
 	// +optional
 	CutShort bool `json:"cutShort,omitempty"`
 
-	// source of the bytes and operations of the result.
+	// source is the source of the bytes and operations in the result.
 	// +optional
 	Source CommandSource `json:"source,omitempty"`
 
-	// disagreementPermille is the largest difference between that source and
-	// another one that should count the same, of reads or of writes, in
-	// thousandths of the larger count. Absent: no other source.
+	// disagreementPermille is the largest difference between that source and another source that
+	// should count the same, for reads or for writes, in thousandths of the larger count. Absent:
+	// there is no other source.
 	// +optional
 	DisagreementPermille *int64 `json:"disagreementPermille,omitempty"`
 
-	// sources are all counts that there are, over all clients.
+	// sources are the counts of all available sources, summed over all clients.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
@@ -72,23 +71,23 @@ type CommandResult struct {
 
 // CommandCount is what one source counted.
 type CommandCount struct {
-	// source that counted.
+	// source is the source of the counts.
 	// +required
 	Source CommandSource `json:"source"`
 
-	// readBytes that it saw.
+	// readBytes is the number of bytes read.
 	// +optional
 	ReadBytes int64 `json:"readBytes"`
 
-	// writeBytes that it saw.
+	// writeBytes is the number of bytes written.
 	// +optional
 	WriteBytes int64 `json:"writeBytes"`
 
-	// readOperations that it saw. Absent: it counts none.
+	// readOperations is the number of reads. Absent: the source does not count operations.
 	// +optional
 	ReadOperations *int64 `json:"readOperations,omitempty"`
 
-	// writeOperations that it saw. Absent: it counts none.
+	// writeOperations is the number of writes. Absent: the source does not count operations.
 	// +optional
 	WriteOperations *int64 `json:"writeOperations,omitempty"`
 }

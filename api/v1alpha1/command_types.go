@@ -4,14 +4,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// CommandProfile runs a program of the user's, in the image of the clients,
-// and measures its I/O.
+// CommandProfile runs a user-supplied program, from the image of the clients, and measures its I/O.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.datasetSize) || (isQuantity(string(self.datasetSize)) && (double(int(quantity(string(self.datasetSize)).asApproximateFloat() + 0.5)) - quantity(string(self.datasetSize)).asApproximateFloat() < 0.3 && quantity(string(self.datasetSize)).asApproximateFloat() - double(int(quantity(string(self.datasetSize)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self.datasetSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.datasetSize)).compareTo(quantity('1Pi')) <= 0)",message="datasetSize: a whole number of bytes above zero, such as 8Gi",fieldPath=".datasetSize"
 type CommandProfile struct {
-	// command is the program and its arguments. No shell reads it. The words
-	// $(DATA), $(CLIENT) and $(AGENT) stand for the client's directory, its
-	// index, and the agent's program; $$( is $(.
+	// command is the program and its arguments. It runs without a shell. The placeholders $(DATA),
+	// $(CLIENT) and $(AGENT) are replaced with the client's directory, the client's index, and the
+	// agent's program; $$( is a literal $(.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -19,26 +18,27 @@ type CommandProfile struct {
 	// +kubebuilder:validation:items:MaxLength=4096
 	Command []string `json:"command"`
 
-	// setup makes the data of the command, before it, and is not measured. A
-	// prepare phase runs it alone.
+	// setup is a program and its arguments that create the data for command. It runs before command
+	// and is not measured. A prepare phase runs only setup.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=4096
 	Setup []string `json:"setup,omitempty"`
 
-	// workingDirectory inside the client's directory.
+	// workingDirectory is the working directory, relative to the client's directory. It is created
+	// if missing. Absent: the client's directory.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^/|(^|/)[.][.]?(/|$)|//|[[:cntrl:]]|/$')",message="workingDirectory: a relative path inside the client's directory, without '.' and '..', double or closing slashes and control characters"
 	WorkingDirectory string `json:"workingDirectory,omitempty"`
 
-	// datasetSize is the bytes that the program writes at most: free space is
-	// checked by it.
+	// datasetSize is the most that setup and command write per client, in bytes. Free space is
+	// checked against it.
 	// +optional
 	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`
 
-	// successExitCodes are the exit codes of a run that counts. Absent: 0.
+	// successExitCodes are the exit codes that count as success. Absent: 0.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16

@@ -3,57 +3,56 @@ package v1alpha1
 // Conditions of a StorageBenchmark. They follow kstatus, so that Argo CD, Flux
 // and kubectl wait can gate on the verdict.
 const (
-	// ConditionReady is True when the newest judged run is complete, valid,
-	// met its objectives and shows no regression; False when it is not; and
-	// Unknown when the present spec.run is not judged yet.
+	// ConditionReady is True if the newest evaluated run is complete and valid, met its objectives
+	// and shows no regression, and False if not. It is Unknown if the current spec.run has not been
+	// evaluated yet.
 	ConditionReady = "Ready"
-	// ConditionReconciling is True while the present spec.run is not judged
-	// yet, else absent.
+	// ConditionReconciling is True while the current spec.run has not been evaluated yet, otherwise
+	// absent.
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled is True when the verdict is bad, the workload cannot
-	// be run, or a reference is missing for longer than startTimeout, else
-	// absent. It precedes Reconciling in the list: kstatus takes the first
-	// of the two that is True.
+	// ConditionStalled is True if the verdict is bad, the workload cannot be run, or a reference
+	// has been missing for longer than startTimeout; otherwise absent. It precedes Reconciling in
+	// the list because kstatus uses the first of the two that is True.
 	ConditionStalled = "Stalled"
 	// ConditionRunning is True while a run is live or queued.
 	ConditionRunning = "Running"
-	// ConditionRegressed is True when the newest judged runs are worse than
-	// earlier ones, False when they are not, and Unknown with fewer than four
-	// earlier runs to compare with. Absent without spec.regression.
+	// ConditionRegressed is True if the newest evaluated runs are worse than earlier ones, and
+	// False if not. It is Unknown if they cannot be compared, such as with fewer than four earlier
+	// runs. Absent without spec.regression.
 	ConditionRegressed = "Regressed"
 )
 
 // Conditions of a BenchmarkRun. Complete and Failed exclude each other.
 const (
-	// ConditionWaiting is True while the run waits for its turn or for quota,
-	// with whom it waits for in the message, and False once its turn has come.
+	// ConditionWaiting is True while the run waits for its turn, for free clients or for quota, and
+	// False once its turn has come. The message names what the run waits for.
 	ConditionWaiting = "Waiting"
-	// ConditionComplete is True when every phase has its result.
+	// ConditionComplete is True if every phase has its result.
 	ConditionComplete = "Complete"
-	// ConditionFailed is True when the run ended without all results.
+	// ConditionFailed is True if the run ended without all results.
 	ConditionFailed = "Failed"
-	// ConditionValid is True when no warning disqualifies the results.
+	// ConditionValid is True if no warning disqualifies the results.
 	ConditionValid = "Valid"
-	// ConditionObjectivesMet is True when every objective is met, False when
-	// one is missed, Unknown when a figure for one is absent.
+	// ConditionObjectivesMet is True if every objective is met, False if one is missed, and Unknown
+	// if a figure for one is absent.
 	ConditionObjectivesMet = "ObjectivesMet"
-	// ConditionDataRemoved is True when the run's data is gone or kept on
-	// purpose, False with the paths in status.dataLeft when not.
+	// ConditionDataRemoved is True if the run's data is removed or kept on purpose. It is False if
+	// not; status.dataLeft then lists the paths.
 	ConditionDataRemoved = "DataRemoved"
 )
 
-// Reasons of Ready, Reconciling and Stalled of a StorageBenchmark. A failed
-// run gives its own reason for Failed.
+// Reasons of Ready, Reconciling and Stalled of a StorageBenchmark. For a failed run, the reason is
+// that of its condition Failed.
 const (
-	// ReasonPassed: the newest judged run is good.
+	// ReasonPassed: the newest evaluated run passed.
 	ReasonPassed = "Passed"
-	// ReasonNotJudged: the present spec.run has no judged run yet.
+	// ReasonNotJudged: no run of the current spec.run has been evaluated yet.
 	ReasonNotJudged = "NotJudged"
-	// ReasonProfileNotFound: a profile that is referred to is missing.
+	// ReasonProfileNotFound: a referenced profile is missing.
 	ReasonProfileNotFound = "ProfileNotFound"
-	// ReasonClaimNotFound: a claim that is referred to is missing.
+	// ReasonClaimNotFound: a referenced claim is missing.
 	ReasonClaimNotFound = "ClaimNotFound"
-	// ReasonRunFailed: the newest run failed.
+	// ReasonRunFailed: the newest run ended without being complete, and gives no other reason.
 	ReasonRunFailed = "RunFailed"
 	// ReasonRunInvalid: the newest run's results are disqualified.
 	ReasonRunInvalid = "RunInvalid"
@@ -63,19 +62,19 @@ const (
 	ReasonRegressed = "Regressed"
 	// ReasonSuspended: spec.suspend is true.
 	ReasonSuspended = "Suspended"
-	// ReasonRunNotCreated: the API server does not take the run, or its name
-	// is in use; the message says why. It is tried again.
+	// ReasonRunNotCreated: the API server rejects the run, or its name is in use; the message gives
+	// the cause. The operator tries again.
 	ReasonRunNotCreated = "RunNotCreated"
 )
 
-// Reasons of Regressed of a StorageBenchmark, beside ReasonRegressed.
+// Reasons of Regressed of a StorageBenchmark, in addition to ReasonRegressed.
 const (
 	// ReasonNoChange: the newest runs are as good as earlier ones.
 	ReasonNoChange = "NoChange"
-	// ReasonImproved: they are better.
+	// ReasonImproved: the newest runs are better than earlier ones.
 	ReasonImproved = "Improved"
-	// ReasonTooFewRuns: there are fewer than four earlier runs of the same
-	// spec.run on the same kind of storage that are valid.
+	// ReasonTooFewRuns: there are fewer than four earlier valid runs of the same spec.run on the
+	// same kind of storage.
 	ReasonTooFewRuns = "TooFewRuns"
 	// ReasonNotComparable: the newest run is not valid, or has no figure to
 	// compare.
@@ -84,23 +83,24 @@ const (
 
 // Reasons of Running of a StorageBenchmark.
 const (
-	// ReasonRunLive: a run does its steps.
+	// ReasonRunLive: a run is live.
 	ReasonRunLive = "RunLive"
-	// ReasonRunQueued: a run waits for another one on the same queue or volume.
+	// ReasonRunQueued: a run waits for another run on the same queue or volume, for free clients, or for quota.
 	ReasonRunQueued = "RunQueued"
-	// ReasonNoRun: nothing runs.
+	// ReasonNoRun: no run is live or queued.
 	ReasonNoRun = "NoRun"
 )
 
 // Reasons of Waiting of a BenchmarkRun.
 const (
-	// ReasonWaitsForQueue: another run of its queue is live or was first.
+	// ReasonWaitsForQueue: another run in its queue is live or ahead of it.
 	ReasonWaitsForQueue = "WaitsForQueue"
-	// ReasonWaitsForVolume: another run on one of its volumes is live or was
-	// first.
+	// ReasonWaitsForVolume: another run on one of its volumes is live or ahead of it.
 	ReasonWaitsForVolume = "WaitsForVolume"
 	// ReasonWaitsForQuota: Kueue has not admitted its clients yet.
 	ReasonWaitsForQuota = "WaitsForQuota"
+	// ReasonWaitsForClients: the operator conducts as many clients as it may.
+	ReasonWaitsForClients = "WaitsForClients"
 	// ReasonItsTurn: no run is ahead in the queue.
 	ReasonItsTurn = "ItsTurn"
 	// ReasonQuotaGranted: Kueue has admitted its clients.
@@ -111,7 +111,7 @@ const (
 const (
 	// ReasonAllPhasesDone: every phase has its result.
 	ReasonAllPhasesDone = "AllPhasesDone"
-	// ReasonInProgress: the run goes on.
+	// ReasonInProgress: the run is in progress.
 	ReasonInProgress = "InProgress"
 	// ReasonStartTimeout: the clients were not ready in time.
 	ReasonStartTimeout = "StartTimeout"
@@ -121,43 +121,42 @@ const (
 	ReasonStepFailed = "StepFailed"
 	// ReasonToolFailed: the tool could not run or reported an error.
 	ReasonToolFailed = "ToolFailed"
-	// ReasonInvalidWorkload: the tool refuses the workload, or we do.
+	// ReasonInvalidWorkload: the tool or storagebench rejects the workload.
 	ReasonInvalidWorkload = "InvalidWorkload"
-	// ReasonMountNotFound: a client's volume is not the mount it should be.
+	// ReasonMountNotFound: a client's volume is not the expected mount.
 	ReasonMountNotFound = "MountNotFound"
-	// ReasonClaimUnfit: a claim does not allow what the run is to do with it,
-	// or is not what its template asks for.
+	// ReasonClaimUnfit: a claim does not allow what the run needs, or does not match its template.
 	ReasonClaimUnfit = "ClaimUnfit"
 	// ReasonVolumeInUse: something else uses a volume, and requireIdle is true.
 	ReasonVolumeInUse = "VolumeInUse"
-	// ReasonNotEnoughSpace: the data set does not fit on the volume.
+	// ReasonNotEnoughSpace: the dataset does not fit on the volume.
 	ReasonNotEnoughSpace = "NotEnoughSpace"
 	// ReasonClientLost: a client was lost and could not be replaced.
 	ReasonClientLost = "ClientLost"
-	// ReasonPreempted: the clients were preempted; the run is queued again.
+	// ReasonPreempted: the clients were preempted; another run is queued in its place.
 	ReasonPreempted = "Preempted"
 	// ReasonReplaced: another run was due, and replacePolicy is Stop.
 	ReasonReplaced = "Replaced"
-	// ReasonStopped: somebody stopped the run.
+	// ReasonStopped: a user or Kueue stopped the run.
 	ReasonStopped = "Stopped"
-	// ReasonInternalError: an error of storagebench itself.
+	// ReasonInternalError: storagebench itself failed.
 	ReasonInternalError = "InternalError"
 )
 
-// Reasons of Valid of a BenchmarkRun beside the type of the warning that
-// disqualifies it, which is the reason when it is False.
+// Reasons of Valid of a BenchmarkRun. If Valid is False, the reason is the type of the warning that
+// disqualifies the results.
 const (
-	// ReasonNoDisqualifyingWarning: the results measure what was asked for.
+	// ReasonNoDisqualifyingWarning: the results measure what was requested.
 	ReasonNoDisqualifyingWarning = "NoDisqualifyingWarning"
-	// ReasonNoResult: there is nothing to judge.
+	// ReasonNoResult: there is no result to evaluate.
 	ReasonNoResult = "NoResult"
 )
 
-// Reasons of ObjectivesMet of a BenchmarkRun, beside ReasonObjectiveMissed.
+// Reasons of ObjectivesMet of a BenchmarkRun, in addition to ReasonObjectiveMissed.
 const (
 	// ReasonAllMet: every objective is met.
 	ReasonAllMet = "AllMet"
-	// ReasonNoObjectives: there is none.
+	// ReasonNoObjectives: the run has no objectives.
 	ReasonNoObjectives = "NoObjectives"
 	// ReasonFigureAbsent: a figure for an objective is absent.
 	ReasonFigureAbsent = "FigureAbsent"
@@ -165,16 +164,15 @@ const (
 
 // Reasons of DataRemoved of a BenchmarkRun.
 const (
-	// ReasonRemoved: the data is gone.
+	// ReasonRemoved: the data is removed.
 	ReasonRemoved = "Removed"
-	// ReasonRetained: the data is kept, as dataPolicy asks.
+	// ReasonRetained: the data is kept, as dataPolicy requests.
 	ReasonRetained = "Retained"
-	// ReasonRemovalFailed: some data could not be removed; status.dataLeft
-	// names it.
+	// ReasonRemovalFailed: some data could not be removed; status.dataLeft lists it.
 	ReasonRemovalFailed = "RemovalFailed"
 )
 
-// Stages: what goes on, in a word. They are for people; programs read the
+// Stages of benchmarks and runs, each in one word. They are for people; programs read the
 // conditions.
 const (
 	StagePending    = "Pending"

@@ -1,26 +1,24 @@
-// Package v1alpha1 holds the kinds of storagebench: what a user writes to ask
-// for a benchmark, and what is recorded about each run of it.
+// Package v1alpha1 defines the kinds of storagebench: the objects with which users request
+// benchmarks, and the record of each run.
 //
-// The package exists so that the operator, the command line and other people's
-// programs share one definition. It imports nothing but apimachinery and
-// core/v1. Four kinds live here:
+// The operator, the command line and third-party programs share these definitions. Besides the
+// standard library, the package imports only apimachinery and core/v1. It defines four kinds:
 //
 //	StorageBenchmark         what to measure, when, and which figures are good enough
-//	WorkloadProfile          a named workload, in the namespace of its users
+//	WorkloadProfile          a named workload for the benchmarks of its namespace
 //	ClusterWorkloadProfile   the same, for every namespace
 //	BenchmarkRun             one run: its frozen spec and its results
 //
-// Rules for all types: durations in a spec are the string type Duration; sizes
-// and rates in a spec are quantities; figures in a status are integers with
-// the unit in the name; there are no floats; every list and string is bounded.
+// Rules for all types: durations in a spec have the string type Duration, or ShortDuration for
+// latencies; sizes and rates in a spec are quantities; figures in a status are integers whose name
+// includes the unit; there are no floats; every list and string is bounded.
 //
-// A field whose work is not built yet carries the validation marker
+// A field that is not implemented yet carries the validation marker
 //
 //	+kubebuilder:validation:XValidation:rule="false",message="... not built yet ..."
 //
-// on the field itself, so that using it is refused, never ignored. Whoever
-// builds the work removes that one line; config/crd/testdata/notbuilt.golden
-// lists all that is left.
+// so that the API server rejects the field instead of ignoring it. To implement the field, remove
+// that line; config/crd/testdata/notbuilt.golden lists the remaining ones.
 //
 // +kubebuilder:object:generate=true
 // +groupName=storagebench.dev

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Duration is a length of time as a string: whole numbers of h, m, s and ms,
-// in that order, such as "90s", "1h30m" or "250ms". It is a string and not a
-// number so that the unit is always seen.
+// Duration is a length of time as a string: whole numbers of h, m, s and ms, in that order, such as
+// "90s", "1h30m" or "250ms". It is a string and not a number so that the unit is always visible.
 //
 // +kubebuilder:validation:MinLength=2
 // +kubebuilder:validation:MaxLength=32
@@ -16,12 +15,12 @@ import (
 // +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) <= duration('168h')",message="at most 168h (seven days), the longest that a run may last"
 type Duration string
 
-// durationPattern is the pattern of the CRD; the lengths keep the sum far
-// below what an int64 of nanoseconds holds.
+// durationPattern is the pattern of the CRD. The limited numbers of digits keep the sum far below
+// the range of an int64 in nanoseconds.
 var durationPattern = regexp.MustCompile(`^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$`)
 
-// Parse gives the length of time. An empty Duration is zero; anything that the
-// API server would refuse is an error that says how to write it.
+// Parse returns the length of time. An empty Duration is zero. For a text that the API server would
+// reject, the error describes the correct format.
 func (d Duration) Parse() (time.Duration, error) {
 	if d == "" {
 		return 0, nil
@@ -36,8 +35,8 @@ func (d Duration) Parse() (time.Duration, error) {
 	return length, nil
 }
 
-// DurationOf writes d in the form that the API accepts, rounded down to whole
-// milliseconds. A negative d gives "0s": no field of the API holds one.
+// DurationOf formats d as the API accepts it, rounded down to whole milliseconds. It returns "0s"
+// for a negative d, because no field of the API holds one.
 func DurationOf(d time.Duration) Duration {
 	if d < time.Millisecond {
 		return "0s"
@@ -66,8 +65,8 @@ type ShortDuration string
 
 var shortDurationPattern = regexp.MustCompile(`^([0-9]{1,6}s)?([0-9]{1,9}ms)?([0-9]{1,9}us)?$`)
 
-// Parse gives the length of time. Anything that the API server would refuse is
-// an error that says how to write it.
+// Parse returns the length of time. For a text that the API server would reject, the error
+// describes the correct format.
 func (d ShortDuration) Parse() (time.Duration, error) {
 	length, err := time.ParseDuration(string(d))
 	if err != nil || length <= 0 || !shortDurationPattern.MatchString(string(d)) {

@@ -1,29 +1,30 @@
 package v1alpha1
 
-// Reasons of events on a BenchmarkRun or StorageBenchmark.
+// Reasons of events on BenchmarkRuns, StorageBenchmarks, ClusterWorkloadProfiles, and the ConfigMap
+// of documented limits.
 const (
 	// EventRunCreated: a run was created.
 	EventRunCreated = "RunCreated"
-	// EventReferenceMissing: a profile or claim that is referred to is missing.
+	// EventReferenceMissing: a referenced profile or claim is missing.
 	EventReferenceMissing = "ReferenceMissing"
-	// EventInvalidWorkload: no run can be made of spec.run.
+	// EventInvalidWorkload: no run can be created from spec.run.
 	EventInvalidWorkload = "InvalidWorkload"
-	// EventRunQueued: a run waits for another, or for quota.
+	// EventRunQueued: a run waits for another run, or for quota.
 	EventRunQueued = "RunQueued"
-	// EventRunAdmitted: a run that has waited goes on.
+	// EventRunAdmitted: a run that waited may proceed.
 	EventRunAdmitted = "RunAdmitted"
-	// EventRunReplaced: a run is stopped to make way for another.
+	// EventRunReplaced: a run is stopped so that another one can start.
 	EventRunReplaced = "RunReplaced"
-	// EventRunPreempted: a run was preempted, and another one is made for it.
+	// EventRunPreempted: a run was preempted, and another one is created in its place.
 	EventRunPreempted = "RunPreempted"
 	// EventScheduleMissed: times of the schedule passed without a run.
 	EventScheduleMissed = "ScheduleMissed"
-	// EventSeriesNotKept: what a step did over time could not be written to
-	// the run's ConfigMap. The figures do not depend on it.
+	// EventSeriesNotKept: the time series of a step could not be written to the run's ConfigMap.
+	// The figures do not depend on it.
 	EventSeriesNotKept = "SeriesNotKept"
-	// EventRunStarted: a run begins to make its clients.
+	// EventRunStarted: a run starts to create its clients.
 	EventRunStarted = "RunStarted"
-	// EventRunStopping: a run ends its load before its time, and tidies up.
+	// EventRunStopping: a run ends its load early and cleans up.
 	EventRunStopping = "RunStopping"
 	// EventClientsReady: all clients of a run are connected.
 	EventClientsReady = "ClientsReady"
@@ -45,28 +46,28 @@ const (
 	EventObjectiveMissed = "ObjectiveMissed"
 	// EventRegressed: runs became worse than earlier ones.
 	EventRegressed = "Regressed"
-	// EventRecovered: a run passed, after one that had not, or a verdict became a
-	// good one by other objectives.
+	// EventRecovered: a run passed after one that had not, or a verdict became good because the
+	// objectives changed.
 	EventRecovered = "Recovered"
-	// EventRegressionEnded: runs are not worse than earlier ones any more.
+	// EventRegressionEnded: runs are no longer worse than earlier ones.
 	EventRegressionEnded = "RegressionEnded"
-	// EventSuspended: spec.suspend keeps runs from being started.
+	// EventSuspended: spec.suspend prevents runs from being started.
 	EventSuspended = "Suspended"
-	// EventResumed: spec.suspend does so no more.
+	// EventResumed: spec.suspend no longer prevents runs from being started.
 	EventResumed = "Resumed"
 	// EventDataLeft: data of a run could not be removed.
 	EventDataLeft = "DataLeft"
 	// EventLimitsFaulty: the ConfigMap of documented limits cannot be used.
 	EventLimitsFaulty = "LimitsFaulty"
-	// EventProfileKept: a profile has the name of one of the library and is not,
-	// or is no longer, the library's, so that it is left as it is.
+	// EventProfileKept: a profile with the name of a library profile does not belong to the
+	// library, or no longer does, and is left as it is.
 	EventProfileKept = "ProfileKept"
-	// EventProfileLeft: a profile of the library of another version, which this
-	// one does not have, is left where it is.
+	// EventProfileLeft: a library profile of another version, which this version does not have, is
+	// left in place.
 	EventProfileLeft = "ProfileLeft"
 	// EventVolumeInUse: something else uses a volume of a run.
 	EventVolumeInUse = "VolumeInUse"
-	// EventDiscoveryDenied: the operator has no right to read what would tell
-	// what the storage of a run is, such as PersistentVolumes.
+	// EventDiscoveryDenied: the operator has no right to read objects that describe the storage of
+	// a run, such as PersistentVolumes.
 	EventDiscoveryDenied = "DiscoveryDenied"
 )

@@ -4,11 +4,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// FioProfile is a workload for fio: typed fields for what people set most,
-// options for more of fio's own, or a whole jobFile instead of both.
+// FioProfile is a workload for fio: typed fields for common settings, options for further fio
+// options, or a whole jobFile instead of both.
 //
-// Without a jobFile, pattern, readPercent and blockSize are required: a
-// benchmark whose shape was guessed cannot be defended.
+// Without a jobFile, pattern, readPercent and blockSize are required. They have no defaults, so
+// that the shape of the load is always explicit.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.jobFile) || !(has(self.pattern) || has(self.readPercent) || has(self.blockSize) || has(self.jobs) || has(self.queueDepth) || has(self.filesPerJob) || has(self.fileSharing) || has(self.direct) || has(self.ioEngine) || has(self.rateLimit) || has(self.randomDistribution) || has(self.compressibility) || has(self.compressLike) || has(self.refillBuffers) || has(self.fsync) || has(self.options))",message="jobFile: takes the place of every typed field but datasetSize; remove the others, or write them in the job file",fieldPath=".jobFile"
 // +kubebuilder:validation:XValidation:rule="has(self.jobFile) || has(self.pattern)",message="pattern: required where there is no jobFile; write Sequential or Random",fieldPath=".pattern",reason=FieldValueRequired
@@ -22,37 +22,37 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.randomDistribution) || (has(self.pattern) && self.pattern == 'Random')",message="randomDistribution: only a Random pattern has one; remove it, or set pattern to Random",fieldPath=".randomDistribution"
 // +kubebuilder:validation:XValidation:rule="!has(self.fsync) || !has(self.readPercent) || self.readPercent < 100",message="fsync: nothing is written where readPercent is 100; remove fsync, or lower readPercent",fieldPath=".fsync"
 type FioProfile struct {
-	// pattern of the offsets: Sequential or Random.
+	// pattern is the order of the offsets: Sequential or Random.
 	// +optional
 	Pattern FioPattern `json:"pattern,omitempty"`
 
-	// readPercent of the operations are reads, the others writes: 100 only
-	// reads, 0 only writes.
+	// readPercent is the percentage of operations that are reads; the others are writes. 100 is
+	// reads only, 0 is writes only.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	ReadPercent *int32 `json:"readPercent,omitempty"`
 
-	// blockSize of each operation, in bytes, such as 4Ki or 1Mi.
+	// blockSize is the size of each operation in bytes, such as 4Ki or 1Mi.
 	// +optional
 	BlockSize *resource.Quantity `json:"blockSize,omitempty"`
 
-	// jobs are the threads of load a client. Absent: 1.
+	// jobs is the number of jobs (threads of load) per client. Absent: 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	Jobs *int32 `json:"jobs,omitempty"`
 
-	// queueDepth is the number of operations that each job keeps outstanding.
-	// Absent: 1. The engines psync and sync are limited to 1.
+	// queueDepth is the number of operations that each job keeps outstanding. Absent: 1. The
+	// engines psync, sync and mmap allow only 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=4096
 	QueueDepth *int32 `json:"queueDepth,omitempty"`
 
-	// datasetSize is the bytes that each client works on, over all its files.
-	// With a jobFile it is what the sizes in the job file add up to a client:
-	// free space is checked by it before anything is written.
+	// datasetSize is the total size of the files of each client, in bytes. With a jobFile, it is
+	// the sum of the sizes in the job file for one client. Free space is checked against it before
+	// anything is written.
 	// +required
 	DatasetSize resource.Quantity `json:"datasetSize"`
 
@@ -62,8 +62,8 @@ type FioProfile struct {
 	// +kubebuilder:validation:Maximum=10000
 	FilesPerJob *int32 `json:"filesPerJob,omitempty"`
 
-	// fileSharing is PerJob, where each job has files of its own, or Shared,
-	// where the jobs of a client work on the same ones. Absent: PerJob.
+	// fileSharing is PerJob if each job has its own files, or Shared if the jobs of a client use
+	// the same files. Absent: PerJob.
 	// +optional
 	FileSharing FileSharing `json:"fileSharing,omitempty"`
 
@@ -71,18 +71,17 @@ type FioProfile struct {
 	// +optional
 	Direct *bool `json:"direct,omitempty"`
 
-	// ioEngine is the way in which fio does its I/O. Absent: libaio. io_uring
-	// is blocked in most containers; null does no I/O at all and measures
-	// only the tool.
+	// ioEngine is fio's I/O engine. Absent: libaio. io_uring is blocked in most containers; null
+	// does no I/O and measures only fio itself.
 	// +optional
 	IOEngine FioIOEngine `json:"ioEngine,omitempty"`
 
-	// rateLimit bounds the load of each client.
+	// rateLimit limits the load of each client.
 	// +optional
 	RateLimit *FioRateLimit `json:"rateLimit,omitempty"`
 
-	// randomDistribution of a Random pattern: random, zipf:THETA, pareto:H,
-	// normal:DEVIATION, or zoned:ACCESS/SIZE:... in percent. Absent: random.
+	// randomDistribution is the distribution of the offsets of a Random pattern: random,
+	// zipf:THETA, pareto:H, normal:DEVIATION, or zoned:ACCESS/SIZE:... in percent. Absent: random.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
@@ -90,32 +89,31 @@ type FioProfile struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^zipf:0*1([.]0*)?$')",message="randomDistribution: zipf is not defined for 1; write zipf:1.1 or zipf:0.9"
 	RandomDistribution string `json:"randomDistribution,omitempty"`
 
-	// compressibility of what is written.
+	// compressibility is how well the written data compresses.
 	// +optional
 	Compressibility *Compressibility `json:"compressibility,omitempty"`
 
-	// compressLike names a file or a folder of the user's own, from the target's
-	// path on: what is written can be compressed as far as that, as the agents
-	// find with lz4 in a sample of it before they load. Takes the place of
-	// compressibility.
+	// compressLike is the path of a file or directory with your own data, relative to the target's
+	// path. Before the load, the agents measure with lz4 how well a sample of it compresses; the
+	// written data compresses equally well. It excludes compressibility.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..')",message="compressLike: a path within the volume, from the target's path on, such as projects/2024"
 	CompressLike string `json:"compressLike,omitempty"`
 
-	// refillBuffers makes new data for every write, so that a store which
-	// compresses or dedupes gains nothing from repeats. Absent: false.
+	// refillBuffers generates new data for every write, so that a store that compresses or
+	// deduplicates gains nothing from repeated data. Absent: false.
 	// +optional
 	RefillBuffers *bool `json:"refillBuffers,omitempty"`
 
-	// fsync says when writes are flushed to the storage.
+	// fsync sets when writes are flushed to the storage.
 	// +optional
 	Fsync *FioFsync `json:"fsync,omitempty"`
 
-	// options are more of fio's own options, name to value, from a list of
-	// those that are safe: none that names a path, runs a command or loads
-	// code, and none that a typed field or the operator sets.
+	// options are further fio options, name to value, from a list of safe ones. Options that name a
+	// path, run a command or load code are refused, and so are those that a typed field or the
+	// operator sets.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z0-9_]{1,64}$'))",message="options: names of fio's options are lower-case letters, digits and underscores"
@@ -124,21 +122,21 @@ type FioProfile struct {
 	// +kubebuilder:validation:XValidation:rule="!['runtime', 'ramp_time', 'time_based', 'stonewall', 'wait_for', 'group_reporting'].exists(n, n in self)",message="options: runtime, ramp_time, time_based, stonewall, wait_for and group_reporting are set by the operator, as the phase says; remove the option"
 	Options map[string]FioOptionValue `json:"options,omitempty"`
 
-	// jobFile is a whole fio job file in place of every other field but
-	// datasetSize. The rules of options hold in each of its sections.
+	// jobFile is a complete fio job file. It replaces every field except datasetSize. The rules for
+	// options apply to each of its sections.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=65536
 	JobFile string `json:"jobFile,omitempty"`
 }
 
-// FioOptionValue is the value of one of fio's own options, on one line.
+// FioOptionValue is the value of a fio option, on one line.
 //
 // +kubebuilder:validation:MaxLength=256
 // +kubebuilder:validation:XValidation:rule="!self.contains('\\n') && !self.contains('\\r')",message="a value of fio's options is one line; remove the line break"
 type FioOptionValue string
 
-// FioPattern is the pattern of offsets.
+// FioPattern is the order of the offsets.
 //
 // +kubebuilder:validation:Enum=Sequential;Random
 type FioPattern string
@@ -149,20 +147,20 @@ const (
 	FioRandom     FioPattern = "Random"
 )
 
-// FileSharing says who works on a file.
+// FileSharing is how the jobs of a client share files.
 //
 // +kubebuilder:validation:Enum=PerJob;Shared
 type FileSharing string
 
 // The ways to share files.
 const (
-	// FilesPerJob: each job has files of its own.
+	// FilesPerJob gives each job its own files.
 	FilesPerJob FileSharing = "PerJob"
-	// FilesShared: the jobs of a client share its files.
+	// FilesShared lets the jobs of a client use the same files.
 	FilesShared FileSharing = "Shared"
 )
 
-// FioIOEngine is one of fio's I/O engines, by fio's own name.
+// FioIOEngine is the name of a fio I/O engine.
 //
 // +kubebuilder:validation:Enum=libaio;io_uring;psync;sync;posixaio;mmap;null
 type FioIOEngine string
@@ -178,52 +176,51 @@ const (
 	FioNull     FioIOEngine = "null"
 )
 
-// FioRateLimit bounds the load of a client, all its jobs and operations
-// together. Either or both.
+// FioRateLimit limits the load of a client, over all its jobs and operations. At least one field is
+// set.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="!has(self.bytesPerSecond) || (isQuantity(string(self.bytesPerSecond)) && (double(int(quantity(string(self.bytesPerSecond)).asApproximateFloat() + 0.5)) - quantity(string(self.bytesPerSecond)).asApproximateFloat() < 0.3 && quantity(string(self.bytesPerSecond)).asApproximateFloat() - double(int(quantity(string(self.bytesPerSecond)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self.bytesPerSecond)).compareTo(quantity('1')) >= 0 && quantity(string(self.bytesPerSecond)).compareTo(quantity('1P')) <= 0)",message="bytesPerSecond: a whole number above zero, such as 100M",fieldPath=".bytesPerSecond"
 type FioRateLimit struct {
-	// bytesPerSecond of each client.
+	// bytesPerSecond is the highest throughput of each client.
 	// +optional
 	BytesPerSecond *resource.Quantity `json:"bytesPerSecond,omitempty"`
 
-	// iops of each client.
+	// iops is the highest number of operations per second of each client.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000
 	IOPS *int64 `json:"iops,omitempty"`
 }
 
-// Compressibility is how well what is written can be compressed.
+// Compressibility is how well the written data compresses.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.chunkSize) || (isQuantity(string(self.chunkSize)) && (double(int(quantity(string(self.chunkSize)).asApproximateFloat() + 0.5)) - quantity(string(self.chunkSize)).asApproximateFloat() < 0.3 && quantity(string(self.chunkSize)).asApproximateFloat() - double(int(quantity(string(self.chunkSize)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self.chunkSize)).compareTo(quantity('512')) >= 0 && quantity(string(self.chunkSize)).compareTo(quantity('1Gi')) <= 0)",message="chunkSize: a whole number of bytes from 512 to 1Gi, such as 4Ki",fieldPath=".chunkSize"
 type Compressibility struct {
-	// percent of each chunk that compresses away.
+	// percent is the part of each chunk that compression saves, in percent.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	Percent int32 `json:"percent"`
 
-	// chunkSize in bytes. Absent: 4Ki.
+	// chunkSize is the size of a chunk in bytes. Absent: 4Ki.
 	// +optional
 	ChunkSize *resource.Quantity `json:"chunkSize,omitempty"`
 }
 
-// FioFsync says when writes are flushed. The latency of these flushes is
-// reported as the operation Sync.
+// FioFsync sets when writes are flushed. The latency of the flushes is reported as the operation
+// Sync.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="!has(self.data) || !self.data || has(self.everyWrites)",message="data: says how everyWrites flushes; set everyWrites, or remove data",fieldPath=".data"
 type FioFsync struct {
-	// everyWrites flushes after that many writes of a job.
+	// everyWrites flushes after this number of writes of a job.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000
 	EveryWrites *int32 `json:"everyWrites,omitempty"`
 
-	// data flushes with fdatasync, which may leave metadata out, in place of
-	// fsync.
+	// data flushes with fdatasync, which may leave out metadata, instead of fsync.
 	// +optional
 	Data *bool `json:"data,omitempty"`
 

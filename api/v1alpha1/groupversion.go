@@ -6,16 +6,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Group is the API group of all kinds here.
+// Group is the API group of all kinds in this package.
 const Group = "storagebench.dev"
 
-// Version is the version of the API that this package defines.
+// Version is the API version that this package defines.
 const Version = "v1alpha1"
 
-// GroupVersion identifies the API: storagebench.dev/v1alpha1.
+// GroupVersion identifies this API: storagebench.dev/v1alpha1.
 var GroupVersion = schema.GroupVersion{Group: Group, Version: Version}
 
-// Names of the kinds, for code that works on untyped objects.
+// Names of the kinds, for code that handles unstructured objects.
 const (
 	StorageBenchmarkKind       = "StorageBenchmark"
 	WorkloadProfileKind        = "WorkloadProfile"
@@ -24,9 +24,9 @@ const (
 )
 
 var (
-	// SchemeBuilder collects what AddToScheme does.
+	// SchemeBuilder collects the functions that AddToScheme runs.
 	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
-	// AddToScheme registers the kinds of this package.
+	// AddToScheme adds the kinds of this package to a scheme.
 	AddToScheme = SchemeBuilder.AddToScheme
 )
 

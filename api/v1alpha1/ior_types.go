@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// IORProfile is a workload for IOR under MPI, on all clients of a target.
+// IORProfile is a workload for IOR under MPI, over all clients of a target.
 //
 // +kubebuilder:validation:XValidation:rule="(isQuantity(string(self.transferSize)) && (double(int(quantity(string(self.transferSize)).asApproximateFloat() + 0.5)) - quantity(string(self.transferSize)).asApproximateFloat() < 0.3 && quantity(string(self.transferSize)).asApproximateFloat() - double(int(quantity(string(self.transferSize)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self.transferSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.transferSize)).compareTo(quantity('1Gi')) <= 0)",message="transferSize: a whole number of bytes from 1 to 1Gi, such as 1Mi",fieldPath=".transferSize"
 // +kubebuilder:validation:XValidation:rule="(isQuantity(string(self.blockSize)) && (double(int(quantity(string(self.blockSize)).asApproximateFloat() + 0.5)) - quantity(string(self.blockSize)).asApproximateFloat() < 0.3 && quantity(string(self.blockSize)).asApproximateFloat() - double(int(quantity(string(self.blockSize)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self.blockSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.blockSize)).compareTo(quantity('1Pi')) <= 0)",message="blockSize: a whole number of bytes from 1 to 1Pi, such as 12000Mi",fieldPath=".blockSize"
@@ -22,27 +22,27 @@ type IORProfile struct {
 	// +kubebuilder:validation:Enum=POSIX;MPIIO
 	API string `json:"api,omitempty"`
 
-	// transferSize of each operation, in bytes.
+	// transferSize is the size of each operation in bytes.
 	// +required
 	TransferSize resource.Quantity `json:"transferSize"`
 
-	// blockSize is the contiguous bytes of each rank a segment.
+	// blockSize is the number of contiguous bytes of each rank per segment.
 	// +required
 	BlockSize resource.Quantity `json:"blockSize"`
 
-	// segments is the number of blocks of each rank.
+	// segments is the number of segments. Each rank has one block in each segment.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	Segments *int64 `json:"segments,omitempty"`
 
-	// filePerProcess gives each rank a file of its own.
+	// filePerProcess gives each rank its own file.
 	// +optional
 	// +kubebuilder:default=true
 	FilePerProcess *bool `json:"filePerProcess,omitempty"`
 
-	// operations to run, in IOR's own order: Write, then Read.
+	// operations are the operations to run, in IOR's own order: Write, then Read.
 	// +optional
 	// +listType=set
 	// +kubebuilder:default={Write}
@@ -51,12 +51,12 @@ type IORProfile struct {
 	// +kubebuilder:validation:items:Enum=Write;Read
 	Operations []Operation `json:"operations,omitempty"`
 
-	// collective makes all ranks do each operation together. Only for MPIIO.
+	// collective makes all ranks do each operation collectively. Only for MPIIO.
 	// +optional
 	Collective *bool `json:"collective,omitempty"`
 
-	// random takes the offsets within each block in random order. The block
-	// must hold more than one transfer.
+	// random accesses the offsets within each block in random order. The block must hold more than
+	// one transfer.
 	// +optional
 	Random *bool `json:"random,omitempty"`
 
@@ -65,67 +65,65 @@ type IORProfile struct {
 	// +optional
 	Direct *bool `json:"direct,omitempty"`
 
-	// fsync flushes at the end of each write.
+	// fsync flushes the data at the end of each write.
 	// +optional
 	// +kubebuilder:default=true
 	Fsync *bool `json:"fsync,omitempty"`
 
-	// reorderTasks says which rank reads what, so that no client's own cache
-	// serves it: Constant shifts by one client, Random draws, None reads its own.
-	// Absent: Constant where something is read, None where IOR cannot (random
-	// offsets in a shared file).
+	// reorderTasks is which rank reads which data, so that no client reads from its own cache:
+	// Constant shifts the ranks by one client, Random draws at random, None lets each rank read its
+	// own data. Absent: Constant if anything is read, None if IOR cannot do that (random offsets in
+	// a shared file).
 	// +optional
 	ReorderTasks IORReorder `json:"reorderTasks,omitempty"`
 
-	// intraTestBarriers makes all ranks wait for each other between opening,
-	// moving data and closing.
+	// intraTestBarriers makes all ranks wait for each other between opening, transferring and
+	// closing.
 	// +optional
 	IntraTestBarriers *bool `json:"intraTestBarriers,omitempty"`
 
-	// repetitions of the whole test. Absent: 1, or as many as there is time for
-	// in a burstDrain. A phase that is bound by time repeats for as long as it
-	// lasts, whatever this says.
+	// repetitions is the number of repetitions of the whole test. Absent: 1, or as many as time
+	// allows in a burstDrain. A time-bound phase repeats the test until its time is over, whatever
+	// the value.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=50000
 	Repetitions *int32 `json:"repetitions,omitempty"`
 
-	// stonewall ends each write and each read of a repetition after that time,
-	// in whole seconds.
+	// stonewall ends each write and each read of a repetition after this time, in whole seconds.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	Stonewall *Duration `json:"stonewall,omitempty"`
 
-	// stonewallWearOut lets all ranks go on after the stonewall until each has
-	// done as much as the fastest.
+	// stonewallWearOut lets all ranks continue after the stonewall until each has done as much as
+	// the fastest.
 	// +optional
 	StonewallWearOut *bool `json:"stonewallWearOut,omitempty"`
 
-	// keepFiles leaves the files where they are after each repetition. Absent:
-	// true. Without, IOR removes them, and a later phase finds nothing to read.
+	// keepFiles keeps the files after each repetition. Absent: true. If false, IOR removes them,
+	// and a later phase has nothing to read.
 	// +optional
 	KeepFiles *bool `json:"keepFiles,omitempty"`
 
-	// useExistingFiles overwrites the files that are there, where IOR else
-	// removes and makes them again.
+	// useExistingFiles overwrites existing files. Without it, IOR removes and recreates them.
 	// +optional
 	UseExistingFiles *bool `json:"useExistingFiles,omitempty"`
 
-	// verify checks what was written after each write, and what is read. Reads
-	// then take the time of the check too.
+	// verify checks the written data after each write, and the data that is read. The time of a
+	// read then includes the check.
 	// +optional
 	Verify *bool `json:"verify,omitempty"`
 
-	// dataPattern is what is written; tools and versions differ in their own
-	// default, which a compressing store turns into speed. Random needs IOR
+	// dataPattern is the content of the written data. The default differs between tools and between
+	// versions, and a compressing store turns a compressible pattern into speed. Random needs IOR
 	// 4.0.0; Incompressible is broken from 4.0.0 on.
 	// +optional
 	// +kubebuilder:validation:Enum=Timestamp;Offset;Incompressible;Random
 	DataPattern string `json:"dataPattern,omitempty"`
 
-	// args are more of IOR's own options, as on its command line, from a list
-	// of safe ones: none that names a path, runs a command or loads code, and
-	// none that a field or the operator sets.
+	// args are further IOR command-line options, from a list of safe ones. Options that name a
+	// path, run a command or load code are refused, and so are those that a field or the operator
+	// sets.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -133,74 +131,72 @@ type IORProfile struct {
 	Args []string `json:"args,omitempty"`
 }
 
-// IORReorder says which rank reads what.
+// IORReorder is which rank reads which data.
 //
 // +kubebuilder:validation:Enum=None;Constant;Random
 type IORReorder string
 
-// The orders.
+// The orders of reading.
 const (
 	IORReorderNone     IORReorder = "None"
 	IORReorderConstant IORReorder = "Constant"
 	IORReorderRandom   IORReorder = "Random"
 )
 
-// MdtestProfile is a workload for mdtest, a test of metadata, under MPI.
+// MdtestProfile is a workload for mdtest, a metadata benchmark, under MPI.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.fileSize) || (isQuantity(string(self.fileSize)) && (double(int(quantity(string(self.fileSize)).asApproximateFloat() + 0.5)) - quantity(string(self.fileSize)).asApproximateFloat() < 0.3 && quantity(string(self.fileSize)).asApproximateFloat() - double(int(quantity(string(self.fileSize)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self.fileSize)).compareTo(quantity('0')) >= 0 && quantity(string(self.fileSize)).compareTo(quantity('1Ti')) <= 0)",message="fileSize: a whole number of bytes up to 1Ti, such as 4Ki",fieldPath=".fileSize"
 // +kubebuilder:validation:XValidation:rule="!(has(self.filesOnly) && self.filesOnly && has(self.directoriesOnly) && self.directoriesOnly)",message="directoriesOnly: excludes filesOnly; remove one of them, both are tested without",fieldPath=".directoriesOnly"
 // +kubebuilder:validation:XValidation:rule="!(has(self.directoriesOnly) && self.directoriesOnly && has(self.fileSize))",message="fileSize: directories have none; remove fileSize, or directoriesOnly",fieldPath=".fileSize"
 type MdtestProfile struct {
-	// filesPerProcess is the number of items of each rank: files, and directories
-	// as well where those are tested.
+	// filesPerProcess is the number of items per rank: that many files, and also that many
+	// directories if directories are tested.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	FilesPerProcess int64 `json:"filesPerProcess"`
 
-	// uniqueDirectories gives each rank a directory of its own.
+	// uniqueDirectories gives each rank its own directory.
 	// +optional
 	UniqueDirectories *bool `json:"uniqueDirectories,omitempty"`
 
-	// filesOnly leaves out the test of directories.
+	// filesOnly skips the test of directories.
 	// +optional
 	FilesOnly *bool `json:"filesOnly,omitempty"`
 
-	// directoriesOnly leaves out the test of files.
+	// directoriesOnly skips the test of files.
 	// +optional
 	DirectoriesOnly *bool `json:"directoriesOnly,omitempty"`
 
-	// fileSize that is written to each file, in bytes. Absent: 0, files are
-	// only made.
+	// fileSize is the number of bytes written to each file. Absent: 0; files are only created.
 	// +optional
 	FileSize *resource.Quantity `json:"fileSize,omitempty"`
 
-	// readSize that is read from each file, in bytes, at most fileSize. Absent:
-	// fileSize; where that is 0 files are only opened and closed.
+	// readSize is the number of bytes read from each file, at most fileSize. Absent: fileSize; if
+	// that is 0, files are only opened and closed.
 	// +optional
 	ReadSize *resource.Quantity `json:"readSize,omitempty"`
 
-	// depth of the tree of directories.
+	// depth is the depth of the directory tree.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=64
 	Depth *int32 `json:"depth,omitempty"`
 
-	// branching is the number of directories in each directory.
+	// branching is the number of subdirectories of each directory.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	Branching *int32 `json:"branching,omitempty"`
 
-	// iterations of the whole test.
+	// iterations is the number of iterations of the whole test.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	Iterations *int32 `json:"iterations,omitempty"`
 
-	// args are more of mdtest's own options, as on its command line, from a
-	// list of safe ones.
+	// args are further mdtest command-line options, from a list of safe ones.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64

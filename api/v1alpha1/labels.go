@@ -8,23 +8,22 @@ const (
 	LabelRun = Group + "/run"
 	// LabelTarget is the name of the target that a client loads.
 	LabelTarget = Group + "/target"
-	// LabelClient is the index of a client among those of its target.
+	// LabelClient is the index of a client within its target.
 	LabelClient = Group + "/client"
-	// LabelAttempt counts the pods of a client, from 1.
+	// LabelAttempt is the attempt of a client, counted from 1.
 	LabelAttempt = Group + "/attempt"
 	// LabelQueue is the queue of a run.
 	LabelQueue = Group + "/queue"
-	// LabelOver is "true" on a BenchmarkRun that has ended and has nothing in
-	// the cluster any more, so that the others can be listed alone.
+	// LabelOver is "true" on a BenchmarkRun that has ended and has no objects left in the cluster.
+	// It allows listing the other runs alone.
 	LabelOver = Group + "/over"
 )
 
-// LabelLibrary is "true" on a ClusterWorkloadProfile that came with the
-// operator.
+// LabelLibrary is "true" on a ClusterWorkloadProfile that the operator installed.
 const LabelLibrary = Group + "/library"
 
-// Labels of Kueue that are honoured on a StorageBenchmark: they are copied to
-// its runs and from there to the pods.
+// Kueue labels that a StorageBenchmark may carry. They are copied to its runs and from there to the
+// pods.
 const (
 	// LabelKueueQueue is the name of a LocalQueue.
 	LabelKueueQueue = "kueue.x-k8s.io/queue-name"
@@ -34,34 +33,35 @@ const (
 
 // Annotations.
 const (
-	// AnnotationRequestedAt on a StorageBenchmark asks for one more run when
-	// its value changes; status.lastHandledRequest echoes it.
+	// AnnotationRequestedAt on a StorageBenchmark requests one more run when its value changes;
+	// status.lastHandledRequest echoes it.
 	AnnotationRequestedAt = Group + "/requested-at"
-	// AnnotationReplaced on a BenchmarkRun ends it: another run is to take its
-	// place. The value says why.
+	// AnnotationReplaced on a BenchmarkRun ends the run so that another one can take its place. The
+	// value is the reason.
 	AnnotationReplaced = Group + "/replaced"
-	// AnnotationAbout on a profile of the library says what it is for.
+	// AnnotationProof on an object of a run proves that the operator created it. The value derives from
+	// the operator's master key.
+	AnnotationProof = Group + "/proof"
+	// AnnotationAbout on a library profile describes its purpose.
 	AnnotationAbout = Group + "/about"
-	// AnnotationSource on a profile of the library says where its numbers
-	// come from.
+	// AnnotationSource on a library profile names the source of its numbers.
 	AnnotationSource = Group + "/source"
-	// AnnotationLibraryVersion on a profile of the library is the version of
-	// the operator that made it what it is.
+	// AnnotationLibraryVersion on a library profile is the version of the operator that last
+	// applied it.
 	AnnotationLibraryVersion = Group + "/library-version"
-	// AnnotationLibraryApplied on a profile of the library is the spec that the
-	// operator gave it, as JSON: what differs from it somebody has changed.
+	// AnnotationLibraryApplied on a library profile is the spec that the operator applied, as JSON.
+	// Any difference from it is a change by someone else.
 	AnnotationLibraryApplied = Group + "/library-applied"
 )
 
 // Finalizers.
 const (
-	// FinalizerRun sits on a BenchmarkRun from the creation of its pods until
-	// its data is removed.
+	// FinalizerRun is on a BenchmarkRun from before its pods are created until its data is removed.
 	FinalizerRun = Group + "/run"
 )
 
-// DataDirectory is the folder, below a target's path, under which runs write.
+// DataDirectory is the directory, below a target's path, that runs write to.
 const DataDirectory = ".storagebench"
 
-// MaxBenchmarkNameLength is the greatest length of a StorageBenchmark's name.
+// MaxBenchmarkNameLength is the maximum length of a StorageBenchmark's name.
 const MaxBenchmarkNameLength = 40

@@ -4,35 +4,36 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// LiveFigures are what the running step does at present, for who looks on. They are no results: they hold what
-// clients have told so far, warm-up included, and are gone when the run has ended.
+// LiveFigures show what the running step is doing. They are for display only and are not results:
+// they hold what the clients have reported so far, including the warm-up, and are removed when the
+// run has ended.
 type LiveFigures struct {
-	// step that runs.
+	// step is the ID of the running step.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Step string `json:"step"`
 
-	// time at which the figures were taken.
+	// time is when the figures were taken.
 	// +required
 	Time metav1.MicroTime `json:"time"`
 
-	// clients that load at present, over all targets.
+	// clients is the number of clients that are loading, over all targets.
 	// +optional
 	Clients int32 `json:"clients"`
 
-	// operations at present, summed over all clients.
+	// operations are the current rates, summed over all clients.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Operations []LiveOperation `json:"operations,omitempty"`
 
-	// targets of the step.
+	// targets are the targets of the step.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Targets []LiveTarget `json:"targets,omitempty"`
 
-	// points show the step from its start to now: the longer it goes, the
+	// points show the progress of the step from its start until now. The longer the step runs, the
 	// further apart they are.
 	// +optional
 	// +listType=atomic
@@ -40,46 +41,48 @@ type LiveFigures struct {
 	Points []LivePoint `json:"points,omitempty"`
 }
 
-// LiveOperation is one operation at present, by the newest sample of each client, which covers about a second.
+// LiveOperation holds the current rates of one kind of operation, from the newest sample of each
+// client. A sample covers about a second.
 type LiveOperation struct {
-	// operation that is done.
+	// operation is the kind of operation.
 	// +required
 	Operation Operation `json:"operation"`
-	// bytesPerSecond of all clients.
+	// bytesPerSecond is the throughput of all clients.
 	// +optional
 	BytesPerSecond int64 `json:"bytesPerSecond"`
-	// operationsPerSecond of all clients.
+	// operationsPerSecond is the rate of all clients.
 	// +optional
 	OperationsPerSecond int64 `json:"operationsPerSecond"`
-	// meanNanoseconds is the mean latency, from submission to completion.
-	// Absent in a warm-up, and of tools that do not tell it while they run.
+	// meanNanoseconds is the mean latency, from submission to completion. Absent during a warm-up,
+	// and for tools that do not report it while they run.
 	// +optional
 	MeanNanoseconds *int64 `json:"meanNanoseconds,omitempty"`
 }
 
-// LiveTarget is one target at present.
+// LiveTarget holds the current figures of one target.
 type LiveTarget struct {
-	// target is its name.
+	// target is the name of the target.
 	// +required
 	// +kubebuilder:validation:MaxLength=40
 	Target string `json:"target"`
-	// bytesPerSecond of all its clients.
+	// bytesPerSecond is the throughput of all clients of the target.
 	// +optional
 	BytesPerSecond int64 `json:"bytesPerSecond"`
-	// creditPercent is the estimated fill of the bucket, where its limits are known.
+	// creditPercent is the estimated fill level of the bucket, in percent, if its limits are known.
 	// +optional
 	CreditPercent *int32 `json:"creditPercent,omitempty"`
 }
 
-// LivePoint is what a step has done until an instant.
+// LivePoint is the progress of a step at an instant.
 type LivePoint struct {
-	// milliseconds since the start of the step.
+	// milliseconds is the time since the start of the step.
 	// +required
 	Milliseconds int64 `json:"milliseconds"`
-	// bytes read and written since then, over all clients.
+	// bytes is the number of bytes moved since the start of the step, over all clients.
 	// +optional
 	Bytes int64 `json:"bytes"`
-	// operations read and written since then, over all clients.
+	// operations is the number of operations completed since the start of the step, over all
+	// clients.
 	// +optional
 	Operations int64 `json:"operations"`
 }

@@ -1,12 +1,12 @@
 package v1alpha1
 
-// SpansClients reports whether the engine runs as one job of all clients of its
-// target, under MPI. None does not.
+// SpansClients reports whether the engine runs as one MPI job over all clients of its target. It
+// reports false for nil.
 func (e *Engine) SpansClients() bool {
 	return e != nil && (e.IOR != nil || e.Mdtest != nil)
 }
 
-// UsesMPI reports whether any workload of a resolved run spans clients.
+// UsesMPI reports whether any workload of a resolved run is an MPI job.
 func (r *RunSpec) UsesMPI() bool {
 	if r.Workload != nil && r.Workload.SpansClients() {
 		return true
@@ -25,7 +25,7 @@ func (r *RunSpec) UsesMPI() bool {
 	return false
 }
 
-// MostProcesses are the ranks that a client of a run has at most.
+// MostProcesses returns the largest number of ranks per client in any phase of the run.
 func (r *RunSpec) MostProcesses() int64 {
 	most := max(1, int64(r.Clients.ProcessesPerClient))
 	for i := range r.Phases {

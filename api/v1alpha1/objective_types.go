@@ -4,125 +4,126 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Objective is one figure that has to be reached. Exactly one of throughput,
-// iops, latency, burst, timeToBaseline, credits, baseline, refill and ratio is
-// set.
+// Objective is one figure that has to be reached. Exactly one of throughput, iops, latency, burst,
+// timeToBaseline, credits, baseline, refill and ratio is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.throughput), has(self.iops), has(self.latency), has(self.burst), has(self.timeToBaseline), has(self.credits), has(self.baseline), has(self.refill), has(self.ratio)].filter(x, x).size() == 1",message="give exactly one figure: throughput, iops, latency, burst, timeToBaseline, credits, baseline, refill or ratio"
 // +kubebuilder:validation:XValidation:rule="!has(self.cell) || !(has(self.burst) || has(self.timeToBaseline) || has(self.credits) || has(self.baseline) || has(self.refill))",message="cell: a cell has throughput, iops, latency and ratio only; remove the cell, or ask for one of these"
 // +kubebuilder:validation:XValidation:rule="!has(self.cell) || !has(self.latency) || self.latency.percentile in ['99', 'Mean']",message="latency: a cell keeps the mean and the 99th percentile only; ask for 99 or Mean, or measure the cell in a steady phase"
 type Objective struct {
-	// name of the objective.
+	// name is the name of the objective.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
-	// phase whose result is judged.
+	// phase is the phase whose result is evaluated.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	Phase string `json:"phase"`
 
-	// target whose result is judged. Absent: each has to meet it.
+	// target is the target whose result is evaluated. Absent: every target has to meet the
+	// objective.
 	// +optional
 	// +kubebuilder:validation:MaxLength=40
 	Target string `json:"target,omitempty"`
 
-	// operation whose result is judged. Absent: the only one of the phase.
+	// operation is the kind of operation whose result is evaluated. Absent: the only one of the
+	// phase.
 	// +optional
 	Operation Operation `json:"operation,omitempty"`
 
-	// cell of a sweep whose result is judged.
+	// cell selects the cells of a sweep whose results are evaluated.
 	// +optional
 	Cell *CellSelector `json:"cell,omitempty"`
 
-	// throughput in bytes a second.
+	// throughput bounds the throughput, in bytes per second.
 	// +optional
 	Throughput *QuantityBounds `json:"throughput,omitempty"`
 
-	// iops in operations a second.
+	// iops bounds the number of operations per second.
 	// +optional
 	IOPS *QuantityBounds `json:"iops,omitempty"`
 
-	// latency of an operation.
+	// latency bounds the latency of an operation.
 	// +optional
 	Latency *LatencyObjective `json:"latency,omitempty"`
 
-	// burst is the throughput with credits, in bytes a second.
+	// burst bounds the throughput with credits, in bytes per second.
 	// +optional
 	Burst *QuantityBounds `json:"burst,omitempty"`
 
-	// timeToBaseline is from the start of a burst drain until the credits are
-	// gone and the throughput has settled.
+	// timeToBaseline bounds the time from the start of a burst drain until the credits are spent
+	// and the throughput has settled.
 	// +optional
 	TimeToBaseline *DurationBounds `json:"timeToBaseline,omitempty"`
 
-	// credits that a burst drain has spent, in bytes, or in operations where
-	// the bucket holds those.
+	// credits bounds the credits that a burst drain spent, in bytes, or in operations if the bucket
+	// counts operations.
 	// +optional
 	Credits *QuantityBounds `json:"credits,omitempty"`
 
-	// baseline is the throughput without credits, in bytes a second.
+	// baseline bounds the throughput without credits, in bytes per second.
 	// +optional
 	Baseline *QuantityBounds `json:"baseline,omitempty"`
 
-	// refill of the credits, in bytes a second.
+	// refill bounds the refill rate of the credits, in bytes per second.
 	// +optional
 	Refill *QuantityBounds `json:"refill,omitempty"`
 
-	// ratio of a figure to another.
+	// ratio bounds the ratio of a figure to another.
 	// +optional
 	Ratio *RatioObjective `json:"ratio,omitempty"`
 }
 
-// CellSelector picks cells of a sweep by the values of their axes.
+// CellSelector selects cells of a sweep by the values of their axes.
 //
 // +kubebuilder:validation:MinProperties=1
 type CellSelector struct {
-	// clients of the cell.
+	// clients is the number of clients of the cell.
 	// +optional
 	Clients *int32 `json:"clients,omitempty"`
-	// jobs of the cell.
+	// jobs is the number of jobs of the cell.
 	// +optional
 	Jobs *int32 `json:"jobs,omitempty"`
-	// queueDepth of the cell.
+	// queueDepth is the queue depth of the cell.
 	// +optional
 	QueueDepth *int32 `json:"queueDepth,omitempty"`
-	// blockSize of the cell.
+	// blockSize is the block size of the cell.
 	// +optional
 	BlockSize *resource.Quantity `json:"blockSize,omitempty"`
-	// readPercent of the cell.
+	// readPercent is the percentage of reads of the cell.
 	// +optional
 	ReadPercent *int32 `json:"readPercent,omitempty"`
 }
 
-// QuantityBounds are bounds of a figure; one of them or both.
+// QuantityBounds are the bounds of a figure. At least one is set.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || (isQuantity(string(self.min)) && quantity(string(self.min)).compareTo(quantity('0')) > 0)",message="min: above zero, such as 260M",fieldPath=".min"
 // +kubebuilder:validation:XValidation:rule="!has(self.max) || (isQuantity(string(self.max)) && quantity(string(self.max)).compareTo(quantity('0')) > 0)",message="max: above zero, such as 260M",fieldPath=".max"
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || !isQuantity(string(self.min)) || !isQuantity(string(self.max)) || quantity(string(self.min)).compareTo(quantity(string(self.max))) <= 0",message="max: cannot be below min; exchange the two",fieldPath=".max"
 type QuantityBounds struct {
-	// min is the least that is accepted.
+	// min is the smallest accepted value.
 	// +optional
 	Min *resource.Quantity `json:"min,omitempty"`
 
-	// max is the most that is accepted.
+	// max is the largest accepted value.
 	// +optional
 	Max *resource.Quantity `json:"max,omitempty"`
 }
 
-// DurationBounds are bounds of a time; one of them or both.
+// DurationBounds are the bounds of a time. At least one is set.
 //
 // +kubebuilder:validation:MinProperties=1
 type DurationBounds struct {
-	// min is the least that is accepted.
+	// min is the shortest accepted time.
 	// +optional
 	Min *Duration `json:"min,omitempty"`
 
-	// max is the most that is accepted.
+	// max is the longest accepted time.
 	// +optional
 	Max *Duration `json:"max,omitempty"`
 }
@@ -131,18 +132,18 @@ type DurationBounds struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.max) || has(self.min)",message="latency: give max, min or both"
 type LatencyObjective struct {
-	// percentile that is judged, such as 99 or 99.95, or Mean, or Max. It is
-	// known where at least ten samples lie above it.
+	// percentile is the percentile to evaluate, such as 99 or 99.95, or Mean, or Max. It is known
+	// if at least ten samples lie above it.
 	// +required
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(Mean|Max|[1-9][0-9]?([.][0-9]{1,4})?)$')",message="percentile: write Mean, Max, or a number from 1 to below 100 with at most four decimals, such as 99.9"
 	Percentile string `json:"percentile"`
 
-	// max is the most that is accepted, such as 250ms or 500us.
+	// max is the longest accepted latency, such as 250ms or 500us.
 	// +optional
 	Max *ShortDuration `json:"max,omitempty"`
 
-	// min is the least that is accepted: less is a cache.
+	// min is the shortest accepted latency. A shorter one comes from a cache.
 	// +optional
 	Min *ShortDuration `json:"min,omitempty"`
 }
@@ -151,20 +152,20 @@ type LatencyObjective struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.minPercent) || has(self.maxPercent)",message="ratio: give minPercent, maxPercent or both"
 type RatioObjective struct {
-	// of is Documented, the throughput in percent of the documented baseline,
-	// DocumentedBurst, that in percent of the documented burst, or
-	// Compression, the size in percent of the space that it takes.
+	// of is the ratio: Documented is the throughput in percent of the documented baseline,
+	// DocumentedBurst is the throughput in percent of the documented burst, and Compression is the
+	// size of the data in percent of the space that it occupies.
 	// +required
 	// +kubebuilder:validation:Enum=Documented;DocumentedBurst;Compression
 	Of string `json:"of"`
 
-	// minPercent is the least that is accepted.
+	// minPercent is the smallest accepted ratio.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
 	MinPercent *int32 `json:"minPercent,omitempty"`
 
-	// maxPercent is the most that is accepted.
+	// maxPercent is the largest accepted ratio.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
@@ -180,7 +181,7 @@ type Verdict string
 const (
 	// VerdictMet: the figure is within its bounds, on every target and cell.
 	VerdictMet Verdict = "Met"
-	// VerdictMissed: it is not, on one of them.
+	// VerdictMissed: the figure is out of its bounds on a target or cell.
 	VerdictMissed Verdict = "Missed"
 	// VerdictUnknown: the figure is absent, such as a percentile with too few
 	// samples.
@@ -189,35 +190,35 @@ const (
 
 // ObjectiveResult is the verdict on one objective.
 type ObjectiveResult struct {
-	// name of the objective.
+	// name is the name of the objective.
 	// +required
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name"`
 
-	// figure that is judged, where it was measured, such as "p99.9 latency of
+	// figure is the figure that was evaluated and where it was measured, such as "p99.9 latency of
 	// baseline".
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Figure string `json:"figure,omitempty"`
 
-	// verdict on it.
+	// verdict is the verdict on the objective.
 	// +required
 	Verdict Verdict `json:"verdict"`
 
-	// unit of observed and required.
+	// unit is the unit of observed and required.
 	// +optional
 	// +kubebuilder:validation:Enum=BytesPerSecond;IOPSMilli;Nanoseconds;Permille;Bytes;Operations
 	Unit string `json:"unit,omitempty"`
 
-	// observed figure, in unit.
+	// observed is the measured value, in unit.
 	// +optional
 	Observed *int64 `json:"observed,omitempty"`
 
-	// required figure, in unit.
+	// required is the bound that applies, in unit.
 	// +optional
 	Required *int64 `json:"required,omitempty"`
 
-	// message says it in a sentence.
+	// message states the verdict in a sentence.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`

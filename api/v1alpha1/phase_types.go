@@ -4,37 +4,36 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Phase is one part of a run. Exactly one of the kinds is set.
+// Phase is one part of a run. Exactly one of the phase kinds is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.prepare), has(self.ramp), has(self.sweep), has(self.steady), has(self.burstDrain), has(self.cooldown), has(self.search), has(self.verify), has(self.fault), has(self.provision)].filter(x, x).size() == 1",message="give exactly one kind of phase: prepare, ramp, sweep, steady, burstDrain, cooldown, search, verify, fault or provision"
 type Phase struct {
-	// name of the phase, used in results and objectives.
+	// name is the name of the phase. Results and objectives refer to it.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
-	// mode reports whether the targets are loaded together (Parallel) or one
-	// after the other (Sequential).
+	// mode is Parallel if the targets are loaded together, Sequential if they are loaded one after
+	// the other.
 	// +optional
 	// +kubebuilder:default=Parallel
 	Mode PhaseMode `json:"mode,omitempty"`
 
-	// workload of this phase. Absent: that of the run.
+	// workload is the workload of this phase. Absent: the workload of the run.
 	// +optional
 	Workload *Workload `json:"workload,omitempty"`
 
-	// targetWorkloads give single targets a workload of their own.
+	// targetWorkloads replace the workload for individual targets.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.target == a.target))",message="targetWorkloads: one entry a target; merge or remove the second"
 	TargetWorkloads []TargetWorkload `json:"targetWorkloads,omitempty"`
 
-	// expect says what the phase is meant to measure, where that differs
-	// from the storage itself: ServerCache for reads out of the memory of
-	// the storage server, on which no warning is then given.
+	// expect is what the phase is meant to measure, if not the storage itself. ServerCache: reads
+	// from the memory of the storage server; the warning about that memory is then not given.
 	// +optional
 	Expect Expectation `json:"expect,omitempty"`
 
@@ -46,19 +45,19 @@ type Phase struct {
 	// +optional
 	Ramp *RampPhase `json:"ramp,omitempty"`
 
-	// sweep runs a product of axes.
+	// sweep runs every combination of its axes.
 	// +optional
 	Sweep *SweepPhase `json:"sweep,omitempty"`
 
-	// steady measures for a time.
+	// steady measures for a fixed time and evaluates whether the rate was steady.
 	// +optional
 	Steady *SteadyPhase `json:"steady,omitempty"`
 
-	// burstDrain runs until the burst credits are gone.
+	// burstDrain loads the targets until the burst credits are spent.
 	// +optional
 	BurstDrain *BurstDrainPhase `json:"burstDrain,omitempty"`
 
-	// cooldown idles.
+	// cooldown pauses the load.
 	// +optional
 	Cooldown *CooldownPhase `json:"cooldown,omitempty"`
 
@@ -67,23 +66,23 @@ type Phase struct {
 	// +kubebuilder:validation:XValidation:rule="false",message="search: not built yet in this version; remove it"
 	Search *SearchPhase `json:"search,omitempty"`
 
-	// verify checks data by checksums.
+	// verify checks the data against checksums.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="false",message="verify: not built yet in this version; remove it"
 	Verify *VerifyPhase `json:"verify,omitempty"`
 
-	// fault breaks something while the load goes on.
+	// fault injects a failure during the load.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="false",message="fault: not built yet in this version; remove it"
 	Fault *FaultPhase `json:"fault,omitempty"`
 
-	// provision measures how long volumes take to be made and mounted.
+	// provision measures how long it takes to create and mount volumes.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="false",message="provision: not built yet in this version; remove it"
 	Provision *ProvisionPhase `json:"provision,omitempty"`
 }
 
-// PhaseMode says how a phase treats several targets.
+// PhaseMode is how a phase loads several targets.
 //
 // +kubebuilder:validation:Enum=Parallel;Sequential
 type PhaseMode string
@@ -94,15 +93,15 @@ const (
 	PhaseSequential PhaseMode = "Sequential"
 )
 
-// Expectation says what a phase is meant to measure.
+// Expectation is what a phase is meant to measure.
 //
 // +kubebuilder:validation:Enum=ServerCache
 type Expectation string
 
-// ExpectServerCache marks a phase that reads from the server's memory.
+// ExpectServerCache marks a phase that reads from the memory of the storage server.
 const ExpectServerCache Expectation = "ServerCache"
 
-// PhaseKind is the kind of a phase: the name of the one field that is set.
+// PhaseKind is the kind of a phase. It corresponds to the one field of Phase that is set.
 //
 // +kubebuilder:validation:Enum=Prepare;Ramp;Sweep;Steady;BurstDrain;Cooldown;Search;Verify;Fault;Provision
 type PhaseKind string
@@ -121,8 +120,8 @@ const (
 	PhaseProvision  PhaseKind = "Provision"
 )
 
-// Kind gives the kind of the phase, or "" when none is set. Admission makes
-// sure that exactly one is.
+// Kind returns the kind of the phase, or "" if none is set. Admission ensures that exactly one is
+// set.
 func (p *Phase) Kind() PhaseKind {
 	if kinds := p.Kinds(); len(kinds) > 0 {
 		return kinds[0]
@@ -130,7 +129,7 @@ func (p *Phase) Kind() PhaseKind {
 	return ""
 }
 
-// Kinds gives every kind that is set.
+// Kinds returns all kinds that are set.
 func (p *Phase) Kinds() []PhaseKind {
 	var kinds []PhaseKind
 	for _, kind := range []struct {
@@ -163,48 +162,48 @@ type TargetWorkload struct {
 	// +kubebuilder:validation:MaxLength=40
 	Target string `json:"target"`
 
-	// workload of that target in this phase.
+	// workload is the workload of that target in this phase.
 	// +required
 	Workload Workload `json:"workload"`
 }
 
-// PreparePhase lays the data set out and really writes it: reads of blocks
-// that were never written measure nothing.
+// PreparePhase lays out the dataset and writes all of it: reads of blocks that were never written
+// measure nothing.
 type PreparePhase struct {
-	// precondition is how often the data is overwritten after the layout,
-	// with the workload's own block size and pattern.
+	// precondition is how many times the data is overwritten after the layout, with the workload's
+	// own block size and pattern.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10
 	Precondition *int32 `json:"precondition,omitempty"`
 
-	// maxDuration ends a layout, or the overwriting after it, as failed.
-	// Absent: the run's deadline does.
+	// maxDuration is the longest that the layout, or the overwriting after it, may take. A step
+	// that takes longer fails. Absent: limited only by the run's activeDeadline.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
 
-// SteadyPhase measures for a time and judges whether the figures were steady.
+// SteadyPhase measures for a fixed time and evaluates whether the figures were steady.
 type SteadyPhase struct {
-	// duration that is measured, after the warm-up.
+	// duration is the length of the measured time, after the warm-up.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	Duration Duration `json:"duration"`
 
-	// warmUp is load that is not measured.
+	// warmUp is the time under load before measuring starts.
 	// +optional
 	// +kubebuilder:default="0s"
 	WarmUp Duration `json:"warmUp,omitempty"`
 
-	// endWhenSteady ends the phase before its duration, as soon as five rounds
-	// of a minute were steady.
+	// endWhenSteady ends the phase before its duration is over, as soon as five rounds of one
+	// minute were steady.
 	// +optional
 	EndWhenSteady *bool `json:"endWhenSteady,omitempty"`
 }
 
-// RampDimension is what a ramp raises.
+// RampDimension is the parameter that a ramp raises.
 //
 // +kubebuilder:validation:Enum=Clients;Jobs;QueueDepth;Processes;Rate
 type RampDimension string
@@ -218,15 +217,14 @@ const (
 	RampRate       RampDimension = "Rate"
 )
 
-// RampPhase raises one dimension in steps and reports the knee, which needs
-// five steps.
+// RampPhase raises one dimension in steps and reports the knee. The knee needs at least five steps.
 type RampPhase struct {
-	// dimension that is raised.
+	// dimension is the parameter to raise.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self != 'Rate'",message="dimension: Rate is not built yet in this version; use Clients, Jobs, QueueDepth, or Processes"
 	Dimension RampDimension `json:"dimension"`
 
-	// steps are the values, rising.
+	// steps are the values of the dimension, in rising order.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -236,65 +234,65 @@ type RampPhase struct {
 	// +kubebuilder:validation:XValidation:rule="self.isSorted() && self.all(a, self.exists_one(b, b == a))",message="steps: values that rise, each once, such as [1, 2, 4, 8]"
 	Steps []int64 `json:"steps"`
 
-	// stepDuration is measured at each value.
+	// stepDuration is the length of the measured time of each step.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	StepDuration Duration `json:"stepDuration"`
 
-	// warmUp before each step is not measured.
+	// warmUp is the time under load before each step is measured.
 	// +optional
 	// +kubebuilder:default="0s"
 	WarmUp Duration `json:"warmUp,omitempty"`
 }
 
-// Regime says in which state of the burst credits a sweep measures.
+// Regime is the state of the burst credits in which a sweep measures.
 //
 // +kubebuilder:validation:Enum=Burst;Baseline;Any
 type Regime string
 
 // The regimes of a sweep.
 const (
-	// RegimeBurst inserts pauses, so that each cell starts with the credits that
-	// it can spend. It needs limits.throughput of every target, and is refused
-	// where a full bucket does not last for a cell.
+	// RegimeBurst inserts pauses so that each cell starts with as many credits as it can spend. It
+	// needs limits.throughput for every target, and is rejected if a full bucket does not last for
+	// a cell.
 	RegimeBurst Regime = "Burst"
 	// RegimeBaseline drains the credits first, unless the phase right before did.
 	RegimeBaseline Regime = "Baseline"
-	// RegimeAny takes the credits as they are.
+	// RegimeAny measures with whatever credits there are.
 	RegimeAny Regime = "Any"
 )
 
-// SweepPhase runs every combination of its axes, in a random order by the
-// run's seed, and reports matrices.
+// SweepPhase runs every combination of its axes in a random order, determined by the run's seed,
+// and reports matrices.
 type SweepPhase struct {
-	// axes whose product is run, at most 256 cells.
+	// axes are the values to combine, in at most 256 cells.
 	// +required
 	Axes SweepAxes `json:"axes"`
 
-	// regime of the burst credits: Burst puts pauses between cells, so that each
-	// can burst; Baseline drains the credits first; Any takes them as they are.
+	// regime is the state of the burst credits in which the cells are measured. Burst inserts
+	// pauses between cells so that each cell can burst; Baseline drains the credits first; Any
+	// measures with whatever credits there are.
 	// +required
 	Regime Regime `json:"regime"`
 
-	// stepDuration is measured in each cell.
+	// stepDuration is the length of the measured time of each cell.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	StepDuration Duration `json:"stepDuration"`
 
-	// warmUp before each cell is not measured.
+	// warmUp is the time under load before each cell is measured.
 	// +optional
 	// +kubebuilder:default="0s"
 	WarmUp Duration `json:"warmUp,omitempty"`
 }
 
-// SweepAxes are the values of each axis. An absent axis stays at the
-// workload's own value.
+// SweepAxes are the values of each axis. An absent axis keeps the workload's own value.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="(has(self.clients) ? self.clients.size() : 1) * (has(self.jobs) ? self.jobs.size() : 1) * (has(self.queueDepth) ? self.queueDepth.size() : 1) * (has(self.blockSize) ? self.blockSize.size() : 1) * (has(self.readPercent) ? self.readPercent.size() : 1) <= 256",message="axes: at most 256 cells, the product of the lengths of all axes; shorten one, or make two phases of it"
 // +kubebuilder:validation:XValidation:rule="[has(self.clients) ? self.clients : [], has(self.jobs) ? self.jobs : [], has(self.queueDepth) ? self.queueDepth : [], has(self.readPercent) ? self.readPercent : []].all(l, l.all(a, l.exists_one(b, b == a)))",message="axes: duplicate value; remove it"
 type SweepAxes struct {
-	// clients that take part.
+	// clients are the numbers of clients that take part.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -303,8 +301,8 @@ type SweepAxes struct {
 	// +kubebuilder:validation:items:Maximum=1000
 	Clients []int32 `json:"clients,omitempty"`
 
-	// jobs a client. With files of their own they share the data set by the
-	// largest number; fewer work on a part of it.
+	// jobs are the numbers of jobs per client. With fileSharing PerJob, the dataset is laid out for
+	// the largest number; fewer jobs work on part of it.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -313,7 +311,7 @@ type SweepAxes struct {
 	// +kubebuilder:validation:items:Maximum=1024
 	Jobs []int32 `json:"jobs,omitempty"`
 
-	// queueDepth a job.
+	// queueDepth lists the queue depths per job.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -322,7 +320,7 @@ type SweepAxes struct {
 	// +kubebuilder:validation:items:Maximum=4096
 	QueueDepth []int32 `json:"queueDepth,omitempty"`
 
-	// blockSize in bytes.
+	// blockSize lists the sizes of an operation, in bytes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -330,7 +328,7 @@ type SweepAxes struct {
 	// +kubebuilder:validation:items:XValidation:rule="isQuantity(string(self)) && (double(int(quantity(string(self)).asApproximateFloat() + 0.5)) - quantity(string(self)).asApproximateFloat() < 0.3 && quantity(string(self)).asApproximateFloat() - double(int(quantity(string(self)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self)).compareTo(quantity('512')) >= 0 && quantity(string(self)).compareTo(quantity('1Gi')) <= 0",message="blockSize: a whole number of bytes from 512 to 1Gi, such as 4Ki"
 	BlockSize []resource.Quantity `json:"blockSize,omitempty"`
 
-	// readPercent of the operations.
+	// readPercent lists the percentages of operations that are reads.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -340,63 +338,62 @@ type SweepAxes struct {
 	ReadPercent []int32 `json:"readPercent,omitempty"`
 }
 
-// BurstDrainPhase loads the target until the burst credits are gone and the
-// throughput has settled on its baseline.
+// BurstDrainPhase loads the targets until the burst credits are spent and the throughput has
+// settled at its baseline.
 //
 // +kubebuilder:validation:XValidation:rule="!self.minDuration.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || !self.maxDuration.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self.minDuration) <= duration(self.maxDuration)",message="maxDuration: cannot be shorter than minDuration (2m where absent); raise it or lower minDuration",fieldPath=".maxDuration"
 type BurstDrainPhase struct {
-	// minDuration before an end is looked for. It also tells the scale of time:
-	// a rate counts as lower for good once it has lasted for 85 seconds, or
-	// for 70 % of a minDuration that is shorter than the default.
+	// minDuration is the least time before the phase may end. It also determines how long a lower
+	// rate must last to be permanent: 85 seconds, or 70 % of a minDuration that is shorter than the
+	// default.
 	// +optional
 	// +kubebuilder:default="2m"
 	MinDuration Duration `json:"minDuration,omitempty"`
 
-	// maxDuration ends the phase; credits that last longer are no error.
+	// maxDuration ends the phase. Credits that last longer are not an error.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	MaxDuration Duration `json:"maxDuration"`
 }
 
-// CooldownPhase idles. Exactly one of duration, untilCredits and redrain.
+// CooldownPhase pauses the load. Exactly one of duration, untilCredits and redrain is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.duration), has(self.untilCredits), has(self.redrain)].filter(x, x).size() == 1",message="cooldown: give exactly one of duration, untilCredits and redrain"
 // +kubebuilder:validation:XValidation:rule="!has(self.duration) || !has(self.maxDuration)",message="maxDuration: bounds untilCredits and redrain; remove it beside duration",fieldPath=".maxDuration"
 type CooldownPhase struct {
-	// duration to idle.
+	// duration is the length of the pause.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
 	Duration *Duration `json:"duration,omitempty"`
 
-	// untilCredits waits until the bucket should hold that much again, by the
-	// target's limits or by an earlier redrain; where neither is known, for
-	// maxDuration if there is one.
+	// untilCredits pauses until the bucket should hold that much again, based on the target's
+	// limits or on the refill that an earlier redrain measured. If neither is known, it pauses for
+	// maxDuration, or not at all if maxDuration is absent.
 	// +optional
 	UntilCredits *UntilCredits `json:"untilCredits,omitempty"`
 
-	// redrain idles, then drains to exhaustion again: the only way to measure
-	// the refill.
+	// redrain pauses, then drains the credits again. It is the only way to measure the refill.
 	// +optional
 	Redrain *Redrain `json:"redrain,omitempty"`
 
-	// maxDuration bounds untilCredits and redrain, pause and drain together.
-	// Absent: the drain has the time of the newest burstDrain before it.
+	// maxDuration limits untilCredits, or the pause and the drain of redrain together. Absent: the
+	// drain may take as long as that of the last burstDrain before it.
 	// +optional
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
 
-// UntilCredits is a fill of the bucket to wait for.
+// UntilCredits is a fill level of the bucket to wait for.
 type UntilCredits struct {
-	// percent of the bucket.
+	// percent is the fill level of the bucket, in percent.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	Percent int32 `json:"percent"`
 }
 
-// Redrain is a pause and a second drain.
+// Redrain is a pause followed by a second drain.
 type Redrain struct {
-	// idle time before the drain.
+	// idle is the length of the pause before the drain.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
 	Idle Duration `json:"idle"`
@@ -410,11 +407,11 @@ type SearchPhase struct {
 	Objective string `json:"objective,omitempty"`
 }
 
-// VerifyPhase checks data by checksums. Not built yet.
+// VerifyPhase checks the data against checksums. Not built yet.
 type VerifyPhase struct{}
 
-// FaultPhase breaks something while the load goes on. Not built yet.
+// FaultPhase injects a failure during the load. Not built yet.
 type FaultPhase struct{}
 
-// ProvisionPhase measures how volumes are made and mounted. Not built yet.
+// ProvisionPhase measures how long it takes to create and mount volumes. Not built yet.
 type ProvisionPhase struct{}

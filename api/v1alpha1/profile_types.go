@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Reasons of Ready of a profile; ReasonInvalidWorkload is that of False.
+// Reasons of Ready of a profile if it is True. If it is False, the reason is ReasonInvalidWorkload.
 const (
 	// ReasonValidWorkload: the tool can run the workload.
 	ReasonValidWorkload = "ValidWorkload"
@@ -82,7 +82,7 @@ type ClusterWorkloadProfileList struct {
 	Items           []ClusterWorkloadProfile `json:"items"`
 }
 
-// Engine is one tool and its settings. Exactly one of the fields is set.
+// Engine holds the settings of one tool. Exactly one of the fields is set.
 type Engine struct {
 	// fio generates I/O of a given shape.
 	// +optional
@@ -92,11 +92,11 @@ type Engine struct {
 	// +optional
 	IOR *IORProfile `json:"ior,omitempty"`
 
-	// mdtest runs mdtest, a test of metadata, under MPI.
+	// mdtest runs mdtest, a metadata benchmark, under MPI.
 	// +optional
 	Mdtest *MdtestProfile `json:"mdtest,omitempty"`
 
-	// command runs a program of the user's and measures its I/O.
+	// command runs a user-supplied program and measures its I/O.
 	// +optional
 	Command *CommandProfile `json:"command,omitempty"`
 }
@@ -114,7 +114,7 @@ const (
 	EngineCommand EngineKind = "command"
 )
 
-// EngineKind gives the engine that is set, or "" when none is.
+// EngineKind returns the engine that is set, or "" if none is set.
 func (e *Engine) EngineKind() EngineKind {
 	switch {
 	case e.Fio != nil:
@@ -129,64 +129,63 @@ func (e *Engine) EngineKind() EngineKind {
 	return ""
 }
 
-// WorkloadProfileSpec is a workload: exactly one of the engines.
+// WorkloadProfileSpec is a workload. Exactly one of the engines is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.fio), has(self.ior), has(self.mdtest), has(self.command)].filter(x, x).size() == 1",message="give exactly one engine: fio, ior, mdtest or command"
 type WorkloadProfileSpec struct {
 	Engine `json:",inline"`
 }
 
-// Workload is a reference to a profile or a workload written in place:
-// exactly one of profileRef and the engines.
+// Workload is a reference to a profile, or a workload in place. Exactly one of profileRef and the
+// engines is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.profileRef), has(self.fio), has(self.ior), has(self.mdtest), has(self.command)].filter(x, x).size() == 1",message="give exactly one of profileRef, fio, ior, mdtest and command"
 type Workload struct {
-	// profileRef names a profile.
+	// profileRef refers to a profile.
 	// +optional
 	ProfileRef *ProfileRef `json:"profileRef,omitempty"`
 
 	Engine `json:",inline"`
 }
 
-// ProfileRef names a profile.
+// ProfileRef refers to a profile.
 type ProfileRef struct {
-	// kind is WorkloadProfile, of the benchmark's own namespace, or
+	// kind is WorkloadProfile, for a profile in the benchmark's namespace, or
 	// ClusterWorkloadProfile.
 	// +optional
 	// +kubebuilder:default=WorkloadProfile
 	// +kubebuilder:validation:Enum=WorkloadProfile;ClusterWorkloadProfile
 	Kind string `json:"kind,omitempty"`
 
-	// name of the profile.
+	// name is the name of the profile.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// datasetSize takes the place of that of the profile, which has to be one of
-	// fio without a jobFile: how much data a client works on depends on the
-	// storage, the shape of the load does not.
+	// datasetSize replaces the datasetSize of the profile, which must be a fio profile without a
+	// jobFile. It allows one profile for many storages: the amount of data per client depends on
+	// the storage, the shape of the load does not.
 	// +optional
 	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`
 }
 
 // WorkloadProfileStatus reports whether the workload can be run.
 type WorkloadProfileStatus struct {
-	// observedGeneration is the generation that the status speaks of; -1
-	// before the operator has seen the object.
+	// observedGeneration is the generation that the status is based on; -1 before the operator has
+	// processed the object.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions hold Ready: True when the tool can run the workload. When it
-	// cannot, Ready is False and Stalled is True, and their message names the
-	// field and the remedy.
+	// conditions hold Ready, which is True if the tool can run the workload. Otherwise Ready is
+	// False and Stalled is True, and their message names the field and the remedy.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// engine of the workload.
+	// engine is the engine of the workload.
 	// +optional
 	Engine EngineKind `json:"engine,omitempty"`
 }

@@ -13,49 +13,50 @@ type RegressionVerdict string
 const (
 	// RegressionNoChange: no figure is worse.
 	RegressionNoChange RegressionVerdict = "NoChange"
-	// RegressionRegressed: a figure is worse, by more than chance and by more
-	// than the tolerance.
+	// RegressionRegressed: a figure is worse, by more than chance explains and by at least the
+	// tolerance.
 	RegressionRegressed RegressionVerdict = "Regressed"
-	// RegressionImproved: one is better, and none is worse.
+	// RegressionImproved: a figure is better, and none is worse.
 	RegressionImproved RegressionVerdict = "Improved"
-	// RegressionUnknown: too few earlier valid runs to say.
+	// RegressionUnknown: there are too few earlier valid runs to decide, or the run cannot be
+	// compared.
 	RegressionUnknown RegressionVerdict = "Unknown"
 )
 
-// RegressionResult is a comparison with earlier runs.
+// RegressionResult is the result of a comparison with earlier runs.
 type RegressionResult struct {
-	// verdict of the comparison.
+	// verdict is the verdict of the comparison.
 	// +required
 	Verdict RegressionVerdict `json:"verdict"`
 
-	// comparedRuns is how many earlier runs were compared with.
+	// comparedRuns is the number of earlier runs that were compared with.
 	// +optional
 	ComparedRuns int32 `json:"comparedRuns,omitempty"`
 
-	// message says which figure changed, by how much, how sure that is.
+	// message names the figure that changed, by how much, and how certain that is.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
-	// figures that were judged.
+	// figures are the figures that were compared.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Figures []FigureChange `json:"figures,omitempty"`
 
-	// pooledRuns are the newest runs that were judged together, oldest first.
+	// pooledRuns are the newest runs that were evaluated together, oldest first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=3
 	// +kubebuilder:validation:items:MaxLength=253
 	PooledRuns []string `json:"pooledRuns,omitempty"`
 
-	// suspicion is open: the newest runs are not among those that later ones
-	// are compared with until it is decided.
+	// suspicion is true while a suspected change is undecided. Until then, later runs are not
+	// compared with the newest runs.
 	// +optional
 	Suspicion bool `json:"suspicion,omitempty"`
 
-	// changes of level over the history, the newest first.
+	// changes are the changes of level over the history, the newest first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -64,12 +65,12 @@ type RegressionResult struct {
 
 // FigureChange is the comparison of one figure.
 type FigureChange struct {
-	// figure that is compared: of which phase, target and operation.
+	// figure is the name of the figure, with its phase, target and operation.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Figure string `json:"figure"`
 
-	// verdict on it.
+	// verdict is the verdict on the figure.
 	// +required
 	Verdict RegressionVerdict `json:"verdict"`
 
@@ -77,62 +78,64 @@ type FigureChange struct {
 	// +optional
 	Baseline int64 `json:"baseline,omitempty"`
 
-	// newest is that of the newest runs.
+	// newest is the geometric mean of the newest runs, in the figure's unit.
 	// +optional
 	Newest int64 `json:"newest,omitempty"`
 
-	// unit of both.
+	// unit is the unit of baseline and newest.
 	// +optional
 	Unit FigureUnit `json:"unit,omitempty"`
 
-	// changePermille is by how much newest differs, in thousandths.
+	// changePermille is the difference of newest from baseline, in thousandths.
 	// +optional
 	ChangePermille int64 `json:"changePermille"`
 
-	// lowerPermille is the lower end of its 95 % interval.
+	// lowerPermille is the lower end of the 95 % confidence interval of changePermille.
 	// +optional
 	LowerPermille int64 `json:"lowerPermille"`
 
-	// upperPermille is the upper end of its 95 % interval.
+	// upperPermille is the upper end of the 95 % confidence interval of changePermille.
 	// +optional
 	UpperPermille int64 `json:"upperPermille"`
 
-	// spreadPermille is the standard deviation of the earlier runs.
+	// spreadPermille is the standard deviation of the earlier runs, in thousandths.
 	// +optional
 	SpreadPermille int64 `json:"spreadPermille,omitempty"`
 
-	// confidencePermille that there is a change of this direction.
+	// confidencePermille is the confidence that there is a change in this direction, in
+	// thousandths.
 	// +optional
 	ConfidencePermille int64 `json:"confidencePermille,omitempty"`
 }
 
-// LevelChange is where a figure changed its level.
+// LevelChange is a change of the level of a figure.
 type LevelChange struct {
-	// figure that changed.
+	// figure is the figure that changed.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Figure string `json:"figure"`
 
-	// run is the first of the new level.
+	// run is the first run at the new level.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Run string `json:"run"`
 
-	// time at which it started.
+	// time is when that run started.
 	// +required
 	Time metav1.Time `json:"time"`
 
-	// before and after are the levels, in the figure's unit.
+	// before is the level before the change, in the figure's unit.
 	// +optional
 	Before int64 `json:"before,omitempty"`
+	// after is the level after the change, in the figure's unit.
 	// +optional
 	After int64 `json:"after,omitempty"`
 
-	// changePermille is the change in thousandths.
+	// changePermille is the change, in thousandths.
 	// +optional
 	ChangePermille int64 `json:"changePermille"`
 
-	// differences between that run and the one before: what was recorded of
+	// differences are the recorded differences between that run and the run before it, such as in
 	// the specification, driver, node type and kernel.
 	// +optional
 	// +listType=atomic
@@ -155,85 +158,85 @@ const (
 	UnitOperations     FigureUnit = "Operations"
 )
 
-// RunFigure is a figure of a run that other runs are compared by.
+// RunFigure is a figure of a run that is compared with other runs.
 type RunFigure struct {
-	// figure says what it is, and of which phase, target and operation.
+	// figure is the name of the figure, with its phase, target and operation.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Figure string `json:"figure"`
 
-	// value in unit, above 0.
+	// value is the value in unit. It is above 0.
 	// +required
 	Value int64 `json:"value"`
 
-	// unit of value.
+	// unit is the unit of value.
 	// +required
 	Unit FigureUnit `json:"unit"`
 
-	// lowerIsBetter holds for times.
+	// lowerIsBetter is true if a lower value is better, as for latencies.
 	// +optional
 	LowerIsBetter bool `json:"lowerIsBetter,omitempty"`
 
-	// condition under which the figure was taken, such as how full a bucket
-	// was: only figures of the same one are compared.
+	// condition is the condition under which the figure was measured, such as the fill level of a
+	// bucket. Only figures with the same condition are compared.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Condition string `json:"condition,omitempty"`
 }
 
-// RunFact is what may explain that a run differs from another one.
+// RunFact is a fact that may explain why a run differs from another one.
 type RunFact struct {
-	// name of the fact, such as kernel.
+	// name is the name of the fact, such as kernel.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Name string `json:"name"`
 
-	// value of it.
+	// value is the value of the fact.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Value string `json:"value"`
 }
 
-// Comparable is what a run is compared with others by.
+// Comparable holds the data by which a run is compared with others.
 type Comparable struct {
-	// store is the same for runs on the same kind of storage.
+	// store identifies the kind of storage. Runs on the same kind of storage have the same value.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Store string `json:"store,omitempty"`
 
-	// figures that are judged, in the order of their importance.
+	// figures are the figures to compare, the most important first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Figures []RunFigure `json:"figures,omitempty"`
 
-	// facts that may explain a change.
+	// facts are the facts that may explain a change.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Facts []RunFact `json:"facts,omitempty"`
 }
 
-// ComparedHistory is the runs that later ones are compared with, of one hash
-// of spec.run and one kind of storage.
+// ComparedHistory holds the runs that later runs are compared with. All have the same hash of
+// spec.run and the same kind of storage.
 type ComparedHistory struct {
-	// hash of spec.run.
+	// hash is the hash of spec.run.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Hash string `json:"hash"`
 
-	// store is the same for runs on the same kind of storage.
+	// store identifies the kind of storage. Runs on the same kind of storage have the same value.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Store string `json:"store,omitempty"`
 
-	// figures by whose order runs give their values.
+	// figures are the figures of the history. They define the order of the values of each run.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Figures []ComparedFigure `json:"figures,omitempty"`
 
-	// runs, oldest first.
+	// runs are the runs of the history, oldest first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=80
@@ -242,20 +245,20 @@ type ComparedHistory struct {
 
 // ComparedFigure is a figure of a history.
 type ComparedFigure struct {
-	// figure says what it is.
+	// figure is the name of the figure, with its phase, target and operation.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Figure string `json:"figure"`
 
-	// unit of its values.
+	// unit is the unit of the values.
 	// +optional
 	Unit FigureUnit `json:"unit,omitempty"`
 
-	// lowerIsBetter holds for times.
+	// lowerIsBetter is true if a lower value is better, as for latencies.
 	// +optional
 	LowerIsBetter bool `json:"lowerIsBetter,omitempty"`
 
-	// condition under which it was taken.
+	// condition is the condition under which the figure was measured.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Condition string `json:"condition,omitempty"`
@@ -263,37 +266,38 @@ type ComparedFigure struct {
 
 // ComparedRun is one run of a history.
 type ComparedRun struct {
-	// name of the run.
+	// name is the name of the run.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// time at which it started.
+	// time is when the run started.
 	// +required
 	Time metav1.Time `json:"time"`
 
-	// verdict that was given.
+	// verdict is the verdict on the run.
 	// +optional
 	Verdict RegressionVerdict `json:"verdict,omitempty"`
 
-	// use that the run is of for later ones: Baseline, Pending (one of the
-	// newest), Suspected, Regressed or None.
+	// use is how later runs use the run: Baseline, Pending (one of the newest runs), Suspected,
+	// Regressed or None.
 	// +optional
 	// +kubebuilder:validation:Enum=Baseline;Pending;Suspected;Regressed;None
 	Use string `json:"use,omitempty"`
 
-	// acceptedSince of the policy by which it was.
+	// acceptedSince is the acceptedSince of the policy that determined use.
 	// +optional
 	AcceptedSince *metav1.Time `json:"acceptedSince,omitempty"`
 
-	// values of the history's figures; 0 where the run has none.
+	// values are the values of the history's figures, in their order. 0 means that the run has no
+	// such figure.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Values []int64 `json:"values,omitempty"`
 
-	// facts that are not those of the run before; an empty value is one that is
-	// not known any more.
+	// facts are the facts that differ from those of the run before. An empty value means that the
+	// fact is no longer known.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

@@ -17,36 +17,36 @@ const (
 	OperationWrite Operation = "Write"
 	// OperationTrim is a discard of blocks.
 	OperationTrim Operation = "Trim"
-	// OperationSync is an fsync or fdatasync: it has a latency and no bytes.
+	// OperationSync is an fsync or fdatasync. It has a latency, but moves no bytes.
 	OperationSync Operation = "Sync"
 )
 
 // PhaseResult is the result of one phase.
 type PhaseResult struct {
-	// name of the phase.
+	// name is the name of the phase.
 	// +required
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name"`
 
-	// kind of the phase.
+	// kind is the kind of the phase.
 	// +required
 	Kind PhaseKind `json:"kind"`
 
-	// startTime of its first step.
+	// startTime is the start of the first step.
 	// +optional
 	StartTime *metav1.MicroTime `json:"startTime,omitempty"`
 
-	// endTime of its last step.
+	// endTime is the end of the last step.
 	// +optional
 	EndTime *metav1.MicroTime `json:"endTime,omitempty"`
 
-	// targets are the results, one a target.
+	// targets are the results, one per target.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Targets []TargetResult `json:"targets,omitempty"`
 
-	// comparisons of the other targets with the first one.
+	// comparisons compare each other target with the first one.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=15
@@ -55,74 +55,73 @@ type PhaseResult struct {
 
 // TargetResult is the result of one target in one phase, over all its clients.
 type TargetResult struct {
-	// target is its name.
+	// target is the name of the target.
 	// +required
 	// +kubebuilder:validation:MaxLength=40
 	Target string `json:"target"`
 
-	// clients that the figures are of.
+	// clients is the number of clients that the figures are from.
 	// +required
 	Clients int32 `json:"clients"`
 
-	// operations are the figures, one an operation that was done. For a ramp
-	// or a sweep they are absent and steps holds the figures.
+	// operations are the figures, one entry per kind of operation. Absent for a ramp or a sweep,
+	// whose figures are in steps.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Operations []OperationResult `json:"operations,omitempty"`
 
-	// windowNanoseconds is the time in which every client was running: what
-	// bytesPerSecond and iopsMilli of a time-bound step are over. Of a
-	// work-bound step it is the time from the first start to the last end.
+	// windowNanoseconds is the common window: the time in which every client was running.
+	// bytesPerSecond and iopsMilli of a time-bound step are over it. For a work-bound step it is
+	// the time from the first start to the last end.
 	// +optional
 	WindowNanoseconds int64 `json:"windowNanoseconds,omitempty"`
 
-	// workBound says that the step ended with its work and not by time.
+	// workBound is true if the step ended when its work was done and not after a set time.
 	// +optional
 	WorkBound bool `json:"workBound,omitempty"`
 
-	// tailNanoseconds, of a work-bound step, is the part of the window in
-	// which some clients were already done.
+	// tailNanoseconds is the part of the window of a work-bound step in which some clients had
+	// already finished.
 	// +optional
 	TailNanoseconds *int64 `json:"tailNanoseconds,omitempty"`
 
-	// measuredNanoseconds is the sum over clients of the time that each
-	// measured; latencies are over all of it.
+	// measuredNanoseconds is the sum of the measured times of all clients. Latencies are over all
+	// of it.
 	// +optional
 	MeasuredNanoseconds int64 `json:"measuredNanoseconds,omitempty"`
 
-	// startSkewNanoseconds is the time from the first client's first I/O to
-	// the last client's.
+	// startSkewNanoseconds is the time from the first I/O of the first client to the first I/O of
+	// the last client.
 	// +optional
 	StartSkewNanoseconds *int64 `json:"startSkewNanoseconds,omitempty"`
 
-	// clientSpread shows how the clients differ, reads and writes together.
+	// clientSpread shows how much the clients differ in throughput, reads and writes together.
 	// +optional
 	ClientSpread *ClientSpread `json:"clientSpread,omitempty"`
 
-	// warnings about the figures.
+	// warnings are the warnings about the figures.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Warnings []Warning `json:"warnings,omitempty"`
 
-	// steadyState is the judgement of a steady phase.
+	// steadyState is the steady-state verdict on a steady phase.
 	// +optional
 	SteadyState *SteadyStateResult `json:"steadyState,omitempty"`
 
-	// burst is what a burstDrain phase, or the drain of a cooldown, found.
+	// burst is the result of a burstDrain phase, or of the drain of a cooldown.
 	// +optional
 	Burst *BurstResult `json:"burst,omitempty"`
 
-	// cooldown is what a cooldown did.
+	// cooldown is the result of a cooldown phase.
 	// +optional
 	Cooldown *CooldownResult `json:"cooldown,omitempty"`
 
-	// inFlightNanoseconds is how long it took, after the last client was to
-	// end its load, until the last operation was complete. What was completed
-	// in it counts for no rate. Totals and latencies hold it: it was begun in
-	// the measured time, and to leave the slowest operations out would flatter
-	// them.
+	// inFlightNanoseconds is the time from the planned end of the last client's load until its last
+	// operation completed. Operations that completed in this time do not count for rates. They
+	// count for totals and latencies: they began in the measured time, and without the slowest
+	// operations the latencies would look too good.
 	// +optional
 	InFlightNanoseconds *int64 `json:"inFlightNanoseconds,omitempty"`
 
@@ -132,77 +131,75 @@ type TargetResult struct {
 	// +kubebuilder:validation:MaxItems=256
 	Steps []StepResult `json:"steps,omitempty"`
 
-	// knee of a ramp.
+	// knee is the knee of a ramp.
 	// +optional
 	Knee *KneeResult `json:"knee,omitempty"`
 
-	// ior is what IOR says of itself. Rates of it are means over repetitions,
-	// from the first start of a repetition to its last end; bytesPerSecond of
-	// operations is by what went through on the clients.
+	// ior is IOR's own result. Its rates are means over repetitions, each from the first start to
+	// the last end of the repetition; bytesPerSecond in operations is sampled on the clients
+	// instead.
 	// +optional
 	IOR *IORResult `json:"ior,omitempty"`
 
-	// mdtest is what mdtest says of itself.
+	// mdtest is mdtest's own result.
 	// +optional
 	Mdtest *MdtestResult `json:"mdtest,omitempty"`
 
-	// command is how a program of the user's ran, and by which counts its
-	// figures are.
+	// command is how a user-supplied program ran, and which counts its figures are based on.
 	// +optional
 	Command *CommandResult `json:"command,omitempty"`
 
-	// usage is the space that the files took after the phase's last step that
-	// wrote and was asked.
+	// usage is the space that the files occupied after the last step of the phase that wrote data
+	// and for which the space was measured.
 	// +optional
 	Usage *UsageResult `json:"usage,omitempty"`
 
-	// clientCPUPermille is what the busiest client used of the CPU that its load
-	// can use, in thousandths. Absent: not known.
+	// clientCPUPermille is the CPU use of the busiest client, in thousandths of the CPU that its
+	// load can use. Absent: not known.
 	// +optional
 	ClientCPUPermille *int64 `json:"clientCPUPermille,omitempty"`
 
-	// throttledPermille of the periods in which the client that was held back
-	// by its CPU limit the most was held back, in thousandths. Absent: none.
+	// throttledPermille is the share of CPU periods in which the CPU limit throttled the client
+	// that was throttled most, in thousandths. Absent: no client was throttled.
 	// +optional
 	ThrottledPermille *int64 `json:"throttledPermille,omitempty"`
 
-	// attributions compare rates with what is documented, and name what held
-	// them back: one for all that was measured, of a drain one for the burst and
-	// one for the baseline. For a ramp or a sweep they are in steps.
+	// attributions compare the rates with the documented limits, and name what limited them: one
+	// entry for everything that was measured; for a drain, one for the burst and one for the
+	// baseline. For a ramp or a sweep they are in steps.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Attributions []Attribution `json:"attributions,omitempty"`
 }
 
-// OperationResult is the figures of one operation over all clients.
+// OperationResult holds the figures of one kind of operation over all clients.
 type OperationResult struct {
-	// operation that the figures are of.
+	// operation is the kind of operation.
 	// +required
 	Operation Operation `json:"operation"`
 
-	// bytes moved in the whole measured time.
+	// bytes is the number of bytes moved in the whole measured time.
 	// +optional
 	Bytes int64 `json:"bytes"`
 
-	// operations completed in the whole measured time.
+	// operations is the number of operations completed in the whole measured time.
 	// +optional
 	Operations int64 `json:"operations"`
 
-	// bytesPerSecond in the common window. Absent where there is none.
+	// bytesPerSecond is the throughput in the common window. Absent if there is no common window.
 	// +optional
 	BytesPerSecond *int64 `json:"bytesPerSecond,omitempty"`
 
-	// iopsMilli is a thousand times the operations a second in the common
-	// window. Absent where there is none.
+	// iopsMilli is the rate in the common window, in thousandths of an operation per second. Absent
+	// if there is no common window.
 	// +optional
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 
-	// rateErrorPPM is half of the 95 % interval of bytesPerSecond and iopsMilli,
-	// in millionths of them: how far chance may take a mean over samples that
-	// vary as these did, each of which resembles the one before. Another run may
-	// differ by more. Absent with too few samples, and where the rate is no mean
-	// of one level.
+	// rateErrorPPM is half of the 95 % confidence interval of bytesPerSecond and iopsMilli, in
+	// millionths of them. It covers the random error of a mean over samples that vary and are
+	// correlated as these are. Another run may differ by more. Absent if there are too few samples,
+	// or if the rate is not the mean of a single level.
 	// +optional
 	RateErrorPPM *int64 `json:"rateErrorPPM,omitempty"`
 
@@ -210,25 +207,25 @@ type OperationResult struct {
 	// +optional
 	Latency *LatencyResult `json:"latency,omitempty"`
 
-	// completionLatency leaves the time that submitting took out (fio's clat).
-	// It is shown for comparison; it is not what a user waits for.
+	// completionLatency excludes the time for submitting the operation (fio's clat). It is for
+	// comparison only: applications wait for latency.
 	// +optional
 	CompletionLatency *LatencyResult `json:"completionLatency,omitempty"`
 }
 
-// LatencyResult is a distribution of latencies. Percentiles are computed once,
-// from the histograms of all clients added up, the way fio does; one is absent
-// where fewer than ten samples lie above it.
+// LatencyResult is a distribution of latencies. Percentiles are computed once, as fio does, from
+// the sum of the histograms of all clients. A percentile is absent if fewer than ten samples lie
+// above it.
 type LatencyResult struct {
-	// samples in the distribution.
+	// samples is the number of samples.
 	// +required
 	Samples int64 `json:"samples"`
 
-	// meanNanoseconds is the sum over the samples, divided by their number.
+	// meanNanoseconds is the mean: the sum of the samples divided by their number.
 	// +optional
 	MeanNanoseconds int64 `json:"meanNanoseconds"`
 
-	// minNanoseconds is the shortest.
+	// minNanoseconds is the shortest latency.
 	// +optional
 	MinNanoseconds int64 `json:"minNanoseconds"`
 
@@ -252,14 +249,14 @@ type LatencyResult struct {
 	// +optional
 	P9999Nanoseconds *int64 `json:"p9999Nanoseconds,omitempty"`
 
-	// maxNanoseconds is the longest, exactly and not from the histogram.
+	// maxNanoseconds is the longest latency. It is exact, not from the histogram.
 	// +optional
 	MaxNanoseconds int64 `json:"maxNanoseconds"`
 
-	// histogram counts the samples, so that any percentile can be had: a byte
-	// that says which form this is (1), the number of bins, and of each bin how
-	// many empty ones precede it in fio's grid and its count, as varints.
-	// Absent of completionLatency, and where a run has too many figures.
+	// histogram holds the counts of the samples, from which any percentile can be computed. It
+	// consists of one byte for the format (1), the number of bins, and for each bin the number of
+	// empty bins before it in fio's grid and its count, as varints. Absent for completionLatency,
+	// and if the run has too many figures.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16384
 	Histogram []byte `json:"histogram,omitempty"`
@@ -267,109 +264,108 @@ type LatencyResult struct {
 
 // ClientSpread is the best, median and worst client by throughput.
 type ClientSpread struct {
-	// best client.
+	// best is the client with the highest throughput.
 	// +required
 	Best ClientRate `json:"best"`
-	// median client; the lower one of an even number.
+	// median is the median client; for an even number of clients, the lower of the two.
 	// +required
 	Median ClientRate `json:"median"`
-	// worst client.
+	// worst is the client with the lowest throughput.
 	// +required
 	Worst ClientRate `json:"worst"`
 }
 
 // ClientRate is the throughput of one client in the common window.
 type ClientRate struct {
-	// client is its index.
+	// client is the index of the client.
 	// +optional
 	Client int32 `json:"client"`
-	// bytesPerSecond of the client.
+	// bytesPerSecond is the throughput of the client.
 	// +optional
 	BytesPerSecond int64 `json:"bytesPerSecond"`
 }
 
-// SteadyStateResult is the judgement of SNIA's Performance Test Specification
-// on rounds of 60 seconds, in a window of five.
+// SteadyStateResult is the steady-state verdict of SNIA's Performance Test Specification, with
+// rounds of 60 seconds in a window of five.
 type SteadyStateResult struct {
-	// assessed is false where the step was too short for five rounds.
+	// assessed is false if the step was too short for five rounds.
 	// +optional
 	Assessed bool `json:"assessed"`
 
-	// steady is the verdict. Absent where nothing was assessed.
+	// steady is the verdict. Absent if the step was not assessed.
 	// +optional
 	Steady *bool `json:"steady,omitempty"`
 
-	// excursionPermille is the greatest less the least round, in thousandths
-	// of their mean; up to 200 is steady.
+	// excursionPermille is the difference between the highest and the lowest round, in thousandths
+	// of the mean of the rounds; up to 200 is steady.
 	// +optional
 	ExcursionPermille *int64 `json:"excursionPermille,omitempty"`
 
-	// slopePermille is the change of the best line over the window, in
-	// thousandths of the mean; up to 100 is steady.
+	// slopePermille is the change of the best-fit line over the window, in thousandths of the mean;
+	// up to 100 is steady.
 	// +optional
 	SlopePermille *int64 `json:"slopePermille,omitempty"`
 
-	// rounds that were seen.
+	// rounds is the number of rounds that were observed.
 	// +optional
 	Rounds int32 `json:"rounds,omitempty"`
 }
 
-// BurstResult is what a burst drain found. Bounds are of the 95 % interval.
+// BurstResult is the result of a burst drain. Bounds are those of the 95 % confidence interval.
 type BurstResult struct {
 	// exhausted reports whether the credits ran out.
 	// +optional
 	Exhausted bool `json:"exhausted"`
 
-	// dimension that the credits are of, by the documented baseline that the
-	// level after the drop agrees with. Of the other one spent is a lower
-	// bound only.
+	// dimension is what the credits count: Bytes or Operations if the level after the drop agrees
+	// with the documented baseline of that dimension, else Unknown. For the other dimension, spent
+	// is only a lower bound.
 	// +optional
 	// +kubebuilder:validation:Enum=Bytes;Operations;Unknown
 	Dimension string `json:"dimension,omitempty"`
 
-	// bytes is the series of bytes a second.
+	// bytes is the series of bytes per second.
 	// +optional
 	Bytes *BurstSeries `json:"bytes,omitempty"`
 
-	// operations is the series of operations a second, in thousandths.
+	// operations is the series of operations per second, in thousandths.
 	// +optional
 	Operations *BurstSeries `json:"operations,omitempty"`
 
-	// peak5sBytesPerSecond is the extreme of five seconds.
+	// peak5sBytesPerSecond is the highest mean over five seconds.
 	// +optional
 	Peak5sBytesPerSecond *int64 `json:"peak5sBytesPerSecond,omitempty"`
 
-	// nanosecondsToBaseline is the start of the last settled segment, from the
-	// start of the measured time.
+	// nanosecondsToBaseline is the start of the last settled segment, counted from the start of the
+	// measured time.
 	// +optional
 	NanosecondsToBaseline *Estimate `json:"nanosecondsToBaseline,omitempty"`
 
-	// idleNanoseconds before a redrain, from the last completion to the first
+	// idleNanoseconds is the pause before a redrain, from the last completed operation to the first
 	// I/O.
 	// +optional
 	IdleNanoseconds *int64 `json:"idleNanoseconds,omitempty"`
 
-	// message says in a sentence what the figures do not, such as why a
-	// refill is a lower bound only.
+	// message adds what the figures do not show, such as why a refill is only a lower bound.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
 }
 
-// BurstSeries is what a series of throughput over a burst drain tells, in
-// bytes a second, or in thousandths of an operation a second. Amounts are in
-// bytes, or in operations.
+// BurstSeries is the analysis of a throughput series over a burst drain. Rates are in bytes per
+// second, or in thousandths of an operation per second; amounts are in bytes, or in operations.
 type BurstSeries struct {
 	// burst is the mean of the first settled segment.
 	// +optional
 	Burst *Estimate `json:"burst,omitempty"`
 
-	// sustained is the lower level of a segment that goes back and forth
-	// between two; else it equals burst.
+	// sustained is the lower level of the first settled segment if it alternates between two
+	// levels; otherwise it equals burst.
 	// +optional
 	Sustained *Estimate `json:"sustained,omitempty"`
 
-	// peak is the upper level of such a segment; else it equals burst.
+	// peak is the upper level of the first settled segment if it alternates between two levels;
+	// otherwise it equals burst.
 	// +optional
 	Peak *Estimate `json:"peak,omitempty"`
 
@@ -377,192 +373,192 @@ type BurstSeries struct {
 	// +optional
 	Baseline *Estimate `json:"baseline,omitempty"`
 
-	// refill of the bucket a second, and refillSource where it is from.
+	// refill is the refill rate of the bucket. refillSource names its source.
 	// +optional
 	Refill *Estimate `json:"refill,omitempty"`
 
-	// refillSource says where the refill is from: Measured by a redrain,
-	// Documented by the target's limits, or Assumed to be the level after the
-	// drop.
+	// refillSource is the source of refill: Measured by a redrain, Documented by the target's
+	// limits, or Assumed to equal the level after the drop.
 	// +optional
 	// +kubebuilder:validation:Enum=Measured;Documented;Assumed
 	RefillSource string `json:"refillSource,omitempty"`
 
-	// bucketAtLeast is what a series without a drop proves of the bucket.
+	// bucketAtLeast is the least size of the bucket that a series without a drop proves.
 	// +optional
 	BucketAtLeast *int64 `json:"bucketAtLeast,omitempty"`
 
-	// segments between lasting drops.
+	// segments are the stretches between lasting drops.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Segments []Segment `json:"segments,omitempty"`
 
-	// drops that lasted.
+	// drops are the lasting drops.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Drops []Drop `json:"drops,omitempty"`
 }
 
-// Estimate is a figure with its 95 % interval.
+// Estimate is a figure with its 95 % confidence interval.
 type Estimate struct {
-	// value of the figure.
+	// value is the value of the figure.
 	// +optional
 	Value int64 `json:"value"`
-	// lower end of the interval.
+	// lower is the lower end of the interval.
 	// +optional
 	Lower *int64 `json:"lower,omitempty"`
-	// upper end of the interval.
+	// upper is the upper end of the interval.
 	// +optional
 	Upper *int64 `json:"upper,omitempty"`
 }
 
-// SegmentShape says what a segment looks like.
+// SegmentShape is the shape of a segment.
 //
 // +kubebuilder:validation:Enum=Level;Alternating;RampUp
 type SegmentShape string
 
 // Segment is a stretch between lasting drops.
 type Segment struct {
-	// startNanoseconds from the start of the measured time.
+	// startNanoseconds is the start of the segment, counted from the start of the measured time.
 	// +optional
 	StartNanoseconds int64 `json:"startNanoseconds"`
-	// endNanoseconds from the start of the measured time.
+	// endNanoseconds is the end of the segment, counted from the start of the measured time.
 	// +optional
 	EndNanoseconds int64 `json:"endNanoseconds"`
-	// mean rate of the stretch.
+	// mean is the mean rate of the segment.
 	// +optional
 	Mean Estimate `json:"mean"`
-	// deviation is the standard deviation of its samples.
+	// deviation is the standard deviation of the samples.
 	// +optional
 	Deviation int64 `json:"deviation,omitempty"`
-	// shape of the stretch.
+	// shape is the shape of the segment.
 	// +optional
 	Shape SegmentShape `json:"shape,omitempty"`
 }
 
-// Drop is a lasting fall of the throughput.
+// Drop is a lasting drop of the throughput.
 type Drop struct {
-	// atNanoseconds from the start of the measured time.
+	// atNanoseconds is the time of the drop, counted from the start of the measured time.
 	// +optional
 	AtNanoseconds Estimate `json:"atNanoseconds"`
-	// before is the level before.
+	// before is the level before the drop.
 	// +optional
 	Before Estimate `json:"before"`
-	// after is the level after.
+	// after is the level after the drop.
 	// +optional
 	After Estimate `json:"after"`
-	// spent is the credit that went: a lower bound on the bucket where its
-	// fill at the start is not known.
+	// spent is the credits that were spent. It is a lower bound on the size of the bucket if the
+	// fill level at the start is not known.
 	// +optional
 	Spent *Estimate `json:"spent,omitempty"`
-	// cause of the fall.
+	// cause is the cause of the drop.
 	// +optional
 	// +kubebuilder:validation:Enum=Volume;Server;Instance;Client;Interference;Unknown
 	Cause string `json:"cause,omitempty"`
-	// confirmed by a documented level, a credit metric or a redrain.
+	// confirmed is true if the level after the drop confirms the cause, because it agrees with the
+	// documented baseline to within 5 %.
 	// +optional
 	Confirmed bool `json:"confirmed,omitempty"`
 }
 
-// CooldownResult is what a cooldown did.
+// CooldownResult is the result of a cooldown phase.
 type CooldownResult struct {
-	// idleNanoseconds that nothing was loaded, from the last completion before
-	// it to its end.
+	// idleNanoseconds is the time without load, from the last completed operation before the
+	// cooldown to its end.
 	// +optional
 	IdleNanoseconds int64 `json:"idleNanoseconds"`
-	// wantedPercent of the bucket that was waited for.
+	// wantedPercent is the fill level of the bucket to wait for, in percent.
 	// +optional
 	WantedPercent *int32 `json:"wantedPercent,omitempty"`
-	// creditPercentAtEnd is the estimated fill of the bucket. Absent: unknown.
+	// creditPercentAtEnd is the estimated fill level of the bucket at the end, in percent. Absent:
+	// not known.
 	// +optional
 	CreditPercentAtEnd *int32 `json:"creditPercentAtEnd,omitempty"`
-	// message says how long was waited, by what, and what is not known.
+	// message is how long the pause was, what determined its length, and what is not known.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
 }
 
-// StepResult is the figures of one step of a ramp or one cell of a sweep. It
-// is small, because there can be 256 of them; a run with more figures than fit
-// keeps them in its ConfigMap.
+// StepResult holds the figures of one step of a ramp or one cell of a sweep. It is small because
+// there can be 256 of them.
 type StepResult struct {
-	// cell is its index: that of the ramp's step, or that of the sweep's cell
-	// with the axes in the order clients, jobs, queueDepth, blockSize,
-	// readPercent, the last one changing fastest.
+	// cell is the index: that of the ramp's step, or that of the sweep's cell with the axes in the
+	// order clients, jobs, queueDepth, blockSize, readPercent, the last one changing fastest.
 	// +required
 	Cell int32 `json:"cell"`
-	// clients that the figures are of.
+	// clients is the number of clients that the figures are from.
 	// +optional
 	Clients int32 `json:"clients,omitempty"`
-	// driftPermille of a sweep's repeated cell is the greatest difference of a
-	// repetition from the first time, in thousandths.
+	// driftPermille is the largest difference between a repetition of the cell and its first run,
+	// in thousandths. Only for the repeated cell of a sweep.
 	// +optional
 	DriftPermille *int64 `json:"driftPermille,omitempty"`
-	// operations are the figures, one an operation.
+	// operations are the figures, one entry per kind of operation.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Operations []StepOperation `json:"operations,omitempty"`
-	// creditPercentAtStart is the estimated fill of the bucket.
+	// creditPercentAtStart is the estimated fill level of the bucket at the start, in percent.
 	// +optional
 	CreditPercentAtStart *int32 `json:"creditPercentAtStart,omitempty"`
-	// creditPercentAtEnd is the estimated fill of the bucket.
+	// creditPercentAtEnd is the estimated fill level of the bucket at the end, in percent.
 	// +optional
 	CreditPercentAtEnd *int32 `json:"creditPercentAtEnd,omitempty"`
-	// warnings are the types only.
+	// warnings are the types of the warnings.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Warnings []WarningType `json:"warnings,omitempty"`
-	// clientCPUPermille is what the busiest client used of the CPU that its load
-	// can use, in thousandths. Absent: below 500, or not known.
+	// clientCPUPermille is the CPU use of the busiest client, in thousandths of the CPU that its
+	// load can use. Absent: below 500, or not known.
 	// +optional
 	ClientCPUPermille *int64 `json:"clientCPUPermille,omitempty"`
-	// throttledPermille of the periods, as of a phase.
+	// throttledPermille is the share of CPU periods in which the CPU limit throttled the client
+	// that was throttled most, in thousandths. Absent: no client was throttled.
 	// +optional
 	ThrottledPermille *int64 `json:"throttledPermille,omitempty"`
-	// attribution names what held the rate back.
+	// attribution names what limited the rate.
 	// +optional
 	Attribution *StepAttribution `json:"attribution,omitempty"`
 }
 
-// StepOperation is the figures of one operation of a step.
+// StepOperation holds the figures of one kind of operation of a step.
 type StepOperation struct {
-	// operation that the figures are of.
+	// operation is the kind of operation.
 	// +required
 	Operation Operation `json:"operation"`
-	// bytesPerSecond in the common window.
+	// bytesPerSecond is the throughput in the common window.
 	// +optional
 	BytesPerSecond int64 `json:"bytesPerSecond"`
-	// iopsMilli is a thousand times the operations a second.
+	// iopsMilli is the rate in thousandths of an operation per second.
 	// +optional
 	IOPSMilli int64 `json:"iopsMilli"`
-	// rateErrorPPM is half of the 95 % interval of both, in millionths of them.
+	// rateErrorPPM is half of the 95 % confidence interval of both rates, in millionths of them.
 	// +optional
 	RateErrorPPM *int64 `json:"rateErrorPPM,omitempty"`
 	// meanNanoseconds is the mean latency.
 	// +optional
 	MeanNanoseconds int64 `json:"meanNanoseconds,omitempty"`
-	// p99Nanoseconds is absent with fewer than ten samples above it.
+	// p99Nanoseconds is the 99th percentile of the latency. Absent if fewer than ten samples lie
+	// above it.
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
 }
 
-// KneeResult is where more load stops to pay.
+// KneeResult is the knee of a ramp: the point beyond which more load gains little.
 type KneeResult struct {
-	// found is false where the ramp ended before the knee or had under five
-	// steps.
+	// found is false if the ramp ended before the knee or had fewer than five steps.
 	// +optional
 	Found bool `json:"found"`
-	// value of the dimension at the knee.
+	// value is the value of the dimension at the knee.
 	// +optional
 	Value *int64 `json:"value,omitempty"`
-	// valueAt95Percent is the first with 95 % of the plateau.
+	// valueAt95Percent is the first value of the dimension that reaches 95 % of the plateau.
 	// +optional
 	ValueAt95Percent *int64 `json:"valueAt95Percent,omitempty"`
-	// message says how sure that is.
+	// message is how certain the knee is.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`

@@ -1,51 +1,51 @@
 package v1alpha1
 
-// StorageDescription is what the storage of a target was found to be, and what
-// is documented for it. It is recorded once, before the first step, and results
-// are compared with it: what is documented later changes no past run.
+// StorageDescription describes the storage of a target as detected, and its documented limits. It
+// is recorded once, before the first step. Results are compared with it, so that later changes of
+// the documented limits do not change past runs.
 type StorageDescription struct {
-	// target is its name.
+	// target is the name of the target.
 	// +required
 	// +kubebuilder:validation:MaxLength=40
 	Target string `json:"target"`
 
-	// volumes of the target, one entry for all that are alike.
+	// volumes are the volumes of the target, one entry for all that are alike.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Volumes []VolumeDescription `json:"volumes,omitempty"`
 
-	// machines that the clients run on, one entry a type.
+	// machines are the machines that the clients run on, one entry per instance type.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Machines []MachineDescription `json:"machines,omitempty"`
 
-	// limits that apply, from the machine to the volume.
+	// limits are the limits that apply, in order from the machine to the volume.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=48
 	Limits []DocumentedLimit `json:"limits,omitempty"`
 
-	// serverMemoryBytes is what the cache of the storage server can hold.
-	// Absent: not known.
+	// serverMemoryBytes is the memory of the storage server that its cache can use. Absent: not
+	// known.
 	// +optional
 	ServerMemoryBytes *int64 `json:"serverMemoryBytes,omitempty"`
 
-	// missing says which limits are not known, and what to write.
+	// missing lists the limits that are not known, and what to specify.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Missing []MissingFact `json:"missing,omitempty"`
 
-	// notes about what the limits do not say.
+	// notes are remarks that the limits do not express.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=512
 	Notes []string `json:"notes,omitempty"`
 
-	// catalogVersion of the documented limits.
+	// catalogVersion is the version of the catalog of documented limits.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CatalogVersion string `json:"catalogVersion,omitempty"`
@@ -53,37 +53,36 @@ type StorageDescription struct {
 
 // VolumeDescription is one volume of a target, or several that are alike.
 type VolumeDescription struct {
-	// name of the volume within the target.
+	// name is the name of the volume within the target.
 	// +required
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name"`
 
-	// count of such volumes, as claims made for each client. Absent: 1.
+	// count is the number of such volumes, for example one per client. Absent: 1.
 	// +optional
 	Count int32 `json:"count,omitempty"`
 
-	// claimName of the PersistentVolumeClaim; of several, the first one.
+	// claimName is the name of the PersistentVolumeClaim; of several, the first one.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ClaimName string `json:"claimName,omitempty"`
 
-	// madeForRun says that the claim was made for this run, so that the disk
-	// behind it may be a new one with all its credits.
+	// madeForRun is true if the claim was created for this run, so that the disk behind it may be
+	// new and have all its credits.
 	// +optional
 	MadeForRun bool `json:"madeForRun,omitempty"`
 
-	// volumeName of the PersistentVolume.
+	// volumeName is the name of the PersistentVolume.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	VolumeName string `json:"volumeName,omitempty"`
 
-	// driver is the name of the CSI driver, or the kind of a volume without
-	// one, such as hostPath.
+	// driver is the name of the CSI driver, or the type of a volume without one, such as hostPath.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Driver string `json:"driver,omitempty"`
 
-	// driverVersion is what the labels of its CSIDriver say. Absent: nothing.
+	// driverVersion is the version in the labels of the CSIDriver. Absent: the labels contain none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	DriverVersion string `json:"driverVersion,omitempty"`
@@ -93,34 +92,34 @@ type VolumeDescription struct {
 	// +kubebuilder:validation:MaxLength=512
 	VolumeHandle string `json:"volumeHandle,omitempty"`
 
-	// storageClass of the volume.
+	// storageClass is the StorageClass of the volume.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	StorageClass string `json:"storageClass,omitempty"`
 
-	// storageClassGone says that there is no such class any more, so that the
-	// parameters which the volume was made with are not known.
+	// storageClassGone is true if the StorageClass no longer exists, so that the parameters which
+	// the volume was created with are not known.
 	// +optional
 	StorageClassGone bool `json:"storageClassGone,omitempty"`
 
-	// volumeAttributesClass that is in force.
+	// volumeAttributesClass is the VolumeAttributesClass in effect.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	VolumeAttributesClass string `json:"volumeAttributesClass,omitempty"`
 
-	// parameters that describe the storage, of the class, of the volume and of
-	// its VolumeAttributesClass, the later ones counting more. What names
-	// Secrets is left out.
+	// parameters describe the storage. They come from the StorageClass, the volume and its
+	// VolumeAttributesClass, of which the later ones take precedence. Parameters that name Secrets
+	// are left out.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() <= 128 && self[k].size() <= 256)",message="parameters: keys have at most 128 characters, values at most 256"
 	Parameters map[string]string `json:"parameters,omitempty"`
 
-	// sizeBytes of the volume. Absent: not known.
+	// sizeBytes is the size of the volume. Absent: not known.
 	// +optional
 	SizeBytes int64 `json:"sizeBytes,omitempty"`
 
-	// accessModes of the claim.
+	// accessModes are the access modes of the claim.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
@@ -132,17 +131,17 @@ type VolumeDescription struct {
 	// +kubebuilder:validation:MaxLength=16
 	VolumeMode string `json:"volumeMode,omitempty"`
 
-	// fileSystem type as it is mounted, such as cifs, lustre, nfs4 or ext4.
+	// fileSystem is the type of the file system as mounted, such as cifs, lustre, nfs4 or ext4.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	FileSystem string `json:"fileSystem,omitempty"`
 
-	// server and share that it is mounted from, of a file system of a network.
+	// server is the server and the share that a network file system is mounted from.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Server string `json:"server,omitempty"`
 
-	// mountOptions in force that matter to its speed, such as cache=none,
+	// mountOptions are the mount options in effect that affect its speed, such as cache=none,
 	// nconnect=4 or max_channels=8.
 	// +optional
 	// +listType=atomic
@@ -151,29 +150,28 @@ type VolumeDescription struct {
 	MountOptions []string `json:"mountOptions,omitempty"`
 }
 
-// MachineDescription is the nodes of one type that clients run on.
+// MachineDescription describes the nodes of one instance type that clients run on.
 type MachineDescription struct {
-	// instanceType of the nodes (node.kubernetes.io/instance-type). Empty: the
-	// nodes do not tell.
+	// instanceType is the instance type of the nodes (label node.kubernetes.io/instance-type).
+	// Empty: the nodes do not have the label.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	InstanceType string `json:"instanceType,omitempty"`
 
-	// nodes of the type.
+	// nodes is the number of nodes of this type.
 	// +required
 	Nodes int32 `json:"nodes"`
 }
 
-// DocumentedLimit is one limit that the vendor documents, or the specification
-// states. Rates are in bytes or operations a second, by dimension, and hold for
-// all units together.
+// DocumentedLimit is one limit that the vendor documents or the specification states. Rates are in
+// bytes or operations per second, depending on dimension, and are the sum over all units.
 type DocumentedLimit struct {
-	// name says what is limited, such as server disk throughput.
+	// name is what is limited, such as server disk throughput.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Name string `json:"name"`
 
-	// layer that it is of: Instance, Flow, Network, Disk or Volume.
+	// layer is the layer of the limit: Instance, Flow, Network, Disk or Volume.
 	// +required
 	// +kubebuilder:validation:MaxLength=16
 	Layer string `json:"layer"`
@@ -183,87 +181,89 @@ type DocumentedLimit struct {
 	// +kubebuilder:validation:Enum=Bytes;Operations
 	Dimension string `json:"dimension"`
 
-	// operation that it holds for. Absent: all.
+	// operation is the kind of operation that is limited. Absent: all.
 	// +optional
 	Operation Operation `json:"operation,omitempty"`
 
-	// baseline a second.
+	// baseline is the rate without credits, per second.
 	// +required
 	Baseline int64 `json:"baseline"`
 
-	// burst a second, with credits. Absent: there is none.
+	// burst is the rate with credits, per second. Absent: there is none.
 	// +optional
 	Burst *int64 `json:"burst,omitempty"`
 
-	// bucket is the credits of a full bucket. Absent: none, or not published.
+	// bucket is the number of credits in a full bucket. Absent: there is none, or it is not
+	// published.
 	// +optional
 	Bucket *int64 `json:"bucket,omitempty"`
 
-	// refill a second. Absent: none, or not published.
+	// refill is the refill rate of the bucket, per second. Absent: there is none, or it is not
+	// published.
 	// +optional
 	Refill *int64 `json:"refill,omitempty"`
 
-	// billed says that the burst costs money in place of credits.
+	// billed is true if the burst costs money instead of credits.
 	// +optional
 	Billed bool `json:"billed,omitempty"`
 
-	// units that the figures are the sum of, such as flows, nodes or disks.
+	// units is the number of units that the figures are the sum of, such as flows, nodes or disks.
 	// +optional
 	Units int32 `json:"units,omitempty"`
 
-	// operationUnitBytes is the size up to which an operation counts as one.
-	// Absent: each operation counts as one.
+	// operationUnitBytes is the size up to which an operation counts as one. Absent: every
+	// operation counts as one.
 	// +optional
 	OperationUnitBytes *int64 `json:"operationUnitBytes,omitempty"`
 
-	// passes says what does not meet the limit: CachedReads are answered
-	// before it; CacheOnly means that only reads which a cache answers meet it;
-	// StoredBytes that it counts what is stored after a compression whose ratio
-	// is not known.
+	// passes are the exceptions to the limit. CachedReads: reads that a cache answers are not
+	// limited. CacheOnly: only reads that a cache answers are limited. StoredBytes: the limit
+	// applies to the bytes that are stored after compression, and the compression ratio is not
+	// known.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=3
 	// +kubebuilder:validation:items:MaxLength=16
 	Passes []string `json:"passes,omitempty"`
 
-	// arithmetic of the baseline, such as 14.4 TiB x 200 MB/s/TiB = 2,880 MB/s.
+	// arithmetic is the calculation of the baseline, such as 14.4 TiB x 200 MB/s/TiB = 2,880 MB/s.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Arithmetic string `json:"arithmetic,omitempty"`
 
-	// burstArithmetic is that of the burst.
+	// burstArithmetic is the calculation of the burst.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	BurstArithmetic string `json:"burstArithmetic,omitempty"`
 
-	// bucketArithmetic is that of the bucket.
+	// bucketArithmetic is the calculation of the bucket.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	BucketArithmetic string `json:"bucketArithmetic,omitempty"`
 
-	// row of the catalog. Absent: the specification states the limit.
+	// row is the row of the catalog. Absent: the specification states the limit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Row string `json:"row,omitempty"`
 
-	// source that documents it.
+	// source is the source that documents the limit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Source string `json:"source,omitempty"`
 
-	// overridden says that the row is not the one that comes with the operator.
+	// overridden is true if the row is not from the catalog that is built into the operator.
 	// +optional
 	Overridden bool `json:"overridden,omitempty"`
 }
 
-// MissingFact is something that has to be known before a limit can be.
+// MissingFact is a fact that is needed to determine a limit.
 type MissingFact struct {
-	// field to set in the specification, or what is to be found out.
+	// field is the field to set in the specification, or the fact to find out.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Field string `json:"field"`
 
-	// message says what is not known, and what to write.
+	// message is what is not known, and what to specify.
 	// +required
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message"`

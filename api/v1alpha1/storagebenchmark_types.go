@@ -4,8 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// StorageBenchmark asks for a storage benchmark: what to run, when to run it,
-// and which figures are good enough.
+// StorageBenchmark requests a storage benchmark: what to run, when to run it, and which figures are
+// good enough.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -21,16 +21,16 @@ import (
 type StorageBenchmark struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// metadata is the standard object's metadata. The name has at most 40
-	// characters and is a DNS label, because the names of pods derive from it.
+	// metadata is the standard object's metadata. The name has at most 40 characters and is a DNS
+	// label, because the names of pods are derived from it.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what is wanted.
+	// spec is the requested benchmark.
 	// +required
 	Spec StorageBenchmarkSpec `json:"spec"`
 
-	// status is what is known: the verdict and a reference to the newest run.
+	// status is the verdict, with a reference to the newest run.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status StorageBenchmarkStatus `json:"status,omitzero"`
@@ -46,47 +46,46 @@ type StorageBenchmarkList struct {
 	Items           []StorageBenchmark `json:"items"`
 }
 
-// StorageBenchmarkSpec says what to run (run) and, around it, when to run it
-// and how to judge it. Only a change of run asks for a new run by itself.
+// StorageBenchmarkSpec defines what to run (run), when to run it and how to evaluate it. Only a
+// change of run requests a new run by itself.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.objectives) || self.objectives.all(o, self.run.phases.exists(p, p.name == o.phase))",message="objectives: phase must be the name of one of run.phases; correct the name"
 // +kubebuilder:validation:XValidation:rule="!has(self.objectives) || self.objectives.all(o, !has(o.target) || self.run.targets.exists(t, t.name == o.target))",message="objectives: target must be the name of one of run.targets; correct the name, or remove it to judge each target"
 type StorageBenchmarkSpec struct {
-	// trigger says what starts a run beside a change of spec.run.
+	// trigger defines what starts a run in addition to a change of spec.run.
 	// +optional
 	Trigger *Trigger `json:"trigger,omitempty"`
 
-	// suspend keeps new runs from being started. A live run goes on and is
-	// judged when it ends; delete it to stop it. What asks for a run in the
-	// meantime, such as a new value of trigger.manual, starts one run once
-	// suspend is false again.
+	// suspend prevents new runs from being started. A live run continues and is evaluated when it
+	// ends; delete it to stop it. Requests for a run in the meantime, such as a new value of
+	// trigger.manual, start one run once suspend is false again.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
 
-	// queue names a queue of this namespace, or one over namespaces where the
-	// operator's flag --shared-queues lists it. Runs of one queue never
-	// overlap, which keeps two benchmarks off the same storage server.
+	// queue is the name of a queue in this namespace, or of a queue across namespaces if the
+	// operator's flag --shared-queues lists it. Runs in the same queue never overlap, so that two
+	// benchmarks do not load the same storage server at once.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Queue string `json:"queue,omitempty"`
 
-	// historyLimit is how many complete runs are kept.
+	// historyLimit is the number of complete runs to keep.
 	// +optional
 	// +kubebuilder:default=20
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=200
 	HistoryLimit *int32 `json:"historyLimit,omitempty"`
 
-	// failedHistoryLimit is how many failed runs are kept.
+	// failedHistoryLimit is the number of failed runs to keep.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=200
 	FailedHistoryLimit *int32 `json:"failedHistoryLimit,omitempty"`
 
-	// objectives are the figures that have to be reached. A change of them
-	// judges the stored results again and starts nothing.
+	// objectives are the figures that a run has to reach. A change of them evaluates the stored
+	// results again and starts no run.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -97,12 +96,12 @@ type StorageBenchmarkSpec struct {
 	// +optional
 	Regression *RegressionPolicy `json:"regression,omitempty"`
 
-	// run is all that a run freezes; its hash is the run's identity.
+	// run is everything that a run freezes. Its hash identifies what was run.
 	// +required
 	Run RunSpec `json:"run"`
 }
 
-// ReplacePolicy says what happens to a live run when another is asked for.
+// ReplacePolicy is what happens to a live run when another one is due.
 //
 // +kubebuilder:validation:Enum=Wait;Stop
 type ReplacePolicy string
@@ -115,39 +114,38 @@ const (
 	ReplaceStop ReplacePolicy = "Stop"
 )
 
-// Trigger says what starts a run. With a schedule its times do, and a change
-// of spec.run waits for the next one; without, each new hash of spec.run does.
+// Trigger defines what starts a run. With a schedule, runs start at its times, and a change of
+// spec.run waits for the next one. Without a schedule, each new hash of spec.run starts a run.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.schedule) || !(has(self.timeZone) || has(self.startingDeadline))",message="trigger: timeZone and startingDeadline are of the schedule; set schedule, or remove them"
 type Trigger struct {
-	// schedule is a cron line of five fields, such as "0 3 * * 1".
+	// schedule is a cron expression of five fields, such as "0 3 * * 1".
 	// +optional
 	// +kubebuilder:validation:MinLength=9
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ ]+( [^ ]+){4}$')",message="schedule: a cron line of five fields with single spaces between them, such as '0 3 * * 1'"
 	Schedule string `json:"schedule,omitempty"`
 
-	// timeZone is the IANA name of the zone of the schedule. Absent: UTC.
+	// timeZone is the IANA name of the time zone of the schedule. Absent: UTC.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	TimeZone string `json:"timeZone,omitempty"`
 
-	// startingDeadline is how late a scheduled run may start; later it is
-	// skipped. Absent: any delay.
+	// startingDeadline is how late a scheduled run may start. A run that is later is skipped.
+	// Absent: no limit.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
 	StartingDeadline *Duration `json:"startingDeadline,omitempty"`
 
-	// replacePolicy says what happens to a live run when another is due:
-	// Wait (the default) lets it finish. Stop ends it, without a verdict, as
-	// soon as what follows could start.
+	// replacePolicy is what happens to a live run when another one is due. Wait (the default) lets
+	// it finish. Stop ends it without a verdict, as soon as the next run could start.
 	// +optional
 	ReplacePolicy ReplacePolicy `json:"replacePolicy,omitempty"`
 
-	// manual is any text. A new value asks for one more run, so that a run
-	// can be asked for from Git; status.lastHandledManual echoes it. Values
-	// that change faster than runs are started are one request.
+	// manual is any text. A new value requests one more run, so that runs can be requested from
+	// Git; status.lastHandledManual echoes it. Values that change faster than runs start are one
+	// request.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Manual string `json:"manual,omitempty"`
@@ -159,34 +157,34 @@ type Trigger struct {
 	OnProfileChange *bool `json:"onProfileChange,omitempty"`
 }
 
-// RegressionPolicy says what the newest run is compared with.
+// RegressionPolicy defines what the newest run is compared with.
 type RegressionPolicy struct {
-	// against is how many earlier valid runs are compared with.
+	// against is the number of earlier valid runs to compare with.
 	// +optional
 	// +kubebuilder:default=20
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=50
 	Against *int32 `json:"against,omitempty"`
 
-	// tolerancePercent is the change that is accepted, in percent.
+	// tolerancePercent is the accepted change, in percent.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	TolerancePercent *int32 `json:"tolerancePercent,omitempty"`
 
-	// acceptedSince leaves runs that started before it out of the comparison:
-	// set it when a change of level is wanted.
+	// acceptedSince excludes runs that started before it from the comparison. Set it after an
+	// intended change of level.
 	// +optional
 	// +nullable
 	AcceptedSince *metav1.Time `json:"acceptedSince,omitempty"`
 }
 
-// StorageBenchmarkStatus is the verdict on the newest judged run, at most
-// 16 KiB. Conditions follow kstatus: Ready, Reconciling, Stalled, Running.
+// StorageBenchmarkStatus is the verdict on the newest evaluated run, at most 16 KiB. Conditions
+// follow kstatus: Ready, Reconciling, Stalled, Running.
 type StorageBenchmarkStatus struct {
-	// observedGeneration is the generation that the status speaks of; -1
-	// before the operator has seen the object.
+	// observedGeneration is the generation that the status is based on; -1 before the operator has
+	// processed the object.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -198,61 +196,59 @@ type StorageBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// stage is what is going on, in a word, for people.
+	// stage is the current stage in one word, for people. Programs read the conditions.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Stage string `json:"stage,omitempty"`
 
-	// display is the headline as text, for kubectl get.
+	// display holds the main figures as text, for kubectl get.
 	// +optional
 	Display *HeadlineDisplay `json:"display,omitempty"`
 
-	// activeRun is the run that is live or waits in a queue. It is recorded
-	// before the run is created, without a uid until then.
+	// activeRun is the run that is live or queued. It is recorded before the run is created, and
+	// has no uid until then.
 	// +optional
 	ActiveRun *RunReference `json:"activeRun,omitempty"`
 
-	// lastRun is the newest run that was judged, with its verdict. It stays
-	// when the run is deleted.
+	// lastRun is the newest evaluated run, with its verdict. It remains when the run is deleted.
 	// +optional
 	LastRun *JudgedRun `json:"lastRun,omitempty"`
 
-	// lastHandledRequest echoes the annotation storagebench.dev/requested-at
-	// that was handled last; one of over 128 characters is shortened, with
-	// its hash at the end.
+	// lastHandledRequest echoes the last handled value of the annotation
+	// storagebench.dev/requested-at. A value of more than 128 characters is shortened and ends with
+	// its hash.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	LastHandledRequest string `json:"lastHandledRequest,omitempty"`
 
-	// lastHandledManual echoes the spec.trigger.manual that was handled last.
+	// lastHandledManual echoes the last handled value of spec.trigger.manual.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	LastHandledManual string `json:"lastHandledManual,omitempty"`
 
-	// lastScheduleTime is the newest time of the schedule that was handled: a
-	// run was made for it, or it was skipped.
+	// lastScheduleTime is the newest handled time of the schedule: a run was created for it, or it
+	// was skipped.
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
 
-	// nextScheduleTime is when the schedule starts a run next. One in the
-	// past is due, and waits for the live run or for what is missing.
+	// nextScheduleTime is when the schedule starts a run next. A time in the past is due, and waits
+	// for the live run or for something that is missing.
 	// +optional
 	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`
 
-	// lastReplacedRun is the newest run that ended without a verdict, since
-	// it was stopped for another or preempted.
+	// lastReplacedRun is the newest run that ended without a verdict, because it was stopped for
+	// another run or preempted.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	LastReplacedRun string `json:"lastReplacedRun,omitempty"`
 
-	// headlines are the main figures of lastRun, one a phase, target and
-	// operation.
+	// headlines are the main figures of lastRun, one entry per phase, target and operation.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Headlines []Headline `json:"headlines,omitempty"`
 
-	// objectives are the verdicts on lastRun, one an objective.
+	// objectives are the verdicts on lastRun, one per objective.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -262,25 +258,24 @@ type StorageBenchmarkStatus struct {
 	// +optional
 	Regression *RegressionResult `json:"regression,omitempty"`
 
-	// history is what later runs are compared with. It stays when the runs are
-	// deleted.
+	// history is the data that later runs are compared with. It remains when the runs are deleted.
 	// +optional
 	History *ComparedHistory `json:"history,omitempty"`
 }
 
-// RunReference points to a BenchmarkRun of the same namespace.
+// RunReference refers to a BenchmarkRun in the same namespace.
 type RunReference struct {
-	// name of the BenchmarkRun.
+	// name is the name of the BenchmarkRun.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// uid of the BenchmarkRun.
+	// uid is the UID of the BenchmarkRun.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	UID string `json:"uid,omitempty"`
 
-	// hash of the spec.run that it froze.
+	// hash is the hash of the spec.run that the run froze.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Hash string `json:"hash,omitempty"`
@@ -290,63 +285,63 @@ type RunReference struct {
 type JudgedRun struct {
 	RunReference `json:",inline"`
 
-	// reason is Passed, or why the run is not good: the reason that Ready
-	// has while nothing newer is known.
+	// reason is Passed, or why the run did not pass. Ready has this reason until something newer is
+	// known.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Reason string `json:"reason,omitempty"`
 
-	// message says more about it.
+	// message explains the reason.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
 
-	// policyHash is of the objectives and the regression policy that it was
-	// judged by.
+	// policyHash is the hash of the objectives and the regression policy that the verdict is based
+	// on.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	PolicyHash string `json:"policyHash,omitempty"`
 }
 
-// HeadlineDisplay is the headline of the newest judged run as text. Programs
-// read headlines, which holds integers.
+// HeadlineDisplay holds the main figures as text. Programs read the figures that are integers.
 type HeadlineDisplay struct {
-	// throughput with its unit, MB being 10^6 bytes.
+	// throughput is the throughput with its unit; MB is 10^6 bytes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Throughput string `json:"throughput,omitempty"`
 
-	// p99 is the 99th percentile of the latency with its unit.
+	// p99 is the 99th percentile of the latency, with its unit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	P99 string `json:"p99,omitempty"`
 }
 
-// Headline is the main figures of one operation of a phase and target.
+// Headline holds the main figures of one operation of a phase and target.
 type Headline struct {
-	// phase is its name.
+	// phase is the name of the phase.
 	// +required
 	// +kubebuilder:validation:MaxLength=40
 	Phase string `json:"phase"`
 
-	// target is its name.
+	// target is the name of the target.
 	// +required
 	// +kubebuilder:validation:MaxLength=40
 	Target string `json:"target"`
 
-	// operation that the figures are of.
+	// operation is the kind of operation.
 	// +required
 	Operation Operation `json:"operation"`
 
-	// bytesPerSecond over all clients, in the common window.
+	// bytesPerSecond is the throughput of all clients in the common window.
 	// +optional
 	BytesPerSecond int64 `json:"bytesPerSecond"`
 
-	// iopsMilli is a thousand times the operations a second.
+	// iopsMilli is the rate in thousandths of an operation per second.
 	// +optional
 	IOPSMilli int64 `json:"iopsMilli"`
 
-	// p99Nanoseconds is absent with fewer than ten samples above it.
+	// p99Nanoseconds is the 99th percentile of the latency. Absent if fewer than ten samples lie
+	// above it.
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
 }

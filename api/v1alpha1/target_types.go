@@ -5,44 +5,44 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Target is one storage system under test, as its volumes show it.
+// Target is one storage system under test, represented by its volumes.
 //
 // +kubebuilder:validation:XValidation:rule="self.volumes.all(a, self.volumes.exists_one(b, b.name == a.name))",message="volumes: names must differ; rename one",fieldPath=".volumes"
 type Target struct {
-	// name of the target, used in results, file names and flags.
+	// name is the name of the target, used in results, file names and flags.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
-	// volumes that each client of the target mounts: usually one; several for
-	// disks that are measured as one stripe.
+	// volumes are the volumes that each client of the target mounts: usually one; several for disks
+	// that are measured as one stripe.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Volumes []Volume `json:"volumes"`
 
-	// path is the folder inside each volume below which the run works, always
-	// in a folder .storagebench of its own. Absent: the volume's root.
+	// path is the directory in each volume below which the run works, always in a directory
+	// .storagebench of its own. Absent: the root of the volume.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^/|(^|/)[.][.]?(/|$)|//|[[:cntrl:]]|/$')",message="path: a relative path inside the volume, without '.' and '..', double or closing slashes and control characters, such as bench/a"
 	Path string `json:"path,omitempty"`
 
-	// limits are what the storage is documented to do, by preset or one by
-	// one. Absent: discovered from the volume, where that is possible.
+	// limits are the documented limits of the storage, by preset or one by one. Absent: discovered
+	// from the volume, if possible.
 	// +optional
 	Limits *Limits `json:"limits,omitempty"`
 
-	// dataPolicy says what happens to the data at the end of the run: Delete,
-	// or Retain, which lets a later run with the same layout reuse it.
+	// dataPolicy is what happens to the data at the end of the run: Delete, or Retain, which lets a
+	// later run with the same layout reuse it.
 	// +optional
 	// +kubebuilder:default=Delete
 	DataPolicy DataPolicy `json:"dataPolicy,omitempty"`
 
-	// requireIdle refuses to start while something else uses the volumes.
+	// requireIdle refuses to start the run while something else uses the volumes.
 	// +optional
 	RequireIdle *bool `json:"requireIdle,omitempty"`
 
@@ -56,7 +56,7 @@ type Target struct {
 	Lustre *LustreStriping `json:"lustre,omitempty"`
 }
 
-// DataPolicy says what happens to a run's data at its end.
+// DataPolicy is what happens to the data of a run at its end.
 //
 // +kubebuilder:validation:Enum=Delete;Retain
 type DataPolicy string
@@ -65,34 +65,34 @@ type DataPolicy string
 const (
 	// DataDelete removes the data of the run.
 	DataDelete DataPolicy = "Delete"
-	// DataRetain keeps it for a later run with the same layout.
+	// DataRetain keeps the data for a later run with the same layout.
 	DataRetain DataPolicy = "Retain"
 )
 
-// Volume is one volume of a target: a claim that exists, or a template from
-// which claims are made. Exactly one of the two.
+// Volume is one volume of a target: an existing claim, or a template from which claims are created.
+// Exactly one of the two is set.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.claimName) != has(self.claimTemplate)",message="give exactly one of claimName (a claim that exists) and claimTemplate (claims that are made)"
 type Volume struct {
-	// name of the volume within the target.
+	// name is the name of the volume within the target.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
-	// claimName is a PersistentVolumeClaim of the benchmark's namespace.
+	// claimName is the name of a PersistentVolumeClaim in the benchmark's namespace.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ClaimName string `json:"claimName,omitempty"`
 
-	// claimTemplate makes claims.
+	// claimTemplate is a template from which claims are created.
 	// +optional
 	ClaimTemplate *ClaimTemplate `json:"claimTemplate,omitempty"`
 }
 
-// ClaimScope says how many claims a template makes.
+// ClaimScope is how many claims a template creates.
 //
 // +kubebuilder:validation:Enum=Shared;PerClient
 type ClaimScope string
@@ -105,70 +105,77 @@ const (
 	ClaimPerClient ClaimScope = "PerClient"
 )
 
-// ClaimLifetime says how long a made claim lives.
+// ClaimLifetime is how long a created claim lives.
 //
 // +kubebuilder:validation:Enum=Run;Benchmark
 type ClaimLifetime string
 
 // The lifetimes of a claim.
 const (
-	// ClaimForRun: made for each run, removed with it.
+	// ClaimForRun: created for each run, deleted with it.
 	ClaimForRun ClaimLifetime = "Run"
-	// ClaimForBenchmark: made once, removed with the benchmark.
+	// ClaimForBenchmark: created once, deleted with the benchmark.
 	ClaimForBenchmark ClaimLifetime = "Benchmark"
 )
 
-// ClaimTemplate makes PersistentVolumeClaims.
+// ClaimTemplate is a template for PersistentVolumeClaims.
 type ClaimTemplate struct {
-	// scope is Shared (one claim for all clients, which then has to be
-	// ReadWriteMany where clients are on several nodes) or PerClient.
+	// scope is Shared (one claim for all clients, which must be ReadWriteMany if clients are on
+	// several nodes) or PerClient (one claim for each client).
 	// +optional
 	// +kubebuilder:default=Shared
 	Scope ClaimScope `json:"scope,omitempty"`
 
-	// lifetime is Run or Benchmark.
+	// lifetime is Run (created for each run, deleted with it) or Benchmark (created once, deleted
+	// with the benchmark).
 	// +optional
 	// +kubebuilder:default=Run
 	Lifetime ClaimLifetime `json:"lifetime,omitempty"`
 
-	// spec of the claims.
+	// allowExistingVolumes lets the claims bind to volumes that exist already, such as by
+	// spec.volumeName, spec.selector or an empty spec.storageClassName. Such volumes may hold data. Files
+	// keep their group, unless fsGroup is set. The claims are still deleted as lifetime says, and with
+	// them volumes whose reclaim policy is Delete.
+	// +optional
+	AllowExistingVolumes *bool `json:"allowExistingVolumes,omitempty"`
+
+	// spec is the spec of the claims.
 	// +required
 	Spec corev1.PersistentVolumeClaimSpec `json:"spec"`
 }
 
-// Limits are what a storage system is documented to do. Rates of MB/s are of
-// 10^6 bytes: write 260M for 260 MB/s.
+// Limits are the documented limits of a storage system. MB/s means 10^6 bytes per second: write
+// 260M for 260 MB/s.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.preset) != (has(self.throughput) || has(self.iops))",message="limits: give either preset or the limits themselves (throughput, iops), not both"
 // +kubebuilder:validation:XValidation:rule="!has(self.capacity) || (isQuantity(string(self.capacity)) && (double(int(quantity(string(self.capacity)).asApproximateFloat() + 0.5)) - quantity(string(self.capacity)).asApproximateFloat() < 0.3 && quantity(string(self.capacity)).asApproximateFloat() - double(int(quantity(string(self.capacity)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self.capacity)).compareTo(quantity('1')) >= 0 && quantity(string(self.capacity)).compareTo(quantity('1Ei')) <= 0)",message="capacity: a whole number of bytes above zero, such as 5Ti",fieldPath=".capacity"
 // +kubebuilder:validation:XValidation:rule="!has(self.serverMemory) || (isQuantity(string(self.serverMemory)) && (double(int(quantity(string(self.serverMemory)).asApproximateFloat() + 0.5)) - quantity(string(self.serverMemory)).asApproximateFloat() < 0.3 && quantity(string(self.serverMemory)).asApproximateFloat() - double(int(quantity(string(self.serverMemory)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self.serverMemory)).compareTo(quantity('1')) >= 0 && quantity(string(self.serverMemory)).compareTo(quantity('1Pi')) <= 0)",message="serverMemory: a whole number of bytes above zero, such as 4Gi",fieldPath=".serverMemory"
 type Limits struct {
-	// preset names an entry of the catalog, such as aws-fsx-windows/hdd-32.
+	// preset is the name of a row of the catalog, such as aws-fsx-windows/hdd-32.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Preset string `json:"preset,omitempty"`
 
-	// capacity in bytes, on which the limits of many systems depend.
+	// capacity is the size of the storage in bytes. The limits of many systems depend on it.
 	// +optional
 	Capacity *resource.Quantity `json:"capacity,omitempty"`
 
-	// throughput limits, in bytes and bytes a second.
+	// throughput limits the throughput, in bytes and bytes per second.
 	// +optional
 	Throughput *RateLimits `json:"throughput,omitempty"`
 
-	// iops limits, in operations and operations a second.
+	// iops limits the operations, in operations and operations per second.
 	// +optional
 	IOPS *RateLimits `json:"iops,omitempty"`
 
-	// serverMemory is the memory of the storage server in bytes, which is
-	// what its cache can hold.
+	// serverMemory is the memory of the storage server in bytes, which is what its cache can hold.
 	// +optional
 	ServerMemory *resource.Quantity `json:"serverMemory,omitempty"`
 }
 
-// RateLimits is a token bucket: a baseline, a burst above it while there are
-// credits, and the size of the bucket.
+// RateLimits is a token bucket: a baseline, a burst above it while there are credits, and the size
+// of the bucket.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="!has(self.baseline) || (isQuantity(string(self.baseline)) && (double(int(quantity(string(self.baseline)).asApproximateFloat() + 0.5)) - quantity(string(self.baseline)).asApproximateFloat() < 0.3 && quantity(string(self.baseline)).asApproximateFloat() - double(int(quantity(string(self.baseline)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self.baseline)).compareTo(quantity('1')) >= 0 && quantity(string(self.baseline)).compareTo(quantity('1E')) <= 0)",message="baseline: a whole number above zero, such as 32M",fieldPath=".baseline"
@@ -177,11 +184,11 @@ type Limits struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.refill) || (isQuantity(string(self.refill)) && (double(int(quantity(string(self.refill)).asApproximateFloat() + 0.5)) - quantity(string(self.refill)).asApproximateFloat() < 0.3 && quantity(string(self.refill)).asApproximateFloat() - double(int(quantity(string(self.refill)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self.refill)).compareTo(quantity('1')) >= 0 && quantity(string(self.refill)).compareTo(quantity('1E')) <= 0)",message="refill: a whole number above zero, such as 32M",fieldPath=".refill"
 // +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.burst) || !isQuantity(string(self.baseline)) || !isQuantity(string(self.burst)) || quantity(string(self.burst)).compareTo(quantity(string(self.baseline))) >= 0",message="burst: cannot be below the baseline; exchange the two, or remove burst where nothing bursts",fieldPath=".burst"
 type RateLimits struct {
-	// baseline a second, without credits.
+	// baseline is the rate without credits, per second.
 	// +optional
 	Baseline *resource.Quantity `json:"baseline,omitempty"`
 
-	// burst a second, with credits.
+	// burst is the rate with credits, per second.
 	// +optional
 	Burst *resource.Quantity `json:"burst,omitempty"`
 
@@ -189,24 +196,24 @@ type RateLimits struct {
 	// +optional
 	Bucket *resource.Quantity `json:"bucket,omitempty"`
 
-	// refill a second. Absent: equal to the baseline.
+	// refill is the refill rate of the bucket, per second. Absent: equal to the baseline.
 	// +optional
 	Refill *resource.Quantity `json:"refill,omitempty"`
 }
 
-// LustreStriping is how files are spread over the object targets of Lustre.
+// LustreStriping is how files are striped over the object storage targets of Lustre.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="!has(self.stripeCount) || self.stripeCount != 0",message="stripeCount: 0 means the file system's default; remove it for that, or write -1 for all object targets",fieldPath=".stripeCount"
 // +kubebuilder:validation:XValidation:rule="!has(self.stripeSize) || (isQuantity(string(self.stripeSize)) && (double(int(quantity(string(self.stripeSize)).asApproximateFloat() + 0.5)) - quantity(string(self.stripeSize)).asApproximateFloat() < 0.3 && quantity(string(self.stripeSize)).asApproximateFloat() - double(int(quantity(string(self.stripeSize)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self.stripeSize)).compareTo(quantity('64Ki')) >= 0 && quantity(string(self.stripeSize)).compareTo(quantity('4Gi')) < 0 && int(quantity(string(self.stripeSize)).asApproximateFloat() + 0.5) % 65536 == 0)",message="stripeSize: a multiple of 64Ki below 4Gi, such as 1Mi",fieldPath=".stripeSize"
 type LustreStriping struct {
-	// stripeCount is the number of object targets of a file; -1 is all.
+	// stripeCount is the number of object storage targets of a file; -1 is all.
 	// +optional
 	// +kubebuilder:validation:Minimum=-1
 	// +kubebuilder:validation:Maximum=2000
 	StripeCount *int32 `json:"stripeCount,omitempty"`
 
-	// stripeSize in bytes, a multiple of 64 KiB.
+	// stripeSize is the stripe size in bytes, a multiple of 64 KiB.
 	// +optional
 	StripeSize *resource.Quantity `json:"stripeSize,omitempty"`
 }

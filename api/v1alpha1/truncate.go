@@ -2,10 +2,10 @@ package v1alpha1
 
 import "strings"
 
-// Truncate shortens text to at most length characters, as the API server
-// counts them for maxLength, and makes it valid UTF-8. What is cut off is
-// marked. Use it on every message that quotes somebody else: one character too
-// many and the whole status update is refused.
+// Truncate shortens text to at most length characters, counted as the API server counts them for
+// maxLength, and makes it valid UTF-8. Shortened text ends with "...". Use it for every message
+// that quotes external text: with one character too many, the API server rejects the whole status
+// update.
 func Truncate(text string, length int) string {
 	const mark = "..."
 	text = strings.ToValidUTF8(text, "\uFFFD")

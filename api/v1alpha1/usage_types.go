@@ -1,71 +1,69 @@
 package v1alpha1
 
-// UsageResult is the space that the files of a target took after a step that
-// wrote: all clients' together, a directory that clients share once.
+// UsageResult is the space that the files of a target occupied after a step that wrote data, for
+// all clients together. A directory that clients share is counted once.
 type UsageResult struct {
-	// files that there are.
+	// files is the number of files.
 	// +optional
 	Files int64 `json:"files"`
 
-	// apparentBytes are up to where the files reach, holes included.
+	// apparentBytes is the sum of the file sizes, including holes.
 	// +optional
 	ApparentBytes int64 `json:"apparentBytes"`
 
-	// dataBytes are those without the holes that the file system tells.
+	// dataBytes is the sum of the file sizes without the holes that the file system reports.
 	// +optional
 	DataBytes int64 `json:"dataBytes"`
 
-	// allocatedBytes is what the file system says that the files take (du).
+	// allocatedBytes is the space that the files occupy, as the file system reports it (du).
 	// +optional
 	AllocatedBytes int64 `json:"allocatedBytes"`
 
-	// fileSystem that says so.
+	// fileSystem is the type of the file system.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	FileSystem string `json:"fileSystem,omitempty"`
 
-	// compression says what allocatedBytes show of it: Shown (what is saved is
-	// not in them, as on ZFS), Hidden (the file system may compress and does
-	// not show it here, as btrfs), None (it does not compress), or Unknown (a
-	// server decides, as with NFS). What an array below compresses is never
-	// seen.
+	// compression is how allocatedBytes shows compression: Shown (it does not include the savings,
+	// as on ZFS), Hidden (the file system may compress and does not show it here, as on btrfs),
+	// None (the file system does not compress), or Unknown (a server decides, as with NFS).
+	// Compression by an array below the file system is never visible.
 	// +optional
 	// +kubebuilder:validation:Enum=Shown;Hidden;None;Unknown
 	Compression string `json:"compression,omitempty"`
 
-	// settled is false where allocatedBytes were still changing, or may have
-	// been, when they were looked at.
+	// settled is false if allocatedBytes was, or may have been, still changing when it was read.
 	// +optional
 	Settled bool `json:"settled"`
 
-	// compressionRatioMilli is a thousand times dataBytes divided by
-	// allocatedBytes. Absent where they do not tell it: compression is Hidden
-	// or None, they had not settled, holes cannot be told from what is saved,
-	// or compression is Unknown and nothing seems to be saved.
+	// compressionRatioMilli is 1000 times dataBytes divided by allocatedBytes. Absent if that is
+	// not the compression ratio: compression is Hidden or None, allocatedBytes had not settled,
+	// holes cannot be distinguished from savings, or compression is Unknown and there seem to be no
+	// savings.
 	// +optional
 	CompressionRatioMilli *int64 `json:"compressionRatioMilli,omitempty"`
 
-	// tool that wrote the data.
+	// tool is the tool that wrote the data.
 	// +optional
 	Tool EngineKind `json:"tool,omitempty"`
 
-	// toolVersion, on which the data that IOR writes depends.
+	// toolVersion is the version of the tool. The data that IOR writes depends on it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	ToolVersion string `json:"toolVersion,omitempty"`
 
-	// dataPattern is what the tool filled its writes with.
+	// dataPattern is the content of the tool's writes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	DataPattern string `json:"dataPattern,omitempty"`
 
-	// patternRatioMilli is a thousand times the ratio by which lz4 compresses
-	// that pattern, as it was measured. Absent where that is not known.
+	// patternRatioMilli is 1000 times the measured ratio by which lz4 compresses that pattern.
+	// Absent if it is not known.
 	// +optional
 	PatternRatioMilli *int64 `json:"patternRatioMilli,omitempty"`
 
-	// types are the same by the extension of the files' names, those that take
-	// most first. Absent where all files are of one type.
+	// types are the figures per file name extension, the largest first. Absent if all files are of
+	// one type.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -74,30 +72,30 @@ type UsageResult struct {
 
 // TypeUsage is the space of the files with one extension.
 type TypeUsage struct {
-	// extension in lower case and without its dot; empty for none, "*" for the
-	// files of all types that are not listed.
+	// extension is the extension in lower case without its dot; empty for files without one, "*"
+	// for the files of all types that are not listed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	Extension string `json:"extension"`
 
-	// files of that type.
+	// files is the number of files of this type.
 	// +optional
 	Files int64 `json:"files"`
 
-	// apparentBytes are up to where the files reach, holes included.
+	// apparentBytes is the sum of the file sizes, including holes.
 	// +optional
 	ApparentBytes int64 `json:"apparentBytes"`
 
-	// dataBytes are those without the holes that the file system tells.
+	// dataBytes is the sum of the file sizes without the holes that the file system reports.
 	// +optional
 	DataBytes int64 `json:"dataBytes"`
 
-	// allocatedBytes is what the file system says that the files take.
+	// allocatedBytes is the space that the files occupy, as the file system reports it.
 	// +optional
 	AllocatedBytes int64 `json:"allocatedBytes"`
 
-	// compressionRatioMilli is a thousand times dataBytes divided by
-	// allocatedBytes. Absent where that of all files is.
+	// compressionRatioMilli is 1000 times dataBytes divided by allocatedBytes. Absent if that of
+	// all files is absent.
 	// +optional
 	CompressionRatioMilli *int64 `json:"compressionRatioMilli,omitempty"`
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// severities is one row of the table at WarningType.
+// severities is one row of the table in the comment of WarningType.
 type severities struct {
 	prepare, measuring, burstDrain, others Severity
 }
@@ -66,9 +66,9 @@ var severityTable = map[WarningType]severities{
 	WarningDataLeftBehind:       {info, info, info, info},
 }
 
-// Severity gives what a warning means in a phase of that kind, by the table at
-// WarningType. An unknown type is disqualifying: a warning that nobody can
-// judge must not pass as harmless.
+// Severity returns the severity of the warning in a phase of that kind, by the table in the comment
+// of WarningType. An unknown type is disqualifying, so that a warning without a known meaning does
+// not pass as harmless.
 func (t WarningType) Severity(kind PhaseKind) Severity {
 	row, known := severityTable[t]
 	if !known {
@@ -87,12 +87,18 @@ func (t WarningType) Severity(kind PhaseKind) Severity {
 	return row.measuring
 }
 
-// WarningTypes gives all types, sorted by name.
+// Disqualified reports whether the figures of a cell do not measure what was asked for.
+func (s *StepResult) Disqualified() bool {
+	return slices.ContainsFunc(s.Warnings, func(w WarningType) bool { return w.Severity(PhaseSweep) == SeverityDisqualifying })
+}
+
+// WarningTypes returns all types, sorted by name.
 func WarningTypes() []WarningType {
 	return slices.Sorted(maps.Keys(severityTable))
 }
 
-// NewWarning makes a warning with the severity that the table gives it.
+// NewWarning returns a warning with the severity from the table. It shortens message and clients to
+// what the API accepts.
 func NewWarning(t WarningType, kind PhaseKind, message string, clients ...int32) Warning {
 	const maxMessage, maxClients = 512, 16
 	if len(clients) > maxClients {

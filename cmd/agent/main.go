@@ -1,4 +1,4 @@
-// Command agent is the process in a client pod that runs and samples the benchmark tool.
+// Command agent runs in a client's pod, where it starts and samples the benchmark tool.
 package main
 
 import (
@@ -13,14 +13,14 @@ import (
 )
 
 func main() {
-	// What MPI calls, on one client and on the others.
+	// mpirun calls "launch", in place of ssh, to start its daemon on another client. MPI starts each rank with "rank".
 	if len(os.Args) > 1 && os.Args[1] == "launch" {
 		os.Exit(agent.LaunchCommand(os.Args[2:], os.Stdout, os.Stderr))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "rank" {
 		fail(agent.Rank(os.Args[2:]))
 	}
-	// What the agent itself calls to run a program of the user's, and what such a program may call to make its data.
+	// The agent calls "tend" to run a user's program. That program may call "files" to generate its data.
 	if len(os.Args) > 1 && os.Args[1] == "tend" {
 		os.Exit(agent.Tend(os.Args[2:]))
 	}
@@ -31,7 +31,7 @@ func main() {
 	showVersion := flag.Bool("version", false, "print the version and exit")
 	flag.StringVar(&files.Config, "config", "/etc/storagebench/agent.json", "file with the agent's configuration")
 	flag.StringVar(&files.Ready, "ready", "", "file to write the agent's address to")
-	flag.StringVar(&files.Lifeline, "lifeline", "", "file whose end tells the agent to leave")
+	flag.StringVar(&files.Lifeline, "lifeline", "", "file at whose end the agent exits")
 	install := flag.String("install", "", "copy this program to a path and exit")
 	flag.Parse()
 	if *showVersion {
@@ -43,7 +43,7 @@ func main() {
 	}
 }
 
-// fail says why in one line: in a pod it becomes the termination message.
+// fail prints err as one line, because it becomes the pod's termination message, and exits with code 1.
 func fail(err error) {
 	_, _ = fmt.Fprintf(os.Stderr, "error: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
 	os.Exit(1)

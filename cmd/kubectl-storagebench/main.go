@@ -1,4 +1,4 @@
-// Command kubectl-storagebench is the command line, a plugin of kubectl.
+// Command kubectl-storagebench is the command-line tool, a kubectl plugin.
 package main
 
 import (

@@ -11,16 +11,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/controllers/benchmarkrun"
 	"github.com/storagebench/storagebench/controllers/storagebenchmark"
 )
 
-// cacheOptions keep what is watched small: of a cluster's pods only those of runs, and of runs that
-// have ended little more than their metadata.
+// cacheOptions limits what the operator caches: of the pods only those of runs, and of them and of runs that have ended
+// little more than their metadata.
 //
-// A read of a kind that nobody watches is an error, not, as by default, the silent begin of a watch of
-// that kind over the whole cluster.
+// Reading a kind that no controller watches is an error. By default such a read would silently start a watch of the
+// kind in the whole cluster.
 //
-// Where only some namespaces are watched there is a watch of each kind in each of them.
+// If only some namespaces are watched, each of them has a watch of each kind.
 func cacheOptions(namespaces []string) cache.Options {
 	var watched map[string]cache.Config
 	for _, namespace := range namespaces {
@@ -34,7 +35,7 @@ func cacheOptions(namespaces []string) cache.Options {
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:            {Label: having(v1alpha1.LabelRun)},
+			&corev1.Pod{}:            {Label: having(v1alpha1.LabelRun), Transform: benchmarkrun.TrimPod},
 			&v1alpha1.BenchmarkRun{}: {Transform: storagebenchmark.TrimEndedRun},
 		},
 	}
@@ -43,16 +44,16 @@ func cacheOptions(namespaces []string) cache.Options {
 func having(label string) labels.Selector {
 	requirement, err := labels.NewRequirement(label, selection.Exists, nil)
 	if err != nil {
-		panic(err) // a label of ours that is none
+		panic(err) // the label is a constant of this project, so it is always valid
 	}
 	return labels.NewSelector().Add(*requirement)
 }
 
-// readDirectly are the kinds that the manager's client asks the API server for at each read.
+// readDirectly lists the kinds that the manager's client does not cache but reads from the API server each time.
 //
-// Claims among them: one that a user names does not carry our label, so a cache of ours alone would
-// report it as missing, and a cache of all claims would hold a whole cluster's for the few that
-// are asked for. Secrets are never in memory but for the master key. The others are read seldom.
+// A PersistentVolumeClaim that a user names does not carry the project's label, so a cache of labelled claims would
+// report it as missing, and a cache of all claims would hold those of the whole cluster for the few that are read.
+// Secrets are never kept in memory, except for the master key. The other kinds are read seldom.
 func readDirectly() []client.Object {
 	return []client.Object{
 		&corev1.PersistentVolumeClaim{},

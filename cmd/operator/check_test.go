@@ -45,7 +45,7 @@ func TestCheck(t *testing.T) {
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "storagebench-operator"},
 		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: labels},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "operator", Image: "storagebench.dev/operator:dev"}}}}}}
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "operator", Image: "registry.example/operator:dev"}}}}}}
 	must(t, cluster.Create(t.Context(), deployment))
 	t.Cleanup(func() { _ = cluster.Delete(context.WithoutCancel(t.Context()), deployment) })
 	deployment.Status = appsv1.DeploymentStatus{ObservedGeneration: deployment.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1}

@@ -46,7 +46,7 @@ func TestProfileLibrary(t *testing.T) {
 
 	o := start(t)
 	eventually(t, "the library is applied", func() bool {
-		return strings.Contains(strings.Join(o.lines(), "\n"), "The library of profiles is applied")
+		return strings.Contains(strings.Join(o.lines(), "\n"), "Applied the profile library")
 	})
 	made := profiles(t)
 	for _, one := range all {

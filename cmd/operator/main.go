@@ -1,4 +1,4 @@
-// Command operator is the Kubernetes operator: it starts the controllers, one leader at a time.
+// Command operator is the Kubernetes operator: it runs the controllers, one leader at a time.
 package main
 
 import (
@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// run is the operator until its context ends. Nil means that it ended because it was told to.
+// run runs the operator until ctx ends. It returns nil after a requested stop.
 func run(ctx context.Context, arguments []string, out, log io.Writer) error {
 	options, err := parse(arguments, log)
 	switch {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/tls"
 	"flag"
 	"fmt"
@@ -22,43 +23,64 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/controllers/catalog"
 	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// Names of the images of this version.
-const (
-	operatorImage = "storagebench.dev/operator"
-	fioImage      = "storagebench.dev/fio"
-	iorImage      = "storagebench.dev/ior"
-)
-
-// options are what the command line says.
+// options holds the parsed command line.
 type options struct {
 	agentImage string
 	fioImage   string
 	iorImage   string
 	namespace  string
 	metrics    string
-	// metricsSecure asks for TLS and for the right to read metrics, metricsCertificate is a folder with tls.crt and tls.key.
+	// metricsSecure serves metrics over TLS, and only to clients that are authorized to read them. metricsCertificate
+	// is a directory with tls.crt and tls.key.
 	metricsSecure      bool
 	metricsCertificate string
 	limits             string
 	health             string
-	// namespaces that are watched; none is all of them.
+	// namespaces to watch; empty means all.
 	namespaces []string
-	// profileLibrary asks for the library of ClusterWorkloadProfiles.
+	// profileLibrary is true if the operator creates the library of ClusterWorkloadProfiles.
 	profileLibrary bool
-	// sharedQueues are one in all namespaces.
+	// sharedQueues names the queues that all namespaces share; every other queue belongs to one namespace.
 	sharedQueues []string
-	// pullSecrets and clientLabels are of the pods of all runs.
+	// pullSecrets and clientLabels are added to the pods of all runs.
 	pullSecrets  []objects.PullSecret
 	clientLabels map[string]string
-	lossTimeout  time.Duration
-	parallelRuns int
-	logLevel     slog.Level
-	showVersion  bool
-	// check asks an installation whether it works, in place of being an operator.
+	// priorityClass is the operator's own; empty if it has none.
+	priorityClass string
+	lossTimeout   time.Duration
+	parallelRuns  int
+	// maxClients and maxClientsPerNamespace bound the clients of live runs.
+	maxClients, maxClientsPerNamespace int
+	logLevel                           slog.Level
+	showVersion                        bool
+	// check is true if the program tests an installed operator and exits, instead of running as one.
 	check bool
+}
+
+// addImages adds the flags that name images.
+func (o *options) addImages(flags *flag.FlagSet) {
+	flags.StringVar(&o.agentImage, "agent-image", defaultImage("AGENT_IMAGE", "operator"),
+		"`image` with /storagebench-agent, which is copied into the client pods (default $AGENT_IMAGE, or a name that no registry has)")
+	flags.StringVar(&o.fioImage, "fio-image", defaultImage("FIO_IMAGE", "fio"),
+		"`image` of client pods for fio, unless a benchmark names one (default $FIO_IMAGE, or a name that no registry has)")
+	flags.StringVar(&o.iorImage, "ior-image", defaultImage("IOR_IMAGE", "ior"),
+		"`image` of client pods for runs with ior or mdtest, unless a benchmark names one; it must have fio too "+
+			"(default $IOR_IMAGE, or a name that no registry has)")
+}
+
+// addBounds adds the flags that bound what the operator does at a time.
+func (o *options) addBounds(flags *flag.FlagSet) {
+	flags.DurationVar(&o.lossTimeout, "loss-timeout", time.Minute,
+		"`duration` that an agent may be unreachable, while its pod seems to run, before its client counts as lost")
+	flags.IntVar(&o.parallelRuns, "parallel-runs", 8, "`number` of runs that are reconciled concurrently; others usually wait for milliseconds. "+
+		"It does not bound the live runs: see --max-clients for a bound, and queues to keep runs from overlapping")
+	flags.IntVar(&o.maxClients, "max-clients", 2000, "`number` of clients of live runs in all namespaces together; a run that does not fit waits. "+
+		"Each client takes memory of the operator: raise its memory limit too")
+	flags.IntVar(&o.maxClientsPerNamespace, "max-clients-per-namespace", 1000, "`number` of clients of live runs in each namespace; a run that does not fit waits")
 }
 
 func parse(arguments []string, output io.Writer) (options, error) {
@@ -66,69 +88,71 @@ func parse(arguments []string, output io.Writer) (options, error) {
 	flags := flag.NewFlagSet("storagebench-operator", flag.ContinueOnError)
 	flags.SetOutput(output)
 	config.RegisterFlags(flags)
-	flags.StringVar(&o.agentImage, "agent-image", operatorImage+":"+imageTag(version.Version),
-		"`image` that holds /storagebench-agent, which is copied into the clients")
-	flags.StringVar(&o.fioImage, "fio-image", fioImage+":"+imageTag(version.Version),
-		"`image` of clients that run fio, unless a benchmark names one")
-	flags.StringVar(&o.iorImage, "ior-image", iorImage+":"+imageTag(version.Version),
-		"`image` of clients of runs with ior or mdtest in them, unless a benchmark names one; it has fio too")
+	o.addImages(flags)
 	flags.StringVar(&o.namespace, "namespace", os.Getenv("POD_NAMESPACE"),
-		"the operator's own `namespace`, with its Lease and its master key; by default $POD_NAMESPACE")
+		"the operator's own `namespace`, with its Lease and its master key (default $POD_NAMESPACE)")
 	flags.StringVar(&o.metrics, "metrics-bind-address", "127.0.0.1:8080",
-		"`address` of the metrics; without --metrics-secure they are served to anybody who can reach it, so by default only "+
-			"through kubectl port-forward; 0 turns them off")
+		"`address` of the metrics; without --metrics-secure they are served to anyone who can reach it, so the default is for "+
+			"kubectl port-forward only; 0 disables them")
 	flags.BoolVar(&o.metricsSecure, "metrics-secure", false,
-		"serve the metrics by TLS, and only to who may get /metrics, as the API server says; config/metrics gives the operator "+
-			"the right to ask")
+		"serve the metrics over TLS, and only to users who may get /metrics (checked with the API server); config/metrics grants "+
+			"the operator the rights for these checks")
 	flags.StringVar(&o.metricsCertificate, "metrics-certificate-dir", "",
-		"`folder` with tls.crt and tls.key for --metrics-secure, read again when they change; by default the operator makes a "+
-			"certificate of its own at each start")
+		"`directory` with tls.crt and tls.key for --metrics-secure, reloaded when they change; by default the operator creates a "+
+			"self-signed certificate at each start")
 	flags.StringVar(&o.limits, "limits-config-map", catalog.DefaultName,
-		"`name` of a ConfigMap in the operator's namespace with documented limits beside or in place of those of this "+
-			"version; it need not be there. The operator's Role lets it read that of the default name")
-	flags.BoolVar(&o.profileLibrary, "profile-library", true, "make the ClusterWorkloadProfiles of this version's library at the "+
-		"start; false leaves them out. An operator of some --namespaces never does: they are of the whole cluster")
-	flags.Func("namespaces", "`names`, with commas between them, of the namespaces that are watched: benchmarks of others are not run; "+
-		"by default all. config/namespaced and the chart's watch.namespaces give the operator the rights for that, and no more",
+		"`name` of a ConfigMap in the operator's namespace with documented limits that extend or replace those of this "+
+			"version; optional. The operator's Role allows only the default name")
+	flags.BoolVar(&o.profileLibrary, "profile-library", true, "create the ClusterWorkloadProfiles of this version's library at "+
+		"startup. An operator with --namespaces never does, because they are cluster-scoped")
+	flags.Func("namespaces", "comma-separated `names` of the namespaces to watch (default all); "+
+		"config/namespaced and the chart's watch.namespaces grant the operator only the rights for these",
 		namesInto(&o.namespaces, "namespace"))
-	flags.Func("shared-queues", "`names`, with commas between them, of queues that are one in all namespaces; others are of their namespace",
+	flags.Func("shared-queues", "comma-separated `names` of queues that are shared by all namespaces; other queues belong to their namespace",
 		namesInto(&o.sharedQueues, "queue"))
-	flags.Func("client-pull-secrets", "`[REGISTRY=]NAME`s, with commas between them, of image pull Secrets that the pods of runs refer to, beside those that "+
-		"a benchmark names: with a REGISTRY, such as registry.example/mirror, only where an image is from there. The Secrets have to be in "+
-		"the namespaces of benchmarks", o.addPullSecrets)
-	flags.Func("client-labels", "`KEY=VALUE`s, with commas between them: labels of the pods of all runs, unless a benchmark gives them another value", o.addClientLabels)
-	flags.DurationVar(&o.lossTimeout, "loss-timeout", time.Minute,
-		"how `long` an agent whose pod seems to live may be out of reach before its client is lost")
-	flags.IntVar(&o.parallelRuns, "parallel-runs", 8, "`number` of runs that are looked after at a time. Others wait for milliseconds, as a rule; "+
-		"to keep runs from overlapping use queues")
-	flags.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
-	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "least `level` of the log: debug, info, warn or error")
-	flags.BoolVar(&o.check, "check", false, "ask whether the operator that is installed in --namespace works, say so and exit, as helm test does")
+	flags.Func("client-pull-secrets", "comma-separated `[REGISTRY=]NAME`s of image pull Secrets for the pods of runs, in addition to those that "+
+		"a benchmark names; with a REGISTRY, such as registry.example/mirror, only for images from there. The Secrets must exist in "+
+		"the benchmarks' namespaces", o.addPullSecrets)
+	flags.Func("client-labels", "comma-separated `KEY=VALUE` labels for the pods of all runs, unless a benchmark sets another value", o.addClientLabels)
+	flags.StringVar(&o.priorityClass, "priority-class", plan.OperatorPriorityClass,
+		"`name` of the operator's own PriorityClass, which benchmarks may not give to their clients; empty if it has none")
+	o.addBounds(flags)
+	flags.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 disables them")
+	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "log `level`: debug, info, warn or error")
+	flags.BoolVar(&o.check, "check", false, "check that the operator installed in --namespace works, and exit (used by helm test)")
 	flags.BoolVar(&o.showVersion, "version", false, "print the version and exit")
 	if err := flags.Parse(arguments); err != nil {
 		return options{}, err
 	}
 	if flags.NArg() > 0 {
-		return options{}, fmt.Errorf("unexpected argument %q: all is given by flags, see --help", flags.Arg(0))
+		return options{}, fmt.Errorf("unexpected argument %q: use flags, see --help", flags.Arg(0))
 	}
 	if o.showVersion {
 		return o, nil
 	}
 	if o.metricsCertificate != "" && !o.metricsSecure {
-		return options{}, fmt.Errorf("--metrics-certificate-dir is %q without --metrics-secure: give that too, or leave the folder out", o.metricsCertificate)
+		return options{}, fmt.Errorf("--metrics-certificate-dir is %q without --metrics-secure: add --metrics-secure, or remove the directory", o.metricsCertificate)
 	}
 	if o.lossTimeout < time.Second {
-		return options{}, fmt.Errorf("--loss-timeout is %s: give at least 1s; a network hiccup would end runs", o.lossTimeout)
+		return options{}, fmt.Errorf("--loss-timeout is %s: give at least 1s, or a short network failure ends runs", o.lossTimeout)
 	}
 	if o.parallelRuns < 1 || o.parallelRuns > 1000 {
 		return options{}, fmt.Errorf("--parallel-runs is %d: give 1 to 1000", o.parallelRuns)
 	}
+	for _, limit := range []struct {
+		flag  string
+		value int
+	}{{"--max-clients", o.maxClients}, {"--max-clients-per-namespace", o.maxClientsPerNamespace}} {
+		if limit.value < 1 {
+			return options{}, fmt.Errorf("%s is %d: give at least 1, such as the number of pods that the cluster has room for", limit.flag, limit.value)
+		}
+	}
 	for _, needed := range []struct{ flag, value, remedy string }{
-		{"--namespace", o.namespace, "give it, or set POD_NAMESPACE, which config/default does"},
-		{"--limits-config-map", o.limits, "leave it out; a ConfigMap that is not there changes nothing"},
-		{"--agent-image", o.agentImage, "leave it out for that of this version"},
-		{"--fio-image", o.fioImage, "leave it out for that of this version"},
-		{"--ior-image", o.iorImage, "leave it out for that of this version"},
+		{"--namespace", o.namespace, "set it, or set POD_NAMESPACE as config/default does"},
+		{"--limits-config-map", o.limits, "remove the flag; a missing ConfigMap changes nothing"},
+		{"--agent-image", o.agentImage, imageRemedy},
+		{"--fio-image", o.fioImage, imageRemedy},
+		{"--ior-image", o.iorImage, imageRemedy},
 	} {
 		if needed.value == "" {
 			return options{}, fmt.Errorf("%s is empty: %s", needed.flag, needed.remedy)
@@ -137,7 +161,7 @@ func parse(arguments []string, output io.Writer) (options, error) {
 	return o, nil
 }
 
-// namesInto adds the names of a list to others, each once.
+// namesInto returns a flag parser that appends comma-separated names to names, without duplicates.
 func namesInto(names *[]string, what string) func(string) error {
 	return func(value string) error {
 		for name := range strings.SplitSeq(value, ",") {
@@ -152,13 +176,13 @@ func namesInto(names *[]string, what string) func(string) error {
 	}
 }
 
-// addPullSecrets reads Secrets, each with the registry that it is for, if any.
+// addPullSecrets parses a list of [REGISTRY=]NAME. A Secret with a registry is used only for images from it.
 func (o *options) addPullSecrets(value string) error {
 	for one := range strings.SplitSeq(value, ",") {
 		secret := objects.PullSecret{Name: one}
 		if registry, name, found := strings.Cut(one, "="); found {
 			if secret = (objects.PullSecret{Registry: registry, Name: name}); registry == "" {
-				return fmt.Errorf("%q has no registry before the =: give one, or leave the = out for all images", one)
+				return fmt.Errorf("%q has no registry before the =: add one, or remove the = for all images", one)
 			}
 		}
 		if problems := validation.IsDNS1123Subdomain(secret.Name); len(problems) > 0 {
@@ -169,17 +193,17 @@ func (o *options) addPullSecrets(value string) error {
 	return nil
 }
 
-// addClientLabels reads labels. Those of ours are not anybody's to set.
+// addClientLabels parses a list of KEY=VALUE labels. It rejects keys of the operator's own API group.
 func (o *options) addClientLabels(value string) error {
 	for one := range strings.SplitSeq(value, ",") {
 		key, text, found := strings.Cut(one, "=")
 		switch problems := slices.Concat(validation.IsQualifiedName(key), validation.IsValidLabelValue(text)); {
 		case !found:
-			return fmt.Errorf("%q is no KEY=VALUE", one)
+			return fmt.Errorf("%q is not KEY=VALUE", one)
 		case len(problems) > 0:
 			return fmt.Errorf("label %q: %s", one, strings.Join(problems, "; "))
 		case strings.HasPrefix(key, v1alpha1.Group+"/"):
-			return fmt.Errorf("label %q: those of %s are the operator's own", one, v1alpha1.Group)
+			return fmt.Errorf("label %q: labels of %s are reserved for the operator", one, v1alpha1.Group)
 		}
 		if o.clientLabels == nil {
 			o.clientLabels = map[string]string{}
@@ -189,23 +213,43 @@ func (o *options) addClientLabels(value string) error {
 	return nil
 }
 
-// imageTag makes a tag of a version: a tag has no +, which a version of a changed tree has.
-func imageTag(version string) string { return strings.ReplaceAll(version, "+", "-") }
+// imageRemedy says where images come from.
+const imageRemedy = "name one that you have pushed (`make push REGISTRY=...` prints it), or leave it out for one that is loaded " +
+	"onto every node"
 
-// metricsServer says how the metrics are served.
+// defaultImage returns the image that a variable of the environment names, or else the one of this version that is in
+// no registry.
+func defaultImage(variable, name string) string {
+	return cmp.Or(os.Getenv(variable), version.Image(name, version.Version))
+}
+
+// unpublished returns the flags of images that are in no registry, with the images.
+func (o *options) unpublished() []any {
+	var all []any
+	for _, one := range []struct{ flag, image string }{
+		{"--agent-image", o.agentImage}, {"--fio-image", o.fioImage}, {"--ior-image", o.iorImage},
+	} {
+		if strings.HasPrefix(one.image, version.Registry+"/") {
+			all = append(all, one.flag, one.image)
+		}
+	}
+	return all
+}
+
+// metricsServer returns the options of the metrics server.
 func (o *options) metricsServer() metricsserver.Options {
 	served := metricsserver.Options{BindAddress: o.metrics}
 	if o.metricsSecure {
 		served.SecureServing = true
 		served.CertDir = o.metricsCertificate
 		served.FilterProvider = filters.WithAuthenticationAndAuthorization
-		// One request a scrape has nothing to gain from HTTP/2, whose streams have been a way to exhaust servers.
+		// HTTP/2 has no advantage for one request per scrape, and its streams have been used to exhaust servers.
 		served.TLSOpts = []func(*tls.Config){func(config *tls.Config) { config.NextProtos = []string{"http/1.1"} }}
 	}
 	return served
 }
 
-// logTo sends the log of everything in this process, one JSON object a line.
+// logTo writes the log of everything in this process to log, one JSON object per line.
 func (o *options) logTo(log io.Writer) {
 	logger := logr.FromSlogHandler(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: o.logLevel}))
 	ctrl.SetLogger(logger)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -20,12 +21,26 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if o.priorityClass != "storagebench-operator" {
+		t.Errorf("priority class %q, want that of config/manager", o.priorityClass)
+	}
 	if o.namespace != "here" {
 		t.Errorf("namespace %q, want that of the pod", o.namespace)
 	}
-	tag := imageTag(version.Version)
-	if o.agentImage != "storagebench.dev/operator:"+tag || o.fioImage != "storagebench.dev/fio:"+tag || o.iorImage != "storagebench.dev/ior:"+tag {
-		t.Errorf("images %q, %q and %q, want those of version %s", o.agentImage, o.fioImage, o.iorImage, tag)
+	// Nobody may be able to publish what runs by default.
+	tag := ".invalid/%s:" + version.Tag(version.Version)
+	for name, image := range map[string]string{"operator": o.agentImage, "fio": o.fioImage, "ior": o.iorImage} {
+		if !strings.HasSuffix(image, fmt.Sprintf(tag, name)) {
+			t.Errorf("image %q, want one of "+tag, image, name)
+		}
+	}
+	if local := o.unpublished(); len(local) != 6 {
+		t.Errorf("images that are in no registry: %v", local)
+	}
+	t.Setenv("FIO_IMAGE", "registry.example/fio:1")
+	if o, err = parse([]string{"--agent-image=registry.example/operator:1"}, io.Discard); err != nil || o.fioImage != "registry.example/fio:1" ||
+		o.agentImage != "registry.example/operator:1" || len(o.unpublished()) != 2 {
+		t.Errorf("images %q and %q, not published: %v, %v", o.agentImage, o.fioImage, o.unpublished(), err)
 	}
 	if !strings.HasPrefix(o.metrics, "127.0.0.1:") {
 		t.Errorf("by default the metrics are for anybody who can reach %s", o.metrics)
@@ -49,7 +64,7 @@ func TestOptions(t *testing.T) {
 
 func TestOptionsOfClients(t *testing.T) {
 	o, err := parse([]string{"--namespace=a", "--client-pull-secrets=all,registry.example/mirror=mirror", "--client-labels=team=a,example.com/cost=",
-		"--loss-timeout=2m", "--parallel-runs=3"}, io.Discard)
+		"--loss-timeout=2m", "--parallel-runs=3", "--max-clients=70", "--max-clients-per-namespace=7", "--priority-class=own"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +74,11 @@ func TestOptionsOfClients(t *testing.T) {
 	if want := map[string]string{"team": "a", "example.com/cost": ""}; !maps.Equal(o.clientLabels, want) {
 		t.Errorf("labels %v, want %v", o.clientLabels, want)
 	}
-	if o.lossTimeout != 2*time.Minute || o.parallelRuns != 3 {
-		t.Errorf("loss timeout %s, %d runs at a time", o.lossTimeout, o.parallelRuns)
+	if o.priorityClass != "own" {
+		t.Errorf("priority class %q", o.priorityClass)
+	}
+	if o.lossTimeout != 2*time.Minute || o.parallelRuns != 3 || o.maxClients != 70 || o.maxClientsPerNamespace != 7 {
+		t.Errorf("loss timeout %s, %d runs at a time, %d clients, %d in a namespace", o.lossTimeout, o.parallelRuns, o.maxClients, o.maxClientsPerNamespace)
 	}
 }
 
@@ -69,7 +87,7 @@ func TestOptionsRefused(t *testing.T) {
 		arguments []string
 		want      string
 	}{
-		"no namespace":   {nil, "--namespace is empty: give it, or set POD_NAMESPACE"},
+		"no namespace":   {nil, "--namespace is empty: set it, or set POD_NAMESPACE"},
 		"no agent image": {[]string{"--namespace=a", "--agent-image="}, "--agent-image is empty"},
 		"no fio image":   {[]string{"--namespace=a", "--fio-image="}, "--fio-image is empty"},
 		"no ior image":   {[]string{"--namespace=a", "--ior-image="}, "--ior-image is empty"},
@@ -80,11 +98,13 @@ func TestOptionsRefused(t *testing.T) {
 		"namespaces":     {[]string{"--namespace=a", "--namespaces=Team"}, `namespace "Team"`},
 		"pull secret":    {[]string{"--namespace=a", "--client-pull-secrets=r.example=Up"}, `Secret "Up"`},
 		"no registry":    {[]string{"--namespace=a", "--client-pull-secrets==up"}, "no registry before the ="},
-		"label":          {[]string{"--namespace=a", "--client-labels=team"}, `"team" is no KEY=VALUE`},
+		"label":          {[]string{"--namespace=a", "--client-labels=team"}, `"team" is not KEY=VALUE`},
 		"label value":    {[]string{"--namespace=a", "--client-labels=team=a b"}, `label "team=a b"`},
-		"label of ours":  {[]string{"--namespace=a", "--client-labels=storagebench.dev/run=x"}, "the operator's own"},
+		"label of ours":  {[]string{"--namespace=a", "--client-labels=storagebench.dev/run=x"}, "reserved for the operator"},
 		"loss timeout":   {[]string{"--namespace=a", "--loss-timeout=1ms"}, "--loss-timeout is 1ms"},
 		"parallel runs":  {[]string{"--namespace=a", "--parallel-runs=0"}, "--parallel-runs is 0"},
+		"clients":        {[]string{"--namespace=a", "--max-clients=0"}, "--max-clients is 0: give at least 1"},
+		"clients here":   {[]string{"--namespace=a", "--max-clients-per-namespace=-1"}, "--max-clients-per-namespace is -1: give at least 1"},
 		"level":          {[]string{"--log-level=loud"}, "loud"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,11 +124,5 @@ func TestVersionAndHelpNeedNoCluster(t *testing.T) {
 	}
 	if err := run(t.Context(), []string{"--help"}, &out, &log); err != nil || !strings.Contains(log.String(), "agent-image") {
 		t.Errorf("--help prints %q, %v", log.String(), err)
-	}
-}
-
-func TestImageTag(t *testing.T) {
-	if got := imageTag("v0.1.0-20261121+dirty"); got != "v0.1.0-20261121-dirty" {
-		t.Errorf("got %q", got)
 	}
 }

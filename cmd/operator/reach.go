@@ -11,37 +11,38 @@ import (
 	"github.com/storagebench/storagebench/internal/installation"
 )
 
-// reachEvery is how often the operator asks whether it may read more than at its start, or less.
+// reachEvery is how often the operator checks whether its permissions to read have changed since its start.
 const reachEvery = time.Minute
 
-// errReachChanged ends an operator whose rights have changed: what is watched is set up once, at the start.
-var errReachChanged = errors.New("what this operator may read has changed since its start; the next start watches what it may read now")
+// errReachChanged ends an operator whose permissions have changed, because watches are set up only once, at the start.
+var errReachChanged = errors.New("the operator's read permissions have changed since startup; restarting to watch what it may read now")
 
-// tellReach logs what is out of reach.
+// tellReach logs the namespaces and kinds that the operator may not read, and the namespaces that it watches.
 func (p *parts) tellReach() {
 	for _, namespace := range p.reach.Left {
-		ctrl.Log.Error(nil, "Leaving out a namespace that may not be read: give the operator the Role of config/namespaced/watched there, "+
+		ctrl.Log.Error(nil, "Skipping a namespace without read permission: grant the operator the Role of config/namespaced/watched there, "+
 			"or name it in the chart's watch.namespaces", "watched", namespace)
 	}
 	for _, kind := range p.reach.Denied {
-		ctrl.Log.Info("Doing without a kind of the cluster that may not be read: runs know less of their storage, and say so; "+
-			"the chart's watch.clusterReads gives the right", "kind", kind)
+		ctrl.Log.Info("Continuing without a cluster-scoped kind that the operator may not read: runs know less about their storage, and report it; "+
+			"the chart's watch.clusterReads grants the permission", "kind", kind)
 	}
 	if len(p.reach.Namespaces) > 0 {
-		ctrl.Log.Info("Watching some namespaces only", "namespaces", p.reach.Namespaces)
+		ctrl.Log.Info("Watching selected namespaces only", "namespaces", p.reach.Namespaces)
 	}
 }
 
-// reachWatch ends the operator when its reach has changed.
+// reachWatch stops the operator when its permissions to read have changed.
 type reachWatch struct {
 	asked   []string
 	known   installation.Reach
 	reviews authorizationclient.SelfSubjectAccessReviewsGetter
-	// every is a shorter time in tests; 0 is reachEvery.
+	// every overrides reachEvery in tests; 0 means reachEvery.
 	every time.Duration
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: one that stands by has watches too.
+// NeedLeaderElection implements manager.LeaderElectionRunnable. It returns false because a standby operator has watches
+// too.
 func (w *reachWatch) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
@@ -59,8 +60,8 @@ func (w *reachWatch) Start(ctx context.Context) error {
 		now, err := installation.FindReach(ctx, w.reviews, w.asked)
 		switch {
 		case err != nil:
-			// Nothing is out of order as long as the watches go on; the start says what is wrong with the rights.
-			ctrl.Log.Info("Keeping what is watched, since it is not known what may be read now", "error", err.Error())
+			// The watches still work. If the permissions are wrong, the next start reports it.
+			ctrl.Log.Info("Keeping the current watches, because the current permissions are unknown", "error", err.Error())
 		case !now.Equal(w.known):
 			return errReachChanged
 		}

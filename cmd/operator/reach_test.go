@@ -93,7 +93,7 @@ func TestOperatorOfOneNamespace(t *testing.T) {
 	eventually(t, "the benchmark says that the profile may not be read", func() bool {
 		must(t, cluster.Get(t.Context(), client.ObjectKeyFromObject(refers), refers))
 		ready := meta.FindStatusCondition(refers.Status.Conditions, v1alpha1.ConditionReady)
-		return ready != nil && ready.Reason == v1alpha1.ReasonProfileNotFound && strings.Contains(ready.Message, "may not read profiles of the cluster")
+		return ready != nil && ready.Reason == v1alpha1.ReasonProfileNotFound && strings.Contains(ready.Message, "no permission to read cluster-scoped profiles")
 	})
 	makesPodsIn(t, watched)
 	// What it has done where it watches it had the time to do elsewhere.

@@ -21,16 +21,16 @@ import (
 )
 
 const (
-	// Bounds for requests to the API server: enough to make a run of a hundred clients in some
-	// seconds, and no flood when something goes round in circles. The server's own fairness comes on top.
+	// Limits of requests to the API server: enough to create a run of a hundred clients within seconds, and low enough
+	// that a looping controller does not flood the server. The server's own priority and fairness applies as well.
 	requestsPerSecond = 100
 	requestsBurst     = 300
-	// shutdownTimeout is for reconciles that are under way when the operator is told to end; the
-	// Deployment's grace period is longer.
+	// shutdownTimeout is how long a stopping operator waits for reconciles in progress. The grace period of the
+	// Deployment is longer.
 	shutdownTimeout = 20 * time.Second
 )
 
-// serve runs the controllers until the context ends or the leadership is lost.
+// serve runs the controllers until ctx ends or the leadership is lost.
 func serve(ctx context.Context, o *options) error {
 	config, err := findCluster()
 	if err != nil {
@@ -52,6 +52,10 @@ func serve(ctx context.Context, o *options) error {
 	parts.tellReach()
 	ctrl.Log.Info("Starting", "version", version.Version, "namespace", o.namespace, "identity", parts.candidate.Identity(),
 		"agentImage", o.agentImage, "fioImage", o.fioImage, "iorImage", o.iorImage)
+	if local := o.unpublished(); len(local) > 0 {
+		ctrl.Log.Info("Using images that are in no registry: runs that need them start only on nodes that have loaded them; "+
+			imageRemedy, local...)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
@@ -61,7 +65,7 @@ func serve(ctx context.Context, o *options) error {
 		case <-ctx.Done():
 		}
 	}()
-	// The Lease is released when this returns, so the process has to end with it.
+	// The Lease is released when Start returns, so the process must end with it.
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run the controllers: %w", err)
 	}
@@ -71,7 +75,8 @@ func serve(ctx context.Context, o *options) error {
 	return nil
 }
 
-// findCluster is how the cluster is reached: from a pod, or by --kubeconfig.
+// findCluster returns the configuration of the API server, from the first of: --kubeconfig, $KUBECONFIG, the service
+// account of the pod, ~/.kube/config.
 func findCluster() (*rest.Config, error) {
 	config, err := ctrl.GetConfig()
 	if err != nil {
@@ -80,11 +85,11 @@ func findCluster() (*rest.Config, error) {
 	return config, nil
 }
 
-// errTakenOver ends an operator that stood still for so long that another one leads.
-var errTakenOver = errors.New("another operator has taken over the leadership while this one stood still; the next start stands by")
+// errTakenOver ends an operator that stalled for so long that another one became the leader.
+var errTakenOver = errors.New("another operator became leader while this one was paused; restarting as a standby")
 
-// prepare does what must be right before any controller starts, so that a mistake of the installation
-// is the one line that the operator ends with.
+// prepare does what must succeed before any controller starts, so that a faulty installation ends the operator with a
+// one-line error.
 func prepare(ctx context.Context, config *rest.Config, o *options) (parts, error) {
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -142,7 +147,7 @@ func newManager(config *rest.Config, o *options, p parts) (ctrl.Manager, error) 
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
-	// One that waits for the leadership is well and ready too: it serves nobody but the kubelet.
+	// A standby operator is healthy and ready too: it serves only the kubelet.
 	for name, add := range map[string]func(string, healthz.Checker) error{"healthz": mgr.AddHealthzCheck, "readyz": mgr.AddReadyzCheck} {
 		if err := add(name, healthz.Ping); err != nil {
 			return nil, fmt.Errorf("add the check %s: %w", name, err)

@@ -18,15 +18,17 @@ import (
 	"github.com/storagebench/storagebench/internal/leader"
 	runmetrics "github.com/storagebench/storagebench/internal/metrics"
 	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/queue"
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// parts are what controllers need beside the manager.
+// parts holds what the controllers need besides the manager.
 type parts struct {
 	master       identity.Master
 	installation string
 	candidate    *leader.Candidate
-	// reach is what may be read where only some namespaces are watched, as reviews said at the start.
+	// reach is what the operator may read, as access reviews reported at the start. It is empty if all namespaces are
+	// watched.
 	reach   installation.Reach
 	reviews authorizationclient.SelfSubjectAccessReviewsGetter
 }
@@ -34,13 +36,14 @@ type parts struct {
 // setup adds the controllers to the manager.
 func setup(mgr ctrl.Manager, o *options, p parts) error {
 	someNamespaces := len(o.namespaces) > 0
-	// Which operator of several would judge a profile of the whole cluster is not said, so none of them does.
+	// Several operators may each watch some namespaces. Which of them would validate a profile of the whole cluster is
+	// undefined, so none of them does.
 	if err := workloadprofile.Setup(mgr, !someNamespaces); err != nil {
 		return err
 	}
 	if someNamespaces {
 		if err := mgr.Add(&reachWatch{asked: o.namespaces, known: p.reach, reviews: p.reviews}); err != nil {
-			return fmt.Errorf("add the look at what may be read: %w", err)
+			return fmt.Errorf("add the check of read permissions: %w", err)
 		}
 	}
 	if o.profileLibrary && !someNamespaces {
@@ -61,7 +64,8 @@ func setup(mgr ctrl.Manager, o *options, p parts) error {
 	if err := mgr.Add(limits); err != nil {
 		return fmt.Errorf("add the catalog of limits: %w", err)
 	}
-	if err := storagebenchmark.Setup(mgr, storagebenchmark.Options{Catalog: limits.Current, NoClusterProfiles: !p.reach.ClusterProfiles()}); err != nil {
+	if err := storagebenchmark.Setup(mgr, storagebenchmark.Options{Catalog: limits.Current, PriorityClass: o.priorityClass,
+		NoClusterProfiles: !p.reach.ClusterProfiles()}); err != nil {
 		return err
 	}
 	live := &benchmarkrun.Live{}
@@ -88,9 +92,11 @@ func setup(mgr ctrl.Manager, o *options, p parts) error {
 		Epoch:        p.candidate.Epoch,
 		Catalog:      limits.Current,
 
-		SharedQueues: o.sharedQueues,
-		Namespaces:   p.reach.Namespaces,
-		LossTimeout:  o.lossTimeout,
-		ParallelRuns: o.parallelRuns,
+		SharedQueues:  o.sharedQueues,
+		Namespaces:    p.reach.Namespaces,
+		PriorityClass: o.priorityClass,
+		LossTimeout:   o.lossTimeout,
+		ParallelRuns:  o.parallelRuns,
+		Limits:        queue.Limits{Clients: o.maxClients, PerNamespace: o.maxClientsPerNamespace},
 	})
 }

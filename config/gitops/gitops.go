@@ -1,9 +1,9 @@
-// Package gitops holds examples for GitOps and pipelines, and the health scripts of Argo CD. Tests run them.
+// Package gitops embeds examples for GitOps tools and pipelines, and the health scripts of Argo CD. Tests run them.
 package gitops
 
 import "embed"
 
-// Files of the folder.
+// Files holds the files of this folder.
 //
 //go:embed argocd flux pipeline
 var Files embed.FS

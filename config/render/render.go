@@ -1,6 +1,6 @@
-// Package render makes one file of manifests from the folders of config, as `kubectl kustomize` would,
-// with the images of a version. It exists so that neither the demo nor a test needs kubectl, and so
-// that nobody edits a committed file to install what is built here.
+// Package render builds one file of manifests from the folders of config, as `kubectl kustomize` would, with the images
+// of a version. With it, the demo and the tests need no kubectl, and a local build can be installed without editing a
+// committed file.
 package render
 
 import (
@@ -17,22 +17,38 @@ import (
 // entry is the kustomization that names the images.
 const entry = "default/kustomization.yaml"
 
-// Folders that are made.
+// Folders that can be built.
 const (
-	// Default is all that a cluster needs, Metrics that with metrics that others can reach, Monitoring that with what the
-	// Prometheus operator and Grafana look for. Namespaced is Default with an operator that watches one namespace.
+	// Default is everything that a cluster needs. Metrics is Default with metrics that Prometheus can reach. Monitoring
+	// is Metrics with the objects that the Prometheus operator and Grafana look for. Namespaced is Default with an
+	// operator that watches one namespace. Kueue is the right that is needed for Kueue, beside one of the others.
 	Default    = "default"
 	Metrics    = "metrics"
 	Monitoring = "monitoring"
 	Namespaced = "namespaced"
+	Kueue      = "kueue"
 )
 
-// Install gives all manifests of config/default as YAML documents. The files are those of the folder
-// config; version is that of the images, or empty for the tags in the files.
+// Install returns all manifests of config/default as YAML documents. config holds the files of the folder config.
+// version is the tag of the images; empty for the tags in the files.
 func Install(config fs.FS, version string) ([]byte, error) { return Folder(config, Default, version) }
 
-// Folder gives all manifests of one of the folders, as Install does of the default one.
+// Folder returns all manifests of the given folder, as Install does for config/default.
 func Folder(config fs.FS, folder, version string) ([]byte, error) {
+	memory, err := read(config)
+	if err != nil {
+		return nil, err
+	}
+	if version != "" {
+		if err := setTags(memory, version); err != nil {
+			return nil, err
+		}
+	}
+	return build(memory, folder)
+}
+
+// read copies the manifests into memory.
+func read(config fs.FS) (filesys.FileSystem, error) {
 	memory := filesys.MakeFsInMemory()
 	err := fs.WalkDir(config, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || path.Ext(name) != ".yaml" && path.Ext(name) != ".json" {
@@ -47,11 +63,11 @@ func Folder(config fs.FS, folder, version string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the manifests: %w", err)
 	}
-	if version != "" {
-		if err := setTags(memory, version); err != nil {
-			return nil, err
-		}
-	}
+	return memory, nil
+}
+
+// build runs kustomize on a folder.
+func build(memory filesys.FileSystem, folder string) ([]byte, error) {
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, folder)
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %w", folder, err)
@@ -63,7 +79,60 @@ func Folder(config fs.FS, folder, version string) ([]byte, error) {
 	return text, nil
 }
 
-// setTags gives all images of the entry the tag of a version.
+// Images are the whole names of images, such as registry.example/storagebench/fio:v1@sha256:…; empty for none.
+type Images struct{ Operator, Fio, IOR string }
+
+// ImageNames lists the images by the names that Of takes.
+var ImageNames = []string{"operator", "fio", "ior"}
+
+// Of returns where the name of an image is kept; the name is one of ImageNames.
+func (i *Images) Of(name string) *string {
+	return map[string]*string{"operator": &i.Operator, "fio": &i.Fio, "ior": &i.IOR}[name]
+}
+
+// Patch returns a strategic merge patch that makes the operator's Deployment use the images. The operator takes the
+// images of clients from its environment, which unlike its arguments can be patched in several folders.
+func (i *Images) Patch() string {
+	text := fmt.Sprintf(`apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: storagebench-operator
+  namespace: storagebench-system
+spec:
+  template:
+    spec:
+      containers:
+      - name: operator
+        image: %[1]s
+        env:
+        - {name: AGENT_IMAGE, value: %[1]q}
+        - {name: FIO_IMAGE, value: %[2]q}
+`, i.Operator, i.Fio)
+	if i.IOR != "" {
+		text += fmt.Sprintf("        - {name: IOR_IMAGE, value: %q}\n", i.IOR)
+	}
+	return text
+}
+
+// Pinned returns all manifests of the given folder with other images.
+func Pinned(config fs.FS, folder string, images Images) ([]byte, error) {
+	memory, err := read(config)
+	if err != nil {
+		return nil, err
+	}
+	overlay, err := yaml.Marshal(types.Kustomization{
+		Resources: []string{"../" + folder}, Patches: []types.Patch{{Patch: images.Patch()}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write an overlay: %w", err)
+	}
+	if err := memory.WriteFile("pinned/kustomization.yaml", overlay); err != nil {
+		return nil, fmt.Errorf("write an overlay: %w", err)
+	}
+	return build(memory, "pinned")
+}
+
+// setTags sets the tag of all images in entry to a version.
 func setTags(files filesys.FileSystem, version string) error {
 	text, err := files.ReadFile(entry)
 	if err != nil {

@@ -14,20 +14,20 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// outcome is what follows from an action beside the facts that it notes.
+// outcome is what follows from an action, in addition to the facts that it records.
 type outcome struct {
-	// series of a step that has ended; nil where none has. It is kept before the facts are.
+	// series is the time series of a step that has ended; nil if none has. It is stored before the facts.
 	series *series.Step
-	// then is done once the facts are stored; nil where nothing is.
+	// then is called once the facts are stored; nil if there is nothing to do.
 	then func()
-	// wait is how long the run may be left alone when nothing happens.
+	// wait is the time until the next decision if nothing happens before.
 	wait time.Duration
 }
 
-// soon asks for the next decision at once: facts have changed, and nothing outside has to happen.
+// soon requests the next decision at once: facts have changed, and nothing outside has to happen first.
 const soon = time.Millisecond
 
-// apply notes the facts of an action in the run and says what is to be done.
+// apply records the facts of an action in the run and returns what to do next.
 func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observation, action decide.Action) (outcome, error) {
 	record.Losses(run, seen.snapshot.Clients, s.now())
 	record.Warn(run, seen.warnings...)
@@ -64,7 +64,7 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 	case decide.Retry:
 		record.Retry(run, action, s.now())
 	case decide.Replace:
-		return s.replace(run, action, seen), nil
+		return r.replace(run, s, action, seen), nil
 	case decide.Fail:
 		record.Fail(run, *action.Failure, s.now())
 	case decide.Finish:
@@ -77,7 +77,7 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 	return outcome{wait: soon}, nil
 }
 
-// patience is how long to wait when nothing happens.
+// patience returns how long to wait if nothing happens.
 func patience(s *session, action decide.Action) time.Duration {
 	if action.Until.IsZero() {
 		return beat
@@ -107,28 +107,28 @@ func (s *session) load(run *v1alpha1.BenchmarkRun, action decide.Action) (outcom
 	return outcome{wait: beat, then: func() { s.conductor.Load(action.Attempt, action.Clients, requests) }}, nil
 }
 
-// replace notes that lost clients get a successor, and begins to reach for it. Its pod is made when
-// the one before is really gone.
-func (s *session) replace(run *v1alpha1.BenchmarkRun, action decide.Action, seen observation) outcome {
+// replace records that lost clients get a replacement. The pod of the replacement is created when the previous one is
+// really gone, and claims that are gone too are created again.
+func (r *Reconciler) replace(run *v1alpha1.BenchmarkRun, s *session, action decide.Action, seen observation) outcome {
 	for _, client := range seen.snapshot.Clients {
 		if slices.Contains(action.Clients, client.Key) {
 			record.Lost(run, client, true, s.now())
-			// Its data went with it when its agent was told to end, or its claim is gone.
+			// Its data is gone: its agent removed it when it was told to end, or its claim was deleted.
 			record.Relayout(run, client.Key.Target)
 		}
 	}
 	return outcome{wait: soon, then: func() {
 		for _, key := range action.Clients {
-			// The identity was made before from the same keys, so this cannot fail now.
-			_ = s.connect(run, key, s.members[key].pod.Attempt+1)
+			s.expect(run, key, s.members[key].pod.Attempt+1)
 		}
+		s.common = r.commonOf(run)
 	}}
 }
 
-// finish tells agents to tidy up and leave, each once by every process that conducts the run: the one
-// before may have died before it could. One that has worked for the process before, and was not met by
-// this one yet, is given the time to be met: it has files to remove. A replacement that was never reached has none of its own;
-// others remove what the client before it has left.
+// finish tells agents to clean up and leave. Each process that conducts the run tells each agent once, because the
+// previous process may have died before it could. An agent that worked for the previous process and has not connected
+// to this one yet gets time to connect, because it has files to remove. A replacement that was never reached has no
+// files of its own; other agents remove those of the client before it.
 func (r *Reconciler) finish(run *v1alpha1.BenchmarkRun, s *session, seen observation) func() {
 	since := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved)
 	if since == nil {
@@ -141,7 +141,7 @@ func (r *Reconciler) finish(run *v1alpha1.BenchmarkRun, s *session, seen observa
 		m := s.members[one.Key]
 		switch {
 		case m.finishing, one.Connection == decide.Lost, one.Connection == decide.Finished:
-		case one.Connection == decide.Connecting && m.worked && !late: // it is waited for
+		case one.Connection == decide.Connecting && m.worked && !late: // wait for it
 		case one.Connection == decide.Connecting && !m.reached:
 			unreached = append(unreached, m)
 		default:
@@ -162,7 +162,7 @@ func (r *Reconciler) finish(run *v1alpha1.BenchmarkRun, s *session, seen observa
 	}
 }
 
-// of is the clients of a target.
+// of returns the clients of a target.
 func (s *session) of(target string) []decide.ClientKey {
 	return slices.DeleteFunc(slices.Clone(s.order), func(key decide.ClientKey) bool { return key.Target != target })
 }

@@ -19,23 +19,23 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// claimed is what was found of a run's claims before it makes a pod.
+// claimed is what was found out about a run's claims before it creates a pod.
 type claimed struct {
-	// storage is what the pods of a target depend on.
+	// storage holds, by target, the properties of the storage that its pods depend on.
 	storage map[string]objects.Storage
-	// refusal is why the run cannot be; nil when it can.
+	// refusal is why the run cannot proceed; nil if it can.
 	refusal  *decide.Failure
 	warnings []v1alpha1.Warning
 }
 
-// asked is one claim that is there, and who of the run wants it.
+// asked is one existing claim and its uses by the run.
 type asked struct {
 	claim *corev1.PersistentVolumeClaim
-	// volume is nil where the claim is not bound, or nobody may read it.
+	// volume is nil if the claim is not bound, or the operator may not read the volume.
 	volume *corev1.PersistentVolume
-	// wanted by these volumes of targets: by several where a claim has a name.
+	// wanted lists the volumes of targets that use the claim. A claim given by name may be used by several.
 	wanted []wanted
-	// pods of the run that use it.
+	// pods is the number of pods of the run that use the claim.
 	pods int
 }
 
@@ -46,8 +46,8 @@ type wanted struct {
 	path   *field.Path
 }
 
-// inspect looks at the claims of a run once in a session. What it may not do with them ends the run before there is a
-// pod; after its first step nobody asks any more.
+// inspect checks the claims of a run once per session. If the run needs what a claim does not allow, it ends before
+// there is a pod. After the first step this is not checked any more.
 func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session) error {
 	if s.claimed != nil || ending(run) || !run.DeletionTimestamp.IsZero() {
 		return nil
@@ -61,10 +61,9 @@ func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 		target := &run.Spec.Run.Targets[i]
 		found.storage[target.Name] = storageOf(run, target, all, s.plan)
 	}
-	if len(run.Status.Steps) == 0 {
-		if problem := refusal(run, all, s.plan); problem != nil {
-			found.refusal = &decide.Failure{Reason: v1alpha1.ReasonClaimUnfit, Message: problem.Error()}
-		}
+	found.refuse(run, refusal(run, all, s.plan))
+	if err := r.templates(ctx, run, found); err != nil {
+		return err
 	}
 	users, err := r.users(ctx, run, all)
 	if err != nil {
@@ -78,8 +77,8 @@ func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	return nil
 }
 
-// askedClaims are the claims of a run that are there before it begins: those with a name, and those that were made
-// for its benchmark before.
+// askedClaims returns the claims of a run that exist before it begins: those given by name, and those that were created
+// earlier for its benchmark.
 func (r *Reconciler) askedClaims(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]*asked, error) {
 	var all []*asked
 	targets := field.NewPath("spec", "run", "targets")
@@ -122,8 +121,8 @@ func (r *Reconciler) askedClaims(ctx context.Context, run *v1alpha1.BenchmarkRun
 
 func clientsOf(run *v1alpha1.BenchmarkRun) int { return max(1, int(run.Spec.Run.Clients.Count)) }
 
-// named reads a claim of a name, unless it is read already; nil where it is not there. Pods wait for one that comes
-// yet.
+// named reads a claim by name, unless it was read already. It returns nil if the claim does not exist; pods wait for a
+// claim that is created later.
 func (r *Reconciler) named(ctx context.Context, run *v1alpha1.BenchmarkRun, all *[]*asked, name string) (*asked, error) {
 	for _, one := range *all {
 		if one.claim.Name == name {
@@ -143,7 +142,7 @@ func (r *Reconciler) named(ctx context.Context, run *v1alpha1.BenchmarkRun, all 
 	return one, nil
 }
 
-// keptClaims are those that were made for the run's benchmark, by name.
+// keptClaims returns the claims that were created for the run's benchmark, by name.
 func (r *Reconciler) keptClaims(ctx context.Context, run *v1alpha1.BenchmarkRun) (map[string]*corev1.PersistentVolumeClaim, error) {
 	var list corev1.PersistentVolumeClaimList
 	labels := client.MatchingLabels{v1alpha1.LabelBenchmark: objects.RunLabels(run)[v1alpha1.LabelBenchmark]}
@@ -152,14 +151,14 @@ func (r *Reconciler) keptClaims(ctx context.Context, run *v1alpha1.BenchmarkRun)
 	}
 	kept := map[string]*corev1.PersistentVolumeClaim{}
 	for i := range list.Items {
-		if ownedBy(&list.Items[i], types.UID(run.Spec.BenchmarkRef.UID)) {
+		if r.proves(&list.Items[i], types.UID(run.Spec.BenchmarkRef.UID)) {
 			kept[list.Items[i].Name] = &list.Items[i]
 		}
 	}
 	return kept, nil
 }
 
-// keptOf are the claims of one template that are there.
+// keptOf returns the existing claims of one template.
 func keptOf(run *v1alpha1.BenchmarkRun, want wanted, kept map[string]*corev1.PersistentVolumeClaim) []*asked {
 	count, pods := 1, clientsOf(run)
 	if want.volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient {
@@ -174,20 +173,32 @@ func keptOf(run *v1alpha1.BenchmarkRun, want wanted, kept map[string]*corev1.Per
 	return all
 }
 
-// volumeOf reads the volume that a claim is bound to; nil where there is none, or it may not be read.
+// volumeOf reads the volume that a claim is bound to. It returns nil if there is none, or the operator may not read it.
 func (r *Reconciler) volumeOf(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*corev1.PersistentVolume, error) {
-	if claim.Spec.VolumeName == "" {
+	return boundVolume(claim, func(name string) (*corev1.PersistentVolume, error) {
+		volume := &corev1.PersistentVolume{}
+		found, _, err := r.optional(ctx, name, volume)
+		if err != nil || !found {
+			return nil, err
+		}
+		return volume, nil
+	})
+}
+
+// boundVolume returns the volume that a claim is bound to, or nil. read returns the volume of a name, or nil if it
+// cannot be read. A volume that the claim only names is never returned: it may belong to another namespace.
+func boundVolume(claim *corev1.PersistentVolumeClaim, read func(name string) (*corev1.PersistentVolume, error)) (*corev1.PersistentVolume, error) {
+	if claim == nil || claim.Status.Phase != corev1.ClaimBound || claim.Spec.VolumeName == "" {
 		return nil, nil
 	}
-	volume := &corev1.PersistentVolume{}
-	found, _, err := r.optional(ctx, claim.Spec.VolumeName, volume)
-	if err != nil || !found {
+	volume, err := read(claim.Spec.VolumeName)
+	if err != nil || volume == nil || !discover.Bound(claim, volume) {
 		return nil, err
 	}
 	return volume, nil
 }
 
-// refusal is the first thing that a run may not do with a claim; nil where there is none.
+// refusal returns the first use of a claim that is not allowed; nil if there is none.
 func refusal(run *v1alpha1.BenchmarkRun, all []*asked, planned plan.Plan) *field.Error {
 	for _, one := range all {
 		for _, want := range one.wanted {
@@ -214,7 +225,7 @@ func refusal(run *v1alpha1.BenchmarkRun, all []*asked, planned plan.Plan) *field
 	return nil
 }
 
-// storageOf is what the pods of a target depend on, by its claims that are there and by its templates.
+// storageOf returns what the pods of a target depend on, from its existing claims and its templates.
 func storageOf(run *v1alpha1.BenchmarkRun, target *v1alpha1.Target, all []*asked, planned plan.Plan) objects.Storage {
 	var made objects.Storage
 	writes, changes := planned.FirstWrite(target.Name) != "", planned.FirstChange(target) != ""
@@ -243,12 +254,13 @@ func storageOf(run *v1alpha1.BenchmarkRun, target *v1alpha1.Target, all []*asked
 	return made
 }
 
-// readOnly says that nothing can be written to a claim.
+// readOnly reports whether a claim cannot be written to.
 func readOnly(one *asked) bool {
 	return claims.ReadOnly(one.claim.Spec.AccessModes) || discover.MountedReadOnly(one.volume) != ""
 }
 
-// place puts the pods of claims that one node at a time can have together, and to where such a claim is in use.
+// place puts the pods of a claim that only one node at a time can use together, and on the node where the claim is
+// already in use.
 func (c *claimed) place(all []*asked, users map[*asked][]user) {
 	for _, one := range all {
 		writes := slices.ContainsFunc(one.wanted, func(w wanted) bool { return !slices.Contains(c.storage[w.target.Name].ReadOnly, w.volume.Name) })
@@ -256,12 +268,12 @@ func (c *claimed) place(all []*asked, users map[*asked][]user) {
 			return w.volume.ClaimTemplate != nil && w.volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient
 		})
 		if perClient || !claims.OneNode(claims.Modes(one.claim), writes) {
-			continue // one client's claim says nothing of where the others are
+			continue // the claim of one client does not determine where the others run
 		}
 		node := nodeOf(users[one])
 		var targets []string
 		for _, want := range one.wanted {
-			// What was together with one of them before is together with all of them now.
+			// Targets that were already together with one of these are now together with all of them.
 			targets = append(targets, want.target.Name)
 			targets = append(targets, c.storage[want.target.Name].Together...)
 		}
@@ -280,8 +292,8 @@ func (c *claimed) place(all []*asked, users map[*asked][]user) {
 	}
 }
 
-// storage is what the pods of a target depend on; the zero value before the claims were looked at, when there is no
-// pod to make either.
+// storage returns what the pods of a target depend on. It is the zero value before the claims are inspected; no pod is
+// created before that.
 func (s *session) storage(target string) objects.Storage {
 	if s.claimed == nil {
 		return objects.Storage{}

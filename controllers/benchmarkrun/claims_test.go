@@ -135,10 +135,12 @@ func TestClaimOfAnotherTemplate(t *testing.T) {
 	w := newWorld(t)
 	spec := builders.ClaimSpec(corev1.ReadWriteMany, "100Gi")
 	owner := metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.StorageBenchmarkKind, Name: "b", UID: types.UID("6b0f7f0c-0000-4000-8000-000000000001")}
-	must(t, api.Create(t.Context(), &corev1.PersistentVolumeClaim{
+	made := &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "b-data-data", Labels: map[string]string{v1alpha1.LabelBenchmark: "b"}, OwnerReferences: []metav1.OwnerReference{owner}},
 		Spec:       builders.ClaimSpec(corev1.ReadWriteMany, "50Gi"),
-	}))
+	}
+	must(t, (&Reconciler{client: api, options: Options{Master: master}}).prove(made, owner.UID))
+	must(t, api.Create(t.Context(), made))
 	run := w.start(small().Template(v1alpha1.ClaimShared, v1alpha1.ClaimForBenchmark, spec))
 	w.refused(run, v1alpha1.ReasonClaimUnfit, "claimTemplate.spec.resources.requests.storage", `"100Gi"`, "the claim b-data-data", "has 50Gi: write that, or delete the claim")
 	var claim corev1.PersistentVolumeClaim
@@ -183,14 +185,17 @@ func TestVolumeInUse(t *testing.T) {
 		w.bound("data", corev1.ReadWriteMany)
 		elsewhere := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "elsewhere-"}}
 		must(t, api.Create(t.Context(), elsewhere))
-		w.temporary(&corev1.PersistentVolume{
+		again := &corev1.PersistentVolume{
 			ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-again"},
 			Spec: corev1.PersistentVolumeSpec{
 				Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
 				ClaimRef:               &corev1.ObjectReference{Namespace: elsewhere.Name, Name: "theirs"},
 				PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com", VolumeHandle: "vol-" + w.namespace}},
 			},
-		})
+		}
+		w.temporary(again)
+		again.Status.Phase = corev1.VolumeBound
+		must(t, api.Status().Update(t.Context(), again))
 		w.user(elsewhere.Name, "secret-project", "theirs")
 		run := w.start(brief().Spread(v1alpha1.SpreadAny))
 		w.until(run, "running", func() bool { return len(run.Status.Steps) > 0 })
@@ -247,12 +252,30 @@ func TestStorageIsDescribed(t *testing.T) {
 	}
 }
 
-// TestWithoutRights: an operator that may not look at volumes, classes and nodes runs as it did, and says what it would
-// have needed.
-func TestWithoutRights(t *testing.T) {
+// TestVolumeOfAnotherClaim: a claim that names a volume which is not its own is used as it is, and nothing of that volume
+// is described.
+func TestVolumeOfAnotherClaim(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.stop()
+	for _, phase := range []corev1.PersistentVolumeClaimPhase{corev1.ClaimPending, corev1.ClaimBound} {
+		t.Run(string(phase), func(t *testing.T) {
+			t.Parallel()
+			w, theirs := newWorld(t), newQuietWorld(t)
+			w.node()
+			theirs.bound("data", corev1.ReadOnlyMany, func(v *corev1.PersistentVolume) { v.Spec.CSI.ReadOnly = true })
+			w.naming(w.namespace, "data", theirs.namespace+"-data", phase)
+			run := w.start(brief().Spread(v1alpha1.SpreadAny))
+			w.until(run, "described", func() bool { return len(run.Status.Storage) > 0 })
+			volume := run.Status.Storage[0].Volumes[0]
+			if volume.ClaimName != "data" || volume.VolumeName != "" || volume.VolumeHandle != "" || volume.Driver != "" || volume.StorageClass != "" {
+				t.Errorf("the volume of another namespace is described: %+v", volume)
+			}
+		})
+	}
+}
+
+// withoutVolumes makes the next operator one that may not look at volumes, classes and nodes.
+func (w *world) withoutVolumes() {
+	w.Helper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{v1alpha1.Group, "networking.k8s.io", "events.k8s.io"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 		{APIGroups: []string{""}, Resources: []string{"pods", "secrets", "persistentvolumeclaims", "events"}, Verbs: []string{"*"}},
@@ -263,6 +286,15 @@ func TestWithoutRights(t *testing.T) {
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: w.namespace}}})
 	w.rest = rest.CopyConfig(restConfig)
 	w.rest.Impersonate = rest.ImpersonationConfig{UserName: w.namespace}
+}
+
+// TestWithoutRights: an operator that may not look at volumes, classes and nodes runs as it did, and says what it would
+// have needed.
+func TestWithoutRights(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.stop()
+	w.withoutVolumes()
 	w.operate()
 	w.node()
 	w.bound("data", corev1.ReadWriteMany)

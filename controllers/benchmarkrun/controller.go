@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -16,14 +17,15 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// beat is how often a live run is looked at when nothing asks for it.
+// beat is the interval at which a live run is reconciled if nothing triggers it.
 const beat = 5 * time.Second
 
-// Reconcile brings a run one decision further.
+// Reconcile takes a run one decision further.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	run, err := r.read(ctx, request.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		r.sessions.forget(request.NamespacedName)
+		r.admitted.forget(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
@@ -35,13 +37,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	case run.Status.StartTime != nil:
 		return r.conduct(ctx, run)
 	case !run.DeletionTimestamp.IsZero():
-		// Nothing was made yet, so nothing has to be tidied up.
+		// Nothing was created yet, so nothing has to be cleaned up.
 		return r.finalize(ctx, run)
 	}
 	return r.begin(ctx, run)
 }
 
-// read gets the run as it is known here: what was written last may not be in the cache yet.
+// read returns the newest known version of the run: the last write may not be in the cache yet.
 func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*v1alpha1.BenchmarkRun, error) {
 	run := &v1alpha1.BenchmarkRun{}
 	if err := r.client.Get(ctx, key, run); err != nil {
@@ -50,31 +52,48 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*v1alpha1.
 	return r.sessions.newest(run), nil
 }
 
-// begin notes that the run makes objects from now on, once it is its turn. The finalizer comes first: what
-// is made has to be tidied up. Each write has the version of the one before, so that nothing comes between
-// the look at the other runs and the beginning.
+// begin records that the run creates objects from now on, once its clients have room and it is its turn. The finalizer comes first, because what
+// is created has to be cleaned up. Each write uses the version of the one before, so that nothing can change between
+// the check of the other runs and the beginning.
 func (r *Reconciler) begin(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
-	if replacedBy(run) != nil {
-		return r.withdraw(ctx, run)
+	if why := replacedBy(run); why != nil {
+		return r.withdraw(ctx, run, *why)
+	}
+	if room, result, err := r.awaitRoom(ctx, run); err != nil || !room {
+		return result, err
 	}
 	if turn, result, err := r.takeTurn(ctx, run); err != nil || !turn {
 		return result, err
 	}
+	if room, err := r.takeRoom(ctx, run); err != nil || !room {
+		return ctrl.Result{RequeueAfter: soon}, err
+	}
+	if err := r.noteBeginning(ctx, run); err != nil {
+		r.admitted.forget(client.ObjectKeyFromObject(run))
+		return again(err, "note the beginning of the run")
+	}
+	return r.conduct(ctx, run)
+}
+
+func (r *Reconciler) noteBeginning(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
 	if !controllerutil.ContainsFinalizer(run, v1alpha1.FinalizerRun) {
 		before := run.DeepCopy()
 		controllerutil.AddFinalizer(run, v1alpha1.FinalizerRun)
 		if err := r.client.Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-			return again(err, "add the finalizer")
+			return fmt.Errorf("add the finalizer: %w", err)
 		}
 	}
 	before := run.DeepCopy()
 	run.Status.ObservedGeneration = run.Generation
+	if meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionWaiting) {
+		record.Waiting(run, false, v1alpha1.ReasonItsTurn, "enough clients are free", time.Now())
+	}
 	record.Begin(run, time.Now())
 	if err := r.store(ctx, before, run); err != nil {
-		return again(err, "note the beginning of the run")
+		return err
 	}
 	r.tell(run, before)
-	return r.conduct(ctx, run)
+	return nil
 }
 
 // conduct makes one decision about a live run and carries it out.
@@ -92,7 +111,7 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 		return ctrl.Result{}, err
 	}
 	if seen.superseded != "" {
-		// Somebody else conducts this run now; what we would write is not ours to say.
+		// Another operator conducts this run now, and only it may write the status.
 		r.sessions.drop(client.ObjectKeyFromObject(run))
 		return ctrl.Result{}, fmt.Errorf("run %s: %s", run.Name, seen.superseded)
 	}
@@ -112,14 +131,18 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 	if out.then != nil {
 		out.then()
 	}
-	if err := r.populate(ctx, run, session, seen); err != nil {
+	more, err := r.populate(ctx, run, session, seen)
+	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if more {
+		out.wait = soon
 	}
 	return ctrl.Result{RequeueAfter: out.wait}, nil
 }
 
-// again gives a conflict another try: somebody has changed the run, such as its labels, and the
-// decision is to be made on what it is now.
+// again retries after a conflict: the run was changed, such as its labels, and the decision has to be made on its
+// current state. It ignores a run that no longer exists.
 func again(err error, intent string) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: 10 * time.Millisecond}, nil

@@ -14,10 +14,10 @@ import (
 	"github.com/storagebench/storagebench/internal/discover"
 )
 
-// news is something to tell of a run once the status that it follows from is stored.
+// news is an event about a run. It is sent once the status that it follows from is stored.
 type news struct {
 	kind, reason string
-	// action is what the operator did, for machines.
+	// action is what the operator did, for programs.
 	action, note string
 }
 
@@ -28,7 +28,7 @@ func (r *Reconciler) tell(run, before *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// newsOf is what a person would ask about in a status, where the one before did not have it.
+// newsOf returns events about the changes from one status to the next that people want to know about.
 func newsOf(run, before *v1alpha1.BenchmarkRun) []news {
 	var all []news
 	add := func(kind, reason, action, note string, arguments ...any) {
@@ -68,10 +68,9 @@ func newsOf(run, before *v1alpha1.BenchmarkRun) []news {
 	return all
 }
 
-// adder adds news to a list.
 type adder func(kind, reason, action, note string, arguments ...any)
 
-// turn says that a run begins to wait, or has waited for long enough.
+// turn adds an event if a run begins or ends its wait.
 func turn(run, before *v1alpha1.BenchmarkRun, add adder) {
 	now := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
 	waited := isTrue(before, v1alpha1.ConditionWaiting) != nil
@@ -84,7 +83,7 @@ func turn(run, before *v1alpha1.BenchmarkRun, add adder) {
 	}
 }
 
-// steps says which have begun or ended.
+// steps adds events for the steps that have begun or ended.
 func steps(run, before *v1alpha1.BenchmarkRun, add adder) {
 	known := map[string]v1alpha1.StepState{}
 	for _, fact := range before.Status.Steps {
@@ -110,7 +109,7 @@ func steps(run, before *v1alpha1.BenchmarkRun, add adder) {
 	}
 }
 
-// end says what has become of a run that is over.
+// end adds events about the outcome of a run that is over.
 func end(run *v1alpha1.BenchmarkRun, failed *metav1.Condition, add adder) {
 	valid := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionValid)
 	switch {
@@ -127,7 +126,7 @@ func end(run *v1alpha1.BenchmarkRun, failed *metav1.Condition, add adder) {
 	}
 }
 
-// isTrue is a condition that is True; nil where it is not.
+// isTrue returns a condition that is True, or nil if it is not.
 func isTrue(run *v1alpha1.BenchmarkRun, kind string) *metav1.Condition {
 	if found := meta.FindStatusCondition(run.Status.Conditions, kind); found != nil && found.Status == metav1.ConditionTrue {
 		return found
@@ -135,7 +134,7 @@ func isTrue(run *v1alpha1.BenchmarkRun, kind string) *metav1.Condition {
 	return nil
 }
 
-// maxNote is how much an event can say.
+// maxNote is the maximum length of the arguments of an event's note together, in characters.
 const maxNote = 1000
 
 func (r *Reconciler) say(run runtime.Object, kind, reason, action, note string, arguments ...any) {

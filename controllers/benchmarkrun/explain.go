@@ -14,16 +14,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/version"
 )
 
-// askEvery is how often the cluster is asked for the events of pods that do not start.
-const askEvery = 5 * time.Second
+const (
+	// askEvery is the interval at which the events of pods that do not start are read.
+	askEvery = 5 * time.Second
+	// maxAsks is the number of pods whose events are read at a time, so that a run of many clients leaves requests to
+	// others.
+	maxAsks = 8
+)
 
-// explain gives clients that are not there yet the cluster's own reason as their message.
+// explain sets the message of clients that are not connected yet to the reason that the cluster gives.
 func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod, clients []decide.Client) {
-	ask := time.Since(s.asked) > askEvery
+	asks := 0
+	if time.Since(s.asked) > askEvery {
+		asks = maxAsks
+	}
 	for i := range clients {
 		if clients[i].Connection != decide.Connecting {
 			continue
@@ -32,13 +42,14 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 		pod := pods[objects.PodName(run, m.pod)]
 		switch {
 		case pod == nil:
-			// What kept the pod from being made is known from the try.
+			// m.why already holds why the pod could not be created.
 		case pod.Status.Phase == corev1.PodRunning:
-			// What the conductor says of it is newer.
+			// The conductor's message is newer.
 			m.why = ""
 		default:
 			why, enough := waiting(pod, run)
-			if !enough && ask {
+			if !enough && asks > 0 {
+				asks--
 				s.asked = time.Now()
 				why = cmp.Or(r.lastWarning(ctx, run, pod), why)
 			} else if !enough {
@@ -47,13 +58,13 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 			m.why = why
 		}
 		if m.why != "" {
-			clients[i].Message = m.why
+			clients[i].Message = conductor.Printable(m.why)
 		}
 	}
 }
 
-// waiting is why a pod does not run, by its status. enough says that it is a reason; else it only
-// says how far the pod is.
+// waiting returns why a pod is not running, from its status. enough is true if that is a reason; otherwise it only
+// describes how far the pod is.
 func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun) (why string, enough bool) {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
@@ -63,15 +74,24 @@ func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun) (why string, enough bo
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if state := status.State.Waiting; state != nil && state.Reason != "" &&
 			state.Reason != "PodInitializing" && state.Reason != "ContainerCreating" {
-			return strings.TrimSuffix(fmt.Sprintf("%s: %s", state.Reason, state.Message), ": "), true
+			return strings.TrimSuffix(fmt.Sprintf("%s: %s", state.Reason, state.Message), ": ") + imageHint(state.Message), true
 		}
 	}
 	return fmt.Sprintf("its pod is %s on node %s", pod.Status.Phase, cmp.Or(pod.Spec.NodeName, "(none yet)")), false
 }
 
+// imageHint returns advice for a pull of an image that is in no registry.
+func imageHint(message string) string {
+	if !strings.Contains(message, version.Registry+"/") {
+		return ""
+	}
+	return fmt.Sprintf(" (images of %s are in no registry: load them onto every node, or push them with `make push "+
+		"REGISTRY=...` and install with the values that it prints)", version.Registry)
+}
+
 func aboutClaims(message string) bool { return strings.Contains(message, "PersistentVolumeClaims") }
 
-// spreadHint says what a cluster with too few nodes can do.
+// spreadHint returns advice for a cluster with too few nodes.
 func spreadHint(run *v1alpha1.BenchmarkRun, message string) string {
 	if run.Spec.Run.Clients.Spread != v1alpha1.SpreadOnePerNode || !strings.Contains(message, "anti-affinity") {
 		return ""
@@ -80,9 +100,9 @@ func spreadHint(run *v1alpha1.BenchmarkRun, message string) string {
 		int(run.Spec.Run.Clients.Count)*len(run.Spec.Run.Targets))
 }
 
-// lastWarning is what the cluster says of the claims that a pod waits for, or else its newest warning about the pod
-// itself: an event of a claim says what is wrong with it, the pod's only that it is not bound. Empty when there is
-// nothing or it cannot be asked.
+// lastWarning returns what the cluster reports about an unbound claim of the pod, or else its newest warning about the
+// pod itself. The event of a claim says what is wrong with it; that of the pod only says that the claim is not bound.
+// It returns "" if there is nothing or the events cannot be read.
 func (r *Reconciler) lastWarning(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) string {
 	for _, volume := range pod.Spec.Volumes {
 		if volume.PersistentVolumeClaim == nil {
@@ -103,7 +123,8 @@ func (r *Reconciler) lastWarning(ctx context.Context, run *v1alpha1.BenchmarkRun
 	return ""
 }
 
-// aboutClaim says of a claim that is not bound what the cluster says of it; empty where that is nothing.
+// aboutClaim describes an unbound claim with its newest event, or that its volume is lost. It returns "" if there is
+// neither.
 func aboutClaim(claim *corev1.PersistentVolumeClaim, event *corev1.Event) string {
 	subject := fmt.Sprintf("claim %s is %s", claim.Name, cmp.Or(claim.Status.Phase, corev1.ClaimPending))
 	if claim.Spec.StorageClassName != nil && *claim.Spec.StorageClassName != "" {
@@ -118,8 +139,8 @@ func aboutClaim(claim *corev1.PersistentVolumeClaim, event *corev1.Event) string
 	return ""
 }
 
-// newestEvent is the newest warning about an object, or where there is none the newest event; nil where there is
-// nothing, or it cannot be asked: the message is a help, not a fact to decide on.
+// newestEvent returns the newest warning about an object, or its newest event if there is no warning. It returns nil if
+// there are no events or they cannot be read: the message is a help, not a fact to decide on.
 func (r *Reconciler) newestEvent(ctx context.Context, namespace string, uid types.UID) *corev1.Event {
 	var list corev1.EventList
 	err := r.direct.List(ctx, &list, client.InNamespace(namespace),
@@ -150,7 +171,7 @@ func eventTime(event *corev1.Event) time.Time {
 	return event.CreationTimestamp.Time
 }
 
-// lastWords is why a pod ended.
+// lastWords returns why a pod ended.
 func lastWords(pod *corev1.Pod) string {
 	var words []string
 	if pod.Status.Reason != "" || pod.Status.Message != "" {

@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/objects"
 )
 
 func unscheduled(message string) *corev1.Pod {
@@ -33,9 +35,12 @@ func TestWaitingNamesTheCause(t *testing.T) {
 		"too few nodes": {unscheduled("0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules."),
 			"Unschedulable: 0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules. " +
 				"(spec.run.clients.spread is OnePerNode, which needs 8 free nodes; Any lets clients share nodes)", true},
-		"no CPU":           {unscheduled("0/1 nodes are available: 1 Insufficient cpu."), "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu.", true},
-		"unbound claim":    {unscheduled("pod has unbound immediate PersistentVolumeClaims"), "Unschedulable: pod has unbound immediate PersistentVolumeClaims", false},
-		"no image":         {held("ImagePullBackOff", `Back-off pulling image "x"`), `ImagePullBackOff: Back-off pulling image "x"`, true},
+		"no CPU":        {unscheduled("0/1 nodes are available: 1 Insufficient cpu."), "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu.", true},
+		"unbound claim": {unscheduled("pod has unbound immediate PersistentVolumeClaims"), "Unschedulable: pod has unbound immediate PersistentVolumeClaims", false},
+		"no image":      {held("ImagePullBackOff", `Back-off pulling image "x"`), `ImagePullBackOff: Back-off pulling image "x"`, true},
+		"no registry": {held("ErrImagePull", `failed to pull "storagebench.invalid/fio:v1"`), `ErrImagePull: failed to pull "storagebench.invalid/fio:v1" ` +
+			"(images of storagebench.invalid are in no registry: load them onto every node, or push them with `make push REGISTRY=...` " +
+			"and install with the values that it prints)", true},
 		"no message":       {held("CreateContainerConfigError", ""), "CreateContainerConfigError", true},
 		"still being made": {held("PodInitializing", ""), "its pod is Pending on node a", false},
 		"nothing known":    {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}, "its pod is Pending on node (none yet)", false},
@@ -71,6 +76,19 @@ func TestAboutClaim(t *testing.T) {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// TestWaitingIsPrintable: a container's command is part of what the cluster says about it.
+func TestWaitingIsPrintable(t *testing.T) {
+	run := &v1alpha1.BenchmarkRun{}
+	key := decide.ClientKey{Target: "data"}
+	m := &member{pod: objects.Client{Target: "data", Attempt: 1}}
+	clients := []decide.Client{{Key: key, Connection: decide.Connecting}}
+	(&Reconciler{}).explain(t.Context(), run, &session{members: map[decide.ClientKey]*member{key: m}},
+		map[string]*corev1.Pod{objects.PodName(run, m.pod): held("CreateContainerError", "no \x1b[31m\u202ecommand"+strings.Repeat("x", 5000))}, clients)
+	if got := clients[0].Message; !strings.HasPrefix(got, "CreateContainerError: no [31mcommandxxx") || len(got) > 1024 {
+		t.Errorf("%d bytes, %.60q", len(got), got)
 	}
 }
 

@@ -1,10 +1,13 @@
 package benchmarkrun
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/agentapi"
@@ -46,6 +49,29 @@ func TestWasThere(t *testing.T) {
 	}
 }
 
+// TestMadeFor: what a claim was made for is told by the UID of its owner, not by names that others can have too.
+func TestMadeFor(t *testing.T) {
+	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "b-1", UID: "run"}}
+	run.Spec.BenchmarkRef = v1alpha1.BenchmarkReference{Name: "b", UID: "benchmark"}
+	run.Status.StartTime = at(10)
+	for name, c := range map[string]struct {
+		owner   types.UID
+		created int
+		want    bool
+	}{
+		"of the run":                               {"run", 5, true},
+		"of the benchmark, made with the run":      {"benchmark", 10, true},
+		"of the benchmark, made before":            {"benchmark", 9, false},
+		"of a benchmark of that name, another one": {"former", 10, false},
+	} {
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+			Labels: objects.RunLabels(run), OwnerReferences: []metav1.OwnerReference{{UID: c.owner}}, CreationTimestamp: metav1.Time{Time: at(c.created).Time}}}
+		if got := madeFor(run, claim); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // TestLeftovers: data counts as removed only when somebody has said so, or it cannot be there.
 func TestLeftovers(t *testing.T) {
 	removed := &agentapi.FinishResponse{DataRemoved: true}
@@ -57,15 +83,16 @@ func TestLeftovers(t *testing.T) {
 		answers [2]*agentapi.FinishResponse
 		want    []string
 	}{
-		"both have said so":               {answers: [2]*agentapi.FinishResponse{removed, removed}, members: [2]member{{met: true}, {met: true}}},
-		"one could not":                   {answers: [2]*agentapi.FinishResponse{removed, {Problem: "read-only"}}, members: [2]member{{met: true}, {met: true}}, want: []string{"read-only"}},
-		"one was lost, the other tidied":  {answers: [2]*agentapi.FinishResponse{removed, nil}, members: [2]member{{met: true}, {met: true, lost: true}}},
-		"lost with a volume of its own":   {volume: v1alpha1.Volume{ClaimTemplate: perClient}, answers: [2]*agentapi.FinishResponse{removed, nil}, members: [2]member{{met: true}, {met: true, lost: true}}, want: []string{"client data/1 was lost before it could say that its data is removed"}},
-		"its claim goes with the run":     {volume: v1alpha1.Volume{ClaimTemplate: &v1alpha1.ClaimTemplate{}}, members: [2]member{{met: true, lost: true}, {met: true, lost: true}}},
-		"never there":                     {},
-		"gone, and its pod had succeeded": {members: [2]member{{met: true, lost: true, tidy: true}, {met: true, lost: true, tidy: true}}},
-		"both silent":                     {members: [2]member{{met: true}, {met: true, lost: true}}, want: []string{"client data/0 was lost before it could say that its data is removed", "client data/1 was lost before it could say that its data is removed"}},
-		"to be kept":                      {policy: v1alpha1.DataRetain, members: [2]member{{met: true}, {met: true}}},
+		"both have said so":                        {answers: [2]*agentapi.FinishResponse{removed, removed}, members: [2]member{{met: true}, {met: true}}},
+		"one could not":                            {answers: [2]*agentapi.FinishResponse{removed, {Problem: "read-only"}}, members: [2]member{{met: true}, {met: true}}, want: []string{"read-only"}},
+		"one was lost, the other tidied":           {answers: [2]*agentapi.FinishResponse{removed, nil}, members: [2]member{{met: true}, {met: true, lost: true}}},
+		"lost with a volume of its own":            {volume: v1alpha1.Volume{ClaimTemplate: perClient}, answers: [2]*agentapi.FinishResponse{removed, nil}, members: [2]member{{met: true}, {met: true, lost: true}}, want: []string{"client data/1 was lost before it could say that its data is removed"}},
+		"its claim goes with the run":              {volume: v1alpha1.Volume{ClaimTemplate: &v1alpha1.ClaimTemplate{}}, members: [2]member{{met: true, lost: true}, {met: true, lost: true}}},
+		"its claim goes, an existing volume stays": {volume: v1alpha1.Volume{ClaimTemplate: &v1alpha1.ClaimTemplate{AllowExistingVolumes: new(true)}}, members: [2]member{{met: true, lost: true}, {}}, want: []string{"client data/0 was lost before it could say that its data is removed"}},
+		"never there":                              {},
+		"gone, and its pod had succeeded":          {members: [2]member{{met: true, lost: true, tidy: true}, {met: true, lost: true, tidy: true}}},
+		"both silent":                              {members: [2]member{{met: true}, {met: true, lost: true}}, want: []string{"client data/0 was lost before it could say that its data is removed", "client data/1 was lost before it could say that its data is removed"}},
+		"to be kept":                               {policy: v1alpha1.DataRetain, members: [2]member{{met: true}, {met: true}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := &v1alpha1.BenchmarkRun{}
@@ -90,7 +117,7 @@ func TestLeftovers(t *testing.T) {
 					t.Errorf("%q, want %q", left[i].Reason, c.want[i])
 				}
 			}
-			if len(left) > 0 && left[len(left)-1].Path != "/a/b/.storagebench/uid/hash/client-1" {
+			if len(left) > 0 && !strings.HasPrefix(left[len(left)-1].Path, "/a/b/.storagebench/uid/hash/client-") {
 				t.Errorf("path %q", left[len(left)-1].Path)
 			}
 		})

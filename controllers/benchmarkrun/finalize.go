@@ -15,14 +15,15 @@ import (
 	"github.com/storagebench/storagebench/internal/objects"
 )
 
-// finalize removes what an ended run has made, then its finalizer.
+// finalize deletes what an ended run has created, then removes its finalizer.
 func (r *Reconciler) finalize(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
 	r.sessions.drop(client.ObjectKeyFromObject(run))
+	r.admitted.forget(client.ObjectKeyFromObject(run))
 	before := run.DeepCopy()
 	finalized := controllerutil.RemoveFinalizer(run, v1alpha1.FinalizerRun)
 	marked := run.Status.EndTime != nil && markOver(run)
 	if !finalized && !marked {
-		// A pod that was made just before the end may be told of only after all others were deleted.
+		// The cache may show a pod that was created just before the end only after all others were deleted.
 		return ctrl.Result{}, r.clearPods(ctx, run)
 	}
 	if err := r.clear(ctx, run); err != nil {
@@ -34,7 +35,7 @@ func (r *Reconciler) finalize(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 	return ctrl.Result{}, nil
 }
 
-// clear deletes the run's own objects, and nothing else: each is proven to be the run's first.
+// clear deletes the run's own objects and nothing else: it first verifies that each object belongs to the run.
 func (r *Reconciler) clear(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
 	problems := []error{r.clearPods(ctx, run), r.removeOwn(ctx, run, objects.NetworkPolicy(r.options.Settings, run))}
 	for _, claim := range objects.Claims(run) {
@@ -43,7 +44,7 @@ func (r *Reconciler) clear(ctx context.Context, run *v1alpha1.BenchmarkRun) erro
 	return errors.Join(problems...)
 }
 
-// clearPods deletes the pods that are known of.
+// clearPods deletes the pods of the run that the cache shows.
 func (r *Reconciler) clearPods(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
 	pods, err := r.podsOf(ctx, run)
 	if err != nil {
@@ -61,19 +62,26 @@ func (r *Reconciler) clearPods(ctx context.Context, run *v1alpha1.BenchmarkRun) 
 	return errors.Join(problems...)
 }
 
-// endGroup lets Kueue give the pods of a run free that is over.
+// endGroup tells Kueue that the group of a pod is over, so that Kueue releases the pod and its quota.
 func (r *Reconciler) endGroup(ctx context.Context, pod *corev1.Pod) error {
 	before := pod.DeepCopy()
 	if !objects.EndKueueGroup(pod) {
 		return nil
 	}
-	if err := r.client.Patch(ctx, pod, client.MergeFrom(before)); err != nil && !apierrors.IsNotFound(err) {
+	err := r.client.Patch(ctx, pod, client.MergeFrom(before))
+	if apierrors.IsForbidden(err) {
+		// The right was taken away after the run had begun. The rest of the run has to go all the same.
+		ctrl.LoggerFrom(ctx).Error(err, "Leaving a group of pods to Kueue, which may keep its quota; kueue.enabled of the chart "+
+			"or config/kueue gives the right", "pod", pod.Name)
+		return nil
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("tell Kueue that the group of pod %s is over: %w", pod.Name, err)
 	}
 	return nil
 }
 
-// removeOwn deletes an object of that name if the run owns it.
+// removeOwn deletes the object of that name if the run owns it.
 func (r *Reconciler) removeOwn(ctx context.Context, run *v1alpha1.BenchmarkRun, object client.Object) error {
 	err := r.direct.Get(ctx, client.ObjectKeyFromObject(object), object)
 	if apierrors.IsNotFound(err) {

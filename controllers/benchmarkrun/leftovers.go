@@ -9,21 +9,23 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/claims"
 	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// finishing says that the agents were told, or are to be told, to tidy up.
+// finishing reports whether the agents were told, or are to be told, to clean up.
 func finishing(run *v1alpha1.BenchmarkRun) bool {
 	return meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved) != nil
 }
 
-// finishOptions say what the agents of a target remove: their own data, and that of clients that
-// were lost, where they share the volume.
+// finishOptions returns what the agents of a target remove: their own data and, if they share the volume, that of lost
+// clients.
 func (s *session) finishOptions(target v1alpha1.Target, remove bool) conductor.FinishOptions {
 	options := conductor.FinishOptions{RemoveData: remove, Left: s.leftOf(target)}
-	if !remove || !shared(target) {
+	if !remove || !plan.Shared(&target) {
 		return options
 	}
 	var lost []int
@@ -36,18 +38,8 @@ func (s *session) finishOptions(target v1alpha1.Target, remove bool) conductor.F
 	return options
 }
 
-// shared reports whether all clients of a target are on the same volumes.
-func shared(target v1alpha1.Target) bool {
-	for _, volume := range target.Volumes {
-		if volume.ClaimTemplate != nil && volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient {
-			return false
-		}
-	}
-	return true
-}
-
-// leftovers are the directories of which nobody has said that they are removed. A client whose agent
-// was never there has made none, and a claim that goes with the run takes its data with it.
+// leftovers returns the directories that no agent has confirmed as removed. A client whose agent never answered has
+// created none, and a claim that is deleted with the run takes its data with it.
 func leftovers(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 	var left []v1alpha1.DataLeft
 	for _, target := range run.Spec.Run.Targets {
@@ -60,7 +52,7 @@ func leftovers(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 			tidied = tidied || answer.GetDataRemoved()
 		}
 		for _, key := range s.of(target.Name) {
-			if why := leftBy(s, key, tidied && shared(target)); why != "" {
+			if why := leftBy(s, key, tidied && plan.Shared(&target)); why != "" {
 				left = append(left, eachVolume(target, s.storage(target.Name), v1alpha1.DataLeft{
 					Target: target.Name,
 					Path:   dataPath(run, target, s.plan.DatasetHash, key.Index),
@@ -72,13 +64,12 @@ func leftovers(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 	return left
 }
 
-// eachVolume is what was left on every volume of a target that has directories: a raw device has none, and of one whose
-// claim goes with the run nothing stays.
+// eachVolume returns left once for every volume of a target that keeps directories. A raw device and a read-only volume
+// have none, and nothing remains on a volume whose claim is deleted with the run.
 func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLeft) []v1alpha1.DataLeft {
 	var all []v1alpha1.DataLeft
 	for _, volume := range target.Volumes {
-		ends := volume.ClaimTemplate != nil && volume.ClaimTemplate.Lifetime != v1alpha1.ClaimForBenchmark
-		if ends || slices.Contains(on.Devices, volume.Name) || slices.Contains(on.ReadOnly, volume.Name) {
+		if endsWithRun(volume) || slices.Contains(on.Devices, volume.Name) || slices.Contains(on.ReadOnly, volume.Name) {
 			continue
 		}
 		left.Volume = volume.Name
@@ -87,8 +78,8 @@ func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLe
 	return all
 }
 
-// leftBy is why a client's data may still be there; empty when it is not. byOthers says that another
-// client of the same volume has removed what lost ones left.
+// leftBy returns why a client's data may still exist, or "" if it does not. byOthers is true if another client on the
+// same volume has removed what lost clients left.
 func leftBy(s *session, key decide.ClientKey, byOthers bool) string {
 	m, answer := s.members[key], s.answer(key)
 	switch {
@@ -102,8 +93,8 @@ func leftBy(s *session, key decide.ClientKey, byOthers bool) string {
 	return fmt.Sprintf("client %s was lost before it could say that its data is removed", key)
 }
 
-// unseen are the directories of a run that nobody could conduct to its end: its agents are told to
-// end, and remove their data, but not seen to do so.
+// unseen returns the directories of a run that could not be conducted to its end. Its agents are told to end and remove
+// their data, but the operator does not see whether they do.
 func unseen(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 	var left []v1alpha1.DataLeft
 	for _, target := range run.Spec.Run.Targets {
@@ -119,17 +110,19 @@ func unseen(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 	return left
 }
 
-// goesWithRun reports whether all claims of a target end with the run.
+// goesWithRun reports whether all volumes of a target end with the run.
 func goesWithRun(target v1alpha1.Target) bool {
-	for _, volume := range target.Volumes {
-		if volume.ClaimTemplate == nil || volume.ClaimTemplate.Lifetime == v1alpha1.ClaimForBenchmark {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(target.Volumes, func(volume v1alpha1.Volume) bool { return !endsWithRun(volume) })
 }
 
-// dataPath is a client's directory, from the root of its volume.
+// endsWithRun reports whether a volume is deleted with the run, because its claim is. An existing volume may stay when its
+// claim is deleted.
+func endsWithRun(volume v1alpha1.Volume) bool {
+	template := volume.ClaimTemplate
+	return template != nil && template.Lifetime != v1alpha1.ClaimForBenchmark && !claims.AllowsExisting(template)
+}
+
+// dataPath returns a client's directory, from the root of its volume.
 func dataPath(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, datasetHash string, index int) string {
 	return path.Join("/", target.Path, v1alpha1.DataDirectory, run.Spec.BenchmarkRef.UID, datasetHash, "client-"+strconv.Itoa(index))
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Live tells what the sessions of this process know of their runs. The zero value knows nothing until it was given to
-// Setup in Options.
+// Live provides the state of the live runs that this process conducts. The zero value provides none until it is passed
+// to Setup in Options.
 type Live struct {
 	sessions atomic.Pointer[sessions]
 }
 
-// Runs are the live runs at this instant.
+// Runs returns the live runs at this instant.
 func (l *Live) Runs() []metrics.LiveRun {
 	all := l.sessions.Load()
 	if all == nil {
@@ -38,7 +38,8 @@ func (l *Live) Runs() []metrics.LiveRun {
 	return runs
 }
 
-// look is safe beside a reconcile: it asks the conductor, and of the session only what never changes.
+// look may run concurrently with a reconcile: it queries the conductor, and reads only immutable or atomic fields of
+// the session.
 func (s *session) look(key client.ObjectKey) metrics.LiveRun {
 	run := metrics.LiveRun{Namespace: key.Namespace, Benchmark: s.benchmark, Name: key.Name, Clients: map[string]map[string]int{}}
 	connecting := false
@@ -49,8 +50,8 @@ func (s *session) look(key client.ObjectKey) metrics.LiveRun {
 		}
 		connecting = connecting || counts[decide.Connecting] > 0
 	}
-	// After a restart the agents' logs are read again. Until that is done the totals are behind those of the process
-	// before, which would look like a counter that begins anew, and then like a burst.
+	// After a restart, the agents' logs are read again. Until that is done, the totals are lower than those of the
+	// previous process, which would look like a counter reset followed by a burst.
 	if connecting && !s.counted.Load() {
 		return run
 	}
@@ -71,7 +72,7 @@ func (s *session) look(key client.ObjectKey) metrics.LiveRun {
 	return run
 }
 
-// latencies of the step that runs, or the one that did last.
+// latencies returns the latencies of the step that is running or ran last.
 func (s *session) latencies() map[metrics.Load]metrics.Latency {
 	live := s.loading.Load()
 	if live == nil {
@@ -92,8 +93,8 @@ func (s *session) latencies() map[metrics.Load]metrics.Latency {
 	return all
 }
 
-// follows notes which step of a run loads, or did last, for who looks on: so that whoever looks now and then sees the
-// whole of a step, too.
+// follows records for Live which step of a run is loading or loaded last. The last step is kept so that a periodic
+// reader sees all of it.
 func (s *session) follows(run *v1alpha1.BenchmarkRun) {
 	var live *decide.Attempt
 	for _, fact := range run.Status.Steps {
@@ -104,9 +105,9 @@ func (s *session) follows(run *v1alpha1.BenchmarkRun) {
 	s.loading.Store(live)
 }
 
-// countSince is from when on what the clients do is counted. Of clients that were lost before this process took over
-// nobody can tell any more what they did, so that all is counted from here: a counter that begins anew, as at any other
-// restart, and not one that is a little lower.
+// countSince returns the time from which the work of the clients is counted; zero means from the beginning. The counts
+// of clients that were lost before this process took over are not available. In that case everything is counted from
+// now on: the counter restarts, as at any other restart, instead of being slightly too low.
 func countSince(run *v1alpha1.BenchmarkRun, now time.Time) time.Time {
 	if len(run.Status.LostClients) == 0 {
 		return time.Time{}

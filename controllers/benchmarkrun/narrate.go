@@ -12,13 +12,14 @@ import (
 )
 
 const (
-	// tellEvery is how often the status says how far a step is. Each time is a write to the API server.
+	// tellEvery is the interval at which the status reports the progress of a step. Each report is a write to the API
+	// server.
 	tellEvery = 3 * time.Second
 	// maxMessage is the API's limit of status.message.
 	maxMessage = 2048
 )
 
-// narrate says in the status, for people, what the run is waiting for.
+// narrate sets the stage and the message, which tell people what the run is waiting for or how far its step is.
 func narrate(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 	if run.Status.Stage == v1alpha1.StageFinishing || seen.snapshot.Failure != nil || seen.snapshot.Cancel != nil {
 		return
@@ -39,7 +40,7 @@ func narrate(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 	}
 }
 
-// absentees names clients that are not there, and why.
+// absentees names the clients that are not connected, and why.
 func absentees(clients []decide.Client) string {
 	var why []string
 	for _, client := range clients {
@@ -53,7 +54,7 @@ func absentees(clients []decide.Client) string {
 	return fmt.Sprintf("waiting for %d of %d clients: %s", len(why), len(clients), strings.Join(why, ", "))
 }
 
-// progress is how far the live step is, of which it notes the live figures too; empty when none runs.
+// progress returns how far the live step is, and records its live figures. It returns "" if no step is running.
 func progress(run *v1alpha1.BenchmarkRun, s *session) string {
 	for _, fact := range run.Status.Steps {
 		if fact.State != v1alpha1.StepRunning || fact.EndTime != nil || fact.StartTime == nil {

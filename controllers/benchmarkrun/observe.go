@@ -19,26 +19,26 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// observation is all that was read for one decision.
+// observation holds everything that was read for one decision.
 type observation struct {
 	snapshot decide.Snapshot
-	// pods of the run by name, those of former attempts too.
+	// pods are the pods of the run by name, including those of earlier attempts.
 	pods map[string]*corev1.Pod
-	// storage is what the targets were found to be, where that is to be noted now; with it, or in its place, warnings
-	// about the whole run.
+	// storage describes the targets as discovered, if that is to be recorded now. warnings are about the whole run.
 	storage  []v1alpha1.StorageDescription
 	warnings []v1alpha1.Warning
-	// superseded says that another leader conducts the run; empty when none does.
+	// superseded is the message that another leader conducts the run; empty if none does.
 	superseded string
 }
 
-// observe reads the pods and hears the agents.
+// observe reads the pods and the state of the agents.
 func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session) (observation, error) {
 	seen := observation{pods: map[string]*corev1.Pod{}}
 	pods, err := r.podsOf(ctx, run)
 	if err != nil {
 		return observation{}, err
 	}
+	pods = r.proven(run, s, pods)
 	for i := range pods {
 		seen.pods[pods[i].Name] = &pods[i]
 	}
@@ -86,7 +86,8 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	return seen, nil
 }
 
-// podsOf lists the pods that the run has made.
+// podsOf returns the pods that name the run as their controller. Whether the operator has made them is another question
+// (see proves): anyone who may create pods can write such a reference.
 func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	err := r.client.List(ctx, &list, client.InNamespace(run.Namespace), client.MatchingLabels{v1alpha1.LabelRun: run.Name})
@@ -102,28 +103,28 @@ func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]
 	return own, nil
 }
 
-// look brings a member up to what its pod shows: where its agent listens, or that it is gone.
+// look updates a member from its pod: where its agent listens, or that the pod is gone.
 func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, m *member, pods map[string]*corev1.Pod) error {
 	if m.lost {
 		return nil
 	}
 	name := objects.PodName(run, m.pod)
 	pod := pods[name]
-	if pod == nil && (m.made || m.uid != "") {
-		// The cache may not know of it yet; that it is gone has to be certain before another is made.
+	if pod == nil && m.uid != "" {
+		// The cache may not show the pod yet. Another one may be created only when this one is certain to be gone.
 		pod = &corev1.Pod{}
 		err := r.direct.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, pod)
 		switch {
 		case apierrors.IsNotFound(err):
-			pod = endedOnly(s.former(m.uid))
+			pod = endedOnly(s.former(name, m.uid))
 		case err != nil:
 			return fmt.Errorf("read pod %s: %w", name, err)
-		default:
+		case pod.UID == m.uid:
 			pods[name] = pod
 		}
 	}
 	switch {
-	case pod == nil && (m.made || m.uid != ""):
+	case pod == nil && m.uid != "":
 		m.gone("its pod " + name + " was deleted")
 	case pod == nil && wasThere(run, m):
 		m.gone("its pod " + name + " is gone")
@@ -133,20 +134,20 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *se
 		m.gone("its pod " + name + " was deleted, and another one of that name was made by somebody")
 	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
 		m.uid = pod.UID
-		// An agent that leaves data behind says so by its exit code.
+		// An agent that leaves data behind exits with an error.
 		m.tidy = pod.Status.Phase == corev1.PodSucceeded
 		m.gone("its pod " + name + " " + ended(pod) + ": " + lastWords(pod))
 	default:
 		m.uid = pod.UID
 		if pod.Status.PodIP != "" {
-			// It may not run yet; whoever is dialled early answers early.
-			m.locate(net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(agentPort(pod))))
+			// The agent may not be running yet, but dialling early connects it early.
+			return s.connect(m, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(agentPort(pod))))
 		}
 	}
 	return nil
 }
 
-// endedOnly is the pod if it had ended.
+// endedOnly returns the pod if it has ended, else nil.
 func endedOnly(pod *corev1.Pod) *corev1.Pod {
 	if pod != nil && (pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded) {
 		return pod
@@ -161,14 +162,14 @@ func ended(pod *corev1.Pod) string {
 	return "was deleted"
 }
 
-// gone tells the conductor that the member's pod is no more.
+// gone tells the conductor that the member's pod no longer exists.
 func (m *member) gone(message string) {
 	m.lost = true
-	m.lose(message)
+	m.agent.Lose(message)
 }
 
-// wasThere says, after a restart of ours, whether a pod that is missing had been there: a step has
-// been started since the client was last replaced, and no step starts before all clients are ready.
+// wasThere reports, after a restart of the operator, whether a missing pod had existed: a step was started since the
+// client was last replaced, and no step starts before all clients are ready.
 func wasThere(run *v1alpha1.BenchmarkRun, m *member) bool {
 	key := decide.ClientKey{Target: m.pod.Target, Index: m.pod.Index}
 	var since metav1.MicroTime
@@ -185,7 +186,7 @@ func wasThere(run *v1alpha1.BenchmarkRun, m *member) bool {
 	return false
 }
 
-// agentPort is where the pod says that its agent listens.
+// agentPort returns the port that the agent listens on according to the pod, or 0.
 func agentPort(pod *corev1.Pod) int {
 	for _, container := range pod.Spec.Containers {
 		for _, port := range container.Ports {
@@ -197,7 +198,7 @@ func agentPort(pod *corev1.Pod) int {
 	return 0
 }
 
-// cancelled is why somebody wants the run to end before its time; nil when nobody does.
+// cancelled returns why the run is to end early, or nil.
 func cancelled(run *v1alpha1.BenchmarkRun, pods []corev1.Pod) *decide.Failure {
 	if !run.DeletionTimestamp.IsZero() {
 		return &decide.Failure{Reason: v1alpha1.ReasonStopped, Message: "the run was deleted while it was live"}

@@ -14,11 +14,12 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// lookForGone asks once which of the benchmarks that have directories on the run's volumes are gone. The agents have looked
-// before the API is asked, so that a benchmark which is made meanwhile is not among them; and one that is gone never
-// comes back under its UID. Where it cannot be known nothing is gone.
+// lookForGone determines once which benchmarks with directories on the run's volumes no longer exist. The agents list
+// the directories before the API is asked, so that a benchmark which is created in between is not among them; and a
+// deleted benchmark never comes back under its UID. If it cannot be determined, no benchmark counts as deleted.
 func (r *Reconciler) lookForGone(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, clients []decide.Client) {
 	if s.goneAsked || len(clients) == 0 || slices.ContainsFunc(clients, func(c decide.Client) bool { return c.Connection == decide.Connecting }) {
 		return
@@ -40,9 +41,18 @@ func (r *Reconciler) lookForGone(ctx context.Context, run *v1alpha1.BenchmarkRun
 	s.gone = slices.DeleteFunc(owners, func(uid string) bool { return there[uid] || uid == run.Spec.BenchmarkRef.UID })
 }
 
-// benchmarksThere are the UIDs of all benchmarks of the cluster, and of those that any run still names as its owner.
+// benchmarksThere returns the UIDs of all benchmarks in the cluster, and of those that a run still names: as its owner, or
+// as its benchmark if the benchmark was deleted and its runs were kept, which removes their owner references. The cache
+// is enough for the latter, because the operator takes every run that it conducts from there.
 func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, error) {
 	there := map[string]bool{}
+	var runs v1alpha1.BenchmarkRunList
+	if err := r.client.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list the runs: %w", err)
+	}
+	for i := range runs.Items {
+		there[runs.Items[i].Spec.BenchmarkRef.UID] = true
+	}
 	for _, kind := range []string{"StorageBenchmarkList", "BenchmarkRunList"} {
 		for next, first := "", true; first || next != ""; first = false {
 			page := &metav1.PartialObjectMetadataList{}
@@ -62,18 +72,18 @@ func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, erro
 	return there, nil
 }
 
-// leftOf says what a client removes of what others and earlier runs have left: one client of a target, where all are on
-// the same volumes.
+// leftOf returns, for each client, which data of deleted benchmarks and earlier runs it removes. If the clients of a
+// target share the volumes, only one of them does.
 func (s *session) leftOf(target v1alpha1.Target) func(decide.ClientKey) conductor.Left {
 	return func(key decide.ClientKey) conductor.Left {
-		if key.Index != 0 && shared(target) {
+		if key.Index != 0 && plan.Shared(&target) {
 			return conductor.Left{}
 		}
 		return conductor.Left{Gone: s.gone, Clients: len(s.of(target.Name))}
 	}
 }
 
-// leftBehind tells what became of what others and earlier runs had left.
+// leftBehind returns warnings about what became of the data that deleted benchmarks and earlier runs had left.
 func leftBehind(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.Warning {
 	var all []v1alpha1.Warning
 	for _, target := range run.Spec.Run.Targets {
@@ -99,5 +109,5 @@ func leftBehind(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.Warning {
 	return all
 }
 
-// maxWarningMessage is the API's.
+// maxWarningMessage is the API's limit.
 const maxWarningMessage = 512

@@ -50,3 +50,25 @@ func TestDataOfBenchmarksThatAreGone(t *testing.T) {
 		t.Errorf("warnings %+v", run.Status.Warnings)
 	}
 }
+
+// TestDataOfRunsThatAreKept: a benchmark that was deleted without its runs leaves runs without an owner. Its data is not
+// that of a benchmark that is gone while one of them names its UID.
+func TestDataOfRunsThatAreKept(t *testing.T) {
+	t.Parallel()
+	w := newQuietWorld(t)
+	const kept, gone = "6b0f7f0c-0000-4000-8000-0000000000cc", "6b0f7f0c-0000-4000-8000-0000000000dd"
+	old := w.startAs("kept", brief(), func(run *v1alpha1.BenchmarkRun) { run.Spec.BenchmarkRef.UID = kept })
+	w.finishes(old)
+	w.left(kept, "old", testInstallation)
+	w.left(gone, "old", testInstallation)
+	w.runPods()
+	w.operate()
+	t.Cleanup(func() { w.stop() })
+	run := w.start(brief())
+	w.until(run, "over", over(run))
+	found, err := filepath.Glob(filepath.Join(w.directory, ".storagebench", "*"))
+	must(t, err)
+	if want := []string{filepath.Join(w.directory, ".storagebench", kept)}; !slices.Equal(found, want) {
+		t.Errorf("left: %q, want %q", found, want)
+	}
+}

@@ -23,14 +23,19 @@ import (
 	"github.com/storagebench/storagebench/internal/objects"
 )
 
-// parallelCreates is how many clients are made at a time: each takes two requests.
-const parallelCreates = 8
+const (
+	// parallelCreates is how many clients are created at a time. Each takes two requests.
+	parallelCreates = 8
+	// maxCreates is how many objects one reconcile creates at most, so that the runs of others get their turn.
+	maxCreates = 64
+)
 
-// populate makes what the run needs and does not have yet, unless it is on its way out. What cannot
-// be made is told as the reason why the client is not there, and tried again.
-func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, seen observation) error {
+// populate creates what the run needs and does not have yet, unless the run is ending, and reports whether there is more
+// to create at once. If an object cannot be created, the error is recorded as the reason why the client is not there,
+// and the creation is retried at the next beat.
+func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, seen observation) (more bool, err error) {
 	if ending(run) || !run.DeletionTimestamp.IsZero() {
-		return nil
+		return false, nil
 	}
 	var absent []decide.ClientKey
 	for _, key := range s.order {
@@ -39,40 +44,52 @@ func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s
 		}
 	}
 	if len(absent) == 0 {
-		return nil
+		return false, nil
 	}
-	if err := r.common(ctx, run); err != nil {
+	left, err := r.makeCommon(ctx, s, maxCreates)
+	if err != nil {
 		for _, key := range absent {
 			s.members[key].why = err.Error()
 		}
-		return unlessRefused(err)
+		return false, unlessRefused(err)
 	}
+	if len(s.common) > 0 {
+		return true, nil
+	}
+	const each = 2 // a pod and its Secret
+	batch := absent[:min(len(absent), left/each)]
 	slots := make(chan struct{}, parallelCreates)
-	problems := make([]error, len(absent))
+	problems := make([]error, len(batch))
 	var workers sync.WaitGroup
-	for i, key := range absent {
+	for i, key := range batch {
 		workers.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			m := s.members[key]
-			if err := r.makeClient(ctx, run, s, m, seen.pods); err != nil {
-				m.why = err.Error()
-				problems[i] = unlessRefused(err)
+			if problems[i] = r.makeClient(ctx, run, s, m, seen.pods); problems[i] != nil {
+				m.why = problems[i].Error()
 			}
 		})
 	}
 	workers.Wait()
-	return errors.Join(problems...)
+	served := 0
+	for i, key := range batch {
+		problems[i] = unlessRefused(problems[i])
+		if s.members[key].served {
+			served++
+		}
+	}
+	return served == len(batch) && len(batch) < len(absent), errors.Join(problems...)
 }
 
-// ending says that the run makes nothing any more.
+// ending reports whether the run creates nothing any more.
 func ending(run *v1alpha1.BenchmarkRun) bool {
 	return finishing(run) || run.Status.EndTime != nil ||
 		meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionFailed)
 }
 
-// unlessRefused leaves out answers of the cluster that no hurry changes: a quota, Pod Security, a
-// namespace that is being deleted. They are told in the status, and tried again at the next beat.
+// unlessRefused drops errors that an immediate retry does not change: a quota, Pod Security, a namespace that is being
+// deleted. They are reported in the status and retried at the next beat.
 func unlessRefused(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) || errors.Is(err, errNotOurs) {
 		return nil
@@ -80,42 +97,54 @@ func unlessRefused(err error) error {
 	return err
 }
 
-// errNotOurs is in the chain when an object of a needed name belongs to somebody else.
-var errNotOurs = errors.New("it belongs to somebody else")
+// errNotOurs is wrapped by the error for an object whose name is needed and that the operator has not made.
+var errNotOurs = errors.New("an object of that name exists that this operator has not made: delete it")
 
-// common makes what all clients share.
-func (r *Reconciler) common(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
-	policy := objects.NetworkPolicy(r.options.Settings, run)
-	if err := r.ensure(ctx, policy); err != nil {
-		return fmt.Errorf("make NetworkPolicy %s: %w", policy.Name, err)
-	}
+// commonOf returns what all clients of a run share, in the order in which it is created.
+func (r *Reconciler) commonOf(run *v1alpha1.BenchmarkRun) []client.Object {
+	all := []client.Object{objects.NetworkPolicy(r.options.Settings, run)}
 	for _, claim := range objects.Claims(run) {
-		if err := r.ensure(ctx, claim); err != nil {
-			return fmt.Errorf("make PersistentVolumeClaim %s: %w", claim.Name, err)
-		}
+		all = append(all, claim)
 	}
-	return nil
+	return all
 }
 
-// ensure makes an object, or proves that the one that is there is the one that was to be made.
-func (r *Reconciler) ensure(ctx context.Context, object client.Object) error {
-	owner := object.GetOwnerReferences()[0]
+// makeCommon creates what all clients share, up to a number of objects, and returns how many of that number are left.
+func (r *Reconciler) makeCommon(ctx context.Context, s *session, most int) (left int, err error) {
+	for left = most; left > 0 && len(s.common) > 0; left-- {
+		object := s.common[0]
+		kind := object.GetObjectKind().GroupVersionKind().Kind
+		if _, err := r.ensure(ctx, object); err != nil {
+			return 0, fmt.Errorf("make %s %s: %w", kind, object.GetName(), err)
+		}
+		s.common = slices.Delete(s.common, 0, 1)
+	}
+	return left, nil
+}
+
+// ensure creates an object, or verifies that the operator has made the existing object of that name for the same owner.
+// It reports whether this call has created it.
+func (r *Reconciler) ensure(ctx context.Context, object client.Object) (created bool, err error) {
+	owner := object.GetOwnerReferences()[0].UID
+	if err := r.prove(object, owner); err != nil {
+		return false, err
+	}
 	there, ok := object.DeepCopyObject().(client.Object)
 	if !ok {
-		return fmt.Errorf("%T is no object", object)
+		return false, fmt.Errorf("%T is no object", object)
 	}
-	err := r.client.Create(ctx, object)
+	err = r.client.Create(ctx, object)
 	if !apierrors.IsAlreadyExists(err) {
-		return err
+		return err == nil, err
 	}
 	if err := r.direct.Get(ctx, client.ObjectKeyFromObject(object), there); err != nil {
-		return err
+		return false, err
 	}
-	if !ownedBy(there, owner.UID) {
-		return fmt.Errorf("%w: delete or rename it", errNotOurs)
+	if !r.proves(there, owner) {
+		return false, errNotOurs
 	}
 	object.SetUID(there.GetUID())
-	return nil
+	return false, nil
 }
 
 func ownedBy(object metav1.Object, uid types.UID) bool {
@@ -127,11 +156,11 @@ func ownedBy(object metav1.Object, uid types.UID) bool {
 	return false
 }
 
-// makeClient makes the pod of a client and the Secret with its identity, unless they are there.
+// makeClient creates the pod of a client and the Secret with its identity, unless they exist.
 func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, m *member, pods map[string]*corev1.Pod) error {
 	pod := pods[objects.PodName(run, m.pod)]
 	if pod == nil {
-		if m.made {
+		if m.uid != "" {
 			return nil
 		}
 		if before := formerPod(run, m, pods); before != nil {
@@ -139,33 +168,38 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 			return r.remove(ctx, before)
 		}
 		pod = objects.Pod(r.options.Settings, run, m.pod, s.storage(m.pod.Target))
-		if err := r.ensure(ctx, pod); err != nil {
+		created, err := r.ensure(ctx, pod)
+		if err != nil {
 			return fmt.Errorf("make pod %s: %w", pod.Name, err)
 		}
-		m.made = true
+		m.uid, m.noSecret = pod.UID, created
 	}
 	config, err := agentConfig(run, s, m.pod)
 	if err != nil {
 		return err
 	}
 	secret := objects.Secret(pod, config)
-	// Secrets are only ever created here, never read. One that is there already has these very
-	// bytes, or its agent will not be able to prove itself.
-	if err := r.client.Create(ctx, secret); err != nil && !apierrors.IsAlreadyExists(err) {
+	// Secrets are only created, never read. One that exists is that of an earlier try, or its agent cannot authenticate.
+	err = r.client.Create(ctx, secret)
+	switch {
+	case apierrors.IsAlreadyExists(err) && m.noSecret:
+		return fmt.Errorf("make Secret %s: %w", secret.Name, errNotOurs)
+	case err != nil && !apierrors.IsAlreadyExists(err):
+		m.noSecret = m.noSecret && unlessRefused(err) == nil
 		return fmt.Errorf("make Secret %s: %w", secret.Name, err)
 	}
 	m.served = true
 	return nil
 }
 
-// formerPod is a pod of the same client that has to go first; nil when there is none.
+// formerPod returns a pod of the same client that has to be gone first, or nil.
 func formerPod(run *v1alpha1.BenchmarkRun, m *member, pods map[string]*corev1.Pod) *corev1.Pod {
 	for attempt := m.pod.Attempt - 1; attempt > 0; attempt-- {
 		former := m.pod
 		former.Attempt = attempt
 		pod := pods[objects.PodName(run, former)]
 		if pod == nil || pod.DeletionTimestamp != nil && len(pod.Finalizers) > 0 && endedOnly(pod) != nil {
-			// One that has ended and is kept by a finalizer, such as that of Kueue, may wait for its replacement.
+			// A pod that has ended may be kept by a finalizer, such as Kueue's, until its replacement exists.
 			continue
 		}
 		return pod
@@ -173,7 +207,7 @@ func formerPod(run *v1alpha1.BenchmarkRun, m *member, pods map[string]*corev1.Po
 	return nil
 }
 
-// remove deletes an object, that very one.
+// remove deletes exactly this object: its UID is a precondition.
 func (r *Reconciler) remove(ctx context.Context, object client.Object) error {
 	if !object.GetDeletionTimestamp().IsZero() {
 		return nil
@@ -186,7 +220,7 @@ func (r *Reconciler) remove(ctx context.Context, object client.Object) error {
 	return err
 }
 
-// agentConfig is all that an agent is told before anybody connects.
+// agentConfig returns everything that an agent needs to know before the operator connects, as JSON.
 func agentConfig(run *v1alpha1.BenchmarkRun, s *session, client objects.Client) ([]byte, error) {
 	bundle, err := s.authority.Client(client.Target, client.Index)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/discover"
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/queue"
@@ -24,20 +25,21 @@ import (
 )
 
 const (
-	// queueBeat is how often a run that waits looks whether it may begin, when nothing tells it. What it
-	// waits for tells it as a rule.
+	// queueBeat is how often a waiting run checks whether it may begin if nothing triggers it. Usually the run that it
+	// waits for triggers it.
 	queueBeat = 5 * time.Second
-	// yieldBeat is how soon a run that is about to begin looks again after another one that is, too.
+	// yieldBeat is how soon a raised run checks again while another raised run is about to lower itself (see package
+	// queue).
 	yieldBeat = 50 * time.Millisecond
-	// lingerTimeout is how long a pod of a run that is over keeps others waiting. A kubelet that is there
-	// ends it after its grace period; one that is not may never.
+	// lingerTimeout is how long a pod of a run that is over keeps others waiting. A working kubelet ends the pod after
+	// its grace period; a kubelet that is gone may never do so.
 	lingerTimeout = 10 * time.Minute
 )
 
-// takeTurn reports whether a run may begin. Where it may not, the run says for whom it waits.
+// takeTurn reports whether a run may begin. If not, the run's status names what it waits for.
 //
-// What is decided here is decided on lists that are read past every cache, and written with the version
-// of the run that was there before the list was made: see package queue for why that is enough.
+// The decision is based on lists that are read past every cache, and is written with the version that the run had
+// before the lists were read. Package queue explains why that is enough.
 func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
 	for {
 		before := run.DeepCopy()
@@ -45,7 +47,7 @@ func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 		if err != nil {
 			return false, ctrl.Result{}, err
 		}
-		// Whoever is far back looks less often: many would read much.
+		// A run far back in the queue checks less often, because many such runs would read much.
 		wait := ctrl.Result{RequeueAfter: min(time.Minute, queueBeat*time.Duration(1+turn.More))}
 		switch turn.Verdict {
 		case queue.Begin:
@@ -72,11 +74,11 @@ func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 	}
 }
 
-// turn decides on the run and on all others that are not over.
+// turn decides whether it is the run's turn, given all other runs that are not over.
 func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queue.Turn, error) {
 	self := r.entry(run)
 	if self.Queue.ID == "" && len(self.Claims) == 0 {
-		return queue.Turn{Verdict: queue.Begin}, nil // all that it uses is made for it
+		return queue.Turn{Verdict: queue.Begin}, nil // everything that it uses is created for it
 	}
 	live, err := r.liveRuns(ctx, run.Namespace)
 	if err != nil {
@@ -94,7 +96,7 @@ func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queu
 		return queue.Turn{}, err
 	}
 	others = append(others, lingering...)
-	// Names of queues and claims are known already; what is behind the claims has to be asked for.
+	// The names of queues and claims are known already. What is behind the claims has to be read.
 	if turn := queue.Of(self, others); turn.Verdict == queue.Wait || len(self.Claims) == 0 || len(others) == 0 {
 		return turn, nil
 	}
@@ -112,29 +114,30 @@ func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queu
 	return queue.Of(self, others), nil
 }
 
-// entry is what is known of a run from itself alone.
-func (r *Reconciler) entry(run *v1alpha1.BenchmarkRun) queue.Run {
-	made := queue.Run{Namespace: run.Namespace, Name: run.Name, UID: string(run.UID), Created: run.CreationTimestamp.Time, State: queue.Waiting}
+// described describes a run to the queue by everything but what it shares with others.
+func described(run *v1alpha1.BenchmarkRun) queue.Run {
+	made := queue.Run{Namespace: run.Namespace, Name: run.Name, UID: string(run.UID), Created: run.CreationTimestamp.Time, State: queue.Waiting,
+		Clients: len(run.Spec.Run.Targets) * clientsOf(run)}
 	switch {
 	case run.Status.StartTime != nil || run.Status.EndTime != nil:
 		made.State = queue.Live
 	case meta.IsStatusConditionFalse(run.Status.Conditions, v1alpha1.ConditionWaiting):
 		made.State = queue.Raised
 	}
+	return made
+}
+
+// entry describes a run to the queue, from the run object alone.
+func (r *Reconciler) entry(run *v1alpha1.BenchmarkRun) queue.Run {
+	made := described(run)
 	made.Queue = r.queueNamed(run.Namespace, run.Labels[v1alpha1.LabelQueue])
 	seen := map[string]bool{}
 	for _, target := range run.Spec.Run.Targets {
 		for _, volume := range target.Volumes {
-			count := 1
-			if template := volume.ClaimTemplate; template != nil {
-				if template.Lifetime != v1alpha1.ClaimForBenchmark {
-					continue // it is the run's own
-				}
-				if template.Scope == v1alpha1.ClaimPerClient {
-					count = clientsOf(run)
-				}
+			if endsWithRun(volume) {
+				continue // nothing else has the volume
 			}
-			for index := range count {
+			for index := range claimsOf(run, &volume) {
 				if name := objects.ClaimName(run, target, volume, index); !seen[name] {
 					seen[name] = true
 					made.Claims = append(made.Claims, claimNamed(run.Namespace, name))
@@ -145,7 +148,7 @@ func (r *Reconciler) entry(run *v1alpha1.BenchmarkRun) queue.Run {
 	return made
 }
 
-// queueNamed is a queue of a namespace or, where the operator's configuration lists it, of the cluster.
+// queueNamed returns a queue of a namespace, or of the cluster if the operator's configuration lists it.
 func (r *Reconciler) queueNamed(namespace, name string) queue.Named {
 	switch {
 	case name == "":
@@ -160,8 +163,8 @@ func claimNamed(namespace, name string) queue.Named {
 	return queue.Named{ID: namespace + "/" + name, Text: "claim " + name}
 }
 
-// liveRuns are all runs that are not over, of the namespaces that are watched, and of the run's own alone where others may
-// not be read.
+// liveRuns returns all runs in the watched namespaces that are not over, or those in the run's own namespace if others
+// may not be read.
 func (r *Reconciler) liveRuns(ctx context.Context, namespace string) ([]v1alpha1.BenchmarkRun, error) {
 	var all []v1alpha1.BenchmarkRun
 	for _, watched := range r.watched() {
@@ -180,7 +183,7 @@ func (r *Reconciler) liveRuns(ctx context.Context, namespace string) ([]v1alpha1
 	return all, nil
 }
 
-// watched are the namespaces to list, one by one: all of them are one.
+// watched returns the namespaces to list one by one. Watching all namespaces takes one list.
 func (r *Reconciler) watched() []string {
 	if len(r.options.Namespaces) == 0 {
 		return []string{metav1.NamespaceAll}
@@ -213,8 +216,8 @@ func (r *Reconciler) liveRunsIn(ctx context.Context, namespace string) ([]v1alph
 	}
 }
 
-// lingering are runs that are over, or gone, and whose pods are not: their load may go on where the
-// operator was cut off from it.
+// lingering returns runs that are over or deleted and still have pods. Their load may continue if the operator was cut
+// off from it.
 func (r *Reconciler) lingering(ctx context.Context, live []v1alpha1.BenchmarkRun) ([]queue.Run, error) {
 	var pods corev1.PodList
 	if err := r.client.List(ctx, &pods, client.HasLabels{v1alpha1.LabelRun}); err != nil {
@@ -250,7 +253,7 @@ func (r *Reconciler) lingering(ctx context.Context, live []v1alpha1.BenchmarkRun
 	return all, nil
 }
 
-// lingers reports whether a pod may still do something.
+// lingers reports whether a pod may still be doing something.
 func lingers(pod *corev1.Pod) bool {
 	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return false
@@ -258,8 +261,8 @@ func lingers(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil || time.Since(pod.DeletionTimestamp.Time) < lingerTimeout
 }
 
-// volumesOf are the identities of the storage behind a run's claims, as far as they are bound and may be
-// read.
+// volumesOf returns the identities of the storage behind a run's claims, as far as the claims are bound and the volumes
+// may be read.
 func (r *Reconciler) volumesOf(ctx context.Context, run queue.Run) ([]queue.Named, error) {
 	var all []queue.Named
 	for _, one := range run.Claims {
@@ -283,21 +286,20 @@ func (r *Reconciler) volumesOf(ctx context.Context, run queue.Run) ([]queue.Name
 	return all, nil
 }
 
-// withdraw ends a run that has not begun, for another that is to take its place.
-func (r *Reconciler) withdraw(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
+// withdraw ends a run that has not begun.
+func (r *Reconciler) withdraw(ctx context.Context, run *v1alpha1.BenchmarkRun, why decide.Failure) (ctrl.Result, error) {
 	before := run.DeepCopy()
-	failure := replacedBy(run)
-	record.Waiting(run, false, failure.Reason, failure.Message, time.Now())
-	record.Fail(run, *failure, time.Now())
+	record.Waiting(run, false, why.Reason, why.Message, time.Now())
+	record.Fail(run, why, time.Now())
 	record.Finished(run, nil, time.Now())
 	if err := r.store(ctx, before, run); err != nil {
-		return again(err, "note that the run makes way for another")
+		return again(err, "note that the run does not begin")
 	}
 	r.tell(run, before)
 	return ctrl.Result{RequeueAfter: soon}, nil
 }
 
-// waiters wakes all runs that have not begun.
+// waiters returns reconcile requests for all runs that have not begun, oldest first.
 func (r *Reconciler) waiters(ctx context.Context, _ client.Object) []ctrl.Request {
 	var list v1alpha1.BenchmarkRunList
 	if err := r.client.List(ctx, &list); err != nil {

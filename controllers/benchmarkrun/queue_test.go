@@ -1,7 +1,6 @@
 package benchmarkrun
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -154,22 +153,26 @@ func TestRunsTakeTurns(t *testing.T) {
 // boundTo creates a claim and a volume that are bound to each other.
 func (w *world) boundTo(namespace, claim, driver, handle string) {
 	w.Helper()
-	name := namespace + "-" + claim
-	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
-	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
-	must(w.T, api.Create(w.Context(), &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: corev1.PersistentVolumeSpec{Capacity: size, AccessModes: modes,
-			ClaimRef:               &corev1.ObjectReference{Namespace: namespace, Name: claim},
-			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: handle}}}}))
-	w.Cleanup(func() {
-		_ = api.Delete(context.Background(), &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}}) // it harms nobody
-	})
+	made := w.naming(namespace, claim, namespace+"-"+claim, corev1.ClaimBound)
+	w.temporary(&corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: made.Spec.VolumeName},
+		Spec: corev1.PersistentVolumeSpec{Capacity: made.Spec.Resources.Requests, AccessModes: made.Spec.AccessModes,
+			ClaimRef:               &corev1.ObjectReference{Namespace: namespace, Name: claim, UID: made.UID},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: handle}}}})
+}
+
+// naming creates a claim that names a volume, which need not be its own.
+func (w *world) naming(namespace, name, volume string, phase corev1.PersistentVolumeClaimPhase) *corev1.PersistentVolumeClaim {
+	w.Helper()
 	none := ""
-	must(w.T, api.Create(w.Context(), &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: claim},
-		Spec: corev1.PersistentVolumeClaimSpec{AccessModes: modes, StorageClassName: &none, VolumeName: name,
-			Resources: corev1.VolumeResourceRequirements{Requests: size}}}))
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}, StorageClassName: &none, VolumeName: volume,
+			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}}}}
+	must(w.T, api.Create(w.Context(), claim))
+	claim.Status.Phase = phase
+	must(w.T, api.Status().Update(w.Context(), claim))
+	return claim
 }
 
 // TestRunsThatShareStorage: one claim, one volume under two names in two namespaces, one queue over
@@ -183,6 +186,9 @@ func TestRunsThatShareStorage(t *testing.T) {
 	w.boundTo(other.namespace, "there", "csi.example.com", handle)
 	w.boundTo(other.namespace, "another", "csi.example.com", handle+"-2")
 	w.boundTo(other.namespace, "other-driver", "csi.example.org", handle)
+	// Anybody may write the name of a volume into a claim.
+	w.naming(other.namespace, "only-named", w.namespace+"-here", corev1.ClaimPending)
+	w.naming(other.namespace, "of-another-claim", w.namespace+"-here", corev1.ClaimBound)
 	w.operate()
 	defer func() { w.stop() }()
 
@@ -195,6 +201,7 @@ func TestRunsThatShareStorage(t *testing.T) {
 	w.waits(volume, v1alpha1.ReasonWaitsForVolume, "waits for a run of another namespace, which is live and uses the volume of claim there, and for one more")
 	for name, change := range map[string]func(*v1alpha1.BenchmarkRun){
 		"another-volume": onClaim("another"), "another-driver": onClaim("other-driver"), "claim-of-that-name": onClaim("here"), "not-bound": onClaim("nowhere"),
+		"only-named": onClaim("only-named"), "of-another-claim": onClaim("of-another-claim"),
 	} {
 		free := w.queueing(other.namespace, name, change)
 		w.until(free, "live", func() bool { return live(free) })

@@ -1,9 +1,11 @@
 package benchmarkrun
 
 import (
+	"context"
 	"fmt"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,9 +16,29 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// quota tells waiting for Kueue's quota from a start that does not come off: while pods of the run are
-// held back, neither its startTimeout nor, before its first step, its activeDeadline goes on. A step that
-// needs a client that waits so waits too.
+// mayUseKueue returns a *cannotConduct for a run with a LocalQueue if the operator has no right to patch its pods: their
+// group could not be ended, and would keep its quota after a failure.
+func (r *Reconciler) mayUseKueue(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
+	queue := objects.KueueQueue(run)
+	if queue == "" || len(run.Status.Steps) > 0 {
+		return nil
+	}
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: run.Namespace, Resource: "pods", Verb: "patch"}}}
+	if err := r.client.Create(ctx, review); err != nil {
+		return fmt.Errorf("ask whether the operator may patch pods: %w", err)
+	}
+	if !review.Status.Allowed {
+		return &cannotConduct{fmt.Sprintf("the label %s is %q, and the operator was installed without Kueue: it may not patch "+
+			"pods in this namespace; set kueue.enabled=true in the chart or apply config/kueue, or remove the label",
+			v1alpha1.LabelKueueQueue, queue)}
+	}
+	return nil
+}
+
+// quota distinguishes waiting for Kueue's quota from a start that fails. While pods of the run are held back, its
+// startTimeout does not run, nor does its activeDeadline before the first step. A step that needs a held-back client
+// waits too.
 func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod, clients []decide.Client) {
 	held := 0
 	for i := range clients {
@@ -46,8 +68,8 @@ func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[stri
 	}
 }
 
-// begun is when the clocks of a run start: with its pods or, where Kueue held these back, when it let them
-// go.
+// begun returns when the timeouts of a run start to count: with its pods or, if Kueue held these back, when Kueue
+// admitted them.
 func begun(run *v1alpha1.BenchmarkRun, start, now time.Time) time.Time {
 	waits := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
 	switch {
@@ -60,7 +82,7 @@ func begun(run *v1alpha1.BenchmarkRun, start, now time.Time) time.Time {
 	return start
 }
 
-// stepBefore reports whether a step was begun before a moment.
+// stepBefore reports whether a step was started before a moment.
 func stepBefore(run *v1alpha1.BenchmarkRun, at time.Time) bool {
 	for _, fact := range run.Status.Steps {
 		if fact.StartTime != nil && fact.StartTime.Time.Before(at) {
@@ -70,7 +92,7 @@ func stepBefore(run *v1alpha1.BenchmarkRun, at time.Time) bool {
 	return false
 }
 
-// replacedBy is why a run is to make way for another; nil where it is not.
+// replacedBy returns why a run has to make way for another one, or nil.
 func replacedBy(run *v1alpha1.BenchmarkRun) *decide.Failure {
 	if why := run.Annotations[v1alpha1.AnnotationReplaced]; why != "" {
 		return &decide.Failure{Reason: v1alpha1.ReasonReplaced, Message: v1alpha1.Truncate(why, 512)}
@@ -78,7 +100,7 @@ func replacedBy(run *v1alpha1.BenchmarkRun) *decide.Failure {
 	return nil
 }
 
-// endedByKueue is why Kueue ends a run; nil where it does not.
+// endedByKueue returns why Kueue ends a run, or nil.
 func endedByKueue(pod *corev1.Pod) *decide.Failure {
 	why, evicted := objects.KueueEnds(pod)
 	switch {

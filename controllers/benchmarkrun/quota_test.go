@@ -2,13 +2,16 @@ package benchmarkrun
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -128,6 +131,44 @@ func (w *world) queuedForKueue(name string, load v1alpha1.Engine) *v1alpha1.Benc
 		w.Errorf("stage %s while it waits for quota", run.Status.Stage)
 	}
 	return run
+}
+
+// TestKueueWithoutRights: where the operator may not patch pods, as without the option for Kueue, a run with a LocalQueue
+// fails before it creates anything, and says what to do.
+func TestKueueWithoutRights(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.stop()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{v1alpha1.Group, "networking.k8s.io", "events.k8s.io"}, Resources: []string{"*"}, Verbs: []string{"*"}},
+		{APIGroups: []string{""}, Resources: []string{"secrets", "persistentvolumeclaims", "events"}, Verbs: []string{"*"}},
+		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch", "create", "delete"}},
+	}}
+	w.temporary(role)
+	w.temporary(&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: w.namespace}}})
+	w.rest = rest.CopyConfig(restConfig)
+	w.rest.Impersonate = rest.ImpersonationConfig{UserName: w.namespace}
+	w.operate()
+	run := w.start(brief().Mutate(func(run *v1alpha1.RunSpec) {
+		run.Clients.Template = &v1alpha1.PodTemplate{Labels: map[string]string{v1alpha1.LabelKueueQueue: "team"}}
+	}))
+	w.until(run, "over", over(run))
+	failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)
+	for _, want := range []string{v1alpha1.LabelKueueQueue, `"team"`, "kueue.enabled=true", "config/kueue"} {
+		if failed.Status != metav1.ConditionTrue || !strings.Contains(failed.Message, want) {
+			t.Errorf("Failed is %s, %q; want it to say %q", failed.Status, failed.Message, want)
+		}
+	}
+	if pods := w.podsOf(run); len(pods) > 0 {
+		t.Errorf("it has %d pods", len(pods))
+	}
+	plain := w.startAs("plain", brief())
+	w.until(plain, "over", over(plain))
+	if !is(plain, v1alpha1.ConditionComplete, metav1.ConditionTrue) {
+		t.Errorf("a run without a LocalQueue failed: %s", reason(plain, v1alpha1.ConditionFailed))
+	}
 }
 
 // TestReplacementInAGroup: Kueue keeps a pod that has failed, by a finalizer, until its replacement is there.

@@ -20,8 +20,10 @@ import (
 	"github.com/storagebench/storagebench/test/invariants"
 )
 
+// cacheOf caches as the operator does.
 func cacheOf(namespaces ...string) cache.Options {
-	options := cache.Options{DefaultNamespaces: map[string]cache.Config{}}
+	options := cache.Options{DefaultNamespaces: map[string]cache.Config{},
+		ByObject: map[client.Object]cache.ByObject{&corev1.Pod{}: {Transform: TrimPod}}}
 	for _, namespace := range namespaces {
 		options.DefaultNamespaces[namespace] = cache.Config{}
 	}

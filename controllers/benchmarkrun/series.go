@@ -14,12 +14,13 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create
 
-// wholeSteps is in how many steps of a run each may fill a ConfigMap. Where there are more, each has less.
+// wholeSteps is the number of steps up to which each step of a run may fill a ConfigMap. With more steps, each gets
+// proportionally less.
 const wholeSteps = 16
 
-// keepSeries puts what a step did over time into a ConfigMap of its own. It comes before the step's result is noted: who
-// dies in between does it again. The figures do not depend on it, so that a cluster which does not take it, such as by a
-// quota, is told of and the run goes on.
+// keepSeries stores the time series of a step in a ConfigMap of its own. It does so before the step's result is
+// recorded: a process that dies in between repeats it. The figures do not depend on it. If the cluster rejects the
+// ConfigMap, such as by a quota, an event reports that and the run continues.
 func (r *Reconciler) keepSeries(ctx context.Context, run *v1alpha1.BenchmarkRun, step series.Step) {
 	if err := r.addSeries(ctx, run, step); err != nil && ctx.Err() == nil {
 		r.say(run, corev1.EventTypeWarning, v1alpha1.EventSeriesNotKept, "KeepSeries", "step %s: %s", step.ID, err.Error())
@@ -34,8 +35,7 @@ func (r *Reconciler) addSeries(ctx context.Context, run *v1alpha1.BenchmarkRun, 
 		return err
 	}
 	made := objects.Series(run, step.ID, step.Attempt, encoded)
-	// One that is there already was made by a process before this one, of the same attempt. Whoever reads it looks
-	// whose it is.
+	// An existing ConfigMap was created by an earlier process for the same attempt. Readers verify its owner.
 	if err := r.client.Create(ctx, made); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create ConfigMap %s: %w", made.Name, err)
 	}

@@ -21,70 +21,76 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// session is what this process holds of a live run. A run is reconciled by one worker at a time, so
-// only what the conductor's answers touch needs the lock.
+// session is the state that this process holds for a live run. A run is reconciled by one worker at a time, so only
+// what the conductor's callbacks and the pod watch access needs the lock.
 type session struct {
-	// gone are benchmarks, by UID, that are gone and have left data on the run's volumes; goneAsked that it is known.
+	// gone lists the UIDs of deleted benchmarks that have left data on the run's volumes. goneAsked is true once they
+	// were looked up.
 	gone      []string
 	goneAsked bool
-	// installation is that of this operator, in what agents write to storage.
+	// installation identifies this operator in what agents write to storage.
 	installation string
 
 	uid       types.UID
 	benchmark string
 	plan      plan.Plan
-	// phases of the plan's steps, by their IDs.
+	// phases maps the IDs of the plan's steps to the names of their phases.
 	phases    map[string]string
 	conductor *conductor.Conductor
 	watcher   *earlystop.Watcher
 	authority *identity.Authority
-	members   map[decide.ClientKey]*member
-	// order of the members: that of the specification.
+	// operator is the identity by which this process connects to the agents.
+	operator identity.Bundle
+	members  map[decide.ClientKey]*member
+	// order lists the members in the order of the specification.
 	order []decide.ClientKey
-	// claimed is what was found of the run's claims; nil before they were looked at.
+	// common lists the objects that all clients need and that were not created yet.
+	common []client.Object
+	// proven tells, of each pod that was last seen as one of the run, whether the operator has made it.
+	proven map[types.UID]bool
+	// claimed is what was found out about the run's claims; nil until they were inspected.
 	claimed *claimed
-	// told is when the status last said how far a step is.
+	// told is when the status last reported the progress of a step.
 	told time.Time
-	// asked is when the cluster was last asked why clients are not there.
+	// asked is when the cluster was last asked why clients are missing.
 	asked time.Time
 
-	// loading is the attempt that loads, or did last, and counted says that what clients did before this session is known; both
-	// are for who looks on, see Live.
+	// loading is the attempt that is loading or loaded last. counted is true once the work that clients did before this
+	// session is known. Both are for Live.
 	loading atomic.Pointer[decide.Attempt]
 	counted atomic.Bool
 
 	mu      sync.Mutex
 	answers map[decide.ClientKey]*agentapi.FinishResponse
-	// deleted pods, as they were at last.
-	deleted map[types.UID]*corev1.Pod
+	// deleted holds the last state of deleted pods, by name.
+	deleted map[string]*corev1.Pod
 	done    chan struct{}
 }
 
-// member is one client and the pod that it is at present.
+// member is one client with its current pod.
 type member struct {
 	pod objects.Client
-	// uid of the pod, once it was seen; made says that this process has created it, served that its
-	// Secret is there too.
-	uid          types.UID
-	made, served bool
-	// lose tells the conductor that this very pod is gone.
-	lose func(message string)
-	lost bool
-	// address gets the agent's host and port once.
-	address chan string
-	located bool
-	// why the client is not there yet, as the cluster tells it.
+	// uid is the UID of the pod, once it was created or seen. served is true if its Secret exists too.
+	uid    types.UID
+	served bool
+	// noSecret is true while the pod certainly has no Secret yet: this process has just created the pod.
+	noSecret bool
+	// agent is what the conductor knows of this particular pod. connected is true once its address was known.
+	agent     *conductor.Agent
+	connected bool
+	lost      bool
+	// why is why the client is not there yet, as the cluster reports it.
 	why string
-	// heldUntil is when the pod was last seen to wait for quota.
+	// heldUntil is when the pod was last seen waiting for quota.
 	heldUntil time.Time
-	// worked says that the process before this one has given the agent of this very pod something to do.
+	// worked is true if the previous process gave the agent of this particular pod something to do.
 	worked bool
-	// met says that the agent has answered once, and so may have made files; tidy that its pod ended
-	// as one does whose agent has removed them.
+	// met is true if the agent has answered at least once, and so may have created files. tidy is true if its pod
+	// succeeded, which means that the agent has removed them.
 	met, tidy bool
-	// reached says that the agent of this very pod has answered this process.
+	// reached is true if the agent of this particular pod has answered this process.
 	reached bool
-	// finishing says that this process has told the agent to finish.
+	// finishing is true if this process has told the agent to finish.
 	finishing bool
 }
 
@@ -102,42 +108,43 @@ func (s *session) answer(key decide.ClientKey) *agentapi.FinishResponse {
 	return s.answers[key]
 }
 
-// saw remembers how a pod was when it was deleted, for the run that owns it. A pod that has ended stays for
-// a moment only, and what it has ended with is written nowhere else.
-func (s *sessions) saw(pod *corev1.Pod) {
-	owner := metav1.GetControllerOf(pod)
-	if owner == nil {
-		return
-	}
+// saw records the last state of a deleted pod for the run that owns it. A pod that has ended exists only for a moment,
+// and its exit status is recorded nowhere else.
+func (s *sessions) saw(pod *corev1.Pod, owner *metav1.OwnerReference) {
 	s.mu.Lock()
 	found := s.live[client.ObjectKey{Namespace: pod.Namespace, Name: owner.Name}]
 	s.mu.Unlock()
 	if found == nil || found.uid != owner.UID {
-		// It is of a run that went before; get would hang up on the one that is live.
+		// The pod belongs to an earlier run. Calling get here would drop the session of the live one.
 		return
 	}
 	found.mu.Lock()
 	defer found.mu.Unlock()
-	found.deleted[pod.UID] = pod
+	found.deleted[pod.Name] = pod
 }
 
-// former is a pod that was deleted, as it was at last; nil when that is not known.
-func (s *session) former(uid types.UID) *corev1.Pod {
+// former returns the last state of a deleted pod, or nil if that is not known.
+func (s *session) former(name string, uid types.UID) *corev1.Pod {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.deleted[uid]
+	if pod := s.deleted[name]; pod != nil && pod.UID == uid {
+		return pod
+	}
+	return nil
 }
 
-// calm is the least time between two reconciles that agents ask for: they report every second each,
-// and nobody needs to decide on every word of hundreds of them. With few it is short, because between two
-// steps the store has nothing to do meanwhile.
+// calm returns the least time between two reconciles that agents trigger. Each agent reports once per second, and not
+// every report of hundreds of agents needs a decision. With few agents it is short, because the store is idle between
+// two steps.
 func (s *session) calm() time.Duration {
 	return min(time.Duration(len(s.order))*time.Millisecond/2, 50*time.Millisecond)
 }
 
-// sessions are the live runs of this process.
+// sessions holds the live runs of this process.
 type sessions struct {
 	changed chan changed
+	// memory limits what is kept of the agents of all runs.
+	memory *conductor.Budget
 
 	mu      sync.Mutex
 	live    map[client.ObjectKey]*session
@@ -147,12 +154,13 @@ type sessions struct {
 func newSessions() *sessions {
 	return &sessions{
 		changed: make(chan changed, 64),
+		memory:  conductor.ProcessBudget(),
 		live:    map[client.ObjectKey]*session{},
 		written: map[client.ObjectKey]*v1alpha1.BenchmarkRun{},
 	}
 }
 
-// Start implements manager.Runnable: it hangs up when this process stops leading.
+// Start implements manager.Runnable. It closes all sessions when this process stops leading.
 func (s *sessions) Start(ctx context.Context) error {
 	<-ctx.Done()
 	s.mu.Lock()
@@ -186,7 +194,7 @@ func (s *sessions) add(run *v1alpha1.BenchmarkRun, added *session) {
 	go s.follow(key, added)
 }
 
-// follow asks for a reconcile whenever the agents have news.
+// follow requests a reconcile whenever the agents have news.
 func (s *sessions) follow(key client.ObjectKey, followed *session) {
 	asked := &v1alpha1.BenchmarkRun{}
 	asked.Namespace, asked.Name = key.Namespace, key.Name
@@ -205,7 +213,7 @@ func (s *sessions) follow(key client.ObjectKey, followed *session) {
 	}
 }
 
-// drop forgets a run and hangs up. Its agents go on by themselves.
+// drop removes the session of a run and closes its connections. The agents continue by themselves.
 func (s *sessions) drop(key client.ObjectKey) {
 	s.mu.Lock()
 	dropped := s.live[key]
@@ -217,7 +225,7 @@ func (s *sessions) drop(key client.ObjectKey) {
 	}
 }
 
-// newest is the newer of a run as the cache has it and as this process has last written it.
+// newest returns the newer of two versions of a run: the cached one and the one that this process wrote last.
 func (s *sessions) newest(cached *v1alpha1.BenchmarkRun) *v1alpha1.BenchmarkRun {
 	key := client.ObjectKeyFromObject(cached)
 	s.mu.Lock()
@@ -230,14 +238,14 @@ func (s *sessions) newest(cached *v1alpha1.BenchmarkRun) *v1alpha1.BenchmarkRun 
 	return cached
 }
 
-// wrote remembers what was written until the cache knows of it.
+// wrote records what was written until the cache shows it.
 func (s *sessions) wrote(run *v1alpha1.BenchmarkRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.written[client.ObjectKeyFromObject(run)] = run.DeepCopy()
 }
 
-// forget drops all that is known of a run that is gone.
+// forget drops everything about a run that no longer exists.
 func (s *sessions) forget(key client.ObjectKey) {
 	s.drop(key)
 	s.mu.Lock()

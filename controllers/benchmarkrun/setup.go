@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -20,13 +21,14 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/queue"
 )
 
 // +kubebuilder:rbac:groups=storagebench.dev,resources=benchmarkruns,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=storagebench.dev,resources=benchmarkruns/status,verbs=patch
 // +kubebuilder:rbac:groups=storagebench.dev,resources=benchmarkruns/finalizers,verbs=update
 // +kubebuilder:rbac:groups=storagebench.dev,resources=storagebenchmarks/finalizers,verbs=update
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;create;delete
 // +kubebuilder:rbac:groups="",resources=persistentvolumes,verbs=get;list
@@ -37,45 +39,51 @@ import (
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;create;delete
 
 const (
-	// parallelRuns is how many runs are reconciled at a time, unless Options say another number. A reconcile waits for the
-	// API server only, never for an agent.
+	// parallelRuns is how many runs are reconciled at a time by default. A reconcile waits only for the API server,
+	// never for an agent.
 	parallelRuns = 8
-	// defaultLossTimeout is how long an agent whose pod seems to live may be out of reach.
+	// defaultLossTimeout is how long, by default, an agent may be unreachable while its pod appears to be running.
 	defaultLossTimeout = time.Minute
 )
 
-// Options are what the controller needs beside the manager.
+// Options are what the controller needs in addition to the manager.
 type Options struct {
 	Settings objects.Settings
-	// Master is the key that the identities of all runs derive from.
+	// Master is the key from which the identities of all runs are derived.
 	Master identity.Master
-	// Installation tells this operator's clusters from others, in what agents write to storage; empty where it is not known,
-	// and nothing that benchmarks leave is removed when they are gone.
+	// Installation identifies this operator in what agents write to storage. If it is empty because it is not known,
+	// data that deleted benchmarks have left is not removed.
 	Installation string
-	// Epoch of this leader; an error when it does not lead any more.
+	// Epoch returns the epoch of this leader, or an error if it no longer leads.
 	Epoch func(context.Context) (uint64, error)
-	// Catalog is that of the documented limits as it holds now, with notes about it; nil is that of this version.
+	// Catalog returns the current catalog of documented limits, with notes about it; nil means the built-in catalog.
 	Catalog func(context.Context) (*limits.Catalog, []string)
-	// SharedQueues are the names of queues that are one in all namespaces.
+	// SharedQueues names the queues that span all namespaces.
 	SharedQueues []string
-	// Namespaces that are watched; none is all of them. Runs of others are not known, so nothing is kept apart from them.
+	// Namespaces are the watched namespaces; empty means all. Runs in other namespaces are not known, so nothing keeps
+	// runs from overlapping with them.
 	Namespaces []string
-	// LossTimeout is how long an agent that was ready may be out of reach; 0 is the default.
+	// PriorityClass is the operator's own, which clients may not have; empty if it has none.
+	PriorityClass string
+	// LossTimeout is how long an agent that was ready may be unreachable; 0 means the default.
 	LossTimeout time.Duration
-	// ParallelRuns is how many runs are reconciled at a time; 0 is the default.
+	// ParallelRuns is how many runs are reconciled at a time; 0 means the default. Far more may be live.
 	ParallelRuns int
-	// Live, where it is not nil, tells from then on what goes on in the live runs.
+	// Limits bounds the clients of live runs.
+	Limits queue.Limits
+	// Live, if not nil, provides the state of the live runs once Setup has returned.
 	Live *Live
 }
 
-// Reconciler carries out BenchmarkRuns.
+// Reconciler conducts BenchmarkRuns.
 type Reconciler struct {
 	client client.Client
-	// direct reads what is in no cache.
+	// direct reads from the API server what no cache holds.
 	direct   client.Reader
 	events   events.EventRecorder
 	options  Options
 	sessions *sessions
+	admitted admitted
 }
 
 // Setup adds the controller to a manager.
@@ -99,6 +107,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		events:   mgr.GetEventRecorder("storagebench"),
 		options:  options,
 		sessions: newSessions(),
+		admitted: admitted{runs: map[client.ObjectKey]queue.Run{}},
 	}
 	if options.Live != nil {
 		options.Live.sessions.Store(r.sessions)
@@ -120,13 +129,17 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	return nil
 }
 
-// podDeleted looks at a pod before it is forgotten.
+// podDeleted records the last state of a pod.
 func (r *Reconciler) podDeleted(deleted event.DeleteEvent) bool {
-	if pod, ok := deleted.Object.(*corev1.Pod); ok {
-		r.sessions.saw(pod)
+	pod, ok := deleted.Object.(*corev1.Pod)
+	if !ok {
+		return true
+	}
+	if owner := metav1.GetControllerOf(pod); owner != nil && r.proves(pod, owner.UID) {
+		r.sessions.saw(pod, owner)
 	}
 	return true
 }
 
-// changed is how a session asks for a reconcile.
+// changed is the event by which a session requests a reconcile.
 type changed = event.TypedGenericEvent[*v1alpha1.BenchmarkRun]

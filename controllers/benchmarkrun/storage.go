@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -20,15 +21,15 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// due says that the storage is to be described now: all clients are there, so that what they mount and where they are
-// is known, and nothing was measured yet.
+// due reports whether the storage is to be described now: all clients are ready, so that their mounts and nodes are
+// known, and nothing was measured yet.
 func due(run *v1alpha1.BenchmarkRun, clients []decide.Client) bool {
 	return !record.StorageNoted(run) && len(run.Status.Steps) == 0 && !ending(run) && len(clients) > 0 &&
 		!slices.ContainsFunc(clients, func(c decide.Client) bool { return c.Connection != decide.Ready })
 }
 
-// describe finds out what the storage of each target is, and what is documented for it. A failure is one of the
-// specification.
+// describe determines what the storage of each target is and its documented limits. It returns a failure if the
+// specification is wrong.
 func (r *Reconciler) describe(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod) ([]v1alpha1.StorageDescription, *decide.Failure, error) {
 	catalog, notes := r.options.Catalog(ctx)
 	reader := &storageReader{r: r, namespace: run.Namespace, denied: map[string]string{}}
@@ -59,7 +60,7 @@ func (r *Reconciler) describe(ctx context.Context, run *v1alpha1.BenchmarkRun, s
 	return all, nil, nil
 }
 
-// nodesOf are the nodes that a target's clients are on, each once, sorted.
+// nodesOf returns the nodes of a target's clients, sorted and without duplicates.
 func nodesOf(run *v1alpha1.BenchmarkRun, s *session, target string, pods map[string]*corev1.Pod) []string {
 	var names []string
 	for _, key := range s.of(target) {
@@ -71,11 +72,11 @@ func nodesOf(run *v1alpha1.BenchmarkRun, s *session, target string, pods map[str
 	return slices.Compact(names)
 }
 
-// storageReader reads what leads from claims to storage, each object once.
+// storageReader reads the objects that lead from claims to storage, each object once.
 type storageReader struct {
 	r         *Reconciler
 	namespace string
-	// denied are the kinds that may not be read, and why.
+	// denied maps the kinds that may not be read to the reason.
 	denied map[string]string
 
 	claim      map[string]*corev1.PersistentVolumeClaim
@@ -86,20 +87,17 @@ type storageReader struct {
 	node       map[string]discover.Node
 }
 
-// manyClaims are read by a list: of each alone that would be many requests.
+// manyClaims is the number of claims above which they are listed: reading each one alone would take too many requests.
 const manyClaims = 24
 
-// claims of a target with all that they lead to. One that is not there is told of by its pod.
+// claims returns the claims of a target with everything that they lead to. Claims that do not exist are left out: their
+// pods report them.
 func (s *storageReader) claims(ctx context.Context, run *v1alpha1.BenchmarkRun, target *v1alpha1.Target) ([]discover.Claim, error) {
 	var all []discover.Claim
 	var names []string
 	for i := range target.Volumes {
 		volume := &target.Volumes[i]
-		count := 1
-		if volume.ClaimTemplate != nil && volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient {
-			count = clientsOf(run)
-		}
-		for index := range count {
+		for index := range claimsOf(run, volume) {
 			all = append(all, discover.Claim{Volume: volume.Name})
 			names = append(names, objects.ClaimName(run, *target, *volume, index))
 		}
@@ -115,34 +113,35 @@ func (s *storageReader) claims(ctx context.Context, run *v1alpha1.BenchmarkRun, 
 			return nil, err
 		}
 		all[i].Claim = claim
-		all[i].MadeForRun = claim != nil && madeFor(run, claim)
 		if err := s.follow(ctx, &all[i]); err != nil {
 			return nil, err
 		}
+		all[i].MadeForRun = claim != nil && madeFor(run, claim) && (all[i].PV == nil || discover.Provisioned(claim, all[i].PV))
 	}
 	return slices.DeleteFunc(all, func(c discover.Claim) bool { return c.Claim == nil }), nil
 }
 
-// madeFor says that a claim came with the run: it is the run's own, or was made for the benchmark since it began.
+// madeFor reports whether a claim was created with the run: the run owns it, or it was created for the benchmark after
+// the run had started.
 func madeFor(run *v1alpha1.BenchmarkRun, claim *corev1.PersistentVolumeClaim) bool {
 	if ownedBy(claim, run.UID) {
 		return true
 	}
-	made := claim.Labels[v1alpha1.LabelBenchmark] == objects.RunLabels(run)[v1alpha1.LabelBenchmark]
-	// The time of a claim has whole seconds.
+	made := ownedBy(claim, types.UID(run.Spec.BenchmarkRef.UID))
+	// The creation time of a claim has whole seconds.
 	return made && run.Status.StartTime != nil && !claim.CreationTimestamp.Time.Before(run.Status.StartTime.Truncate(time.Second))
 }
 
-// follow reads what a claim leads to.
+// follow reads the objects that a claim leads to.
 func (s *storageReader) follow(ctx context.Context, c *discover.Claim) error {
 	var err error
-	if name := volumeName(c.Claim); name != "" {
-		c.PV, err = once(&s.volume, name, func() (*corev1.PersistentVolume, error) {
+	c.PV, err = boundVolume(c.Claim, func(name string) (*corev1.PersistentVolume, error) {
+		return once(&s.volume, name, func() (*corev1.PersistentVolume, error) {
 			return optional(ctx, s, discover.KindVolume, name, &corev1.PersistentVolume{})
 		})
-		if err != nil {
-			return err
-		}
+	})
+	if err != nil {
+		return err
 	}
 	if name := discover.DriverOf(c.PV); name != "" {
 		c.Driver, err = once(&s.driver, name, func() (*storagev1.CSIDriver, error) { return s.readDriver(ctx, name) })
@@ -166,7 +165,7 @@ func (s *storageReader) follow(ctx context.Context, c *discover.Claim) error {
 	return err
 }
 
-// readDriver reads what a driver says of itself. No limit depends on it, so that nobody misses what may not be read.
+// readDriver reads a CSIDriver. No limit depends on it, so it is not reported if the operator may not read it.
 func (s *storageReader) readDriver(ctx context.Context, name string) (*storagev1.CSIDriver, error) {
 	driver := &storagev1.CSIDriver{}
 	found, _, err := s.r.optional(ctx, name, driver)
@@ -176,14 +175,7 @@ func (s *storageReader) readDriver(ctx context.Context, name string) (*storagev1
 	return driver, nil
 }
 
-func volumeName(claim *corev1.PersistentVolumeClaim) string {
-	if claim == nil {
-		return ""
-	}
-	return claim.Spec.VolumeName
-}
-
-// nodes are read some at a time.
+// nodes reads nodes, several at a time.
 func (s *storageReader) nodes(ctx context.Context, names []string) ([]discover.Node, error) {
 	if s.node == nil {
 		s.node = map[string]discover.Node{}
@@ -223,7 +215,7 @@ func (s *storageReader) nodes(ctx context.Context, names []string) ([]discover.N
 	return all, nil
 }
 
-// list reads the claims of the namespace, and their volumes, so that none has to be read alone.
+// list reads all claims of the namespace and their volumes, so that they need not be read one by one.
 func (s *storageReader) list(ctx context.Context) error {
 	var claims corev1.PersistentVolumeClaimList
 	if err := s.r.direct.List(ctx, &claims, client.InNamespace(s.namespace)); err != nil {
@@ -238,24 +230,13 @@ func (s *storageReader) list(ctx context.Context) error {
 	if s.volume == nil {
 		s.volume = map[string]*corev1.PersistentVolume{}
 	}
-	for next := ""; ; {
-		var page corev1.PersistentVolumeList
-		err := s.r.direct.List(ctx, &page, client.Limit(pageOf), client.Continue(next))
-		if apierrors.IsForbidden(err) {
-			return nil // reading one says so
+	// If the volumes may not be listed, reading a single one reports it.
+	_, err := s.r.eachVolume(ctx, func(volume *corev1.PersistentVolume) {
+		if claim := volume.Spec.ClaimRef; claim != nil && claim.Namespace == s.namespace {
+			s.volume[volume.Name] = volume.DeepCopy()
 		}
-		if err != nil {
-			return fmt.Errorf("list the volumes of the cluster: %w", err)
-		}
-		for i := range page.Items {
-			if claim := page.Items[i].Spec.ClaimRef; claim != nil && claim.Namespace == s.namespace {
-				s.volume[page.Items[i].Name] = page.Items[i].DeepCopy()
-			}
-		}
-		if next = page.Continue; next == "" {
-			return nil
-		}
-	}
+	})
+	return err
 }
 
 func (s *storageReader) readClaim(ctx context.Context, name string) (*corev1.PersistentVolumeClaim, error) {
@@ -270,7 +251,7 @@ func (s *storageReader) readClaim(ctx context.Context, name string) (*corev1.Per
 	return claim, nil
 }
 
-// once reads an object unless it is read already.
+// once returns an object, and reads it only the first time.
 func once[T any](known *map[string]*T, name string, read func() (*T, error)) (*T, error) {
 	if found, is := (*known)[name]; is {
 		return found, nil
@@ -286,8 +267,8 @@ func once[T any](known *map[string]*T, name string, read func() (*T, error)) (*T
 	return found, nil
 }
 
-// optional reads an object of a kind that the operator may have no right to; nil where it has none, or there is no
-// such object.
+// optional reads an object of a kind that the operator may have no right to read. It returns nil if the operator has no
+// right, or if there is no such object.
 func optional[T client.Object](ctx context.Context, s *storageReader, kind, name string, into T) (T, error) {
 	var none T
 	if s.denied[kind] != "" {

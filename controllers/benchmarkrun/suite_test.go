@@ -27,6 +27,7 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/queue"
 	"github.com/storagebench/storagebench/internal/record"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/controlplane"
@@ -116,6 +117,8 @@ type world struct {
 	rest *rest.Config
 	// newClient makes the client of the operator; nil is the usual one.
 	newClient client.NewClientFunc
+	// limits of the clients that the operator conducts at a time; none by default.
+	limits queue.Limits
 	// image of the operator and of the agents that it starts.
 	image string
 	stop  func()
@@ -165,7 +168,7 @@ func (w *world) operate() {
 	must(w.T, err)
 	must(w.T, Setup(mgr, Options{
 		Settings: objects.Settings{AgentImage: w.image, FioImage: "fio:test", IORImage: "ior:test", OperatorNamespace: "storagebench-system"},
-		Master:   master, Installation: testInstallation, LossTimeout: lossTimeout,
+		Master:   master, Installation: testInstallation, LossTimeout: lossTimeout, Limits: w.limits,
 		Epoch:        func(context.Context) (uint64, error) { return epoch, nil },
 		SharedQueues: []string{"shared"},
 	}))

@@ -14,16 +14,17 @@ import (
 // isOver is the value of LabelOver.
 const isOver = "true"
 
-// notOver selects runs that are live or wait: few, where those that are over may be thousands.
+// notOver selects runs that are live or waiting. They are few, whereas runs that are over may be thousands.
 func notOver() labels.Selector {
 	requirement, err := labels.NewRequirement(v1alpha1.LabelOver, selection.NotEquals, []string{isOver})
 	if err != nil {
-		panic(err) // the label is ours
+		panic(err) // the label is a valid constant
 	}
 	return labels.NewSelector().Add(*requirement)
 }
 
-// markOver marks a run that has ended and has nothing in the cluster any more; false where it was marked.
+// markOver labels a run that has ended and has no objects left in the cluster. It returns false if the run already has
+// the label.
 func markOver(run *v1alpha1.BenchmarkRun) bool {
 	if run.Labels[v1alpha1.LabelOver] == isOver {
 		return false
@@ -32,7 +33,7 @@ func markOver(run *v1alpha1.BenchmarkRun) bool {
 	return true
 }
 
-// makesRoom are the changes of runs that others may wait for.
+// makesRoom selects the updates of runs that other runs may be waiting for.
 func makesRoom() predicate.Funcs {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },

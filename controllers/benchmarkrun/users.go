@@ -17,19 +17,19 @@ import (
 	"github.com/storagebench/storagebench/internal/discover"
 )
 
-// user is a pod that uses a claim, and is none of the run's.
+// user is a pod that uses a claim and does not belong to the run.
 type user struct {
-	// pod is empty for one of another namespace: who may see runs may not see those.
+	// pod is empty for a pod of another namespace: users who may read runs may not be allowed to see it.
 	pod  string
 	node string
-	// other says that it uses the storage by another claim.
+	// other is true if the pod uses the storage through another claim.
 	other bool
 }
 
-// pageOf is how many objects are read at a time.
+// pageOf is the page size of lists.
 const pageOf = 500
 
-// users are the pods that use claims of a run without being of it.
+// users returns the pods that use claims of a run and do not belong to it, by claim.
 func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all []*asked) (map[*asked][]user, error) {
 	found := map[*asked][]user{}
 	if len(all) == 0 {
@@ -72,7 +72,7 @@ func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all 
 	return found, nil
 }
 
-// eachPod shows every pod of a namespace, unless they may not be listed.
+// eachPod calls show for every pod of a namespace, or for none if the pods may not be listed.
 func (r *Reconciler) eachPod(ctx context.Context, namespace string, show func(*corev1.Pod)) error {
 	for next := ""; ; {
 		var page corev1.PodList
@@ -92,8 +92,8 @@ func (r *Reconciler) eachPod(ctx context.Context, namespace string, show func(*c
 	}
 }
 
-// counts reports whether a pod uses its volumes: it is on a node and not over, and no client of this run or of one that
-// is over, whose agent has left already.
+// counts reports whether a pod uses its volumes: it is on a node, has not ended, and is not a client of this run or of
+// a run that is over, whose agent has already left.
 func (r *Reconciler) counts(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) bool {
 	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || metav1.IsControlledBy(pod, run) {
 		return false
@@ -107,7 +107,7 @@ func (r *Reconciler) counts(ctx context.Context, run *v1alpha1.BenchmarkRun, pod
 	return err == nil && other.UID == owner.UID && other.Status.EndTime == nil
 }
 
-// uses reports whether a pod has a claim of its namespace.
+// uses reports whether a pod uses a claim of its namespace.
 func uses(pod *corev1.Pod, claim string) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(volume corev1.Volume) bool {
 		return volume.PersistentVolumeClaim != nil && volume.PersistentVolumeClaim.ClaimName == claim ||
@@ -115,40 +115,48 @@ func uses(pod *corev1.Pod, claim string) bool {
 	})
 }
 
-// sameVolumes are other claims of the same storage, by their volumes; none where volumes may not be listed.
+// sameVolumes returns the other claims on the same storage, according to their volumes. It returns none if volumes may
+// not be listed.
 func (r *Reconciler) sameVolumes(ctx context.Context, all []*asked) (map[*asked][]client.ObjectKey, error) {
 	same := map[*asked][]client.ObjectKey{}
 	if !slices.ContainsFunc(all, func(one *asked) bool { return one.volume != nil }) {
 		return same, nil
 	}
+	_, err := r.eachVolume(ctx, func(other *corev1.PersistentVolume) {
+		if other.Spec.ClaimRef == nil || other.Status.Phase != corev1.VolumeBound {
+			return // a claim of that name has another volume, or none
+		}
+		key := client.ObjectKey{Namespace: other.Spec.ClaimRef.Namespace, Name: other.Spec.ClaimRef.Name}
+		for _, one := range all {
+			if one.volume != nil && one.volume.Name != other.Name && discover.Same(one.volume, other) {
+				same[one] = append(same[one], key)
+			}
+		}
+	})
+	return same, err
+}
+
+// eachVolume calls show for every volume of the cluster. listed is false if the volumes may not be listed.
+func (r *Reconciler) eachVolume(ctx context.Context, show func(*corev1.PersistentVolume)) (listed bool, err error) {
 	for next := ""; ; {
 		var page corev1.PersistentVolumeList
 		err := r.direct.List(ctx, &page, client.Limit(pageOf), client.Continue(next))
 		if apierrors.IsForbidden(err) {
-			return same, nil
+			return false, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("list the volumes of the cluster: %w", err)
+			return false, fmt.Errorf("list the volumes of the cluster: %w", err)
 		}
 		for i := range page.Items {
-			other := &page.Items[i]
-			if other.Spec.ClaimRef == nil {
-				continue
-			}
-			key := client.ObjectKey{Namespace: other.Spec.ClaimRef.Namespace, Name: other.Spec.ClaimRef.Name}
-			for _, one := range all {
-				if one.volume != nil && one.volume.Name != other.Name && discover.Same(one.volume, other) {
-					same[one] = append(same[one], key)
-				}
-			}
+			show(&page.Items[i])
 		}
 		if next = page.Continue; next == "" {
-			return same, nil
+			return true, nil
 		}
 	}
 }
 
-// nodeOf is the one node that a claim is in use on; empty where there is none, or several.
+// nodeOf returns the only node on which a claim is in use, or "" if there is none or more than one.
 func nodeOf(users []user) string {
 	node := ""
 	for _, one := range users {
@@ -163,7 +171,7 @@ func nodeOf(users []user) string {
 	return node
 }
 
-// busy warns of claims that are in use, and refuses the run where its target has to be idle.
+// busy warns about claims that are in use, and refuses the run if their target requires them to be idle.
 func (c *claimed) busy(all []*asked, users map[*asked][]user) {
 	for _, one := range all {
 		if len(users[one]) == 0 {
@@ -182,10 +190,10 @@ func (c *claimed) busy(all []*asked, users map[*asked][]user) {
 	}
 }
 
-// mostNamed is how many pods are named.
+// mostNamed is the maximum number of pods that a message names.
 const mostNamed = 3
 
-// whoUses names pods of the run's namespace. Those of others are only said to be there.
+// whoUses names the pods of the run's namespace. Of other namespaces it only says that one uses the claim.
 func whoUses(users []user) string {
 	var pods []string
 	elsewhere := 0
@@ -215,8 +223,8 @@ func whoUses(users []user) string {
 	return strings.Join(by, " and ")
 }
 
-// optional reads an object that may not be there, or that the operator may have no right to, or whose kind this
-// cluster does not have. why says which of the latter two it was.
+// optional reads an object that may not exist, that the operator may have no right to read, or whose kind the cluster
+// does not have. why is set in the latter two cases.
 func (r *Reconciler) optional(ctx context.Context, name string, into client.Object) (found bool, why string, err error) {
 	err = r.direct.Get(ctx, client.ObjectKey{Name: name}, into)
 	switch {

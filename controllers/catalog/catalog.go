@@ -1,10 +1,11 @@
-// Package catalog keeps the documented limits that results are compared with: those that come with the operator, and
-// what a ConfigMap in its namespace puts in their place or beside them.
+// Package catalog holds the documented limits that results are compared with: those built into the operator, and those
+// that a ConfigMap in the operator's namespace adds or replaces.
 //
-// The ConfigMap is read when a run is described, so that a change holds for the next run, and now and then, so that
-// a faulty one is told of before somebody waits for a run. A faulty one changes nothing: what was valid before is used
-// on. It is told of in four places, because whoever writes the ConfigMap may look at none but one of them: an event at the
-// ConfigMap, the operator's log, the metric storagebench_limits_catalog_valid, and the notes of runs.
+// The ConfigMap is read whenever a run is described, so that a change applies to the next run. It is also read once a
+// minute, so that a fault is reported before a run depends on it. A faulty ConfigMap changes nothing: the last valid
+// catalog stays in use. The fault is reported in four places, because the author of the ConfigMap may see only one of
+// them: an event on the ConfigMap, the operator's log, the metric storagebench_limits_catalog_valid, and the notes of
+// runs.
 package catalog
 
 import (
@@ -27,28 +28,28 @@ import (
 
 // +kubebuilder:rbac:groups="",namespace=storagebench-system,resources=configmaps,resourceNames=storagebench-limits,verbs=get
 
-// DefaultName of the ConfigMap.
+// DefaultName is the default name of the ConfigMap.
 const DefaultName = "storagebench-limits"
 
-// lookEvery is how often the ConfigMap is read when no run asks for it.
+// lookEvery is the interval at which the ConfigMap is read in addition to the reads for runs.
 const lookEvery = time.Minute
 
-// Source gives the catalog that holds now.
+// Source provides the current catalog.
 type Source struct {
 	reader client.Reader
 	events events.EventRecorder
 	key    client.ObjectKey
-	// valid is 1 while the ConfigMap is as it should be, or not there.
+	// valid is 1 while the ConfigMap is valid or absent.
 	valid prometheus.Gauge
 
 	mu      sync.Mutex
 	builtin *limits.Catalog
 	current *limits.Catalog
-	// version of the ConfigMap that was read last, and what was wrong with it.
+	// version is the resource version of the ConfigMap that was read last; fault is what was wrong with it.
 	version, fault string
 }
 
-// New makes a source that reads a ConfigMap. It has the catalog of this version until it has read one.
+// New returns a source that reads a ConfigMap. Until the first read, its catalog is the built-in one.
 func New(reader client.Reader, recorder events.EventRecorder, namespace, name string) (*Source, error) {
 	builtin, err := limits.Builtin()
 	if err != nil {
@@ -58,17 +59,17 @@ func New(reader client.Reader, recorder events.EventRecorder, namespace, name st
 		reader: reader, events: recorder, key: client.ObjectKey{Namespace: namespace, Name: name}, builtin: builtin, current: builtin,
 		valid: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "storagebench_limits_catalog_valid",
-			Help: "1 while the ConfigMap of documented limits is valid or absent, 0 while it is faulty and what was valid before is used.",
+			Help: "1 if the ConfigMap of documented limits is valid or absent, 0 if it is invalid and the last valid limits are in use.",
 		}),
 	}
 	made.valid.Set(1)
 	return made, nil
 }
 
-// Metric reports whether the ConfigMap is valid.
+// Metric returns the gauge that shows whether the ConfigMap is valid.
 func (s *Source) Metric() prometheus.Collector { return s.valid }
 
-// Start implements manager.Runnable: it looks at the ConfigMap until the context ends.
+// Start implements manager.Runnable. It reads the ConfigMap at every interval until the context ends.
 func (s *Source) Start(ctx context.Context) error {
 	for {
 		s.Current(ctx)
@@ -80,7 +81,7 @@ func (s *Source) Start(ctx context.Context) error {
 	}
 }
 
-// Current is the catalog that holds now, and notes for whoever reads what was computed with it.
+// Current reads the ConfigMap and returns the current catalog, with notes for the results that are computed with it.
 func (s *Source) Current(ctx context.Context) (*limits.Catalog, []string) {
 	var found corev1.ConfigMap
 	err := s.reader.Get(ctx, s.key, &found)
@@ -91,7 +92,7 @@ func (s *Source) Current(ctx context.Context) (*limits.Catalog, []string) {
 		s.accept(ctx, "", s.builtin, 0)
 	case err != nil:
 		if s.version != unread {
-			ctrl.LoggerFrom(ctx).Error(err, "Keeping the catalog of limits, since its ConfigMap cannot be read", "configMap", klog.KRef(s.key.Namespace, s.key.Name))
+			ctrl.LoggerFrom(ctx).Error(err, "Keeping the last valid limits because their ConfigMap cannot be read", "configMap", klog.KRef(s.key.Namespace, s.key.Name))
 		}
 		s.version, s.fault = unread, fmt.Sprintf("ConfigMap %s cannot be read (%s)", s.key.Name, err)
 		s.valid.Set(0)
@@ -101,25 +102,25 @@ func (s *Source) Current(ctx context.Context) (*limits.Catalog, []string) {
 	if s.fault == "" {
 		return s.current, nil
 	}
-	return s.current, []string{v1alpha1.Truncate("the limits are those that were valid before: "+s.fault, 512)}
+	return s.current, []string{v1alpha1.Truncate("using the last valid limits: "+s.fault, 512)}
 }
 
-// unread is the version of a ConfigMap that cannot be read.
+// unread stands for the version of a ConfigMap that could not be read.
 const unread = "unread"
 
-// take makes a ConfigMap hold, or tells what is wrong with it.
+// take puts a ConfigMap into effect, or reports what is wrong with it.
 func (s *Source) take(ctx context.Context, found *corev1.ConfigMap) {
 	made, changes, err := s.builtin.Override(found.Data)
 	if err == nil && len(found.BinaryData) > 0 {
-		err = fmt.Errorf("binaryData is not read: put the files into data")
+		err = fmt.Errorf("binaryData is not supported: put the files into data")
 	}
 	if err != nil {
-		s.version, s.fault = found.ResourceVersion, fmt.Sprintf("ConfigMap %s is faulty: %s", s.key.Name, err)
+		s.version, s.fault = found.ResourceVersion, fmt.Sprintf("ConfigMap %s is invalid: %s", s.key.Name, err)
 		s.valid.Set(0)
-		ctrl.LoggerFrom(ctx).Error(err, "Keeping the catalog of limits, since its ConfigMap is faulty", "configMap", klog.KObj(found))
+		ctrl.LoggerFrom(ctx).Error(err, "Keeping the last valid limits because their ConfigMap is invalid", "configMap", klog.KObj(found))
 		found.APIVersion, found.Kind = "v1", "ConfigMap"
 		s.events.Eventf(found, nil, corev1.EventTypeWarning, v1alpha1.EventLimitsFaulty, "ReadLimits",
-			"the limits are used as they were valid before: %s", v1alpha1.Truncate(err.Error(), 900))
+			"using the last valid limits: %s", v1alpha1.Truncate(err.Error(), 900))
 		return
 	}
 	s.accept(ctx, found.ResourceVersion, made, len(changes))

@@ -1,19 +1,19 @@
 // Package library keeps the profiles of the operator's version in its cluster.
 //
-// They are applied once by each leader, at its start, server-side and under a field manager of their own. What is whose is
-// told by a label and by who has set what:
+// Each leader applies them once, at its start, by server-side apply with a field manager of their own. The label and
+// the managed fields determine who owns a profile:
 //
-//	there is no such object          it is made, with the label
-//	label, spec set by us alone      it becomes what this version has
-//	label, somebody has changed it   it is left as it is, and that is said
-//	no label                         it is somebody's own profile: left as it is, and that is said
-//	label, this version has none     it is left as it is, and that is said: benchmarks may refer to it
+//	no such object                        it is created, with the label
+//	label, spec set only by the operator  it is changed to what this version has
+//	label, changed by someone else        it is left as it is, and an event reports that
+//	no label                              it is a user's own profile: left as it is, and an event reports that
+//	label, not in this version            it is left as it is, and an event reports that: benchmarks may refer to it
 //
-// So nothing of a user's is ever written over, and nothing is deleted. Who wants ours back deletes theirs and starts the
-// operator anew.
+// So nothing that a user has set is overwritten, and nothing is deleted. To restore a profile of the library, delete
+// the changed one and restart the operator.
 //
-// An API server asks for the right to create by the name too where something is applied that is not there, so that these
-// rights are for the profiles of the library alone. A test holds the names against it.
+// To apply an object that does not exist, the API server also requires the right to create it, by name. The operator
+// has these rights for the profiles of the library only. A test compares the names with the library.
 //
 // +kubebuilder:rbac:groups=storagebench.dev,resources=clusterworkloadprofiles,verbs=create;patch,resourceNames=database-log-8k;etcd-wal;file-server;io500-ior-easy;io500-ior-hard;io500-mdtest-easy;io500-mdtest-hard;ior-seq-write-1m;log-append-16k;ml-read-unet3d;oltp-16k;oltp-8k;rand-mixed-4k;rand-read-1m-2g;rand-read-4k;rand-read-4k-o8;rand-read-4k-qd1;rand-write-4k;rand-write-4k-qd1;seq-read-1m;seq-write-1m;seq-write-1m-qd32
 package library
@@ -38,33 +38,34 @@ import (
 	"github.com/storagebench/storagebench/internal/library"
 )
 
-// FieldManager sets what the library has.
+// FieldManager is the field manager that applies the profiles.
 const FieldManager = "storagebench-library"
 
 const (
-	// firstRetry and lastRetry bound how long it takes to try again what an API server did not do.
+	// firstRetry and lastRetry are the first and the longest delay before a failed apply is retried.
 	firstRetry = time.Second
 	lastRetry  = 5 * time.Minute
 )
 
 // Applier applies the library.
 type Applier struct {
-	// Reader asks the API server: what a cache holds lacks who has set what.
+	// Reader reads from the API server, because a cache does not hold managed fields.
 	Reader client.Reader
 	Writer client.Writer
 	Events events.EventRecorder
-	// Version of the operator.
+	// Version is the version of the operator.
 	Version string
 }
 
-// Start implements manager.Runnable: it applies the library, and again what could not be applied. Only a leader does.
+// Start implements manager.Runnable. It applies the library, and retries until everything is applied. Only a leader
+// runs it.
 func (a *Applier) Start(ctx context.Context) error {
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		err := a.Apply(ctx)
 		if err == nil {
 			return nil
 		}
-		ctrl.LoggerFrom(ctx).Error(err, "Trying again to apply the library of profiles", "in", wait.String())
+		ctrl.LoggerFrom(ctx).Error(err, "Retrying to apply the profile library", "in", wait.String())
 		select {
 		case <-ctx.Done():
 			return nil
@@ -73,7 +74,7 @@ func (a *Applier) Start(ctx context.Context) error {
 	}
 }
 
-// Apply makes the profiles in the cluster those of the library, as far as they are ours.
+// Apply changes the profiles in the cluster to those of the library, if they are ours.
 func (a *Applier) Apply(ctx context.Context) error {
 	all, err := library.Profiles()
 	if err != nil {
@@ -97,29 +98,29 @@ func (a *Applier) Apply(ctx context.Context) error {
 		err := a.apply(ctx, &all[i], live)
 		if apierrors.IsConflict(err) && live != nil {
 			kept++
-			a.keep(ctx, live, "somebody has changed it")
+			a.keep(ctx, live, "it was modified")
 			continue
 		}
 		failures = errors.Join(failures, err)
 	}
 	for _, left := range there {
 		if ours(left) {
-			a.tell(ctx, left, corev1.EventTypeNormal, v1alpha1.EventProfileLeft, "this version of the library has no such profile; "+
-				"it is left for the benchmarks that refer to it: delete it when there are none")
+			a.tell(ctx, left, corev1.EventTypeNormal, v1alpha1.EventProfileLeft, "this version of the library no longer has this profile; "+
+				"it is kept for benchmarks that refer to it: delete it when none do")
 		}
 	}
 	if failures == nil {
-		ctrl.LoggerFrom(ctx).Info("The library of profiles is applied", "profiles", len(all), "keptAsTheyAre", kept, "version", a.Version)
+		ctrl.LoggerFrom(ctx).Info("Applied the profile library", "profiles", len(all), "keptAsTheyAre", kept, "version", a.Version)
 	}
 	return failures
 }
 
-// list gives the profiles of the cluster by their names.
+// list returns the profiles of the cluster by name.
 func (a *Applier) list(ctx context.Context) (map[string]*unstructured.Unstructured, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.ClusterWorkloadProfileKind + "List"))
 	if err := a.Reader.List(ctx, list); err != nil {
-		return nil, fmt.Errorf("list the ClusterWorkloadProfiles: %w", err)
+		return nil, fmt.Errorf("list ClusterWorkloadProfiles: %w", err)
 	}
 	there := map[string]*unstructured.Unstructured{}
 	for i := range list.Items {
@@ -128,7 +129,7 @@ func (a *Applier) list(ctx context.Context) (map[string]*unstructured.Unstructur
 	return there, nil
 }
 
-// apply makes a profile what the library has. One that is that already is not written.
+// apply changes a profile to what the library has. It does not write a profile that is up to date.
 func (a *Applier) apply(ctx context.Context, profile *library.Profile, live *unstructured.Unstructured) error {
 	object, err := profile.Object()
 	if err != nil {
@@ -136,7 +137,7 @@ func (a *Applier) apply(ctx context.Context, profile *library.Profile, live *uns
 	}
 	applied, err := json.Marshal(object.Object["spec"])
 	if err != nil {
-		return fmt.Errorf("write the spec of the profile %s as JSON: %w", profile.Name, err)
+		return fmt.Errorf("encode the spec of profile %s: %w", profile.Name, err)
 	}
 	annotations := object.GetAnnotations()
 	annotations[v1alpha1.AnnotationLibraryVersion] = a.Version
@@ -146,9 +147,9 @@ func (a *Applier) apply(ctx context.Context, profile *library.Profile, live *uns
 	if live != nil && contains(toAny(live.GetAnnotations()), toAny(annotations)) {
 		return nil
 	}
-	// Without force: what somebody else has set between our look and this is theirs.
+	// Do not force: fields that someone else has set since the list was read are theirs.
 	if err := a.Writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(FieldManager)); err != nil {
-		return fmt.Errorf("apply the profile %s: %w", profile.Name, err)
+		return fmt.Errorf("apply profile %s: %w", profile.Name, err)
 	}
 	return nil
 }
@@ -157,42 +158,42 @@ func ours(profile *unstructured.Unstructured) bool {
 	return profile.GetLabels()[v1alpha1.LabelLibrary] == "true"
 }
 
-// owner tells why a profile that is there is not ours to change; "" where it is, or is not there.
+// owner returns why an existing profile is not ours to change, or "" if it is ours or does not exist.
 func owner(live *unstructured.Unstructured) string {
 	switch {
 	case live == nil:
 		return ""
 	case !ours(live):
-		return "it has no label " + v1alpha1.LabelLibrary + ", so that it is somebody's own"
+		return "it has no label " + v1alpha1.LabelLibrary + ", so it does not belong to the library"
 	}
-	// What was set beside ours is only known by who has set it: a default of a newer version is nobody's.
+	// Fields that others have added are known only by their manager: a default of a newer version has none.
 	for _, entry := range live.GetManagedFields() {
 		if entry.Manager != FieldManager && entry.Subresource == "" && setsSpec(entry.FieldsV1) {
-			return entry.Manager + " has changed it"
+			return entry.Manager + " modified it"
 		}
 	}
-	// What was taken away is nobody's either.
+	// Removed fields have no manager either.
 	var applied any
 	if err := json.Unmarshal([]byte(live.GetAnnotations()[v1alpha1.AnnotationLibraryApplied]), &applied); err != nil || !contains(live.Object["spec"], applied) {
-		return "somebody has changed it"
+		return "it was modified"
 	}
 	return ""
 }
 
-// setsSpec reports whether somebody has set something of the workload. Labels and annotations of others are no change of it.
+// setsSpec reports whether the fields include any of the workload. Labels and annotations of others do not change it.
 func setsSpec(fields *metav1.FieldsV1) bool {
 	if fields == nil {
 		return false
 	}
 	var top map[string]any
 	if err := json.Unmarshal(fields.GetRawBytes(), &top); err != nil {
-		return true // what cannot be read may be a change
+		return true // unreadable fields may be a change
 	}
 	_, sets := top["f:spec"]
 	return sets
 }
 
-// contains reports whether all that is in a part is the same in the whole.
+// contains reports whether everything in part has the same value in whole.
 func contains(whole, part any) bool {
 	fields, isMap := part.(map[string]any)
 	of, both := whole.(map[string]any)
@@ -216,12 +217,12 @@ func toAny(texts map[string]string) map[string]any {
 }
 
 func (a *Applier) keep(ctx context.Context, live *unstructured.Unstructured, why string) {
-	a.tell(ctx, live, corev1.EventTypeWarning, v1alpha1.EventProfileKept, "it is left as it is, and is not what the library of this version has: "+why+
-		"; delete it and start the operator anew to have the library's")
+	a.tell(ctx, live, corev1.EventTypeWarning, v1alpha1.EventProfileKept, "left unchanged and may differ from this version of the library: "+why+
+		"; to use the library's version, delete the profile and restart the operator")
 }
 
-// tell says something of a profile in its events and in the log.
+// tell reports a message about a profile as an event and in the log.
 func (a *Applier) tell(ctx context.Context, profile *unstructured.Unstructured, kind, reason, message string) {
-	ctrl.LoggerFrom(ctx).Info("Leaving a profile as it is", "profile", profile.GetName(), "reason", reason, "message", message)
+	ctrl.LoggerFrom(ctx).Info("Leaving profile unchanged", "profile", profile.GetName(), "reason", reason, "message", message)
 	a.Events.Eventf(profile, nil, kind, reason, "ApplyLibrary", "%s", message)
 }

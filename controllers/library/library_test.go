@@ -206,9 +206,9 @@ func TestApply(t *testing.T) {
 	w.applier.Version = "v2"
 	told := w.apply()
 	for _, want := range []string{
-		"Warning ProfileKept it is left as it is, and is not what the library of this version has: kubectl-edit has changed it",
-		"Warning ProfileKept it is left as it is, and is not what the library of this version has: it has no label storagebench.dev/library",
-		"Normal ProfileLeft this version of the library has no such profile",
+		"Warning ProfileKept left unchanged and may differ from this version of the library: kubectl-edit modified it",
+		"Warning ProfileKept left unchanged and may differ from this version of the library: it has no label storagebench.dev/library",
+		"Normal ProfileLeft this version of the library no longer has this profile",
 	} {
 		if !slices.ContainsFunc(told, func(one string) bool { return strings.HasPrefix(one, want) }) {
 			t.Errorf("%q is not told, but %q", want, told)

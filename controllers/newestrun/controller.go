@@ -19,10 +19,10 @@ import (
 // +kubebuilder:rbac:groups=storagebench.dev,resources=storagebenchmarks,verbs=get;list;watch
 // +kubebuilder:rbac:groups=storagebench.dev,resources=benchmarkruns,verbs=get
 
-// Keeper keeps the results of newest runs.
+// Keeper keeps the results of the newest run of each benchmark.
 type Keeper struct {
 	client client.Client
-	// direct reads what the cache has trimmed.
+	// direct reads from the API server what the cache has trimmed.
 	direct client.Reader
 
 	mu   sync.Mutex
@@ -30,7 +30,7 @@ type Keeper struct {
 }
 
 type kept struct {
-	// benchmark and run by their UIDs: names come again.
+	// benchmark and run are UIDs, because names can be reused.
 	benchmark, run string
 	points         []metrics.Point
 }
@@ -48,14 +48,14 @@ func Setup(mgr ctrl.Manager) (*Keeper, error) {
 	return k, nil
 }
 
-// judgedAnother reports whether a benchmark has another newest run than before.
+// judgedAnother reports whether the newest judged run of a benchmark has changed.
 func judgedAnother(updated event.UpdateEvent) bool {
 	before, ok := updated.ObjectOld.(*v1alpha1.StorageBenchmark)
 	after, also := updated.ObjectNew.(*v1alpha1.StorageBenchmark)
 	return !ok || !also || newest(before) != newest(after)
 }
 
-// newest is the UID of the newest judged run; empty where there is none.
+// newest returns the UID of the newest judged run, or "" if there is none.
 func newest(benchmark *v1alpha1.StorageBenchmark) string {
 	if benchmark.Status.LastRun == nil {
 		return ""
@@ -63,7 +63,7 @@ func newest(benchmark *v1alpha1.StorageBenchmark) string {
 	return benchmark.Status.LastRun.UID
 }
 
-// Reconcile reads the newest run of a benchmark.
+// Reconcile reads the newest judged run of a benchmark and keeps its results.
 func (k *Keeper) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	benchmark := &v1alpha1.StorageBenchmark{}
 	err := k.client.Get(ctx, request.NamespacedName, benchmark)
@@ -100,7 +100,8 @@ func (k *Keeper) forget(key client.ObjectKey) {
 	delete(k.kept, key)
 }
 
-// Results of the newest judged run of a benchmark; known is false where they were not read, or the run is gone.
+// Results returns the results of the newest judged run of a benchmark. known is false if they were not read yet, or the
+// run no longer exists.
 func (k *Keeper) Results(benchmark *v1alpha1.StorageBenchmark) (results []metrics.Point, known bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -12,11 +12,11 @@ import (
 	"github.com/storagebench/storagebench/internal/metrics"
 )
 
-// patience is how long a scrape waits for the cache, which has everything in memory once it is there.
+// patience is how long a scrape waits for the cache. Once the cache is synchronized, it answers from memory.
 const patience = 2 * time.Second
 
-// Facts gives a source for metrics.Collector: benchmarks and runs of the manager's cache, once this process leads.
-// Live tells what goes on in live runs.
+// Facts returns a source for metrics.Collector: the benchmarks and runs in the manager's cache, once this process
+// leads. live returns the state of the live runs.
 func (k *Keeper) Facts(mgr ctrl.Manager, version string, live func() []metrics.LiveRun) func() metrics.Facts {
 	elected := mgr.Elected()
 	return func() metrics.Facts {
@@ -31,7 +31,7 @@ func (k *Keeper) Facts(mgr ctrl.Manager, version string, live func() []metrics.L
 		var benchmarks v1alpha1.StorageBenchmarkList
 		var runs v1alpha1.BenchmarkRunList
 		for _, list := range []client.ObjectList{&benchmarks, &runs} {
-			// Nothing is changed here, so that nothing has to be copied.
+			// The objects are only read, so they need not be copied.
 			if err := mgr.GetCache().List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 				klog.FromContext(ctx).Error(err, "Cannot list for metrics")
 				return facts

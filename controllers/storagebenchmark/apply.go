@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// apply writes what was decided, but for the status.
+// apply carries out a decision, except for the status.
 func (r *reconciler) apply(ctx context.Context, obs observation, act action) outcome {
 	var out outcome
 	switch act.do {
@@ -45,22 +45,22 @@ func (r *reconciler) create(ctx context.Context, obs observation) outcome {
 	case err == nil:
 		return outcome{created: run}
 	case apierrors.IsAlreadyExists(err):
-		// Ours, of a time before a crash, or not: whoever reads it next can tell.
+		// It may be ours, from before a crash, or not: the next observation determines which.
 		return outcome{again: true}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		// The benchmark goes too.
+		// The benchmark is deleted too.
 		return outcome{}
 	}
 	return outcome{refused: err.Error(), err: fmt.Errorf("create run %s: %w", klog.KObj(run), err)}
 }
 
-// newRun freezes the candidate into the run that status.activeRun names. It is the same to the byte
-// each time.
+// newRun freezes the candidate into the run that status.activeRun names. The same observation gives the same run,
+// byte for byte.
 func newRun(obs observation, scheme *runtime.Scheme) (*v1alpha1.BenchmarkRun, error) {
 	benchmark := obs.benchmark
 	recorded := benchmark.Status.ActiveRun
 	seed := identityOf(benchmark, &benchmark.Status, recorded.Hash).seed
-	planned, problems := plan.Make(obs.candidate.run, seed, plan.WithStorage(obs.candidate.storage))
+	planned, problems := plan.Make(obs.candidate.run, seed, plan.WithStorage(obs.candidate.storage), plan.InCluster(obs.candidate.cluster))
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("plan run %s: %w", recorded.Name, problems.ToAggregate())
 	}
@@ -70,7 +70,7 @@ func newRun(obs observation, scheme *runtime.Scheme) (*v1alpha1.BenchmarkRun, er
 		Benchmark: v1alpha1.BenchmarkReference{Name: benchmark.Name, UID: string(benchmark.UID)},
 		Hash:      recorded.Hash,
 		Seed:      seed,
-		// Those of now: which were asked for with the run nobody knows any more.
+		// The current objectives: those at the time of the request are no longer known.
 		Objectives: benchmark.Spec.Objectives,
 	}, obs.candidate.run, planned)
 	run.Labels = map[string]string{v1alpha1.LabelBenchmark: benchmark.Name}
@@ -83,7 +83,7 @@ func newRun(obs observation, scheme *runtime.Scheme) (*v1alpha1.BenchmarkRun, er
 		}
 	}
 	if err := controllerutil.SetControllerReference(benchmark, run, scheme); err != nil {
-		return nil, fmt.Errorf("own run %s: %w", run.Name, err)
+		return nil, fmt.Errorf("set the owner of run %s: %w", run.Name, err)
 	}
 	return run, nil
 }

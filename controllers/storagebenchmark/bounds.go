@@ -7,11 +7,11 @@ import (
 	"github.com/storagebench/storagebench/internal/trend"
 )
 
-// maxStatusBytes of JSON.
+// maxStatusBytes is the maximum size of the status as JSON.
 const maxStatusBytes = 16 << 10
 
-// fit makes a status that has grown too large smaller: what is told at length first, then figures,
-// which the run has all of, and what later runs are compared with at last.
+// fit makes a status that is too large smaller. It shortens texts first, then drops figures, all of which the run
+// holds, and last the history that later runs are compared with.
 func fit(status *v1alpha1.StorageBenchmarkStatus) {
 	for _, less := range []func(*v1alpha1.StorageBenchmarkStatus){
 		shortenConditions, shortenObjectives(160), dropDifferences, shortenObjectives(60), dropHeadlines, shortenObjectives(0), dropHistory,
@@ -36,7 +36,7 @@ func shortenConditions(status *v1alpha1.StorageBenchmarkStatus) {
 	}
 }
 
-// shortenObjectives cuts what is said of objectives, whose numbers stay.
+// shortenObjectives shortens the texts about objectives to length. Their numbers stay.
 func shortenObjectives(length int) func(*v1alpha1.StorageBenchmarkStatus) {
 	return func(status *v1alpha1.StorageBenchmarkStatus) {
 		for i := range status.Objectives {
@@ -60,7 +60,7 @@ func dropHeadlines(status *v1alpha1.StorageBenchmarkStatus) {
 	}
 }
 
-// dropHistory cuts it from its oldest runs, some at a time.
+// dropHistory drops the oldest runs of the history, four at a time, until the status fits.
 func dropHistory(status *v1alpha1.StorageBenchmarkStatus) {
 	const step = 4
 	for status.History != nil && len(status.History.Runs) > 0 && size(status) > maxStatusBytes {

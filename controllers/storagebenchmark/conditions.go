@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// defaultStartTimeout is the API's.
+// defaultStartTimeout is the API's default.
 const defaultStartTimeout = 10 * time.Minute
 
 // claim is a condition as it should be, without its times.
@@ -19,23 +19,23 @@ type claim struct {
 	reason, message string
 }
 
-// picture is the four conditions; nil is absent.
+// picture holds the conditions; nil means absent.
 type picture struct {
 	ready, stalled, reconciling, running, regressed *claim
-	// since is when Ready came to be what it is, where that is not for SetStatusCondition's rule to say.
+	// since, if not zero, is the transition time of Ready, instead of the usual one.
 	since time.Time
 	wake  time.Duration
 }
 
-// draw is the table of states: what each action means for the conditions.
+// draw returns the conditions for an action, by this table of states:
 //
 //	                                 Ready           Reconciling  Stalled              Running
-//	not judged yet                   Unknown         True         absent               as is
+//	not judged yet                   Unknown         True         absent               by the action
 //	a reference is missing           Unknown         True         after startTimeout   False
 //	the workload cannot be run       False           absent       True                 False
-//	newest run is good               True            absent       absent               False
-//	newest run is not                False           absent       True                 False
-//	re-run of a judged spec.run      last verdict    absent       by it                True
+//	newest run passed                True            absent       absent               False
+//	newest run did not pass          False           absent       True                 False
+//	re-run of a judged spec.run      last verdict    absent       by last verdict      True
 //	suspended, nothing runs          unchanged       absent       unchanged            False
 func draw(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, out outcome) picture {
 	p := verdictPicture(status, obs)
@@ -54,7 +54,7 @@ func draw(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, 
 			p.notCreated(status, obs, out.refused)
 		}
 	case yield:
-		p.notCreated(status, obs, fmt.Sprintf("a BenchmarkRun %s is there that this benchmark did not create; delete it",
+		p.notCreated(status, obs, fmt.Sprintf("BenchmarkRun %s already exists, but this benchmark did not create it; delete it",
 			status.ActiveRun.Name))
 	case hold:
 		p.suspended(status, obs)
@@ -67,7 +67,7 @@ func draw(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, 
 	return p
 }
 
-// verdictPicture is Ready and what goes with it by the newest judged run alone.
+// verdictPicture returns Ready, Stalled and Reconciling as they follow from the newest judged run alone.
 func verdictPicture(status *v1alpha1.StorageBenchmarkStatus, obs observation) picture {
 	if !judged(status, obs.hash) {
 		waiting := claim{metav1.ConditionUnknown, v1alpha1.ReasonNotJudged, notJudgedMessage(status, obs)}
@@ -87,38 +87,38 @@ func notJudgedMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) 
 	active := status.ActiveRun
 	switch {
 	case active == nil && obs.times.set && status.NextScheduleTime != nil && !requestOf(obs.benchmark).any():
-		return "the present spec.run is run at " + clockText(status.NextScheduleTime.Time) + ", the next time of the schedule"
+		return "the current spec.run starts at " + clockText(status.NextScheduleTime.Time) + ", the next scheduled time"
 	case active == nil:
-		return "the present spec.run is run next"
+		return "the current spec.run starts next"
 	case active.Hash != obs.hash:
-		return fmt.Sprintf("run %s of an earlier spec.run is live; the present spec.run waits for its end", active.Name)
+		return fmt.Sprintf("run %s of an earlier spec.run is live; the current spec.run starts after it", active.Name)
 	case active.UID == "":
 		return fmt.Sprintf("run %s is being created", active.Name)
 	}
-	return fmt.Sprintf("run %s is not judged yet", active.Name)
+	return fmt.Sprintf("run %s has no verdict yet", active.Name)
 }
 
 func liveMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) string {
 	message := fmt.Sprintf("run %s is live", status.ActiveRun.Name)
 	switch {
 	case suspended(obs.benchmark):
-		return message + "; spec.suspend is true: no other is started after it"
+		return message + "; spec.suspend is true: no further runs are started"
 	case obs.active.run != nil && told(obs.active.run):
-		return message + " and makes way for another"
+		return message + " and is being stopped for the next run"
 	case obs.times.set && !obs.times.due.At.IsZero():
-		return message + "; the time " + clockText(obs.times.due.At) + " of the schedule has come, and its run follows"
+		return message + "; the run scheduled for " + clockText(obs.times.due.At) + " starts next"
 	case status.ActiveRun.Hash != obs.hash && obs.times.set:
-		return message + "; spec.run has changed since and is run at the next time of the schedule"
+		return message + "; spec.run has changed: the new one starts at the next scheduled time"
 	case status.ActiveRun.Hash != obs.hash:
-		return message + "; spec.run has changed since and is run next"
+		return message + "; spec.run has changed: the new one starts next"
 	case requestOf(obs.benchmark).any():
-		return message + "; one more run is asked for and follows"
+		return message + "; the requested run starts next"
 	}
 	return message
 }
 
-// notCreated is for a run that is asked for and cannot be created at present. A verdict stays: the
-// cause may be gone in a moment.
+// notCreated is for a requested run that cannot be created at present. A verdict stays, because the cause may be gone
+// in a moment.
 func (p *picture) notCreated(status *v1alpha1.StorageBenchmarkStatus, obs observation, why string) {
 	message := fmt.Sprintf("run %s cannot be created: %s", status.ActiveRun.Name, why)
 	p.running = &claim{metav1.ConditionFalse, v1alpha1.ReasonRunNotCreated, message}
@@ -128,16 +128,16 @@ func (p *picture) notCreated(status *v1alpha1.StorageBenchmarkStatus, obs observ
 	}
 }
 
-// suspended keeps Ready and Stalled as they are.
+// suspended leaves Ready and Stalled unchanged.
 func (p *picture) suspended(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
-	message := "spec.suspend is true: no run is started"
+	message := "spec.suspend is true: no runs are started"
 	if obs.review.due {
-		// The verdict is another one, by other objectives.
+		// The verdict was evaluated again, by a changed policy.
 		p.running, p.reconciling = &claim{metav1.ConditionFalse, v1alpha1.ReasonSuspended, message}, nil
 		return
 	}
 	if !judged(status, obs.hash) {
-		message += "; the present spec.run is not judged yet"
+		message += "; the current spec.run has no verdict yet"
 	}
 	*p = picture{
 		ready:   &claim{metav1.ConditionUnknown, v1alpha1.ReasonSuspended, message},
@@ -151,7 +151,7 @@ func (p *picture) suspended(status *v1alpha1.StorageBenchmarkStatus, obs observa
 	}
 }
 
-// missing waits for references, and says after startTimeout that it may be in vain.
+// missing waits for references. After startTimeout it also sets Stalled, because the wait may be in vain.
 func (p *picture) missing(obs observation) {
 	var lines []string
 	for _, one := range obs.candidate.missing {
@@ -172,8 +172,8 @@ func (p *picture) missing(obs observation) {
 	p.stalled = &claim{metav1.ConditionTrue, why.reason, why.message}
 }
 
-// missingSince is when a reference was first seen to be missing, which the time of Ready tells for as
-// long as its reason is one of these.
+// missingSince returns when a reference was first seen to be missing: the transition time of Ready, while its reason is
+// a missing reference.
 func missingSince(obs observation) time.Time {
 	ready := find(obs.benchmark.Status.Conditions, v1alpha1.ConditionReady)
 	if ready != nil && ready.Status == metav1.ConditionUnknown && isMissing(ready.Reason) {
@@ -186,7 +186,7 @@ func isMissing(reason string) bool {
 	return reason == v1alpha1.ReasonProfileNotFound || reason == v1alpha1.ReasonClaimNotFound
 }
 
-// impossible is for what nothing but an edit helps.
+// impossible is for problems that only an edit resolves.
 func (p *picture) impossible(obs observation) {
 	var lines []string
 	for _, one := range obs.candidate.problems {
@@ -198,8 +198,8 @@ func (p *picture) impossible(obs observation) {
 	p.reconciling = nil
 }
 
-// conditions gives the picture its times. Stalled precedes Reconciling, because kstatus takes the first
-// of the two that is True.
+// conditions returns the conditions with their times. Stalled precedes Reconciling, because kstatus uses the first of
+// the two that is True.
 func (p *picture) conditions(obs observation) []metav1.Condition {
 	var all []metav1.Condition
 	for _, one := range []struct {
@@ -232,7 +232,7 @@ func (p *picture) conditions(obs observation) []metav1.Condition {
 	return all
 }
 
-// wholeSeconds is a time as it is read back.
+// wholeSeconds returns a time as it is read back from the API server: in UTC, with whole seconds.
 func wholeSeconds(at time.Time) metav1.Time {
 	return metav1.Time{Time: at.Round(0).UTC().Truncate(time.Second)}
 }

@@ -6,15 +6,15 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// regressedClaim is the condition Regressed, which follows from the comparison alone; nil without one that is
-// asked for.
+// regressedClaim returns the condition Regressed, which follows from the comparison alone. It returns nil if no
+// comparison is requested.
 func regressedClaim(status *v1alpha1.StorageBenchmarkStatus, obs observation) *claim {
 	found := status.Regression
 	switch {
 	case obs.benchmark.Spec.Regression == nil:
 		return nil
 	case found == nil || !judged(status, obs.hash):
-		return &claim{metav1.ConditionUnknown, v1alpha1.ReasonNotJudged, "the present spec.run has no judged run to compare"}
+		return &claim{metav1.ConditionUnknown, v1alpha1.ReasonNotJudged, "the current spec.run has no run with a verdict to compare"}
 	}
 	switch found.Verdict {
 	case v1alpha1.RegressionRegressed:

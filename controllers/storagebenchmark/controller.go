@@ -19,29 +19,31 @@ import (
 	"github.com/storagebench/storagebench/internal/limits"
 )
 
-// soon is when to look again at what has just changed. It is not zero, so that a cache can catch up.
+// soon is the delay before something that has just changed is reconciled again. It is not zero, so that the cache can
+// catch up.
 const soon = 50 * time.Millisecond
 
-// reconciler keeps StorageBenchmarks. It remembers nothing: all that it knows is in their status.
+// reconciler reconciles StorageBenchmarks. It has no state of its own: all that it knows is in their status.
 type reconciler struct {
 	client client.Client
-	// live reads past the cache, where a cache that lags would start or stop what it should not.
+	// live reads past the cache where a stale cache could start or stop the wrong run.
 	live   client.Reader
 	scheme *runtime.Scheme
 	clock  clock.PassiveClock
-	// catalog of documented limits; nil is that of this version.
+	// catalog returns the catalog of documented limits; nil means the built-in one.
 	catalog func(context.Context) (*limits.Catalog, []string)
 	events  events.EventRecorder
-	// noClusterProfiles says that profiles of the cluster may not be read.
+	// priorityClass is the operator's own.
+	priorityClass string
+	// noClusterProfiles is true if ClusterWorkloadProfiles may not be read.
 	noClusterProfiles bool
 }
 
-// Reconcile takes one step: it writes at most one run, deletes what is too old, and patches the
-// status once.
+// Reconcile takes one step: it writes at most one run, deletes old runs, and patches the status once.
 func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	obs, err := r.observe(ctx, request.NamespacedName)
 	if errors.Is(err, errStale) {
-		// What is newer arrives as an event of its own.
+		// The newer version causes a reconcile of its own.
 		return ctrl.Result{}, nil
 	}
 	if err != nil || obs == nil {
@@ -52,7 +54,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	told := reportOn(*obs, act, out)
 	err = r.patch(ctx, obs.benchmark, told.status)
 	if apierrors.IsConflict(err) {
-		// Somebody else was faster, which is no error: it is decided again on what is there now.
+		// A conflict is no error: the decision is repeated on the current object.
 		return ctrl.Result{RequeueAfter: soon}, nil
 	}
 	if err != nil {
@@ -70,8 +72,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{RequeueAfter: told.wake}, nil
 }
 
-// patch writes the status where it changes. One that was decided on an old object is refused by the
-// API server, and decided again.
+// patch writes the status if it changes. The API server rejects a status that was decided on an old object, and the
+// decision is repeated.
 func (r *reconciler) patch(ctx context.Context, benchmark *v1alpha1.StorageBenchmark, status v1alpha1.StorageBenchmarkStatus) error {
 	if equality.Semantic.DeepEqual(benchmark.Status, status) {
 		return nil

@@ -8,42 +8,42 @@ import (
 type verb string
 
 const (
-	// leave does nothing: nothing asks for a run.
+	// leave does nothing: no run is requested.
 	leave verb = "leave"
 	// watch waits for the live run.
 	watch verb = "watch"
 	// hold starts nothing, because the benchmark is suspended.
 	hold verb = "hold"
-	// await waits for what spec.run refers to.
+	// await waits for objects that spec.run refers to and that are missing.
 	await verb = "await"
-	// refuse waits for an edit: no run can be made of spec.run.
+	// refuse waits for an edit: no run can be created from spec.run.
 	refuse verb = "refuse"
-	// yield waits until another object gives the name of the run free.
+	// yield waits until another object no longer uses the run's name.
 	yield verb = "yield"
-	// intend records the run that is to be created.
+	// intend records the run to be created.
 	intend verb = "intend"
-	// create creates the run that is recorded.
+	// create creates the recorded run.
 	create verb = "create"
 	// adopt records that the run exists.
 	adopt verb = "adopt"
 	// replace tells the live run to make way for another.
 	replace verb = "replace"
-	// judge records what came out of the run that has ended.
+	// judge records the result of the run that has ended.
 	judge verb = "judge"
 	// miss records that the run was deleted before it was judged.
 	miss verb = "miss"
 )
 
-// action is the decision: what to do, and which old runs go.
+// action is a decision: what to do, and which old runs to delete.
 type action struct {
 	do verb
-	// run to adopt, which status may not name yet.
+	// run is the run to adopt, which the status may not name yet, or the run to replace.
 	run *v1alpha1.BenchmarkRun
-	// prune are ended runs beyond the limits.
+	// prune lists ended runs beyond the limits.
 	prune []*v1alpha1.BenchmarkRun
 }
 
-// next decides. What exists comes first, then what may be started.
+// next returns the decision. It considers existing runs first, then which run may be started.
 func next(obs observation) action {
 	act := begin(obs)
 	act.prune = surplus(obs)
@@ -82,7 +82,7 @@ func begin(obs observation) action {
 	case len(obs.candidate.problems) > 0:
 		return action{do: refuse}
 	case !intended || status.ActiveRun.Hash != obs.hash:
-		// What is not created yet becomes what is wanted now.
+		// A run that is not created yet becomes the one that is wanted now.
 		return action{do: intend}
 	case obs.active.state == activeTaken:
 		return action{do: yield}
@@ -94,7 +94,7 @@ func suspended(benchmark *v1alpha1.StorageBenchmark) bool {
 	return benchmark.Spec.Suspend != nil && *benchmark.Spec.Suspend
 }
 
-// mayCreate reports whether begin looks at the candidate.
+// mayCreate reports whether begin reads the candidate.
 func mayCreate(obs observation) bool {
 	switch obs.active.state {
 	case noActive:
@@ -102,15 +102,15 @@ func mayCreate(obs observation) bool {
 	case activeIntended, activeTaken:
 		return !suspended(obs.benchmark)
 	case activeLive:
-		// A live run is not stopped for one that could not be.
+		// A live run is not stopped for a run that could not be created.
 		return replaces(obs)
 	case activeEnded, activeDeleted:
 	}
 	return false
 }
 
-// unrecorded is a live run that status knows nothing of, such as after somebody has emptied it: the
-// newest. The cache may still show the newest judged run as it was before its end.
+// unrecorded returns the newest live run that the status does not name, such as after a user has emptied the status. It
+// skips the newest judged run, which the cache may still show as it was before its end.
 func unrecorded(obs observation) *v1alpha1.BenchmarkRun {
 	var newest *v1alpha1.BenchmarkRun
 	for i := range obs.runs {

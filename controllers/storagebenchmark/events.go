@@ -8,16 +8,17 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// maxNote of an event in characters: 1024 bytes are allowed, and a character can take four.
+// maxNote is the maximum length of an event's note in characters: the API allows 1024 bytes, and a character can take
+// four.
 const maxNote = 256
 
-// news is something to tell once the status that it speaks of is written.
+// news is an event. It is sent once the status that it refers to is written.
 type news struct {
 	kind, reason string
-	// action is what the operator did, for machines.
+	// action is what the operator did, for programs.
 	action string
 	note   string
-	// related is the run that it is about, if any.
+	// related is the run that the event is about, if any.
 	related *v1alpha1.BenchmarkRun
 }
 
@@ -26,19 +27,19 @@ const (
 	actionCreate = "CreateRun"
 	actionJudge  = "JudgeRun"
 	actionCheck  = "CheckSpec"
-	// actionReplace and actionSchedule are about what starts when.
+	// actionReplace, actionSchedule and actionSuspend are about when runs start.
 	actionReplace  = "StopRun"
 	actionSchedule = "LookAtSchedule"
 	actionSuspend  = "LookAtSuspend"
 )
 
-// eventsOf are what a person would ask about: each is told once, by the patch that makes it known.
+// eventsOf returns the events that people want to know about. Each is sent once, with the patch that makes it known.
 func eventsOf(obs observation, act action, out outcome, status *v1alpha1.StorageBenchmarkStatus) []news {
 	switch act.do {
 	case replace:
 		if out.err == nil && !out.again {
 			return []news{{corev1.EventTypeNormal, v1alpha1.EventRunReplaced, actionReplace,
-				"run " + act.run.Name + " is stopped: another is due, and spec.trigger.replacePolicy is Stop", act.run}}
+				"run " + act.run.Name + " is being stopped: the next run is due and spec.trigger.replacePolicy is Stop", act.run}}
 		}
 	case create:
 		if out.created != nil {
@@ -63,39 +64,40 @@ func eventsOf(obs observation, act action, out outcome, status *v1alpha1.Storage
 		}
 	case intend:
 		if times := obs.times.due; times.Missed > 1 {
-			return []news{missedEvent(times.Missed-1, times.TooMany, "the newest of them, "+clockText(times.At)+", is run now")}
+			return []news{missedEvent(times.Missed-1, times.TooMany, "starting the most recent one, "+clockText(times.At)+", now")}
 		}
 	case leave, watch, hold, yield:
 	}
 	return nil
 }
 
-// passedEvent is about a run that ended without a verdict. That one was told to make way was told then.
+// passedEvent returns the event about a run that ended without a verdict. There is none for a run that was told to make
+// way: an event reported that when it was told.
 func passedEvent(run *v1alpha1.BenchmarkRun) []news {
 	if !endedBy(run, v1alpha1.ReasonPreempted) {
 		return nil
 	}
-	return []news{{corev1.EventTypeWarning, v1alpha1.EventRunPreempted, actionCreate, "run " + run.Name + " was preempted; another one is queued for it", run}}
+	return []news{{corev1.EventTypeWarning, v1alpha1.EventRunPreempted, actionCreate, "run " + run.Name + " was preempted; a new run is queued in its place", run}}
 }
 
-// missedEvent is about times of the schedule that passed without a run.
+// missedEvent returns the event about times of the schedule that passed without a run.
 func missedEvent(count int, atLeast bool, then string) news {
-	text := fmt.Sprintf("%d times of the schedule passed without a run", count)
+	text := fmt.Sprintf("%d scheduled runs were missed", count)
 	switch {
 	case atLeast:
-		text = "over " + text
+		text = "more than " + text
 	case count == 1:
-		text = "a time of the schedule passed without a run"
+		text = "1 scheduled run was missed"
 	}
 	return news{corev1.EventTypeWarning, v1alpha1.EventScheduleMissed, actionSchedule, text + "; " + then, nil}
 }
 
-// skippedEvent is about a time that was too late to start.
+// skippedEvent returns the event about a time that was too late to start a run.
 func skippedEvent(obs observation) []news {
 	if !obs.times.skips(obs) {
 		return nil
 	}
-	return []news{missedEvent(1, false, fmt.Sprintf("%s is longer ago than spec.trigger.startingDeadline %s",
+	return []news{missedEvent(1, false, fmt.Sprintf("%s is more than spec.trigger.startingDeadline (%s) ago",
 		clockText(obs.times.due.Expired), obs.times.deadline))}
 }
 
@@ -115,7 +117,7 @@ func judgedEvent(verdict *v1alpha1.JudgedRun, run *v1alpha1.BenchmarkRun) news {
 	return told
 }
 
-// changedReady is the message of Ready where its reason or message is new, else empty.
+// changedReady returns the message of Ready if its reason or message has changed, otherwise "".
 func changedReady(obs observation, status *v1alpha1.StorageBenchmarkStatus) string {
 	before, after := find(obs.benchmark.Status.Conditions, v1alpha1.ConditionReady), find(status.Conditions, v1alpha1.ConditionReady)
 	if before != nil && before.Reason == after.Reason && before.Message == after.Message {

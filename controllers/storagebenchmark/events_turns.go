@@ -9,21 +9,21 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// turnEvents are about what was otherwise before, whatever was done: a pause begins or ends, and what was wrong is right
-// again. They follow from the status before and after, so that they are told once.
+// turnEvents returns events about changes from the status before to the status after, whatever the action was: a pause
+// begins or ends, or a problem is over. Because they follow from both, each is sent once.
 func turnEvents(obs observation, status *v1alpha1.StorageBenchmarkStatus) []news {
 	before := &obs.benchmark.Status
 	var all []news
 	switch was, is := before.Stage == v1alpha1.StageSuspended, status.Stage == v1alpha1.StageSuspended; {
 	case is && !was:
-		all = append(all, news{corev1.EventTypeNormal, v1alpha1.EventSuspended, actionSuspend, "spec.suspend is true: no run is started", nil})
+		all = append(all, news{corev1.EventTypeNormal, v1alpha1.EventSuspended, actionSuspend, "spec.suspend is true: no runs are started", nil})
 	case was && !suspended(obs.benchmark):
-		all = append(all, news{corev1.EventTypeNormal, v1alpha1.EventResumed, actionSuspend, "spec.suspend is not true any more: runs that are due are started", nil})
+		all = append(all, news{corev1.EventTypeNormal, v1alpha1.EventResumed, actionSuspend, "spec.suspend is no longer true: due runs are started", nil})
 	}
 	if last, now := before.LastRun, status.LastRun; last != nil && failing(last.Reason) && now.Reason == v1alpha1.ReasonPassed {
-		note := fmt.Sprintf("run %s passed; %s, before it, was %s", now.Name, last.Name, last.Reason)
+		note := fmt.Sprintf("run %s passed; the previous run, %s, was %s", now.Name, last.Name, last.Reason)
 		if now.UID == last.UID {
-			note = fmt.Sprintf("run %s, which was %s, passes by the objectives and the comparison of today", now.Name, last.Reason)
+			note = fmt.Sprintf("run %s, previously %s, passes the current objectives and comparison", now.Name, last.Reason)
 		}
 		all = append(all, news{corev1.EventTypeNormal, v1alpha1.EventRecovered, actionJudge, note, nil})
 	}
@@ -35,7 +35,7 @@ func turnEvents(obs observation, status *v1alpha1.StorageBenchmarkStatus) []news
 	return all
 }
 
-// failing reports whether a verdict is a bad one; a run that is not judged is neither good nor bad.
+// failing reports whether a verdict is bad. No verdict is neither good nor bad.
 func failing(reason string) bool {
 	return reason != v1alpha1.ReasonPassed && reason != v1alpha1.ReasonNotJudged
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// The API's defaults, for objects that were made without them.
+// The API's defaults, for objects that were created without them.
 const (
 	defaultHistory       = 20
 	defaultFailedHistory = 5
 )
 
-// surplus are the oldest ended runs beyond the limits. The newest judged one, and what is not judged
-// yet, count but stay.
+// surplus returns the oldest ended runs beyond the limits. The newest judged run and runs that are not judged yet
+// count, but stay.
 func surplus(obs observation) []*v1alpha1.BenchmarkRun {
 	spec, status := &obs.benchmark.Spec, &obs.benchmark.Status
 	var complete, failed []*v1alpha1.BenchmarkRun
@@ -50,13 +50,13 @@ func limit(given *int32, otherwise int) int {
 	return int(*given)
 }
 
-// named reports whether status refers to the run.
+// named reports whether the status refers to the run.
 func named(status *v1alpha1.StorageBenchmarkStatus, run *v1alpha1.BenchmarkRun) bool {
 	return status.LastRun != nil && status.LastRun.Name == run.Name ||
 		status.ActiveRun != nil && status.ActiveRun.Name == run.Name
 }
 
-// newestFirst sorts by end and, where that is not known, by creation.
+// newestFirst compares runs by their end or, if that is not known, by their creation.
 func newestFirst(a, b *v1alpha1.BenchmarkRun) int {
 	if a.Status.EndTime != nil && b.Status.EndTime != nil {
 		if order := b.Status.EndTime.Compare(a.Status.EndTime.Time); order != 0 {

@@ -10,16 +10,16 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// identity is what follows from the thing that asked for a run. The same request gives the same run,
-// to the byte, however often it is made.
+// identity follows from the request for a run: the same request always gives the same name and seed, however often the
+// run is created.
 type identity struct {
 	name string
 	seed int64
 }
 
-// identityOf takes hash from the run and the rest from a status in which the run is recorded: what
-// it was asked for by, a time of the schedule included, and the run before it, with a verdict and
-// without. The latter makes a value that comes back (v1, v2, v1) a new request.
+// identityOf derives the identity from hash and from a status in which the run is recorded: what it was requested by,
+// including a time of the schedule, and the run before it, with a verdict or without. The run before it makes a value
+// that returns (v1, v2, v1) a new request.
 func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBenchmarkStatus, hash string) identity {
 	previous := ""
 	if status.LastRun != nil {
@@ -32,7 +32,7 @@ func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBe
 	if status.LastReplacedRun != "" {
 		parts = append(parts, "replaced", status.LastReplacedRun)
 	}
-	// NUL is in no field that the API takes, except in requests, which are cleaned.
+	// No field that the API accepts contains NUL, except requests, from which echo removes it.
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return identity{
 		name: benchmark.Name + "-" + hex.EncodeToString(sum[:4]),
@@ -40,10 +40,10 @@ func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBe
 	}
 }
 
-// maxEcho is the API's bound on echoed requests, in characters.
+// maxEcho is the API's limit on echoed requests, in characters.
 const maxEcho = 128
 
-// echo is a request as status echoes it: itself where that fits, else its beginning and its hash.
+// echo returns a request as the status echoes it: the request itself if it fits, otherwise its beginning and its hash.
 func echo(request string) string {
 	request = strings.ReplaceAll(request, "\x00", "")
 	if v1alpha1.Truncate(request, maxEcho) == request {
@@ -53,9 +53,9 @@ func echo(request string) string {
 	return v1alpha1.Truncate(request, maxEcho-17) + "#" + hex.EncodeToString(sum[:8])
 }
 
-// request is what asks for one more run and was not handled yet.
+// request is the request for one more run that was not handled yet.
 type request struct {
-	// manual and annotation are what status will echo; empty where nothing new asks.
+	// manual and annotation are the values that the status will echo; empty if there is no new request.
 	manual, annotation string
 }
 
@@ -79,8 +79,8 @@ func judged(status *v1alpha1.StorageBenchmarkStatus, hash string) bool {
 	return status.LastRun != nil && status.LastRun.Hash == hash
 }
 
-// wanted reports whether something asks for a run that is not recorded yet. With a schedule its times do, and
-// a spec.run that was not judged waits for the next.
+// wanted reports whether a run is requested that is not recorded yet. With a schedule, its times request runs, and a
+// spec.run that was not judged waits for the next time.
 func wanted(obs observation) bool {
 	if requestOf(obs.benchmark).any() {
 		return true

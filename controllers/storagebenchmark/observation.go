@@ -11,52 +11,52 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// observation is what a decision is made on. Nobody changes what it points to.
+// observation is what a decision is based on. Nothing modifies what it points to.
 type observation struct {
 	benchmark *v1alpha1.StorageBenchmark
-	// hash of the present spec.run.
+	// hash is the hash of the current spec.run.
 	hash string
-	// active is what became of status.activeRun.
+	// active is the observed state of status.activeRun.
 	active activeRun
-	// runs of this benchmark, the active one included. Those that have ended may be trimmed (see
+	// runs are the runs of this benchmark, including the active one. Runs that have ended may be trimmed (see
 	// TrimEndedRun).
 	runs []v1alpha1.BenchmarkRun
-	// times are those of the schedule.
+	// times is what the schedule requests.
 	times timetable
-	// candidate is what would be frozen into a new run. It is looked at only where one may be created.
+	// candidate is what would be frozen into a new run. It is determined only if a run may be created.
 	candidate candidate
-	// review is the newest judged run where it has to be judged again.
+	// review is the newest judged run, if it has to be judged again.
 	review review
 	now    time.Time
 }
 
-// activeState is what became of the run that status.activeRun names.
+// activeState is the state of the run that status.activeRun names.
 type activeState string
 
 const (
-	// noActive: status names none.
+	// noActive: the status names no run.
 	noActive activeState = "none"
-	// activeIntended: it is recorded and does not exist yet.
+	// activeIntended: the run is recorded and does not exist yet.
 	activeIntended activeState = "intended"
-	// activeTaken: it is recorded and cannot be created, because its name is another object's.
+	// activeTaken: the run is recorded and cannot be created, because another object has its name.
 	activeTaken activeState = "taken"
-	// activeLive: it exists and has not ended.
+	// activeLive: the run exists and has not ended.
 	activeLive activeState = "live"
-	// activeEnded: it exists and has ended.
+	// activeEnded: the run exists and has ended.
 	activeEnded activeState = "ended"
-	// activeDeleted: it existed and does not any more.
+	// activeDeleted: the run existed and no longer does.
 	activeDeleted activeState = "deleted"
 )
 
-// activeRun is status.activeRun as it was found.
+// activeRun is the observed state of status.activeRun.
 type activeRun struct {
 	state activeState
-	// run is set where it exists: whole where it has ended.
+	// run is the run if it exists. A run that has ended is not trimmed.
 	run *v1alpha1.BenchmarkRun
 }
 
-// activeOf judges what was found under the name of status.activeRun; found is nil where there is
-// nothing.
+// activeOf determines the state of status.activeRun from the object that was found under its name; found is nil if
+// there is none.
 func activeOf(benchmark *v1alpha1.StorageBenchmark, found *v1alpha1.BenchmarkRun) activeRun {
 	recorded := benchmark.Status.ActiveRun
 	switch {
@@ -74,16 +74,15 @@ func activeOf(benchmark *v1alpha1.StorageBenchmark, found *v1alpha1.BenchmarkRun
 	return activeRun{state: activeLive, run: found}
 }
 
-// isIntended reports whether a run is the one that status.activeRun asks for, which only a part of
-// its digest in the name cannot prove.
+// isIntended reports whether a run is the one that status.activeRun requests. The name alone does not prove it, because
+// it contains only part of the digest.
 func isIntended(benchmark *v1alpha1.StorageBenchmark, run *v1alpha1.BenchmarkRun) bool {
 	hash := benchmark.Status.ActiveRun.Hash
 	return metav1.IsControlledBy(run, benchmark) && run.Spec.Hash == hash &&
 		run.Spec.Seed == identityOf(benchmark, &benchmark.Status, hash).seed
 }
 
-// ended reports whether nothing happens in a run any more. A run that has failed ends when its data is
-// removed.
+// ended reports whether nothing happens in a run any more. A failed run ends when its data is removed.
 func ended(run *v1alpha1.BenchmarkRun) bool {
 	return run.Status.EndTime != nil || isTrue(run.Status.Conditions, v1alpha1.ConditionComplete)
 }
@@ -92,15 +91,16 @@ func isTrue(conditions []metav1.Condition, kind string) bool {
 	return meta.IsStatusConditionTrue(conditions, kind)
 }
 
-// candidate is what a new run would be made of, or why there can be none.
+// candidate is what a new run would be created from, or why there can be none.
 type candidate struct {
-	// missing are references to what is not there, and reason the API's word for the first.
+	// missing lists references to objects that do not exist. reason is the API's reason for the first one.
 	missing field.ErrorList
 	reason  string
-	// problems keep the plan from being made; nothing but an edit helps.
+	// problems are why no plan can be made; only an edit resolves them.
 	problems field.ErrorList
 
 	run *v1alpha1.RunSpec
-	// storage is what plans are made with.
+	// storage and cluster are what plans are made with.
 	storage plan.Storage
+	cluster plan.Cluster
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// errStale says that the cache shows an older benchmark than there is.
-var errStale = errors.New("the cached benchmark is older than the real one")
+// errStale means that the cache shows an older benchmark than the API server.
+var errStale = errors.New("the cached benchmark is out of date")
 
-// observe reads all that a decision needs; nil where there is nothing to decide. The runs of a
-// benchmark that is being deleted go by their owner reference.
+// observe reads everything that a decision needs. It returns nil if there is nothing to decide. The runs of a benchmark
+// that is being deleted are deleted through their owner reference.
 func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*observation, error) {
 	benchmark := &v1alpha1.StorageBenchmark{}
 	if err := r.client.Get(ctx, key, benchmark); err != nil {
@@ -44,7 +44,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 		return nil, err
 	}
 	if obs.active.state == activeLive && replaces(*obs) && !told(obs.active.run) {
-		// Somebody may have taken back what asks for another run.
+		// The request for another run may have been withdrawn.
 		if err := r.proveFresh(ctx, benchmark); err != nil {
 			return nil, err
 		}
@@ -60,9 +60,9 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	return obs, nil
 }
 
-// active finds out what became of the run that status names. A live run is taken from the cache. One
-// that seems to be missing may be too new for the cache, and one that has ended may be trimmed in
-// it: both are read from the API server.
+// active determines the state of the run that the status names. A live run is taken from the cache. A run that seems to
+// be missing may be too new for the cache, and a run that has ended may be trimmed in it: both are read from the API
+// server.
 func (r *reconciler) active(ctx context.Context, benchmark *v1alpha1.StorageBenchmark, runs []v1alpha1.BenchmarkRun) (activeRun, error) {
 	recorded := benchmark.Status.ActiveRun
 	if recorded == nil {
@@ -90,15 +90,15 @@ func (r *reconciler) active(ctx context.Context, benchmark *v1alpha1.StorageBenc
 	return found, nil
 }
 
-// proveFresh fails unless the benchmark is the newest there is. A cache that lags behind our own
-// writes would have a run created again that was created, seen and deleted meanwhile.
+// proveFresh fails unless the benchmark is the newest version. If the cache lags behind our own writes, a run that was
+// created, seen and deleted in between would otherwise be created again.
 func (r *reconciler) proveFresh(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) error {
 	newest := &v1alpha1.StorageBenchmark{}
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(benchmark), newest); err != nil {
 		if apierrors.IsNotFound(err) {
 			return errStale
 		}
-		return fmt.Errorf("read the benchmark anew: %w", err)
+		return fmt.Errorf("read the benchmark again: %w", err)
 	}
 	if newest.ResourceVersion != benchmark.ResourceVersion {
 		return errStale

@@ -19,8 +19,8 @@ import (
 
 const claimKind = "PersistentVolumeClaim"
 
-// resolve finds what spec.run refers to and plans it. An error is one of reading; what is missing or
-// wrong is in the candidate.
+// resolve reads what spec.run refers to and plans it. It returns an error only if reading fails; the candidate holds
+// what is missing or wrong.
 func (r *reconciler) resolve(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) (candidate, error) {
 	var failure error
 	run, missing := plan.Resolve(&benchmark.Spec.Run, func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
@@ -43,11 +43,12 @@ func (r *reconciler) resolve(ctx context.Context, benchmark *v1alpha1.StorageBen
 	}
 	if len(missing) == 0 {
 		found.reason = v1alpha1.ReasonClaimNotFound
-		// What is wrong with a plan does not depend on the seed, which is not known yet.
+		// The problems of a plan do not depend on the seed, which is not known yet.
 		if r.catalog != nil {
 			found.storage.Catalog, _ = r.catalog(ctx)
 		}
-		_, found.problems = plan.Make(run, 0, plan.WithStorage(found.storage))
+		found.cluster = plan.Cluster{Namespace: benchmark.Namespace, PriorityClass: r.priorityClass}
+		_, found.problems = plan.Make(run, 0, plan.WithStorage(found.storage), plan.InCluster(found.cluster))
 		found.problems = append(found.problems, objective.Check(benchmark.Spec.Objectives, run)...)
 	}
 	found.missing = append(found.missing, claims...)
@@ -78,17 +79,18 @@ func (r *reconciler) profile(ctx context.Context, namespace string, ref v1alpha1
 	return *engine, true, nil
 }
 
-// tellUnread says of profiles of the cluster that they may be there.
+// tellUnread changes the message about missing ClusterWorkloadProfiles: they may exist, but the operator may not read
+// them.
 func tellUnread(missing field.ErrorList) {
 	for _, problem := range missing {
 		if name, ok := problem.BadValue.(string); ok && strings.HasPrefix(name, v1alpha1.ClusterWorkloadProfileKind+" ") {
-			problem.Detail = "this operator watches some namespaces only and may not read profiles of the cluster: write a " +
-				v1alpha1.WorkloadProfileKind + " of that spec in this namespace, or give the operator the ClusterRole of watch.clusterReads"
+			problem.Detail = "this operator watches selected namespaces and has no permission to read cluster-scoped profiles: create a " +
+				v1alpha1.WorkloadProfileKind + " with the same spec in this namespace, or grant the operator the ClusterRole of watch.clusterReads"
 		}
 	}
 }
 
-// missingClaims are the claims by name that no pod could mount.
+// missingClaims returns the claims given by name that no pod could mount.
 func (r *reconciler) missingClaims(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) (field.ErrorList, error) {
 	var missing field.ErrorList
 	for i, target := range benchmark.Spec.Run.Targets {
@@ -102,12 +104,12 @@ func (r *reconciler) missingClaims(ctx context.Context, benchmark *v1alpha1.Stor
 			problem := field.NotFound(field.NewPath("spec", "run", "targets").Index(i).Child("volumes").Index(j).Child("claimName"), volume.ClaimName)
 			switch {
 			case apierrors.IsNotFound(err):
-				problem.Detail = "there is no such " + claimKind + " in namespace " + benchmark.Namespace +
+				problem.Detail = "no such " + claimKind + " in namespace " + benchmark.Namespace +
 					": create it, correct the name, or use claimTemplate"
 			case err != nil:
 				return nil, fmt.Errorf("read claim %s: %w", volume.ClaimName, err)
 			case !claim.DeletionTimestamp.IsZero():
-				problem.Detail = "the " + claimKind + " is being deleted, and no new pod may use it: create it again, or name another"
+				problem.Detail = "the " + claimKind + " is being deleted, so new pods cannot use it: recreate it or name another one"
 			default:
 				continue
 			}
@@ -117,7 +119,7 @@ func (r *reconciler) missingClaims(ctx context.Context, benchmark *v1alpha1.Stor
 	return missing, nil
 }
 
-// referencesOf are the keys of all that spec.run refers to, for the index.
+// referencesOf returns the keys of everything that spec.run refers to, for the index.
 func referencesOf(benchmark *v1alpha1.StorageBenchmark) []string {
 	var keys []string
 	_, _ = plan.Resolve(&benchmark.Spec.Run, func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {

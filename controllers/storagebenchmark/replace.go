@@ -14,14 +14,14 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// replaces reports whether the live run is to make way: another one is asked for, and the policy is not to
-// wait. What asked for the live one does not ask again.
+// replaces reports whether the live run has to make way: another run is requested, and the policy is not to wait. The
+// request for the live run does not count.
 func replaces(obs observation) bool {
 	trigger := obs.benchmark.Spec.Trigger
 	return trigger != nil && trigger.ReplacePolicy == v1alpha1.ReplaceStop && !suspended(obs.benchmark) && another(obs)
 }
 
-// another reports whether one more run is asked for beside the one that is live.
+// another reports whether one more run is requested in addition to the live one.
 func another(obs observation) bool {
 	if requestOf(obs.benchmark).any() {
 		return true
@@ -32,15 +32,15 @@ func another(obs observation) bool {
 	return obs.benchmark.Status.ActiveRun.Hash != obs.hash
 }
 
-// told reports whether a run knows already that it has to make way.
+// told reports whether a run was already told to make way.
 func told(run *v1alpha1.BenchmarkRun) bool {
 	return run.Annotations[v1alpha1.AnnotationReplaced] != ""
 }
 
-// stop tells a run to make way. Its controller ends it, with what it has measured so far.
+// stop tells a run to make way. The run's controller ends it, with what it has measured so far.
 func (r *reconciler) stop(ctx context.Context, run *v1alpha1.BenchmarkRun) outcome {
-	why := "another run of the benchmark is due, and spec.trigger.replacePolicy is Stop"
-	ctrl.LoggerFrom(ctx).Info("Stopping run, another is due", "run", run.Name)
+	why := "the benchmark's next run is due and spec.trigger.replacePolicy is Stop"
+	ctrl.LoggerFrom(ctx).Info("Stopping run because the next one is due", "run", run.Name)
 	marked := &metav1.PartialObjectMetadata{}
 	marked.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.BenchmarkRunKind))
 	marked.SetNamespace(run.Namespace)
@@ -53,13 +53,13 @@ func (r *reconciler) stop(ctx context.Context, run *v1alpha1.BenchmarkRun) outco
 		return outcome{again: true}
 	}
 	if err != nil {
-		return outcome{err: fmt.Errorf("tell run %s to make way: %w", run.Name, err)}
+		return outcome{err: fmt.Errorf("stop run %s for the next run: %w", run.Name, err)}
 	}
 	return outcome{}
 }
 
-// withoutVerdict reports whether a run ended for a reason that is no judgement of the storage: it was stopped
-// for another one, or preempted.
+// withoutVerdict reports whether a run ended for a reason that says nothing about the storage: it was stopped for
+// another run, or preempted.
 func withoutVerdict(run *v1alpha1.BenchmarkRun) bool {
 	return endedBy(run, v1alpha1.ReasonReplaced) || endedBy(run, v1alpha1.ReasonPreempted)
 }
@@ -69,8 +69,8 @@ func endedBy(run *v1alpha1.BenchmarkRun, reason string) bool {
 	return failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == reason
 }
 
-// pass notes a run that ended without a verdict. For one that was preempted another one is recorded at
-// once: what asked for it was handled, and would ask no more.
+// pass records a run that ended without a verdict. For a preempted run it records another one at once: the request was
+// handled, and would not start one again.
 func pass(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
 	run := obs.active.run
 	status.LastReplacedRun, status.ActiveRun = run.Name, nil
@@ -79,7 +79,7 @@ func pass(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
 	}
 }
 
-// waiting is the run's condition Waiting where it is True; nil where the run has its turn.
+// waiting returns the run's condition Waiting if it is True, or nil if it is the run's turn.
 func waiting(run *v1alpha1.BenchmarkRun) *metav1.Condition {
 	if run == nil {
 		return nil
@@ -91,5 +91,5 @@ func waiting(run *v1alpha1.BenchmarkRun) *metav1.Condition {
 	return found
 }
 
-// clockText is a time as messages tell it.
+// clockText formats a time for messages.
 func clockText(at time.Time) string { return at.UTC().Format(time.RFC3339) }

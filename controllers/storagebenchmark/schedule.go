@@ -10,19 +10,19 @@ import (
 	"github.com/storagebench/storagebench/internal/schedule"
 )
 
-// timetable is what spec.trigger.schedule asks for at a moment. The zero value is that of a benchmark
-// without a schedule.
+// timetable is what spec.trigger.schedule requests at a moment. The zero value is that of a benchmark without a
+// schedule.
 type timetable struct {
-	// set says that there is a schedule, which problem may keep from being read.
+	// set is true if there is a schedule. problem is why it cannot be read.
 	set     bool
 	problem *field.Error
 	due     schedule.Due
-	// deadline is how late a run may start; 0 is any delay.
+	// deadline is how late a run may start; 0 means no limit.
 	deadline time.Duration
 }
 
-// timetableOf reads the schedule of a benchmark. What was handled follows from status alone, so that
-// whoever comes back after a crash or a month gets the same answer.
+// timetableOf evaluates the schedule of a benchmark. What was handled follows from the status alone, so that the result
+// is the same after a crash or a month.
 func timetableOf(benchmark *v1alpha1.StorageBenchmark, now time.Time) timetable {
 	trigger := benchmark.Spec.Trigger
 	if trigger == nil || trigger.Schedule == "" {
@@ -44,10 +44,10 @@ func timetableOf(benchmark *v1alpha1.StorageBenchmark, now time.Time) timetable 
 	return found
 }
 
-// handledUpTo is the moment after which times of the schedule count. It is just before the next one that
-// status promises: so a schedule that is edited asks for nothing of the time before the edit, and one that
-// was due when it was edited stays due where the new one agrees. Without a promise it is the creation of
-// the benchmark, or now for a schedule that an older benchmark was given.
+// handledUpTo returns the moment after which times of the schedule count. It is just before the next time that the
+// status promises: an edited schedule does not request runs for times before the edit, and a time that was due at the
+// edit stays due if the new schedule has it too. Without a promised time it is the creation of the benchmark, or now if
+// an older benchmark was given a schedule. It is never before the last time that was handled.
 func handledUpTo(benchmark *v1alpha1.StorageBenchmark, now time.Time) time.Time {
 	status := &benchmark.Status
 	handled := now
@@ -63,23 +63,23 @@ func handledUpTo(benchmark *v1alpha1.StorageBenchmark, now time.Time) time.Time 
 	return handled
 }
 
-// asks reports whether the schedule asks for a run, or for a correction of itself.
+// asks reports whether the schedule requests a run, or has a problem that must be corrected.
 func (t timetable) asks() bool { return t.problem != nil || !t.due.At.IsZero() }
 
-// skips reports whether a time has come that is too late now. It is noted while nothing else is going on: the
-// name of a run that is recorded already follows from the times that were handled.
+// skips reports whether a time has come that is now too late. It is recorded only while there is no active run, because
+// the name of a recorded run follows from the times that were handled.
 func (t timetable) skips(obs observation) bool {
 	return !t.due.Expired.IsZero() && obs.active.state == noActive
 }
 
-// note writes the times into status: what an action has handled, and what is next.
+// note writes the times into the status: the time that an action has handled, and the next one.
 func (t timetable) note(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) {
 	handle := func(at time.Time) { status.LastScheduleTime = new(wholeSeconds(at)) }
 	switch {
 	case !t.set:
 		status.NextScheduleTime = nil
 	case t.problem != nil:
-		// What was promised is promised still, where the edit is taken back.
+		// Keep the promised time, in case the edit is reverted.
 	case act.do == intend && !t.due.At.IsZero():
 		handle(t.due.At)
 		status.NextScheduleTime = timeOrNil(t.due.Next)
@@ -89,7 +89,7 @@ func (t timetable) note(status *v1alpha1.StorageBenchmarkStatus, obs observation
 	case t.due.At.IsZero() && t.due.Expired.IsZero():
 		status.NextScheduleTime = timeOrNil(t.due.Next)
 	case status.NextScheduleTime == nil:
-		// It is due and waits.
+		// The time is due and waits.
 		status.NextScheduleTime = timeOrNil(later(t.due.At, t.due.Expired))
 	}
 }
@@ -108,7 +108,7 @@ func timeOrNil(at time.Time) *metav1.Time {
 	return new(wholeSeconds(at))
 }
 
-// wake is when the schedule has to be looked at again; 0 where nothing comes.
+// wake returns how long until the schedule has to be evaluated again; 0 if nothing comes.
 func (t timetable) wake(now time.Time) time.Duration {
 	if !t.set || t.problem != nil {
 		return 0
@@ -122,7 +122,7 @@ func (t timetable) wake(now time.Time) time.Duration {
 	return first
 }
 
-// expiry is just after the moment until which what is due may start; zero where that is any.
+// expiry returns the moment just after the deadline for the due run; zero if there is no deadline.
 func (t timetable) expiry() time.Time {
 	if t.due.At.IsZero() || t.deadline == 0 {
 		return time.Time{}
@@ -130,7 +130,7 @@ func (t timetable) expiry() time.Time {
 	return t.due.At.Add(t.deadline + time.Millisecond)
 }
 
-// sooner is the shorter of two waits, of which 0 is none.
+// sooner returns the shorter of two waits; 0 means no wait.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b

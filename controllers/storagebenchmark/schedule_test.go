@@ -50,7 +50,7 @@ func endsBy(reason, message string) func(*v1alpha1.BenchmarkRun, time.Time) {
 }
 
 var (
-	replaced  = endsBy(v1alpha1.ReasonReplaced, "another run of the benchmark is due, and spec.trigger.replacePolicy is Stop")
+	replaced  = endsBy(v1alpha1.ReasonReplaced, "the benchmark's next run is due and spec.trigger.replacePolicy is Stop")
 	preempted = endsBy(v1alpha1.ReasonPreempted, "pod x was preempted")
 )
 

@@ -29,7 +29,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Name of the controller, in logs, metrics and events.
+// Name is the name of the controller, in logs, metrics and events.
 const Name = "storagebenchmark"
 
 // Indexes of the cache.
@@ -40,17 +40,19 @@ const (
 	indexReferences = "storagebenchmark.references"
 )
 
-// Options of the controller.
+// Options configure the controller.
 type Options struct {
-	// Clock tells the time; nil is the real one.
+	// Clock provides the time; nil means the real clock.
 	Clock clock.PassiveClock
-	// Catalog is that of the documented limits as it holds now, with notes about it; nil is that of this version.
+	// Catalog returns the current catalog of documented limits, with notes about it; nil means the built-in catalog.
 	Catalog func(context.Context) (*limits.Catalog, []string)
-	// NoClusterProfiles says that ClusterWorkloadProfiles may not be read.
+	// PriorityClass is the operator's own, which clients may not have; empty if it has none.
+	PriorityClass string
+	// NoClusterProfiles is true if ClusterWorkloadProfiles may not be read.
 	NoClusterProfiles bool
 }
 
-// Setup adds the controller to a manager, whose scheme has to know v1alpha1.
+// Setup adds the controller to a manager, whose scheme must contain v1alpha1.
 func Setup(manager ctrl.Manager, options Options) error {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
@@ -63,6 +65,7 @@ func Setup(manager ctrl.Manager, options Options) error {
 		catalog: options.Catalog,
 		events:  manager.GetEventRecorder(Name),
 
+		priorityClass:     options.PriorityClass,
 		noClusterProfiles: options.NoClusterProfiles,
 	}
 	if err := index(manager.GetFieldIndexer()); err != nil {
@@ -96,7 +99,7 @@ func index(indexer client.FieldIndexer) error {
 		return []string{string(owner.UID)}
 	})
 	if err != nil {
-		return fmt.Errorf("index runs by their owner: %w", err)
+		return fmt.Errorf("index runs by owner: %w", err)
 	}
 	err = indexer.IndexField(ctx, &v1alpha1.StorageBenchmark{}, indexReferences, func(object client.Object) []string {
 		benchmark, ok := object.(*v1alpha1.StorageBenchmark)
@@ -111,15 +114,15 @@ func index(indexer client.FieldIndexer) error {
 	return nil
 }
 
-// referrers wakes the benchmarks that refer to an object of a kind: all of its namespace, or of every
-// namespace for an object of none.
+// referrers returns a handler that enqueues the benchmarks that refer to an object of a kind: those of its namespace,
+// or of all namespaces if the object has none.
 func (r *reconciler) referrers(kind string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
 		benchmarks := &v1alpha1.StorageBenchmarkList{}
 		err := r.client.List(ctx, benchmarks, client.InNamespace(object.GetNamespace()),
 			client.MatchingFields{indexReferences: referenceKey(kind, object.GetName())})
 		if err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Finding the benchmarks that refer to an object", "kind", kind, "name", object.GetName())
+			ctrl.LoggerFrom(ctx).Error(err, "Finding benchmarks that refer to an object", "kind", kind, "name", object.GetName())
 			return nil
 		}
 		var requests []reconcile.Request
@@ -131,7 +134,7 @@ func (r *reconciler) referrers(kind string) handler.EventHandler {
 	})
 }
 
-// runTellsMore leaves out the many updates of a run that say nothing about its benchmark.
+// runTellsMore reports whether an update of a run concerns its benchmark. Most updates do not.
 func runTellsMore(update event.UpdateEvent) bool {
 	before, ok := update.ObjectOld.(*v1alpha1.BenchmarkRun)
 	if !ok {
@@ -150,7 +153,7 @@ func runTellsMore(update event.UpdateEvent) bool {
 		!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences)
 }
 
-// deletionBegins is all that matters of the changes of a claim.
+// deletionBegins reports whether a claim is being deleted or was replaced. Other changes of a claim do not matter.
 func deletionBegins(update event.UpdateEvent) bool {
 	return update.ObjectOld.GetDeletionTimestamp().IsZero() != update.ObjectNew.GetDeletionTimestamp().IsZero() ||
 		update.ObjectOld.GetUID() != update.ObjectNew.GetUID()

@@ -9,27 +9,27 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// outcome is what became of the writes of an action.
+// outcome is the result of the writes of an action.
 type outcome struct {
-	// created is the run that now exists; nil where none was created.
+	// created is the run that now exists; nil if none was created.
 	created *v1alpha1.BenchmarkRun
-	// again asks for another look at once: something changed meanwhile.
+	// again requests another reconcile at once, because something changed in between.
 	again bool
-	// refused is why the run could not be created, for status.
+	// refused is why the run could not be created, for the status.
 	refused string
-	// err is what is tried again later.
+	// err is the error after which to try again later.
 	err error
 }
 
-// report is what is known after an action: the whole new status, what to tell, and when to look again
-// although nothing changes.
+// report is what is known after an action: the whole new status, the events to send, and when to reconcile again if
+// nothing changes.
 type report struct {
 	status v1alpha1.StorageBenchmarkStatus
 	events []news
 	wake   time.Duration
 }
 
-// reportOn derives the status from facts: those that were observed and those that the action made.
+// reportOn derives the status from facts: those that were observed, and those that the action created.
 func reportOn(obs observation, act action, out outcome) report {
 	status := obs.benchmark.Status.DeepCopy()
 	status.ObservedGeneration = obs.benchmark.Generation
@@ -44,7 +44,7 @@ func reportOn(obs observation, act action, out outcome) report {
 	return report{status: *status, events: slices.Concat(eventsOf(obs, act, out, status), skippedEvent(obs), revisedEvent(obs, act, status), turnEvents(obs, status)), wake: sooner(drawn.wake, obs.times.wake(obs.now))}
 }
 
-// remember writes down the facts that an action makes.
+// remember writes the facts that an action creates into the status.
 func remember(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, out outcome) {
 	switch act.do {
 	case intend:
@@ -76,7 +76,7 @@ func remember(status *v1alpha1.StorageBenchmarkStatus, obs observation, act acti
 	}
 }
 
-// stageOf is what goes on, in a word.
+// stageOf returns the stage: what is going on, in one word.
 func stageOf(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) string {
 	switch act.do {
 	case watch, adopt, replace:
@@ -105,7 +105,7 @@ func stageOf(status *v1alpha1.StorageBenchmarkStatus, obs observation, act actio
 	return v1alpha1.StagePending
 }
 
-// find gives a condition of a list.
+// find returns the condition of a kind, or nil.
 func find(conditions []metav1.Condition, kind string) *metav1.Condition {
 	for i := range conditions {
 		if conditions[i].Type == kind {

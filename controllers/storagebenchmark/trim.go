@@ -6,11 +6,10 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// TrimEndedRun is the transformer of BenchmarkRuns for the cache of the operator. Out of a run that has
-// ended, and whose finalizer is gone, it takes what no controller looks at any more: steps, results and
-// what was frozen, up to 64 KiB and more a run, of which a benchmark keeps hundreds. Whoever needs
-// them reads the run from the API server. Nobody may write back what such a cache gives. It is a
-// matter of memory only; the controller works without it.
+// TrimEndedRun is the transformer of BenchmarkRuns for the operator's cache. From a run that has ended and no longer
+// has its finalizer, it removes what no controller reads any more: steps, results and the frozen specification. That is
+// 64 KiB and more per run, and a benchmark keeps hundreds of runs. Read the run from the API server to get these, and
+// never write back a run from such a cache. Trimming only saves memory; the controller works without it.
 func TrimEndedRun(object any) (any, error) {
 	run, ok := object.(*v1alpha1.BenchmarkRun)
 	if !ok {

@@ -8,21 +8,22 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/objective"
+	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/result"
 	"github.com/storagebench/storagebench/internal/trend"
 )
 
 const (
-	// maxMessage of conditions and verdicts, in characters: they are read on a terminal, and the
-	// whole status has to fit.
+	// maxMessage is the maximum length of messages of conditions and verdicts, in characters: they are read on a
+	// terminal, and the whole status has to fit.
 	maxMessage = 512
-	// maxReason is the API's bound on the reason of a verdict.
+	// maxReason is the API's limit on the reason of a verdict.
 	maxReason = 128
-	// maxHeadlines is the API's bound.
+	// maxHeadlines is the API's limit.
 	maxHeadlines = 64
 )
 
-// verdict on a run, with what it rests on.
+// verdict is the verdict on a run, with what it is based on.
 type verdict struct {
 	run        v1alpha1.JudgedRun
 	objectives []v1alpha1.ObjectiveResult
@@ -30,7 +31,7 @@ type verdict struct {
 	history    *v1alpha1.ComparedHistory
 }
 
-// verdictOn judges a run that has ended: whole, and against the others of its benchmark.
+// verdictOn judges a run that has ended: by itself, and against the other runs of its benchmark.
 func verdictOn(obs observation, run *v1alpha1.BenchmarkRun) verdict {
 	by := policyFor(obs, run)
 	made := verdict{run: v1alpha1.JudgedRun{RunReference: referenceTo(run), PolicyHash: by.hash()}}
@@ -41,7 +42,7 @@ func verdictOn(obs observation, run *v1alpha1.BenchmarkRun) verdict {
 	switch {
 	case by.regression == nil:
 	case last != nil && last.UID == string(run.UID) && by.comparesAs(last.PolicyHash) && obs.benchmark.Status.Regression != nil:
-		// It was compared already, and others have moved up since.
+		// The run was already compared. Keep that: the runs to compare with have changed since.
 		made.regression, made.history = obs.benchmark.Status.Regression, obs.benchmark.Status.History
 	default:
 		found := trend.Judge(obs.benchmark.Status.History, storedRuns(obs), trend.RunOf(run), by.regression)
@@ -68,7 +69,7 @@ func judgement(run *v1alpha1.BenchmarkRun, by *verdict) (reason, message string)
 	case failed.Status == metav1.ConditionTrue:
 		return failed.Reason, fmt.Sprintf("run %s failed: %s", run.Name, failed.Message)
 	case !isTrue(run.Status.Conditions, v1alpha1.ConditionComplete):
-		return v1alpha1.ReasonRunFailed, fmt.Sprintf("run %s ended and says neither that it is complete nor why it failed", run.Name)
+		return v1alpha1.ReasonRunFailed, fmt.Sprintf("run %s ended without a Complete or Failed condition", run.Name)
 	case valid.Status != metav1.ConditionTrue:
 		return v1alpha1.ReasonRunInvalid, fmt.Sprintf("the results of run %s are not valid: %s: %s", run.Name, valid.Reason, valid.Message)
 	case met == metav1.ConditionFalse:
@@ -81,11 +82,11 @@ func judgement(run *v1alpha1.BenchmarkRun, by *verdict) (reason, message string)
 	return v1alpha1.ReasonPassed, fmt.Sprintf("run %s is complete and valid", run.Name)
 }
 
-// verdictOnDeleted is for a run that somebody deleted before it was judged, which stops it.
+// verdictOnDeleted is the verdict on a run that a user stopped by deleting it before it was judged.
 func verdictOnDeleted(obs observation, ref v1alpha1.RunReference) verdict {
 	return verdict{history: obs.benchmark.Status.History, run: v1alpha1.JudgedRun{RunReference: ref, PolicyHash: policyOf(obs.benchmark).hash(),
 		Reason: v1alpha1.ReasonStopped, Message: v1alpha1.Truncate(fmt.Sprintf(
-			"run %s was deleted before it was judged; ask for another with spec.trigger.manual or the annotation %s",
+			"run %s was deleted before it had a verdict; request another run with spec.trigger.manual or the annotation %s",
 			ref.Name, v1alpha1.AnnotationRequestedAt), maxMessage)}}
 }
 
@@ -93,13 +94,12 @@ func referenceTo(run *v1alpha1.BenchmarkRun) v1alpha1.RunReference {
 	return v1alpha1.RunReference{Name: run.Name, UID: string(run.UID), Hash: run.Spec.Hash}
 }
 
-// headlinesOf are the main figures of a run, in the order of its phases. Layouts are no figures of
-// the storage that anybody asked for. What is too much goes from the beginning: what a run is made
-// for comes last.
+// headlinesOf returns the main figures of a run, in the order of its phases. It leaves out layouts, because their
+// figures were not requested. If there are too many figures, it drops the first ones: the purpose of a run comes last.
 func headlinesOf(run *v1alpha1.BenchmarkRun) []v1alpha1.Headline {
 	var headlines []v1alpha1.Headline
 	for _, phase := range run.Status.Phases {
-		if phase.Kind == v1alpha1.PhasePrepare {
+		if phasekind.Of(phase.Kind).LaysOut {
 			continue
 		}
 		for _, target := range phase.Targets {

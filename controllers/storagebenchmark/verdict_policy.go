@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/trend"
 )
 
-// policy is what runs are judged by beside what is right or wrong with them themselves.
+// policy is what runs are judged by, in addition to their own success and validity.
 type policy struct {
 	objectives []v1alpha1.Objective
 	regression *v1alpha1.RegressionPolicy
@@ -24,8 +24,8 @@ func policyOf(benchmark *v1alpha1.StorageBenchmark) policy {
 	return policy{benchmark.Spec.Objectives, benchmark.Spec.Regression}
 }
 
-// policyFor is the one that holds for a run: of one of an earlier spec.run the objectives that it was made with,
-// since those of today may name phases that it had not.
+// policyFor returns the policy that applies to a run. For a run of an earlier spec.run it has the objectives that the
+// run was created with, because the current ones may name phases that the run did not have.
 func policyFor(obs observation, run *v1alpha1.BenchmarkRun) policy {
 	by := policyOf(obs.benchmark)
 	if run.Spec.Hash != obs.hash {
@@ -34,7 +34,7 @@ func policyFor(obs observation, run *v1alpha1.BenchmarkRun) policy {
 	return by
 }
 
-// hash tells two policies apart; empty where there is none.
+// hash identifies a policy; it is empty if there is no policy.
 func (p policy) hash() string {
 	if len(p.objectives) == 0 && p.regression == nil {
 		return ""
@@ -53,12 +53,12 @@ func digest(of any) string {
 	return hex.EncodeToString(sum[:digestLength/2])
 }
 
-// comparesAs reports whether runs are compared by this policy as by the one of a hash.
+// comparesAs reports whether this policy and the policy with the given hash compare runs in the same way.
 func (p policy) comparesAs(hash string) bool {
 	return len(hash) == 2*digestLength && hash[digestLength:] == digest(p.regression)
 }
 
-// storedRuns are those that are over, as the cache has them.
+// storedRuns returns the runs that are over, as the cache has them.
 func storedRuns(obs observation) []trend.Run {
 	var all []trend.Run
 	for i := range obs.runs {
@@ -69,19 +69,19 @@ func storedRuns(obs observation) []trend.Run {
 	return all
 }
 
-// review is the newest judged run where it was judged by another policy than that of today.
+// review is the newest judged run, if it was judged by another policy than the current one.
 type review struct {
 	due bool
-	// run as the API server has it; nil where it is gone.
+	// run is the run as read from the API server; nil if it no longer exists.
 	run *v1alpha1.BenchmarkRun
 }
 
-// outdated reports whether the verdict on the present spec.run is by another policy.
+// outdated reports whether the verdict on the current spec.run is based on another policy.
 func outdated(benchmark *v1alpha1.StorageBenchmark, hash string) bool {
 	return judged(&benchmark.Status, hash) && benchmark.Status.LastRun.PolicyHash != policyOf(benchmark).hash()
 }
 
-// review reads the run that is to be judged again. The cache has no results of it.
+// review reads the run that is to be judged again. The cache does not have its results.
 func (r *reconciler) review(ctx context.Context, benchmark *v1alpha1.StorageBenchmark, hash string) (review, error) {
 	if !outdated(benchmark, hash) {
 		return review{}, nil
@@ -93,12 +93,12 @@ func (r *reconciler) review(ctx context.Context, benchmark *v1alpha1.StorageBenc
 	case apierrors.IsNotFound(err) || err == nil && string(run.UID) != last.UID:
 		return review{due: true}, nil
 	case err != nil:
-		return review{}, fmt.Errorf("read run %s to judge it again: %w", last.Name, err)
+		return review{}, fmt.Errorf("read run %s to evaluate it again: %w", last.Name, err)
 	}
 	return review{due: true, run: run}, nil
 }
 
-// revise judges the newest judged run by the policy of today, where that is another one. It starts nothing.
+// revise judges the newest judged run by the current policy, if that has changed. It starts nothing.
 func revise(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) {
 	switch {
 	case !obs.review.due || act.do == judge || act.do == miss:
@@ -119,11 +119,11 @@ func revise(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action
 		return
 	}
 	last.Reason = v1alpha1.ReasonNotJudged
-	last.Message = v1alpha1.Truncate(fmt.Sprintf("spec.objectives or spec.regression has changed, and run %s, which is to be judged by it, is gone; "+
-		"ask for another with spec.trigger.manual or the annotation %s", last.Name, v1alpha1.AnnotationRequestedAt), maxMessage)
+	last.Message = v1alpha1.Truncate(fmt.Sprintf("spec.objectives or spec.regression changed, but run %s, which they would apply to, was deleted; "+
+		"request another run with spec.trigger.manual or the annotation %s", last.Name, v1alpha1.AnnotationRequestedAt), maxMessage)
 }
 
-// byPolicy reports whether a verdict may be another by another policy: the run is complete and valid.
+// byPolicy reports whether another policy may change a verdict: the run is complete and valid.
 func byPolicy(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonPassed, v1alpha1.ReasonObjectiveMissed, v1alpha1.ReasonRegressed, v1alpha1.ReasonNotJudged:
@@ -132,7 +132,7 @@ func byPolicy(reason string) bool {
 	return false
 }
 
-// revisedEvent tells that a verdict is another one than it was.
+// revisedEvent returns an event if a verdict has changed.
 func revisedEvent(obs observation, act action, status *v1alpha1.StorageBenchmarkStatus) []news {
 	before := obs.benchmark.Status.LastRun
 	if !obs.review.due || obs.review.run == nil || act.do == judge || act.do == miss || before.Reason == status.LastRun.Reason {

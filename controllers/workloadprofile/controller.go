@@ -15,10 +15,10 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// maxMessage is how long the message of a condition of ours may be, in characters.
+// maxMessage is the maximum length of a condition's message, in characters.
 const maxMessage = 1024
 
-// Setup adds a controller for each of the two kinds to a manager, or for that of namespaces alone.
+// Setup adds a controller for WorkloadProfiles to a manager and, if ofCluster is true, one for ClusterWorkloadProfiles.
 func Setup(mgr ctrl.Manager, ofCluster bool) error {
 	kinds := []client.Object{&v1alpha1.WorkloadProfile{}}
 	if ofCluster {
@@ -35,13 +35,13 @@ func Setup(mgr ctrl.Manager, ofCluster bool) error {
 	return nil
 }
 
-// reconciler serves one of the kinds.
+// reconciler reconciles one of the two kinds.
 type reconciler struct {
 	client client.Client
 	kind   client.Object
 }
 
-// Reconcile judges the profile and writes its status if that says something else.
+// Reconcile evaluates the profile and writes its status if it has changed.
 func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	object := clone(r.kind)
 	if err := r.client.Get(ctx, request.NamespacedName, object); err != nil {
@@ -56,7 +56,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if _, old := parts(before); equality.Semantic.DeepEqual(old, status) {
 		return ctrl.Result{}, nil
 	}
-	// With the version that was judged: the status of an older spec must not cover that of a newer one.
+	// Patch with the resource version that was evaluated: the status of an older spec must not overwrite that of a
+	// newer one.
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.client.Status().Patch(ctx, object, patch); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("write the status of the profile: %w", err)
@@ -65,10 +66,10 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 }
 
 func clone(object client.Object) client.Object {
-	return object.DeepCopyObject().(client.Object) // a copy is of the same type
+	return object.DeepCopyObject().(client.Object) // a deep copy has the same type
 }
 
-// parts gives what the two kinds have in common.
+// parts returns the spec and the status of a profile of either kind.
 func parts(object client.Object) (*v1alpha1.WorkloadProfileSpec, *v1alpha1.WorkloadProfileStatus) {
 	switch profile := object.(type) {
 	case *v1alpha1.WorkloadProfile:
@@ -76,10 +77,10 @@ func parts(object client.Object) (*v1alpha1.WorkloadProfileSpec, *v1alpha1.Workl
 	case *v1alpha1.ClusterWorkloadProfile:
 		return &profile.Spec, &profile.Status
 	}
-	panic(fmt.Sprintf("%T is no profile", object))
+	panic(fmt.Sprintf("%T is not a profile", object))
 }
 
-// report writes the judgement of a spec of that generation into a status.
+// report writes the evaluation of a spec of that generation into a status.
 func report(spec *v1alpha1.WorkloadProfileSpec, status *v1alpha1.WorkloadProfileStatus, generation int64) {
 	status.ObservedGeneration = generation
 	status.Engine = spec.EngineKind()

@@ -225,7 +225,7 @@ func TestWhatAdmissionWouldRefuse(t *testing.T) {
 		engine v1alpha1.Engine
 		want   string
 	}{
-		"nothing": {v1alpha1.Engine{}, "there is no engine in it: give fio, ior, mdtest or command"},
+		"nothing": {v1alpha1.Engine{}, "no engine: set fio, ior, mdtest or command"},
 		"ior":     {v1alpha1.Engine{IOR: &v1alpha1.IORProfile{}}, "spec.ior.transferSize"},
 		"mdtest":  {v1alpha1.Engine{Mdtest: &v1alpha1.MdtestProfile{}}, "spec.mdtest.filesPerProcess"},
 		"command": {v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}, "spec.command.command: Required value: give the program"},

@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-// console tells what happens, in plain lines: they read the same on a terminal and in a log.
+// console reports progress in plain lines, which look the same on a terminal and in a log.
 type console struct {
 	out   io.Writer
 	began time.Time
-	// step is the one that runs, of so many steps.
+	// step is the number of the current step, steps that of all steps.
 	step, steps int
 }
 
-// begin is the title of the next step.
+// begin prints the title of the next step.
 func (c *console) begin(title string) {
 	c.step++
 	_, _ = fmt.Fprintf(c.out, "\n== %d/%d %s\n", c.step, c.steps, title)
 }
 
-// say is a line with the time since the begin.
+// say prints a line with the time since the start.
 func (c *console) say(format string, arguments ...any) {
 	_, _ = fmt.Fprintf(c.out, "%5.0fs  %s\n", time.Since(c.began).Seconds(), fmt.Sprintf(format, arguments...))
 }
 
-// command is a program that is interrupted, not killed, when the demo is.
+// command returns a command that is interrupted, not killed, when the demo is interrupted.
 func (c *console) command(ctx context.Context, program string, arguments ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, program, arguments...)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGINT) }
@@ -43,7 +43,7 @@ func (c *console) show(program string, arguments []string) {
 	c.say("$ %s", strings.Join(append([]string{program}, arguments...), " "))
 }
 
-// passed runs a program whose output people see.
+// passed runs a program and shows its output.
 func (c *console) passed(ctx context.Context, program string, arguments ...string) error {
 	c.show(program, arguments)
 	command := c.command(ctx, program, arguments...)
@@ -51,14 +51,14 @@ func (c *console) passed(ctx context.Context, program string, arguments ...strin
 	return failure(command.Run(), program, "")
 }
 
-// quiet runs a program whose output people see only when it fails.
+// quiet runs a program and shows its output only if it fails.
 func (c *console) quiet(ctx context.Context, program string, arguments ...string) error {
 	c.show(program, arguments)
 	out, err := c.command(ctx, program, arguments...).CombinedOutput()
 	return failure(err, program, string(out))
 }
 
-// output runs a program for the last line that it prints; people see what it says beside that.
+// output runs a program and returns the last line of its standard output. Its standard error is shown.
 func (c *console) output(ctx context.Context, program string, arguments ...string) (string, error) {
 	c.show(program, arguments)
 	command := c.command(ctx, program, arguments...)

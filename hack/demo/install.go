@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// kubectlCommand is kubectl on the demo's cluster.
+// kubectlCommand returns a kubectl command for the demo's cluster.
 func (d *demo) kubectlCommand(ctx context.Context, arguments ...string) *exec.Cmd {
 	command := d.command(ctx, d.kubectl, arguments...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+d.kubeconfig)
 	return command
 }
 
-// kubectlRun shows a command as a user would type it, and what it prints.
+// kubectlRun runs kubectl, and shows the command as a user would type it and its output.
 func (d *demo) kubectlRun(ctx context.Context, arguments ...string) error {
 	d.show("kubectl", arguments)
 	command := d.kubectlCommand(ctx, arguments...)
@@ -42,8 +42,8 @@ func (d *demo) install(ctx context.Context) error {
 	return err
 }
 
-// restart makes the Deployment name the very image that was loaded. A changed tree keeps its version, and
-// then nothing would tell the cluster that there is another image of the same name.
+// restart annotates the Deployment with the ID of the loaded image, so that another image causes a rollout. A modified
+// work tree keeps its version, so without this the cluster would not notice another image of the same name.
 func (d *demo) restart(ctx context.Context) error {
 	id, err := os.ReadFile("bin/images/operator.id")
 	if err != nil {
@@ -59,7 +59,7 @@ func (d *demo) restart(ctx context.Context) error {
 	return failure(err, "kubectl patch", string(out))
 }
 
-// look shows something that may help after a failure, and fails itself with nobody minding.
+// look shows something that may help after a failure. It only prints its own failure.
 func (d *demo) look(ctx context.Context, arguments ...string) {
 	if err := d.kubectlRun(ctx, arguments...); err != nil {
 		d.say("%v", err)

@@ -1,11 +1,11 @@
-// Command demo shows storagebench on a real Kubernetes of this machine: it brings a one-node cluster up, installs
-// the operator, runs two samples and prints what came out. The first is the quickstart, on a volume of this machine. The
-// second is the experiment with a file server that has burst credits, on a store that behaves as that one is documented
-// to; what storagebench says of it is printed beside what the store itself did. `make demo` calls it, in the root of the
-// repository.
+// Command demo shows storagebench on a real Kubernetes on this machine: it starts a one-node cluster, installs the
+// operator, runs two samples and prints the results. The first sample is the quickstart, on a volume of this machine.
+// The second is the experiment with a file server that has burst credits, on a store that behaves as such a server is
+// documented to; the results of storagebench are printed beside what the store itself recorded. `make demo` runs it, in
+// the root of the repository.
 //
-// Every step finds out what is there already, so it may be interrupted and called again at any time. The
-// cluster stays up, for a look around and for the next time.
+// Every step detects what exists already, so the demo may be interrupted and run again at any time. The cluster stays
+// up, to be explored and for the next run.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 
 const (
 	namespace = "storagebench-demo"
-	// operatorNamespace is that of config/default.
+	// operatorNamespace is the namespace of config/default.
 	operatorNamespace = "storagebench-system"
 )
 
@@ -32,7 +32,7 @@ func main() {
 	d := &demo{console: console{out: os.Stdout, began: time.Now(), steps: 8}, version: *version}
 	err := d.run(ctx)
 	if ctx.Err() != nil {
-		// From here on another interrupt ends the program at once.
+		// From here on, another interrupt ends the program at once.
 		stop()
 		d.interrupted()
 		os.Exit(130)
@@ -49,15 +49,14 @@ func main() {
 	}
 }
 
-// demo is one run of the demo.
 type demo struct {
 	console
 	version string
-	// kubectl and kubeconfig are known once the cluster is up.
+	// kubectl and kubeconfig are set once the cluster is up.
 	kubectl, kubeconfig string
-	// asked is the benchmark that was given to the cluster, and empty again when it is over.
+	// asked is the benchmark that was applied and has no verdict yet; empty if there is none.
 	asked string
-	// mounted says that there is a store in the node.
+	// mounted is true while there is a store on the node.
 	mounted bool
 }
 
@@ -86,7 +85,7 @@ func (d *demo) run(ctx context.Context) error {
 	return nil
 }
 
-// interrupted leaves nothing half: a benchmark that was begun would go on without anybody looking.
+// interrupted cleans up: a running benchmark would otherwise continue unattended.
 func (d *demo) interrupted() {
 	d.say("Interrupted.")
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -119,7 +118,7 @@ func (d *demo) clusterUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Under this name it finds kubectl-storagebench beside it when bin is on the PATH.
+	// Under this name kubectl finds kubectl-storagebench beside it if bin is on the PATH.
 	if err := os.MkdirAll("bin", 0o755); err != nil {
 		return fmt.Errorf("make the folder bin: %w", err)
 	}

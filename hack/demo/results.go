@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// results shows the result as users look at it, and gives the run. It fails when the verdict is bad, and gives the run all
-// the same.
+// results shows the results as users see them, and returns the run. If the verdict is bad, it returns the run and an
+// error.
 func (d *demo) results(ctx context.Context, which sample) (*v1alpha1.BenchmarkRun, error) {
 	if err := d.kubectlRun(ctx, "-n", namespace, "get", "storagebenchmarks,benchmarkruns"); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (d *demo) results(ctx context.Context, which sample) (*v1alpha1.BenchmarkRu
 	return &run, nil
 }
 
-// get reads an object, and gives its JSON too.
+// get reads an object, and also returns its JSON.
 func (d *demo) get(ctx context.Context, kind, name string, into any) ([]byte, error) {
 	text, err := d.kubectlCommand(ctx, "-n", namespace, "get", kind, name, "-o", "json").Output()
 	if err != nil {
@@ -53,7 +53,7 @@ func (d *demo) get(ctx context.Context, kind, name string, into any) ([]byte, er
 	return text, nil
 }
 
-// report shows the figures. Its exit code is a verdict on the run, which Ready tells too.
+// report shows the figures. It ignores the exit code, because that is a verdict on the run, which Ready contains too.
 func (d *demo) report(ctx context.Context, run string, text []byte) error {
 	d.say("$ kubectl -n %s get benchmarkrun %s -o json | kubectl storagebench report -\n", namespace, run)
 	command := d.command(ctx, "bin/kubectl-storagebench", "report", "-")
@@ -65,7 +65,7 @@ func (d *demo) report(ctx context.Context, run string, text []byte) error {
 	return nil
 }
 
-// next is what a user would type now.
+// next prints the commands that a user would type next.
 func (d *demo) next(run string) {
 	folder, err := os.Getwd()
 	if err != nil {

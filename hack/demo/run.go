@@ -11,10 +11,10 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// patience is how long a whole benchmark may take; it takes three minutes where nothing is wrong.
+// patience is how long a whole benchmark may take; if nothing is wrong, it takes three minutes.
 const patience = 12 * time.Minute
 
-// sample is a benchmark of config/samples, by its name and its file.
+// sample is a benchmark of config/samples, with its name and file.
 type sample struct{ name, file string }
 
 var (
@@ -27,7 +27,7 @@ func (d *demo) quickstart(ctx context.Context) error {
 	if err := d.kubectlRun(ctx, "apply", "-f", "hack/demo/namespace.yaml"); err != nil {
 		return err
 	}
-	// A benchmark that was judged is run again only when it changes or somebody asks; here it begins anew.
+	// A benchmark with a verdict runs again only if it changes or on request. Delete it, so that it starts anew.
 	if err := d.remove(ctx, quickstart.name, 3*time.Minute); err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (d *demo) quickstart(ctx context.Context) error {
 	return err
 }
 
-// benchmark runs a sample and returns when the operator has judged it, whatever the verdict is.
+// benchmark runs a sample and returns when the operator has given a verdict, whatever it is.
 func (d *demo) benchmark(ctx context.Context, which sample) error {
 	d.asked = which.name
 	if err := d.kubectlRun(ctx, "-n", namespace, "apply", "-f", which.file); err != nil {
@@ -59,8 +59,8 @@ func (d *demo) benchmark(ctx context.Context, which sample) error {
 	return nil
 }
 
-// remove takes a benchmark out of the cluster and waits until its clients are gone too, which would
-// load the volume that the next one measures.
+// remove deletes a benchmark and waits until its clients are gone too, because they would load the volume that the next
+// benchmark measures.
 func (d *demo) remove(ctx context.Context, benchmark string, patience time.Duration) error {
 	timeout := "--timeout=" + patience.String()
 	if err := d.kubectlRun(ctx, "-n", namespace, "delete", "storagebenchmark", benchmark, "--ignore-not-found", timeout); err != nil {
@@ -69,7 +69,7 @@ func (d *demo) remove(ctx context.Context, benchmark string, patience time.Durat
 	return d.kubectlRun(ctx, "-n", namespace, "wait", "--for=delete", "pods,benchmarkruns", "-l", v1alpha1.LabelBenchmark+"="+benchmark, timeout)
 }
 
-// follow tells how a benchmark goes until it is judged.
+// follow prints the progress of a benchmark until it has a verdict.
 func (d *demo) follow(ctx context.Context, benchmark string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -96,7 +96,7 @@ func (d *demo) follow(ctx context.Context, benchmark string) error {
 	}
 }
 
-// judged reports whether there is a verdict on the benchmark as it is.
+// judged reports whether the current generation of the benchmark has a verdict.
 func judged(b *v1alpha1.StorageBenchmark) bool {
 	ready := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
 	return ready != nil && ready.Status != metav1.ConditionUnknown && b.Status.ObservedGeneration == b.Generation &&
@@ -104,7 +104,7 @@ func judged(b *v1alpha1.StorageBenchmark) bool {
 		!meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionRunning)
 }
 
-// explain shows what helps to find out why a benchmark does not go on.
+// explain prints what helps to find out why a benchmark makes no progress.
 func (d *demo) explain(ctx context.Context) {
 	d.look(ctx, "-n", namespace, "get", "benchmarkruns,pods,persistentvolumeclaims", "-o", "wide")
 	d.look(ctx, "-n", namespace, "get", "events", "--field-selector=type!=Normal", "--sort-by=.lastTimestamp")

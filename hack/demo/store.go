@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// storeScenario is what the experiment is made for, and claim the name of its claim, and of the store.
+	// storeScenario is the store that the experiment is designed for. claim is the name of its claim, and of the store.
 	storeScenario = "fsx-windows-32-hdd"
 	claim         = "share"
 )
 
-// mount puts a store into the node, with full credits, and makes its claim.
+// mount creates a store on the node, with full credits, and its claim.
 func (d *demo) mount(ctx context.Context) error {
 	if err := d.remove(ctx, experiment.name, 3*time.Minute); err != nil {
 		return err
 	}
-	if err := d.unmount(ctx); err != nil { // one that is left has spent credits
+	if err := d.unmount(ctx); err != nil { // a store that is left over has spent credits
 		return err
 	}
 	d.show("bin/cluster", []string{"burst", "up", storeScenario, "--name", claim, "--namespace", namespace, "| kubectl apply -f -"})
@@ -36,7 +36,7 @@ func (d *demo) mount(ctx context.Context) error {
 	return failure(apply.Run(), "kubectl apply", "")
 }
 
-// unmount takes claim, volume and store away, as far as they are there.
+// unmount removes the claim, the volume and the store, if they exist.
 func (d *demo) unmount(ctx context.Context) error {
 	for _, arguments := range [][]string{
 		{"-n", namespace, "delete", "persistentvolumeclaim", claim, "--ignore-not-found", "--timeout=1m"},
@@ -55,7 +55,7 @@ func (d *demo) unmount(ctx context.Context) error {
 
 func (d *demo) experiment(ctx context.Context) error { return d.benchmark(ctx, experiment) }
 
-// compare shows the result, and what the store itself has recorded.
+// compare prints the results beside the store's own record.
 func (d *demo) compare(ctx context.Context) error {
 	run, verdict := d.results(ctx, experiment)
 	if run == nil {

@@ -13,20 +13,21 @@ import (
 )
 
 const (
-	// quiet is how long nothing is said of a stage about which something was said.
+	// quiet is the minimum time between two lines about the same stage.
 	quiet = 3 * time.Second
-	// widest is how much of a message is shown; with many clients it can be long.
+	// widest is the number of characters of a message that are shown; with many clients it can be long.
 	widest = 160
 )
 
-// teller says what is new in the objects that it is shown, each thing once.
+// teller prints what is new in the objects that it gets, once each.
 type teller struct {
 	say func(format string, arguments ...any)
 	now func() time.Time
-	// stage is what was said of the run at last, and lastReady of the benchmark.
+	// stage and last are the stage and the line last printed for the run, lastReady the line last printed for the
+	// benchmark.
 	stage, last, lastReady string
 	told                   time.Time
-	// steps are the attempts whose end was told.
+	// steps holds the attempts whose end was printed.
 	steps map[string]bool
 }
 
@@ -61,7 +62,7 @@ func (t *teller) run(run *v1alpha1.BenchmarkRun) {
 	t.say("%s", line)
 }
 
-// underWay are the stages in which the message speaks of what happens right now.
+// underWay holds the stages whose message describes what is happening now.
 var underWay = map[string]bool{v1alpha1.StagePending: true, v1alpha1.StageQueued: true, v1alpha1.StageDeploying: true,
 	v1alpha1.StageMeeting: true, v1alpha1.StageRunning: true}
 
@@ -72,7 +73,7 @@ func shortened(text string) string {
 	return text
 }
 
-// ended is what came out of a step.
+// ended describes the outcome of a step.
 func ended(run *v1alpha1.BenchmarkRun, step v1alpha1.StepStatus) string {
 	at := slices.IndexFunc(run.Spec.Steps, func(s v1alpha1.ResolvedStep) bool { return s.ID == step.ID })
 	if at < 0 {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// watch gives the objects of a kind as they change. One kubectl for all the time does it: a poll, of
-// which each is a process, would take CPU time from the fio that is measured beside it.
+// watch returns a channel of the objects of a kind as they change. It uses a single kubectl that keeps running:
+// polling, with a process for each poll, would take CPU time from the fio that is measured beside it.
 func watch[T any](ctx context.Context, d *demo, kind string) <-chan *T {
 	seen := make(chan *T)
 	go func() {
-		// A watch ends now and then; the next one begins with what is there.
+		// A watch ends from time to time; the next one begins with the existing objects.
 		for ctx.Err() == nil {
 			if err := watchOnce(ctx, d, kind, seen); err != nil && ctx.Err() == nil {
 				d.say("watching %s: %v", kind, err)

@@ -1,5 +1,5 @@
-// Command events writes docs/reference/events.md: every reason of an event with what it means, from api/v1alpha1/events.go,
-// and at which objects it is told, from the code that does. Run it in the root of the repository.
+// Command events generates docs/reference/events.md: the meaning of every event reason, from api/v1alpha1/events.go,
+// and the objects on which it is emitted, from the code that emits it. Run it in the root of the repository.
 package main
 
 import (
@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// reference is what is written.
+// reference is the output file.
 var reference = filepath.Join("docs", "reference", "events.md")
 
 func main() {

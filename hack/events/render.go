@@ -14,12 +14,11 @@ import (
 	"strings"
 )
 
-// reason of an event.
 type reason struct {
 	constant, value, meaning string
 }
 
-// objects that the packages tell events at.
+// objects maps packages to the kind of object on which they emit events.
 var objects = map[string]string{
 	"controllers/benchmarkrun":     "BenchmarkRun",
 	"controllers/storagebenchmark": "StorageBenchmark",
@@ -40,7 +39,8 @@ run (` + "`kubectl get benchmarkrun NAME -o yaml`" + `). [Troubleshooting](../tr
 | --- | --- | --- |
 `
 
-// render makes the reference from the repository at root. A reason without a meaning, or that nobody tells, is an error.
+// render generates the reference for the repository at root. A reason without a meaning, or one that is never emitted,
+// is an error.
 func render(root string) ([]byte, error) {
 	reasons, err := declared(filepath.Join(root, "api", "v1alpha1", "events.go"))
 	if err != nil {
@@ -64,7 +64,7 @@ func render(root string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// declared are the reasons with their comments, in the order of the file.
+// declared returns the reasons with their comments, in the order of the file.
 func declared(file string) ([]reason, error) {
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 	if err != nil {
@@ -93,7 +93,7 @@ func declared(file string) ([]reason, error) {
 	return all, nil
 }
 
-// told says at which objects each constant is used.
+// told returns the kinds of objects on which each constant is used.
 func told(root string) (map[string]map[string]bool, error) {
 	at := map[string]map[string]bool{}
 	for folder, object := range objects {

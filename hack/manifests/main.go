@@ -1,4 +1,4 @@
-// Command manifests writes all that config/default, or another folder of config, installs as one file.
+// Command manifests writes everything that config/default, or another folder of config, installs to one file.
 //
 //	go run ./hack/manifests -version v1.2.3 -output bin/install.yaml
 package main

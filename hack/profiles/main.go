@@ -1,4 +1,4 @@
-// Command profiles writes docs/profiles.md: the library of workloads, from its files. Run it in the root of the repository.
+// Command profiles generates docs/profiles.md from the library of workloads. Run it in the root of the repository.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/library"
 )
 
-// page is what is written.
+// page is the output file.
 var page = filepath.Join("docs", "profiles.md")
 
 func main() {

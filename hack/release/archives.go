@@ -18,14 +18,14 @@ import (
 	"github.com/storagebench/storagebench/images/sbom"
 )
 
-// commandLine is the program that users have on their own machines.
+// commandLine is the program that users install on their own machines.
 const commandLine = "kubectl-storagebench"
 
 func (r release) archiveOf(p platform) string {
 	return commandLine + "_" + r.version + "_" + p.os + "_" + p.arch + ".tar.gz"
 }
 
-// archives packs the command line for each platform, with its licence and those of all that is linked into it.
+// archives packs the command line for each platform, with its licence and those of everything linked into it.
 func (r release) archives(ctx context.Context) error {
 	for _, p := range r.platforms {
 		built, err := r.program(ctx, p, commandLine)
@@ -61,7 +61,7 @@ func (r release) archives(ctx context.Context) error {
 	return nil
 }
 
-// pack writes files and programs into an archive that depends on nothing but their contents.
+// pack writes files and programs to an archive that depends only on their names and contents.
 func pack(name string, files, programs map[string][]byte) error {
 	return image.Replace(name, func(w io.Writer) error {
 		compressed, err := gzip.NewWriterLevel(w, gzip.BestCompression)
@@ -94,7 +94,7 @@ func pack(name string, files, programs map[string][]byte) error {
 	})
 }
 
-// bill writes what a file of the release is made of, beside it.
+// bill writes the bill of materials of a file of the release, beside it.
 func (r release) bill(name string, subject sbom.Subject, content sbom.Content) error {
 	subject.Version = r.version
 	if subject.SHA256 == "" {

@@ -10,13 +10,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/storagebench/storagebench/config/render"
 )
 
-// chart packages the Helm chart. Its version and that of the images are the release's.
-func (r release) chart(ctx context.Context) error {
+// chart packages the Helm chart, with the release's version for the chart and for the images.
+func (r *release) chart(ctx context.Context) error {
 	tool := exec.CommandContext(ctx, "hack/tool", "helm")
 	tool.Stderr = os.Stderr
 	helm, err := tool.Output()
@@ -40,11 +43,45 @@ func (r release) chart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// helm writes the times of the files of this machine.
+	if r.registry != "" {
+		values := "storagebench/values.yaml"
+		if files[values], err = r.publishedValues(files[values]); err != nil {
+			return err
+		}
+	}
+	// Pack the files again, because helm stores their times on this machine.
 	return pack(r.file(name), files, nil)
 }
 
-// unpack reads the files of an archive.
+// publishedValues returns the chart's values with the registry and the digests of the release's images. It changes only
+// the lines that hold them, so that the comments stay.
+func (r *release) publishedValues(values []byte) ([]byte, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(values, &document); err != nil {
+		return nil, fmt.Errorf("read the chart's values: %w", err)
+	}
+	images, lines := field(document.Content[0], "image"), strings.Split(string(values), "\n")
+	put := func(node *yaml.Node, what, value string) error {
+		if node.Line == 0 || !strings.HasSuffix(lines[node.Line-1], `: ""`) {
+			return fmt.Errorf("charts/storagebench/values.yaml has no line for %s that ends with \"\"", what)
+		}
+		lines[node.Line-1] = strings.TrimSuffix(lines[node.Line-1], `""`) + strconv.Quote(value)
+		return nil
+	}
+	if err := put(field(images, "registry"), "image.registry", r.registry); err != nil {
+		return nil, err
+	}
+	for _, name := range render.ImageNames {
+		if _, digest, found := strings.Cut(*r.published.Of(name), "@"); found {
+			if err := put(field(field(images, name), "digest"), "image."+name+".digest", digest); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return []byte(strings.Join(lines, "\n")), nil
+}
+
+// unpack returns the files of a compressed tar archive by name.
 func unpack(name string) (map[string][]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -75,8 +112,12 @@ func unpack(name string) (map[string][]byte, error) {
 }
 
 // manifests writes what `kubectl apply -k config/default` would install, with the images of the release.
-func (r release) manifests(context.Context) error {
-	text, err := render.Folder(os.DirFS("config"), render.Default, r.version)
+func (r *release) manifests(context.Context) error {
+	config := os.DirFS("config")
+	text, err := render.Folder(config, render.Default, r.version)
+	if r.registry != "" && err == nil {
+		text, err = render.Pinned(config, render.Default, r.published)
+	}
 	if err != nil {
 		return err
 	}

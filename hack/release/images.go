@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/images/sbom"
 )
 
-// images makes each for all architectures under one name and says what is in them.
-func (r release) images(ctx context.Context) error {
+// images builds each image for all architectures under one name, with bills of materials, and lists the digests.
+func (r *release) images(ctx context.Context) error {
 	names := []string{"operator", "fio"}
 	if r.ior != "" {
 		names = append(names, "ior")
@@ -38,7 +38,9 @@ func (r release) images(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&digests, "%s@%s\n", all[0].Reference(), digest)
+		reference := all[0].Reference() + "@" + digest
+		*r.published.Of(name) = reference
+		digests.WriteString(reference + "\n")
 	}
 	if err := os.WriteFile(r.file("images.txt"), []byte(digests.String()), 0o644); err != nil {
 		return fmt.Errorf("write the digests of the images: %w", err)
@@ -46,7 +48,7 @@ func (r release) images(ctx context.Context) error {
 	return nil
 }
 
-// image makes one for one architecture, and its bill of materials.
+// image builds one image for one architecture, and writes its bill of materials.
 func (r release) image(ctx context.Context, name string, p platform) (image.Image, error) {
 	o := compose.Options{Version: r.version, Architecture: p.arch, Locked: r.locked, Programs: filepath.Join(r.programs, p.os, p.arch), Progress: os.Stderr}
 	var own []string
@@ -65,6 +67,7 @@ func (r release) image(ctx context.Context, name string, p platform) (image.Imag
 	if err != nil {
 		return image.Image{}, err
 	}
+	made.Registry = r.registry
 	built, err := made.OCI()
 	if err != nil {
 		return image.Image{}, err
@@ -78,8 +81,8 @@ func (r release) image(ctx context.Context, name string, p platform) (image.Imag
 		return image.Image{}, err
 	}
 	return made, r.bill(name+"_"+r.version+"_"+p.os+"_"+p.arch, sbom.Subject{
-		Name: image.Registry + "/" + name, Image: true, SHA256: digest.Hex,
-		PackageURL: fmt.Sprintf("pkg:oci/%s@%s?arch=%s&repository_url=%s/%s&tag=%s", name, strings.Replace(digest.String(), ":", "%3A", 1),
-			p.arch, image.Registry, name, r.version),
+		Name: made.Repository(), Image: true, SHA256: digest.Hex,
+		PackageURL: fmt.Sprintf("pkg:oci/%s@%s?arch=%s&repository_url=%s&tag=%s", name, strings.Replace(digest.String(), ":", "%3A", 1),
+			p.arch, made.Repository(), r.version),
 	}, content)
 }

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// krew fills in the manifest by which krew installs the plugin: for each platform that there is an archive of, where it
-// is and its checksum.
+// krew fills in the manifest with which krew installs the plugin: the location and checksum of the archive for each
+// platform.
 func (r release) krew(context.Context) error {
 	text, err := os.ReadFile("config/krew/storagebench.yaml")
 	if err != nil {
@@ -41,7 +41,7 @@ func (r release) krew(context.Context) error {
 	}
 	platforms.Content = kept
 	manifest.HeadComment, manifest.Content[0].HeadComment = "", ""
-	manifest.Content[0].Content[0].HeadComment = "" // how to fill it in
+	manifest.Content[0].Content[0].HeadComment = "" // the instructions for filling it in
 	out, err := yaml.Marshal(&manifest)
 	if err != nil {
 		return fmt.Errorf("write the manifest for krew: %w", err)
@@ -52,7 +52,7 @@ func (r release) krew(context.Context) error {
 	return nil
 }
 
-// field of a mapping; an empty node where there is none.
+// field returns the value of a key in a mapping, or an empty node if there is none.
 func field(node *yaml.Node, name string) *yaml.Node {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		if node.Content[i].Value == name {

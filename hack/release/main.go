@@ -1,10 +1,11 @@
-// Command release makes all that a release consists of, in bin/release:
+// Command release builds everything that a release consists of, in bin/release:
 //
 //	go run ./hack/release -version v1.2.3
 //
-// The chart, images for amd64 and arm64, archives of the command line for linux and darwin, install.yaml, the manifest
-// for krew, a bill of materials of each image and archive, and checksums. The same source, version and Go give the same
-// bytes: nothing in them tells when, where or by whom they were made. RELEASE.md has the steps around this.
+// These are the chart, images for amd64 and arm64, archives of the command line for linux and darwin, install.yaml, the
+// manifest for krew, a bill of materials for each image and archive, and checksums. The same source, version and Go
+// give the same bytes: nothing in them depends on when, where or by whom they were built. RELEASE.md describes the
+// steps around this.
 package main
 
 import (
@@ -19,6 +20,10 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/storagebench/storagebench/config/render"
 )
 
 func main() {
@@ -31,18 +36,22 @@ func main() {
 	}
 }
 
-// release is what is made and where.
+// release holds what to build and where.
 type release struct {
 	version   string
 	output    string
 	platforms []platform
-	// url is where the files will be downloaded from.
+	// url is the location from which the files will be downloaded.
 	url string
-	// ior is a folder with programs of IOR, by architecture; empty for a release without that image.
+	// registry is where the images will be pushed; empty for images that are in no registry.
+	registry string
+	// published are the names of the images by their digests.
+	published render.Images
+	// ior is a folder with the programs of IOR by architecture; empty for a release without that image.
 	ior string
-	// locked takes the Debian packages of images/lock; else they are what Debian has today.
+	// locked selects the Debian packages pinned in images/lock, otherwise Debian's current ones.
 	locked bool
-	// programs is a folder for what is built on the way.
+	// programs is a folder for intermediate programs.
 	programs string
 }
 
@@ -61,6 +70,8 @@ func run(ctx context.Context) error {
 	flag.StringVar(&r.version, "version", "", "what is released, such as v1.2.3")
 	flag.StringVar(&r.output, "output", "bin/release", "folder to write, which is emptied first")
 	flag.StringVar(&r.url, "url", "", "where the files will be (default the project's releases on GitHub)")
+	flag.StringVar(&r.registry, "registry", "", "where the images will be pushed, such as ghcr.io/OWNER/storagebench: chart and "+
+		"install.yaml name them there, by digest")
 	flag.StringVar(&r.ior, "ior", os.Getenv("IOR_PROGRAMS"), "folder with ARCH/ior and ARCH/mdtest, for the image of IOR")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -106,7 +117,8 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// released is how a release is called: a version of https://semver.org, which charts have to have, with a v.
+// released matches the name of a release: a semantic version (https://semver.org), which charts require, with a leading
+// v.
 var released = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
 func (r release) check(only string) error {
@@ -118,11 +130,16 @@ func (r release) check(only string) error {
 	case only == "" && !released.MatchString(r.version):
 		return fmt.Errorf("-version %q: a release is called like v1.2.3 or v1.2.3-rc.1; `make release VERSION=v1.2.3` says which", r.version)
 	}
+	if r.registry != "" {
+		if _, err := name.NewRepository(r.registry+"/operator", name.StrictValidation); err != nil {
+			return fmt.Errorf("-registry %q: name one with its path, such as ghcr.io/OWNER/storagebench: %w", r.registry, err)
+		}
+	}
 	if _, err := os.Stat("go.mod"); err != nil {
 		return fmt.Errorf("run this in the root of the repository: %w", err)
 	}
 	return nil
 }
 
-// file is the path of a file of the release.
+// file returns the path of a file of the release.
 func (r release) file(name string) string { return filepath.Join(r.output, name) }

@@ -11,8 +11,8 @@ import (
 
 const stamped = "github.com/storagebench/storagebench/internal/version.stamped"
 
-// program builds one for a platform, if it is not there yet, and gives its file. Nothing of this machine decides what
-// it becomes: neither the folder, nor a setting for its own processor or of Git.
+// program builds a program for a platform, unless it is already built, and returns its file. The result does not depend
+// on this machine: not on the folder, and not on settings for its processor or for Git.
 func (r release) program(ctx context.Context, p platform, name string) (string, error) {
 	file := filepath.Join(r.programs, p.os, p.arch, name)
 	if _, err := os.Stat(file); err == nil {
@@ -28,7 +28,7 @@ func (r release) program(ctx context.Context, p platform, name string) (string, 
 	return file, nil
 }
 
-// goVersion is that of the compiler.
+// goVersion returns the version of the Go compiler.
 func goVersion(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOVERSION").Output()
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/storagebench/storagebench/hack/release/compatible"
 )
 
-// The kinds as they are, and as they were in the last release.
+// The folders of the current CRDs and of those in the last release.
 const (
 	kindsNow      = "config/crd/bases"
 	kindsReleased = "config/crd/released"
 )
 
-// compatible refuses a release whose kinds break those of the last one.
+// compatible returns an error if the CRDs are not compatible with those of the last release.
 func (r release) compatible() error {
 	report, err := compatible.Folders(kindsReleased, kindsNow)
 	if err != nil {
@@ -35,8 +35,8 @@ func (r release) compatible() error {
 	return nil
 }
 
-// renew makes the kinds of this version those that later ones have to be compatible with. One that comes before a
-// release, such as v1.2.3-rc.1, promises nothing.
+// renew stores the CRDs of this version as those with which later versions must be compatible. It skips pre-releases,
+// such as v1.2.3-rc.1, which promise no compatibility.
 func (r release) renew() error {
 	if strings.Contains(r.version, "-") {
 		return nil

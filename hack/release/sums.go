@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// sums writes the checksum of every file, as `sha256sum --check` reads them, and tells what there is.
+// sums writes the checksum of every file in the format of `sha256sum --check`, and prints them with a summary.
 func (r release) sums(ctx context.Context) error {
 	files, err := filepath.Glob(r.file("*"))
 	if err != nil {

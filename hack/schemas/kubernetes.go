@@ -10,14 +10,15 @@ import (
 	"github.com/storagebench/storagebench/hack/schemas/strict"
 )
 
-// releases of Kubernetes whose schemas are made: the newest of each minor version that the module proxy has, from
-// the oldest that the chart allows on.
+// releases lists the releases of Kubernetes whose schemas are generated: the newest of each minor version on the module
+// proxy, beginning with the oldest version that the chart allows.
 var releases = []string{"1.30.14", "1.31.14", "1.32.13", "1.33.13", "1.34.4", "1.35.4", "1.36.3"}
 
-// kinds that the chart, config and the examples have. Whoever adds one to those adds it here.
+// kinds lists those that the chart, config and the examples use. Add a kind here when you begin to use it there.
 var kinds = []kind{
 	{"", "v1", "ConfigMap"}, {"", "v1", "Namespace"}, {"", "v1", "PersistentVolume"}, {"", "v1", "PersistentVolumeClaim"}, {"", "v1", "Pod"},
 	{"", "v1", "Secret"}, {"", "v1", "Service"}, {"", "v1", "ServiceAccount"},
+	{"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy"}, {"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding"},
 	{"apiextensions.k8s.io", "v1", "CustomResourceDefinition"},
 	{"apps", "v1", "Deployment"}, {"batch", "v1", "CronJob"}, {"batch", "v1", "Job"},
 	{"networking.k8s.io", "v1", "NetworkPolicy"}, {"policy", "v1", "PodDisruptionBudget"},
@@ -28,7 +29,7 @@ var kinds = []kind{
 
 type kind struct{ group, version, name string }
 
-// document is where Kubernetes publishes the schemas of a group.
+// document returns the file in which Kubernetes publishes the schemas of a group.
 func (k kind) document() string {
 	if k.group == "" {
 		return "api__" + k.version + "_openapi.json"
@@ -36,10 +37,11 @@ func (k kind) document() string {
 	return "apis__" + k.group + "__" + k.version + "_openapi.json"
 }
 
-// shared is the file with all that kinds refer to.
+// shared is the file with the definitions that kinds refer to.
 const shared = "_definitions.json"
 
-// kubernetes writes the schemas of a release into a folder: a file for each kind, and one with what they share.
+// kubernetes writes the schemas of a release to a folder: one file for each kind, and one with the definitions that
+// they share.
 func kubernetes(release, folder string) error {
 	module, err := moduleFolder("k8s.io/kubernetes@v" + release)
 	if err != nil {
@@ -58,7 +60,7 @@ func kubernetes(release, folder string) error {
 		if schema == nil {
 			return fmt.Errorf("kubernetes %s publishes no kind %s of %s/%s", release, k.name, k.group, k.version)
 		}
-		// What the API server says of an object has no place in a manifest.
+		// A manifest contains no status.
 		delete(schema["properties"].(strict.Schema), "status")
 		collect(all, name, definitions)
 		text := fmt.Sprintf("{\"$ref\":%q}\n", shared+"#/definitions/"+name)
@@ -85,7 +87,7 @@ func readPublished(file string) (map[string]strict.Schema, error) {
 	return document.Components.Schemas, nil
 }
 
-// find gives the schema that says of itself that it is of a kind.
+// find returns the schema of a kind and its name; nil if there is none.
 func find(all map[string]strict.Schema, k kind) (string, strict.Schema) {
 	for name, schema := range all {
 		said, _ := schema["x-kubernetes-group-version-kind"].([]any)
@@ -99,7 +101,7 @@ func find(all map[string]strict.Schema, k kind) (string, strict.Schema) {
 	return "", nil
 }
 
-// collect adds a schema and all that it refers to. The same name means the same in every document of a release.
+// collect adds a schema and everything that it refers to. A name has the same meaning in every document of a release.
 func collect(all map[string]strict.Schema, name string, into map[string]strict.Schema) {
 	if into[name] != nil {
 		return

@@ -1,9 +1,10 @@
-// Command schemas makes the JSON schemas that test/chart holds manifests against, of what the modules of Kubernetes,
-// of the Prometheus operator, Flux and Argo CD carry. It needs the Go module proxy; the test does not.
+// Command schemas generates the JSON schemas against which test/chart validates manifests, from the modules of
+// Kubernetes, the Prometheus operator, Flux and Argo CD. It needs the Go module proxy; the test does not.
 //
 //	go run ./hack/schemas
 //
-// Each release of Kubernetes has a folder of its own in test/chart/testdata/schemas, and crds has the kinds of others.
+// Each release of Kubernetes has its own folder in test/chart/testdata/schemas. The folder crds has the kinds of other
+// projects.
 package main
 
 import (
@@ -21,7 +22,7 @@ import (
 
 const output = "test/chart/testdata/schemas"
 
-// crds are the kinds of others that manifests of ours have, by module and file.
+// crds lists the CRDs of other projects that our manifests use, by module and file.
 var crds = []struct{ module, file string }{
 	{"github.com/prometheus-operator/prometheus-operator@v0.85.0", "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml"},
 	{"github.com/prometheus-operator/prometheus-operator@v0.85.0", "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml"},
@@ -76,10 +77,10 @@ func run() error {
 	return nil
 }
 
-// moduleFolder fetches a module, which the checksum database guards, and gives the folder of its files.
+// moduleFolder downloads a module, verified by the checksum database, and returns the folder of its files.
 func moduleFolder(module string) (string, error) {
 	command := exec.Command("go", "mod", "download", "-json", module)
-	command.Dir = os.TempDir() // outside of our module, which does not have it
+	command.Dir = os.TempDir() // outside our module, which does not require it
 	command.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	out, err := command.Output()
 	var said struct{ Dir, Error string }
@@ -92,7 +93,7 @@ func moduleFolder(module string) (string, error) {
 	return said.Dir, nil
 }
 
-// writeDefinitions writes one a line, so that a difference between releases can be read.
+// writeDefinitions writes one definition per line, so that a diff between releases is readable.
 func writeDefinitions(file string, definitions map[string]strict.Schema) error {
 	var text bytes.Buffer
 	text.WriteString("{\"definitions\":{")

@@ -1,8 +1,8 @@
-// Command testsummary prints the slowest packages and tests of a test run, and its counts, from the events of go test:
+// Command testsummary prints the slowest packages and tests of a test run, and the counts, from the events of go test:
 //
 //	go run ./hack/testsummary EVENTS...
 //
-// Its last line is "N passed, N failed, N skipped". It exits with 1 where anything failed.
+// Its last line is "N passed, N failed, N skipped". It exits with 1 if anything failed.
 package main
 
 import (
@@ -28,7 +28,7 @@ type event struct {
 	Elapsed float64
 }
 
-// timing is how long a package or test took.
+// timing is the duration and verdict of a package or test.
 type timing struct {
 	name    string
 	verdict string
@@ -69,7 +69,7 @@ func (s *summary) readFile(name string) error {
 	return nil
 }
 
-// read adds the events of one run. Lines that are no events are passed over: a build that fails prints such.
+// read adds the events of one run. It skips lines that are no events, such as those of a failed build.
 func (s *summary) read(from io.Reader) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, 16<<20)
@@ -102,7 +102,7 @@ func (s *summary) add(e event) {
 	case "skip":
 		s.skipped++
 	}
-	// A test is as long as its subtests together.
+	// The time of a test includes that of its subtests.
 	if !strings.Contains(e.Test, "/") {
 		one.name += " " + e.Test
 		s.tests = append(s.tests, one)
@@ -132,7 +132,8 @@ func (s *summary) print(to io.Writer, packages, tests int) {
 	_, _ = fmt.Fprintf(to, "%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
 }
 
-// failPackagesWithoutTests counts each package that failed though none of its tests did: it does not build, or it died.
+// failPackagesWithoutTests counts a failure for each failed package without a failed test: it did not build, or it
+// crashed.
 func (s *summary) failPackagesWithoutTests() {
 	for _, pkg := range s.packages {
 		if pkg.verdict != "fail" {

@@ -1,15 +1,14 @@
-// Command build makes the container images without a daemon and without root.
+// Command build builds the container images without a daemon and without root.
 //
-//	go run ./images/build operator -version VERSION -o FILE     of bin/operator and bin/agent
-//	go run ./images/build fio -version VERSION -o FILE          of Debian packages
+//	go run ./images/build operator -version VERSION -o FILE     from bin/operator and bin/agent
+//	go run ./images/build fio -version VERSION -o FILE          from Debian packages
 //	go run ./images/build ior -version VERSION -o FILE -ior PROGRAM -mdtest PROGRAM
-//	                                                            of Debian packages and one's own build of IOR
+//	                                                            from Debian packages and your own build of IOR
 //	go run ./images/build lock                                  writes images/lock: the packages of released images
 //
-// FILE is an archive that docker, podman, containerd and kind load. The image's reference and its ID are
-// printed; the ID is also written beside the archive, as FILE with .id in the place of .tar. With -arch it is for
-// another architecture, and with -locked of the packages of images/lock. Images for several architectures under one
-// name are made by hack/release.
+// FILE is an archive that docker, podman, containerd and kind load. The command prints the image's reference and ID,
+// and writes the ID beside the archive, to FILE with .id instead of .tar. -arch builds for another architecture, and
+// -locked from the packages in images/lock. hack/release builds images for several architectures under one name.
 package main
 
 import (
@@ -85,7 +84,7 @@ func run(ctx context.Context, arguments []string) error {
 	return write(strings.TrimSuffix(output, ".tar")+".id", id+"\n")
 }
 
-// lock writes the lists of packages of released images anew.
+// lock updates the lists of packages of released images.
 func lock(ctx context.Context) error {
 	files, err := compose.Lock(ctx, os.Stderr)
 	if err != nil {

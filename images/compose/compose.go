@@ -1,4 +1,4 @@
-// Package compose makes an image by its name: what the command and a release have in common.
+// Package compose builds an image by its name, for images/build and hack/release.
 package compose
 
 import (
@@ -17,23 +17,23 @@ import (
 	"github.com/storagebench/storagebench/images/packaged"
 )
 
-// Options of Image.
+// Options configures Image.
 type Options struct {
-	// Version of storagebench, the tag of the image.
+	// Version of storagebench, used as the tag of the image.
 	Version string
-	// Architecture of the image and of programs that are given, as Go calls it; empty for that of this machine.
+	// Architecture of the image and of the given programs as a GOARCH; empty for that of this machine.
 	Architecture string
-	// Locked takes the packages of images/lock; else it is what Debian has today.
+	// Locked selects the packages pinned in images/lock, otherwise Debian's current ones.
 	Locked bool
 	// Programs is the folder with operator and agent.
 	Programs string
-	// IOR and Mdtest are files with the programs of the image of IOR.
+	// IOR and Mdtest are the files of the programs for the IOR image.
 	IOR, Mdtest string
-	// Progress is told what takes long.
+	// Progress receives a message before each slow step.
 	Progress io.Writer
 }
 
-// Image makes the image operator, fio or ior. It is called in the root of the repository.
+// Image builds the image operator, fio or ior. It must be called in the root of the repository.
 func Image(ctx context.Context, name string, o Options) (image.Image, error) {
 	created, err := image.Time()
 	if err != nil {
@@ -77,16 +77,16 @@ func ofIOR(ctx context.Context, o Options, options ior.Options) (image.Image, er
 	return ior.Make(ctx, options)
 }
 
-// Architectures that released images are made for.
+// Architectures lists those that released images are built for.
 var Architectures = []string{"amd64", "arm64"}
 
-// wanted are the packages of each image.
+// wanted lists the packages of each image, without their dependencies.
 var wanted = map[string][]string{
 	"operator": operator.Packages, "fio": packaged.Wanted(fio.Packages), "ior": packaged.Wanted(ior.Packages),
 }
 
-// Lock finds out which packages Debian has now for each image and architecture, and gives the contents of the files
-// of images/lock.
+// Lock resolves Debian's current packages for each image and architecture. It returns the contents of the files in
+// images/lock by name.
 func Lock(ctx context.Context, progress io.Writer) (map[string]string, error) {
 	cache, err := image.CacheFolder()
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 // Package is a Debian package as apt would fetch it.
 type Package struct {
 	Name, Version, Architecture string
-	// Digest of the file as the signed lists of the repository give it, such as SHA256:4f1c....
+	// Digest of the file, from the signed lists of the repository, such as SHA256:4f1c....
 	Digest string
 }
 
@@ -32,48 +32,47 @@ func (p Package) String() string {
 	return p.Name + "=" + p.Version + " " + p.Architecture + " " + p.Digest
 }
 
-// file is what apt calls the file of the package.
+// file returns the name that apt gives to the file of the package.
 func (p Package) file() string {
 	return p.Name + "_" + strings.ReplaceAll(p.Version, ":", "%3a") + "_" + p.Architecture + ".deb"
 }
 
-// Apt asks the apt of this machine, with its keys and proxies, but with a state of its own in which nothing is
-// installed.
+// Apt runs the apt of this machine, with its keys and proxies, but with its own state, in which nothing is installed.
 type Apt struct {
 	folder       string
 	lists        string
 	architecture string
-	// sources is a file that says which repositories there are; empty for those of the machine.
+	// sources is a file that lists the repositories; empty for those of the machine.
 	sources  string
 	progress io.Writer
 	unlock   func()
 }
 
-// Options of NewApt.
+// Options configures NewApt.
 type Options struct {
-	// Cache is a folder, in which apt keeps its state.
+	// Cache is a folder in which apt keeps its state.
 	Cache string
-	// Architecture of the packages, as Go calls it; empty for that of this machine.
+	// Architecture of the packages as a GOARCH; empty for that of this machine.
 	Architecture string
-	// Fixed takes packages from Debian's own repositories of one release (sources.list, or what DebianSources
-	// names) in the place of those that this machine uses, so that all machines make the same. Packages of another
-	// architecture are always taken from there: the machine's own lists have none.
+	// Fixed uses Debian's own repositories of one release (sources.list, or the file that DebianSources names) instead
+	// of those of this machine, so that all machines build the same. Packages of another architecture always come from
+	// there, because the machine's own lists have none.
 	Fixed bool
-	// Progress is told what takes long.
+	// Progress receives a message before each slow step.
 	Progress io.Writer
 }
 
-// DebianSources is the variable that names a file for apt in the place of our sources.list: a mirror, or a day of
-// snapshot.debian.org, which still has what Debian has replaced.
+// DebianSources is the environment variable that names a file to use instead of our sources.list: for a mirror, or for
+// a day of snapshot.debian.org, which still has packages that Debian has replaced.
 const DebianSources = "DEBIAN_SOURCES"
 
 //go:embed sources.list
 var sources []byte
 
-// systemLists is where the machine's own lists of packages are.
+// systemLists is the folder of the machine's own package lists.
 const systemLists = "/var/lib/apt/lists"
 
-// NewApt prepares apt in a folder below the cache, which it keeps for itself until Close.
+// NewApt prepares apt in a folder below the cache, and locks the folder until Close.
 func NewApt(o Options) (*Apt, error) {
 	for _, program := range []string{"apt-get", "dpkg-deb"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -94,7 +93,7 @@ func NewApt(o Options) (*Apt, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of apt: %w", err)
 	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil { // #nosec G115 -- a descriptor
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil { // #nosec G115 -- file descriptors are small
 		_ = lock.Close()
 		return nil, fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
@@ -115,7 +114,7 @@ func NewApt(o Options) (*Apt, error) {
 	return a, nil
 }
 
-// fix writes down which repositories there are.
+// fix writes the list of repositories.
 func (a *Apt) fix() error {
 	text, from := sources, os.Getenv(DebianSources)
 	if from != "" {
@@ -131,10 +130,10 @@ func (a *Apt) fix() error {
 	return nil
 }
 
-// Close lets others use the folder.
+// Close unlocks the folder.
 func (a *Apt) Close() { a.unlock() }
 
-// newerLists are the machine's own lists of packages, or ours where those are newer.
+// newerLists returns the folder of the machine's own package lists, or of ours if they are newer.
 func (a *Apt) newerLists() string {
 	ours := filepath.Join(a.folder, "lists")
 	if changed(ours).After(changed(systemLists)) {
@@ -143,7 +142,7 @@ func (a *Apt) newerLists() string {
 	return systemLists
 }
 
-// changed is when a folder of lists got its newest one; the zero time where it holds none.
+// changed returns when a folder of package lists last changed; the zero time if it holds none.
 func changed(lists string) time.Time {
 	releases, err := filepath.Glob(filepath.Join(lists, "*Release"))
 	if err != nil || len(releases) == 0 {
@@ -156,7 +155,6 @@ func changed(lists string) time.Time {
 	return info.ModTime()
 }
 
-// aptError is a failure of apt-get.
 type aptError struct {
 	command  string
 	cause    error
@@ -169,8 +167,8 @@ func (e *aptError) Error() string {
 
 func (e *aptError) Unwrap() error { return e.cause }
 
-// Try does something with packages. Where apt-get fails it is tried once more with fresh lists: a fresh
-// machine has none yet, and old ones name packages that are gone.
+// Try calls do. If apt-get fails, it updates the package lists and calls do once more: a fresh machine has no lists
+// yet, and old lists name packages that are gone.
 func (a *Apt) Try(ctx context.Context, do func() error) error {
 	first := do()
 	if failed := new(aptError); !errors.As(first, &failed) || ctx.Err() != nil {
@@ -182,7 +180,7 @@ func (a *Apt) Try(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// Update fetches the lists of packages, beside the machine's own, which are root's.
+// Update fetches package lists into our own folder, because the machine's belong to root.
 func (a *Apt) Update(ctx context.Context) error {
 	a.lists = filepath.Join(a.folder, "lists")
 	_, _ = fmt.Fprintln(a.progress, "Fetching the lists of Debian packages")
@@ -192,7 +190,7 @@ func (a *Apt) Update(ctx context.Context) error {
 	return nil
 }
 
-// Resolve gives packages and all that they depend on, sorted by name.
+// Resolve returns packages and all their dependencies, sorted by name.
 func (a *Apt) Resolve(ctx context.Context, names ...string) ([]Package, error) {
 	text, err := a.run(ctx, "", append([]string{"install", "--print-uris"}, names...)...)
 	if err != nil {
@@ -210,8 +208,8 @@ func (a *Apt) Resolve(ctx context.Context, names ...string) ([]Package, error) {
 	return packages, nil
 }
 
-// Fetch downloads packages that Resolve gave into a folder. The result is the files in the order of the
-// packages.
+// Fetch downloads packages that Resolve returned into a folder and verifies their digests. It returns the files in the
+// order of the packages.
 func (a *Apt) Fetch(ctx context.Context, folder string, packages []Package) ([]string, error) {
 	arguments := []string{"download"}
 	var files []string
@@ -235,7 +233,7 @@ func (a *Apt) Fetch(ctx context.Context, folder string, packages []Package) ([]s
 	return files, nil
 }
 
-// run calls apt-get in a folder with a state in which nothing is installed.
+// run calls apt-get in a folder, with a state in which nothing is installed, and returns its output.
 func (a *Apt) run(ctx context.Context, folder string, arguments ...string) (string, error) {
 	options := []string{
 		"--quiet", "--yes", "--no-install-recommends",
@@ -243,18 +241,18 @@ func (a *Apt) run(ctx context.Context, folder string, arguments ...string) (stri
 		"-o", "Dir::State::status=" + filepath.Join(a.folder, "status"),
 		"-o", "Dir::State::Lists=" + a.lists,
 		"-o", "Dir::Cache=" + filepath.Join(a.folder, "cache"),
-		// Container images of Debian turn these caches off, which makes every call take seconds.
+		// Debian's container images disable these caches, which makes every call take seconds.
 		"-o", "Dir::Cache::pkgcache=pkgcache.bin", "-o", "Dir::Cache::srcpkgcache=srcpkgcache.bin",
-		// The lock is ours; those of the machine belong to root.
+		// We hold our own lock; the locks of the machine belong to root.
 		"-o", "Debug::NoLocking=true",
-		// The user _apt could not write into the folders of others.
+		// The user _apt could not write to the folders of other users.
 		"-o", "APT::Sandbox::User=",
-		// Else it is the MD5 that is printed, where there is one.
+		// Otherwise apt-get prints the MD5 digest if there is one.
 		"-o", "Acquire::ForceHash=SHA256",
 		"-o", "APT::Architecture=" + a.architecture, "-o", "APT::Architectures::=" + a.architecture,
 	}
 	if a.sources != "" {
-		// The machine's own repositories are in files of a folder too, which must not be there.
+		// The machine's own repositories are also listed in files of a folder, which must be ignored.
 		options = append(options, "-o", "Dir::Etc::sourcelist="+a.sources, "-o", "Dir::Etc::sourceparts="+filepath.Join(a.folder, "none"))
 	}
 	command := exec.CommandContext(ctx, "apt-get", append(options, arguments...)...)
@@ -268,10 +266,10 @@ func (a *Apt) run(ctx context.Context, folder string, arguments ...string) (stri
 	return out.String(), nil
 }
 
-// uriLine is what --print-uris says of a file: 'URI' NAME_VERSION_ARCHITECTURE.deb SIZE SHA256:DIGEST.
+// uriLine matches a line of --print-uris: 'URI' NAME_VERSION_ARCHITECTURE.deb SIZE SHA256:DIGEST.
 var uriLine = regexp.MustCompile(`^'[^']+' ((\S+)_(\S+)_([a-z0-9-]+)\.deb) \d+ (SHA256:[0-9a-f]{64})$`)
 
-// parseURIs reads what --print-uris printed among other things, and sorts it.
+// parseURIs extracts the packages from the output of --print-uris, and sorts them by name.
 func parseURIs(text string) ([]Package, error) {
 	var packages []Package
 	for line := range strings.Lines(text) {
@@ -282,7 +280,7 @@ func parseURIs(text string) ([]Package, error) {
 		if parts == nil {
 			return nil, fmt.Errorf("apt-get describes a package in a form that is not known: %s", line)
 		}
-		// An epoch's colon is escaped in the name of the file.
+		// The colon of an epoch is escaped in the file name.
 		version, err := url.PathUnescape(parts[3])
 		if err != nil {
 			return nil, fmt.Errorf("read the version of %s: %w", parts[1], err)

@@ -1,8 +1,8 @@
-// Package debian takes programs out of Debian packages: apt resolves what a package depends on and fetches it
-// with its signatures checked, dpkg-deb unpacks, and of all that only the files that a program needs are
-// kept. Nothing is installed on this machine, and root is not needed.
+// Package debian extracts programs from Debian packages: apt resolves the dependencies of a package and downloads them
+// with their signatures verified, dpkg-deb unpacks them, and only the files that a program needs are kept. Nothing is
+// installed on this machine, and root is not needed.
 //
-// Most of what the packages of a program depend on is there for what it can do elsewhere: scripts, an
-// interpreter for them, configuration at installation time. None of it runs in a container, where it would
-// only have to be kept up to date. So a program's shared libraries are followed in its ELF headers.
+// Most dependencies of a program's package serve other purposes: scripts, an interpreter for them, configuration at
+// installation time. None of that runs in a container, where it would only have to be kept up to date. So a program's
+// shared libraries are found through its ELF headers instead.
 package debian

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Closure gives all that a program of the packages needs to be loaded: itself, the dynamic linker, the
-// shared libraries, and the links that lead to them. It looks where the dynamic linker does without a
-// cache: in a library's own run path and in the usual folders.
+// Closure returns everything needed to load a program of the packages: the program itself, the dynamic linker, the
+// shared libraries, and the links that lead to them. It searches where the dynamic linker does without a cache: in a
+// file's own run path and in the standard folders.
 func (r Root) Closure(program string) ([]string, error) {
 	seen := map[string]bool{}
 	var all []string
@@ -42,7 +42,7 @@ func (r Root) Closure(program string) ([]string, error) {
 	return all, nil
 }
 
-// needed are the paths of what an ELF file names.
+// needed returns the paths of the interpreter and the libraries that an ELF file names.
 func (r Root) needed(name string) ([]string, error) {
 	file, err := elf.NewFile(bytes.NewReader(r[name].Data))
 	if err != nil {
@@ -77,7 +77,7 @@ func (r Root) needed(name string) ([]string, error) {
 	return found, nil
 }
 
-// folders are where the libraries of an ELF file are looked for.
+// folders returns the folders in which the libraries of an ELF file are searched.
 func folders(file *elf.File, name string) ([]string, error) {
 	var found []string
 	for _, tag := range []elf.DynTag{elf.DT_RPATH, elf.DT_RUNPATH} {
@@ -99,7 +99,7 @@ func folders(file *elf.File, name string) ([]string, error) {
 	return append(found, "usr/lib/"+triplet, "usr/lib"), nil
 }
 
-// tripletOf is the name of the folder that Debian keeps the libraries of a machine in.
+// tripletOf returns the name of the folder in which Debian keeps the libraries of a machine.
 func tripletOf(machine elf.Machine) (string, error) {
 	switch machine { //nolint:exhaustive // those that Kubernetes runs on and we are built for
 	case elf.EM_X86_64:

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// List writes packages one a line, as Parse reads them.
+// List formats packages one per line, for Parse.
 func List(packages []Package) string {
 	var text strings.Builder
 	for _, p := range packages {
@@ -17,7 +17,7 @@ func List(packages []Package) string {
 
 var listed = regexp.MustCompile(`^([a-z0-9][a-z0-9.+-]+)=([A-Za-z0-9.+~:-]+) ([a-z0-9-]+) (SHA256:[0-9a-f]{64})$`)
 
-// Parse reads what List wrote. Empty lines and those that begin with # are skipped.
+// Parse parses the output of List. It skips empty lines and lines that begin with #.
 func Parse(text string) ([]Package, error) {
 	var packages []Package
 	for line := range strings.Lines(text) {

@@ -17,7 +17,7 @@ import (
 
 // File is a file or a symbolic link of a package.
 type File struct {
-	// Package that it is from.
+	// Package is the package that the file comes from.
 	Package string
 	Mode    fs.FileMode
 	Data    []byte
@@ -25,14 +25,14 @@ type File struct {
 	Target string
 }
 
-// maxPackageBytes bounds what is unpacked of one package.
+// maxPackageBytes limits the unpacked size of a package.
 const maxPackageBytes = 1 << 30
 
-// Root is the files of unpacked packages by their paths, without a leading slash. What packages have in
-// /bin, /lib and the like is in /usr, as on every Debian of today.
+// Root holds the files of unpacked packages by path, without a leading slash. Files that packages have in /bin, /lib
+// and the like are in /usr, as on every current Debian system.
 type Root map[string]File
 
-// Unpack adds those files of a package whose path keep wants.
+// Unpack adds the files of a package for whose path keep returns true.
 func (r Root) Unpack(ctx context.Context, name, archive string, keep func(string) bool) error {
 	command := exec.CommandContext(ctx, "dpkg-deb", "--fsys-tarfile", archive)
 	var messages bytes.Buffer
@@ -45,7 +45,7 @@ func (r Root) Unpack(ctx context.Context, name, archive string, keep func(string
 		return fmt.Errorf("unpack %s: %w", name, err)
 	}
 	readErr := r.read(name, tar.NewReader(io.LimitReader(out, maxPackageBytes)), keep)
-	// What is left is padding; without a reader dpkg-deb would fail.
+	// The rest is padding. If it is not read, dpkg-deb fails.
 	_, _ = io.Copy(io.Discard, out)
 	if err := command.Wait(); err != nil {
 		return fmt.Errorf("unpack %s: %w\n%s", name, err, messages.String())
@@ -66,7 +66,7 @@ func (r Root) read(name string, archive *tar.Reader, keep func(string) bool) err
 		if !keep(where) {
 			continue
 		}
-		file := File{Package: name, Mode: fs.FileMode(header.Mode).Perm()} // #nosec G115 -- nine bits are taken
+		file := File{Package: name, Mode: fs.FileMode(header.Mode).Perm()} // #nosec G115 -- Perm keeps nine bits
 		switch header.Typeflag {
 		case tar.TypeReg:
 			if file.Data, err = io.ReadAll(archive); err != nil {
@@ -88,10 +88,10 @@ func (r Root) read(name string, archive *tar.Reader, keep func(string) bool) err
 	}
 }
 
-// merged are the folders of the root that are links into /usr.
+// merged lists the folders of the root that are links into /usr.
 var merged = []string{"bin/", "sbin/", "lib/", "lib32/", "lib64/", "libx32/"}
 
-// place is where a path of a package is on a system whose /lib is a link to /usr/lib.
+// place returns the path of a package's file on a system whose /lib is a link to /usr/lib, without a leading slash.
 func place(name string) string {
 	name = strings.TrimPrefix(path.Clean("/"+name), "/")
 	for _, folder := range merged {
@@ -102,8 +102,8 @@ func place(name string) string {
 	return name
 }
 
-// Follow gives the paths from one that may be a symbolic link to the file at its end, all of which are
-// needed for it to be found.
+// Follow follows symbolic links from a path to a file. It returns all paths on the way, which are all needed to reach
+// the file.
 func (r Root) Follow(name string) ([]string, error) {
 	var passed []string
 	for range 40 {
@@ -124,7 +124,7 @@ func (r Root) Follow(name string) ([]string, error) {
 	return nil, fmt.Errorf("%s is a link that leads in a circle", passed[0])
 }
 
-// Control is what a package says of itself, in the form of dpkg's status file.
+// Control returns the control data of a package, in the format of dpkg's status file.
 func Control(ctx context.Context, archive string) ([]byte, error) {
 	var messages bytes.Buffer
 	command := exec.CommandContext(ctx, "dpkg-deb", "--field", archive)
@@ -136,7 +136,7 @@ func Control(ctx context.Context, archive string) ([]byte, error) {
 	return text, nil
 }
 
-// Below are the paths of files in a folder, sorted.
+// Below returns the paths of all files below a folder, sorted.
 func (r Root) Below(folder string) []string {
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(r)) {

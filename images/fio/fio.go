@@ -10,35 +10,36 @@ import (
 	"github.com/storagebench/storagebench/images/packaged"
 )
 
-// LabelPackage is the label with the version of Debian's package of fio.
+// LabelPackage is the image label that holds the version of Debian's fio package.
 const LabelPackage = "dev.storagebench.fio.package"
 
-// program is the one that the image is for; archivers are those that commands of users may call.
+// program is the image's main program. archivers are those that users' commands may call.
 const (
 	program   = "usr/bin/fio"
 	archivers = "usr/bin/zip usr/bin/unzip"
 )
 
-// Packages that the image is made of, beside what they depend on.
+// Packages are the packages of the image, without their dependencies.
 var Packages = []string{"fio", "zip", "unzip"}
 
-// Options of Make.
+// Options configures Make.
 type Options struct {
-	// Version of storagebench, the tag of the image.
+	// Version of storagebench, used as the tag of the image.
 	Version string
-	// Architecture of the image, as Go calls it; empty for that of this machine.
+	// Architecture of the image as a GOARCH; empty for that of this machine.
 	Architecture string
-	// Locked takes the packages of images/lock; else it is what Debian has today.
+	// Locked selects the packages pinned in images/lock, otherwise Debian's current ones.
 	Locked bool
-	// Cache is the folder for what is slow to make.
+	// Cache is the folder for results that are slow to produce.
 	Cache string
-	// Progress is told what takes long.
+	// Progress receives a message before each slow step.
 	Progress io.Writer
-	// Created is the time of all files.
+	// Created is the timestamp of all files.
 	Created time.Time
 }
 
-// Make resolves the packages and makes the image, from the cache when the packages are the same as before.
+// Make resolves the packages and builds the image, with the layer from the cache if the packages are the same as
+// before.
 func Make(ctx context.Context, o Options) (image.Image, error) {
 	layer, versions, err := packaged.Layer(ctx, packaged.Options{Architecture: o.Architecture, Locked: o.Locked,
 		Cache: o.Cache, Progress: o.Progress, Created: o.Created},

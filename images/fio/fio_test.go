@@ -118,6 +118,11 @@ func TestPackagesAreNamed(t *testing.T) {
 			t.Errorf("the licence of %s is missing", parts[1])
 		}
 	}
+	for _, file := range opened.Files {
+		if of, is := strings.CutSuffix(strings.TrimPrefix(file.Name, "usr/share/doc/"), "/copyright"); is && !slices.Contains(names, of) {
+			t.Errorf("package %s has a licence in the image, and is not in the list", of)
+		}
+	}
 	for _, name := range []string{"fio", "zip", "unzip", "libaio1", "libc6", "base-files"} {
 		// Later releases of Debian add a suffix to some names.
 		if !slices.ContainsFunc(names, func(n string) bool { return strings.TrimSuffix(n, "t64") == name }) {

@@ -17,12 +17,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/storagebench/storagebench/internal/version"
 )
 
-// OCI makes the image as it is released: in OCI's formats, annotated, and with a compressed layer. The digest holds for the
-// version of the compressor that go.mod names.
+// OCI builds the image as it is released: in OCI's formats, annotated, and with a compressed layer. Its digest depends
+// on the version of the compressor in go.mod.
 func (i Image) OCI() (v1.Image, error) {
-	// Compressed here, once: tarball would do it each time that the layer is read.
+	// Compress once, here: tarball would compress each time that the layer is read.
 	var compressed bytes.Buffer
 	to := gzip.NewWriter(&compressed)
 	_, err := to.Write(i.Layer)
@@ -42,7 +44,8 @@ func (i Image) OCI() (v1.Image, error) {
 	return mutate.Annotations(built, i.labels()).(v1.Image), nil
 }
 
-// Index makes one name of images for several architectures: whoever pulls it gets that of their machine.
+// Index combines images for several architectures under one name, so that each machine pulls the one for its
+// architecture.
 func Index(images ...Image) (v1.ImageIndex, error) {
 	var parts []mutate.IndexAddendum
 	for _, i := range images {
@@ -58,7 +61,7 @@ func Index(images ...Image) (v1.ImageIndex, error) {
 }
 
 // WriteIndex writes an index and its images as an OCI layout in an archive, which `skopeo copy --all oci-archive:FILE`
-// and `ctr image import` read, and unpacked `crane push`. The result is the digest of the index.
+// and `ctr image import` read, and, if it is unpacked, `crane push`. It returns the digest of the index.
 func WriteIndex(file string, images ...Image) (string, error) {
 	index, err := Index(images...)
 	if err != nil {
@@ -75,9 +78,9 @@ func WriteIndex(file string, images ...Image) (string, error) {
 	defer os.RemoveAll(folder) //nolint:errcheck // nothing depends on it
 	written, err := layout.Write(folder, empty.Index)
 	if err == nil {
-		// The first name is OCI's, which is a tag alone for many; the second is what containerd goes by.
+		// The first name is OCI's, which many tools take for a tag only. containerd uses the second.
 		err = written.AppendIndex(index, layout.WithAnnotations(map[string]string{
-			"org.opencontainers.image.ref.name": images[0].tag(), "io.containerd.image.name": images[0].Reference(),
+			"org.opencontainers.image.ref.name": version.Tag(images[0].Version), "io.containerd.image.name": images[0].Reference(),
 		}))
 	}
 	if err != nil {
@@ -86,7 +89,7 @@ func WriteIndex(file string, images ...Image) (string, error) {
 	return digest.String(), Replace(file, func(w io.Writer) error { return archive(w, folder, images[0].Created) })
 }
 
-// archive writes a folder so that it depends on nothing but the contents of its files.
+// archive writes a folder as an archive that depends only on the names and contents of its files.
 func archive(w io.Writer, folder string, at time.Time) error {
 	tree := &Tree{}
 	err := filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {

@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// kept is how many contents of one name stay in the cache: the present one, and that before it for whoever
-// goes back and forth between two.
+// kept is how many versions of one name stay in the cache: the current one and the one before it, for switching back
+// and forth between two.
 const kept = 2
 
-// CacheFolder is where what is slow to make is kept for the next time.
+// CacheFolder returns the folder for results that are slow to produce.
 func CacheFolder() (string, error) {
 	folder, err := os.UserCacheDir()
 	if err != nil {
@@ -26,8 +26,8 @@ func CacheFolder() (string, error) {
 	return filepath.Join(folder, "storagebench", "images"), nil
 }
 
-// Cached gives the file in the cache with what produce gives, which is not called when that was made of the same
-// inputs before. The inputs say all that the content depends on.
+// Cached returns the file in the cache that holds the output of produce. It calls produce only if the cache has no
+// output for the same inputs. inputs must contain everything that the output depends on.
 func Cached(cache, name, inputs string, produce func() ([]byte, error)) (string, error) {
 	sum := sha256.Sum256([]byte(inputs))
 	file := filepath.Join(cache, name+"-"+hex.EncodeToString(sum[:12]))
@@ -50,7 +50,7 @@ func Cached(cache, name, inputs string, produce func() ([]byte, error)) (string,
 	return file, forget(cache, name)
 }
 
-// forget removes all but the newest contents of a name.
+// forget removes all but the newest versions of a name.
 func forget(cache, name string) error {
 	found, err := os.ReadDir(cache)
 	if err != nil {

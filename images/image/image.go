@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -19,54 +18,50 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/static"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/storagebench/storagebench/internal/version"
 )
 
-// User is whom the images run as: the "nonroot" that distroless made customary. Pod Security "restricted"
-// asks for some number that is not 0.
+// User is the user of the images: the "nonroot" that distroless established. Pod Security "restricted" requires a
+// numeric user other than 0.
 const User = "65532:65532"
 
-// Registry is the first part of the images' names. Nothing is served there; the images are loaded into a
-// cluster, or pushed under another name.
-const Registry = "storagebench.dev"
-
-// Source is where the code of the images is.
+// Source is the location of the images' source code.
 const Source = "https://github.com/storagebench/storagebench"
 
-// Image is what an image says of itself, and its files.
+// Image is an image: its metadata and its files.
 type Image struct {
-	// Name and Version make its reference: storagebench.dev/NAME:VERSION.
-	Name, Version string
-	// Architecture of the programs in it, as Go calls it; empty for that of this machine.
+	// Registry, Name and Version make up its reference: REGISTRY/NAME:VERSION. Without a registry it is version.Registry.
+	Registry, Name, Version string
+	// Architecture of the programs in it as a GOARCH; empty for that of this machine.
 	Architecture string
-	// Title is a line for people.
+	// Title describes the image in a line.
 	Title string
 	// Licenses is an SPDX expression.
 	Licenses   string
 	Entrypoint []string
-	// Path is where programs are looked for; empty where the entrypoint is all there is.
+	// Path is the PATH of the image's programs; empty if there is nothing but the entrypoint.
 	Path string
-	// Labels beside those of the fields above.
+	// Labels in addition to those of the fields above.
 	Labels map[string]string
-	// Layer is the root file system as Tree.Tar wrote it.
+	// Layer is the root file system, from Tree.Tar.
 	Layer []byte
 	// Created is the time of the image.
 	Created time.Time
 }
 
-// Reference is the name that a pod asks for the image by. A tag has no plus sign, which the version of a
-// changed tree may have; the operator makes its defaults by the same rule.
-func (i Image) Reference() string {
-	return Registry + "/" + i.Name + ":" + i.tag()
-}
+// Repository returns the name of the image without its tag.
+func (i Image) Repository() string { return cmp.Or(i.Registry, version.Registry) + "/" + i.Name }
 
-func (i Image) tag() string { return strings.ReplaceAll(i.Version, "+", "-") }
+// Reference returns the name by which a pod refers to the image.
+func (i Image) Reference() string { return i.Repository() + ":" + version.Tag(i.Version) }
 
-// Build makes the image in memory.
+// Build builds the image in memory.
 func (i Image) Build() (v1.Image, error) {
 	return i.build(empty.Image, static.NewLayer(i.Layer, types.DockerUncompressedLayer))
 }
 
-// Labels that the image has, under the names that OCI has for them.
+// labels returns the labels of the image, under OCI's names.
 func (i Image) labels() map[string]string {
 	all := map[string]string{
 		"org.opencontainers.image.title":         i.Title,
@@ -107,9 +102,9 @@ func (i Image) platform() v1.Platform {
 	return v1.Platform{OS: "linux", Architecture: cmp.Or(i.Architecture, runtime.GOARCH)}
 }
 
-// Write makes the image and writes it to a file, as an archive that docker, podman, containerd and kind
-// load. A file that is there is replaced when the new one is complete. The result is the image's ID,
-// which depends on nothing but the image.
+// Write builds the image and writes it to a file, as an archive that docker, podman, containerd and kind load. An
+// existing file is replaced once the new one is complete. Write returns the image's ID, which depends only on the
+// image.
 func (i Image) Write(file string) (string, error) {
 	tag, err := name.NewTag(i.Reference())
 	if err != nil {
@@ -130,7 +125,7 @@ func (i Image) Write(file string) (string, error) {
 	return id.String(), nil
 }
 
-// Replace writes a file so that at its name there is the old or the whole new one at any time.
+// Replace writes a file atomically: at any time its name refers to the complete old or the complete new file.
 func Replace(file string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("make the folder of %s: %w", file, err)
@@ -156,8 +151,8 @@ func Replace(file string, write func(io.Writer) error) error {
 	return nil
 }
 
-// Time is the time that all in an image gets: SOURCE_DATE_EPOCH (seconds since 1970) where it is set, as
-// https://reproducible-builds.org/specs/source-date-epoch/ asks, else 1970.
+// Time returns the time that everything in an image gets: SOURCE_DATE_EPOCH (seconds since 1970) if it is set, as
+// https://reproducible-builds.org/specs/source-date-epoch/ specifies, otherwise the start of 1970.
 func Time() (time.Time, error) {
 	text := os.Getenv("SOURCE_DATE_EPOCH")
 	if text == "" {
@@ -170,8 +165,7 @@ func Time() (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), nil
 }
 
-// Accounts adds /etc/passwd and /etc/group with root and nonroot, for programs that ask for the name of
-// their user.
+// Accounts adds /etc/passwd and /etc/group with root and nonroot, for programs that look up the name of their user.
 func Accounts(t *Tree) error {
 	if err := t.File("etc/passwd", 0o644, []byte("root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n")); err != nil {
 		return err

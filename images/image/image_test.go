@@ -58,7 +58,7 @@ func TestImageSaysWhatItIs(t *testing.T) {
 	if diff := cmp.Diff([]string{"PATH=/usr/bin"}, config.Env); diff != "" {
 		t.Error(diff)
 	}
-	if made.Reference() != "storagebench.dev/operator:v1.2.3" {
+	if made.Reference() != "storagebench.invalid/operator:v1.2.3" {
 		t.Errorf("reference %q", made.Reference())
 	}
 	opened.CheckFiles(t)
@@ -116,8 +116,8 @@ func TestWriteRefusesWhatIsNoTag(t *testing.T) {
 
 func TestReference(t *testing.T) {
 	for version, want := range map[string]string{
-		"v1.2.3":                   "storagebench.dev/fio:v1.2.3",
-		"v1.2.4-0.2026-9a8e+dirty": "storagebench.dev/fio:v1.2.4-0.2026-9a8e-dirty",
+		"v1.2.3":                   "storagebench.invalid/fio:v1.2.3",
+		"v1.2.4-0.2026-9a8e+dirty": "storagebench.invalid/fio:v1.2.4-0.2026-9a8e-dirty",
 	} {
 		if got := (image.Image{Name: "fio", Version: version}).Reference(); got != want {
 			t.Errorf("version %s gives %s, want %s", version, got, want)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Tree is the root file system of an image. Everything in it belongs to root; nothing is setuid or setgid,
-// for which there is no use in a container without privileges. The zero value is an empty tree.
+// Tree is the root file system of an image. Everything in it belongs to root. Nothing is setuid or setgid, which is of
+// no use in a container without privileges. The zero value is an empty tree.
 type Tree struct {
 	entries map[string]entry
 }
@@ -24,7 +24,7 @@ type entry struct {
 	target string
 }
 
-// Directory adds a directory. Those above a file need not be added.
+// Directory adds a directory. The directories above a file need not be added.
 func (t *Tree) Directory(name string, mode fs.FileMode) error {
 	return t.add(name, entry{mode: mode | fs.ModeDir})
 }
@@ -39,7 +39,7 @@ func (t *Tree) Link(name, target string) error {
 	return t.add(name, entry{mode: fs.ModeSymlink | 0o777, target: target})
 }
 
-// Has reports whether there is anything at a path.
+// Has reports whether a path exists.
 func (t *Tree) Has(name string) bool {
 	_, found := t.entries[name]
 	return found
@@ -67,7 +67,7 @@ func (t *Tree) add(name string, e entry) error {
 	return nil
 }
 
-// Tar writes the tree as a tar archive in which every entry has the same time.
+// Tar returns the tree as a tar archive in which every entry has the same time.
 func (t *Tree) Tar(at time.Time) ([]byte, error) {
 	all := maps.Clone(t.entries)
 	for name := range t.entries {
@@ -90,7 +90,7 @@ func (t *Tree) Tar(at time.Time) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// parentsFirst orders paths element by element, so that a directory comes right before what is in it.
+// parentsFirst compares paths element by element, so that a directory sorts right before its content.
 func parentsFirst(a, b string) int {
 	return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
 }

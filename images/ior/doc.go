@@ -1,11 +1,11 @@
-// Package ior makes an image of Debian's Open MPI and fio with an ior and an mdtest of one's own, that client
-// pods run IOR in without ssh and without a shell.
+// Package ior builds an image of Debian's Open MPI and fio with your own ior and mdtest, in which client pods run IOR
+// without ssh and without a shell.
 //
-// Debian has no package of IOR. Whoever has built one (with mpicc of Debian, on a machine like this) gives the
-// two programs; the tests give their stand-ins (test/standinior) and name the image so that nobody takes it for
-// anything else. A Dockerfile beside this takes IOR from openSUSE, which packages it.
+// Debian has no package of IOR. Build ior and mdtest with Debian's mpicc, on a machine like this, and pass the two
+// programs. The tests pass their stand-ins (test/standinior) and name the image so that it is not mistaken for the real
+// one. The Dockerfile in this folder takes IOR from openSUSE, which packages it.
 //
-// Open MPI looks for its plugins and the texts of its errors in folders that are compiled in. All of them are in
-// the image, but for what serves InfiniBand and the like, which Debian's own configuration turns off, and for
-// OpenSHMEM. orted and mpirun write to /tmp alone.
+// Open MPI looks for its plugins and its error texts in folders that are compiled in. The image contains all of them,
+// except for the plugins for InfiniBand and the like, which Debian's own configuration disables, and those of
+// OpenSHMEM. orted and mpirun write only to /tmp.
 package ior

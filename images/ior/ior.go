@@ -14,39 +14,39 @@ import (
 	"github.com/storagebench/storagebench/images/packaged"
 )
 
-// LabelPackage is the label with the version of Debian's package of Open MPI.
+// LabelPackage is the image label that holds the version of Debian's Open MPI package.
 const LabelPackage = "dev.storagebench.openmpi.package"
 
-// programs of the packages. fio is in the image too, so that one image runs a benchmark of both.
+// programs are those from packages. fio is one of them, so that a single image can run a benchmark of both.
 var programs = []string{"usr/bin/orterun", "usr/bin/orted", "usr/bin/ompi_info", "usr/bin/fio"}
 
-// Packages that the image is made of, beside what they depend on.
+// Packages are the packages of the image, without their dependencies.
 var Packages = []string{"openmpi-bin", "fio"}
 
-// Options of Make.
+// Options configures Make.
 type Options struct {
-	// Name of the image, such as "ior"; Title says in a line what it holds.
+	// Name of the image, such as "ior". Title describes it in a line.
 	Name, Title string
 	// Licenses of the two programs, as an SPDX expression.
 	Licenses string
-	// IOR and Mdtest are the programs.
+	// IOR and Mdtest are the contents of the programs.
 	IOR, Mdtest []byte
-	// Version of storagebench, the tag of the image.
+	// Version of storagebench, used as the tag of the image.
 	Version string
-	// Architecture of the image and of the two programs, as Go calls it; empty for that of this machine.
+	// Architecture of the image and of the two programs as a GOARCH; empty for that of this machine.
 	Architecture string
-	// Locked takes the packages of images/lock; else it is what Debian has today.
+	// Locked selects the packages pinned in images/lock, otherwise Debian's current ones.
 	Locked bool
-	// Cache is the folder for what is slow to make.
+	// Cache is the folder for results that are slow to produce.
 	Cache string
-	// Progress is told what takes long.
+	// Progress receives a message before each slow step.
 	Progress io.Writer
-	// Created is the time of all files.
+	// Created is the timestamp of all files.
 	Created time.Time
 }
 
-// Make resolves the packages and makes the image, from the cache when all is the same as before. Errors name a
-// library that the programs load and that is in none of the packages.
+// Make resolves the packages and builds the image, with the layer from the cache if nothing has changed. If the
+// programs load a library that is in none of the packages, the error names it.
 func Make(ctx context.Context, o Options) (image.Image, error) {
 	if len(o.IOR) == 0 || len(o.Mdtest) == 0 {
 		return image.Image{}, fmt.Errorf("make the %s image: it needs both an ior and an mdtest", o.Name)
@@ -55,7 +55,7 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 		Created: o.Created}, packaged.Recipe{
 		Name: o.Name, Layout: "1", Packages: Packages, Programs: programs, Plugins: isPlugin, Data: isData,
 		Own: map[string][]byte{"usr/bin/ior": o.IOR, "usr/bin/mdtest": o.Mdtest},
-		// What Debian's scripts make at installation.
+		// Debian's installation scripts create this link.
 		Links: map[string]string{"usr/bin/mpirun": "orterun"},
 	})
 	if err != nil {
@@ -76,11 +76,12 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 	}, nil
 }
 
-// left are parts of the names of plugins that the image does without: those for other networks than TCP and
-// shared memory, and those of OpenSHMEM.
+// left holds parts of the names of plugins that the image omits: those for networks other than TCP and shared memory,
+// and those of OpenSHMEM.
 var left = []string{"_ucx.", "_ofi.", "_openib.", "_psm.", "_psm2.", "mca_scoll_", "mca_spml_", "mca_sshmem_", "mca_memheap_", "mca_atomic_"}
 
-// isPlugin: usr/lib/TRIPLET/openmpi/lib/openmpi3/mca_btl_tcp.so, usr/lib/TRIPLET/pmix2/lib/pmix/pmix_mca_prm_default.so.
+// isPlugin reports whether a file is a plugin of Open MPI or PMIx, such as
+// usr/lib/TRIPLET/openmpi/lib/openmpi3/mca_btl_tcp.so or usr/lib/TRIPLET/pmix2/lib/pmix/pmix_mca_prm_default.so.
 func isPlugin(name string) bool {
 	base := path.Base(name)
 	if !strings.HasPrefix(name, "usr/lib/") || !strings.HasSuffix(base, ".so") || !strings.Contains(base, "mca_") {
@@ -89,7 +90,7 @@ func isPlugin(name string) bool {
 	return !slices.ContainsFunc(left, func(part string) bool { return strings.Contains(base, part) })
 }
 
-// isData: the texts of errors and what is configured.
+// isData reports whether a file contains configuration or the texts of errors.
 func isData(name string) bool {
 	return strings.HasPrefix(name, "etc/openmpi/") || strings.HasPrefix(name, "usr/share/openmpi/help-") || strings.HasPrefix(name, "usr/share/pmix/") ||
 		strings.HasPrefix(name, "usr/lib/") && strings.Contains(name, "/pmix2/share/pmix")

@@ -1,4 +1,4 @@
-// Package licences finds the texts that have to go with programs.
+// Package licences finds the licence texts that must be shipped with programs.
 package licences
 
 import (
@@ -17,11 +17,11 @@ import (
 	"strings"
 )
 
-// licenceFile is what modules call the files whose text goes with copies of them.
+// licenceFile matches the names of files in modules whose text must be shipped with copies.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents)([.-].*)?$`)
 
-// Of gives the licence files of all modules that are linked into Go programs, and of Go itself, by MODULE/FILE: most of
-// them ask that their text goes with every copy.
+// Of returns the licence files of all modules that are linked into Go programs, and of Go itself, by MODULE/FILE. Most
+// licences require that their text is shipped with every copy.
 func Of(ctx context.Context, programs ...[]byte) (map[string][]byte, error) {
 	modules := map[string]bool{}
 	for _, program := range programs {
@@ -49,7 +49,8 @@ func Of(ctx context.Context, programs ...[]byte) (map[string][]byte, error) {
 	return found, nil
 }
 
-// moduleFolders are where the go command keeps the sources, by the modules' paths.
+// moduleFolders returns the folders in which the go command keeps the sources, by module path; that of Go itself is
+// under "go".
 func moduleFolders(ctx context.Context, modules []string) (map[string]string, error) {
 	out, err := goCommand(ctx, append([]string{"list", "-m", "-f", "{{.Path}} {{.Dir}}"}, modules...)...)
 	if err != nil {
@@ -81,7 +82,7 @@ func goCommand(ctx context.Context, arguments ...string) (string, error) {
 	return string(out), nil
 }
 
-// addFolder adds the licence files of one folder.
+// addFolder adds the licence files of a folder, which must have at least one.
 func addFolder(all map[string][]byte, module, folder string) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {

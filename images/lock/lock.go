@@ -1,8 +1,8 @@
-// Package lock holds which Debian packages released images are made of: each with its version and digest, one file for
-// an image and an architecture. `make image-lock` writes them anew, of what Debian has by then.
+// Package lock pins the Debian packages of released images, each with its version and digest, in one file per image and
+// architecture. `make image-lock` updates the files to Debian's current packages.
 //
-// `make release` takes these and no others, so that what was released can be made again and compared. `make images`
-// takes what Debian has today: whoever builds for themselves gets its security fixes without a change here.
+// `make release` uses exactly these packages, so that a release can be rebuilt and compared. `make images` uses
+// Debian's current packages, so that users who build images themselves get security fixes without a change here.
 package lock
 
 import (
@@ -15,10 +15,10 @@ import (
 //go:embed *.lock
 var files embed.FS
 
-// File is what the list of an image is called in this folder.
+// File returns the name of the list of an image in this folder.
 func File(image, architecture string) string { return image + "_" + architecture + ".lock" }
 
-// Of gives the packages of an image.
+// Of returns the packages of an image.
 func Of(image, architecture string) ([]debian.Package, error) {
 	text, err := files.ReadFile(File(image, architecture))
 	if err != nil {

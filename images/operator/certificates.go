@@ -14,29 +14,29 @@ import (
 	"github.com/storagebench/storagebench/images/packaged"
 )
 
-// authorities is Debian's package of the certificates of public authorities, and where they are in it.
+// authorities is Debian's package of CA certificates; the other two are paths in it.
 const (
 	authorities       = "ca-certificates"
 	authoritiesFolder = "usr/share/ca-certificates"
 	authoritiesRights = "usr/share/doc/ca-certificates/copyright"
 )
 
-// Packages that the image takes files of.
+// Packages are the packages that the image takes files from.
 var Packages = []string{authorities}
 
-// Only gives those of some packages that the image takes files of: what they depend on is there to make one file
-// of the certificates at installation time.
+// Only returns those of the given packages that the image takes files from. Their dependencies only serve to merge the
+// certificates into one file at installation time.
 func Only(packages []debian.Package) []debian.Package {
 	return slices.DeleteFunc(packages, func(p debian.Package) bool { return !slices.Contains(Packages, p.Name) })
 }
 
-// bundled are the certificates as one file, and what goes with them.
+// bundled is the CA certificates in one file, with the copyright and control data of the package that they come from.
 type bundled struct {
 	bundle, rights, control []byte
 	of                      debian.Package
 }
 
-// certificates gives the certificates of public authorities.
+// certificates returns Debian's CA certificates.
 func certificates(ctx context.Context, o packaged.Options, apt *debian.Apt) (bundled, error) {
 	packages, err := o.Packages(ctx, apt, "operator", Packages...)
 	if err != nil {
@@ -76,7 +76,8 @@ func certificates(ctx context.Context, o packaged.Options, apt *debian.Apt) (bun
 	return found, err
 }
 
-// add puts them where Go looks for them, and says which package they are of, as packaged does.
+// add adds the certificates where Go looks for them, and lists the package that they come from, as package packaged
+// does.
 func (b bundled) add(tree *image.Tree) error {
 	for name, data := range map[string][]byte{
 		Certificates: b.bundle, authoritiesRights: b.rights, "var/lib/dpkg/status.d/" + b.of.Name: b.control,

@@ -19,35 +19,35 @@ import (
 	"github.com/storagebench/storagebench/images/packaged"
 )
 
-// Where the programs are in the image.
+// Paths in the image.
 const (
 	Program = "storagebench-operator"
 	Agent   = "storagebench-agent"
-	// Certificates are those of public authorities, where Go looks for them.
+	// Certificates is the file of CA certificates, where Go looks for it.
 	Certificates = "etc/ssl/certs/ca-certificates.crt"
 )
 
-// Options of Make.
+// Options configures Make.
 type Options struct {
-	// Version of storagebench, the tag of the image.
+	// Version of storagebench, used as the tag of the image.
 	Version string
-	// Architecture of the image and of the programs, as Go calls it; empty for that of this machine.
+	// Architecture of the image and of the programs as a GOARCH; empty for that of this machine.
 	Architecture string
-	// Locked takes the packages of images/lock; else it is what Debian has today.
+	// Locked selects the packages pinned in images/lock, otherwise Debian's current ones.
 	Locked bool
-	// Programs is the folder with the built programs: operator and agent.
+	// Programs is the folder with the built operator and agent.
 	Programs string
 	// Licence is the text of the project's licence.
 	Licence []byte
-	// Cache is the folder for what is slow to make.
+	// Cache is the folder for results that are slow to produce.
 	Cache string
-	// Progress is told what takes long or is left out.
+	// Progress receives a message before each slow step, and about what is left out.
 	Progress io.Writer
-	// Created is the time of all files.
+	// Created is the timestamp of all files.
 	Created time.Time
 }
 
-// Make makes the image of programs that are built already.
+// Make builds the image from programs that are already built.
 func Make(ctx context.Context, o Options) (image.Image, error) {
 	tree := &image.Tree{}
 	var programs [][]byte
@@ -95,10 +95,11 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 	}, nil
 }
 
-// machines are those that images are made for.
+// machines maps the architectures that images are built for to their ELF machines.
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// static reads a program and refuses one of another machine, and one that needs libraries, of which the image has none.
+// static reads a program. It refuses a program for another architecture, and one that needs shared libraries, because
+// the image has none.
 func static(file, architecture string) ([]byte, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -119,9 +120,9 @@ func static(file, architecture string) ([]byte, error) {
 	return data, nil
 }
 
-// addCertificates adds the public authorities of Debian's package. This version of the operator speaks only
-// to the API server and to its agents, whose authorities it is given; so where there is no apt the image is
-// made without. The machine's own file is not taken: it may hold authorities that are only of this machine.
+// addCertificates adds the CA certificates of Debian's package. This version of the operator talks only to the API
+// server and to its agents, whose CAs it is given, so without apt-get the image is built without them, unless Locked is
+// set. The machine's own certificates are not used, because they may include CAs that only this machine trusts.
 func addCertificates(ctx context.Context, o Options, tree *image.Tree) error {
 	if _, err := exec.LookPath("apt-get"); errors.Is(err, exec.ErrNotFound) && !o.Locked {
 		_, _ = fmt.Fprintln(o.Progress, "The operator image is made without certificates of public authorities: apt-get is missing")

@@ -1,9 +1,9 @@
-// Package packaged makes the file system of an image of Debian packages: programs with all that they load,
-// plugins, some data, the licences of it all, and nothing else.
+// Package packaged builds the file system of an image from Debian packages: programs with everything that they load,
+// plugins, some data, the licences of all of it, and nothing else.
 //
-// There is no shell in it. Nothing of ours needs one, whoever comes in from outside finds less, and less has to
-// be kept up to date: the interpreters and scripts that packages depend on stay out too.
+// The image has no shell. None of our programs needs one, an intruder finds fewer tools, and there is less to keep up
+// to date: the interpreters and scripts that packages depend on are left out too.
 //
-// What is in the image can be told without running it: /var/lib/dpkg/status.d holds the packages' own
-// descriptions, as image scanners expect, and PackagesFile their versions and the digests of the files they came in.
+// The image documents its content: /var/lib/dpkg/status.d holds the control data of the packages, as image scanners
+// expect, and PackagesFile lists their versions and the digests of their files.
 package packaged

@@ -24,49 +24,48 @@ import (
 // PackagesFile is the file in the image that lists the packages.
 const PackagesFile = "usr/share/storagebench/packages"
 
-// layout changes when the same packages make another image than before; it is part of what the cache goes by.
-const layout = "1"
+// layout is part of the cache key. Change it when the same packages yield a different image than before.
+const layout = "2"
 
-// Recipe says what an image is made of. Paths are without a leading slash.
+// Recipe describes what an image is made of. Paths have no leading slash.
 type Recipe struct {
-	// Name of the image.
 	Name string
-	// Layout changes with what Plugins and Data choose; it is part of what the cache goes by.
+	// Layout is part of the cache key. Change it when Plugins or Data select different files.
 	Layout string
-	// Packages that are asked for, beside base-files. What they depend on is looked through too.
+	// Packages are the packages to use in addition to base-files. Their dependencies are used too.
 	Packages []string
-	// Programs come with all that they load.
+	// Programs are added with everything that they load.
 	Programs []string
-	// Plugins says which files are loaded by programs while they run; they come with all that they load.
+	// Plugins reports whether programs load a file while they run. Plugins are added with everything that they load.
 	Plugins func(name string) bool
-	// Data says which other files come along.
+	// Data reports whether to add another file.
 	Data func(name string) bool
-	// Own are programs that are in no package, by their paths. What they load has to be in the packages.
+	// Own holds programs that are in no package, by path. The packages must contain everything that they load.
 	Own map[string][]byte
-	// Links are symbolic links and where they lead.
+	// Links maps symbolic links to their targets.
 	Links map[string]string
 }
 
-// Options of Layer. Those of the images have the same.
+// Options configures Layer. The options of the individual images have the same fields.
 type Options struct {
-	// Architecture of the image, as Go calls it; empty for that of this machine.
+	// Architecture of the image as a GOARCH; empty for that of this machine.
 	Architecture string
-	// Locked takes the packages of images/lock; else it is what Debian has today.
+	// Locked selects the packages pinned in images/lock, otherwise Debian's current ones.
 	Locked bool
-	// Cache is the folder for what is slow to make.
+	// Cache is the folder for results that are slow to produce.
 	Cache string
-	// Progress is told what takes long.
+	// Progress receives a message before each slow step.
 	Progress io.Writer
-	// Created is the time of all files.
+	// Created is the timestamp of all files.
 	Created time.Time
 }
 
-// Apt for an image.
+// Apt returns the apt to use for an image.
 func (o Options) Apt() (*debian.Apt, error) {
 	return debian.NewApt(debian.Options{Cache: o.Cache, Architecture: o.Architecture, Fixed: o.Locked, Progress: o.Progress})
 }
 
-// Packages that an image is made of: those of images/lock, or what packages depend on today.
+// Packages returns the packages of an image: those of images/lock, or the wanted ones with their current dependencies.
 func (o Options) Packages(ctx context.Context, apt *debian.Apt, name string, wanted ...string) ([]debian.Package, error) {
 	if o.Locked {
 		return lock.Of(name, cmp.Or(o.Architecture, runtime.GOARCH))
@@ -74,8 +73,8 @@ func (o Options) Packages(ctx context.Context, apt *debian.Apt, name string, wan
 	return apt.Resolve(ctx, wanted...)
 }
 
-// Layer resolves the packages and makes the layer, from the cache when all is the same as before. It also
-// gives the versions of the packages that were resolved.
+// Layer resolves the packages and builds the layer, or reads it from the cache if nothing has changed. It also returns
+// the versions of the resolved packages by name.
 func Layer(ctx context.Context, o Options, recipe Recipe) ([]byte, map[string]string, error) {
 	apt, err := o.Apt()
 	if err != nil {
@@ -108,12 +107,12 @@ func Layer(ctx context.Context, o Options, recipe Recipe) ([]byte, map[string]st
 	return layer, versions, nil
 }
 
-// Wanted are packages with what every image has of Debian beside them.
+// Wanted returns packages and, in addition, what every image needs from Debian.
 func Wanted(packages []string) []string {
 	return append(slices.Clone(packages), "base-files")
 }
 
-// inputs are all that the layer depends on.
+// inputs returns everything that the layer depends on, as a cache key.
 func (r Recipe) inputs(o Options, packages []debian.Package) string {
 	inputs := []string{layout, r.Layout, o.Created.UTC().Format(time.RFC3339)}
 	for _, p := range packages {
@@ -160,7 +159,7 @@ func (r Recipe) layer(ctx context.Context, o Options, apt *debian.Apt, packages 
 	return tree.Tar(o.Created)
 }
 
-// wanted says what of the packages can be of use.
+// wanted reports whether a file of a package may be needed.
 func (r Recipe) wanted(name string) bool {
 	switch {
 	case slices.Contains(r.Programs, name), r.takes(name):
@@ -173,7 +172,7 @@ func (r Recipe) wanted(name string) bool {
 	case strings.HasPrefix(name, "usr/share/common-licenses/"):
 		return true
 	case strings.HasPrefix(name, "usr/share/doc/"):
-		// A package may have a link in the place of a folder of its own.
+		// A package may have a link instead of its own folder.
 		return strings.Count(name, "/") == 3 || path.Base(name) == "copyright"
 	}
 	return false
@@ -183,7 +182,7 @@ func (r Recipe) takes(name string) bool {
 	return r.Data != nil && r.Data(name) || r.Plugins != nil && r.Plugins(name)
 }
 
-// loaded are the programs, plugins and all that they load.
+// loaded returns the programs, the plugins, and everything that they load.
 func (r Recipe) loaded(root debian.Root) ([]string, error) {
 	programs := append(slices.Clone(r.Programs), slices.Sorted(maps.Keys(r.Own))...)
 	if r.Plugins != nil {
@@ -204,7 +203,7 @@ func (r Recipe) loaded(root debian.Root) ([]string, error) {
 	return names, nil
 }
 
-// compose makes the root file system, and says which packages it is from.
+// compose builds the root file system, and returns the packages that it is built from.
 func (r Recipe) compose(root debian.Root) (*image.Tree, map[string]bool, error) {
 	names, err := r.loaded(root)
 	if err != nil {
@@ -231,6 +230,9 @@ func (r Recipe) compose(root debian.Root) (*image.Tree, map[string]bool, error) 
 	if err != nil {
 		return nil, nil, err
 	}
+	for _, name := range licences {
+		used[root[name].Package] = true // a copyright file may be that of another package
+	}
 	tree := &image.Tree{}
 	if err := skeleton(tree); err != nil {
 		return nil, nil, err
@@ -242,7 +244,7 @@ func (r Recipe) compose(root debian.Root) (*image.Tree, map[string]bool, error) 
 	}
 	for _, name := range append(names, licences...) {
 		if tree.Has(name) {
-			continue // two programs may load the same, two packages share the text of a licence
+			continue // programs may share libraries, and packages the text of a licence
 		}
 		if err := add(tree, name, root[name]); err != nil {
 			return nil, nil, err
@@ -258,8 +260,8 @@ func add(tree *image.Tree, name string, file debian.File) error {
 	return tree.File(name, file.Mode, file.Data)
 }
 
-// licencesOf are the copyright files of packages. One whose documentation is a link to another package's
-// brings that package along.
+// licencesOf returns the copyright files of packages. If a package's documentation is a link to that of another
+// package, it returns the link and that package's copyright file.
 func licencesOf(root debian.Root, used map[string]bool) ([]string, error) {
 	var found []string
 	for name := range used {
@@ -279,7 +281,7 @@ func licencesOf(root debian.Root, used map[string]bool) ([]string, error) {
 	return found, nil
 }
 
-// skeleton is what every program of Debian counts upon.
+// skeleton adds what every Debian program expects: links, folders and accounts.
 func skeleton(tree *image.Tree) error {
 	for _, name := range []string{"bin", "sbin", "lib", "lib64"} {
 		if err := tree.Link(name, "usr/"+name); err != nil {
@@ -295,7 +297,7 @@ func skeleton(tree *image.Tree) error {
 	return image.Accounts(tree)
 }
 
-// describe adds what tells the packages that files are from.
+// describe adds the control data of the packages that files come from, and the list of these packages.
 func describe(ctx context.Context, tree *image.Tree, used map[string]bool, packages []debian.Package, archives []string) error {
 	var list []debian.Package
 	for i, p := range packages {

@@ -18,30 +18,30 @@ import (
 	"github.com/storagebench/storagebench/images/debian"
 )
 
-// Subject is what a bill is of.
+// Subject is what a bill describes.
 type Subject struct {
-	// Name and Version, such as storagebench.dev/fio and v1.2.3.
+	// Name and Version, such as registry.example/fio and v1.2.3.
 	Name, Version string
-	// Image is set for a container image, else it is an archive of programs.
+	// Image is true for a container image; otherwise the subject is an archive of programs.
 	Image bool
-	// SHA256 of the image's manifest or of the archive, in hexadecimal digits.
+	// SHA256 of the image's manifest or of the archive, in hexadecimal.
 	SHA256 string
-	// PackageURL as https://github.com/package-url/purl-spec has them.
+	// PackageURL of the subject, see https://github.com/package-url/purl-spec.
 	PackageURL string
 }
 
-// Content is what the subject holds.
+// Content is what the subject contains.
 type Content struct {
-	// Programs in Go by their paths.
+	// Programs holds the Go programs by path.
 	Programs map[string][]byte
-	// Others are programs that are neither in Go nor of a package.
+	// Others holds the programs that are neither in Go nor in a package, by path.
 	Others map[string][]byte
-	// Packages of Debian, and the version of Debian that they are of where it is known.
+	// Packages of Debian. Debian is the version of Debian that they come from; empty if it is unknown.
 	Packages []debian.Package
 	Debian   string
 }
 
-// Write writes the bill.
+// Write writes the bill of a subject with the given content.
 func Write(w io.Writer, subject Subject, content Content) error {
 	parts := &parts{components: map[string]cyclonedx.Component{}, needs: map[string][]string{}}
 	root := subject.component()
@@ -71,7 +71,7 @@ func Write(w io.Writer, subject Subject, content Content) error {
 	return err
 }
 
-// encode in a version of the format that the tools of today read.
+// encode uses a version of the format that current tools read.
 func encode(bill *cyclonedx.BOM) ([]byte, error) {
 	var text bytes.Buffer
 	if err := cyclonedx.NewBOMEncoder(&text, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bill, cyclonedx.SpecVersion1_6); err != nil {
@@ -89,7 +89,7 @@ func (s Subject) component() cyclonedx.Component {
 		Hashes: &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: s.SHA256}}}
 }
 
-// parts are the components that were found, and what depends on what.
+// parts holds the components and their dependencies.
 type parts struct {
 	components map[string]cyclonedx.Component
 	needs      map[string][]string
@@ -100,7 +100,7 @@ func (p *parts) add(neededBy string, component cyclonedx.Component) {
 	p.needs[neededBy] = append(p.needs[neededBy], component.BOMRef)
 }
 
-// program adds one in Go with all its modules, as the linker wrote them into it.
+// program adds a Go program with all its modules, as the linker recorded them in it.
 func (p *parts) program(neededBy, version, name string, data []byte) error {
 	info, err := buildinfo.Read(bytes.NewReader(data))
 	if err != nil {

@@ -18,25 +18,23 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
-// Problem is one thing that is wrong with an object.
+// Problem is one fault of an object.
 type Problem struct {
 	// Path of the field, such as spec.run.phases[0].steady.duration.
 	Path string
-	// Message says what is wrong and what to do about it.
+	// Message describes the fault and its remedy.
 	Message string
 }
 
-// Check does to a new object what the API server does when kubectl creates it:
-// it refuses unknown fields, removes null fields, sets defaults and validates.
-// The object, a JSON document with whole numbers as int64, is changed in
-// place; its status is dropped. The result is what is wrong with it; an error
-// is returned only where the rules themselves cannot be read.
+// Check does to a new object what the API server does when kubectl creates it: it refuses unknown fields, removes null
+// fields, sets defaults and validates. It changes object, a JSON document with whole numbers as int64, in place and
+// drops its status. It returns the faults; the error is set only if the rules themselves cannot be read.
 func Check(ctx context.Context, object map[string]any) ([]Problem, error) {
 	return check(ctx, object, false)
 }
 
-// check is Check; with all it tells of broken rules also where the API server would not get to them, as far as they
-// are not about what is wrong anyway.
+// check implements Check. With all it also reports broken rules that the API server would not evaluate after other
+// faults, unless they concern a faulty field.
 func check(ctx context.Context, object map[string]any, all bool) ([]Problem, error) {
 	kind, rules, problem, err := rulesOf(object)
 	if err != nil || problem != nil {
@@ -56,8 +54,8 @@ func check(ctx context.Context, object map[string]any, all bool) ([]Problem, err
 	return append(problems, toProblems(object, faults)...), nil
 }
 
-// CheckUpdate does what the API server does to an object that replaces an
-// older version of itself. Both are complete, with their defaults.
+// CheckUpdate does what the API server does to an object that replaces an older version of itself. Both must be
+// complete, with their defaults.
 func CheckUpdate(ctx context.Context, object, old map[string]any) ([]Problem, error) {
 	kind, rules, problem, err := rulesOf(object)
 	if err != nil || problem != nil {
@@ -73,8 +71,7 @@ func asList(problem *Problem) []Problem {
 	return []Problem{*problem}
 }
 
-// rulesOf gives the kind of an object and its rules, or what is wrong with the
-// name of its kind.
+// rulesOf returns an object's kind and its rules, or the fault in the name of its kind.
 func rulesOf(object map[string]any) (*kind, *rules, *Problem, error) {
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)
@@ -89,9 +86,8 @@ func rulesOf(object map[string]any) (*kind, *rules, *Problem, error) {
 	return kind, rules, nil, nil
 }
 
-// coerce brings an object into the form that its rules are written for and
-// finds unknown fields on the way. The second result is set when metadata is
-// so wrong that nothing more can be said.
+// coerce brings an object into the form for which its rules are written, and finds unknown fields. The second result is
+// set if metadata is so malformed that no further check is possible.
 func (r *rules) coerce(object map[string]any) ([]Problem, *Problem) {
 	metadata, found, unknown, err := objectmeta.GetObjectMetaWithOptions(object, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
@@ -112,8 +108,8 @@ func (r *rules) coerce(object map[string]any) ([]Problem, *Problem) {
 	return problems, nil
 }
 
-// validate follows the order of the API server: metadata, OpenAPI, lists, and
-// the CEL rules only where nothing before makes them meaningless.
+// validate follows the order of the API server: metadata, OpenAPI, lists, and then the CEL rules, unless an earlier
+// fault makes them meaningless.
 func (r *rules) validate(ctx context.Context, kind *kind, object, old map[string]any) field.ErrorList {
 	wrapped := &unstructured.Unstructured{Object: object}
 	faults := apivalidation.ValidateObjectMetaAccessor(wrapped, kind.namespaced && wrapped.GetNamespace() != "",
@@ -131,8 +127,8 @@ func (r *rules) validate(ctx context.Context, kind *kind, object, old map[string
 	return append(faults, broken...)
 }
 
-// broken are the rules that an object breaks whose shape is wrong in other places. A rule that cannot be evaluated says
-// nothing, and what is about a part with a known fault may follow from it.
+// broken returns the rules that a malformed object breaks in its well-formed parts. It omits rules that cannot be
+// evaluated, and faults related to a known one, because they may be its consequence.
 func (r *rules) broken(ctx context.Context, object map[string]any, known field.ErrorList) field.ErrorList {
 	faults, _ := r.cel.Validate(ctx, nil, r.structural, object, nil, celconfig.RuntimeCELCostBudget)
 	return slices.DeleteFunc(faults, func(fault *field.Error) bool {
@@ -144,8 +140,8 @@ func (r *rules) broken(ctx context.Context, object map[string]any, known field.E
 	})
 }
 
-// blocksRules reports whether the API server leaves the CEL rules out after a
-// fault, because they would be evaluated on data of the wrong shape.
+// blocksRules reports whether the API server skips the CEL rules after a fault, because they would be evaluated on data
+// of the wrong shape.
 func blocksRules(fault *field.Error) bool {
 	switch fault.Type { //nolint:exhaustive // every other type is no matter of shape
 	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong,

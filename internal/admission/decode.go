@@ -18,38 +18,35 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Limits of a file. They are far above what people write and keep a hostile
-// file from taking memory or time.
+// Limits of a file. They are far above what people write and prevent a hostile file from using up memory or time.
 const (
 	maxFileBytes = 4 << 20
 	maxDocuments = 1000
 )
 
-// Object is one object of a file, with its defaults set. Exactly one of the
-// pointers is set.
+// Object is one object of a file, with its defaults set. Exactly one of the pointers is set.
 type Object struct {
-	// Line on which the object begins, from 1.
+	// Line is the line on which the object begins, from 1.
 	Line int
 
 	Benchmark      *v1alpha1.StorageBenchmark
 	Profile        *v1alpha1.WorkloadProfile
 	ClusterProfile *v1alpha1.ClusterWorkloadProfile
 
-	// Written is the object as the file has it, without defaults.
+	// Written is the object as in the file, without defaults.
 	Written map[string]any
 
 	document document
 	node     *yaml.Node
 }
 
-// At is a fault of the object, at the line of the field or of the nearest one above it.
+// At returns the problem as an error with the line of its field, or of the nearest enclosing field in the file.
 func (o *Object) At(problem Problem) *Error {
 	return o.document.place(o.node, o.Written, []Problem{problem})[0]
 }
 
-// Decode reads the StorageBenchmarks, WorkloadProfiles and
-// ClusterWorkloadProfiles of a YAML or JSON file with any number of documents.
-// All that is wrong is returned at once, as Errors; the objects are then nil.
+// Decode reads the StorageBenchmarks, WorkloadProfiles and ClusterWorkloadProfiles of a YAML or JSON file with any
+// number of documents. It returns all faults at once, as Errors; the objects are then nil.
 func Decode(data []byte) ([]Object, error) {
 	objects, faults, err := Read(data)
 	if err != nil {
@@ -61,9 +58,9 @@ func Decode(data []byte) ([]Object, error) {
 	return objects, nil
 }
 
-// Read is Decode for who looks for more that is wrong than admission can see: it gives the objects also where there
-// are faults, as far as they can be read at all. Their values then are not to be trusted. An error says that nothing
-// can be read.
+// Read is like Decode, for callers that check more than admission does: it also returns the objects if there are
+// faults, as far as they can be decoded. Their values are then unreliable. The error means that the rules cannot be
+// read or that the file exceeds a limit.
 func Read(data []byte) ([]Object, Errors, error) {
 	if len(data) > maxFileBytes {
 		return nil, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d bytes; at most %d are read: split it", len(data), maxFileBytes)}}}
@@ -72,7 +69,7 @@ func Read(data []byte) ([]Object, Errors, error) {
 	if len(documents) > maxDocuments {
 		return nil, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d documents; at most %d are read: split it", len(documents), maxDocuments)}}}
 	}
-	// The cost of the rules is bounded by themselves; nothing here can block.
+	// The rules bound their own cost, so nothing here can block.
 	ctx := context.Background()
 	var objects []Object
 	var faults Errors
@@ -100,7 +97,7 @@ func Read(data []byte) ([]Object, Errors, error) {
 	return objects, faults, nil
 }
 
-// title is kind, namespace and name of the object.
+// title returns kind, namespace and name of the object.
 func (o *Object) title() string {
 	switch {
 	case o.Benchmark != nil:
@@ -123,11 +120,11 @@ func title(kind, namespace, name string) string {
 // document is one YAML document of a file.
 type document struct {
 	text []byte
-	// before is the number of lines of the file before the document.
+	// before is the number of lines in the file before the document.
 	before int
 }
 
-// split cuts a file at the lines that begin a new document.
+// split cuts a file at the lines that begin a document.
 func split(data []byte) []document {
 	var documents []document
 	current := document{}
@@ -144,8 +141,7 @@ func split(data []byte) []document {
 	return append(documents, current)
 }
 
-// cutMarker reports whether a line begins a new document, and gives what stands
-// behind the marker on the same line.
+// cutMarker reports whether a line begins a document, and returns what follows the marker on that line.
 func cutMarker(line []byte) (bool, []byte) {
 	rest, found := bytes.CutPrefix(line, []byte("---"))
 	if !found || (len(rest) > 0 && !bytes.ContainsAny(rest[:1], " \t\r\n")) {
@@ -158,8 +154,7 @@ func (d document) fault(line int, message string) *Error {
 	return &Error{Line: d.before + line, Problem: Problem{Message: message}}
 }
 
-// decode gives the object of a document; nil for an empty one. The error is
-// set only where the rules cannot be read.
+// decode returns the object of a document; nil for an empty one. The error is set only if the rules cannot be read.
 func (d document) decode(ctx context.Context) (*Object, Errors, error) {
 	node, wrong := d.parse()
 	if wrong != nil {
@@ -203,7 +198,7 @@ func (d document) decode(ctx context.Context) (*Object, Errors, error) {
 	return object, faults, nil
 }
 
-// place gives problems their lines and the title of the object.
+// place returns the problems as errors with their lines and the title of the object.
 func (d document) place(node *yaml.Node, fields map[string]any, problems []Problem) Errors {
 	name, _ := lookUp(fields, "metadata.name")
 	text, _ := name.(string)
@@ -218,8 +213,8 @@ func (d document) place(node *yaml.Node, fields map[string]any, problems []Probl
 	return faults
 }
 
-// parse reads a document for the sake of its lines and makes sure that it is
-// one: the decoder that kubectl uses would leave out what follows the first.
+// parse parses a document to find its lines. It also ensures that there is only one document: the decoder that kubectl
+// uses would ignore those after the first.
 func (d document) parse() (*yaml.Node, *Error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(d.text))
 	first := &yaml.Node{}
@@ -236,8 +231,8 @@ func (d document) parse() (*yaml.Node, *Error) {
 	return first, nil
 }
 
-// newObject converts checked fields to their Go type. The problem is set when
-// that fails, or when the kind is one that nobody writes.
+// newObject converts checked fields to their Go type. The problem is set if that fails, or if users cannot write
+// objects of that kind.
 func newObject(fields map[string]any) (*Object, *Problem) {
 	object := &Object{}
 	var into runtime.Object
@@ -262,11 +257,10 @@ func newObject(fields map[string]any) (*Object, *Problem) {
 	return object, nil
 }
 
-// positioned finds where a YAML error says what is wrong and on which line of
-// the document.
+// positioned extracts the line in the document and the message from a YAML error.
 var positioned = regexp.MustCompile(`line ([0-9]+): (.*)`)
 
-// unreadable is the fault of a document that is no YAML.
+// unreadable returns the fault of a document that is not valid YAML.
 func (d document) unreadable(err error) *Error {
 	match := positioned.FindStringSubmatch(err.Error())
 	if match == nil {

@@ -7,19 +7,17 @@ import (
 	"strings"
 )
 
-// Error is one thing that is wrong with a file.
+// Error is one fault of a file.
 type Error struct {
-	// Line in the file, from 1; 0 where it is not known.
+	// Line in the file, from 1; 0 if unknown.
 	Line int
-	// Object is the kind and name of the object, such as
-	// StorageBenchmark/quickstart. Empty where it cannot be told.
+	// Object is the kind and name of the object, such as StorageBenchmark/quickstart; empty if unknown.
 	Object string
-	// Problem of the object. Its path is empty where it is the document
-	// itself that cannot be read.
+	// Problem is the fault. Its path is empty if the document itself cannot be read.
 	Problem
 }
 
-// Error gives "line 12: StorageBenchmark/a: spec.suspend: ...".
+// Error formats the fault as "line 12: StorageBenchmark/a: spec.suspend: ...".
 func (e *Error) Error() string {
 	var text strings.Builder
 	if e.Line > 0 {
@@ -35,10 +33,10 @@ func (e *Error) Error() string {
 	return text.String()
 }
 
-// Errors is all that is wrong with a file, in the order of its lines.
+// Errors lists the faults of a file, in the order of their lines.
 type Errors []*Error
 
-// Error gives one line for each.
+// Error returns one line per fault.
 func (e Errors) Error() string {
 	lines := make([]string, len(e))
 	for i, err := range e {
@@ -47,12 +45,12 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Sort puts them into the order of their lines.
+// Sort sorts the faults by line.
 func (e Errors) Sort() {
 	slices.SortStableFunc(e, func(a, b *Error) int { return cmp.Compare(a.Line, b.Line) })
 }
 
-// About reports whether one of them is about that field of an object, or about one that it holds.
+// About reports whether a fault concerns the given field of an object or a field inside it.
 func (e Errors) About(object, path string) bool {
 	steps := len(parsePath(path))
 	return slices.ContainsFunc(e, func(err *Error) bool {
@@ -60,7 +58,7 @@ func (e Errors) About(object, path string) bool {
 	})
 }
 
-// related reports whether one of two fields is the other, or holds it.
+// related reports whether two fields are the same or one contains the other.
 func related(a, b string) bool {
 	left, right := parsePath(a), parsePath(b)
 	for i := range min(len(left), len(right)) {
@@ -71,7 +69,7 @@ func related(a, b string) bool {
 	return true
 }
 
-// Unwrap lets errors.As find the single errors.
+// Unwrap lets errors.As find the single faults.
 func (e Errors) Unwrap() []error {
 	errs := make([]error, len(e))
 	for i, err := range e {

@@ -20,14 +20,13 @@ import (
 	"github.com/storagebench/storagebench/config/crd"
 )
 
-// kind is one kind of the API with all that checks objects of it.
+// kind is one kind of the API with everything needed to check its objects.
 type kind struct {
 	gvk        schema.GroupVersionKind
 	namespaced bool
 	definition *apiextensionsv1.CustomResourceDefinition
 
-	// rules compiles what checks objects, once and only when it is needed:
-	// the CEL rules of a kind take a while.
+	// rules compiles the rules on first use: compiling the CEL rules of a kind takes a while.
 	rules func() (*rules, error)
 }
 
@@ -37,7 +36,7 @@ type rules struct {
 	cel        *cel.Validator
 }
 
-// kinds are the kinds by name, read once from the embedded CRDs.
+// kinds maps names to kinds, read once from the embedded CRDs.
 var kinds = sync.OnceValues(loadKinds)
 
 func loadKinds() (map[string]*kind, error) {
@@ -94,7 +93,7 @@ func compile(external *apiextensionsv1.JSONSchemaProps) (*rules, error) {
 	}, nil
 }
 
-// findKind gives the kind of an object, or what is wrong with its name.
+// findKind returns the kind of an object, or the fault in its name.
 func findKind(apiVersion, name string) (*kind, *Problem, error) {
 	known, err := kinds()
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// lineOf gives the line, within its document, of the field at a path: of the
-// nearest field above it where it is not written there, as with a missing one.
+// lineOf returns the line, within its document, of the field at a path, or of the nearest enclosing field if the
+// document does not contain that field.
 func lineOf(document *yaml.Node, path string) int {
 	if document == nil {
 		return 1
@@ -28,8 +28,8 @@ func lineOf(document *yaml.Node, path string) int {
 	return line
 }
 
-// childOf gives the node that a step leads to and the line on which it begins,
-// which for a field is the line of its key.
+// childOf returns the node to which a step leads and the line on which it begins; for a field that is the line of its
+// key.
 func childOf(node *yaml.Node, step pathStep) (*yaml.Node, int) {
 	switch {
 	case node.Kind == yaml.SequenceNode && step.isIndex && step.index < len(node.Content):

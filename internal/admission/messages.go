@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/spelling"
 )
 
-// maxShownValue is how much of a wrong value is quoted back.
+// maxShownValue is the number of characters quoted of a wrong value.
 const maxShownValue = 60
 
 func toProblems(object map[string]any, faults field.ErrorList) []Problem {
@@ -22,7 +22,7 @@ func toProblems(object map[string]any, faults field.ErrorList) []Problem {
 		problem := place(object, fault)
 		ruled := func(other *field.Error) bool { return other != fault && other.Field == fault.Field }
 		if isQuantityPattern(fault) && slices.ContainsFunc(faults, ruled) {
-			continue // a rule has said it better
+			continue // the other fault is clearer
 		}
 		if !slices.Contains(problems, problem) {
 			problems = append(problems, problem)
@@ -31,13 +31,13 @@ func toProblems(object map[string]any, faults field.ErrorList) []Problem {
 	return problems
 }
 
-// isQuantityPattern reports whether a value does not look like a quantity.
+// isQuantityPattern reports whether the fault is that a value does not look like a quantity.
 func isQuantityPattern(fault *field.Error) bool {
 	return fault.Type == field.ErrorTypeInvalid && strings.Contains(fault.Detail, "[KMGTPE]i")
 }
 
-// describe says what is wrong with a field. The API server's own text repeats
-// the path and, for a broken rule, names the type of the value in its place.
+// describe returns what is wrong with a field. The API server's own text repeats the path and, for a broken rule, gives
+// the type of the value instead of the value.
 func describe(object map[string]any, fault *field.Error) string {
 	detail := strings.TrimPrefix(fault.Detail, fault.Field+" in body ")
 	if isQuantityPattern(fault) {
@@ -68,8 +68,8 @@ func describe(object map[string]any, fault *field.Error) string {
 	return detail
 }
 
-// describeType explains a value of the wrong type. People meet it most with
-// words that YAML takes for something else, such as yes or 10.
+// describeType explains a value of the wrong type. The most frequent case is text that YAML reads as another type, such
+// as yes or 10.
 func describeType(object map[string]any, fault *field.Error, detail string) string {
 	value, _ := lookUp(object, fault.Field)
 	shown := show(value)
@@ -82,9 +82,8 @@ func describeType(object map[string]any, fault *field.Error, detail string) stri
 	return shown + detail
 }
 
-// place gives the path and the message of a fault. A rule about the whole
-// object has no path of its own; its message then begins with one. Elsewhere
-// the message of a rule need not repeat the field that the path ends with.
+// place returns the path and the message of a fault. A rule about the whole object has no path of its own; its message
+// then begins with one. For other rules it removes a repetition of the field from the message.
 func place(object map[string]any, fault *field.Error) Problem {
 	bare := *fault
 	path := fault.Field
@@ -98,7 +97,7 @@ func place(object map[string]any, fault *field.Error) Problem {
 	return Problem{Path: path, Message: describe(object, &bare)}
 }
 
-// show quotes a scalar, and nothing of anything larger.
+// show quotes a scalar; it returns nothing for larger values.
 func show(value any) string {
 	switch value := value.(type) {
 	case string:
@@ -115,7 +114,7 @@ func show(value any) string {
 	return ""
 }
 
-// lookUp finds the value at a path in a JSON document.
+// lookUp returns the value at a path in a JSON document.
 func lookUp(document any, path string) (any, bool) {
 	for _, step := range parsePath(path) {
 		switch inner := document.(type) {
@@ -137,8 +136,7 @@ func lookUp(document any, path string) (any, bool) {
 	return document, true
 }
 
-// unknownField says that a field is unknown and, where a known one looks like
-// it, which may have been meant.
+// unknownField describes an unknown field and suggests a similar known one.
 func (r *rules) unknownField(path string) string {
 	steps := parsePath(path)
 	if len(steps) == 0 {
@@ -161,7 +159,7 @@ func (r *rules) unknownField(path string) string {
 	return "unknown field; remove it"
 }
 
-// knownFields gives the names of the fields at a path, sorted.
+// knownFields returns the names of the fields at a path, sorted.
 func knownFields(schema *structuralschema.Structural, steps []pathStep) []string {
 	for _, step := range steps {
 		if schema == nil {
@@ -183,8 +181,8 @@ func knownFields(schema *structuralschema.Structural, steps []pathStep) []string
 	return slices.Sorted(maps.Keys(schema.Properties))
 }
 
-// editDistance is the number of letters to add, remove or change (Levenshtein).
-// Names longer than any field of the API are far from all of them.
+// editDistance returns the number of letters to add, remove or change (Levenshtein). Names longer than any field of the
+// API count as far from all fields.
 func editDistance(a, b string) int {
 	const longest = 64
 	if len(a) > longest || len(b) > longest {

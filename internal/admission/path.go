@@ -12,8 +12,8 @@ type pathStep struct {
 	isIndex bool
 }
 
-// parsePath splits a path as the API server writes it: names with dots between
-// them, and in brackets the index of a list or the key of a map.
+// parsePath splits a path in the API server's format: names separated by dots, and list indexes or map keys in
+// brackets.
 func parsePath(path string) []pathStep {
 	var steps []pathStep
 	for path != "" {

@@ -6,11 +6,12 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/command"
 )
 
-// commandPattern names the directories that programs of users get for what they keep while they run.
+// commandPattern is the os.MkdirTemp pattern of the scratch directories of user programs.
 const commandPattern = "storagebench-command-"
 
-// commandEnvironment is all that a program of the user's gets: where programs are, places that it may write to, and a
-// language in which names of files are bytes of UTF-8. What an image sets for its libraries stays.
+// commandEnvironment returns the whole environment of a user's program: the search path, directories that it may
+// write to, and a locale in which file names are UTF-8. It keeps LD_LIBRARY_PATH, which an image may set for its
+// libraries.
 func (a *Agent) commandEnvironment(scratch string) []string {
 	environment := []string{"PATH=" + a.searchPath(), "HOME=" + scratch, "TMPDIR=" + scratch, "LANG=C.UTF-8"}
 	if libraries := os.Getenv("LD_LIBRARY_PATH"); libraries != "" {
@@ -19,11 +20,11 @@ func (a *Agent) commandEnvironment(scratch string) []string {
 	return environment
 }
 
-// commandValues are what words of a command line stand for here.
+// commandValues returns the values of the placeholders in a command line.
 func (a *Agent) commandValues(data string) command.Values {
 	program, err := os.Executable()
 	if err != nil {
-		program = "/proc/self/exe" // It is somebody else's there; the program will say so.
+		program = "/proc/self/exe" // In the user's program this is that program itself; it will report the mistake.
 	}
 	return command.Values{Data: data, Client: a.config.Client, Agent: program}
 }

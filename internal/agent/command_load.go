@@ -20,31 +20,30 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// reasonSetup is the failure of what was to make a command's data, reasonCommand that of the command.
+// reasonSetup is the failure reason of a command that makes the data, reasonCommand that of the command itself.
 const (
 	reasonSetup   = "SetupFailed"
 	reasonCommand = "CommandFailed"
 )
 
-// commandRun is one run of a program of the user's, or of its setup: a process of our own that waits for the word to
-// start it, and watches over it.
+// commandRun is one run of a user's program or of its setup. The agent starts a process of its own, `agent tend`,
+// which waits for the signal to start the program and then supervises it.
 type commandRun struct {
 	step      *step
 	tool      *agentapi.CommandTool
 	directory *dataset.Dataset
-	// scratch is the program's alone, and goes with it.
+	// scratch is the program's own temporary directory; it is removed with the run.
 	scratch string
-	// words are those of the command line, replaced. setup says that they are those of the setup.
+	// words is the command line with its placeholders replaced. setup is true if it is the setup's.
 	words []string
 	setup bool
 
 	command *exec.Cmd
 	handle  *process.Handle
 	start   *os.File
-	// news is what the process tells; it is closed when that has ended. ended is closed when the program has.
-	told  tended
-	news  chan struct{}
-	ended chan struct{}
+	// told holds what `agent tend` reports. news is closed at the end of its reports.
+	told tended
+	news chan struct{}
 
 	output  *tail
 	meter   treeMeter
@@ -52,8 +51,8 @@ type commandRun struct {
 	cpu     cpuMeter
 }
 
-// loadCommand makes all checks, and has a process wait that will start the program. In a step that is repeated the
-// setup runs first: the command shall find what it found the first time.
+// loadCommand makes all checks and starts the process that will start the program. If the step is repeated, the setup
+// runs first, so that the command finds the data as it was the first time.
 func (s *step) loadCommand() error {
 	tool := s.request.GetCommand()
 	working, err := s.prepareDirectory()
@@ -88,12 +87,12 @@ func (s *step) readyCommand(tool *agentapi.CommandTool, working workingDirectory
 	if len(tool.GetCommand()) == 0 {
 		return s.waitingCommand(tool, working, tool.GetSetup(), true)
 	}
-	// What is in memory now would be read without touching the storage.
+	// Reads of cached data would not touch the storage.
 	s.dropCaches(working.dataset)
 	return s.waitingCommand(tool, working, tool.GetCommand(), false)
 }
 
-// forgetLayouts: a program may write to any file of the directory, so that nothing is known to be laid out any more.
+// forgetLayouts clears the record of what is laid out, because a program may write to any file of the directory.
 func (s *step) forgetLayouts(directory *dataset.Dataset) error {
 	known, err := s.agent.laidOut.read(directory)
 	if err == nil && len(known) > 0 {
@@ -105,14 +104,14 @@ func (s *step) forgetLayouts(directory *dataset.Dataset) error {
 	return nil
 }
 
-// waitingCommand starts the process that waits. The directory is the run's from here on, where there is one.
+// waitingCommand starts the waiting process. If it returns a run, the directory belongs to that run.
 func (s *step) waitingCommand(tool *agentapi.CommandTool, working workingDirectory, given []string, setup bool) (*commandRun, error) {
 	words, err := command.Expand(given, s.agent.commandValues(working.dataset.Path()))
 	if err != nil || len(words) == 0 {
 		return nil, status.Errorf(codes.InvalidArgument, "the step has no command that could be run: %v %v", given, err)
 	}
 	run := &commandRun{step: s, tool: tool, directory: working.dataset, words: words, setup: setup, output: &tail{limit: stderrBytes},
-		news: make(chan struct{}), ended: make(chan struct{})}
+		news: make(chan struct{})}
 	folder, proven, err := workFolder(working, tool.GetWorkingDirectory())
 	if err != nil {
 		return nil, refuse(reasonOf(err), err)
@@ -135,8 +134,8 @@ func (s *step) waitingCommand(tool *agentapi.CommandTool, working workingDirecto
 	return run, nil
 }
 
-// workFolder makes the folder in which the program works, inside the client's own directory and by no link that leads
-// out of it, and gives its path and what was found there.
+// workFolder creates the folder in which the program works, and returns its path and file info. The folder is inside
+// the client's own directory; links that lead out of it are refused.
 func workFolder(working workingDirectory, folder string) (string, os.FileInfo, error) {
 	path := working.dataset.Path()
 	root, err := os.OpenRoot(path)
@@ -161,7 +160,8 @@ func workFolder(working workingDirectory, folder string) (string, os.FileInfo, e
 	return filepath.Join(path, folder), info, nil
 }
 
-// findProgram gives the path of a program: of PATH, or relative to where it will work.
+// findProgram returns the path of a program. It searches PATH for a name without slashes, and resolves any other
+// relative name in the working folder.
 func (a *Agent) findProgram(name, folder string) (string, error) {
 	if !strings.Contains(name, "/") {
 		path, err := a.find(name)
@@ -176,7 +176,7 @@ func (a *Agent) findProgram(name, folder string) (string, error) {
 	return name, nil
 }
 
-// spawn starts `agent tend`, which has its own pipes and no input.
+// spawn starts `agent tend` with pipes of its own and without standard input.
 func (r *commandRun) spawn(path, folder string, hold *dataset.Hold) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -196,10 +196,11 @@ func (r *commandRun) spawn(path, folder string, hold *dataset.Hold) error {
 	r.command.Stdout, r.command.Stderr = r.output, r.output
 	r.command.ExtraFiles = []*os.File{goRead, newsWrite}
 	if hold != nil {
-		// All that the program starts inherits it: the directory is nobody else's until the last of them is gone.
+		// Everything that the program starts inherits the hold, so the directory stays locked until the last of these
+		// processes has ended.
 		r.command.ExtraFiles = append(r.command.ExtraFiles, hold.File())
 	}
-	// What it has left running may hold its output for ever.
+	// Processes that the program leaves running may keep its output open forever.
 	r.command.WaitDelay = r.step.agent.timeouts.gone / 2
 	r.handle, err = process.Start(r.command)
 	_, _ = goRead.Close(), newsWrite.Close()
@@ -210,14 +211,14 @@ func (r *commandRun) spawn(path, folder string, hold *dataset.Hold) error {
 	r.start, r.meter.root = goWrite, r.handle.PID()
 	go func() {
 		defer close(r.news)
-		r.told.follow(newsRead, r.step.agent.clock, func() { close(r.ended) })
+		r.told.follow(newsRead, r.step.agent.clock)
 		_ = newsRead.Close()
 	}()
 	return nil
 }
 
-// isIn proves that the process works in the very directory that was proven, also when another one was put there
-// between the proof and its start.
+// isIn checks that the process works in the directory that was checked, and not in another one that was put in its
+// place between the check and the start.
 func (r *commandRun) isIn(folder string, proven os.FileInfo) error {
 	found, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", r.handle.PID()))
 	if err != nil || os.SameFile(found, proven) {
@@ -228,13 +229,13 @@ func (r *commandRun) isIn(folder string, proven os.FileInfo) error {
 }
 
 const (
-	// maxDropped files are looked at before a command, for so long at most.
+	// maxDropped limits the files whose cached pages are dropped before a command, dropTime the time for that.
 	maxDropped = 200_000
 	dropTime   = time.Minute
 )
 
-// dropCaches has this machine forget what it holds of the directory's files in memory. What it cannot forget is
-// read from there, and shows as a difference between the sources.
+// dropCaches drops the pages of the directory's files from this machine's page cache. Pages that cannot be dropped
+// are read from memory, which shows as a difference between the byte sources.
 func (s *step) dropCaches(directory *dataset.Dataset) {
 	ctx, cancel := context.WithTimeout(s.stopped, dropTime)
 	defer cancel()
@@ -244,13 +245,18 @@ func (s *step) dropCaches(directory *dataset.Dataset) {
 	}
 	defer func() { _ = root.Close() }()
 	dropped := 0
-	_ = fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || ctx.Err() != nil || dropped >= maxDropped {
-			return fs.SkipAll // what cannot be looked at cannot be dropped
-		}
-		if entry.Type().IsRegular() {
-			dropped++
-			_ = directory.DropCache(path)
+	eachFile(root.FS(), func(path string) bool {
+		_ = directory.DropCache(path)
+		dropped++
+		return ctx.Err() == nil && dropped < maxDropped
+	})
+}
+
+// eachFile calls do for every regular file until it returns false. It skips what cannot be read.
+func eachFile(root fs.FS, do func(path string) bool) {
+	_ = fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() && !do(path) {
+			return fs.SkipAll
 		}
 		return nil
 	})

@@ -6,23 +6,23 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// treeMeter reads what a program and all that it has started have read and written. The root is `agent tend`: the
-// parent, in the end, of all of them, which waits for those that nobody else waits for. The kernel adds the counters of a
-// child to those of the parent that waits for it, and the root tells its own at its end.
-// So the sum over the root and all that live is all that was ever done.
+// treeMeter counts what a program and all its descendants have read and written. Its root is `agent tend`, which
+// becomes the parent of all orphans among them and waits for those. The kernel adds a child's counters to those of
+// the parent that waits for it, and the root reports its own counters at its end. So the sum over the root and all
+// living descendants is all that was ever read and written.
 //
-// Tried on Linux 6.18, and tested: children that live for milliseconds, children of children, orphans of a parent that
-// has ended, threads. What gets lost is the counters of a child whose parent ignores SIGCHLD: nobody waits for it, and the
-// kernel throws them away. What was seen of it while it lived still counts, and blind says that there was such a child.
+// Tested on Linux 6.18 with children that live for milliseconds, grandchildren, orphans whose parent has ended, and
+// threads. The counters of a child whose parent ignores SIGCHLD are lost: no process waits for it, and the kernel
+// discards them. What was seen of such a child while it lived still counts, and blind reports it.
 type treeMeter struct {
 	root        int
 	base, total process.IO
-	// ended is the newest reading of the root once it has ended.
+	// ended holds the root's final counters; over is true once they are known.
 	ended process.IO
 	over  bool
 }
 
-// begin forgets what the root itself has read so far.
+// begin takes the root's current counters as zero.
 func (m *treeMeter) begin() error {
 	base, err := process.ReadIO(m.root)
 	if err != nil {
@@ -32,10 +32,10 @@ func (m *treeMeter) begin() error {
 	return nil
 }
 
-// look gives what was done since begin. It never falls.
+// look returns what was read and written since begin. It never decreases.
 func (m *treeMeter) look() process.IO {
-	// The root first, and parents before their children: one that is waited for meanwhile is missing then until the next look, and
-	// never there twice.
+	// Read the root first, and parents before their children: a process that is waited for in between is then missing
+	// until the next look, and never counted twice.
 	sum, err := process.ReadIO(m.root)
 	if err != nil {
 		return m.total.Since(m.base)
@@ -53,9 +53,10 @@ func (m *treeMeter) look() process.IO {
 	return m.total.Since(m.base)
 }
 
-// end takes what the root has told of itself at its end, or else reads it, once it has ended and is not waited for yet: that
-// is all, but for what nobody waited for. An error says that neither was there, such as where it was killed by force and the kernel
-// lets nobody but root read what has ended: then what was done since the last look is missing.
+// end takes the final counters: told if the root has reported them, else the counters of the root, which has ended
+// but was not waited for yet. They are complete except for children that no process waited for. If neither is
+// available, such as when the root was killed and the kernel lets only the root user read an ended process, end
+// returns an error, and what was done since the last look is missing.
 func (m *treeMeter) end(told *process.IO) (process.IO, error) {
 	if told == nil {
 		ended, err := process.ReadIO(m.root)
@@ -69,10 +70,12 @@ func (m *treeMeter) end(told *process.IO) (process.IO, error) {
 	return m.total.Since(m.base), nil
 }
 
-// blindShare is how much of what was seen may be missing at the end: a look sees what is then cancelled, or none.
+// blindShare is the share of all bytes seen that may be missing from the final counters before blind reports it: a
+// look may see I/O that is cancelled afterwards, or miss some.
 const blindShare = 0.01
 
-// blind is how many bytes were seen of processes that nobody has waited for: there may have been more. 0 for none.
+// blind returns how many bytes were seen of processes that no process has waited for, or 0. Such processes may have
+// moved more.
 func (m *treeMeter) blind() uint64 {
 	if !m.over {
 		return 0
@@ -85,7 +88,8 @@ func (m *treeMeter) blind() uint64 {
 	return bytes
 }
 
-// stuck reports whether one of the processes is inside of a call to the kernel that does not come back: of I/O.
+// stuck reports whether one of the processes is in uninterruptible sleep (state D), such as in an I/O that does not
+// return.
 func (m *treeMeter) stuck() bool {
 	below, err := process.Descendants(m.root)
 	if err != nil {

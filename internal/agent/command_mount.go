@@ -9,10 +9,10 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// mountCount is what the client of a network file system has moved for a mount, for whatever program of the machine.
+// mountCount holds what the client of a network file system has moved for one mount, for all programs of the machine.
 type mountCount struct {
 	readBytes, writeBytes uint64
-	// hasOperations says that it counts them too.
+	// hasOperations is true if operations are counted, too.
 	hasOperations                   bool
 	readOperations, writeOperations uint64
 }
@@ -25,8 +25,8 @@ func (m mountCount) since(before mountCount) mountCount {
 	}
 }
 
-// readMountStats reads what there is of a mount; false for file systems that have no such statistics, or where they
-// cannot be told from those of others.
+// readMountStats reads the statistics of a mount. It returns false if its file system has none, or if they cannot be
+// told apart from those of other mounts.
 func readMountStats(mount dataset.Mount) (mountCount, bool) {
 	switch mount.FilesystemType {
 	case "nfs", "nfs4":
@@ -46,10 +46,10 @@ func readMountStats(mount dataset.Mount) (mountCount, bool) {
 // parseNFS reads the block of a mount in /proc/self/mountstats:
 //
 //	device server:/export mounted on /data with fstype nfs4 statvers=1.1
-//		bytes:	<normal read> <normal written> <direct read> <direct written> <server read> <server written> <pages> <pages>
+//		bytes:	<read> <written> <direct read> <direct written> <server read> <server written> <pages> <pages>
 //		READ: 12 12 0 ...
 //
-// The fifth and sixth number are what went to the server, by whatever way.
+// The fifth and sixth numbers are the bytes read from and written to the server, by any kind of I/O.
 func parseNFS(text, mountPoint string) (mountCount, bool) {
 	var found mountCount
 	inside, known := false, false
@@ -80,7 +80,7 @@ func parseNFS(text, mountPoint string) (mountCount, bool) {
 	return found, known
 }
 
-// octal writes a path as /proc does.
+// octal escapes a path as /proc does.
 func octal(path string) string {
 	return strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(path)
 }
@@ -93,7 +93,8 @@ func octal(path string) string {
 //     Reads: 10 total 0 failed
 //     Writes: 20 total 0 failed
 //
-// A share that is mounted twice, with sessions of their own, has two blocks: then it is not known which one it is.
+// A share that is mounted twice with separate sessions has two blocks. Then parseCIFS returns false, because it
+// cannot tell which block belongs to the mount.
 func parseCIFS(text, source string) (mountCount, bool) {
 	share := strings.ToLower(strings.ReplaceAll(strings.TrimRight(source, `/\`), "/", `\`))
 	var found mountCount
@@ -127,7 +128,7 @@ func parseCIFS(text, source string) (mountCount, bool) {
 	return found, known && blocks == 1
 }
 
-// withinShare reports whether a mount's source is a share, or a folder of it.
+// withinShare reports whether a mount's source is the share or a folder in it.
 func withinShare(source, share string) bool {
 	return source == share || strings.HasPrefix(source, share+`\`)
 }
@@ -142,8 +143,9 @@ func counted(text string) (uint64, bool) {
 	return value, err == nil
 }
 
-// readLustre reads the counters of a file system of Lustre, where this machine has mounted it once. The source is such as
-// 10.0.0.1@tcp:/fsname/folder, and the folders are named fsname-ffff9d2a1c4e8000.
+// readLustre reads the counters of a Lustre file system. It returns false unless this machine has mounted it exactly
+// once. The source has the form 10.0.0.1@tcp:/fsname/folder, and the folders in /proc have names like
+// fsname-ffff9d2a1c4e8000.
 func readLustre(folder, source string) (mountCount, bool) {
 	_, path, isLustre := strings.Cut(source, ":/")
 	name, _, _ := strings.Cut(path, "/")
@@ -170,8 +172,8 @@ func readLustre(folder, source string) (mountCount, bool) {
 	return parseLustre(string(text)), true
 }
 
-// parseLustre reads lines such as "read_bytes 6 samples [bytes] 0 4194304 25165824": how many calls, the least, the
-// most, and the sum. What has not happened yet has no line.
+// parseLustre reads lines such as "read_bytes 6 samples [bytes] 0 4194304 25165824": the number of calls, the
+// minimum, the maximum and the sum. A counter that is still 0 has no line.
 func parseLustre(text string) mountCount {
 	found := mountCount{hasOperations: true}
 	for line := range strings.Lines(text) {

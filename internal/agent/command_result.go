@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/command"
 )
 
-// result judges a run by all that is known of it.
+// result makes the record of a run's end from all that is known about the run.
 func (r *commandRun) result(end *commandEnd) *agentapi.Ended {
 	ended := &agentapi.Ended{
 		Outcome: agentapi.Outcome_OUTCOME_COMPLETE, ExitCode: int64(r.told.exit.ExitCode()), ToolMessages: r.output.String(),
@@ -17,7 +17,7 @@ func (r *commandRun) result(end *commandEnd) *agentapi.Ended {
 	}
 	r.judge(ended, end)
 	if end.remains {
-		return ended // nothing that is read of it now stays so
+		return ended // its counters still change
 	}
 	ended.Command = &agentapi.CommandResult{
 		CommandLine: r.words, ExitCode: int32(r.told.exit.ExitCode()), //nolint:gosec // Exit codes have eight bits.
@@ -27,7 +27,7 @@ func (r *commandRun) result(end *commandEnd) *agentapi.Ended {
 	}
 	operations, err := operationResults(end.done)
 	if err != nil {
-		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, "InvalidOutput", err.Error()
+		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, reasonInvalid, err.Error()
 		return ended
 	}
 	ended.Operations = operations
@@ -35,7 +35,7 @@ func (r *commandRun) result(end *commandEnd) *agentapi.Ended {
 	return ended
 }
 
-// judge says what became of the program.
+// judge sets the outcome of the program, with reason and message.
 func (r *commandRun) judge(ended *agentapi.Ended, end *commandEnd) {
 	fail := func(reason, format string, arguments ...any) {
 		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, reason, fmt.Sprintf(format, arguments...)
@@ -56,7 +56,7 @@ func (r *commandRun) judge(ended *agentapi.Ended, end *commandEnd) {
 	case r.told.failed != "":
 		fail(usual, "%s could not be started: %s", name, r.told.failed)
 	case r.told.endedAt == 0:
-		fail("Killed", "%s and the process that watched over it were killed (%s); raise the memory of clients.template.resources if that was the cause", name, end.state)
+		fail(reasonKilled, "%s and the process that watched over it were killed (%s); raise the memory of clients.template.resources if that was the cause", name, end.state)
 	case !r.told.exit.Succeeded(r.codes()):
 		said := ended.GetToolMessages()
 		fail(command.Cause(said, usual), "%s %s%s", name, r.told.exit, lastWords(said))
@@ -65,7 +65,7 @@ func (r *commandRun) judge(ended *agentapi.Ended, end *commandEnd) {
 	}
 }
 
-// codes are those of a run that counts; a setup has to end with 0.
+// codes returns the exit codes that count as success; nil for a setup, which must exit with 0.
 func (r *commandRun) codes() []int32 {
 	if r.setup {
 		return nil
@@ -73,7 +73,7 @@ func (r *commandRun) codes() []int32 {
 	return r.tool.GetSuccessExitCodes()
 }
 
-// remark adds what makes the figures uncertain.
+// remark adds notices about what makes the figures uncertain.
 func (r *commandRun) remark(ended *agentapi.Ended, end *commandEnd) {
 	warn := func(warning, format string, arguments ...any) {
 		ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: warning, Message: fmt.Sprintf(format, arguments...)})
@@ -92,10 +92,10 @@ func (r *commandRun) remark(ended *agentapi.Ended, end *commandEnd) {
 	}
 }
 
-// maxLastWords of a program are in a message.
+// maxLastWords is how many bytes of a program's last line a message contains.
 const maxLastWords = 200
 
-// lastWords is the last line that a program has printed, for a message.
+// lastWords returns the last line that a program printed, for a message; empty if there is none.
 func lastWords(said string) string {
 	said = strings.TrimSpace(said)
 	line := strings.TrimSpace(said[strings.LastIndex(said, "\n")+1:])

@@ -13,32 +13,32 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// commandEnd is how a run of a program came to its end.
+// commandEnd describes how a run of a program ended.
 type commandEnd struct {
-	// start and flushed bound all of it, on the agent's clock; endedAt is when the program itself had ended.
+	// start and flushed bound the run on the agent's clock; endedAt is when the program itself ended.
 	start, endedAt, flushed int64
-	// stopped says who ended it, overdue that it was its deadline.
+	// stopped is why the program was told to end; overdue is true if the reason was its deadline.
 	stopped string
 	overdue bool
-	// hung says why it was killed by force; remains that it does not go.
+	// hung is why it was killed by force; remains is true if it did not end after that.
 	hung    string
 	remains bool
-	// state is that of the process that watched over it; nil where it did not end.
+	// state is the exit state of `agent tend`; nil if that did not end.
 	state *os.ProcessState
 	done  process.IO
-	// unflushed is why it is not known that all is on the storage.
+	// unflushed is why written data may not be on the storage.
 	unflushed error
-	// unread is why it is not known what was read and written.
+	// unread is why the bytes read and written are not known.
 	unread error
 }
 
 func (r *commandRun) exitedEarly() <-chan struct{} { return r.handle.Exited() }
 
-// concludeEarly is for a process that ended before it was told to start anything.
+// concludeEarly returns the result of a run whose waiting process ended before it was told to start the program.
 func (r *commandRun) concludeEarly() *agentapi.Ended {
 	end := commandEnd{state: r.reap()}
 	r.end()
-	ended := &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_FAILED, Reason: "Killed",
+	ended := &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_FAILED, Reason: reasonKilled,
 		Message: "the process that was to start the program ended before its time"}
 	if end.state != nil {
 		ended.Message += " (" + end.state.String() + ")"
@@ -47,13 +47,13 @@ func (r *commandRun) concludeEarly() *agentapi.Ended {
 	return ended
 }
 
-// discard ends what was never released.
+// discard ends a run that was never released.
 func (r *commandRun) discard() {
 	r.end()
 	_ = r.directory.Close()
 }
 
-// end leaves nothing of it, but the directory.
+// end ends the process and removes everything of the run except the directory.
 func (r *commandRun) end() {
 	_ = r.start.Close()
 	r.kill()
@@ -61,7 +61,7 @@ func (r *commandRun) end() {
 	_ = os.RemoveAll(r.scratch)
 }
 
-// release starts the program, now, and stays until nothing of it is left and its data is on the storage.
+// release starts the program now, and returns when no process of it is left and its data is on the storage.
 func (r *commandRun) release(given order) *agentapi.Ended {
 	r.step.write(&agentapi.Record{Entry: &agentapi.Record_Started{
 		Started: &agentapi.Started{ReleasedNanoseconds: r.step.agent.clock.Monotonic()}}})
@@ -74,13 +74,14 @@ func (r *commandRun) release(given order) *agentapi.Ended {
 	return ended
 }
 
-// runAlone runs a setup without a word to the log: before a step is loaded nothing is told of it.
+// runAlone runs a setup without logging its start and its samples, because its step is not loaded yet.
 func (r *commandRun) runAlone() *agentapi.Ended {
-	end := r.carry(order{}, &commandSamples{write: func(*agentapi.Sample) {}})
+	given := order{deadline: r.step.agent.clock.Monotonic() + int64(r.step.agent.timeouts.setup)}
+	end := r.carry(given, &commandSamples{write: func(*agentapi.Sample) {}})
 	return r.result(&end)
 }
 
-// carry is a whole run.
+// carry makes the whole run, from the start of the program until its data is on the storage.
 func (r *commandRun) carry(given order, samples *commandSamples) commandEnd {
 	clock := r.step.agent.clock
 	r.cpu.begin(clock)
@@ -93,7 +94,7 @@ func (r *commandRun) carry(given order, samples *commandSamples) commandEnd {
 	}
 	_ = r.start.Close()
 	r.watch(given, &end, samples)
-	// What is counted for the root is gone once it is waited for.
+	// The root's counters are gone once it has been waited for.
 	var err error
 	if end.done, err = r.meter.end(r.counted()); end.unread == nil {
 		end.unread = err
@@ -114,7 +115,8 @@ func (r *commandRun) carry(given order, samples *commandSamples) commandEnd {
 	return end
 }
 
-// counted is what the guardian has told of all that was read and written; nil where it did not.
+// counted returns what the program and its descendants have read and written, as `agent tend` reported it; nil if it
+// did not.
 func (r *commandRun) counted() *process.IO {
 	select {
 	case <-r.news:
@@ -124,11 +126,11 @@ func (r *commandRun) counted() *process.IO {
 	}
 }
 
-// newsTimeout is for what a process that has ended told before; it is in the pipe.
+// newsTimeout bounds the wait for the reports of a process that has ended; they are in the pipe already.
 const newsTimeout = 2 * time.Second
 
-// watch returns when the program and its guardian have ended, having stopped or killed it where it had to, or when
-// what was killed does not go.
+// watch returns when the program and `agent tend` have ended, or when they remain after being killed. It stops or
+// kills them when it has to.
 func (r *commandRun) watch(given order, end *commandEnd, samples *commandSamples) {
 	clock, timeouts := r.step.agent.clock, r.step.agent.timeouts
 	interval := time.Duration(r.tool.GetSampleIntervalNanoseconds())
@@ -179,7 +181,8 @@ func (r *commandRun) watch(given order, end *commandEnd, samples *commandSamples
 			end.overdue = end.stopped == ""
 			stop("the time that its phase gives it was over")
 		case <-killing:
-			// It was asked to end, and has had its time; that is no fault of the storage.
+			// It did not end in the time that it had after SIGTERM. That is not the storage's fault, so hung stays
+			// empty.
 			killing = nil
 			r.kill()
 			gone = time.After(timeouts.stop)
@@ -193,15 +196,14 @@ func (r *commandRun) watch(given order, end *commandEnd, samples *commandSamples
 	}
 }
 
-// kill ends the program and all that it has started, at once.
+// kill kills the program and everything that it has started.
 func (r *commandRun) kill() {
 	if err := r.handle.Kill(); err != nil {
 		r.output.note("kill the program: " + err.Error())
 	}
 }
 
-// reap waits for the end of the process and leaves nothing of it behind that can be ended. The state is nil
-// when it did not end in time.
+// reap waits for the end of the process and kills what is left of it. The state is nil if it did not end in time.
 func (r *commandRun) reap() *os.ProcessState {
 	waited := make(chan struct{})
 	go func() {
@@ -219,8 +221,8 @@ func (r *commandRun) reap() *os.ProcessState {
 	}
 }
 
-// flush has the file system write what the program has left in memory, and waits for that: without it the rate of a
-// program that writes would be that of the client's memory.
+// flush makes the file system write out what the program has left in memory, and waits for that. Otherwise the rate
+// of a program that writes would be that of the client's memory.
 func (r *commandRun) flush() error {
 	flushed := make(chan error, 1)
 	go func() { flushed <- syncFileSystem(r.directory.Path()) }()
@@ -253,7 +255,8 @@ func syncFileSystem(path string) error {
 	return nil
 }
 
-// commandStall tells of a program whose I/O does not come back. It is not killed for that: its phase has an end.
+// commandStall warns about a program whose I/O does not complete. The program is not killed for that, because its
+// phase has a deadline.
 type commandStall struct {
 	run     *commandRun
 	load    process.IO
@@ -273,5 +276,5 @@ func (w *commandStall) look(now time.Duration, load process.IO) {
 	}
 	w.told = true
 	w.notices++
-	w.run.step.notice("IOStalled", "the program has completed no I/O for %s, and is inside of one", timeouts.stalled)
+	w.run.step.notice(noticeStalled, "the program has completed no I/O for %s, and is inside of one", timeouts.stalled)
 }

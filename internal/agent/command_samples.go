@@ -6,8 +6,8 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// commandSamples makes samples of what a program has read and written by system calls. They adjoin from its start to
-// its end, also where nothing was moved: that it thought is part of how long it took.
+// commandSamples turns what a program has read and written by system calls into samples. They adjoin from its start
+// to its end, including times without I/O, because a program's pauses are part of its run time.
 type commandSamples struct {
 	write func(*agentapi.Sample)
 	at    int64
@@ -16,16 +16,16 @@ type commandSamples struct {
 
 func (s *commandSamples) begin(at int64) { s.at = at }
 
-// add ends a sample with a reading.
+// add ends the open sample with a reading.
 func (s *commandSamples) add(at int64, load process.IO) {
 	if at <= s.at {
-		return // what it counts is in the next
+		return // counted in the next sample
 	}
 	s.write(&agentapi.Sample{StartNanoseconds: s.at, EndNanoseconds: at, Counts: operationCounts(load.Since(s.load))})
 	s.at, s.load = at, load
 }
 
-// end makes the last one, of the time in which what the program has left was written out.
+// end writes the last sample, which covers the time in which data left in memory was written out.
 func (s *commandSamples) end(at int64, load process.IO) {
 	if at > s.at {
 		s.add(at, load)
@@ -45,7 +45,7 @@ func operationCounts(moved process.IO) []*agentapi.OperationCount {
 	return counts
 }
 
-// operationResults gives totals without latencies: nobody has timed a call.
+// operationResults returns totals without latencies, because no call was timed.
 func operationResults(moved process.IO) ([]*agentapi.OperationResult, error) {
 	var none measure.Latency
 	empty, err := none.MarshalBinary()

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// Sources by the API's words.
+// Byte sources, as the API names them.
 const (
 	sourceMount        = "Mount"
 	sourceControlGroup = "ControlGroup"
@@ -18,16 +18,16 @@ const (
 	sourceCalls        = "Calls"
 )
 
-// byteSources are the counters of which some know more of what went to the storage than the system calls of a
-// program tell.
+// byteSources holds the counters of the mount and of the control group. Some of them show better than a program's
+// system calls what went to the storage.
 type byteSources struct {
 	mount dataset.Mount
-	// begun are those of the start; nil where there are none.
+	// device and stats are the readings at the start; nil if there are none.
 	device *process.DeviceIO
 	stats  *mountCount
 }
 
-// begin reads what there is.
+// begin takes the readings at the start.
 func (b *byteSources) begin(mount dataset.Mount) {
 	b.mount = mount
 	if found, err := process.CgroupDeviceIO(mount.Device); err == nil {
@@ -38,7 +38,7 @@ func (b *byteSources) begin(mount dataset.Mount) {
 	}
 }
 
-// end gives all counts since begin, with those of the processes.
+// end returns the counts of all sources since begin; done holds those of the processes.
 func (b *byteSources) end(done process.IO) []*agentapi.ByteSource {
 	var all []*agentapi.ByteSource
 	if b.stats != nil {
@@ -63,12 +63,12 @@ func (b *byteSources) end(done process.IO) []*agentapi.ByteSource {
 		HasOperations: true, ReadOperations: done.ReadCalls, WriteOperations: done.WriteCalls})
 }
 
-// networkAccounted are the file systems without a device for which the kernel counts what a process has fetched from
-// storage and dirtied all the same.
+// networkAccounted lists the file systems without a device for which the kernel still counts what a process has
+// fetched from storage and dirtied.
 var networkAccounted = []string{"nfs", "nfs4", "cifs", "smb3", "ceph", "btrfs"}
 
-// countsStorage reports whether read_bytes and write_bytes of a process mean the file system. They know neither FUSE nor
-// memory.
+// countsStorage reports whether a process's read_bytes and write_bytes cover the mount's file system. They cover
+// neither FUSE nor file systems in memory.
 func countsStorage(mount dataset.Mount) bool {
 	return unix.Major(mount.Device) != 0 || slices.Contains(networkAccounted, mount.FilesystemType)
 }

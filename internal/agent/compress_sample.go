@@ -15,17 +15,17 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// likeTime bounds a look at the user's own data.
+// likeTime bounds the sampling of the user's own data.
 const likeTime = 30 * time.Second
 
-// knownLike is what was found in data that loads are to be like, by volume and path. It is looked at once: all phases of
-// a run write alike, whatever becomes of those files meanwhile.
+// knownLike holds the samples of the data that loads are to resemble (compressLike), by volume and path. Each is
+// taken once, so that all phases of a run write data that compresses alike, even if those files change meanwhile.
 type knownLike struct {
 	mu    sync.Mutex
 	found map[string]*agentapi.DataSample
 }
 
-// findLike finds out how far the data can be compressed that the step's is to be like.
+// findLike measures how well the data compresses that the step's data is to resemble.
 func (s *step) findLike() error {
 	name := s.request.GetFio().GetCompressLike()
 	if name == "" {
@@ -56,7 +56,8 @@ func (s *step) findLike() error {
 	return nil
 }
 
-// sampleOf compresses records of data by lz4, each by itself, as file systems do; one that grows is stored as it is.
+// sampleOf compresses records of the data with lz4, each by itself, as file systems do. A record that would grow
+// counts with its own size.
 func sampleOf(root, name string) (*agentapi.DataSample, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), likeTime)
 	defer cancel()
@@ -83,7 +84,7 @@ func sampleOf(root, name string) (*agentapi.DataSample, error) {
 		Bytes: bytes, RatioMilli: int64(ratio*1000 + 0.5), Percent: int32(fio.PercentFor(ratio))}, nil // #nosec G115 -- at most 98
 }
 
-// job is what fio is given.
+// job returns fio's job, with the compression of the sampled data if there is one.
 func (s *step) job() string {
 	job := s.request.GetFio().GetJob()
 	if s.like == nil {
@@ -92,7 +93,8 @@ func (s *step) job() string {
 	return fio.WithCompressPercentage(job, int(s.like.GetPercent()))
 }
 
-// content is what the step's files hold, by name; empty where nobody needs to know.
+// content returns the name of what the step writes into its files, including the compression of sampled data; empty
+// if it writes nothing.
 func (s *step) content() string {
 	content := s.request.GetDataset().GetContent()
 	if content != "" && s.like != nil {

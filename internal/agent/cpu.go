@@ -10,20 +10,20 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// cpuMeter measures the CPU of one step: what the tool used, and how the cgroup held it back.
+// cpuMeter measures the CPU use of one step: what the tool used, and how the cgroup throttled it.
 type cpuMeter struct {
 	since int64
 	stat  measure.CPUStat
 	known bool
 }
 
-// begin takes the counters as they are; called again it forgets the earlier ones.
+// begin reads the counters; another call replaces the earlier reading.
 func (m *cpuMeter) begin(clock Clock) {
 	m.since = clock.Monotonic()
 	m.stat, m.known = cgroupCPU()
 }
 
-// end gives the use since begin. state is that of the tool, waited for; nil where it never ran.
+// end returns the use since begin. state is that of the tool after Wait; nil if the tool never ran.
 func (m *cpuMeter) end(clock Clock, state *os.ProcessState) *agentapi.CPUUse {
 	use := &agentapi.CPUUse{WallNanoseconds: clock.Monotonic() - m.since, LimitMilli: cpuLimitMilli()}
 	if use.GetLimitMilli() == 0 {
@@ -50,7 +50,7 @@ func cgroupCPU() (measure.CPUStat, bool) {
 	return stat, err == nil
 }
 
-// cpuLimitMilli is what the cgroup allows, in thousandths of a CPU; 0 without a limit.
+// cpuLimitMilli returns the CPU limit of the cgroup in thousandths of a CPU; 0 without a limit.
 func cpuLimitMilli() int64 {
 	limit, limited, err := process.CgroupCPULimit()
 	if err != nil || !limited {

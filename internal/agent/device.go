@@ -10,7 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// devices are the raw devices that the agent holds, by volume, from the first step on them to its end.
+// devices holds the raw devices that the agent has open, by volume, from the first step that uses them until the
+// agent ends.
 type devices struct {
 	mu   sync.Mutex
 	held map[string]heldDevice
@@ -45,7 +46,8 @@ func (d *devices) release() {
 	d.held = nil
 }
 
-// prepareDevice holds the device, proves that it may be used so, and that what the step reads was written.
+// prepareDevice opens and holds the device. It checks that the step may use it in this way, and that what the step
+// reads was written.
 func (s *step) prepareDevice(volume VolumeConfig) (*dataset.Device, error) {
 	a, wanted := s.agent, s.request.GetDataset()
 	if wanted.GetContent() != "" && !s.request.GetRawWrites() {
@@ -86,7 +88,7 @@ func (s *step) prepareDevice(volume VolumeConfig) (*dataset.Device, error) {
 	return held.Device, nil
 }
 
-// deviceBytes is how much of a device the step uses.
+// deviceBytes returns how many bytes of a device the step uses.
 func deviceBytes(wanted *agentapi.Dataset) uint64 {
 	var bytes uint64
 	for _, file := range wanted.GetFiles() {
@@ -95,7 +97,7 @@ func deviceBytes(wanted *agentapi.Dataset) uint64 {
 	return bytes
 }
 
-// layoutDevice is layout on a device: its mark is what is known.
+// layoutDevice is layout for a device, whose mark records what is laid out.
 func (s *step) layoutDevice(device *dataset.Device) (bool, error) {
 	wanted := s.request.GetDataset()
 	if wanted.GetContent() == "" {
@@ -117,7 +119,7 @@ func (s *step) layoutDevice(device *dataset.Device) (bool, error) {
 	return false, nil
 }
 
-// strikeDevice has nothing be known of what is laid out on the device; what was written stays written.
+// strikeDevice clears the record of what is laid out on the device; the data itself stays.
 func (s *step) strikeDevice(device *dataset.Device) error {
 	if err := device.SetLaidOut(nil, 0); err != nil {
 		return refuse(reasonOf(err), err)
@@ -125,7 +127,7 @@ func (s *step) strikeDevice(device *dataset.Device) error {
 	return nil
 }
 
-// inspectDevice notes what a prepare has laid out, and tells of reads of what nobody wrote.
+// inspectDevice records what a prepare phase has laid out, and reports how many unwritten bytes the step reads.
 func (s *step) inspectDevice(ended *agentapi.Ended, device *dataset.Device, hung bool) {
 	ended.UnwrittenBytes = s.unwritten
 	wanted := s.request.GetDataset()
@@ -144,10 +146,10 @@ func (s *step) inspectDevice(ended *agentapi.Ended, device *dataset.Device, hung
 	}
 }
 
-// clearDevice gives a device back that this client has used.
+// clearDevice discards what this client has written to a device, and removes its mark.
 func (a *Agent) clearDevice(ctx context.Context, volume VolumeConfig, client int) error {
 	if client != a.config.Client {
-		return nil // Its device is its own.
+		return nil // Every client has its own device.
 	}
 	held := a.devices.of(volume.Name)
 	if held.Device == nil || !held.write {
@@ -174,7 +176,7 @@ func (a *Agent) clearDevice(ctx context.Context, volume VolumeConfig, client int
 	return err
 }
 
-// describeDevice tells the size of a raw device, or what is wrong with it.
+// describeDevice sets the size of a raw device, or what is wrong with it.
 func describeDevice(volume *agentapi.Volume) {
 	volume.Raw = true
 	file, err := os.Open(volume.GetPath())

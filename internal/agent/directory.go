@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// Reasons for which a step is refused before any harm.
+// Reasons for which a step is refused before it changes anything.
 const (
 	ReasonVolume      = "VolumeUnfit"
 	ReasonNoSpace     = "NoSpace"
@@ -22,16 +22,16 @@ const (
 	ReasonMissing     = "DirectoryMissing"
 	ReasonNotPrepared = "NotPrepared"
 	ReasonTool        = "ToolFailed"
-	// ReasonHeld is a directory whose last agent does not go.
+	// ReasonHeld means that the client's previous agent still holds the directory.
 	ReasonHeld = "DirectoryHeld"
 )
 
-// refuse makes the answer to a Load that cannot be.
+// refuse returns the answer to a Load that is refused.
 func refuse(reason string, err error) error {
 	return withReason(status.New(codes.FailedPrecondition, err.Error()), reason)
 }
 
-// volume finds a volume of the configuration; an empty name is the only one.
+// volume returns a volume of the configuration; an empty name selects the only volume.
 func (a *Agent) volume(name string) (VolumeConfig, error) {
 	for _, volume := range a.config.Volumes {
 		if volume.Name == name || name == "" && len(a.config.Volumes) == 1 {
@@ -41,15 +41,15 @@ func (a *Agent) volume(name string) (VolumeConfig, error) {
 	return VolumeConfig{}, fmt.Errorf("target %s has no volume %q", a.config.Target, name)
 }
 
-// workingDirectory is the client's own directory, and the mount that it was proven to be on.
+// workingDirectory is the client's own directory, with the mount that it was checked to be on and the agent's hold.
 type workingDirectory struct {
 	mount   dataset.Mount
 	dataset *dataset.Dataset
 	hold    *dataset.Hold
 }
 
-// prepareDirectory proves that the volume is the one that was planned for, makes the client's own
-// directory on it, and checks that the step finds the space and the files that it needs.
+// prepareDirectory checks that the volume is the planned one, creates the client's own directory on it, and checks
+// that the step has the space and the files that it needs.
 func (s *step) prepareDirectory() (workingDirectory, error) {
 	volume, err := s.agent.volume(s.request.GetVolume())
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *step) prepareDirectory() (workingDirectory, error) {
 		err = checkFiles(directory, s.request.GetDataset())
 	}
 	if err != nil {
-		// The refusal is what the conductor reads; a directory that cannot be closed adds nothing.
+		// The conductor needs the refusal; an error of Close adds nothing.
 		_ = directory.Close()
 		return workingDirectory{}, err
 	}
@@ -83,13 +83,14 @@ func (s *step) prepareDirectory() (workingDirectory, error) {
 	return workingDirectory{mount: mount, dataset: directory, hold: s.agent.holds.of(volume.Name)}, nil
 }
 
-// lookBefore notes what the step reads that nobody has written, and has this machine forget what it holds of its files.
+// lookBefore records how many bytes the step reads that were never written. For direct I/O it drops the step's files
+// from this machine's page cache.
 func (s *step) lookBefore(directory *dataset.Dataset) {
 	s.unwritten = s.unwrittenOf(directory)
 	if s.direct() {
 		for _, file := range s.request.GetDataset().GetFiles() {
-			// What is in the page cache now would later look as if direct I/O had put it there. A
-			// file that is not there yet, or a file system that keeps its pages, is no obstacle.
+			// Pages that are in the cache now would later look as if direct I/O had put them there. Ignore errors:
+			// the file may not exist yet, or its file system may keep its pages.
 			_ = directory.DropCache(file.GetName())
 		}
 	}
@@ -107,7 +108,7 @@ func (a *Agent) owner() dataset.Owner {
 	}
 }
 
-// checkFiles refuses a step that would run out of space, or read what is not there.
+// checkFiles refuses a step that would run out of space or inodes, or read what does not exist.
 func checkFiles(directory *dataset.Dataset, wanted *agentapi.Dataset) error {
 	if wanted.GetNewBytes() > 0 || wanted.GetNewFiles() > 0 {
 		have, missing := uint64(0), wanted.GetNewFiles()
@@ -131,7 +132,7 @@ func checkFiles(directory *dataset.Dataset, wanted *agentapi.Dataset) error {
 	return checkReads(directory, wanted)
 }
 
-// checkReads refuses a step that would read what is not there.
+// checkReads refuses a step that would read what does not exist.
 func checkReads(directory *dataset.Dataset, wanted *agentapi.Dataset) error {
 	for _, file := range wanted.GetReads() {
 		coverage, err := directory.Written(file.GetName())
@@ -148,7 +149,7 @@ func checkReads(directory *dataset.Dataset, wanted *agentapi.Dataset) error {
 	return nil
 }
 
-// reasonOf gives a refusal of the dataset package its word.
+// reasonOf returns the refusal reason for an error of the dataset package.
 func reasonOf(err error) string {
 	switch {
 	case errors.Is(err, dataset.ErrNoSpace):

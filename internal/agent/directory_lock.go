@@ -9,12 +9,12 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// noticeHeld says that a client's last agent is waited for.
+// noticeHeld is the notice that the agent waits for the client's previous agent to end.
 const noticeHeld = "DirectoryHeld"
 
-// holds are the agent's grips on the client's directory, by volume. A pod that was deleted by force is gone for the
-// cluster while its agent still lives: the client's next agent, in the same directory, waits for it here, and the old
-// one touches nothing that is not its own any more.
+// holds are the agent's locks on the client's directory, by volume. A pod that was deleted by force is gone for the
+// cluster while its agent may still run. The client's next agent, which uses the same directory, waits for it here;
+// the old agent touches nothing that is no longer its own.
 type holds struct {
 	mu    sync.Mutex
 	taken map[string]*dataset.Hold
@@ -35,7 +35,7 @@ func (h *holds) set(volume string, hold *dataset.Hold) {
 	h.taken[volume] = hold
 }
 
-// release lets go of all.
+// release releases all holds.
 func (h *holds) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -45,7 +45,7 @@ func (h *holds) release() {
 	h.taken = nil
 }
 
-// holder is how the agent names itself to whoever waits for it.
+// holder identifies the agent to agents that wait for its directory.
 func (a *Agent) holder() dataset.Holder {
 	host, err := os.Hostname()
 	if err != nil {
@@ -54,8 +54,8 @@ func (a *Agent) holder() dataset.Holder {
 	return dataset.Holder{Instance: a.instance, Run: a.config.RunName, RunUID: a.config.RunUID, Host: host}
 }
 
-// take makes the client's own directory on a volume and holds it until the agent ends. Where its last agent is not
-// gone yet it waits for that, and says so.
+// take creates the client's own directory on a volume and holds it until the agent ends. If the client's previous
+// agent still holds it, take logs a notice and waits.
 func (s *step) take(volume VolumeConfig, mount dataset.Mount) (*dataset.Dataset, error) {
 	a := s.agent
 	location := a.location(a.config.Client)
@@ -64,15 +64,18 @@ func (s *step) take(volume VolumeConfig, mount dataset.Mount) (*dataset.Dataset,
 		if err != nil {
 			return nil, err
 		}
-		err = directory.Confirm(hold)
-		if err == nil {
+		confirm := directory.Confirm
+		if s.laysOut() {
+			confirm = directory.ConfirmMark
+		}
+		if err = confirm(hold); err == nil {
 			return directory, nil
 		}
 		_ = directory.Close()
 		if !errors.Is(err, dataset.ErrMissing) {
 			return nil, err
 		}
-		// All of it was removed, by whom it is not ours to ask.
+		// The directory was removed, by whatever means; create it again.
 		hold.Release()
 	}
 	ctx, cancel := context.WithTimeout(s.stopped, a.timeouts.held)
@@ -88,7 +91,13 @@ func (s *step) take(volume VolumeConfig, mount dataset.Mount) (*dataset.Dataset,
 	return directory, nil
 }
 
-// openToRemove opens a client's directory for its removal, which nobody else may be using.
+// laysOut reports whether the step creates the data that later steps use.
+func (s *step) laysOut() bool {
+	return s.request.GetDataset().GetNewBytes() > 0 || len(s.request.GetDataset().GetWrites()) > 0
+}
+
+// openToRemove opens a client's directory for removal, which no other agent may be using. The conductor knows which
+// agents are gone. An agent that leaves by itself does not: it may be the one that another has replaced.
 func (a *Agent) openToRemove(ctx context.Context, volume VolumeConfig, mount dataset.Mount, client int) (*dataset.Dataset, error) {
 	location := a.location(client)
 	if hold := a.holds.of(volume.Name); hold != nil && client == a.config.Client {
@@ -96,15 +105,22 @@ func (a *Agent) openToRemove(ctx context.Context, volume VolumeConfig, mount dat
 		if err != nil {
 			return nil, err
 		}
-		if err := directory.Confirm(hold); err != nil && !errors.Is(err, dataset.ErrMissing) {
-			_ = directory.Close()
+		if err = directory.ConfirmMark(hold); err == nil {
+			return directory, nil
+		}
+		_ = directory.Close()
+		if !errors.Is(err, dataset.ErrMissing) {
 			return nil, err
 		}
-		return directory, nil
+		hold.Release() // Its mark is gone.
+	}
+	takeOver := dataset.TakeOver
+	if a.isLeaving() {
+		takeOver = dataset.TakeUnused
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.timeouts.heldAtEnd)
 	defer cancel()
-	directory, hold, err := dataset.TakeOver(ctx, mount, location, a.holder())
+	directory, hold, err := takeOver(ctx, mount, location, a.holder())
 	if err == nil && client == a.config.Client {
 		a.holds.set(volume.Name, hold)
 	}

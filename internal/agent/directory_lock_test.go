@@ -145,3 +145,27 @@ func TestOldAgentLeavesWhatAnotherHasTaken(t *testing.T) {
 		t.Errorf("the file of the new one: %v", err)
 	}
 }
+
+// An agent without a directory that leaves by itself may be the one that was replaced. Where a lock proves nothing it
+// leaves another's directory alone; its conductor knows better.
+func TestReplacedAgentWithoutADirectoryRemovesNothing(t *testing.T) {
+	t.Parallel()
+	directory := mountStore(t, "noLocks: true\n").directory
+	successor := serveAt(t, directory, nil)
+	successor.run(layOut("a"), noLimit)
+	quick := func(a *Agent) { a.timeouts.heldAtEnd = 300 * time.Millisecond }
+	old := serveAt(t, directory, quick)
+	if said := old.agent.Abandon("it was told to end"); !strings.Contains(said, "in use by another agent") {
+		t.Errorf("it says %q", said)
+	}
+	if ended, _ := successor.run(layOut("b"), noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		t.Errorf("the successor's next step: %v", ended)
+	}
+	if _, err := os.Stat(filepath.Join(directory, dataPath, "data.0.0")); err != nil {
+		t.Errorf("the file of the successor: %v", err)
+	}
+	told := serveAt(t, directory, quick)
+	if answer := told.finish(true); !answer.GetDataRemoved() {
+		t.Errorf("got %v", answer)
+	}
+}

@@ -17,17 +17,17 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// File descriptors of `agent tend`, beside the usual three.
+// File descriptors of `agent tend`, in addition to the standard three.
 const (
-	// tendGo is read before the program is started: a byte starts it, the end says that it is not wanted.
+	// tendGo is read before the program is started: a byte starts the program, end of file means that it is not
+	// wanted.
 	tendGo = 3
-	// tendSaid is told when it was started and how it ended; see tendNews.
+	// tendSaid receives the reports, which begin with the words below.
 	tendSaid = 4
 )
 
-// Words of what `agent tend` tells, one a line.
+// Words with which the reports of `agent tend` begin, one report per line.
 const (
-	tendStarted = "started"
 	tendFailed  = "failed"
 	tendEnded   = "ended"
 	tendLeft    = "left"
@@ -35,20 +35,20 @@ const (
 )
 
 const (
-	// tendFailure is the exit code of a program that could not be started, as of shells.
+	// tendFailure is the exit code if the program could not be started, as in shells.
 	tendFailure = 127
-	// tendTimeout bounds the end of what a program has left behind.
+	// tendTimeout bounds the killing of what a program has left running.
 	tendTimeout = 5 * time.Second
-	// maxLeftNamed of what was left are named.
+	// maxLeftNamed is how many of the processes left running are named.
 	maxLeftNamed = 5
 )
 
-// Tend is `agent tend PATH ARGV0 ARGUMENTS...`: it runs a program of the user's and is the parent of all that it
-// starts, whoever else loses it. The kernel adds the I/O of a child to its parent's when that waits for it; so
-// what any of them did, however short it lived, can be read of this process, to the end. It returns its exit
-// code: the program's.
+// Tend is `agent tend PATH ARGV0 ARGUMENTS...`: it runs a user's program and becomes the parent of every orphan that
+// the program leaves. The kernel adds a child's I/O counters to those of the parent that waits for it. So this
+// process's counters contain the I/O of all of them to the end, however short they lived. Tend returns the exit code,
+// which is the program's.
 func Tend(arguments []string) int {
-	// The program is killed with the thread that has started it; it is this one, which ends last.
+	// The kernel kills the program when the thread that started it ends. That is this thread, which ends last.
 	runtime.LockOSThread()
 	syscall.CloseOnExec(tendGo)
 	syscall.CloseOnExec(tendSaid)
@@ -58,15 +58,15 @@ func Tend(arguments []string) int {
 		return tendFailure
 	}
 	say := func(word, text string) {
-		// Nobody listens any more where that fails; then this process is about to be killed.
+		// An error means that the agent no longer reads; then this process is about to be killed.
 		_, _ = fmt.Fprintln(said, word+" "+strings.ReplaceAll(text, "\n", " "))
 	}
 	if err := process.SetSubreaper(); err != nil {
 		say(tendFailed, err.Error())
 		return tendFailure
 	}
-	// A signal for the whole group is the program's to act on. It is caught and not ignored: what is ignored
-	// stays so in programs that are started.
+	// A signal to the whole group is for the program to act on. Catch it instead of ignoring it: a signal that is
+	// ignored stays ignored in programs that are started.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	if !told(os.NewFile(tendGo, "go")) {
@@ -79,7 +79,6 @@ func Tend(arguments []string) int {
 		say(tendFailed, err.Error())
 		return tendFailure
 	}
-	say(tendStarted, "")
 	status, err := waitFor(started.Pid)
 	if err != nil {
 		say(tendFailed, err.Error())
@@ -93,7 +92,7 @@ func Tend(arguments []string) int {
 	if left := endLeft(); left != "" {
 		say(tendLeft, left)
 	}
-	// Told and not left to be read of us once we have ended: some kernels allow that to root alone.
+	// Report the counters now: some kernels let only root read them once this process has ended.
 	if counters, err := process.ReadIO(os.Getpid()); err == nil {
 		if text, err := json.Marshal(counters); err == nil {
 			say(tendCounted, string(text))
@@ -105,7 +104,7 @@ func Tend(arguments []string) int {
 	return status.ExitStatus()
 }
 
-// told waits for the word to start.
+// told waits for the signal to start, and reports whether it came.
 func told(from *os.File) bool {
 	if from == nil {
 		return false
@@ -115,7 +114,7 @@ func told(from *os.File) bool {
 	return count == 1
 }
 
-// waitFor collects all that ends until the program itself has.
+// waitFor collects every child that ends, until the program itself has ended.
 func waitFor(pid int) (unix.WaitStatus, error) {
 	for {
 		var status unix.WaitStatus
@@ -130,7 +129,7 @@ func waitFor(pid int) (unix.WaitStatus, error) {
 	}
 }
 
-// endLeft collects what has ended and kills what lives on, and names it.
+// endLeft collects what has ended, kills what still runs, and returns its names.
 func endLeft() string {
 	for {
 		ended, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
@@ -138,7 +137,7 @@ func endLeft() string {
 			continue
 		}
 		if err != nil {
-			return "" // there is nothing left
+			return "" // nothing is left
 		}
 		break
 	}

@@ -12,30 +12,28 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// tended is what `agent tend` has told of a program.
+// tended holds what `agent tend` has reported about a program.
 type tended struct {
-	// failed says why it could not be started.
+	// failed is why the program could not be started.
 	failed string
-	// exit is how it ended, startedAt and endedAt when it was told so; 0 where it was not.
-	exit               command.Exit
-	startedAt, endedAt int64
-	// left names what it had left running, which was killed.
+	// exit is how it ended, endedAt when that was reported; 0 if it was not.
+	exit    command.Exit
+	endedAt int64
+	// left names the processes that it had left running, which were killed.
 	left string
-	// counted is all that it and what it had started have read and written; nil where it could not tell.
+	// counted is what it and all that it had started have read and written; nil if that was not reported.
 	counted *process.IO
 }
 
-// maxNewsBytes is more than all that is told: names of processes are short.
+// maxNewsBytes is more than all reports together, because process names are short.
 const maxNewsBytes = 4 << 10
 
-// follow reads what is told, to its end, and calls ended when the program itself has ended.
-func (t *tended) follow(from io.Reader, clock Clock, ended func()) {
+// follow reads the reports to their end.
+func (t *tended) follow(from io.Reader, clock Clock) {
 	lines := bufio.NewScanner(io.LimitReader(from, maxNewsBytes))
 	for lines.Scan() {
 		word, text, _ := strings.Cut(lines.Text(), " ")
 		switch word {
-		case tendStarted:
-			t.startedAt = clock.Monotonic()
 		case tendFailed:
 			t.failed = text
 		case tendLeft:
@@ -49,10 +47,9 @@ func (t *tended) follow(from io.Reader, clock Clock, ended func()) {
 			var code, signal int
 			if _, err := fmt.Sscanf(text, "%d %d", &code, &signal); err == nil {
 				t.exit, t.endedAt = command.Exit{Code: code, Signal: syscall.Signal(signal)}, clock.Monotonic()
-				ended()
 			}
 		}
 	}
-	// The program has no way to this pipe; should there be more all the same, it is not to hold anybody up.
+	// The program cannot write to this pipe. If there is more all the same, read it, so that no writer blocks.
 	_, _ = io.Copy(io.Discard, from)
 }

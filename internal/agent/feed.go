@@ -10,27 +10,29 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// minute is how much time one latency record covers, and firstRecord how much the first one of a step does: who looks on
-// at a short step wants to see latencies, too. Each of the next ones covers as much as all before it, up to a minute.
+// minute is the time that one latency record covers, and firstRecord the time that a step's first record covers, so
+// that latencies of a short step can be seen while it runs. Each following record covers as much time as all before
+// it, up to a minute.
 const (
 	minute      = time.Minute
 	firstRecord = 5 * time.Second
-	// roomForEarly is how large the log may be for that: a run of a thousand steps has no room for more than a record each.
+	// roomForEarly is the size of the log, in bytes, up to which there are such shorter records: the log of a run of
+	// a thousand steps has room for only one record per step.
 	roomForEarly = 3 << 20
 )
 
-// feed reads fio's output as it comes and writes samples to the log.
+// feed reads fio's output as it arrives and writes samples to the log.
 type feed struct {
 	step    *step
 	stream  fio.Stream
 	sampler *fio.Sampler
 	wall    evenWall
-	// documents were read so far.
+	// documents counts the documents read so far.
 	documents atomic.Int64
 
 	histograms  [measure.NumOperations]measure.Histogram
 	minuteStart int64
-	// measured is the begin of the first latency record.
+	// measured is the start of the first latency record.
 	measured int64
 	ioEnd    int64
 	problems []string
@@ -48,10 +50,10 @@ func newFeed(s *step) *feed {
 	})}
 }
 
-// stopped tells that the load is ended now, before its time.
+// stopped records that the load is stopped now, before its time.
 func (f *feed) stopped() { f.sampler.Stopped(f.step.agent.clock.Monotonic() + f.wall.offset) }
 
-// read returns at the end of the output.
+// read reads fio's output to its end.
 func (f *feed) read(output io.Reader) {
 	buffer := make([]byte, 64<<10)
 	for {
@@ -76,7 +78,7 @@ func (f *feed) read(output io.Reader) {
 	f.flush()
 }
 
-// problem keeps the first few things that were wrong with the samples; the result tells them.
+// problem keeps the first three problems with the samples, for the result.
 func (f *feed) problem(message string) {
 	if len(f.problems) < 3 {
 		f.problems = append(f.problems, message)
@@ -106,7 +108,7 @@ func (f *feed) log(deltas []fio.Delta) {
 	}
 }
 
-// collect adds a delta's latencies to the record's.
+// collect adds a delta's latencies to the open record.
 func (f *feed) collect(delta fio.Delta) {
 	if f.minuteStart == 0 {
 		f.minuteStart = delta.Sample.StartNanoseconds
@@ -124,19 +126,19 @@ func (f *feed) collect(delta fio.Delta) {
 	}
 }
 
-// recordLength is how much time the latency record covers that begins so long after the first one. Records end with the
-// minutes of the step, as far as samples do.
+// recordLength returns how much time a latency record covers that begins at elapsed after the first one. Records end
+// with the minutes of the step, to within a sample.
 func recordLength(elapsed time.Duration) time.Duration {
 	const aSample = time.Second
 	left := minute - elapsed%minute
 	if left <= aSample {
 		left += minute
 	}
-	// What a sample ends a little early of is not waited for: the next one would be a second more.
+	// Samples may end slightly early. Waiting for the next sample would make the record a second longer.
 	return min(left, max(firstRecord, elapsed)) - aSample/4
 }
 
-// flush writes the record.
+// flush writes the open latency record and begins the next.
 func (f *feed) flush() {
 	record := &agentapi.LatencyMinute{StartNanoseconds: f.minuteStart, EndNanoseconds: f.ioEnd}
 	for operation := range f.histograms {

@@ -9,18 +9,18 @@ import (
 	"syscall"
 )
 
-// Files name what an agent is started with.
+// Files names the files that an agent is started with.
 type Files struct {
-	// Config is a file with the configuration; required.
+	// Config is the file with the configuration; required.
 	Config string
-	// Ready is a file to which the agent's address is written; may be empty.
+	// Ready is the file to which the agent writes its address; may be empty.
 	Ready string
-	// Lifeline is a file whose end tells the agent to leave; may be empty.
+	// Lifeline is a file at whose end the agent leaves; may be empty.
 	Lifeline string
 }
 
-// Open reads the configuration and opens the rest. Files named /dev/fd/N are inherited descriptors;
-// they are opened anew and the originals closed, so that the tool inherits none of them.
+// Open reads the configuration and opens the other files. Files named /dev/fd/N are inherited descriptors: Open opens
+// them anew and closes the originals, so that the tool inherits none of them.
 func (f Files) Open(said io.Writer) (Process, error) {
 	config, err := os.Open(f.Config)
 	if err != nil {

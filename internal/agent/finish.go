@@ -11,20 +11,20 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// removal is what data an agent that leaves takes with it.
+// removal lists the data that an agent removes when it leaves.
 type removal struct {
-	// own is this client's.
+	// own is true if this client's data is removed.
 	own bool
-	// others are clients of the same target that are lost: what they left on the volumes that they
-	// shared with this one.
+	// others are lost clients of the same target, whose data on volumes shared with this client is removed.
 	others []int
-	// gone are benchmarks that are gone, and clients how many the target has: see FinishRequest.
+	// gone are the UIDs of benchmarks that no longer exist, and clients is how many clients the target has: see
+	// FinishRequest.
 	gone    []string
 	clients int
 }
 
-// finish stops what is live, waits until it is gone, removes the data if asked, and lets the
-// process exit. Later calls get the first one's outcome.
+// finish stops the live step, waits until it has ended, removes the data if asked, and lets the process exit. Later
+// calls return the first call's outcome.
 func (a *Agent) finish(remove removal, reason string) finishOutcome {
 	a.finishOnce.Do(func() {
 		a.mu.Lock()
@@ -50,7 +50,7 @@ func (a *Agent) finish(remove removal, reason string) finishOutcome {
 	return a.outcome
 }
 
-// end stops a step, by force when it takes long, and reports whether it has ended.
+// end stops a step, by force if that takes too long, and reports whether it has ended.
 func (a *Agent) end(live *step, reason string) bool {
 	live.stop(reason)
 	select {
@@ -63,7 +63,7 @@ func (a *Agent) end(live *step, reason string) bool {
 	case <-live.ended:
 		return true
 	case <-time.After(4 * a.timeouts.gone):
-		// More than the waits for output, process and descendants take together.
+		// This is longer than the waits for output, process and descendants together.
 		return false
 	}
 }
@@ -94,7 +94,7 @@ func (a *Agent) tidy(remove removal) finishOutcome {
 	return finishOutcome{removed: remove.own}
 }
 
-// removeFrom removes the directories of clients from a volume; none there is no error.
+// removeFrom removes the directories of clients from a volume. A missing directory is not an error.
 func (a *Agent) removeFrom(volume VolumeConfig, clients []int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), a.timeouts.remove)
 	defer cancel()
@@ -110,7 +110,7 @@ func (a *Agent) removeFrom(volume VolumeConfig, clients []int) error {
 	case err := <-removed:
 		return err
 	case <-time.After(a.timeouts.remove + a.timeouts.gone):
-		// The context was not looked at: one call into the file system has not come back.
+		// The context had no effect: a call into the file system has not returned.
 		return fmt.Errorf("remove the data below %s: the file system did not answer within %s", volume.place(), a.timeouts.remove)
 	}
 }
@@ -120,19 +120,19 @@ func (a *Agent) remove(ctx context.Context, volume VolumeConfig, client int) err
 		return a.clearDevice(ctx, volume, client)
 	}
 	if volume.ReadOnly {
-		return nil // Nothing was made there.
+		return nil // Nothing was created there.
 	}
 	place := volume.place()
 	mount, err := place.Find()
 	if errors.Is(err, dataset.ErrMissing) && place.Folder != "" {
-		return nil // the folder was never made
+		return nil // the folder was never created
 	}
 	if err != nil {
 		return err
 	}
 	directory, err := a.openToRemove(ctx, volume, mount, client)
 	if errors.Is(err, dataset.ErrMissing) {
-		// It may have been refused half way: for want of space, say.
+		// Load may have been refused half way, such as for lack of space, and have left an empty directory.
 		return dataset.RemoveEmpty(mount, a.location(client))
 	}
 	if err != nil {
@@ -149,13 +149,13 @@ func (a *Agent) location(client int) dataset.Location {
 	}
 }
 
-// oneLine is an error of several, in one line: an agent says one line when it leaves.
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+// oneLine returns the message of an error in one printable line, because an agent prints one line when it leaves.
+func oneLine(err error) string { return printable(strings.ReplaceAll(err.Error(), "\n", "; ")) }
 
-// finishOutcome is what became of the data.
+// finishOutcome describes what happened to the data.
 type finishOutcome struct {
 	removed bool
 	problem string
-	// left is what became of what was left by others and by earlier runs.
+	// left describes the removal of what other benchmarks and earlier runs had left.
 	left dataset.LeftResult
 }

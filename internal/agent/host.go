@@ -12,14 +12,15 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// What bounds the look at the tools, and that at the volumes; a dead network file system hangs. A tool that is asked for its
-// version while a node starts many pods takes seconds. Both together are shorter than a conductor waits.
+// askTimeout bounds describing the tools, and describeTimeout describing the volumes, because a dead network file
+// system hangs. Asking a tool for its version takes seconds while a node starts many pods. Together they are shorter
+// than a conductor waits.
 const (
 	askTimeout      = 15 * time.Second
 	describeTimeout = 4 * time.Second
 )
 
-// describeHost says what the tool runs on. What cannot be read is left empty.
+// describeHost describes the machine that the tool runs on. What cannot be read is left empty.
 func describeHost() *agentapi.Host {
 	host := &agentapi.Host{
 		Cpus:          int32(runtime.NumCPU()), //nolint:gosec // Machines have few CPUs.
@@ -47,7 +48,7 @@ func firstLine(path string) string {
 	return line
 }
 
-// describeVolumes looks at each volume.
+// describeVolumes describes all volumes, within describeTimeout together.
 func (a *Agent) describeVolumes(ctx context.Context) []*agentapi.Volume {
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()

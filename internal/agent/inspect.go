@@ -8,24 +8,26 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// maxCachedShare of the files' bytes may be in the page cache after direct I/O.
+// maxCachedShare is the share of the files' bytes that may be in the page cache after direct I/O.
 const maxCachedShare = 0.1
 
-// findings is what a look at the step's files found.
+// findings is the result of examining the step's files.
 type findings struct {
 	layoutState
 
+	// unnoted is why a layout could not be recorded.
+	unnoted      error
 	unwritten    uint64
 	cached, size uint64
 	space        spaceTaken
 }
 
-// inspect looks at the files after the tool has ended: whether a layout is whole, whether reads met
-// bytes that nobody wrote, whether direct I/O really left the page cache alone. The directory is closed. tool is the word of
-// the one that has ended.
+// inspect examines the files after the tool has ended: whether a layout is complete, whether the step read bytes that
+// were never written, and whether direct I/O really bypassed the page cache. It closes the directory. tool is what
+// the tool's own count of writes shows.
 func (s *step) inspect(ended *agentapi.Ended, directory *dataset.Dataset, tool witness, hung bool) {
 	if hung {
-		// A look at them might not come back either.
+		// Examining the files might hang, too.
 		_ = directory.Close()
 		return
 	}
@@ -34,7 +36,7 @@ func (s *step) inspect(ended *agentapi.Ended, directory *dataset.Dataset, tool w
 		found := findings{unwritten: s.unwrittenOf(directory)}
 		if outcome == agentapi.Outcome_OUTCOME_COMPLETE {
 			if found.layoutState = s.layoutOf(directory, tool); found.incomplete == nil {
-				s.remember(directory)
+				found.unnoted = s.remember(directory)
 			}
 		}
 		if s.direct() {
@@ -42,7 +44,7 @@ func (s *step) inspect(ended *agentapi.Ended, directory *dataset.Dataset, tool w
 		}
 		found.space = s.spaceTaken(outcome, directory)
 		looked <- found
-		// Closing a directory that was only read can fail in no way that matters.
+		// An error of closing a directory that was only read does not matter.
 		_ = directory.Close()
 	}()
 	var found findings
@@ -56,6 +58,10 @@ func (s *step) inspect(ended *agentapi.Ended, directory *dataset.Dataset, tool w
 	if found.incomplete != nil {
 		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, reasonIncomplete, found.incomplete.Error()
 	}
+	if found.unnoted != nil {
+		ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: "ToolMessages",
+			Message: fmt.Sprintf("the layout cannot be recorded, so the next run writes it again: %s", found.unnoted)})
+	}
 	found.space.tell(ended)
 	if unsure := firstOf(found.unsure, s.unsure); unsure != "" {
 		ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: noticeUnsure, Message: unsure})
@@ -68,11 +74,11 @@ func (s *step) inspect(ended *agentapi.Ended, directory *dataset.Dataset, tool w
 	}
 }
 
-// direct reports whether the step's I/O is to pass by the page cache.
+// direct reports whether the step's I/O is to bypass the page cache.
 func (s *step) direct() bool { return s.request.GetFio().GetDirect() || s.request.GetMpi().GetDirect() }
 
-// cached is how much of the step's files is in the page cache, and how large they are. They were
-// dropped from it when the step was loaded.
+// cached returns how many bytes of the step's files are in the page cache, and the size of the files. They were
+// dropped from the cache when the step was loaded.
 func (s *step) cached(directory *dataset.Dataset) (cached, size uint64) {
 	for _, file := range s.request.GetDataset().GetFiles() {
 		bytes, err := directory.CachedBytes(file.GetName())

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Install copies this very program to a path, whole or not at all, so that a container of any image
-// can run it. The program is static and needs nothing beside it.
+// Install copies this program to a path, completely or not at all, so that a container of any image can run it. The
+// program is static and needs no other files.
 func Install(path string) error {
 	from, err := os.Open("/proc/self/exe")
 	if err != nil {

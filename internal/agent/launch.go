@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// Launch implements agentapi.AgentServer. Who may call it, newServer has seen to.
+// Launch implements agentapi.AgentServer.
 func (a *Agent) Launch(request *agentapi.LaunchRequest, stream grpc.ServerStreamingServer[agentapi.LaunchOutput]) error {
 	if err := checkDaemon(request.GetCommand()); err != nil {
 		return status.Error(codes.PermissionDenied, err.Error())
@@ -23,19 +23,25 @@ func (a *Agent) Launch(request *agentapi.LaunchRequest, stream grpc.ServerStream
 	if err != nil {
 		return err
 	}
+	if err := member.checkLaunch(stream.Context(), request.GetCommand()); err != nil {
+		return err
+	}
 	return member.launch(stream.Context(), request.GetCommand(), stream.Send)
 }
 
-// Release implements agentapi.AgentServer. It does not wait for the end; Watch tells of it.
-func (a *Agent) Release(_ context.Context, request *agentapi.ReleaseRequest) (*agentapi.ReleaseResponse, error) {
-	// A step that is not live has ended, or never came so far.
+// Release implements agentapi.AgentServer. It does not wait for the end of the step; Watch reports that.
+func (a *Agent) Release(ctx context.Context, request *agentapi.ReleaseRequest) (*agentapi.ReleaseResponse, error) {
+	// A step that is not live has ended or was never loaded.
 	if member, err := a.member(request.GetStep()); err == nil {
+		if err := member.checkCaller(ctx); err != nil {
+			return nil, err
+		}
 		member.release1()
 	}
 	return &agentapi.ReleaseResponse{}, nil
 }
 
-// member gives the live step's part in a job of MPI, if that is the step.
+// member returns the live step's part in an MPI job, if that is the step of the key.
 func (a *Agent) member(key *agentapi.StepKey) (*mpiMember, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -49,10 +55,10 @@ func (a *Agent) member(key *agentapi.StepKey) (*mpiMember, error) {
 	return member, nil
 }
 
-// launchOutput sends what a daemon prints to its launcher.
+// launchOutput sends the output of a daemon to its launcher.
 type launchOutput struct {
 	mu sync.Mutex
-	// send is nil when the call has returned: then nothing may be sent any more.
+	// send is nil once the call has returned, because nothing may be sent after that.
 	send func(*agentapi.LaunchOutput) error
 }
 
@@ -62,7 +68,7 @@ func (o *launchOutput) close() {
 	o.send = nil
 }
 
-// writerFunc is an io.Writer.
+// writerFunc is a function that implements io.Writer.
 type writerFunc func(p []byte) (int, error)
 
 func (w writerFunc) Write(p []byte) (int, error) { return w(p) }
@@ -75,7 +81,7 @@ func (o *launchOutput) stderr() io.Writer {
 	return o.writer(func(p []byte) *agentapi.LaunchOutput { return &agentapi.LaunchOutput{Stderr: p} })
 }
 
-// writer never fails: a daemon must not be ended by a caller that is slow to go.
+// writer returns a writer that never fails: a caller that is going away must not end the daemon.
 func (o *launchOutput) writer(message func([]byte) *agentapi.LaunchOutput) io.Writer {
 	return writerFunc(func(p []byte) (int, error) {
 		o.mu.Lock()
@@ -93,7 +99,8 @@ func (o *launchOutput) end(state *os.ProcessState) error {
 	return o.send(&agentapi.LaunchOutput{Exit: &agentapi.LaunchExit{Code: exitCode(state)}})
 }
 
-// exitCode is 128 and the signal where one killed the process.
+// exitCode returns the exit code, or 128 plus the number of the signal that killed the process. A process that did
+// not end counts as killed by SIGKILL.
 func exitCode(state *os.ProcessState) int32 {
 	if state == nil {
 		return 128 + int32(syscall.SIGKILL)

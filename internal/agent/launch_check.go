@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Bounds of a daemon's command line. The names of hundreds of hosts may stand in one argument.
+// Bounds of a daemon's command line. One argument may contain the names of hundreds of hosts.
 const (
 	maxDaemonWords = 128
 	maxDaemonBytes = 256 << 10
@@ -19,12 +19,12 @@ var (
 	address = `tcp6?://[0-9a-fA-F.,:\[\]]+`
 )
 
-// daemonSettings are the parameters that a daemon's command line may set, with the form of their values. It is all
-// that Open MPI 4.1 and 5.0 give for a job of ours. Nothing else comes through: parameters of MPI name libraries to
-// load (mca_base_component_path, *_prefix), programs to run (plm_*_agent, orte_fork_agent, *_exec, *_wrapper, debuggers) and
-// files to read and write.
+// daemonSettings are the parameters that a daemon's command line may set, with the form of their values: everything
+// that Open MPI 4.1 and 5.0 pass for our jobs. All other parameters are refused, because MPI's parameters can name
+// libraries to load (mca_base_component_path, *_prefix), programs to run (plm_*_agent, orte_fork_agent, *_exec,
+// *_wrapper, debuggers), and files to read and write.
 var daemonSettings = map[string]*regexp.Regexp{
-	// How the daemon finds its place in the job.
+	// The daemon's place in the job.
 	"ess":                 regexp.MustCompile(`^env$`),
 	"ess_base_jobid":      number,
 	"ess_base_vpid":       number,
@@ -37,7 +37,7 @@ var daemonSettings = map[string]*regexp.Regexp{
 	"pmix_session_server": yes,
 	"pmix":                regexp.MustCompile(`^\^[a-z0-9,]{1,64}$`),
 	"plm":                 regexp.MustCompile(`^(rsh|ssh)$`),
-	// What mpirun was told by us.
+	// What we set on mpirun's command line.
 	"orte_leave_session_attached":     yes,
 	"orte_keep_fqdn_hostnames":        yes,
 	"plm_rsh_no_tree_spawn":           yes,
@@ -55,13 +55,13 @@ var daemonSettings = map[string]*regexp.Regexp{
 	"btl_vader_single_copy_mechanism": regexp.MustCompile(`^none$`),
 }
 
-// daemons are the programs that may be launched: those of Open MPI 4 and 5. They are looked for in PATH.
+// daemons are the programs that may be launched, those of Open MPI 4 and 5. They are searched in PATH.
 var daemons = []string{"orted", "prted"}
 
-// settingFlags are the words before a parameter's name.
+// settingFlags are the flags that precede a parameter's name.
 var settingFlags = []string{"-mca", "--mca", "--prtemca"}
 
-// checkDaemon refuses all that is not MPI's daemon with the arguments that MPI gives it.
+// checkDaemon refuses every command except MPI's daemon with the arguments that MPI gives it.
 func checkDaemon(command []string) error {
 	if len(command) == 0 || !slices.Contains(daemons, command[0]) {
 		return fmt.Errorf("only %s may be launched, by name, got %q", strings.Join(daemons, " and "), first(command))
@@ -80,7 +80,7 @@ func checkDaemon(command []string) error {
 			seen["orte_leave_session_attached"] = true
 			rest = rest[1:]
 			continue
-		case "--allow-run-as-root": // What mpirun may, since we have let it.
+		case "--allow-run-as-root": // mpirun passes it on, because we allow mpirun to run as root.
 			rest = rest[1:]
 			continue
 		}
@@ -110,7 +110,7 @@ func first(words []string) string {
 	return clip(words[0])
 }
 
-// clip shortens what a stranger has said.
+// clip shortens untrusted text and makes it valid UTF-8.
 func clip(text string) string {
 	const most = 80
 	text = strings.ToValidUTF8(text, "?")
@@ -120,9 +120,11 @@ func clip(text string) string {
 	return text
 }
 
-// plainCommand is the command of a daemon as MPI means it for a shell on the other host: with blanks, settings of its
-// environment, or a look at a profile before the program, values in quotes, and many words in one. Open MPI 5 gives the path that
-// it has itself; the other host has its own. Launchers of its own it needs none. It is empty where there is no daemon in it.
+// plainCommand extracts the command of a daemon from what MPI gives for a shell on the other host, which may begin
+// with environment settings or with reading a profile, have values in quotes, and have many words in one argument.
+// Open MPI 5 gives the daemon's path on this host; only the name is kept, because the other host has its own path.
+// Settings of launch agents are removed, because the daemon needs none. The result is nil if the words contain no
+// daemon.
 func plainCommand(words []string) []string {
 	plain := shellWords(strings.Join(words, " "))
 	at := slices.IndexFunc(plain, func(word string) bool {
@@ -146,7 +148,7 @@ func plainCommand(words []string) []string {
 	return plain
 }
 
-// shellWords splits at blanks outside of quotes, and takes the quotes off. It expands nothing.
+// shellWords splits at blanks outside of quotes, and removes the quotes. It expands nothing.
 func shellWords(text string) []string {
 	var words []string
 	var word strings.Builder

@@ -22,14 +22,14 @@ import (
 // launchFailed is the exit code of a launcher that could not launch.
 const launchFailed = 255
 
-// launchSays begins what a launcher says itself, on mpirun's standard error.
+// launchSays precedes a launcher's own messages on mpirun's standard error.
 const launchSays = "storagebench: launch:"
 
-// LaunchCommand is `agent launch HOST DAEMON ARGUMENTS`: what MPI would use ssh for. It has the agent of a host start the
-// daemon, passes on what that prints, and ends with its exit code. When it is ended itself, so are the daemon and
-// all that it has started.
+// LaunchCommand is `agent launch HOST DAEMON ARGUMENTS`, which MPI uses in place of ssh. It has the agent of a host
+// start the daemon, passes on the daemon's output, and exits with its exit code. When the launcher is ended, so are
+// the daemon and everything that it has started.
 func LaunchCommand(arguments []string, stdout, stderr io.Writer) int {
-	// mpirun may be killed; nobody else would end us.
+	// If mpirun is killed, nothing else would end this process.
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -57,7 +57,7 @@ func LaunchCommand(arguments []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// launch is one daemon on one host.
+// launch is the start of one daemon on one host.
 type launch struct {
 	order   launchOrder
 	host    mpiHost
@@ -91,7 +91,8 @@ func newLaunch(arguments []string) (*launch, error) {
 	return l, nil
 }
 
-// run returns when the daemon has ended; an error says that it was not started, or that its end is not known.
+// run returns the exit code of the daemon when it has ended. An error means that the daemon was not started, or that
+// its end is unknown.
 func (l *launch) run(ctx context.Context, stdout, stderr io.Writer) (int, error) {
 	connection, err := l.order.dialMember(l.host.Client, l.host.Address)
 	if err != nil {
@@ -108,7 +109,7 @@ func (l *launch) run(ctx context.Context, stdout, stderr io.Writer) (int, error)
 		if err != nil {
 			return launchFailed, err
 		}
-		// Who reads us may have gone; the daemon goes on until it is told.
+		// The reader may be gone; the daemon runs on until it is told to end.
 		_, _ = stdout.Write(output.GetStdout())
 		_, _ = stderr.Write(output.GetStderr())
 		if exit := output.GetExit(); exit != nil {
@@ -117,7 +118,7 @@ func (l *launch) run(ctx context.Context, stdout, stderr io.Writer) (int, error)
 	}
 }
 
-// report adds a line to what the agent reads; lines of several launchers do not mix.
+// report appends a line to the file that the agent reads; lines of several launchers do not mix.
 func (o launchOrder) report(report launchReport) error {
 	line, err := json.Marshal(report)
 	if err != nil {

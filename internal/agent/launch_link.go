@@ -21,30 +21,32 @@ import (
 )
 
 const (
-	// linkInterval is how often is looked for what launchers report.
+	// linkInterval is how often the reports of launchers are read.
 	linkInterval = 100 * time.Millisecond
 	// memberTimeout bounds a Release; membersTimeout is how long the end of a step waits for all of them.
 	memberTimeout  = 10 * time.Second
 	membersTimeout = 1500 * time.Millisecond
-	// launchAlive is after how much silence a launcher asks whether its member lives, and how long it waits then.
+	// launchAlive is after how much silence a launcher checks that its member lives; launchTimeout is how long it
+	// waits for the answer.
 	launchAlive, launchTimeout = 10 * time.Second, 3 * time.Second
 )
 
-// launchOrder is what a launcher has to know: where the members are, and the key to them.
+// launchOrder is what a launcher needs: the addresses of the members, and the key to connect to them.
 type launchOrder struct {
 	RunUID   string          `json:"runUID"`
 	Target   string          `json:"target"`
 	Step     string          `json:"step"`
 	Attempt  uint32          `json:"attempt"`
 	Identity identity.Bundle `json:"identity"`
-	// Daemon is the only one that this job has.
+	// Daemon is the only daemon program that this job uses.
 	Daemon string    `json:"daemon"`
 	Hosts  []mpiHost `json:"hosts"`
-	// Report is the path of a file to which launchers append launchReports.
+	// Report is the path of the file to which launchers append launchReports.
 	Report string `json:"report"`
 }
 
-// launchReport is a line by which a launcher says what became of its member, because mpirun knows only its address.
+// launchReport is a line in which a launcher reports what happened to its member. mpirun could only name the member's
+// address.
 type launchReport struct {
 	Kind    reportKind `json:"kind"`
 	Client  int        `json:"client"`
@@ -54,13 +56,13 @@ type launchReport struct {
 type reportKind string
 
 const (
-	// reportLost says that the member has gone.
+	// reportLost means that the member is gone.
 	reportLost reportKind = "lost"
-	// reportRefused says that it does not launch.
+	// reportRefused means that the member does not launch.
 	reportRefused reportKind = "refused"
 )
 
-// String names the client.
+// String returns a message that names the client.
 func (r launchReport) String() string {
 	if r.Kind == reportLost {
 		return fmt.Sprintf("client %d was lost: %s", r.Client, r.Problem)
@@ -68,8 +70,9 @@ func (r launchReport) String() string {
 	return fmt.Sprintf("client %d: %s", r.Client, r.Problem)
 }
 
-// launchLink is between the agent of client 0 and the launchers that mpirun starts: `agent launch`. They are
-// processes of the same user, and open our memory by its descriptors' names: the key of the run is on no disk.
+// launchLink connects the agent of client 0 with the launchers that mpirun starts: `agent launch`. Launchers run as
+// the same user and open files in our memory by the names of their descriptors, so that the key of the run is on no
+// disk.
 type launchLink struct {
 	order         launchOrder
 	orders, notes *os.File
@@ -112,7 +115,7 @@ func descriptorPath(file *os.File) string {
 	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), file.Fd())
 }
 
-// path names the file with the order.
+// path returns the name of the file with the order.
 func (l *launchLink) path() string { return descriptorPath(l.orders) }
 
 func (l *launchLink) close() {
@@ -120,7 +123,7 @@ func (l *launchLink) close() {
 	_ = l.notes.Close()
 }
 
-// told gives the first report of a kind; empty where there is none.
+// told returns the first report of a kind; empty if there is none.
 func (l *launchLink) told(kind reportKind) string {
 	text, err := io.ReadAll(io.NewSectionReader(l.notes, 0, 1<<20))
 	if err != nil {
@@ -146,8 +149,9 @@ func (o launchOrder) dialMember(client int, address string) (*grpc.ClientConn, e
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: launchAlive, Timeout: launchTimeout}))
 }
 
-// tellEnd tells all other clients that the job has ended, and returns once they know, or in a while: one that cannot
-// be reached keeps nobody from the end. It names such a one.
+// tellEnd tells all other clients that the job has ended. It returns when all of them have answered, or after
+// membersTimeout, so that an unreachable client does not delay the end. It names the first client that it could not
+// reach.
 func (l *mpiLauncher) tellEnd() (unreachable string) {
 	var others []*agentapi.MpiClient
 	for _, client := range l.tool.GetClients() {
@@ -179,7 +183,7 @@ func (l *mpiLauncher) tellEnd() (unreachable string) {
 	return unreachable
 }
 
-// release tells one member.
+// release tells one member that the job has ended.
 func (o launchOrder) release(client int, address string) error {
 	connection, err := o.dialMember(client, address)
 	if err != nil {

@@ -12,21 +12,21 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// noticeReused says that a prepare found its data and did not write it again.
+// noticeReused is the notice of a prepare phase that found its data and did not write it again.
 const noticeReused = "LayoutReused"
 
-// noticeRenewed says why a prepare did not use the data that was there.
+// noticeRenewed is the notice of a prepare phase that did not use the data that it found, with the reason.
 const noticeRenewed = "LayoutRenewed"
 
-// knownLayout is what the record on the storage says, once it was read or written: a step that changes
-// nothing in it need not look there.
+// knownLayout caches the storage's record of what is laid out once it was read or written, so that a step that does
+// not change the record need not read it.
 type knownLayout struct {
 	mu    sync.Mutex
 	path  string
 	files dataset.LaidOut
 }
 
-// read gives what is laid out, for the caller to change.
+// read returns what is laid out; the caller may change the result.
 func (k *knownLayout) read(directory *dataset.Dataset) (dataset.LaidOut, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -40,7 +40,7 @@ func (k *knownLayout) read(directory *dataset.Dataset) (dataset.LaidOut, error) 
 	return maps.Clone(k.files), nil
 }
 
-// write notes what is laid out from here on. Where it cannot, nothing is known.
+// write records what is laid out from now on. If that fails, the cache is empty.
 func (k *knownLayout) write(directory *dataset.Dataset, files dataset.LaidOut) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -52,14 +52,14 @@ func (k *knownLayout) write(directory *dataset.Dataset, files dataset.LaidOut) e
 	return nil
 }
 
-// forget has the record read anew.
+// forget makes the next read return what is on the storage.
 func (k *knownLayout) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.files = nil
 }
 
-// wholeFiles are files that were seen to be written in all their length by this agent's steps, by path.
+// wholeFiles holds the sizes, by path, of the files that steps of this agent have written completely.
 type wholeFiles struct {
 	mu    sync.Mutex
 	bytes map[string]uint64
@@ -81,15 +81,15 @@ func (w *wholeFiles) has(directory *dataset.Dataset, name string, bytes uint64) 
 	return found && known >= bytes
 }
 
-// layout reports whether the step has nothing to do, because all that it is to lay out is there. Else it sees
-// to it that nobody takes what the step writes for what was there before it, however the step ends.
+// layout reports whether the step has nothing to do, because everything that it is to lay out exists. Otherwise it
+// corrects the record, so that what the step writes is not mistaken for the earlier data, however the step ends.
 func (s *step) layout(directory *dataset.Dataset) (reusable bool, err error) {
 	wanted, content := s.request.GetDataset(), s.content()
 	if content == "" {
 		return false, nil
 	}
 	if wanted.GetReuse() {
-		// What a prepare relies on is read from the storage, and not remembered.
+		// A prepare phase must rely on what is on the storage, not on the cache.
 		s.agent.laidOut.forget()
 	}
 	known, err := s.agent.laidOut.read(directory)
@@ -132,11 +132,11 @@ func (s *step) layout(directory *dataset.Dataset) (reusable bool, err error) {
 	return false, nil
 }
 
-// nothingThere is why a layout is not used that there never was.
+// nothingThere is the reason for not using a layout that never existed.
 const nothingThere = "nothing is laid out"
 
-// notLaidOut says why the files of a layout cannot be used as they are; empty where all are known to hold its content,
-// are of its very sizes, have no holes, and hold what was written wherever one looks.
+// notLaidOut returns why the files of a layout cannot be used as they are. It is empty if all of them are recorded
+// with this content, have the exact sizes, have no holes, and hold in every sampled place what was written.
 func (s *step) notLaidOut(directory *dataset.Dataset, known dataset.LaidOut) (string, error) {
 	wanted, content := s.request.GetDataset(), s.content()
 	writes := wanted.GetWrites()
@@ -172,8 +172,7 @@ func (s *step) notLaidOut(directory *dataset.Dataset, known dataset.LaidOut) (st
 	return why, nil
 }
 
-// fileDiffers says why one file of a layout cannot be used, by all that can be told without a look into it, and whether
-// there is such a file.
+// fileDiffers returns why one file of a layout cannot be used, without reading its data, and whether the file exists.
 func fileDiffers(directory *dataset.Dataset, known dataset.LaidOut, file *agentapi.DataFile, content string) (why string, found bool, err error) {
 	name := file.GetName()
 	coverage, err := directory.Written(name)
@@ -197,22 +196,22 @@ func fileDiffers(directory *dataset.Dataset, known dataset.LaidOut, file *agenta
 	return why, true, nil
 }
 
-// notKept refuses a layout on a volume that cannot be written to.
+// notKept refuses a layout on a volume that is mounted read-only.
 func notKept(directory *dataset.Dataset, why string) error {
 	return refuse(ReasonNotPrepared, fmt.Errorf("the volume at %s is mounted read-only, and what the phase lays out is not there: %s; run the same "+
 		"phase with dataPolicy: Retain on a claim of this storage that may be written to, and then this one", directory.Mount().MountPoint, why))
 }
 
-// remember notes what a prepare has laid out, once that was seen to be whole. Where it cannot be noted it
-// is laid out again, which costs only time.
-func (s *step) remember(directory *dataset.Dataset) {
+// remember records what a prepare phase has laid out, once it was found to be complete. If that fails, it is laid out
+// again, which costs only time.
+func (s *step) remember(directory *dataset.Dataset) error {
 	wanted := s.request.GetDataset()
 	if !wanted.GetReuse() || s.content() == "" {
-		return
+		return nil
 	}
 	known, err := s.agent.laidOut.read(directory)
 	if err != nil {
-		return
+		return err
 	}
 	for _, file := range wanted.GetWrites() {
 		coverage, err := directory.Written(file.GetName())
@@ -221,10 +220,10 @@ func (s *step) remember(directory *dataset.Dataset) {
 		}
 		known[file.GetName()] = dataset.LaidOutFile{Bytes: file.GetBytes(), Content: s.content()}
 	}
-	_ = s.agent.laidOut.write(directory, known)
+	return s.agent.laidOut.write(directory, known)
 }
 
-// reuse is the end of a prepare whose data is there: all is done at the instant of its start.
+// reuse returns the result of a prepare phase whose data exists: everything is done at the instant of its start.
 func (s *step) reuse() *agentapi.Ended {
 	now := s.agent.clock.Monotonic()
 	var meter cpuMeter

@@ -114,6 +114,21 @@ func TestLayoutIsUsedAgain(t *testing.T) {
 	}
 }
 
+// A layout that cannot be recorded is complete all the same, and says why the next run will write it again.
+func TestLayoutThatCannotBeRecorded(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	r.laysOut(lays("a", "abc"))
+	record := filepath.Join(filepath.Dir(filepath.Join(r.directory, dataPath)), "layout-0.json")
+	must(t, os.Remove(record))
+	must(t, os.MkdirAll(filepath.Join(record+".new", "in the way"), 0o700))
+	ended, records := r.run(lays("b", "abc"), noLimit)
+	message := notices(ended, records)["ToolMessages"]
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || !strings.Contains(message, "the next run writes it again: note what is laid out") {
+		t.Errorf("it says %q, and got %v", message, ended)
+	}
+}
+
 // stopped ends a step that is loaded.
 func (r *rig) stopped(id string) {
 	r.t.Helper()

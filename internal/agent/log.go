@@ -11,16 +11,16 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// chunkBytes is how much one chunk of the log holds before the next is opened. A reader decodes
-// from the start of a chunk, so it is also the most that a replay decodes for nothing.
+// chunkBytes is the size at which a chunk of the log is full and the next is opened. A reader decodes a chunk from
+// its start, so this is also the most that a replay decodes in vain.
 const chunkBytes = 4 << 10
 
-// Log keeps every record of the run for as long as the agent lives, so that a conductor that
-// comes back after a crash can read again from any sequence number.
+// Log keeps every record of the run for as long as the agent lives, so that a conductor that comes back after a crash
+// can read again from any sequence number.
 //
-// Samples, one a second, are most of it. They are packed to a few bytes (times as differences,
-// counts as varints: at most 16 bytes an operation); the rest is kept as protobuf. Twenty-four
-// hours of two operations stay under 8 MiB (TestLogBudget).
+// Most records are samples, one per second. They are packed to a few bytes (times as differences, counts as varints:
+// at most 16 bytes per operation). Other records are kept as protobuf. Twenty-four hours of two operations stay under
+// 8 MiB (TestLogBudget).
 type Log struct {
 	mu      sync.Mutex
 	chunks  []chunk
@@ -29,8 +29,8 @@ type Log struct {
 	changed chan struct{}
 }
 
-// chunk is a run of records. Sample times in it are differences, starting from zero, so that each
-// chunk can be decoded alone.
+// chunk is a sequence of records. Its sample times are differences that start from zero, so that each chunk can be
+// decoded alone.
 type chunk struct {
 	first uint64
 	data  []byte
@@ -64,14 +64,14 @@ func (l *Log) Append(record *agentapi.Record) error {
 	return nil
 }
 
-// Last is the newest sequence number; 0 before the first record.
+// Last returns the newest sequence number; 0 before the first record.
 func (l *Log) Last() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last
 }
 
-// SizeBytes is the memory that the records take.
+// SizeBytes returns the memory that the records occupy.
 func (l *Log) SizeBytes() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,8 +82,8 @@ func (l *Log) SizeBytes() int {
 	return size
 }
 
-// Since returns the records after a sequence number, up to the end of the chunk that holds the
-// first of them; call again with the last one's number for more.
+// Since returns the records after a sequence number, up to the end of the chunk that holds the first of them. Call it
+// again with the number of the last record for more.
 func (l *Log) Since(sequence uint64) ([]*agentapi.Record, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +99,7 @@ func (l *Log) Since(sequence uint64) ([]*agentapi.Record, error) {
 	return nil, nil
 }
 
-// Wait returns when there is a record after the sequence number, or the context ends.
+// Wait returns when there is a record after the sequence number, or when the context ends.
 func (l *Log) Wait(ctx context.Context, sequence uint64) error {
 	for {
 		l.mu.Lock()
@@ -120,7 +120,7 @@ func (l *Log) Wait(ctx context.Context, sequence uint64) error {
 	}
 }
 
-// stepIndex interns a step: the log names each one once.
+// stepIndex returns the index of a step in the list in which the log names each step once.
 func (l *Log) stepIndex(key *agentapi.StepKey) uint64 {
 	for i := len(l.steps) - 1; i >= 0; i-- {
 		if l.steps[i].GetId() == key.GetId() && l.steps[i].GetAttempt() == key.GetAttempt() {
@@ -182,7 +182,7 @@ func (l *Log) decode(c chunk, after uint64) ([]*agentapi.Record, error) {
 	return records, nil
 }
 
-// chunkReader walks over the records of a chunk.
+// chunkReader reads the records of a chunk one after the other.
 type chunkReader struct {
 	data  []byte
 	clock int64

@@ -150,7 +150,7 @@ func TestMPILostLauncher(t *testing.T) {
 	launcher := agentapi.NewAgentClient(dialAs(t, bundle, identity.ClientOf(runUID, "target", 1), j.addresses[1]))
 	ctx, hangUp := context.WithCancel(t.Context())
 	defer hangUp()
-	stream, err := launcher.Launch(ctx, &agentapi.LaunchRequest{Step: key("a"), Command: plainCommand(given4)})
+	stream, err := launcher.Launch(ctx, &agentapi.LaunchRequest{Step: key("a"), Command: fromHere()})
 	must(t, err)
 	var said string
 	for len(said) < len("out\nerr\n") {

@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Names in the environment of what MPI starts. They are this program's own.
+// Environment variables of this program for what MPI starts.
 const (
-	// launchFile names a file with all that `agent launch` needs; only mpirun and its launchers have it.
+	// launchFile names a file with everything that `agent launch` needs; only mpirun and its launchers get it.
 	launchFile = "STORAGEBENCH_LAUNCH"
-	// rankDirectory and rankDevice name the directory in which ranks work, and its device and inode.
+	// rankDirectory holds the path of the directory in which ranks work, and rankDevice its device and inode.
 	rankDirectory = "STORAGEBENCH_DIRECTORY"
 	rankDevice    = "STORAGEBENCH_DIRECTORY_ID"
 )
 
-// handedDown are variables of our own environment by which an image says where its MPI is.
+// handedDown are the variables of our own environment with which an image says where its MPI is.
 var handedDown = []string{"LD_LIBRARY_PATH", "OPAL_PREFIX", "PRTE_PREFIX", "PMIX_PREFIX"}
 
-// mpiEnvironment is that of mpirun and of its daemons: little, and nothing that depends on who we are. A user
-// without an entry in /etc/passwd has no home and no shell there, without which PMIx crashes and Open MPI
-// wraps its command into one of a shell; both are looked for here first. Where there is no ssh nothing of MPI starts without
-// another launch agent, not even a rank without mpirun.
+// mpiEnvironment returns the environment of mpirun and its daemons. It is small and does not depend on the user. A
+// user without an entry in /etc/passwd has no home and no shell there; without a home PMIx crashes, and without a
+// shell Open MPI wraps its command for one. MPI reads HOME and SHELL first. Without ssh nothing of MPI starts, not
+// even a rank without mpirun, unless another launch agent is set.
 func (a *Agent) mpiEnvironment(scratch string, more ...string) []string {
 	environment := []string{
 		"PATH=" + a.searchPath(), "LC_ALL=C", "SHELL=/bin/bash", "HOME=" + scratch, "TMPDIR=" + scratch,
@@ -36,8 +36,8 @@ func (a *Agent) mpiEnvironment(scratch string, more ...string) []string {
 	return append(environment, more...)
 }
 
-// launchProgram is the launch agent of MPI: this program. Of a path that MPI cannot be told there is one host only, which
-// needs none, but one that exists.
+// launchProgram returns the launch agent of MPI: this program. If its path is one that MPI would misread, the job has
+// only one host, which needs no launch agent, but MPI still wants one that exists.
 func launchProgram() string {
 	path, err := os.Executable()
 	if err == nil {
@@ -49,10 +49,10 @@ func launchProgram() string {
 	return path + " launch"
 }
 
-// searchPath is where programs are looked for.
+// searchPath returns the PATH in which programs are searched.
 func (a *Agent) searchPath() string { return firstOf(a.path, os.Getenv("PATH")) }
 
-// find gives the path of a program.
+// find returns the path of a program.
 func (a *Agent) find(name string) (string, error) {
 	for _, directory := range strings.Split(a.searchPath(), ":") {
 		if directory == "" {
@@ -66,15 +66,15 @@ func (a *Agent) find(name string) (string, error) {
 	return "", fmt.Errorf("%s is in no folder of PATH (%s)", name, a.searchPath())
 }
 
-// rankNames and rankPrefixes are what of its environment a rank keeps.
+// rankNames and rankPrefixes select the environment variables that a rank keeps.
 var (
 	rankNames = []string{"PATH", "LC_ALL", "HOME", "TMPDIR", "SHELL", "LD_LIBRARY_PATH", "STORAGEBENCH_PROCESS"}
-	// rankPrefixes are MPI's own.
+	// rankPrefixes are those of MPI's own variables.
 	rankPrefixes = []string{"OMPI_", "OPAL_", "ORTE_", "PRTE_", "PMIX_"}
 )
 
-// rankEnvironment bounds the environment of a rank, and has MPI keep the memory that ranks of a host share in their
-// own scratch directory: /dev/shm of a container is small.
+// rankEnvironment reduces the environment of a rank. It makes MPI keep the memory that ranks of a host share in their
+// own scratch directory, because /dev/shm of a container is small.
 func rankEnvironment(environment []string) []string {
 	kept := slices.DeleteFunc(slices.Clone(environment), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")

@@ -11,20 +11,20 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// mpiHost is an address of clients, and the first of them: it starts the ranks of all.
+// mpiHost is an IP address of one or more clients. The first of these clients starts the ranks of all of them.
 type mpiHost struct {
 	// Name is the clients' IP address.
 	Name string `json:"name"`
-	// Client is the one that is asked to launch, at Address.
+	// Client is the client that is asked to launch, at Address.
 	Client  int    `json:"client"`
 	Address string `json:"address"`
 	Slots   int    `json:"slots"`
 }
 
-// localName is how MPI names the machine on which it was started, whatever its addresses are.
+// localName is MPI's name for the machine on which it was started, whatever its addresses are.
 const localName = "localhost"
 
-// mpiHosts gives the hosts of a job, that of client 0 first, from where all clients are reached.
+// mpiHosts returns the hosts of a job, client 0's first, from the addresses of all clients.
 func mpiHosts(tool *agentapi.MpiTool) ([]mpiHost, error) {
 	if tool.GetProcessesPerClient() < 1 {
 		return nil, fmt.Errorf("the step has %d processes a client, want 1 at least", tool.GetProcessesPerClient())
@@ -56,7 +56,7 @@ func mpiHosts(tool *agentapi.MpiTool) ([]mpiHost, error) {
 	return hosts, nil
 }
 
-// slots is the number of ranks on all hosts.
+// slots returns the number of ranks on all hosts.
 func slots(hosts []mpiHost) int {
 	sum := 0
 	for _, host := range hosts {
@@ -65,7 +65,8 @@ func slots(hosts []mpiHost) int {
 	return sum
 }
 
-// hostfile gives the hosts as mpirun reads them. Addresses are numbers, so nothing waits for a name server.
+// hostfile returns the hosts in the format of mpirun. They are localhost and IP addresses, so nothing waits for a
+// name server.
 func hostfile(hosts []mpiHost) string {
 	var text strings.Builder
 	for i, host := range hosts {
@@ -78,10 +79,11 @@ func hostfile(hosts []mpiHost) string {
 	return text.String()
 }
 
-// network is the smallest network that holds the addresses of all hosts, such as "10.244.0.0/22". MPI is to use
-// no other: machines have bridges of containers and more, with addresses that are the same on each, or that come and
-// go. Hosts that are one machine have its loopback, whole. It is empty where there is nothing to choose: of one host, and
-// where the addresses have nothing in common. MPI reads it only of IPv4.
+// network returns the smallest network that contains the addresses of all hosts, such as "10.244.0.0/22". MPI must
+// use no other network: machines have container bridges and other interfaces, whose addresses are the same on each
+// machine, or come and go. For hosts that are one machine it is the whole loopback network. It is empty if there is
+// nothing to choose: for one host, and for addresses that have fewer than 8 leading bits in common. It is also empty
+// for IPv6, because MPI supports networks only for IPv4.
 func network(hosts []mpiHost) string {
 	var first netip.Addr
 	length, loopback := 32, true
@@ -111,13 +113,13 @@ func network(hosts []mpiHost) string {
 		return ""
 	}
 	if loopback {
-		length = shortest // its interface has an address of its own
+		length = shortest // the interface itself has another loopback address
 	}
 	return netip.PrefixFrom(first, length).Masked().String()
 }
 
-// interfaceOf is the name of this machine's interface with an address; empty where there is none, or it is
-// that of the machine to itself.
+// interfaceOf returns the name of this machine's interface with an address; empty if there is none, or if the address
+// is a loopback address.
 func interfaceOf(address string) string {
 	wanted, err := netip.ParseAddr(address)
 	if err != nil || wanted.IsLoopback() {

@@ -18,8 +18,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/ior"
 )
 
-// mpiLauncher is client 0's part of a job: it runs mpirun, reads what the tool prints, and tells all other clients
-// when the job has ended.
+// mpiLauncher is client 0's part in a job: it runs mpirun, reads the tool's output, and tells all other clients when
+// the job has ended.
 type mpiLauncher struct {
 	*mpiPart
 	job    mpiJob
@@ -27,7 +27,8 @@ type mpiLauncher struct {
 	link   *launchLink
 }
 
-// newLauncher makes all that mpirun needs. It is started at the instant of the step: nothing of a job can wait before.
+// newLauncher prepares everything that mpirun needs. mpirun itself is started at the start instant, because no part
+// of an MPI job can be started before it and wait.
 func newLauncher(part *mpiPart) (*mpiLauncher, error) {
 	a := part.step.agent
 	hosts, err := mpiHosts(part.tool)
@@ -76,12 +77,12 @@ func (l *mpiLauncher) discard() {
 	l.close()
 }
 
-// launcherEnd is how a job came to its end.
+// launcherEnd describes how a job ended.
 type launcherEnd struct {
-	// stopped says why mpirun was told to end; overdue that it was its deadline.
+	// stopped is why mpirun was told to end; overdue is true if the reason was its deadline.
 	stopped string
 	overdue bool
-	// hung says why the job was killed.
+	// hung is why the job was killed.
 	hung string
 	// lost names a client that was lost.
 	lost string
@@ -115,7 +116,7 @@ func (l *mpiLauncher) release(given order) *agentapi.Ended {
 	return ended
 }
 
-// start starts mpirun.
+// start starts mpirun; where holds the variables that name the ranks' directory.
 func (l *mpiLauncher) start(where []string) error {
 	path, err := l.step.agent.find("mpirun")
 	if err != nil {
@@ -126,7 +127,7 @@ func (l *mpiLauncher) start(where []string) error {
 	environment := append(l.job.environment(), launchFile+"="+l.link.path())
 	command.Env = l.step.agent.mpiEnvironment(l.scratch, append(environment, where...)...)
 	command.Stdout, command.Stderr = l.output, io.MultiWriter(l.stderr, otherRanks{l.output})
-	// What is left of a job holds its output open.
+	// Processes that are left of a job may keep its output open.
 	command.WaitDelay = l.step.agent.timeouts.gone / 2
 	l.running, err = l.startMPI(command)
 	if err == nil {
@@ -135,7 +136,7 @@ func (l *mpiLauncher) start(where []string) error {
 	return err
 }
 
-// wait returns when mpirun has ended, or is to be killed.
+// wait returns when mpirun has ended, or when it is to be killed.
 func (l *mpiLauncher) wait(given order) launcherEnd {
 	var end launcherEnd
 	timeouts := l.step.agent.timeouts
@@ -151,7 +152,7 @@ func (l *mpiLauncher) wait(given order) launcherEnd {
 		}
 		end.stopped = reason
 		giveUp = time.After(timeouts.mpi)
-		// It tells its daemons and ranks; to the group it would go twice.
+		// Signal mpirun alone: it tells its daemons and ranks, which would get a signal to the group twice.
 		if err := syscall.Kill(l.running.handle.PID(), syscall.SIGTERM); err != nil {
 			l.stderr.note("stop mpirun: " + err.Error())
 		}
@@ -187,7 +188,7 @@ func (l *mpiLauncher) wait(given order) launcherEnd {
 	}
 }
 
-// launchersSaid is the first complaint of a launcher: MPI itself says only that something was wrong.
+// launchersSaid returns the first complaint of a launcher, because MPI itself says only that something was wrong.
 func (l *mpiLauncher) launchersSaid() string {
 	for line := range strings.Lines(l.stderr.String()) {
 		if _, said, found := strings.Cut(line, launchSays); found {
@@ -197,7 +198,7 @@ func (l *mpiLauncher) launchersSaid() string {
 	return ""
 }
 
-// judge makes the result of a job from all that is known of it.
+// judge makes the result of a job from all that is known about it.
 func (l *mpiLauncher) judge(end launcherEnd) *agentapi.Ended {
 	var state *os.ProcessState
 	select {
@@ -208,7 +209,7 @@ func (l *mpiLauncher) judge(end launcherEnd) *agentapi.Ended {
 	how := exitOf(state)
 	exit := ior.Exit{Code: how.Code, Signal: how.Signal, Stopped: end.stopped != ""}
 	if exit.Stopped && exit.Signal == syscall.SIGKILL {
-		exit.Signal, exit.Code = 0, 1 // By us.
+		exit.Signal, exit.Code = 0, 1 // We killed it.
 	}
 	ended := l.output.judge(exit, l.stderr.String(), l.job)
 	switch {
@@ -222,7 +223,7 @@ func (l *mpiLauncher) judge(end launcherEnd) *agentapi.Ended {
 	case end.stopped == "" && ended.GetOutcome() == agentapi.Outcome_OUTCOME_FAILED && l.launchersSaid() != "":
 		ended.Message += "; " + l.launchersSaid()
 	case end.overdue && l.tool.GetDurationNanoseconds() == 0:
-		// Half of its work is none.
+		// A job that is measured by its work has no result if only a part of it is done.
 		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, reasonDeadline, end.stopped
 	case ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED:
 		ended.Reason, ended.Message = reasonStopped, end.stopped

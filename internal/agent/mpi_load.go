@@ -16,31 +16,33 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// scratchPattern names the directories of what MPI keeps while it runs.
+// scratchPattern is the os.MkdirTemp pattern of the directories for MPI's temporary files.
 const scratchPattern = "storagebench-mpi-"
 
-// mpiPart is what the launcher of a job and its members have in common: a place to work, and ranks that are watched.
+// mpiPart is what the launcher of a job and its members have in common: a working directory, and ranks that are
+// watched.
 type mpiPart struct {
 	step *step
 	tool *agentapi.MpiTool
-	// mount is where the step's files are; directory is the client's own where it has one, else that of client 0,
-	// once that is there, and working its path.
+	// mount is where the step's files are. directory is the client's own if it has one, else client 0's, once that
+	// exists; working is its path.
 	mount     dataset.Mount
 	directory *dataset.Dataset
 	working   string
-	// scratch is ours alone, and goes with the part.
+	// scratch is our own temporary directory; it is removed with the part.
 	scratch string
-	// ranks is how many there will be below our process of MPI, at least: a member does not know who shares its address.
+	// ranks is the least number of ranks below our MPI process: a member does not know which clients share its
+	// address.
 	ranks   int
 	samples *rankSamples
 	running *mpiProcess
 	stderr  *tail
 	cpu     cpuMeter
-	// left names what could not be ended.
+	// left names what could not be killed.
 	left error
 }
 
-// loadMPI makes all checks of a part of a job. An error means that nothing is left of it.
+// loadMPI makes all checks of a part of a job. After an error nothing of the part is left.
 func (s *step) loadMPI() error {
 	tool := s.request.GetMpi()
 	if err := s.checkMPI(tool); err != nil {
@@ -84,7 +86,7 @@ func newRankSamples(s *step, tool *agentapi.MpiTool) *rankSamples {
 	return samples
 }
 
-// checkMPI refuses a job that cannot be, or whose tools are missing.
+// checkMPI refuses an invalid job, and one whose tools are missing.
 func (s *step) checkMPI(tool *agentapi.MpiTool) error {
 	a := s.agent
 	if !slices.Contains(mpiPrograms, tool.GetProgram()) {
@@ -115,8 +117,8 @@ func (s *step) checkMPI(tool *agentapi.MpiTool) error {
 	return nil
 }
 
-// open proves the volume, and opens the directory in which the ranks of this client work: its own or, where all
-// work in that of client 0, that one once it is needed. There client 0 alone looks at files and space.
+// open checks the volume and opens the directory in which this client's ranks work. If all clients work in client 0's
+// directory, the others open that later, when they need it (openShared), and only client 0 checks files and space.
 func (p *mpiPart) open() error {
 	s := p.step
 	if s.agent.config.Client == launcherClient || !p.tool.GetShared() {
@@ -148,7 +150,7 @@ func (p *mpiPart) open() error {
 	return nil
 }
 
-// openShared opens client 0's directory on the shared volume: it has made it by the time that it launches.
+// openShared opens client 0's directory on the shared volume. Client 0 has created it by the time it launches.
 func (p *mpiPart) openShared() error {
 	if p.directory != nil {
 		return nil
@@ -161,7 +163,7 @@ func (p *mpiPart) openShared() error {
 	return nil
 }
 
-// rankWhere tells ranks where they work, and how they know it.
+// rankWhere returns the environment variables with which ranks find their directory and verify it.
 func (p *mpiPart) rankWhere() ([]string, error) {
 	info, err := os.Stat(p.working)
 	if err != nil {
@@ -183,7 +185,7 @@ func (p *mpiPart) close() {
 	}
 }
 
-// leave looks at the files, where they are this client's to look at, and releases what the part holds.
+// leave examines the files, if the part has opened their directory, and releases what the part holds.
 func (p *mpiPart) leave(ended *agentapi.Ended, hung bool) {
 	if p.directory != nil {
 		p.step.inspect(ended, p.directory, witnessNone, hung || p.left != nil)
@@ -192,19 +194,19 @@ func (p *mpiPart) leave(ended *agentapi.Ended, hung bool) {
 	p.close()
 }
 
-// begin notes the start of the step on this client.
+// begin records the start of the step on this client.
 func (p *mpiPart) begin() {
 	p.cpu.begin(p.step.agent.clock)
 	p.step.write(&agentapi.Record{Entry: &agentapi.Record_Started{
 		Started: &agentapi.Started{ReleasedNanoseconds: p.step.agent.clock.Monotonic()}}})
 }
 
-// exitedEarly and concludeEarly: before its start a part has no process that could end.
+// exitedEarly returns nil: before its start a part has no process that could end.
 func (p *mpiPart) exitedEarly() <-chan struct{} { return nil }
 
 func (p *mpiPart) concludeEarly() *agentapi.Ended { return nil }
 
-// clear ends all that is left of the part's process.
+// clear kills what is left of the part's process.
 func (p *mpiPart) clear() {
 	if p.running == nil {
 		return
@@ -212,7 +214,7 @@ func (p *mpiPart) clear() {
 	p.left = p.running.clear(p.step.agent.timeouts.stop)
 }
 
-// gather puts into a result what was seen of this client's ranks. Nothing of them is left by then, or p.left says it.
+// gather adds to a result what was measured of this client's ranks. By then none of them is left, or p.left names it.
 func (p *mpiPart) gather(ended *agentapi.Ended) {
 	if p.running == nil {
 		ended.Cpu = p.cpu.end(p.step.agent.clock, nil)
@@ -226,13 +228,13 @@ func (p *mpiPart) gather(ended *agentapi.Ended) {
 	}
 	operations, err := p.samples.results()
 	if err != nil {
-		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, "InvalidOutput", err.Error()
+		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, reasonInvalid, err.Error()
 		return
 	}
 	ended.Operations = operations
 	ended.IoStartNanoseconds, ended.IoEndNanoseconds = p.samples.ioStart, p.samples.ioEnd
 	if ended.GetIoStartNanoseconds() == 0 && p.tool.GetProgram() == "mdtest" && p.running.firstRank != 0 {
-		// It may move no data at all; then its ranks' time is all that is known.
+		// mdtest may move no data at all; then only the time of its ranks is known.
 		ended.IoStartNanoseconds, ended.IoEndNanoseconds = p.running.firstRank, p.running.lastRank
 	}
 	if seen := p.running.meter.seen(); seen < p.ranks && ended.GetOutcome() == agentapi.Outcome_OUTCOME_COMPLETE {
@@ -241,7 +243,7 @@ func (p *mpiPart) gather(ended *agentapi.Ended) {
 	}
 }
 
-// version is that of a tool, where somebody has asked for it.
+// version returns the version of a tool if it was asked for before; else it is empty.
 func (p *mpiPart) version(name string) string {
 	known := &p.step.agent.mpi
 	known.mu.Lock()

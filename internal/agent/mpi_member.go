@@ -14,23 +14,23 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// mpiMember is the part of a client in a job that client 0 has started:
+// mpiMember is a client's part in a job that client 0 has started:
 //
 //	release -> Launch (the daemon comes) -> Release (the job has ended) -> nothing is left
 //
-// Of clients with one address only the first is launched; for the others Release is all that comes.
+// Of several clients with one address only the first is launched; the others only get Release.
 type mpiMember struct {
 	*mpiPart
-	// begun is closed by release: until then nothing may be launched.
+	// begun is closed by release; nothing may be launched before.
 	begun chan struct{}
-	// released is closed by Release; hungUp when the launcher was gone before its daemon had ended.
+	// released is closed by Release; hungUp is closed if the launcher goes before its daemon has ended.
 	released, hungUp chan struct{}
 	release1, hangUp func()
 	// launched is closed when a daemon runs.
 	launched chan struct{}
 
 	mu sync.Mutex
-	// closed says that nothing is launched any more.
+	// closed is true once nothing may be launched any more.
 	closed bool
 }
 
@@ -53,19 +53,19 @@ func (m *mpiMember) discard() {
 	m.close()
 }
 
-// shut keeps daemons out from here on.
+// shut refuses daemons from now on.
 func (m *mpiMember) shut() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
 }
 
-// memberEnd is how a member's part came to its end.
+// memberEnd describes how a member's part ended.
 type memberEnd struct {
-	// stopped says who has ended it, overdue that it was its deadline.
+	// stopped is why it was told to end; overdue is true if the reason was its deadline.
 	stopped string
 	overdue bool
-	// lost says that client 0 has gone; hung that ranks were.
+	// lost is why client 0 counts as lost; hung is why the ranks were killed.
 	lost, hung string
 }
 
@@ -91,7 +91,7 @@ func (m *mpiMember) release(given order) *agentapi.Ended {
 	return ended
 }
 
-// wait returns when the job has ended, or this part of it has to.
+// wait returns when the job has ended, or when this part of it has to end.
 func (m *mpiMember) wait(given order) memberEnd {
 	var end memberEnd
 	timeouts := m.step.agent.timeouts
@@ -100,14 +100,14 @@ func (m *mpiMember) wait(given order) memberEnd {
 	giveUp := time.NewTimer(time.Duration(math.MaxInt64))
 	defer giveUp.Stop()
 	var giveUpAt time.Time
-	// The first thing that is not waited for any longer ends it.
+	// The earliest timeout ends the part.
 	within := func(timeout time.Duration) {
 		if at := time.Now().Add(timeout); giveUpAt.IsZero() || at.Before(giveUpAt) {
 			giveUpAt = at
 			giveUp.Reset(timeout)
 		}
 	}
-	// Client 0 ends the job, in good order, and says so; what never came from it needs none.
+	// Client 0 ends the job properly and then sends Release. Without a launch there is nothing that needs that time.
 	stop := func(reason string) {
 		end.stopped = firstOf(end.stopped, reason)
 		if m.isLaunched() {
@@ -162,8 +162,8 @@ func (m *mpiMember) isLaunched() bool {
 	}
 }
 
-// launch starts the daemon for client 0, says what it prints, and returns when it has ended and nothing is left of it. The
-// context ends with the caller.
+// launch starts the daemon for client 0, passes its output to said, and returns when it has ended and nothing of it
+// is left. The context ends with the call.
 func (m *mpiMember) launch(ctx context.Context, command []string, said func(*agentapi.LaunchOutput) error) error {
 	select {
 	case <-m.begun:
@@ -181,19 +181,19 @@ func (m *mpiMember) launch(ctx context.Context, command []string, said func(*age
 	select {
 	case <-daemon.ended:
 	case <-ctx.Done():
-		// Also where a stream breaks since this agent stops: whoever launched is not there to be told.
+		// The stream also breaks when this agent stops. The launcher cannot be told in either case.
 		_ = daemon.clear(m.step.agent.timeouts.gone)
 		m.hangUp()
 		return status.FromContextError(ctx.Err()).Err()
 	}
-	// Ranks that have left it are still known.
+	// clear also finds ranks that have left the daemon's group.
 	if err := daemon.clear(m.step.agent.timeouts.gone); err != nil {
 		m.stderr.note(err.Error())
 	}
 	return output.end(daemon.state)
 }
 
-// start starts the daemon, once.
+// start starts the daemon; it refuses a second one.
 func (m *mpiMember) start(command []string, output *launchOutput) (*mpiProcess, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// maxSentRepetitions is how many are in a result: its record has to fit into one message.
+	// maxSentRepetitions is how many repetitions a result contains: its record has to fit into one message.
 	maxSentRepetitions = 1 << 14
-	// maxDisagreement is how far the sum of our samples may be from what IOR says itself.
+	// maxDisagreement is how far the sum of our samples may be from IOR's own figure, as a share of that.
 	maxDisagreement = 0.05
 )
 
-// mpiOutput reads what mpirun prints, as it comes.
+// mpiOutput reads the output of mpirun as it arrives.
 type mpiOutput struct {
 	part  *mpiPart
 	meter atomic.Pointer[rankMeter]
@@ -28,9 +28,10 @@ type mpiOutput struct {
 	mu     sync.Mutex
 	ior    ior.Stream
 	mdtest ior.MdtestStream
-	// others is what all ranks of ior but the first one say, and mpirun itself.
+	// others is the output of mpirun itself and of all ranks of ior but the first.
 	others ior.Stream
-	// ends are when the rows of the repetitions were read; seen is what our own ranks had done by the last of them.
+	// ends are the instants at which the rows of the repetitions were read; seen is what our own ranks had moved by
+	// the last of them.
 	ends []int64
 	seen process.IO
 }
@@ -59,7 +60,7 @@ func (o *mpiOutput) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// otherRanks takes the standard error of a job of ior; see leaveOutputToFirst.
+// otherRanks receives the standard error of a job of ior; see leaveOutputToFirst.
 type otherRanks struct{ output *mpiOutput }
 
 // Write implements io.Writer; it never fails.
@@ -76,7 +77,7 @@ var iorOutcomes = map[ior.Outcome]agentapi.Outcome{
 	ior.Failed:   agentapi.Outcome_OUTCOME_FAILED,
 }
 
-// judge makes the tool's own part of the result.
+// judge makes the part of the result that follows from the tool's output.
 func (o *mpiOutput) judge(exit ior.Exit, stderr string, job mpiJob) *agentapi.Ended {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -121,11 +122,12 @@ func (o *mpiOutput) judge(exit ior.Exit, stderr string, job mpiJob) *agentapi.En
 	return ended
 }
 
-// overwrites is what IOR says of each file that is there already, at its beginning. It goes on with "overwritten", or
-// after 4.0.0 with "deleted" where it will remove the file first.
+// overwrites is part of IOR's warning about each file that exists at its start. The warning goes on with
+// "overwritten", or, after 4.0.0, with "deleted" if IOR removes the file first.
 const overwrites = "exists already and will be "
 
-// isExpected is true of warnings of what the step has asked for, or what the result tells elsewhere.
+// isExpected reports whether a warning follows from what the step has asked for, or is reported elsewhere in the
+// result.
 func (o *mpiOutput) isExpected(warning ior.Warning) bool {
 	switch warning.Kind { //nolint:exhaustive // All others are told.
 	case ior.WarnVersionUnknown:
@@ -138,8 +140,9 @@ func (o *mpiOutput) isExpected(warning ior.Warning) bool {
 	return false
 }
 
-// compare tells when the samples of this client do not come to what IOR says that its ranks have moved. It is known of
-// all ranks on one host, and of ranks that all do the same; a stonewall ends each at another place.
+// compare warns if the samples of this client do not add up to what its ranks have moved according to IOR. IOR's
+// figures show that for ranks on one host, and for ranks that all do the same; a stonewall ends each rank at another
+// point.
 func (o *mpiOutput) compare(ended *agentapi.Ended, repetitions []ior.Repetition, job mpiJob) {
 	tool := o.part.tool
 	if tool.GetCollective() && len(job.hosts) > 1 {

@@ -10,22 +10,22 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// mpiProcess is mpirun or a daemon of MPI, with all that it starts, and what its ranks do.
+// mpiProcess is mpirun or an MPI daemon, with everything that it starts and the I/O of its ranks.
 type mpiProcess struct {
 	step    *step
 	handle  *process.Handle
 	command *exec.Cmd
 	meter   *rankMeter
 	samples *rankSamples
-	// ended is closed when the process has ended, was read for the last time, and waited for.
+	// ended is closed when the process has ended, was read for the last time, and was waited for.
 	ended chan struct{}
 	state *os.ProcessState
-	// hung gets why it should be killed; firstRank and lastRank are when ranks were first and last seen.
+	// hung receives the reason for killing the process; firstRank and lastRank are when ranks were first and last
+	// seen.
 	hung                chan string
 	firstRank, lastRank int64
 }
 
-// startMPI starts the process and follows it.
 func (p *mpiPart) startMPI(command *exec.Cmd) (*mpiProcess, error) {
 	handle, err := process.Start(command)
 	if err != nil {
@@ -41,8 +41,8 @@ func (p *mpiPart) startMPI(command *exec.Cmd) (*mpiProcess, error) {
 	return started, nil
 }
 
-// follow reads the ranks until the process has ended, and once more: what those did that nobody has seen to
-// the end is in the counters of the process, as long as nobody has waited for it.
+// follow reads the counters of the ranks until the process has ended, and once more: the I/O of ranks that ended
+// between two looks is in the counters of the process, until that is waited for.
 func (m *mpiProcess) follow() {
 	defer close(m.ended)
 	ticker := time.NewTicker(m.meter.interval())
@@ -71,7 +71,7 @@ func (m *mpiProcess) follow() {
 	m.state = m.command.ProcessState
 }
 
-// stallWatch tells of ranks whose I/O does not come back.
+// stallWatch warns about ranks whose I/O does not complete, and reports them as hung after a timeout.
 type stallWatch struct {
 	process *mpiProcess
 	load    process.IO
@@ -93,7 +93,7 @@ func (w *stallWatch) look(now time.Duration, load process.IO) {
 	if !w.told && w.notices < maxStallNotices {
 		w.told = true
 		w.notices++
-		w.process.step.notice("IOStalled", "ranks have completed no I/O for %s", timeouts.stalled)
+		w.process.step.notice(noticeStalled, "ranks have completed no I/O for %s", timeouts.stalled)
 	}
 	limit := timeouts.hung
 	if given := w.process.step.request.GetStallTimeoutNanoseconds(); given > 0 {
@@ -107,8 +107,9 @@ func (w *stallWatch) look(now time.Duration, load process.IO) {
 	}
 }
 
-// clear kills what there is of it, and says what could not be ended in time. A rank that is killed while it waits for the
-// storage goes when that has answered, which can take as long as any stop; who wants the agent to leave waits less.
+// clear kills what is left of the process. Its error names what did not end in time. A rank that is killed during an
+// I/O ends when the storage has answered, which can take as long as any stop; if the agent has to leave, clear waits
+// less.
 func (m *mpiProcess) clear(timeout time.Duration) error {
 	deadline := time.Now().Add(timeout)
 	abandoned := m.step.abandoned
@@ -122,12 +123,12 @@ func (m *mpiProcess) clear(timeout time.Duration) error {
 			return left
 		}
 		if left != nil {
-			wait = 0 // Kill has waited itself.
+			wait = 0 // Kill has waited already.
 		}
 		select {
 		case <-m.ended:
 			if left == nil {
-				// Nothing can have been started since it was looked at.
+				// The process has ended and can start nothing more, so this Kill is final.
 				left = m.handle.Kill()
 				process.Collect(m.meter.pids())
 				return left
@@ -142,7 +143,7 @@ func (m *mpiProcess) clear(timeout time.Duration) error {
 	}
 }
 
-// cpu gives the CPU that it used, with all that it waited for.
+// cpu returns the CPU time of the process and of all children that it waited for.
 func (m *mpiProcess) cpu(meter *cpuMeter) *agentapi.CPUUse {
 	select {
 	case <-m.ended:

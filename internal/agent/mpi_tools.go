@@ -12,13 +12,13 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/ior"
 )
 
-// knownMPI remembers the tools of MPI that were found to be good.
+// knownMPI remembers the MPI tools that were found to work.
 type knownMPI struct {
 	mu    sync.Mutex
 	tools map[string]*agentapi.Tool
 }
 
-// describeTools says which tools there are. One that is missing has a problem, which matters to runs that need it.
+// describeTools describes all tools. A missing tool has a problem, which matters only to runs that need it.
 func (a *Agent) describeTools(ctx context.Context) []*agentapi.Tool {
 	if a.runner != nil {
 		return a.runner.Tools()
@@ -34,7 +34,7 @@ func (a *Agent) describeTools(ctx context.Context) []*agentapi.Tool {
 	return tools
 }
 
-// describeMPI finds a tool of MPI and its version.
+// describeMPI finds an MPI tool and its version.
 func (a *Agent) describeMPI(ctx context.Context, name string) *agentapi.Tool {
 	a.mpi.mu.Lock()
 	known := a.mpi.tools[name]
@@ -83,8 +83,8 @@ func (a *Agent) askMPI(ctx context.Context, path string) (mpiVersion, error) {
 	return parseMPIVersion(said)
 }
 
-// rankProgramQuestions have the programs print their version while they do next to nothing, in memory: neither has an option
-// for that.
+// rankProgramQuestions are arguments with which the programs print their version while they do next to nothing, in
+// memory, because neither has an option for that.
 var rankProgramQuestions = map[string][]string{
 	"ior":    ior.VersionArguments(),
 	"mdtest": {"-a", "DUMMY", "-C", "-F", "-n", "1", "-d", "nothing"},
@@ -92,8 +92,8 @@ var rankProgramQuestions = map[string][]string{
 
 var rankProgramVersion = regexp.MustCompile(`(?m)^(?:IOR|mdtest)-([0-9][0-9A-Za-z.+-]{0,31})`)
 
-// askRankProgram gives the version; empty where the program does not tell it alone. It is found, which is
-// what a step needs.
+// askRankProgram returns the version; empty if the program does not print it when it runs alone. The program exists,
+// which is all that a step needs.
 func (a *Agent) askRankProgram(ctx context.Context, name, path string) string {
 	scratch, err := os.MkdirTemp("", scratchPattern)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/mpirun"
 )
 
-// mpiVersion is Open MPI's.
+// mpiVersion is a version of Open MPI.
 type mpiVersion struct {
 	text  string
 	major int
@@ -17,13 +17,13 @@ type mpiVersion struct {
 
 var mpiVersionText = regexp.MustCompile(`^mpirun \((?:Open MPI|OpenRTE)\) ((\d+)\.[0-9A-Za-z.]+)`)
 
-// minMPI and maxMPI are the versions whose command lines are known here.
+// minMPI and maxMPI are the oldest and newest major version whose command line is known.
 const (
 	minMPI = mpirun.Oldest
 	maxMPI = mpirun.Newest
 )
 
-// parseMPIVersion reads what mpirun --version answers, such as "mpirun (Open MPI) 4.1.4".
+// parseMPIVersion reads the output of mpirun --version, such as "mpirun (Open MPI) 4.1.4".
 func parseMPIVersion(answer string) (mpiVersion, error) {
 	found := mpiVersionText.FindStringSubmatch(strings.TrimSpace(answer))
 	if found == nil {
@@ -37,7 +37,7 @@ func parseMPIVersion(answer string) (mpiVersion, error) {
 	return mpiVersion{text: found[1], major: major}, nil
 }
 
-// daemon is the name of the program that runs the ranks on other hosts.
+// daemon returns the name of the program that runs the ranks on other hosts.
 func (v mpiVersion) daemon() string {
 	if v.major >= maxMPI {
 		return "prted"
@@ -45,7 +45,7 @@ func (v mpiVersion) daemon() string {
 	return "orted"
 }
 
-// mpiJob is all that the command line of mpirun depends on.
+// mpiJob is everything that mpirun's command line depends on.
 type mpiJob struct {
 	version mpiVersion
 	hosts   []mpiHost
@@ -53,26 +53,25 @@ type mpiJob struct {
 	hostfile string
 	// agent is the path of this program, on every host.
 	agent string
-	// scratch is a directory for what MPI keeps while it runs.
+	// scratch is the directory for MPI's temporary files.
 	scratch string
-	// network and nic say which interfaces MPI uses: those in a network, or one by its name.
+	// network and nic select the interfaces that MPI uses: those in a network, or one by name.
 	network, nic string
 	program      string
 	arguments    []string
-	// more are settings for tests alone: name and value.
+	// more are settings for tests only: name and value.
 	more [][2]string
 }
 
-// line is the job as its command line is made of it.
+// line returns the job in the form from which its command line is made.
 func (j mpiJob) line() mpirun.Job {
 	return mpirun.Job{Major: j.version.major, Hosts: len(j.hosts), Ranks: slots(j.hosts), Hostfile: j.hostfile, Agent: j.agent,
 		Network: j.network, NIC: j.nic, Program: j.program, Arguments: j.arguments, More: j.more}
 }
 
-// command gives the arguments of mpirun.
 func (j mpiJob) command() []string { return j.line().Command() }
 
-// environment is what mpirun needs beside that of every tool of MPI (mpiEnvironment).
+// environment returns the variables that mpirun needs in addition to mpiEnvironment.
 func (j mpiJob) environment() []string { return j.line().Environment() }
 
 // checkAgentPath refuses a path that MPI would read as more than one program.

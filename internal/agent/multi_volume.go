@@ -17,28 +17,29 @@ import (
 )
 
 const (
-	// linksPattern names the directories in which fio finds several volumes.
+	// linksPattern is the os.MkdirTemp pattern of the directories in which fio finds several volumes.
 	linksPattern = "storagebench-volumes-"
-	// maxFolders is far more than a job of fio has files.
+	// maxFolders is far more than the files of any fio job.
 	maxFolders = 200_000
 )
 
-// workplace is where fio works on several volumes, or on raw devices: a directory of our own with links to them. The
-// job names files below the links alone, and each link leads to what was proven.
+// workplace is where fio works on several volumes or on raw devices: a directory of our own with links to them. The
+// job names only files below the links, and each link was checked to lead to the directory or device that was
+// checked.
 type workplace struct {
 	path    string
 	volumes []workVolume
 }
 
-// workVolume is one of the volumes of a step: the client's directory on it, or a device.
+// workVolume is one volume of a step: the client's directory on it, or a device.
 type workVolume struct {
-	// view is the step as it is for this volume alone.
+	// view is the step restricted to this volume.
 	view    *step
 	working workingDirectory
 	device  *dataset.Device
 }
 
-// isSpread says that the step does not work in one directory alone.
+// isSpread reports whether fio works on several volumes or on a raw device.
 func (s *step) isSpread() bool {
 	if s.request.GetFio() == nil {
 		return false
@@ -47,7 +48,7 @@ func (s *step) isSpread() bool {
 	return len(s.request.GetMoreVolumes()) > 0 || err == nil && volume.Device
 }
 
-// viewOf is the step with one of its volumes.
+// viewOf returns the step restricted to one of its volumes.
 func (s *step) viewOf(index int, name string) *step {
 	request, ok := proto.Clone(s.request).(*agentapi.LoadRequest)
 	if !ok {
@@ -72,7 +73,7 @@ func (s *step) viewOf(index int, name string) *step {
 	return view
 }
 
-// loadSpread is load on several volumes, or on devices.
+// loadSpread is load for several volumes or for devices.
 func (s *step) loadSpread() error {
 	place := &workplace{}
 	err := s.findLike()
@@ -121,7 +122,7 @@ func (s *step) openVolumes(place *workplace) error {
 	return place.link(int(s.request.GetFolders()))
 }
 
-// link makes the directory of links, and proves that each leads to where it should.
+// link creates the directory of links, and checks that each leads to where it should.
 func (p *workplace) link(folders int) error {
 	if folders < len(p.volumes) || folders > maxFolders {
 		return status.Errorf(codes.InvalidArgument, "the step has %d folders on %d volumes", folders, len(p.volumes))
@@ -168,12 +169,12 @@ func (v *workVolume) is(info os.FileInfo) bool {
 	return err == nil && os.SameFile(held, info)
 }
 
-// takeSpreadFio spawns a fio in the directory of links. There is no spare one for it: what it works on may be another
-// with the next step.
+// takeSpreadFio spawns a fio in the directory of links. It uses no spare fio, because the next step may work on other
+// volumes.
 func (s *step) takeSpreadFio(place *workplace) (*fioRun, error) {
-	path, err := s.agent.fioPath()
+	path, err := s.agent.checkedFio()
 	if err != nil {
-		return nil, refuse(ReasonTool, fmt.Errorf("find fio: %w", err))
+		return nil, refuse(ReasonTool, err)
 	}
 	how := spawning{path: path, arguments: s.fioArguments(), directory: place.path, timeout: s.agent.timeouts.gone}
 	for i := range place.volumes {
@@ -196,7 +197,7 @@ func (s *step) takeSpreadFio(place *workplace) (*fioRun, error) {
 	return run, nil
 }
 
-// layout is that of a step over all volumes: there is nothing to do where there is nothing to do on any.
+// layout is step.layout over all volumes: the step has nothing to do only if it has nothing to do on any volume.
 func (p *workplace) layout(reuse bool) (bool, error) {
 	whole := reuse
 	for i := range p.volumes {
@@ -209,7 +210,7 @@ func (p *workplace) layout(reuse bool) (bool, error) {
 	if !reuse || whole {
 		return whole, nil
 	}
-	// Some of it is to be written again, and all of it is then.
+	// If a part must be written again, write all of it again.
 	for i := range p.volumes {
 		if err := p.volumes[i].strike(); err != nil {
 			return false, err
@@ -225,7 +226,7 @@ func (v *workVolume) layout() (bool, error) {
 	return v.view.layout(v.working.dataset)
 }
 
-// strike has nothing of the step's files be known.
+// strike removes the step's files from the record of what is laid out.
 func (v *workVolume) strike() error {
 	if v.device != nil {
 		return v.view.strikeDevice(v.device)
@@ -246,7 +247,7 @@ func (v *workVolume) strike() error {
 	return nil
 }
 
-// inspect looks at every volume as a step on it alone would, and adds up what is found.
+// inspect examines every volume as a step on it alone would, and adds up what it finds.
 func (p *workplace) inspect(ended *agentapi.Ended, tool witness, hung bool) {
 	for i := range p.volumes {
 		volume := &p.volumes[i]
@@ -255,7 +256,7 @@ func (p *workplace) inspect(ended *agentapi.Ended, tool witness, hung bool) {
 			volume.view.inspectDevice(found, volume.device, hung)
 		} else {
 			volume.view.inspect(found, volume.working.dataset, tool, hung)
-			volume.working.dataset = nil // It is closed.
+			volume.working.dataset = nil // inspect has closed it.
 		}
 		if found.GetOutcome() != ended.GetOutcome() {
 			ended.Outcome, ended.Reason = found.GetOutcome(), found.GetReason()
@@ -263,12 +264,16 @@ func (p *workplace) inspect(ended *agentapi.Ended, tool witness, hung bool) {
 		}
 		ended.UnwrittenBytes += found.GetUnwrittenBytes()
 		ended.Notices = append(ended.Notices, found.GetNotices()...)
+		if i == 0 {
+			ended.Usage = found.GetUsage()
+			continue
+		}
 		ended.Usage = addUsage(ended.GetUsage(), found.GetUsage())
 	}
 	p.close()
 }
 
-// close releases what the step holds of its volumes; the agent goes on to hold them.
+// close releases what the step holds of its volumes; the agent continues to hold them.
 func (p *workplace) close() {
 	for i := range p.volumes {
 		if directory := p.volumes[i].working.dataset; directory != nil {
@@ -280,13 +285,11 @@ func (p *workplace) close() {
 	}
 }
 
-// addUsage adds up what the files on two volumes take; what cannot be told of one cannot of both.
+// addUsage adds up the space that the files on two volumes take. The sum is nil, which means unknown, if either is nil.
+// HolesKnown and Settled are true for the sum only if they are true for both.
 func addUsage(sum, more *agentapi.Usage) *agentapi.Usage {
 	if sum == nil || more == nil {
-		if sum == nil {
-			return more
-		}
-		return sum
+		return nil
 	}
 	sum.ApparentBytes += more.GetApparentBytes()
 	sum.AllocatedBytes += more.GetAllocatedBytes()
@@ -312,9 +315,9 @@ func addUsage(sum, more *agentapi.Usage) *agentapi.Usage {
 	return sum
 }
 
-// errNoWrites refuses a step that would write to a device without leave.
+// errNoWrites refuses a step that would write to a raw device without permission.
 var errNoWrites = errors.New("the step writes to a raw device, and the target does not allow that: set allowRawDeviceWrites: true " +
 	"where nobody needs what is on it")
 
-// heldFor is how long a device that another one holds is waited for.
+// heldFor returns how long to wait for a device that another agent holds.
 func (s *step) heldFor() time.Duration { return s.agent.timeouts.held }

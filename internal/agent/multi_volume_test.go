@@ -289,3 +289,17 @@ func TestNoInodes(t *testing.T) {
 		}
 	})
 }
+
+// A part of a sum is no sum.
+func TestUsageOfAVolumeThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	known := func() *agentapi.Usage { return &agentapi.Usage{AllocatedBytes: 5, Files: 1, Settled: true} }
+	if sum := addUsage(known(), known()); sum.GetAllocatedBytes() != 10 || sum.GetFiles() != 2 || !sum.GetSettled() {
+		t.Errorf("got %v", sum)
+	}
+	for _, sum := range []*agentapi.Usage{addUsage(nil, known()), addUsage(known(), nil), addUsage(addUsage(known(), nil), known())} {
+		if sum != nil {
+			t.Errorf("unknown and 5 bytes are %v", sum)
+		}
+	}
+}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Abandon ends the agent when nobody is there to tell it so: its data goes unless it was to be
-// kept. It returns what to say about it.
+// Abandon ends the agent without a command of its conductor: it removes the agent's data unless that is to be kept.
+// It returns the line to print about it.
 func (a *Agent) Abandon(reason string) string {
 	a.mu.Lock()
 	a.leaving = true
@@ -23,9 +23,16 @@ func (a *Agent) Abandon(reason string) string {
 	return said + "; its load is stopped and its data kept"
 }
 
-// WatchOrphaned returns when nobody has spoken to the agent for the orphan timeout, counted from
-// the later of the last contact and the live step's deadline; or when the context ends. An open
-// Watch is contact: the server finds out when there is nobody at its other end.
+// isLeaving reports whether the agent ends without a command of its conductor.
+func (a *Agent) isLeaving() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.leaving
+}
+
+// WatchOrphaned returns when the agent has had no contact for the orphan timeout, counted from the last contact or
+// the live step's deadline, whichever is later; or when the context ends. An open Watch is contact: the server
+// notices when its other end is gone.
 func (a *Agent) WatchOrphaned(ctx context.Context) error {
 	ticker := time.NewTicker(min(time.Second, a.config.OrphanTimeout))
 	defer ticker.Stop()
@@ -41,7 +48,7 @@ func (a *Agent) WatchOrphaned(ctx context.Context) error {
 	}
 }
 
-// silence is how long nobody has spoken.
+// silence returns the time since the last contact or the live step's deadline, whichever is later.
 func (a *Agent) silence() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// maxStays of what is left alone is told of.
+// maxStays limits the reasons reported for directories that stay.
 const maxStays = 16
 
-// clearLeft removes what benchmarks that are gone have left on this client's volumes, and what earlier runs of this one
-// have. It is done last: a run that is measured spends nothing on it.
+// clearLeft removes what deleted benchmarks and earlier runs of this benchmark have left on this client's volumes. It
+// runs last, so that it costs the measured run nothing.
 func (a *Agent) clearLeft(remove removal) {
 	if len(remove.gone) == 0 && remove.clients == 0 {
 		return
@@ -49,7 +49,7 @@ func (a *Agent) clearVolume(ctx context.Context, volume VolumeConfig, remove rem
 	mount, err := volume.place().Find()
 	if err != nil {
 		if errors.Is(err, dataset.ErrMissing) && volume.Folder != "" {
-			err = nil // the folder was never made
+			err = nil // the folder was never created
 		}
 		return sum, err
 	}

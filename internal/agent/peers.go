@@ -18,13 +18,13 @@ import (
 // launcherClient is the client that starts the jobs that span clients.
 const launcherClient = 0
 
-// launcherMethods are what client 0 may call, and nobody else; the operator may call all others.
+// launcherMethods are the methods that only client 0 may call; only the operator may call all others.
 var launcherMethods = map[string]bool{
 	agentapi.Agent_Launch_FullMethodName:  true,
 	agentapi.Agent_Release_FullMethodName: true,
 }
 
-// accepted are those who may connect to an agent: who conducts its run, and client 0 of its own target.
+// accepted returns the peers that may connect to an agent: the conductor of its run, and client 0 of its own target.
 func (c Config) accepted() []identity.Peer {
 	peers := []identity.Peer{identity.OperatorOf(c.RunUID)}
 	if c.Client != launcherClient {
@@ -33,25 +33,30 @@ func (c Config) accepted() []identity.Peer {
 	return peers
 }
 
-// newServer makes the server of an agent: it lets in whom accepted names, and each of them to its own methods.
+// newServer returns the server of an agent. It admits the peers that accepted returns, each only to its own methods.
 func (a *Agent) newServer() (*grpc.Server, error) {
 	config, err := a.config.Identity.ServerTLS(a.config.accepted()...)
 	if err != nil {
 		return nil, fmt.Errorf("read the agent's identity: %w", err)
 	}
 	server := grpc.NewServer(
-		grpc.Creds(credentials.NewTLS(config)),
+		grpc.Creds(newBoundedCredentials(credentials.NewTLS(config))),
+		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.UnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 			if err := authorize(ctx, info.FullMethod); err != nil {
-				return nil, err
+				return nil, printableError(err)
 			}
-			return handle(ctx, request)
+			answer, err := handle(ctx, request)
+			if err != nil {
+				return nil, printableError(err)
+			}
+			return printableCopy(answer), nil
 		}),
 		grpc.StreamInterceptor(func(served any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 			if err := authorize(stream.Context(), info.FullMethod); err != nil {
-				return err
+				return printableError(err)
 			}
-			return handle(served, stream)
+			return printableError(handle(served, stream))
 		}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepAlive, Timeout: keepAlive}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minKeepAlive, PermitWithoutStream: true}))
@@ -59,8 +64,8 @@ func (a *Agent) newServer() (*grpc.Server, error) {
 	return server, nil
 }
 
-// authorize refuses a method to whom it is not for. That the caller is of this run and target, the handshake
-// has seen to.
+// authorize refuses a method that is not for the caller. The handshake has checked that the caller belongs to this
+// run and target.
 func authorize(ctx context.Context, method string) error {
 	caller, err := callerOf(ctx)
 	if err != nil {

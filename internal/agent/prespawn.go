@@ -6,21 +6,21 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// spareFio is a fio that waits for the job of the step after the one that is loaded, so that a step that
-// is loaded need not wait for its start. It has no job, so it touches nothing.
+// spareFio is a fio that waits for the job of the step after the loaded one, so that loading that step need not wait
+// for a fio to start. It has no job, so it touches nothing.
 //
-// It is spawned when the load of a step has ended: nothing is measured any more, and what is in flight takes its
-// time. Earlier, with eight clients on two processors, it would take 100 ms from the start of the very step that
-// is loaded, or from what that measures.
+// It is spawned when the load of a step has ended: nothing is measured any more, and I/O in flight still takes time
+// to complete. Spawned earlier, with eight clients on two processors, it would take 100 ms from the start of the step
+// that is loaded, or from its measurement.
 type spareFio struct {
 	mu      sync.Mutex
 	waiting *waitingFio
-	// spawning says that one is on its way; closed that none is wanted any more.
+	// spawning is true while one is being spawned; closed is true once none is wanted any more.
 	spawning, closed bool
 }
 
-// keep sees to it that there is one. It returns when that was tried: a step whose Load finds none spawns
-// its own and says what is wrong.
+// keep spawns a spare fio if there is none. It returns when it has tried, without an error: a step that finds no
+// spare fio spawns its own and reports what is wrong.
 func (s *spareFio) keep(how spawning) {
 	s.mu.Lock()
 	wanted := !s.closed && !s.spawning && s.waiting == nil
@@ -41,8 +41,8 @@ func (s *spareFio) keep(how spawning) {
 	}
 }
 
-// take gives the spare fio to a step; nil where there is none that lives, was spawned in that way and is in
-// this very directory. One that does not fit is ended.
+// take returns the spare fio for a step; nil if there is none that lives, was spawned in the same way, and is in this
+// very directory. A spare fio that does not fit is ended.
 func (s *spareFio) take(how spawning, directory *dataset.Dataset) *waitingFio {
 	s.mu.Lock()
 	spare := s.waiting
@@ -58,7 +58,7 @@ func (s *spareFio) take(how spawning, directory *dataset.Dataset) *waitingFio {
 	return nil
 }
 
-// close ends the spare fio; there will be no other.
+// close ends the spare fio; no other will be spawned.
 func (s *spareFio) close() {
 	s.mu.Lock()
 	s.closed = true

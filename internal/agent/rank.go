@@ -13,12 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mpiPrograms are what ranks may be.
+// mpiPrograms are the programs that ranks may run.
 var mpiPrograms = []string{"ior", "mdtest"}
 
-// Rank is `agent rank -- PROGRAM ARGUMENTS`: it becomes a rank of MPI that works in the directory of this
-// client. MPI itself would start all ranks in a directory of one name, and clients have their own. It returns only when
-// that failed.
+// Rank is `agent rank -- PROGRAM ARGUMENTS`: it becomes an MPI rank that works in this client's own directory. MPI
+// itself would start all ranks in a directory of the same path. Rank returns only on failure.
 func Rank(arguments []string) error {
 	if len(arguments) < 2 || arguments[0] != "--" || !slices.Contains(mpiPrograms, arguments[1]) {
 		return fmt.Errorf("start a rank: want -- and one of %v with its arguments", mpiPrograms)
@@ -40,9 +39,9 @@ func Rank(arguments []string) error {
 	return fmt.Errorf("start a rank: %s: %w", path, err)
 }
 
-// leaveOutputToFirst gives the standard output of ior to its first rank, which prints all figures: what others warn of at
-// the same time would come into the middle of its lines. They tell it on standard error. Those of mdtest print nothing
-// beside its table, and what they tell counts there.
+// leaveOutputToFirst leaves the standard output of ior to its first rank, which prints all figures: warnings that
+// other ranks print at the same time would get into the middle of its lines. The other ranks print to standard error
+// instead. The ranks of mdtest print nothing next to its table, and their messages there are evaluated.
 func leaveOutputToFirst(program string) error {
 	rank := cmp.Or(os.Getenv("PMIX_RANK"), os.Getenv("OMPI_COMM_WORLD_RANK"))
 	if program != "ior" || rank == "" || rank == "0" {
@@ -51,7 +50,7 @@ func leaveOutputToFirst(program string) error {
 	return unix.Dup3(int(os.Stderr.Fd()), int(os.Stdout.Fd()), 0)
 }
 
-// enterRankDirectory goes to where ranks of this client work, if it is still the one that was proven.
+// enterRankDirectory changes to the directory of this client's ranks, if it is still the one that was checked.
 func enterRankDirectory() error {
 	directory, proven := os.Getenv(rankDirectory), os.Getenv(rankDevice)
 	if directory == "" || proven == "" {
@@ -70,7 +69,7 @@ func enterRankDirectory() error {
 	return nil
 }
 
-// directoryID is what tells a directory from another one of its name.
+// directoryID returns the device and inode numbers, which distinguish a directory from another one of its name.
 func directoryID(info os.FileInfo) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

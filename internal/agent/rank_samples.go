@@ -9,34 +9,36 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// rankFloorBytes is what ranks read or write in one look, or one sample, that counts for none: MPI speaks by
-// the same system calls, some hundred bytes at each barrier.
+// rankFloorBytes is how many bytes ranks must read or write in one look, or in one sample, to count as I/O. MPI
+// communicates by the same system calls, with some hundred bytes at each barrier.
 const rankFloorBytes = 4096
 
-// rankSamples makes samples of what the ranks of a client have read and written. Its readings come many times a
-// sample, so that the first and the last I/O are known better than to a sample.
+// rankSamples makes samples of what the ranks of a client have read and written. It gets many readings per sample, so
+// that the first and the last I/O are known more precisely than to a sample.
 type rankSamples struct {
 	warmUp, duration, interval time.Duration
-	// operations are those that the tool does; what goes by another is MPI's. Empty counts all.
+	// operations are those that the tool performs; bytes of other operations are MPI's. If it is empty, all count.
 	operations []measure.Operation
-	// transfer is the size of each of the tool's operations: system calls are MPI's too. 0 where it is not known.
+	// transfer is the size of each of the tool's operations. The operations are the bytes divided by it, because MPI
+	// makes system calls, too. If it is unknown (0), the system calls count.
 	transfer uint64
 	write    func(*agentapi.Sample)
 
-	// at and load are the newest reading; begun the reading before the first I/O.
+	// at and load are the newest reading; begun is the time of the reading before the first I/O.
 	at    int64
 	load  process.IO
 	begun int64
-	// start and from are where the open sample begins.
+	// start and from are the time and the reading at which the open sample begins.
 	start int64
 	from  process.IO
-	// moved is the newest reading in which something had moved.
+	// moved and movedLoad are the newest reading in which something had moved.
 	moved     int64
 	movedLoad process.IO
-	// held is a sample whose end was idle: it is written as it is when more follows, and else up to heldMoved.
+	// held is a sample whose end was idle. It is written unchanged if another sample with I/O follows, else cut at
+	// heldMoved.
 	held      *agentapi.Sample
 	heldMoved int64
-	// idle are samples without I/O, which count only when some follows.
+	// idle are samples without I/O, which are written only if some with I/O follows.
 	idle []*agentapi.Sample
 
 	// ioStart and ioEnd bound the I/O after the warm-up.
@@ -45,7 +47,7 @@ type rankSamples struct {
 	over           bool
 }
 
-// add takes a reading: all that the ranks have done by an instant.
+// add takes a reading: everything that the ranks have read and written by an instant.
 func (r *rankSamples) add(at int64, load process.IO) {
 	if r.over || at <= r.at {
 		return
@@ -71,7 +73,7 @@ func (r *rankSamples) add(at int64, load process.IO) {
 	r.over = r.done(at)
 }
 
-// close ends the last sample with the last I/O.
+// close ends the last sample at the last I/O.
 func (r *rankSamples) close() {
 	if r.begun != 0 && !r.over && r.moved > r.start {
 		r.cut(r.moved, r.movedLoad)
@@ -84,14 +86,14 @@ func (r *rankSamples) close() {
 	r.over = true
 }
 
-// warm is when the warm-up is over.
+// warm returns when the warm-up is over.
 func (r *rankSamples) warm() int64 { return r.begun + int64(r.warmUp) }
 
 func (r *rankSamples) done(at int64) bool {
 	return r.duration > 0 && at >= r.warm()+int64(r.duration)
 }
 
-// grown reports whether more was moved between two readings than MPI does.
+// grown reports whether more was moved between two readings than MPI's own messages.
 func (r *rankSamples) grown(before, after process.IO) bool {
 	return slices.ContainsFunc(r.counts(before, after), func(c *agentapi.OperationCount) bool { return c.GetBytes() >= rankFloorBytes })
 }
@@ -134,11 +136,12 @@ func (r *rankSamples) cut(at int64, load process.IO) {
 	}
 }
 
-// counts gives what was moved between two readings, by operation.
+// counts returns what was moved between two readings, by operation.
 func (r *rankSamples) counts(before, after process.IO) []*agentapi.OperationCount {
 	moved := after.Since(before)
 	if r.transfer > 0 {
-		// Of the totals, so that what is begun in one sample and ends in the next is in one of them.
+		// Divide the totals, so that an operation that begins in one sample and ends in the next counts in one of
+		// them.
 		moved.ReadCalls = after.ReadBytes/r.transfer - before.ReadBytes/r.transfer
 		moved.WriteCalls = after.WriteBytes/r.transfer - before.WriteBytes/r.transfer
 	}
@@ -154,7 +157,7 @@ func (r *rankSamples) counts(before, after process.IO) []*agentapi.OperationCoun
 	return counts
 }
 
-// results gives the totals after the warm-up. There are no latencies: nobody has timed a call.
+// results returns the totals after the warm-up. There are no latencies, because no call was timed.
 func (r *rankSamples) results() ([]*agentapi.OperationResult, error) {
 	var none measure.Latency
 	empty, err := none.MarshalBinary()

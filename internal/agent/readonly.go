@@ -7,8 +7,8 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// prepareReadOnly is prepareDirectory on a volume on which nothing can be made. A load of fio finds what an earlier run has
-// laid out and kept; a program of the user's without such data works in the target's own folder, and can harm nothing there.
+// prepareReadOnly is prepareDirectory on a volume that is mounted read-only. fio uses what an earlier run has laid
+// out and kept. A user's program without such data works in the target's own folder, where it can do no harm.
 func (s *step) prepareReadOnly(volume VolumeConfig) (workingDirectory, error) {
 	a := s.agent
 	mount, err := volume.place().Find()
@@ -42,7 +42,7 @@ func (s *step) prepareReadOnly(volume VolumeConfig) (workingDirectory, error) {
 	return workingDirectory{mount: mount, dataset: folder}, nil
 }
 
-// useKept holds what an earlier run has left, until the agent ends, and checks that the step finds in it what it reads.
+// useKept holds the data of an earlier run until the agent ends, and checks that it contains what the step reads.
 func (s *step) useKept(volume VolumeConfig, kept *dataset.Kept) error {
 	a := s.agent
 	if held := a.holds.of(volume.Name); held != nil {

@@ -9,21 +9,26 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// Reasons of steps that ended otherwise than by the tool itself; the tool's own are fio.Failure.
+// Reasons of steps that the agent ended or rejected; the tool's own reasons are fio.Failure.
 const (
 	reasonStopped    = "Stopped"
 	reasonHung       = "Hung"
 	reasonDeadline   = "DeadlineExceeded"
 	reasonIncomplete = "LayoutIncomplete"
+	reasonKilled     = "Killed"
+	reasonInvalid    = "InvalidOutput"
 )
 
-// result judges the run by all that is known of it. The output must have been read to its end and
-// the process waited for; state is nil where it never ended.
+// noticeStalled is the notice of I/O that does not complete.
+const noticeStalled = "IOStalled"
+
+// result makes the result of the run from all that is known about it. The output must have been read to its end and
+// the process waited for; state is nil if the process never ended.
 func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision) *agentapi.Ended {
 	tool := f.step.request.GetFio()
 	exit := exitOf(state)
 	if watch.broken {
-		// Its own words on the job are the cause, and not that it was killed for them.
+		// The cause is what fio itself said about the job, and not that it was killed for that.
 		exit = fio.Exit{Code: 1}
 	}
 	judged := fio.Final(f.stream.Close(), exit, stderr, fio.Expectation{
@@ -57,7 +62,7 @@ func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision)
 	return ended
 }
 
-// amend says what the tool cannot know of its own end.
+// amend adds what the tool cannot know about its own end.
 func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.Exit) {
 	switch {
 	case w.hung != "":
@@ -69,22 +74,21 @@ func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.
 	case judged == fio.Stopped:
 		ended.Reason, ended.Message = reasonStopped, w.ending
 	case w.early || exit.Signal == syscall.SIGINT:
-		// It was still reading its job, or starting, and could not print anything.
+		// fio was still reading its job, or starting, and could not print anything.
 		ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_STOPPED, reasonStopped
 		ended.Message = w.ending + "; fio had measured nothing yet"
 	default:
 		return
 	}
 	if w.overdue && w.run.step.request.GetFio().GetDurationNanoseconds() == 0 {
-		// Half a layout is no layout.
+		// An incomplete layout is useless.
 		ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, reasonDeadline
 	}
 }
 
-// totals adds what was done of each operation: bytes and operations that completed. After a warm-up
-// the bytes may be those of some more operations than were timed: fio adds the bytes of the batch of
-// completions in which its ramp ends, and times those that follow. That is less than the queue
-// depth for each job.
+// totals adds the bytes and operations that completed, by operation. After a warm-up the bytes may include those of a
+// few operations that were not timed: fio adds the bytes of the batch of completions in which its ramp ends, and
+// times only those that follow. The excess is less than the queue depth of each job.
 func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
 	for operation := range snapshot.Operations {
 		total := &snapshot.Operations[operation]
@@ -102,7 +106,7 @@ func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
 			result.CompletionLatency, err = total.Completion.MarshalBinary()
 		}
 		if err != nil {
-			ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, "InvalidOutput", err.Error()
+			ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, reasonInvalid, err.Error()
 			return
 		}
 		ended.Operations = append(ended.Operations, result)
@@ -115,7 +119,7 @@ var outcomes = map[fio.Outcome]agentapi.Outcome{
 	fio.Failed:   agentapi.Outcome_OUTCOME_FAILED,
 }
 
-// warningTypes are the API's words for the engine's warnings.
+// warningTypes maps the engine's warnings to the API's.
 var warningTypes = map[fio.WarningKind]string{
 	fio.WarnToolErrors:      "ToolError",
 	fio.WarnToolMessages:    "ToolMessages",
@@ -125,7 +129,7 @@ var warningTypes = map[fio.WarningKind]string{
 	fio.WarnShortOperations: "ToolError",
 }
 
-// exitOf takes a tool that never ended for a killed one.
+// exitOf returns how a tool exited. A tool that never ended counts as killed.
 func exitOf(state *os.ProcessState) fio.Exit {
 	if state == nil {
 		return fio.Exit{Code: -1, Signal: syscall.SIGKILL}

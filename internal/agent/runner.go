@@ -8,36 +8,36 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// Runner runs the tools of steps somewhere else than in processes of this machine. All else about a step stays the
-// agent's: when it is loaded, released and stopped, its log, and when the agent counts as an orphan.
+// Runner runs the tools of steps elsewhere than in processes of this machine. Everything else about a step stays with
+// the agent: when it is loaded, released and stopped, its log, and when the agent counts as orphaned.
 type Runner interface {
-	// Tools are the tools that there are.
+	// Tools returns the available tools.
 	Tools() []*agentapi.Tool
-	// Load gets the tool of a step ready. An error refuses the step.
+	// Load prepares the tool of a step. An error refuses the step.
 	Load(request *agentapi.LoadRequest) (Load, error)
 }
 
-// Load is a tool that waits for its start.
+// Load is a prepared tool that waits for its start.
 type Load interface {
-	// Run begins now, and returns when nothing of the load is left. It stops early when the context ends, with the
-	// context's cause as the reason, and at the deadline, which is an instant of the agent's clock. What write is
-	// given goes to the agent's log, in order.
+	// Run starts the load now, and returns when nothing of it is left. It stops early when the context ends, with the
+	// context's cause as the reason, and at the deadline, which is an instant of the agent's clock. Records that are
+	// passed to write go to the agent's log, in order.
 	Run(ctx context.Context, deadline int64, write func(*agentapi.Record)) *agentapi.Ended
 	// Discard ends a load that was never run.
 	Discard()
 }
 
-// NewWithRunner makes an agent whose steps are run by a Runner.
+// NewWithRunner returns an agent whose steps are run by a Runner.
 func NewWithRunner(config Config, clock Clock, runner Runner) *Agent {
 	a := New(config, clock)
 	a.runner = runner
 	return a
 }
 
-// NewServer makes the server of an agent, with its identity; the caller serves and stops it.
+// NewServer returns the server of an agent, with its identity; the caller serves and stops it.
 func (a *Agent) NewServer() (*grpc.Server, error) { return a.newServer() }
 
-// runnerTool is a Load as the tool of a step.
+// runnerTool implements tool by a Load.
 type runnerTool struct {
 	step *step
 	load Load

@@ -14,31 +14,31 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// Process is how an agent is started.
+// Process is what an agent is started with.
 type Process struct {
 	Config Config
-	// Ready is told the address that the agent listens at, on a line; may be nil.
+	// Ready receives the address at which the agent listens, on a line; may be nil.
 	Ready io.WriteCloser
-	// Lifeline ends when whoever started the agent is gone; may be nil.
+	// Lifeline ends when the process that started the agent is gone; may be nil.
 	Lifeline io.Reader
-	// Said gets the one line that an agent prints when it had to leave by itself.
+	// Said receives the one line that an agent prints when it had to leave by itself.
 	Said io.Writer
 }
 
 const (
-	// minKeepAlive is how often a conductor may ask whether the connection lives.
+	// minKeepAlive is the shortest interval at which a conductor may check that the connection lives.
 	minKeepAlive = 5 * time.Second
-	// keepAlive is after how much silence the agent asks, and how long it waits for an answer: an
-	// open connection keeps it from counting as abandoned, so it must be a living one.
+	// keepAlive is after how much silence the agent checks that the connection lives, and how long it waits for an
+	// answer. An open connection keeps the agent from counting as abandoned, so it must be a living one.
 	keepAlive = 20 * time.Second
-	// leaveTimeout bounds the end of what a tool may have left below us.
+	// leaveTimeout bounds the killing of what a tool may have left below us.
 	leaveTimeout = 10 * time.Second
 )
 
-// Serve runs the agent until it is told to finish, is abandoned, or gets SIGTERM or SIGINT. When it
-// returns, no process of the tool is left.
+// Serve runs the agent until it is told to finish, is abandoned, or gets SIGTERM, SIGINT or SIGHUP. When it returns
+// without an error, no process of the tool is left.
 func Serve(p Process) error {
-	// A reader of our standard error that has gone away must not keep us from tidying up.
+	// If the reader of our standard error is gone, we must still remove the data.
 	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -65,7 +65,7 @@ func Serve(p Process) error {
 	defer stopReaping()
 	go process.Reap(reaping)
 	err = served.stay(p, failed, signals)
-	// The answer to Finish is still on its way; a conductor that hangs up later is not waited for.
+	// Let the answer to Finish reach the conductor, but wait only a second for it to hang up.
 	stopped := make(chan struct{})
 	go func() { server.GracefulStop(); close(stopped) }()
 	select {
@@ -89,7 +89,7 @@ func announce(ready io.WriteCloser, address net.Addr) error {
 	return nil
 }
 
-// stay waits for the end of the agent, whatever it is.
+// stay waits until the agent has finished or must leave for another reason.
 func (a *Agent) stay(p Process, failed <-chan error, signals <-chan os.Signal) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -124,8 +124,8 @@ func (a *Agent) stay(p Process, failed <-chan error, signals <-chan os.Signal) e
 	return errors.Join(err, a.leftData())
 }
 
-// leftData is an error when data is left that should have gone, so that the exit code says so to whom
-// the answer to Finish did not reach. It is for use when the agent has finished.
+// leftData returns an error if data is left that should have been removed, so that the exit code reports it even if
+// the answer to Finish was lost. Call it only when the agent has finished.
 func (a *Agent) leftData() error {
 	if a.outcome.problem == "" {
 		return nil

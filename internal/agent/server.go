@@ -24,39 +24,39 @@ type Agent struct {
 
 	config Config
 	clock  Clock
-	// runner runs the tools of steps; nil for processes of this machine.
+	// runner runs the tools of steps; if it is nil, they are processes of this machine.
 	runner   Runner
 	log      *Log
 	timeouts timeouts
 	looks    looks
 	tool     knownTool
 	mpi      knownMPI
-	// path is where programs are looked for in place of PATH, and moreMPI are settings of MPI: for tests alone.
+	// path replaces PATH in the search for programs, and moreMPI are extra settings of MPI; both are for tests only.
 	path    string
 	moreMPI [][2]string
 	spare   spareFio
 	laidOut knownLayout
-	// whole are files that steps have written in all their length.
+	// whole are the files that steps have written completely.
 	whole   wholeFiles
 	like    knownLike
 	striped knownStriping
 	holds   holds
 	devices devices
-	// instance tells this agent from the others that its client has had.
+	// instance distinguishes this agent from other agents of the same client.
 	instance string
 
-	// mu guards what follows. No tool and no file is waited for while it is held.
+	// mu guards the fields below. Do not wait for a tool or a file while holding it.
 	mu    sync.Mutex
 	epoch uint64
-	// leading ends when a leader of a higher epoch has spoken.
-	leading     context.Context // It is the reign of a leader, not of a call.
+	// leading ends when a leader with a higher epoch has sent a command.
+	leading     context.Context // It spans the term of a leader, not a call.
 	depose      context.CancelCauseFunc
 	steps       map[string]*step
 	live        *step
 	watchers    int
 	lastContact int64
 	finishing   bool
-	// leaving says that the agent finishes by itself, and not since its conductor has asked for it.
+	// leaving is true if the agent finishes by itself, and not because its conductor has asked for it.
 	leaving bool
 
 	finishOnce sync.Once
@@ -64,10 +64,10 @@ type Agent struct {
 	outcome    finishOutcome
 }
 
-// errDeposed ends what is done for a leader that another one has followed.
+// errDeposed ends the calls of a leader that a newer one has replaced.
 var errDeposed = errors.New("a newer leader has taken over this run")
 
-// New makes an agent that has not been reached yet.
+// New returns an agent; its orphan timeout counts from now.
 func New(config Config, clock Clock) *Agent {
 	a := &Agent{
 		config:      config,
@@ -84,16 +84,17 @@ func New(config Config, clock Clock) *Agent {
 	return a
 }
 
-// TakeLateOrders has the agent take an order to start that comes late, for tests on machines that are busy with other things.
+// TakeLateOrders makes the agent accept orders to start that come up to late after the start instant, for tests on
+// busy machines.
 func (a *Agent) TakeLateOrders(late time.Duration) { a.timeouts.late = late }
 
 // Register adds the agent to a gRPC server.
 func (a *Agent) Register(server grpc.ServiceRegistrar) { agentapi.RegisterAgentServer(server, a) }
 
-// Finished is closed when the agent has nothing left to do and may exit.
+// Finished returns a channel that is closed when the agent has nothing left to do and may exit.
 func (a *Agent) Finished() <-chan struct{} { return a.finished }
 
-// admit lets a command through unless a newer leader has spoken. Callers hold mu.
+// admit accepts a command unless a newer leader has sent one. Callers hold mu.
 func (a *Agent) admit(epoch uint64) error {
 	if epoch < a.epoch {
 		return superseded(epoch, a.epoch)
@@ -112,7 +113,7 @@ func superseded(epoch, now uint64) error {
 		"epoch %d is over: a leader of epoch %d has taken over this run", epoch, now), agentapi.ReasonSuperseded)
 }
 
-// withReason makes an answer that the conductor can read: the reason travels beside the message.
+// withReason adds a reason to a refusal, beside the message, for the conductor to read.
 func withReason(refusal *status.Status, reason string) error {
 	if detailed, err := refusal.WithDetails(&errdetails.ErrorInfo{Reason: reason, Domain: agentapi.Domain}); err == nil {
 		refusal = detailed
@@ -129,7 +130,7 @@ func (a *Agent) Describe(ctx context.Context, request *agentapi.DescribeRequest)
 		return nil, err
 	}
 	tools, volumes := a.describeTools(ctx), a.describeVolumes(ctx)
-	// The steps come last, together with the record that tells of their states.
+	// Read the steps last, together with the sequence number of the record that reports their states.
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return &agentapi.DescribeResponse{
@@ -176,7 +177,7 @@ func (a *Agent) Start(_ context.Context, request *agentapi.StartRequest) (*agent
 	return &agentapi.StartResponse{Status: known.status()}, nil
 }
 
-// Stop implements agentapi.AgentServer. It does not wait for the tool; Watch tells of the end.
+// Stop implements agentapi.AgentServer. It does not wait for the tool; Watch reports the end.
 func (a *Agent) Stop(_ context.Context, request *agentapi.StopRequest) (*agentapi.StopResponse, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -209,7 +210,7 @@ func (a *Agent) Finish(_ context.Context, request *agentapi.FinishRequest) (*age
 		LeftRemoved: int32(min(outcome.left.Removed, math.MaxInt32)), LeftStays: outcome.left.Stays}, nil // #nosec G115 -- Just bounded.
 }
 
-// checkRemoval refuses what can only be a mistake: it is about deleting.
+// checkRemoval refuses requests that can only be mistakes, because they delete data.
 func (a *Agent) checkRemoval(request *agentapi.FinishRequest) error {
 	if slices.Contains(request.GetGoneBenchmarks(), a.config.BenchmarkUID) {
 		return status.Error(codes.InvalidArgument, "the run's own benchmark is named among those that are gone")
@@ -225,7 +226,7 @@ func (a *Agent) checkRemoval(request *agentapi.FinishRequest) error {
 	return nil
 }
 
-// statuses say how far steps are; one that is still being loaded is nothing yet. Callers hold mu.
+// statuses returns the states of the steps, without those that are still being loaded. Callers hold mu.
 func (a *Agent) statuses() []*agentapi.StepStatus {
 	var all []*agentapi.StepStatus
 	for _, s := range a.steps {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/storagebench/storagebench/internal/dataset"
@@ -14,29 +13,29 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// spawning is how a fio is spawned that waits for its job.
+// spawning describes how to spawn a fio that waits for its job.
 type spawning struct {
 	path      string
 	arguments []string
 	directory string
-	// timeout is how long to wait for what a killed one has left behind.
+	// timeout is how long to wait for what a killed fio has left behind.
 	timeout time.Duration
-	// hold is inherited, so that the directory is nobody else's until this fio is gone.
+	// hold is inherited, so that the directory stays locked until this fio is gone.
 	hold *dataset.Hold
 	// holds are those of further volumes.
 	holds []*os.File
 }
 
-// equals reports whether a fio that was spawned in one way may be used in place of one of the other.
+// equals reports whether a fio that was spawned in one way can replace one of the other way.
 func (s spawning) equals(other spawning) bool {
 	return s.path == other.path && slices.Equal(s.arguments, other.arguments) && s.directory == other.directory
 }
 
-// howToSpawn is what a step's fio is spawned with.
+// howToSpawn returns how to spawn a step's fio.
 func (a *Agent) howToSpawn(s *step, working workingDirectory) (spawning, error) {
-	path, err := a.fioPath()
+	path, err := a.checkedFio()
 	if err != nil {
-		return spawning{}, fmt.Errorf("find fio: %w", err)
+		return spawning{}, err
 	}
 	return spawning{path: path, arguments: s.fioArguments(), directory: working.dataset.Path(), timeout: a.timeouts.gone,
 		hold: working.hold}, nil
@@ -46,8 +45,8 @@ func (s *step) fioArguments() []string {
 	return fio.Arguments(time.Duration(s.request.GetFio().GetSampleIntervalNanoseconds()))
 }
 
-// waitingFio is a fio that has no job yet. It waits for one on its standard input and touches no file
-// until then; when that ends without one, as it does when the agent dies, it exits.
+// waitingFio is a fio that has no job yet. It waits for one on its standard input and touches no file until then. If
+// its input ends without a job, as it does when the agent dies, fio exits.
 type waitingFio struct {
 	how     spawning
 	command *exec.Cmd
@@ -66,7 +65,7 @@ func (s spawning) spawn() (*waitingFio, error) {
 		waiting.command.ExtraFiles = []*os.File{s.hold.File()}
 	}
 	waiting.command.ExtraFiles = append(waiting.command.ExtraFiles, s.holds...)
-	// What fio has left running may hold its standard error for ever.
+	// Processes that fio leaves running may keep its standard error open forever.
 	waiting.command.WaitDelay = s.timeout / 2
 	var err error
 	if waiting.stdout, err = waiting.command.StdoutPipe(); err != nil {
@@ -84,30 +83,29 @@ func (s spawning) spawn() (*waitingFio, error) {
 
 func toolEnvironment() []string { return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"} }
 
-// isIn proves that fio works on the file system that was proven, also when another was mounted or
-// moved there between the proof and its start. fio keeps its working directory from here on.
+// isIn checks that fio works in the directory that was checked, even if another was mounted or moved there between the
+// check and the start. From here on fio keeps its working directory.
 func (w *waitingFio) isIn(working workingDirectory) error {
 	info, err := w.worksIn()
 	if err != nil {
-		// It is gone already, and did nothing.
+		// It has exited already, and did nothing.
 		return nil //nolint:nilerr // Its end says why.
 	}
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Dev != working.mount.Device {
+	if !working.dataset.Is(info) {
 		return &dataset.Problem{
-			Reason: dataset.ErrChanged, Path: working.dataset.Path(),
-			Detail: fmt.Sprintf("device %d when it was checked, device %d when fio was started in it", working.mount.Device, stat.Dev),
-			Remedy: "look what was mounted there meanwhile, and start a new run",
+			Reason: dataset.ErrChanged, Path: working.dataset.Path(), Detail: "fio was started in " + directoryID(info) + " by device and inode",
+			Remedy: "look what was mounted or moved there meanwhile, and start a new run",
 		}
 	}
 	return nil
 }
 
-// worksIn is the directory that fio works in, whatever its path leads to by now.
+// worksIn returns the directory in which fio works, wherever its path leads by now.
 func (w *waitingFio) worksIn() (os.FileInfo, error) {
 	return os.Stat(fmt.Sprintf("/proc/%d/cwd", w.handle.PID()))
 }
 
-// lives reports whether it still waits.
+// lives reports whether fio still waits for its job.
 func (w *waitingFio) lives() bool {
 	select {
 	case <-w.handle.Exited():
@@ -117,7 +115,7 @@ func (w *waitingFio) lives() bool {
 	}
 }
 
-// discard ends a fio that nobody reads from.
+// discard ends a fio whose output is not read.
 func (w *waitingFio) discard() {
 	_ = w.stdin.Close()
 	_ = w.handle.Kill()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// order is when a step starts and when its load ends at the latest, on the agent's clock.
+// order holds when a step starts and when its load ends at the latest, on the agent's clock.
 type order struct {
 	at, deadline int64
 }
@@ -22,24 +21,24 @@ type order struct {
 //
 //	loading -> loaded -> running -> ended
 //
-// It becomes running when its order is taken, some time before the instant, so that a repeated
-// Start is a no-op. A step that is refused while it is loaded is forgotten.
+// It is running from the moment its order arrives, some time before the start instant, so that a repeated Start is a
+// no-op. A step that is refused while it is loaded is forgotten.
 type step struct {
 	agent   *Agent
 	key     *agentapi.StepKey
 	request *agentapi.LoadRequest
-	// tool is nil for a layout that is used again.
+	// tool is nil for a layout that is reused.
 	tool tool
-	// next is how the fio of the step after it is to be spawned, as far as this one can know.
+	// next is how to spawn the fio of the following step, as far as this step can foresee it.
 	next spawning
-	// unwritten is how many bytes in the reach of its reads nobody had written when it was loaded.
+	// unwritten is how many of the bytes that the step may read had never been written when it was loaded.
 	unwritten uint64
-	// unsure says why it is not known whether parts of what it reads were never written; empty where it is.
+	// unsure is why it is not known whether parts of what the step reads were never written; empty if it is known.
 	unsure string
-	// like is what was found in the data that the step's is to be like; nil where it is to be like none.
+	// like is the sample of the data that the step's data is to resemble; nil if there is none.
 	like *agentapi.DataSample
 
-	// loaded is closed when the loading has ended; refusal, set before, says that it failed.
+	// loaded is closed when the loading has ended. refusal, set before that, is why it failed.
 	loaded  chan struct{}
 	refusal error
 	orders  chan order
@@ -73,25 +72,25 @@ func newStep(a *Agent, request *agentapi.LoadRequest) *step {
 	}
 }
 
-// stepName is how messages and maps name an attempt.
+// stepName returns the name of an attempt in messages and maps.
 func stepName(key *agentapi.StepKey) string {
 	return fmt.Sprintf("%s#%d", key.GetId(), key.GetAttempt())
 }
 
-// tool is what a step runs: fio, the launcher of a job of MPI, or a member of one.
+// tool is what a step runs: fio, a user's program, or the launcher or a member of an MPI job.
 type tool interface {
-	// exitedEarly is closed when the tool has ended; it is looked at before the start alone. Nil for a tool
-	// that has no process by then.
+	// exitedEarly returns a channel that is closed when the tool has ended; it is read only before the start. It is
+	// nil for a tool that has no process by then.
 	exitedEarly() <-chan struct{}
-	// release lets the tool begin, now, and stays until nothing of it is left.
+	// release starts the load of the tool now, and returns when nothing of it is left.
 	release(given order) *agentapi.Ended
 	// discard ends a tool that was never released.
 	discard()
-	// concludeEarly gives the result of one that has ended before it was released.
+	// concludeEarly returns the result of a tool that has ended before it was released.
 	concludeEarly() *agentapi.Ended
 }
 
-// same reports whether a request loads what this step was loaded with.
+// same reports whether a request equals the one that loaded this step, except for the epoch.
 func (s *step) same(request *agentapi.LoadRequest) bool {
 	again, ok := proto.Clone(request).(*agentapi.LoadRequest)
 	if !ok {
@@ -101,7 +100,7 @@ func (s *step) same(request *agentapi.LoadRequest) bool {
 	return proto.Equal(s.request, again)
 }
 
-// isLoaded reports whether the step is past its loading.
+// isLoaded reports whether the loading has ended.
 func (s *step) isLoaded() bool {
 	select {
 	case <-s.loaded:
@@ -111,7 +110,7 @@ func (s *step) isLoaded() bool {
 	}
 }
 
-// load makes all checks and spawns the tool. An error means that nothing runs and nothing is open.
+// load makes all checks and spawns the tool. After an error nothing runs and nothing is open.
 func (s *step) load() error {
 	if runner := s.agent.runner; runner != nil {
 		load, err := runner.Load(s.request)
@@ -140,7 +139,7 @@ func (s *step) load() error {
 	reusable, err := s.layout(working.dataset)
 	if err != nil || reusable {
 		if reusable {
-			// It needs no fio, so one that cannot be found is for the next step to tell.
+			// This step needs no fio. If there is none, the next step reports that.
 			s.next, _ = s.agent.howToSpawn(s, working)
 		}
 		_ = working.dataset.Close()
@@ -154,7 +153,7 @@ func (s *step) load() error {
 	return nil
 }
 
-// start takes the first order; later ones are ignored.
+// start accepts the first order and ignores later ones.
 func (s *step) start(given order) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +165,7 @@ func (s *step) start(given order) {
 	s.orders <- given
 }
 
-// stop asks for the end of the step's load; the first reason stays.
+// stop asks for the end of the step's load; only the first reason counts.
 func (s *step) stop(reason string) { s.cancel(errors.New(reason)) }
 
 func (s *step) status() *agentapi.StepStatus {
@@ -181,14 +180,14 @@ func (s *step) setState(state agentapi.StepState) {
 	s.state = state
 }
 
-// deadline is 0 until the step has its order.
+// deadline returns the deadline of the load; 0 until the step has its order.
 func (s *step) deadline() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.order.deadline
 }
 
-// carryOut waits for the order and carries it out.
+// carryOut waits for the order and executes it.
 func (s *step) carryOut() *agentapi.Ended {
 	var exited <-chan struct{}
 	if s.tool != nil {
@@ -202,7 +201,7 @@ func (s *step) carryOut() *agentapi.Ended {
 			return s.discard(context.Cause(s.stopped).Error())
 		case s.agent.clock.Monotonic() >= given.deadline:
 			ended := s.discard("its deadline had passed when the order came")
-			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, "DeadlineExceeded"
+			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, reasonDeadline
 			return ended
 		case late > s.agent.timeouts.late:
 			ended := s.discard(fmt.Sprintf("the order to start came %s after the instant of the start", late.Round(time.Millisecond)))
@@ -230,44 +229,23 @@ func (s *step) discard(reason string) *agentapi.Ended {
 // write adds a record of this step to the log.
 func (s *step) write(record *agentapi.Record) {
 	record.Step = s.key
-	purify(record)
+	if record.GetSample() == nil { // It has no text.
+		mend(record)
+	}
 	if err := s.agent.log.Append(record); err != nil {
-		// The log takes all that can be encoded, and purify has mended what cannot.
+		// The log accepts every record that can be encoded, and mend has corrected the others.
 		panic(err)
 	}
 }
 
-// purify mends what a tool may say and a protobuf string may not hold.
-func purify(record *agentapi.Record) {
-	mend := func(text *string) { *text = strings.ToValidUTF8(*text, "\uFFFD") }
-	notices := record.GetEnded().GetNotices()
-	if notice := record.GetNotice(); notice != nil {
-		notices = append(notices, notice)
-	}
-	for _, notice := range notices {
-		mend(&notice.Message)
-	}
-	if ended := record.GetEnded(); ended != nil {
-		for _, text := range []*string{&ended.Message, &ended.ToolMessages, &ended.ToolVersion} {
-			mend(text)
-		}
-		for _, rate := range ended.GetMpi().GetRates() {
-			mend(&rate.Operation)
-		}
-		for i := range ended.GetCommand().GetCommandLine() {
-			mend(&ended.Command.CommandLine[i])
-		}
-	}
-}
-
-// loadEnded has the fio of the next step spawned. It may be called more than once.
+// loadEnded spawns the fio of the next step in the background. It may be called more than once.
 func (s *step) loadEnded() {
 	if s.next.path != "" {
 		go s.agent.spare.keep(s.next)
 	}
 }
 
-// notice writes a warning while the step runs.
+// notice logs a warning before the end of the step.
 func (s *step) notice(warning, format string, arguments ...any) {
 	s.write(&agentapi.Record{Entry: &agentapi.Record_Notice{Notice: &agentapi.Notice{
 		Warning: warning, Message: fmt.Sprintf(format, arguments...)}}})

@@ -15,17 +15,17 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// lfsTime bounds one call of lfs. It asks the servers of the file system.
+// lfsTime bounds one call of lfs, which asks the servers of the file system.
 const lfsTime = 20 * time.Second
 
-// knownStriping remembers what was proven of the directory, so that only the first step asks.
+// knownStriping remembers the striping that was verified, so that only the first step calls lfs.
 type knownStriping struct {
 	mu     sync.Mutex
 	proven string
 }
 
-// stripe sets how Lustre spreads the files that will be made in the directory, and proves that it does. Files that
-// are there keep what they have, so a directory that holds any must be striped as is wanted already.
+// stripe sets how Lustre stripes the files that will be created in the directory, and verifies that. Existing files
+// keep their striping, so a directory that contains any must already be striped as wanted.
 func (s *step) stripe(directory *dataset.Dataset) error {
 	wanted := stripingWanted(s.request.GetDataset().GetStriping())
 	if wanted == (striping{}) {
@@ -79,7 +79,7 @@ func setStriping(lfs string, directory *dataset.Dataset, wanted striping) error 
 		"were made with; remove that directory, or ask for the striping that it has", directory.Path(), found, wanted)
 }
 
-// striping is that of a directory in the words of lfs; empty where nobody asked.
+// striping is the stripe count and stripe size of a directory, in the notation of lfs; empty where none is wanted.
 type striping struct{ count, size string }
 
 func stripingWanted(wanted *agentapi.Striping) striping {
@@ -115,7 +115,7 @@ func (s striping) String() string {
 	return strings.Join(says, ", ")
 }
 
-// stripingOf asks for what is wanted alone, and for one figure at a time: lfs then prints nothing but that.
+// stripingOf reads only the wanted figures, one per call, because lfs then prints nothing else.
 func stripingOf(lfs, path string, wanted striping) (striping, error) {
 	var found striping
 	for _, figure := range []struct {
@@ -129,13 +129,13 @@ func stripingOf(lfs, path string, wanted striping) (striping, error) {
 		if err != nil {
 			return striping{}, err
 		}
-		// Whatever else it is, it is not what is wanted.
+		// Any other output simply differs from what is wanted.
 		*figure.found = strings.ToValidUTF8(strings.Join(strings.Fields(said), " "), "?")
 	}
 	return found, nil
 }
 
-// runLfs gives what lfs prints. Its error holds the words of lfs.
+// runLfs returns the output of lfs. Its error contains the messages of lfs.
 func runLfs(lfs string, arguments ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lfsTime)
 	defer cancel()

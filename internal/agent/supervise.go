@@ -12,42 +12,42 @@ import (
 )
 
 const (
-	// earlyStop is how soon after its release fio counts as not having measured anything worth
-	// waiting for, and earlyPatience how long it is waited for all the same. A fio that gets its
-	// SIGINT while it starts may deadlock in its handler (seen with 3.33).
+	// earlyStop is how soon after its release fio counts as not having measured anything worth waiting for, and
+	// earlyPatience is how long to wait for it all the same. A fio that gets its SIGINT while it starts may deadlock
+	// in its handler (seen with 3.33).
 	earlyStop     = 2 * time.Second
 	earlyPatience = 3 * time.Second
-	// jobKilled is what fio says of a job that was ended by a signal.
+	// jobKilled is part of fio's message about a job that was ended by a signal.
 	jobKilled = ", got signal="
-	// jobStart is longer than fio takes from reading its job to its first I/O, 100 ms of which it sleeps.
+	// jobStart is longer than fio takes from reading its job to its first I/O; fio sleeps for 100 ms of that.
 	jobStart = 250 * time.Millisecond
-	// maxStallNotices bounds the log of a store that stalls all the time.
+	// maxStallNotices limits the log entries about a store that stalls all the time.
 	maxStallNotices = 100
 )
 
-// supervision is what is known of a running fio.
+// supervision is what is known about a running fio.
 //
-// A fio without a dump is not dead: a dump waits for each job that is inside an I/O. So what
-// counts is whether its workers run: one that has not been on a CPU has completed nothing since.
+// A fio that prints no dump is not dead: a dump waits for each job that is inside an I/O. So the watchdog checks
+// whether fio's workers run: a worker that has not been on a CPU has completed nothing since.
 type supervision struct {
 	run      *fioRun
 	given    order
 	begun    int64
 	progress process.Progress
 
-	// ending says why fio was told to stop; empty while it may run.
+	// ending is why fio was told to stop; empty while it may run.
 	ending   string
 	endingAt int64
-	// early says that it was told so soon that nothing was lost when it was killed.
+	// early is true if fio was told to stop so soon that killing it lost nothing.
 	early bool
-	// overdue says that it was told to stop because its time was over.
+	// overdue is true if fio was told to stop because of its deadline.
 	overdue bool
-	// broken says that one of its jobs was killed. It says so itself and waits for that job for ever,
-	// with others in its statistics (seen with 3.33).
+	// broken is true if one of fio's jobs was killed. fio reports that itself, and then waits for that job forever,
+	// with the other jobs in its statistics (seen with 3.33).
 	broken bool
-	// hung says why it was killed.
+	// hung is why fio was killed.
 	hung string
-	// gone fires when what was killed should have ended; remains says that it has not.
+	// gone fires when what was killed should have ended; remains is true if it has not.
 	gone    <-chan time.Time
 	remains bool
 
@@ -55,8 +55,8 @@ type supervision struct {
 	notices  int
 }
 
-// supervise returns when fio's output has ended, having stopped or killed it where it had to, or
-// when what was killed does not go.
+// supervise returns when fio's output has ended, or when fio remains after being killed. It stops or kills fio when
+// it has to.
 func (r *fioRun) supervise(given order) *supervision {
 	watch := &supervision{run: r, given: given, begun: r.step.agent.clock.Monotonic()}
 	ticker := time.NewTicker(r.step.agent.timeouts.look)
@@ -66,7 +66,7 @@ func (r *fioRun) supervise(given order) *supervision {
 	loadEnd := r.plannedLoadEnd()
 	stopped, abandoned, exited := r.step.stopped.Done(), r.step.abandoned, r.exited
 	if given.deadline == 0 {
-		// It ended before it was started; only its output is left to read.
+		// fio ended before its start; only its output is left to read.
 		deadline.Stop()
 	}
 	for {
@@ -74,7 +74,7 @@ func (r *fioRun) supervise(given order) *supervision {
 		case <-r.output:
 			return watch
 		case <-exited:
-			// Jobs that outlive their parent have nobody left to report to; some wait for it for ever.
+			// Jobs that outlive their parent have no process left to report to; some wait for it forever.
 			exited = nil
 			watch.clear()
 		case <-stopped:
@@ -98,7 +98,8 @@ func (r *fioRun) supervise(given order) *supervision {
 	}
 }
 
-// plannedLoadEnd fires when fio, released now, should have begun its last I/O; never for one that is bound by work.
+// plannedLoadEnd returns a channel that fires when a fio that is released now should have begun its last I/O; nil for
+// a work-bound step.
 func (r *fioRun) plannedLoadEnd() <-chan time.Time {
 	tool := r.step.request.GetFio()
 	if tool.GetDurationNanoseconds() == 0 {
@@ -107,7 +108,7 @@ func (r *fioRun) plannedLoadEnd() <-chan time.Time {
 	return time.After(jobStart + time.Duration(tool.GetWarmUpNanoseconds()+tool.GetDurationNanoseconds()))
 }
 
-// giveUp ends the waiting, but not for an output that we only had no time to read.
+// giveUp ends the wait for fio. It first gives us a second to read an output that has ended.
 func (w *supervision) giveUp() {
 	select {
 	case <-w.run.output:
@@ -116,22 +117,22 @@ func (w *supervision) giveUp() {
 	}
 }
 
-// end tells fio to stop and to print what it has.
+// end tells fio to stop and to print its results so far.
 func (w *supervision) end(reason string) {
 	if w.ending != "" {
-		// The words with which fio answers a signal may fall into the result that it is printing.
+		// fio's answer to another signal could get into the middle of the result that it is printing.
 		return
 	}
 	w.ending = reason
 	w.endingAt = w.run.step.agent.clock.Monotonic()
 	w.run.feed.stopped()
-	// The main process tells its jobs, by the memory that they share.
+	// The main process tells its jobs through their shared memory.
 	if err := syscall.Kill(w.run.handle.PID(), syscall.SIGINT); err != nil {
 		w.run.stderr.note("stop fio: " + err.Error())
 	}
 }
 
-// look checks on the workers and acts on those that do not move.
+// look checks the workers and acts on those that make no progress.
 func (w *supervision) look() {
 	now := time.Duration(w.run.step.agent.clock.Monotonic())
 	if w.endedEarly(now) {
@@ -145,14 +146,14 @@ func (w *supervision) look() {
 		return
 	}
 	if err := w.progress.Observe(w.run.handle.PID(), now); err != nil {
-		// It is just ending; its output says the rest.
+		// fio is just ending; its output tells the rest.
 		return
 	}
 	timeouts := w.run.step.agent.timeouts
 	stalled := w.progress.Stalled(now, timeouts.stalled)
 	if len(stalled) > 0 && !w.stalling && w.notices < maxStallNotices {
 		w.notices++
-		w.run.step.notice("IOStalled", "%d of fio's jobs have completed no I/O for %s", len(stalled), timeouts.stalled)
+		w.run.step.notice(noticeStalled, "%d of fio's jobs have completed no I/O for %s", len(stalled), timeouts.stalled)
 	}
 	w.stalling = len(stalled) > 0
 	limit := w.stallTimeout()
@@ -171,7 +172,7 @@ func (w *supervision) look() {
 	}
 }
 
-// endedEarly is true for a fio that was told to stop before it had printed anything, and does not.
+// endedEarly reports whether fio was told to stop before it had printed anything, and does not stop.
 func (w *supervision) endedEarly(now time.Duration) bool {
 	return w.ending != "" && !w.early && now-time.Duration(w.endingAt) > earlyPatience &&
 		time.Duration(w.endingAt-w.begun) < earlyStop && w.run.feed.documents.Load() == 0
@@ -191,7 +192,7 @@ func (w *supervision) kill(reason string) {
 	w.clear()
 }
 
-// clear kills what there is of fio, and does not wait for it for ever.
+// clear kills what is left of fio, and bounds the wait for its end.
 func (w *supervision) clear() {
 	w.run.kill()
 	if w.gone == nil {
@@ -199,7 +200,7 @@ func (w *supervision) clear() {
 	}
 }
 
-// conclude stays with fio until it is gone and makes its result.
+// conclude supervises fio until it is gone, and returns its result.
 func (r *fioRun) conclude(given order) *agentapi.Ended {
 	watch := r.supervise(given)
 	state := r.reap(watch.remains)

@@ -2,11 +2,11 @@ package agent
 
 import "sync"
 
-// stderrBytes is how much of a tool's complaints is kept.
+// stderrBytes is how many bytes of a tool's messages are kept.
 const stderrBytes = 16 << 10
 
-// tail keeps the first half and the last half of what is written to it, within a limit: the first
-// complaint is the cause, the last one the end.
+// tail keeps the beginning and the end of what is written to it, each up to half of a limit: the first message names
+// the cause, and the last one the end.
 type tail struct {
 	limit int
 
@@ -33,7 +33,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// note adds a line of our own.
+// note adds a line of the agent's own.
 func (t *tail) note(line string) { _, _ = t.Write([]byte("storagebench: " + line + "\n")) }
 
 func (t *tail) String() string {

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -10,21 +12,23 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// knownTool remembers the tool once it was found to be good, so that a conductor that connects
-// again in the middle of a step costs the measurement nothing.
+// knownTool remembers the tool once it was found to work, so that a conductor that reconnects in the middle of a step
+// does not disturb the measurement.
 type knownTool struct {
 	mu   sync.Mutex
 	tool *agentapi.Tool
+	// file is the program of the tool.
+	file os.FileInfo
 }
 
-// version is the tool's, where somebody has asked for it.
+// version returns the version of the tool if it was asked for before; else it is empty.
 func (k *knownTool) version() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.tool.GetVersion()
 }
 
-// describeFio finds the program and its version.
+// describeFio finds fio and its version.
 func (a *Agent) describeFio(ctx context.Context) *agentapi.Tool {
 	a.tool.mu.Lock()
 	defer a.tool.mu.Unlock()
@@ -32,6 +36,7 @@ func (a *Agent) describeFio(ctx context.Context) *agentapi.Tool {
 		return a.tool.tool
 	}
 	found := a.askFio(ctx)
+	a.tool.file, _ = os.Stat(found.GetPath())
 	if found.GetProblem() == "" {
 		a.tool.tool = found
 	}
@@ -58,15 +63,15 @@ func (a *Agent) askFio(ctx context.Context) *agentapi.Tool {
 	return tool
 }
 
-// maxAnswerBytes is how much of a program's answer is read.
+// maxAnswerBytes is how many bytes of a program's output are kept.
 const maxAnswerBytes = 256
 
-// ask runs a program that answers on its standard output, and leaves nothing of it behind.
+// ask runs a program, returns its standard output, and leaves no process of it behind.
 func ask(ctx context.Context, path string, arguments ...string) (string, error) {
 	return askIn(ctx, "", toolEnvironment(), path, arguments...)
 }
 
-// askIn is ask in a directory and an environment.
+// askIn is ask in a given directory and environment.
 func askIn(ctx context.Context, directory string, environment []string, path string, arguments ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -82,7 +87,7 @@ func askIn(ctx context.Context, directory string, environment []string, path str
 	stop := context.AfterFunc(ctx, func() { _ = handle.Kill() })
 	defer stop()
 	err = handle.Wait()
-	// A script may have left something running.
+	// A script may have left processes running.
 	_ = handle.Kill()
 	if ctx.Err() != nil {
 		err = ctx.Err()
@@ -96,4 +101,21 @@ func (a *Agent) fioPath() (string, error) {
 		name = "fio"
 	}
 	return exec.LookPath(name)
+}
+
+// checkedFio returns the path of fio. It refuses a program that has replaced the one whose version the agent has told.
+func (a *Agent) checkedFio() (string, error) {
+	path, err := a.fioPath()
+	if err != nil {
+		return "", fmt.Errorf("find fio: %w", err)
+	}
+	a.tool.mu.Lock()
+	defer a.tool.mu.Unlock()
+	if a.tool.tool.GetPath() != path || a.tool.file == nil {
+		return path, nil
+	}
+	if now, err := os.Stat(path); err != nil || !os.SameFile(now, a.tool.file) {
+		return "", fmt.Errorf("%s is another file than the %s that this run began with; start a new run", path, a.tool.tool.GetVersion())
+	}
+	return path, nil
 }

@@ -9,22 +9,23 @@ import (
 )
 
 const (
-	// noticeUsage says why there is no usage.
+	// noticeUsage is the notice of why the usage is unknown.
 	noticeUsage = "UsageUnknown"
-	// usageTime bounds a look at all files, of which there can be many. It is dead time between two phases.
+	// usageTime bounds the examination of all files, of which there can be many. It is dead time between two phases.
 	usageTime = 2 * time.Second
-	// maxUsageTimeout bounds what a step may ask for.
+	// maxUsageTimeout limits the patience that a step may ask for.
 	maxUsageTimeout = 10 * time.Second
 )
 
-// spaceTaken is what the files of a step take, or why that is not known; neither where nobody asked.
+// spaceTaken is the space that the files of a step take, or why that is unknown; both are empty if it was not asked
+// for.
 type spaceTaken struct {
 	usage   *agentapi.Usage
 	problem string
 }
 
-// spaceTaken looks what the files of the step's directory take, where that was asked for. The tool must be gone. It may
-// hang with the file system.
+// spaceTaken measures the space that the files of the step's directory take, if that was asked for. The tool must be
+// gone. The call may hang with the file system.
 func (s *step) spaceTaken(outcome agentapi.Outcome, directory *dataset.Dataset) spaceTaken {
 	if !s.wantsUsage(outcome) {
 		return spaceTaken{}
@@ -33,7 +34,7 @@ func (s *step) spaceTaken(outcome agentapi.Outcome, directory *dataset.Dataset) 
 	ctx, cancel := context.WithTimeout(context.Background(), usageTime+timeout)
 	defer cancel()
 	go func() {
-		// Who wants the agent to leave does not wait for a figure.
+		// An agent that has to leave does not wait for a figure.
 		select {
 		case <-s.abandoned:
 			cancel()
@@ -47,7 +48,7 @@ func (s *step) spaceTaken(outcome agentapi.Outcome, directory *dataset.Dataset) 
 	return spaceTaken{usage: usageOf(found, directory.Mount())}
 }
 
-// tell adds it to the end of the step.
+// tell adds the result to the end of the step.
 func (t spaceTaken) tell(ended *agentapi.Ended) {
 	ended.Usage = t.usage
 	if t.problem != "" {
@@ -55,7 +56,8 @@ func (t spaceTaken) tell(ended *agentapi.Ended) {
 	}
 }
 
-// wantsUsage is false for those who share a directory and do not answer for it: it would count several times.
+// wantsUsage reports whether to measure the space. In a shared directory only client 0 does, because otherwise it
+// would count several times.
 func (s *step) wantsUsage(outcome agentapi.Outcome) bool {
 	if !s.request.GetDataset().GetMeasureUsage() || s.request.GetMpi().GetShared() && s.agent.config.Client != 0 {
 		return false

@@ -12,8 +12,8 @@ func (v VolumeConfig) place() dataset.Place {
 	return dataset.Place{Path: v.Path, Expect: expect, Folder: v.Folder}
 }
 
-// advise says what to do about a refusal in the words of whoever wrote the specification: in a pod
-// nobody gives directories or mounts them.
+// advise rewords the remedy of a problem for the author of the specification, who in a cluster neither passes nor
+// mounts directories.
 func (v VolumeConfig) advise(err error) error {
 	var problem *dataset.Problem
 	if !v.Expect.MustBeMountPoint || !errors.As(err, &problem) {

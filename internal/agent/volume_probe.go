@@ -8,26 +8,26 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// looks are the looks at volumes that have not come back yet. One at a file system that does not
-// answer may never; whoever asks again joins it, so that there is one at most for each volume.
+// looks holds the probes of volumes that have not returned yet. A probe of a file system that does not answer may
+// never return. Later callers join it, so that each volume has at most one.
 type looks struct {
 	mu      sync.Mutex
 	pending map[string]*look
-	// installation and besides say whose directories are told of; see dataset.Owners.
+	// installation and besides select whose directories are reported; see dataset.Owners.
 	installation, besides string
-	// good are the newest looks that found nothing wrong.
+	// good holds, by volume, the newest result without a problem.
 	good map[string]*agentapi.Volume
 }
 
-// look is one look at one volume; volume is set when done is closed.
+// look is one probe of one volume; volume is set when done is closed.
 type look struct {
 	done   chan struct{}
 	volume *agentapi.Volume
 }
 
-// at looks at a volume, until the context ends. One that was good before is taken as it was when it
-// does not answer now: it may be under load, and a conductor that connects again must not give the
-// client up for that. Loading a step looks again.
+// at describes a volume, until the context ends. If the volume does not answer in time, at returns its last good
+// description: it may be under load, and a conductor that reconnects must not give the client up for that. Loading a
+// step checks the volume again.
 func (l *looks) at(ctx context.Context, configured VolumeConfig) *agentapi.Volume {
 	joined := l.join(configured)
 	select {
@@ -68,7 +68,7 @@ func (l *looks) join(configured VolumeConfig) *look {
 	return begun
 }
 
-// describe looks at a volume, and at who else has directories there.
+// describe describes a volume, and lists the other benchmarks that have directories on it.
 func (l *looks) describe(configured VolumeConfig) *agentapi.Volume {
 	volume := describeVolume(configured)
 	if volume.GetProblem() != "" || configured.Device || configured.ReadOnly {
@@ -78,18 +78,18 @@ func (l *looks) describe(configured VolumeConfig) *agentapi.Volume {
 	before := l.good[configured.Name]
 	l.mu.Unlock()
 	if before != nil {
-		// Once is enough, and a look under load takes its turn behind it.
+		// Once is enough: under load, another probe would wait behind that load.
 		volume.Owners = before.GetOwners()
 		return volume
 	}
-	// Where that cannot be told nobody is asked about, and nothing of theirs removed.
+	// On an error no owners are listed, and then nothing of theirs is removed.
 	if mount, err := configured.place().Find(); err == nil {
 		volume.Owners, _ = dataset.Owners(mount, l.installation, l.besides)
 	}
 	return volume
 }
 
-// describeVolume looks at a volume, with its problem where it cannot be used.
+// describeVolume describes a volume, with a problem if it cannot be used.
 func describeVolume(configured VolumeConfig) *agentapi.Volume {
 	volume := &agentapi.Volume{Name: configured.Name, Path: configured.place().String()}
 	if configured.Device {

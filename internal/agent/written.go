@@ -9,21 +9,22 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// noticeUnsure says that nothing proves how much of the files was written.
+// noticeUnsure is the notice that nothing proves how much of the files was written.
 const noticeUnsure = "WrittenUnknown"
 
-// witness is what the tool's own count of completed writes says about a layout.
+// witness is what the tool's own count of completed writes shows about a layout.
 type witness int
 
 const (
-	// witnessNone: there is no such count.
+	// witnessNone means that there is no such count.
 	witnessNone witness = iota
-	// witnessAll and witnessLess: it wrote all of the layout, or less.
+	// witnessAll means that the tool wrote all of the layout, witnessLess that it wrote less.
 	witnessAll
 	witnessLess
 )
 
-// toolWrote asks the tool's own count. That of MPI's ranks is of system calls, and counts for nothing here.
+// toolWrote compares the tool's own count with the layout. The count of MPI's ranks is of system calls, and is not
+// used here.
 func (s *step) toolWrote(ended *agentapi.Ended) witness {
 	expected := s.request.GetFio().GetWrittenBytes()
 	if s.request.GetFio() == nil {
@@ -46,16 +47,17 @@ func (s *step) toolWrote(ended *agentapi.Ended) witness {
 	return witnessAll
 }
 
-// layoutState is what a look at a layout found.
+// layoutState is the result of examining a layout.
 type layoutState struct {
-	// incomplete is proof that a file is not whole; unsure says why there is no proof that all are.
+	// incomplete proves that a file is not complete; unsure is why there is no proof that all files are.
 	incomplete error
 	unsure     string
 }
 
-// layoutOf judges the files that a step should have filled. Where the file system's figures prove nothing, which they do
-// while an attribute cache holds old ones, the tool's own count decides; where there is none, the cache has its time
-// first, and then it is a warning.
+// layoutOf evaluates the files that a step should have filled. The file system's figures prove nothing while an
+// attribute cache holds old ones. Unless the tool's own count shows that everything was written, layoutOf then waits
+// for the cache to expire. If the figures still prove nothing, the tool's count decides; without a count the doubt
+// becomes a warning.
 func (s *step) layoutOf(directory *dataset.Dataset, tool witness) layoutState {
 	ctx, cancel := context.WithTimeout(context.Background(), directory.Mount().Lateness())
 	defer cancel()
@@ -84,13 +86,13 @@ func (s *step) layoutOf(directory *dataset.Dataset, tool witness) layoutState {
 	return found
 }
 
-// unwrittenOf is how many bytes in the reach of the step's reads were proven never to have been written. Where nothing
-// proves it, neither the file system nor what this agent saw laid out, the step says so.
+// unwrittenOf returns how many of the bytes that the step may read are proven never to have been written. If neither
+// the file system nor the layouts that this agent has seen prove anything, it sets s.unsure.
 func (s *step) unwrittenOf(directory *dataset.Dataset) uint64 {
 	ctx, cancel := context.WithTimeout(context.Background(), directory.Mount().Lateness())
 	defer cancel()
 	if s.unsure != "" {
-		cancel() // It has waited before.
+		cancel() // The attribute cache has had its time before.
 	}
 	var missing uint64
 	unsure := ""
@@ -117,7 +119,7 @@ func (s *step) unwrittenOf(directory *dataset.Dataset) uint64 {
 	return missing
 }
 
-// isWhole reports whether a file was seen to be laid out in all its length, by this agent or by the record beside it.
+// isWhole reports whether a file was laid out completely, as this agent has seen or as the record beside it says.
 func (s *step) isWhole(directory *dataset.Dataset, name string, bytes uint64) bool {
 	if s.agent.whole.has(directory, name, bytes) {
 		return true

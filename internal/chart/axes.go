@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Linear is an axis from 0, or from a least that is below it, with about so many labels. format writes a value.
+// Linear returns an axis from 0 to a little above most, with about the given number of labels. format formats a label.
 func Linear(most float64, labels int, format func(float64) string) Axis {
 	if !(most > 0) || math.IsInf(most, 0) {
 		most = 1
@@ -20,7 +20,7 @@ func Linear(most float64, labels int, format func(float64) string) Axis {
 	return axis
 }
 
-// niceStep is the next of 1, 2 and 5 times a power of ten.
+// niceStep rounds up to the next 1, 2 or 5 times a power of ten.
 func niceStep(rough float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(rough)))
 	for _, nice := range []float64{1, 2, 5} {
@@ -31,7 +31,8 @@ func niceStep(rough float64) float64 {
 	return 10 * power
 }
 
-// Logarithmic is an axis of whole decades that holds both ends, which are positive.
+// Logarithmic returns a logarithmic axis that covers both values, which must be positive. It begins and ends at 1, 2 or
+// 5 times a power of ten.
 func Logarithmic(least, most float64, format func(float64) string) Axis {
 	if !(least > 0) || !(most >= least) {
 		least, most = 1, 10
@@ -65,12 +66,12 @@ func Logarithmic(least, most float64, format func(float64) string) Axis {
 	return axis
 }
 
-// timeSteps are those of an axis of time.
+// timeSteps are the distances between the labels of a time axis.
 var timeSteps = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour}
 
-// Seconds is an axis of seconds from the start of a run.
+// Seconds returns an axis of seconds from the start of a run.
 func Seconds(from, to float64) Axis {
 	if !(to > from) {
 		to = from + 1

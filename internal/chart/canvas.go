@@ -11,13 +11,13 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// ink is a colour that is the name of a class; the page gives the colour.
+// ink is a colour given as a CSS class name; the page's style sheet defines the colour.
 type ink string
 
-// RGBA is for code that asks; nothing of ours does.
+// RGBA implements color.Color; the canvas does not use it.
 func (ink) RGBA() (r, g, b, a uint32) { return 0, 0, 0, 0xffff }
 
-// canvas writes SVG. Its y axis points up, as that of vg does.
+// canvas writes SVG. Its y axis points up, like vg's.
 type canvas struct {
 	strings.Builder
 	width, height float64
@@ -46,7 +46,7 @@ func newCanvas(size Size) *canvas {
 func (c *canvas) Size() (x, y vg.Length)              { return vg.Length(c.width), vg.Length(c.height) }
 func (c *canvas) SetLineWidth(w vg.Length)            { c.lineWidth = w }
 func (c *canvas) Translate(by vg.Point)               { c.at = c.at.Add(by) }
-func (c *canvas) Rotate(float64)                      {} // no label of ours is turned
+func (c *canvas) Rotate(float64)                      {} // no label is rotated
 func (c *canvas) Scale(float64, float64)              {}
 func (c *canvas) DrawImage(vg.Rectangle, image.Image) {}
 
@@ -86,7 +86,7 @@ func (c *canvas) FillString(_ font.Face, at vg.Point, text string) {
 	c.text(float64(at.X+c.at.X), float64(at.Y+c.at.Y), "", string(c.class), text)
 }
 
-// text writes at a place of the canvas. anchor is start, middle or end; empty is start.
+// text writes text at a position. anchor is start, middle or end; empty means start.
 func (c *canvas) text(x, y float64, anchor, class, text string) {
 	attributes := []string{"x", number(x), "y", number(c.height - y), "class", class}
 	if anchor != "" {
@@ -96,7 +96,7 @@ func (c *canvas) text(x, y float64, anchor, class, text string) {
 	c.WriteString(">" + html.EscapeString(text) + "</text>")
 }
 
-// open begins an element; who calls closes it.
+// open begins an element; the caller closes it.
 func (c *canvas) open(name string, attributes ...string) {
 	c.WriteString("<" + name)
 	for i := 0; i+1 < len(attributes); i += 2 {
@@ -104,7 +104,7 @@ func (c *canvas) open(name string, attributes ...string) {
 	}
 }
 
-// group is an element around what do draws.
+// group puts an element around what do draws.
 func (c *canvas) group(do func(), attributes ...string) {
 	c.open("g", attributes...)
 	c.WriteString(">")
@@ -112,7 +112,7 @@ func (c *canvas) group(do func(), attributes ...string) {
 	c.WriteString("</g>")
 }
 
-// title is what a pointer that rests on a group is told.
+// title sets the tooltip of a group.
 func (c *canvas) title(text string) { c.WriteString("<title>" + html.EscapeString(text) + "</title>") }
 
 func (c *canvas) d(path vg.Path) string {
@@ -126,13 +126,13 @@ func (c *canvas) d(path vg.Path) string {
 			b.WriteString("L" + x + " " + y)
 		case vg.CloseComp:
 			b.WriteString("Z")
-		default: // nothing of ours is bent
+		default: // no path has curves
 		}
 	}
 	return b.String()
 }
 
-// number has a tenth of a pixel.
+// number formats a coordinate with a precision of a tenth of a pixel.
 func number(value float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(value, 'f', 1, 64), ".0")
 }

@@ -10,111 +10,111 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Size of a drawing, in pixels of its own; text is 12 of them high.
+// Size of a drawing in its own pixels; text is 12 pixels high.
 type Size struct{ Width, Height float64 }
 
-// The sizes that a page shows one of, by its width.
+// The two sizes of a drawing; the page shows one of them depending on its width.
 var (
 	Wide   = Size{Width: 880, Height: 280}
 	Narrow = Size{Width: 360, Height: 260}
 )
 
-// Figure is what a chart shows.
+// Figure is the content of a chart.
 type Figure struct {
-	// ID is unique in the page, and a word.
+	// ID is a word, unique in the page.
 	ID string
-	// Title, and Text, which says in words what the chart shows: it is all that some readers have.
+	// Title is the title. Text describes the chart in words, for readers who cannot see it.
 	Title, Text string
 	X, Y        Axis
-	// Bands are behind everything, in order of X.
+	// Bands are drawn behind everything, in order of X.
 	Bands []Band
 	// Levels are horizontal lines across the chart, Marks vertical ones.
 	Levels []Level
 	Marks  []Mark
-	// Lines are of intervals, Curves through points.
+	// Lines show intervals, Curves connect points.
 	Lines  []Line
 	Curves []Curve
 	// Segments are thick horizontal pieces.
 	Segments []Segment
-	// Bars are horizontal bars in rows, of which there are Rows; the chart is as high as they need.
+	// Bars are horizontal bars in Rows rows, which determine the height of the chart.
 	Bars []Bar
 	Rows int
 }
 
-// Axis is one axis. Ticks are where it has labels.
+// Axis is one axis with its labels.
 type Axis struct {
 	Min, Max float64
 	Log      bool
 	Ticks    []Tick
 }
 
-// Tick is a labelled place on an axis.
+// Tick is a labelled value on an axis.
 type Tick struct {
 	Value float64
 	Label string
 }
 
-// Band is a stretch of X, such as a phase.
+// Band is a range of X, such as a phase.
 type Band struct {
 	Name       string
 	Start, End float64
 }
 
-// Level is a line at a height, such as a documented limit.
+// Level is a horizontal line, such as a documented limit.
 type Level struct {
 	Name, Class string
 	Y           float64
 }
 
-// Mark is a line at a place, such as a knee.
+// Mark is a vertical line, such as a knee.
 type Mark struct {
 	Name, Class string
 	X           float64
 }
 
-// Line is what was measured in intervals, in order of X. Colour is from 1 on; Dash is 0 for a solid line.
+// Line is a series of measured intervals, in order of X. Colour starts at 1; Dash is 0 for a solid line.
 type Line struct {
 	Name         string
 	Colour, Dash int
 	Points       []Point
 }
 
-// Point is the mean of an interval. Where Low is below High it is drawn with that band. Faint points are of a warm-up or a
-// transition: what was measured in them is in no figure.
+// Point is the mean of an interval. If Low is below High, it is drawn with a band between them. Faint points belong to
+// a warm-up or a transition and count towards no figure.
 type Point struct {
 	Start, End, Y, Low, High float64
 	Faint                    bool
 }
 
-// Curve goes through points.
+// Curve is a line through points.
 type Curve struct {
 	Name         string
 	Colour, Dash int
 	Points       []CurvePoint
 }
 
-// CurvePoint is a place of a curve; Low and High are the ends of its interval, equal where there is none. Hollow is one
-// whose figures are not valid.
+// CurvePoint is a point of a curve; Low and High are the ends of its confidence interval, equal if there is none.
+// Hollow points have figures that are not valid.
 type CurvePoint struct {
 	X, Y, Low, High float64
 	Hollow          bool
 	Name            string
 }
 
-// Segment is a level that was found in a stretch of X, with the interval of the level.
+// Segment is a level found in a range of X, with its confidence interval.
 type Segment struct {
-	Name                     string
-	Start, End, Y, Low, High float64
+	Name          string
+	Start, End, Y float64
 }
 
-// Bar is a horizontal bar in a row, which counts from the top.
+// Bar is a horizontal bar in a row; rows count from the top.
 type Bar struct {
 	Name, Class string
 	Row         int
 	Start, End  float64
 }
 
-// SVG draws the figure once for each of the two sizes, with classes wide and narrow, of which the page shows one.
+// SVG draws the figure in both sizes, with the classes wide and narrow; the page shows one of them.
 func (f *Figure) SVG() template.HTML {
 	return template.HTML(f.draw(Wide, "wide") + f.draw(Narrow, "narrow")) //nolint:gosec // All text in it was escaped by the canvas.
 }
@@ -134,7 +134,7 @@ func (f *Figure) draw(size Size, class string) string {
 	return c.String()
 }
 
-// aside is how far a drawing is moved to the right, so that charts under each other begin at one place.
+// aside returns how far a drawing is moved to the right, so that charts below each other align.
 func (f *Figure) aside(p *plot.Plot, narrow bool) vg.Length {
 	room := vg.Length(80)
 	if narrow {
@@ -176,11 +176,11 @@ func (f *Figure) plot(narrow bool) *plot.Plot {
 	for i := range f.Curves {
 		p.Add(&f.Curves[i])
 	}
-	// Add widens the axes to what plotters say of their data; ours say nothing.
+	// Add would widen the axes to the plotters' data ranges, but these plotters report none.
 	return p
 }
 
-// ticker gives the labels of an axis, of which a narrow drawing has every other one.
+// ticker returns the labels of an axis; if thin is set and there are more than five, only every other one.
 type ticker struct {
 	axis *Axis
 	thin bool
@@ -201,7 +201,7 @@ func (t ticker) Ticks(_, _ float64) []plot.Tick {
 	return all
 }
 
-// on is the canvas that a plotter draws on.
+// on returns the canvas on which a plotter draws.
 func on(c draw.Canvas) *canvas {
 	at := c.Canvas
 	for {
@@ -213,7 +213,7 @@ func on(c draw.Canvas) *canvas {
 	}
 }
 
-// grid are faint lines at the labels of the y axis.
+// grid draws faint lines at the labels of the y axis.
 type grid struct{}
 
 func (grid) Plot(c draw.Canvas, p *plot.Plot) {

@@ -11,19 +11,19 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// letterWidth is about that of a letter of the labels.
+// letterWidth is the approximate width of a letter of the labels.
 const letterWidth = 6.6
 
 type bands []Band
 
-// Named reports whether the band has room for its name in the wide drawing.
+// Named reports whether the band's name fits into it in the wide drawing.
 func (b *Band) Named(x Axis) bool {
 	room := (min(b.End, x.Max) - max(b.Start, x.Min)) / (x.Max - x.Min) * (Wide.Width - 100)
 	return letterWidth*float64(len([]rune(b.Name))) <= room-4
 }
 
-// Plot draws every other band on a ground of its own, and names those that their names fit into; others get the number that
-// the legend of the page has.
+// Plot gives the bands two alternating backgrounds and labels them with their names; a band that is too narrow gets its
+// number in the page's legend instead.
 func (b bands) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	to := on(c)
@@ -99,14 +99,14 @@ func (m marks) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// Plot draws a line: pieces that adjoin are joined, everything else is a gap.
+// Plot draws a line: it joins adjacent intervals and leaves gaps between others.
 func (l *Line) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	to := on(c)
 	limited := func(value float64) vg.Length { return y(min(max(value, p.Y.Min), p.Y.Max)) }
 	pixel := (p.X.Max - p.X.Min) / max(float64(c.Max.X-c.Min.X), 1)
 	if _, log := p.X.Scale.(plot.LogScale); log {
-		pixel = 0 // it is not the same everywhere
+		pixel = 0 // a pixel has no constant width in X
 	}
 	points := thin(l.Points, pixel)
 	to.group(func() {
@@ -147,7 +147,7 @@ func styleOf(kind string, colour, dash int) string {
 	return fmt.Sprintf("%s c%d d%d", kind, (max(colour, 1)-1)%8+1, dash%4)
 }
 
-// envelope is the band from least to most, of those points that have one.
+// envelope returns the path of the bands between minimum and maximum.
 func envelope(to *canvas, points []Point, x, y func(float64) vg.Length) string {
 	var d strings.Builder
 	for i := range points {
@@ -159,8 +159,8 @@ func envelope(to *canvas, points []Point, x, y func(float64) vg.Length) string {
 	return d.String()
 }
 
-// thin puts the points together that share a pixel: their mean, by their lengths, with the least and the most. Points with
-// a gap between them, and faint ones and others, are never put together.
+// thin merges the points that share a pixel into one with their mean, weighted by length, and their minimum and
+// maximum. It does not merge across a gap or between faint points and others.
 func thin(points []Point, pixel float64) []Point {
 	var thinned []Point
 	weight := 0.0
@@ -186,7 +186,7 @@ func thin(points []Point, pixel float64) []Point {
 	return thinned
 }
 
-// Plot draws a curve with a dot a point, and the interval of each.
+// Plot draws a curve with a dot and the interval of each point.
 func (l *Curve) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	to := on(c)
@@ -222,7 +222,7 @@ func (l *Curve) Plot(c draw.Canvas, p *plot.Plot) {
 	}, "class", styleOf("line", l.Colour, l.Dash), "data-name", l.Name, "data-points", strconv.Itoa(len(l.Points)))
 }
 
-// Plot draws a level that was found.
+// Plot draws the level as a thick line.
 func (s *Segment) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	to := on(c)

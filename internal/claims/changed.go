@@ -6,10 +6,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 )
 
-// Changed says in what a claim that was made before differs from what its template asks for now. What the template
-// leaves open is whatever the cluster has filled in. Nil where nothing differs.
+// Changed returns the first difference between an existing claim and what its template asks for now, or nil if there is
+// none. A class or volume name that the template leaves open may have any value, because the cluster fills it in.
 func Changed(at *field.Path, there *corev1.PersistentVolumeClaim, wanted *corev1.PersistentVolumeClaimSpec) *field.Error {
 	at = at.Child("spec")
 	differs := func(path *field.Path, want, have any) *field.Error {
@@ -17,8 +18,8 @@ func Changed(at *field.Path, there *corev1.PersistentVolumeClaim, wanted *corev1
 			"the claim %s, which was made for the benchmark before and is kept for its next runs, has %v: write that, or delete the claim and its data, "+
 				"so that the next run makes it anew, or give the volume another name", there.Name, have))
 	}
-	if wanted.StorageClassName != nil && value(there.Spec.StorageClassName) != *wanted.StorageClassName {
-		return differs(at.Child("storageClassName"), *wanted.StorageClassName, quoted(value(there.Spec.StorageClassName)))
+	if wanted.StorageClassName != nil && ptr.Deref(there.Spec.StorageClassName, "") != *wanted.StorageClassName {
+		return differs(at.Child("storageClassName"), *wanted.StorageClassName, quoted(ptr.Deref(there.Spec.StorageClassName, "")))
 	}
 	if !sameModes(there.Spec.AccessModes, wanted.AccessModes) {
 		return differs(at.Child("accessModes"), words(wanted.AccessModes), words(there.Spec.AccessModes))
@@ -30,8 +31,8 @@ func Changed(at *field.Path, there *corev1.PersistentVolumeClaim, wanted *corev1
 	if mode := modeOf(wanted.VolumeMode); mode != modeOf(there.Spec.VolumeMode) {
 		return differs(at.Child("volumeMode"), string(mode), string(modeOf(there.Spec.VolumeMode)))
 	}
-	if wanted.VolumeAttributesClassName != nil && value(there.Spec.VolumeAttributesClassName) != *wanted.VolumeAttributesClassName {
-		return differs(at.Child("volumeAttributesClassName"), *wanted.VolumeAttributesClassName, quoted(value(there.Spec.VolumeAttributesClassName)))
+	if wanted.VolumeAttributesClassName != nil && ptr.Deref(there.Spec.VolumeAttributesClassName, "") != *wanted.VolumeAttributesClassName {
+		return differs(at.Child("volumeAttributesClassName"), *wanted.VolumeAttributesClassName, quoted(ptr.Deref(there.Spec.VolumeAttributesClassName, "")))
 	}
 	if wanted.VolumeName != "" && there.Spec.VolumeName != wanted.VolumeName {
 		return differs(at.Child("volumeName"), wanted.VolumeName, quoted(there.Spec.VolumeName))
@@ -50,13 +51,6 @@ func modeOf(mode *corev1.PersistentVolumeMode) corev1.PersistentVolumeMode {
 	return *mode
 }
 
-func value(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
-}
-
 func quoted(text string) string {
 	if text == "" {
 		return "none"
@@ -64,7 +58,7 @@ func quoted(text string) string {
 	return text
 }
 
-// Raw says that a claim is a raw device.
+// Raw reports whether a claim is a raw block device.
 func Raw(spec *corev1.PersistentVolumeClaimSpec) bool {
 	return modeOf(spec.VolumeMode) == corev1.PersistentVolumeBlock
 }

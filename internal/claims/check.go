@@ -9,29 +9,29 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Claim is a claim as a run meets it, or one that a template would make.
+// Claim is a claim that a run uses, or one that a template would create.
 type Claim struct {
-	// Name of the claim; empty for a template.
+	// Name is the name of the claim; empty for a template.
 	Name string
-	// Path is the field that asks for it: claimName or claimTemplate of a volume.
+	// Path is the field that refers to it: claimName or claimTemplate of a volume.
 	Path *field.Path
-	// Modes of the claim; see Modes. Asked are those that it asks for itself.
+	// Modes are the access modes of the claim; see the function Modes. Asked are those in its specification.
 	Modes, Asked []corev1.PersistentVolumeAccessMode
-	// MountedReadOnly is why its volume is mounted read-only; empty when it is not.
+	// MountedReadOnly is the reason why its volume is mounted read-only; empty if it is not.
 	MountedReadOnly string
 }
 
 // Use is how a run uses a claim.
 type Use struct {
-	// Pods of the run that mount it at the same time, over all targets.
+	// Pods is the number of the run's pods that mount it at the same time, over all targets.
 	Pods int
-	// OnePerNode gives each of them a node to itself.
+	// OnePerNode is true if each of these pods gets its own node.
 	OnePerNode bool
-	// Writes is the first phase that writes to it, or lays data out on it; empty when none does.
+	// Writes is the first phase that writes to it, or lays out data on it; empty if none does.
 	Writes string
 }
 
-// Check refuses a use that a claim does not allow. The error names the field to change; nil where all is well.
+// Check returns an error if the claim does not allow the use, or nil. The error names the field to change.
 func Check(run *field.Path, claim Claim, use Use) *field.Error {
 	at, value := claim.Path, any(claim.Name)
 	if claim.Name == "" {
@@ -60,7 +60,7 @@ func Check(run *field.Path, claim Claim, use Use) *field.Error {
 	return nil
 }
 
-// readingAlone is what a volume is good for that cannot be written to.
+// readingAlone is the one use that a volume without write access allows.
 const readingAlone = "dataPolicy: Retain with phases of fio that only read what an earlier run has laid out there under the same prepare phases"
 
 func subject(claim Claim) string {
@@ -70,7 +70,7 @@ func subject(claim Claim) string {
 	return "claim " + claim.Name
 }
 
-// fewer is what else helps where too many pods would use a claim.
+// fewer returns other remedies for a claim that too many pods would use.
 func fewer(run *field.Path, claim Claim) string {
 	remedy := "set " + run.Child("clients", "count").String() + " to 1, "
 	if claim.Name == "" {
@@ -79,11 +79,11 @@ func fewer(run *field.Path, claim Claim) string {
 	return remedy + "or use a claim that is ReadWriteMany, or a claimTemplate with scope PerClient"
 }
 
-// Spread reports whether a run gives each client a node to itself.
+// Spread reports whether a run gives each client its own node.
 func Spread(run *v1alpha1.RunSpec) (onePerNode bool) { return run.Clients.Spread != v1alpha1.SpreadAny }
 
-// Templates refuses templates of a run that no pod could use, or that the API server would not take. Writes is the
-// first phase that writes to a target, by its name.
+// Templates returns an error for each claim template of a run whose claims no pod could use, or that the API server
+// would not accept. writes returns the first phase that writes to the target of the given name.
 func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target string) string) field.ErrorList {
 	var problems field.ErrorList
 	for i, target := range run.Targets {
@@ -94,6 +94,7 @@ func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target strin
 			at := root.Child("targets").Index(i).Child("volumes").Index(j).Child("claimTemplate")
 			spec := &volume.ClaimTemplate.Spec
 			problems = append(problems, incomplete(at.Child("spec"), spec)...)
+			problems = append(problems, existing(at, volume.ClaimTemplate, int(run.Clients.Count))...)
 			use := Use{Pods: max(1, int(run.Clients.Count)), OnePerNode: Spread(run), Writes: writes(target.Name)}
 			if volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient {
 				use.Pods = 1
@@ -106,7 +107,7 @@ func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target strin
 	return problems
 }
 
-// incomplete finds what the API server would say of each claim, when the run is there already.
+// incomplete finds what the API server would refuse in each claim, but only once the run exists.
 func incomplete(at *field.Path, spec *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	var problems field.ErrorList
 	if len(spec.AccessModes) == 0 {

@@ -6,8 +6,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/claims"
 )
 
@@ -102,4 +104,48 @@ func TestChanged(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", name, got, c.want)
 		}
 	}
+}
+
+// TestExistingVolumes: a template that binds to an existing volume needs leave, and says which field does it.
+func TestExistingVolumes(t *testing.T) {
+	none, yes, no := "", true, false
+	at := "spec.run.targets[0].volumes[0].claimTemplate.spec."
+	for name, c := range map[string]struct {
+		change func(*corev1.PersistentVolumeClaimSpec)
+		scope  v1alpha1.ClaimScope
+		allow  *bool
+		want   []string
+	}{
+		"a class":                  {change: func(*corev1.PersistentVolumeClaimSpec) {}},
+		"the default class":        {change: func(s *corev1.PersistentVolumeClaimSpec) { s.StorageClassName = nil }},
+		"a volume":                 {change: func(s *corev1.PersistentVolumeClaimSpec) { s.VolumeName = "pv-1" }, want: []string{at + `volumeName: Invalid value: "pv-1"`}},
+		"a selector":               {change: selecting, want: []string{at + `selector: Invalid value: "tier=gold"`}},
+		"no class":                 {change: func(s *corev1.PersistentVolumeClaimSpec) { s.StorageClassName = &none }, want: []string{at + `storageClassName: Invalid value: ""`}},
+		"leave is denied":          {change: func(s *corev1.PersistentVolumeClaimSpec) { s.VolumeName = "pv-1" }, allow: &no, want: []string{at + "volumeName"}},
+		"a volume, with leave":     {change: func(s *corev1.PersistentVolumeClaimSpec) { s.VolumeName = "pv-1" }, allow: &yes},
+		"a selector, with leave":   {change: selecting, scope: v1alpha1.ClaimPerClient, allow: &yes},
+		"no class, with leave":     {change: func(s *corev1.PersistentVolumeClaimSpec) { s.StorageClassName = &none }, allow: &yes},
+		"a volume for two clients": {change: func(s *corev1.PersistentVolumeClaimSpec) { s.VolumeName = "pv-1" }, scope: v1alpha1.ClaimPerClient, allow: &yes, want: []string{at + "volumeName: Invalid value: \"pv-1\": scope is PerClient, and only one of the claims of 2 clients"}},
+		"all three": {change: func(s *corev1.PersistentVolumeClaimSpec) {
+			selecting(s)
+			s.VolumeName, s.StorageClassName = "pv-1", &none
+		}, want: []string{at + "volumeName", at + "selector", at + "storageClassName"}},
+	} {
+		run := &v1alpha1.RunSpec{Clients: v1alpha1.Clients{Count: 2, Spread: v1alpha1.SpreadAny}, Targets: []v1alpha1.Target{{Name: "data",
+			Volumes: []v1alpha1.Volume{{Name: "data", ClaimTemplate: &v1alpha1.ClaimTemplate{Scope: c.scope, Spec: *spec(c.change), AllowExistingVolumes: c.allow}}}}}}
+		got := claims.Templates(field.NewPath("spec", "run"), run, func(string) string { return "layout" })
+		if len(got) != len(c.want) {
+			t.Errorf("%s: got %v, want %q", name, got, c.want)
+			continue
+		}
+		for i, want := range c.want {
+			if !strings.Contains(got[i].Error(), want) || c.allow != &yes && !strings.HasSuffix(got[i].Error(), claims.ExistingRemedy) {
+				t.Errorf("%s: %s\ndoes not say %q and the remedy", name, got[i], want)
+			}
+		}
+	}
+}
+
+func selecting(s *corev1.PersistentVolumeClaimSpec) {
+	s.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "gold"}}
 }

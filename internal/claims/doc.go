@@ -1,7 +1,7 @@
-// Package claims knows what a run may do with a PersistentVolumeClaim, by its access modes. It is pure.
+// Package claims decides what a run may do with a PersistentVolumeClaim, by its access modes. It is pure.
 //
-// Kubernetes takes more than works: pods of several nodes are scheduled on a ReadWriteOnce claim and then wait for
-// ever for each other's volume, and a ReadOnlyMany claim is mounted read-write if nobody says otherwise. So what
-// cannot be is refused before there is a pod, with the field to change: of templates by the plan, of claims that
-// exist by the operator, by the same rules.
+// Kubernetes accepts more than works: pods on several nodes can be scheduled with one ReadWriteOnce claim, and then
+// wait forever for each other's volume; and a ReadOnlyMany claim is mounted read-write unless the pod says otherwise.
+// So an impossible use is refused before there is a pod, with the field to change: by the plan for templates, and by
+// the operator for existing claims, by the same rules.
 package claims

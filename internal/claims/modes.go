@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Modes are the access modes of a claim: those of its volume where it is bound, else those that it asks for.
+// Modes returns the access modes of a claim: those of its volume if it is bound, else those that it asks for.
 func Modes(claim *corev1.PersistentVolumeClaim) []corev1.PersistentVolumeAccessMode {
 	if len(claim.Status.AccessModes) > 0 {
 		return claim.Status.AccessModes
@@ -15,28 +15,28 @@ func Modes(claim *corev1.PersistentVolumeClaim) []corev1.PersistentVolumeAccessM
 	return claim.Spec.AccessModes
 }
 
-// OneNode says that all pods of a claim have to be on one node. A claim that many nodes may read only is for those
-// that only read.
+// OneNode reports whether all pods that use a claim must be on one node. ReadOnlyMany allows several nodes only for
+// pods that do not write.
 func OneNode(modes []corev1.PersistentVolumeAccessMode, writes bool) bool {
 	return len(modes) > 0 && !slices.ContainsFunc(modes, func(mode corev1.PersistentVolumeAccessMode) bool {
 		return mode == corev1.ReadWriteMany || mode == corev1.ReadOnlyMany && !writes
 	})
 }
 
-// OnePod says that one pod only may use the claim.
+// OnePod reports whether only one pod may use the claim.
 func OnePod(modes []corev1.PersistentVolumeAccessMode) bool {
 	return slices.Contains(modes, corev1.ReadWriteOncePod)
 }
 
-// ReadOnly says that nothing may be written to the claim. Modes are those that the claim itself asks for: a volume
-// may be able to do more.
+// ReadOnly reports whether the claim must not be written to. modes are those that the claim itself asks for, because
+// its volume may support more.
 func ReadOnly(modes []corev1.PersistentVolumeAccessMode) bool {
 	return len(modes) > 0 && !slices.ContainsFunc(modes, func(mode corev1.PersistentVolumeAccessMode) bool {
 		return mode != corev1.ReadOnlyMany
 	})
 }
 
-// words are modes as a sentence has them.
+// words joins modes for a sentence.
 func words(modes []corev1.PersistentVolumeAccessMode) string {
 	var all []string
 	for _, mode := range modes {

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Accepts reports whether the program takes a command line: nil when verb, flags and the number of arguments are right.
-// Nothing is done and no file is read, so that texts that show command lines can be checked.
+// Accepts returns nil if the program accepts a command line: its verb, flags and number of arguments. It runs nothing
+// and reads no file, so that command lines in texts can be checked.
 func Accepts(arguments []string) error {
 	root := newRoot(Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, arguments)
 	root.InitDefaultHelpCmd()
@@ -31,7 +31,7 @@ func Accepts(arguments []string) error {
 		}
 	}
 	if !command.Runnable() {
-		return fmt.Errorf("%s needs one of its verbs", command.CommandPath())
+		return fmt.Errorf("%s needs a subcommand", command.CommandPath())
 	}
 	if err := command.ValidateArgs(command.Flags().Args()); err != nil {
 		return err
@@ -42,11 +42,11 @@ func Accepts(arguments []string) error {
 	return fixedValuesAreKnown(command)
 }
 
-// fixedValuesAreKnown looks at the flags that offer what they take.
+// fixedValuesAreKnown checks the values of flags that allow only certain values.
 func fixedValuesAreKnown(command *cobra.Command) error {
 	var problem error
 	command.Flags().Visit(func(flag *pflag.Flag) {
-		// The other flags would ask a cluster for what they offer.
+		// Only these flags list the values that they allow, see fixedValues.
 		if !slices.Contains([]string{"output", "access-mode"}, flag.Name) {
 			return
 		}
@@ -55,7 +55,7 @@ func fixedValuesAreKnown(command *cobra.Command) error {
 			return
 		}
 		if values, _ := offer(command, nil, ""); !slices.Contains(values, flag.Value.String()) {
-			problem = fmt.Errorf("--%s %q is not known: use %s", flag.Name, flag.Value, alternatives(values))
+			problem = fmt.Errorf("--%s %q is unknown: use %s", flag.Name, flag.Value, alternatives(values))
 		}
 	})
 	return problem

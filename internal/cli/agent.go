@@ -11,12 +11,12 @@ import (
 	"github.com/storagebench/storagebench/internal/filegen"
 )
 
-// newAgent is the agent of a local run: this same program, so that one file is enough.
+// newAgent returns the verb that runs the agent of a local run in this same program, so that one file is enough.
 func newAgent(streams Streams) *cobra.Command {
 	var files agent.Files
 	command := &cobra.Command{
 		Use:    "agent",
-		Short:  "Be the agent of one client (started by `run --local`)",
+		Short:  "Serve as the agent of one client (started by `run --local`)",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -29,20 +29,20 @@ func newAgent(streams Streams) *cobra.Command {
 	}
 	command.Flags().StringVar(&files.Config, "config", "", "file with the agent's configuration")
 	command.Flags().StringVar(&files.Ready, "ready", "", "file to write the agent's address to")
-	command.Flags().StringVar(&files.Lifeline, "lifeline", "", "file whose end tells the agent to leave")
+	command.Flags().StringVar(&files.Lifeline, "lifeline", "", "file at whose end the agent exits")
 	return command
 }
 
-// calledAsAgent does what is asked of the agent's program, which in a local run is this one: by MPI to become a rank, or to
-// start a daemon on another client; by the agent to watch over a program of the user's; by such a program to make files.
-// What follows is theirs, and no flags of ours.
+// calledAsAgent runs the commands of the agent's program, which in a local run is this one. mpirun calls launch to
+// start a daemon on another client, and each MPI rank starts as rank; the agent calls tend to run a user's program,
+// which may call files to generate its data. The arguments after the command are not flags of this program.
 func calledAsAgent(arguments []string, streams Streams) (code int, called bool) {
 	if len(arguments) == 0 {
 		return 0, false
 	}
 	switch arguments[0] {
 	case "rank":
-		_, _ = fmt.Fprintf(streams.Err, "error: %s\n", agent.Rank(arguments[1:])) // it returns when that failed
+		_, _ = fmt.Fprintf(streams.Err, "error: %s\n", agent.Rank(arguments[1:])) // it returns only if it failed
 		return 1, true
 	case "launch":
 		return agent.LaunchCommand(arguments[1:], streams.Out, streams.Err), true

@@ -11,13 +11,13 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// confidence is that of every interval of detect.
+// confidence is the confidence level of every interval of package detect.
 const confidence = 0.95
 
-// analyzeHeader is what every document of analyze begins with.
+// analyzeHeader is the beginning of every document of analyze.
 type analyzeHeader struct {
 	SchemaVersion int `json:"schemaVersion"`
-	// Confidence is that of all intervals.
+	// Confidence is the confidence level of all intervals.
 	Confidence float64          `json:"confidence"`
 	Samples    int              `json:"samples"`
 	Warnings   []analyzeWarning `json:"warnings"`
@@ -28,7 +28,7 @@ type analyzeWarning struct {
 	Message string `json:"message"`
 }
 
-// analyzeInterval is where a figure lies with the document's confidence.
+// analyzeInterval contains a figure with the document's confidence.
 type analyzeInterval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
@@ -38,8 +38,8 @@ func newAnalyze(streams Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "analyze",
 		Short: "Find burst, steady state or knee in a measured series",
-		Long: "Find in a series of throughput where a burst ended, whether it was steady, or where more load\n" +
-			"gained nothing. The series may come from any tool, as CSV. Every figure has a 95 % interval.",
+		Long: "Find where a burst ended, whether the throughput was steady, or where it stops scaling, in a series\n" +
+			"of any tool as CSV. Every figure has a 95 % interval.",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
@@ -55,7 +55,7 @@ func newAnalyzeHeader(samples int, warnings []detect.Warning) analyzeHeader {
 	return header
 }
 
-// perSecond rounds a rate, or an amount, to what the unit can carry.
+// perSecond rounds a rate or an amount to an integer of at most MaxInt64/2.
 func perSecond(value float64) int64 { return int64(math.Round(min(value, math.MaxInt64/2))) }
 
 // microseconds rounds a time in seconds, or a share, to a millionth.

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// burstDocument is what a burst drain tells.
+// burstDocument is the result of analyze burst.
 type burstDocument struct {
 	analyzeHeader
 	Exhausted               bool  `json:"exhausted"`
@@ -21,16 +21,17 @@ type burstDocument struct {
 	PeakBytesPerSecond      int64 `json:"peakBytesPerSecond"`
 	Peak5sBytesPerSecond    int64 `json:"peak5sBytesPerSecond"`
 	BaselineBytesPerSecond  int64 `json:"baselineBytesPerSecond"`
-	// SecondsToBaseline is the time of the last drop, in the file's own seconds. It is null without a drop.
+	// SecondsToBaseline is the time of the last drop, in the seconds of the file; null if there is no drop.
 	SecondsToBaseline *float64       `json:"secondsToBaseline"`
 	Intervals         burstIntervals `json:"intervals"`
-	// BucketAtLeastBytes is what a series without a drop proves, with --refill; else null.
+	// BucketAtLeastBytes is the lower bound of the bucket that a series without a drop proves if --refill is given;
+	// else null.
 	BucketAtLeastBytes *int64         `json:"bucketAtLeastBytes"`
 	Drops              []burstDrop    `json:"drops"`
 	Segments           []burstSegment `json:"segments"`
 }
 
-// burstIntervals are those of the fields of the same names.
+// burstIntervals holds the intervals of the fields of the same names.
 type burstIntervals struct {
 	BurstBytesPerSecond     analyzeInterval  `json:"burstBytesPerSecond"`
 	SustainedBytesPerSecond analyzeInterval  `json:"sustainedBytesPerSecond"`
@@ -63,7 +64,7 @@ type burstSegment struct {
 	MeanInterval            analyzeInterval `json:"meanInterval"`
 	DeviationBytesPerSecond int64           `json:"deviationBytesPerSecond"`
 	Shape                   string          `json:"shape"`
-	// The two levels of a segment that alternates, and the share of time on the upper one.
+	// The two levels of an alternating segment, and the share of time at the upper one.
 	LowBytesPerSecond  *int64   `json:"lowBytesPerSecond,omitempty"`
 	HighBytesPerSecond *int64   `json:"highBytesPerSecond,omitempty"`
 	HighShare          *float64 `json:"highShare,omitempty"`
@@ -74,13 +75,13 @@ func newAnalyzeBurst(streams Streams) *cobra.Command {
 	var refill float64
 	command := &cobra.Command{
 		Use:   "burst FILE.csv",
-		Short: "Find where a burst ended, the levels before and after, and what was spent",
-		Long: "Find the lasting drops in a series of throughput, the levels before and after each, and the credits\n" +
-			"that were spent: the greatest sum of (rate - refill) up to the drop. Dips of half a minute, turns\n" +
-			"between two levels, drift and sawtooth are no drops. A series that never drops is no error.\n\n" +
-			"The file has the header " + seriesHeader + ". Rows are in order of time, at any interval; where\n" +
-			"one is more than three times as long as usual, samples are taken to be missing. A time is the end\n" +
-			"of its sample; in a file that begins at 0 it is the start.",
+		Short: "Find the end of a burst, the levels before and after it, and the credits spent",
+		Long: "Find the sustained drops in a throughput series, the levels before and after each, and the credits\n" +
+			"spent: the greatest sum of (rate - refill) up to the drop. Dips of half a minute, alternation\n" +
+			"between two levels, drift and sawtooth do not count as drops. A series without a drop is not an error.\n\n" +
+			"The file has the header " + seriesHeader + ". Rows are in time order, at any interval; a gap of\n" +
+			"more than three times the usual interval counts as missing samples. A time is the end\n" +
+			"of its sample; in a file that starts at 0 it is the start.",
 		Example: "  kubectl storagebench analyze burst drain.csv\n" +
 			"  kubectl storagebench analyze burst drain.csv -o json --refill 32000000",
 		Args: cobra.ExactArgs(1),
@@ -91,7 +92,7 @@ func newAnalyzeBurst(streams Streams) *cobra.Command {
 			var options detect.Options
 			if command.Flags().Changed("refill") {
 				if !(refill >= 0) || math.IsInf(refill, 0) {
-					return fmt.Errorf("--refill is %g: give the bytes a second at which credits come back, 0 or more", refill)
+					return fmt.Errorf("--refill is %g: give the bytes per second at which credits come back, 0 or more", refill)
 				}
 				options.Refill, options.RefillSource = &refill, detect.RefillGiven
 			}
@@ -109,7 +110,7 @@ func newAnalyzeBurst(streams Streams) *cobra.Command {
 		},
 	}
 	formFlag(command, &output, "text", "json", "yaml")
-	command.Flags().Float64Var(&refill, "refill", 0, "bytes a second at which credits come back, where known (default: the level after the drop)")
+	command.Flags().Float64Var(&refill, "refill", 0, "bytes per second at which credits come back, if known (default: the level after the drop)")
 	return command
 }
 
@@ -176,7 +177,7 @@ func burstSegmentOf(segment detect.Segment) burstSegment {
 	return s
 }
 
-// rateText is a figure with its interval.
+// rateText formats a rate and its interval, separated by a tab.
 func rateText(e detect.Estimate) string {
 	return fmt.Sprintf("%s\t%s to %s", measure.FormatMegabytesPerSecond(e.Value),
 		measure.FormatMegabytesPerSecond(e.Low), measure.FormatMegabytesPerSecond(e.High))
@@ -214,7 +215,7 @@ func printBurst(w io.Writer, r detect.Result) error {
 		return err
 	}
 	if !r.Exhausted {
-		if _, err := fmt.Fprintln(w, "\nThe rate never dropped for good."); err != nil {
+		if _, err := fmt.Fprintln(w, "\nThe rate never dropped to a lower level."); err != nil {
 			return err
 		}
 	}

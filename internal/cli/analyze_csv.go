@@ -16,14 +16,13 @@ import (
 const (
 	seriesHeader = "seconds,bytes_per_second"
 	kneeHeader   = "load,bytes_per_second"
-	// mostRows bounds the memory; a day of samples at ten a second.
+	// mostRows bounds the memory. It is enough for a day of samples at 10 per second.
 	mostRows = 1_000_000
-	// gapIntervals is how many times longer than usual an interval is from which on samples are taken
-	// to be missing in it.
+	// gapIntervals is the multiple of the usual interval above which samples count as missing.
 	gapIntervals = 3
 )
 
-// csvRow is a row of two numbers.
+// csvRow is a row of two numbers, with its line in the file.
 type csvRow struct {
 	line   int
 	values [2]float64
@@ -52,7 +51,7 @@ func readCSV(r io.Reader, header string) ([]csvRow, error) {
 			headed = true
 			continue
 		case len(rows) == mostRows:
-			return nil, fmt.Errorf("line %d: there are more than %d rows: take the mean of several samples", line, mostRows)
+			return nil, fmt.Errorf("line %d: more than %d rows: average several samples per row", line, mostRows)
 		}
 		row, err := parseRow(text, header)
 		if err != nil {
@@ -63,12 +62,12 @@ func readCSV(r io.Reader, header string) ([]csvRow, error) {
 	}
 	if err := scanner.Err(); err != nil {
 		if errors.Is(err, bufio.ErrTooLong) {
-			return nil, fmt.Errorf("line %d: it is longer than %d bytes: this is no such CSV", line+1, longest)
+			return nil, fmt.Errorf("line %d is longer than %d bytes: this is not a series as CSV", line+1, longest)
 		}
 		return nil, fmt.Errorf("read after line %d: %w", line, err)
 	}
 	if !headed {
-		return nil, fmt.Errorf("it is empty: make the first line %q and give a row for each sample", header)
+		return nil, fmt.Errorf("it is empty: the first line must be %q, followed by a row per sample", header)
 	}
 	return rows, nil
 }
@@ -86,42 +85,42 @@ func parseRow(text, header string) (csvRow, error) {
 	parts := fields(text)
 	names := strings.Split(header, ",")
 	if len(parts) != len(names) {
-		return row, fmt.Errorf("it has %d fields, not %d (%s): write numbers with a point and without separators of thousands",
+		return row, fmt.Errorf("it has %d fields, not %d (%s): write numbers with a decimal point and without thousands separators",
 			len(parts), len(names), header)
 	}
 	for i, part := range parts {
 		value, err := strconv.ParseFloat(part, 64)
 		if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-			return row, fmt.Errorf("%s is %.40q, which is no number: correct the row, or leave it out where nothing was measured", names[i], part)
+			return row, fmt.Errorf("%s is %.40q, which is not a number: correct the row, or remove it if nothing was measured", names[i], part)
 		}
 		if value < 0 {
-			return row, fmt.Errorf("%s is %s, under 0: give seconds since the start, and what was completed a second", names[i], part)
+			return row, fmt.Errorf("%s is %s, below 0: give seconds since the start, and rates per second", names[i], part)
 		}
 		const most = 1e18
 		if value > most {
-			return row, fmt.Errorf("%s is %s, over 1e18: check the unit", names[i], part)
+			return row, fmt.Errorf("%s is %s, above 1e18: check the unit", names[i], part)
 		}
 		row.values[i] = value
 	}
 	return row, nil
 }
 
-// readSeries reads a series. A time is the end of the sample, as tools print it when an interval is
-// over; in a file that begins at 0 it is the start, because nothing was measured before. A sample lasts
-// to its neighbour, or where samples are missing as long as is usual.
+// readSeries reads a series. A time is the end of its sample, because tools print it when an interval is over; in a
+// file that begins at 0 it is the start, because nothing was measured before. A sample lasts until its neighbour or,
+// where samples are missing, for the usual (median) interval.
 func readSeries(r io.Reader) ([]detect.Sample, error) {
 	rows, err := readCSV(r, seriesHeader)
 	if err != nil {
 		return nil, err
 	}
 	if len(rows) < 2 {
-		return nil, fmt.Errorf("it has %d rows of samples: give at least two, since the time between rows is how long a sample lasts", len(rows))
+		return nil, fmt.Errorf("it has %d rows of samples: give at least two, because the time between rows is the length of a sample", len(rows))
 	}
 	intervals := make([]float64, 0, len(rows)-1)
 	for i := 1; i < len(rows); i++ {
 		interval := rows[i].values[0] - rows[i-1].values[0]
 		if interval <= 0 {
-			return nil, fmt.Errorf("line %d: seconds is %g, not after the %g of line %d: sort the rows, with one for each time",
+			return nil, fmt.Errorf("line %d: seconds is %g, not after the %g of line %d: sort the rows, with one row per time",
 				rows[i].line, rows[i].values[0], rows[i-1].values[0], rows[i-1].line)
 		}
 		intervals = append(intervals, interval)
@@ -151,7 +150,7 @@ func readSeries(r io.Reader) ([]detect.Sample, error) {
 			s.StartSeconds, s.EndSeconds = max(at-length(intervals[i-1]), rows[i-1].values[0]), at
 		}
 		if s.EndSeconds <= s.StartSeconds {
-			return nil, fmt.Errorf("line %d: seconds is %g, too near to its neighbour: give seconds since the start of the series", row.line, at)
+			return nil, fmt.Errorf("line %d: seconds is %g, too close to its neighbour: give seconds since the start of the series", row.line, at)
 		}
 		samples[i] = s
 	}
@@ -167,14 +166,14 @@ func readPoints(r io.Reader) ([]detect.Point, error) {
 	points := make([]detect.Point, len(rows))
 	for i, row := range rows {
 		if row.values[0] <= 0 || row.values[0] > 1e9 {
-			return nil, fmt.Errorf("line %d: load is %g: give a count of clients, jobs or requests in flight, over 0 and up to 1e9", row.line, row.values[0])
+			return nil, fmt.Errorf("line %d: load is %g: give a number of clients, jobs or outstanding requests, above 0 and at most 1e9", row.line, row.values[0])
 		}
 		points[i] = detect.Point{Load: row.values[0], Rate: row.values[1]}
 	}
 	return points, nil
 }
 
-// analyzeFile opens a file, reads it and names it in errors.
+// analyzeFile opens and reads a file, and names it in errors.
 func analyzeFile[T any](streams Streams, name string, read func(io.Reader) ([]T, error)) ([]T, error) {
 	file, err := openInput(streams, name)
 	if err != nil {

@@ -14,21 +14,22 @@ import (
 
 type kneeDocument struct {
 	analyzeHeader
-	// KneeLoad is where the curve bends most, null where it bends nowhere.
+	// KneeLoad is the load at which the curve bends most; null if it does not bend.
 	KneeLoad *kneeFigure `json:"kneeLoad"`
-	// EnoughLoad is the first load within 95 % of the plateau.
+	// EnoughLoad is the lowest load within 95 % of the plateau.
 	EnoughLoad            kneeFigure       `json:"enoughLoad"`
 	PlateauBytesPerSecond kneeFigure       `json:"plateauBytesPerSecond"`
 	Scalability           *kneeScalability `json:"scalability"`
 }
 
-// kneeFigure has an interval of null where none is known.
+// kneeFigure is a figure with its interval; null if the interval is not known.
 type kneeFigure struct {
 	Value    float64          `json:"value"`
 	Interval *analyzeInterval `json:"interval"`
 }
 
-// kneeScalability is the universal scalability law; mostLoad is null where the rate only grows.
+// kneeScalability is the fit of the universal scalability law. mostLoad, the load of the highest rate, is null if the
+// rate only grows.
 type kneeScalability struct {
 	LambdaBytesPerSecond kneeFigure  `json:"lambdaBytesPerSecond"`
 	Contention           kneeFigure  `json:"contention"`
@@ -42,10 +43,10 @@ func newAnalyzeKnee(streams Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "knee FILE.csv",
 		Short: "Find where throughput stops scaling",
-		Long: "Find the knee of a ramp: where the curve bends most (Kneedle), the first load within 95 % of the\n" +
-			"plateau, and from six loads on the universal scalability law with intervals.\n\n" +
-			"The file has the header " + kneeHeader + ". The load counts clients, jobs or requests in\n" +
-			"flight; rows of the same load are repetitions. There must be five loads at least.",
+		Long: "Find the knee of a ramp: where the curve bends most (Kneedle), the lowest load within 95 % of the\n" +
+			"plateau, and with six or more loads the Universal Scalability Law with intervals.\n\n" +
+			"The file has the header " + kneeHeader + ". The load counts clients, jobs or outstanding\n" +
+			"requests; rows with the same load are repetitions. At least five loads are needed.",
 		Example: "  kubectl storagebench analyze knee ramp.csv -o json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, names []string) error {
@@ -95,7 +96,7 @@ func kneeDocumentOf(points int, r detect.KneeResult) kneeDocument {
 	return d
 }
 
-// significant rounds to nine digits, so that documents are the same on every machine.
+// significant rounds to nine significant digits, so that documents are the same on every machine.
 func significant(value float64) float64 {
 	if value == 0 || math.IsInf(value, 0) {
 		return value
@@ -117,7 +118,7 @@ func printKnee(w io.Writer, r detect.KneeResult) error {
 	if r.Knee != nil {
 		load("knee of the curve, load", *r.Knee)
 	}
-	load("first load within 95 % of the plateau", r.Enough)
+	load("lowest load within 95 % of the plateau", r.Enough)
 	_, _ = fmt.Fprintf(table, "plateau\t%s\n", measure.FormatMegabytesPerSecond(r.Plateau.Value))
 	if s := r.Scalability; s != nil {
 		load("contention", s.Contention)

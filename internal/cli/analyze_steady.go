@@ -27,7 +27,8 @@ type steadyWindow struct {
 	EndSeconds         float64         `json:"endSeconds"`
 	MeanBytesPerSecond int64           `json:"meanBytesPerSecond"`
 	MeanInterval       analyzeInterval `json:"meanInterval"`
-	// Both are shares of the mean: the spread of the rounds, and of the straight line through them.
+	// Both are shares of the mean: the difference of the highest and the lowest round, and the change along the
+	// best-fit line through the rounds.
 	ExcursionShare float64 `json:"excursionShare"`
 	SlopeShare     float64 `json:"slopeShare"`
 	Steady         bool    `json:"steady"`
@@ -44,11 +45,11 @@ func newAnalyzeSteady(streams Streams) *cobra.Command {
 	var empty bool
 	command := &cobra.Command{
 		Use:   "steady FILE.csv",
-		Short: "Say whether a series was steady, by the rule of SNIA's PTS",
-		Long: "Say whether a series was steady, by the rule of SNIA's Performance Test Specification: in five rounds\n" +
-			"of a minute the means differ by at most 20 % of their mean, and the best straight line through them\n" +
-			"by at most 10 %. A steady rate may still be that of a burst: see analyze burst.\n\n" +
-			"The file is like that of analyze burst.",
+		Short: "Check a series for steady state, as defined by SNIA's PTS",
+		Long: "Check a series for steady state, as defined by SNIA's Performance Test Specification: over five rounds\n" +
+			"of one minute the means differ by at most 20 % of their average, and their linear fit rises or falls\n" +
+			"by at most 10 %. A steady rate can still be a burst: see analyze burst.\n\n" +
+			"The file has the format of analyze burst.",
 		Example: "  kubectl storagebench analyze steady run.csv -o json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, names []string) error {
@@ -69,7 +70,7 @@ func newAnalyzeSteady(streams Streams) *cobra.Command {
 		},
 	}
 	formFlag(command, &output, "text", "json", "yaml")
-	command.Flags().BoolVar(&empty, "bucket-empty", false, "the store's burst credits are known to be spent, or it has none")
+	command.Flags().BoolVar(&empty, "bucket-empty", false, "the store has no burst credits, or they are known to be spent")
 	return command
 }
 

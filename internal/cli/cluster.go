@@ -27,40 +27,40 @@ var (
 	clusterProfileResource = v1alpha1.GroupVersion.WithResource("clusterworkloadprofiles")
 )
 
-// clusterFlags are those that every plugin of kubectl has: which cluster, which namespace, who asks.
+// clusterFlags holds the flags that every kubectl plugin has: cluster, namespace, user.
 type clusterFlags struct {
 	config *genericclioptions.ConfigFlags
 }
 
-// newClusterFlags adds them to a verb.
+// newClusterFlags adds the flags of kubectl plugins to a verb.
 func newClusterFlags(command *cobra.Command) *clusterFlags {
 	flags := &clusterFlags{config: genericclioptions.NewConfigFlags(true)}
 	added := pflag.NewFlagSet("cluster", pflag.ContinueOnError)
 	flags.config.AddFlags(added)
 	added.VisitAll(func(flag *pflag.Flag) {
-		// All of them work; help shows those that people use.
+		// All flags work; help shows only the usual ones.
 		flag.Hidden = !slices.Contains([]string{"kubeconfig", "context", "namespace"}, flag.Name)
 	})
 	command.Flags().AddFlagSet(added)
 	return flags
 }
 
-// cluster is a connection to one.
+// cluster is a connection to a cluster, and the namespace to use.
 type cluster struct {
 	client    dynamic.Interface
 	namespace string
 }
 
-// connect reads the configuration as kubectl does. Nothing is asked of the cluster yet.
+// connect reads the configuration as kubectl does. It does not contact the cluster.
 func (f *clusterFlags) connect() (*cluster, error) {
-	const remedy = "is there a cluster? Choose one with --kubeconfig or --context; run --local needs none"
+	const remedy = "choose a cluster with --kubeconfig or --context; run --local needs none"
 	config, err := f.config.ToRESTConfig()
 	if err != nil {
-		return nil, fmt.Errorf("read the configuration of kubectl: %w; %s", err, remedy)
+		return nil, fmt.Errorf("read the kubeconfig: %w; %s", err, remedy)
 	}
 	namespace, _, err := f.config.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
-		return nil, fmt.Errorf("read the configuration of kubectl: %w; %s", err, remedy)
+		return nil, fmt.Errorf("read the kubeconfig: %w; %s", err, remedy)
 	}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -69,7 +69,7 @@ func (f *clusterFlags) connect() (*cluster, error) {
 	return &cluster{client: client, namespace: namespace}, nil
 }
 
-// get reads an object into one of ours.
+// get reads an object and converts it to one of the project's types.
 func (c *cluster) get(ctx context.Context, resource schema.GroupVersionResource, name string, into any) error {
 	found, err := c.client.Resource(resource).Namespace(c.namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -85,10 +85,10 @@ func decode(from *unstructured.Unstructured, into any) error {
 	return nil
 }
 
-// errNotInstalled is what a cluster without our kinds means.
-var errNotInstalled = errors.New("the cluster does not know StorageBenchmark: install the operator first (kubectl apply -k config/default)")
+// errNotInstalled is returned if the cluster does not have the project's kinds.
+var errNotInstalled = errors.New("the cluster has no kind StorageBenchmark: install the operator first (kubectl apply -k config/default)")
 
-// explained gives an answer of the API server its remedy.
+// explained returns errNotInstalled for the API server's answer that a kind does not exist, and other errors unchanged.
 func explained(err error) error {
 	var status apierrors.APIStatus
 	if apierrors.IsNotFound(err) && errors.As(err, &status) {
@@ -99,8 +99,8 @@ func explained(err error) error {
 	return err
 }
 
-// findRun gives the BenchmarkRun of that name; or else, of the StorageBenchmark of that name, the run that is live or
-// the newest one that was judged.
+// findRun returns the BenchmarkRun of that name. If there is none, it returns the live run of the StorageBenchmark of
+// that name, or else its last run.
 func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.BenchmarkRun, error) {
 	run := &v1alpha1.BenchmarkRun{}
 	err := c.get(ctx, runResource, name, run)
@@ -129,7 +129,7 @@ func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.Benchmark
 	return run, nil
 }
 
-// waitingFor is why a benchmark has no run, as the operator tells it.
+// waitingFor returns why a benchmark has no run, from its conditions.
 func waitingFor(benchmark *v1alpha1.StorageBenchmark) string {
 	for _, kind := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling, v1alpha1.ConditionReady} {
 		for _, condition := range benchmark.Status.Conditions {
@@ -139,7 +139,7 @@ func waitingFor(benchmark *v1alpha1.StorageBenchmark) string {
 		}
 	}
 	if benchmark.Status.ObservedGeneration < 0 || len(benchmark.Status.Conditions) == 0 {
-		return "the operator has not seen it yet; is it running? See kubectl get pods -n storagebench-system"
+		return "the operator has not processed it yet; check that it runs: kubectl get pods -n storagebench-system"
 	}
-	return "nothing asks for one"
+	return "no run was requested"
 }

@@ -16,20 +16,21 @@ import (
 )
 
 const (
-	// patience between two tries to reach an API server that does not answer, at first and at most.
+	// Time between two tries to reach an API server that does not answer: the first and the longest.
 	firstPatience, longestPatience = time.Second, 15 * time.Second
-	// watchSeconds is how long one request watches.
+	// watchSeconds is the timeout of one watch request.
 	watchSeconds = 300
 )
 
-// errDeleted ends the watching of an object that is gone.
+// errDeleted is returned if the watched object was deleted.
 var errDeleted = errors.New("it was deleted")
 
-// errDone is how a caller of each ends it.
+// errDone is returned by a callback of each to end it without an error.
 var errDone = errors.New("done")
 
-// each calls seen with an object as it is and whenever it changes, until that returns an error (errDone is none) or the
-// context ends. A run may last for days: an API server that is away for some of that time is waited for.
+// each calls seen with the object as it is and after every change, until seen returns an error or ctx ends. errDone
+// ends it without an error. Because a run may last for days, each waits for an API server that stops answering, and
+// writes so to problems.
 func (c *cluster) each(ctx context.Context, resource schema.GroupVersionResource, name string, problems io.Writer, seen func(*unstructured.Unstructured) error) error {
 	patience, met := firstPatience, false
 	for {
@@ -47,7 +48,7 @@ func (c *cluster) each(ctx context.Context, resource schema.GroupVersionResource
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err == nil:
-			continue // the request was over
+			continue // the watch request timed out
 		case apierrors.IsNotFound(err) && met:
 			return errDeleted
 		case !met || apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
@@ -63,10 +64,10 @@ func (c *cluster) each(ctx context.Context, resource schema.GroupVersionResource
 	}
 }
 
-// stopError is an end that the caller wants.
+// stopError wraps an error that ends each.
 type stopError struct{ error }
 
-// watchOnce is one look at the object and one request that watches it.
+// watchOnce reads the object and watches it with one request.
 func (c *cluster) watchOnce(ctx context.Context, resource schema.GroupVersionResource, name string, seen func(*unstructured.Unstructured) error) error {
 	objects := c.client.Resource(resource).Namespace(c.namespace)
 	now, err := objects.Get(ctx, name, metav1.GetOptions{})
@@ -95,7 +96,7 @@ func (c *cluster) watchOnce(ctx context.Context, resource schema.GroupVersionRes
 		case apiwatch.Deleted:
 			return stopError{errDeleted}
 		case apiwatch.Error:
-			return nil // too old a version, mostly: look again
+			return nil // usually the resource version is too old: read the object again
 		case apiwatch.Bookmark:
 		}
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// defaultMargin is up to which difference, in percent, two figures count as the same.
+// defaultMargin is the difference, in percent, up to which two figures count as the same.
 const defaultMargin = 5
 
-// compareOutputs are the forms of a comparison.
+// compareOutputs lists the output formats of a comparison.
 var compareOutputs = []string{"text", "json", "markdown", "html"}
 
 func newCompare(streams Streams) *cobra.Command {
@@ -25,14 +25,14 @@ func newCompare(streams Streams) *cobra.Command {
 	var flags *clusterFlags
 	command := &cobra.Command{
 		Use:   "compare RUN[:TARGET] RUN[:TARGET]...",
-		Short: "Put runs, or targets, side by side, and say what differs",
-		Long: "Put runs side by side: each with the first one, phase by phase and target by target, matrices cell by\n" +
-			"cell, with the difference, its 95 % interval and which is better. One run of several targets is\n" +
-			"compared target by target. RUN is what `report` takes: a file, a BenchmarkRun or a StorageBenchmark.\n\n" +
-			"Two figures are the same within --equivalent-within percent where two one-sided tests show it. That\n" +
-			"what was asked for differs is told; phases that cannot be compared are refused, with the reason.\n\n" +
-			"Exit codes: 0; 1 it cannot be compared; with --equivalent-within also 2, when it is not shown that\n" +
-			"they are the same.",
+		Short: "Compare runs, or the targets of a run",
+		Long: "Compare each run with the first one, phase by phase and target by target, matrices cell by\n" +
+			"cell: the difference, its 95 % interval and which one is better. A single run with several targets is\n" +
+			"compared target by target. RUN is a file, a BenchmarkRun or a StorageBenchmark, as for `report`.\n\n" +
+			"With --equivalent-within, two figures are equivalent if two one-sided tests (TOST) show that they differ\n" +
+			"by at most that percentage. Differences in the specifications are listed; phases that cannot be compared\nare left out, with the reason.\n\n" +
+			"Exit codes: 0 compared; 1 the runs cannot be compared; with --equivalent-within also 2, equivalence was\n" +
+			"not shown.",
 		Example: "  kubectl storagebench compare before.json after.json\n" +
 			"  kubectl storagebench compare nightly-1a2b3c4d nightly-5e6f7a8b -o markdown\n" +
 			"  kubectl storagebench compare lustre.json                    # its targets\n" +
@@ -41,7 +41,7 @@ func newCompare(streams Streams) *cobra.Command {
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if !slices.Contains(compareOutputs, output) {
-				return fmt.Errorf("--output %q is not known: use text, json, markdown or html", output)
+				return fmt.Errorf("--output %q is unknown: use text, json, markdown or html", output)
 			}
 			all, err := comparedDocuments(command.Context(), streams, flags, arguments)
 			if err != nil {
@@ -61,8 +61,8 @@ func newCompare(streams Streams) *cobra.Command {
 		},
 	}
 	command.Flags().StringVarP(&output, "output", "o", "text", "text, json, markdown or html")
-	command.Flags().Float64Var(&margin, "equivalent-within", defaultMargin, "percent up to which a difference counts as none; given, it decides the exit code")
-	command.Flags().StringVar(&file, "file", "", "write to this file, and not to standard output")
+	command.Flags().Float64Var(&margin, "equivalent-within", defaultMargin, "largest difference, in percent, that counts as equivalent; sets the exit code")
+	command.Flags().StringVar(&file, "file", "", "write to this file instead of standard output")
 	flags = newClusterFlags(command)
 	return command
 }
@@ -83,7 +83,7 @@ func shownEquivalent(made report.Comparison) bool {
 	return !slices.ContainsFunc(made.Comparisons, func(c report.RunsComparison) bool { return c.Equivalent == nil || !*c.Equivalent })
 }
 
-// comparedDocuments reads what is compared, and gives each a name of its own. One run stands for all of its targets.
+// comparedDocuments reads the runs to compare and names them. A single run stands for all of its targets.
 func comparedDocuments(ctx context.Context, streams Streams, flags *clusterFlags, names []string) ([]report.Compared, error) {
 	var all []report.Compared
 	for _, name := range names {
@@ -117,7 +117,8 @@ func comparedOf(ctx context.Context, streams Streams, flags *clusterFlags, name 
 	return report.Compared{Name: document.Run, Target: target, Document: document}, nil
 }
 
-// named gives each its run's name, with the target where one was chosen; where two would have the same, that of its file.
+// named names each run by its own name, with the target if one was chosen. Runs that would share a name are named by
+// the last element of their argument's path.
 func named(all []report.Compared, arguments []string) []report.Compared {
 	seen := map[string]int{}
 	for i := range all {

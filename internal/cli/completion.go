@@ -12,7 +12,7 @@ import (
 // completionTimeout is how long the shell waits for names from a cluster.
 const completionTimeout = 2 * time.Second
 
-// completeRuns offers the names of runs and benchmarks of the namespace.
+// completeRuns completes the names of the runs and benchmarks of the namespace.
 func (f *clusterFlags) completeRuns(command *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(given) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -41,8 +41,8 @@ func (f *clusterFlags) completeRuns(command *cobra.Command, given []string, _ st
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// fixedValues offers the values that a flag takes.
+// fixedValues makes the shell complete the values of a flag.
 func fixedValues(command *cobra.Command, flag string, values ...string) {
-	// It fails for a flag that is not there, which tests would see.
+	// It fails only for a flag that does not exist, which is a mistake in this package.
 	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// converter turns a tool's command line, or a file of its jobs, into workloads.
+// converter converts a tool's command line, or its job file, to workloads.
 type converter struct {
 	line func(arguments []string, options convert.Options) ([]convert.Workload, error)
-	// file is nil where the tool has none.
+	// file is nil if the tool has no job files.
 	file func(text []byte, options convert.Options) ([]convert.Workload, error)
 }
 
@@ -40,11 +40,11 @@ func newConvert(streams Streams) *cobra.Command {
 	var flags convertFlags
 	command := &cobra.Command{
 		Use:   "convert diskspd|fio|ior|mdtest [-f FILE] [-- ARGUMENTS...]",
-		Short: "Turn a command line or job file of another tool into a WorkloadProfile",
-		Long: "Turn a command line of DiskSpd, fio, IOR or mdtest, or a job file of fio, into a WorkloadProfile. Comments\n" +
-			"above it say what is not the same, what belongs into the benchmark, and what was left out because nothing is to\n" +
-			"be done for it. Nothing is lost without a word, and nothing is guessed: where a tool takes the size of a file\n" +
-			"that exists, give it with --dataset-size.",
+		Short: "Convert a command line or job file of another tool to a WorkloadProfile",
+		Long: "Convert a command line of DiskSpd, fio, IOR or mdtest, or a fio job file, to a WorkloadProfile. Comments\n" +
+			"above it list what differs, what belongs into the benchmark, and what was left out because it has no\n" +
+			"effect here. Nothing is dropped silently, and nothing is guessed: if a tool takes its size from an existing\n" +
+			"file, give it with --dataset-size.",
 		Example: "  kubectl storagebench convert diskspd -- diskspd.exe -c8G -b1M -d720 -t1 -o32 -w100 -Sh -L test.dat\n" +
 			"  kubectl storagebench convert fio -f job.fio | kubectl apply -f -\n" +
 			"  kubectl storagebench convert fio --dataset-size 8Gi -- --name=x --rw=randread --bs=4k --filename=/data/f\n" +
@@ -57,7 +57,7 @@ func newConvert(streams Streams) *cobra.Command {
 				before = len(arguments)
 			}
 			if before != 1 {
-				return errors.New("write one tool (diskspd, fio, ior or mdtest), then -f FILE, or -- and its command line")
+				return errors.New("give one tool (diskspd, fio, ior or mdtest), then -f FILE, or -- and its command line")
 			}
 			return nil
 		},
@@ -69,10 +69,10 @@ func newConvert(streams Streams) *cobra.Command {
 			return flags.write(streams, arguments[0], workloads)
 		},
 	}
-	command.Flags().StringVarP(&flags.file, "file", "f", "", "a job file of fio; - is standard input")
-	command.Flags().StringVar(&flags.name, "name", "", "name of the profile (default: that of the job, or of the tool)")
+	command.Flags().StringVarP(&flags.file, "file", "f", "", "fio job file; - for standard input")
+	command.Flags().StringVar(&flags.name, "name", "", "name of the profile (default: the name of the job, or of the tool)")
 	command.Flags().StringVar(&flags.kind, "kind", v1alpha1.WorkloadProfileKind, "WorkloadProfile or ClusterWorkloadProfile")
-	command.Flags().StringVar(&flags.datasetSize, "dataset-size", "", "bytes of each client, such as 8Gi, where the command line leaves them to what is there")
+	command.Flags().StringVar(&flags.datasetSize, "dataset-size", "", "bytes per client, such as 8Gi, if the command line relies on existing files")
 	command.Flags().StringVarP(&flags.output, "output", "o", "yaml", "yaml or json")
 	return command
 }
@@ -82,15 +82,15 @@ func (f *convertFlags) convert(streams Streams, tool string, line []string) ([]c
 	options := convert.Options{Name: f.name, ReadFile: func(name string) ([]byte, error) { return readWhole(streams, name) }}
 	switch {
 	case !known:
-		return nil, fmt.Errorf("%q cannot be converted: only diskspd, fio, ior and mdtest", tool)
+		return nil, fmt.Errorf("cannot convert %q: use diskspd, fio, ior or mdtest", tool)
 	case f.output != "yaml" && f.output != "json":
-		return nil, fmt.Errorf("--output %q is not known: yaml or json", f.output)
+		return nil, fmt.Errorf("--output %q is unknown: use yaml or json", f.output)
 	case f.kind != v1alpha1.WorkloadProfileKind && f.kind != v1alpha1.ClusterWorkloadProfileKind:
-		return nil, fmt.Errorf("--kind %q is not known: WorkloadProfile or ClusterWorkloadProfile", f.kind)
+		return nil, fmt.Errorf("--kind %q is unknown: use WorkloadProfile or ClusterWorkloadProfile", f.kind)
 	case f.file != "" && len(line) > 0:
-		return nil, errors.New("-f and a command line exclude each other: give one")
+		return nil, errors.New("-f and a command line are mutually exclusive: give one of them")
 	case f.file != "" && with.file == nil:
-		return nil, fmt.Errorf("-f is for fio: give %s's command line after --", tool)
+		return nil, fmt.Errorf("-f is for fio: give the command line of %s after --", tool)
 	}
 	if f.name != "" {
 		if problems := validation.IsDNS1123Label(f.name); len(problems) > 0 {
@@ -114,22 +114,27 @@ func (f *convertFlags) convert(streams Streams, tool string, line []string) ([]c
 	return with.file(text, options)
 }
 
-// readWhole reads a file of bounded size.
+// maxConvertBytes is far above what people write and bounds the memory.
+const maxConvertBytes = 4 << 20
+
+// readWhole reads a file of up to maxConvertBytes.
 func readWhole(streams Streams, name string) ([]byte, error) {
 	file, err := openInput(streams, name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	const limit = 4 << 20
-	text, err := io.ReadAll(io.LimitReader(file, limit))
+	text, err := io.ReadAll(io.LimitReader(file, maxConvertBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(text) > maxConvertBytes {
+		return nil, fmt.Errorf("%s is larger than %d MiB: shorten it, or convert it in parts", name, maxConvertBytes>>20)
 	}
 	return text, nil
 }
 
-// convertDocument is what was converted, for programs.
+// convertDocument is the output of convert as JSON.
 type convertDocument struct {
 	SchemaVersion int               `json:"schemaVersion"`
 	Tool          string            `json:"tool"`
@@ -139,8 +144,8 @@ type convertDocument struct {
 type convertWorkload struct {
 	Name string                       `json:"name"`
 	Spec v1alpha1.WorkloadProfileSpec `json:"spec"`
-	// DurationSeconds and WarmUpSeconds are for the phase, Processes are ranks of MPI; 0 where the
-	// original did not say.
+	// DurationSeconds and WarmUpSeconds are for the phase; Processes is the number of MPI ranks. They are 0 if the
+	// original does not specify them.
 	DurationSeconds float64        `json:"durationSeconds"`
 	WarmUpSeconds   float64        `json:"warmUpSeconds"`
 	Processes       int64          `json:"processes"`

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/storagebench/storagebench/test/golden"
@@ -30,5 +31,17 @@ func TestConvert(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			golden.Check(t, name, call(one.input, one.arguments...).String())
 		})
+	}
+}
+
+// TestConvertLargeFile: what is not read as a whole is not converted.
+func TestConvertLargeFile(t *testing.T) {
+	const job = "[a]\nrw=randread\nbs=4k\nioengine=libaio\nsize=1g\n"
+	for size, code := range map[int]int{1 << 20: 0, 5 << 20: 1} {
+		input := job + strings.Repeat("#", size-len(job))
+		got := call(input, "convert", "fio", "-f", "-")
+		if got.code != code || code != 0 && !strings.Contains(got.stderr, "larger than 4 MiB") {
+			t.Errorf("%d bytes: exit code %d, %.200s", size, got.code, got.stderr)
+		}
 	}
 }

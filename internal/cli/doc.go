@@ -1,2 +1,2 @@
-// Package cli is kubectl-storagebench, one file a verb.
+// Package cli implements kubectl-storagebench, one file per verb.
 package cli

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -24,10 +25,10 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// runPrefix says that a name is of a run in the cluster, whatever files there are.
+// runPrefix marks a name as that of a run in the cluster, even if there is a file of that name.
 const runPrefix = "run/"
 
-// documentOf reads a run: of a file, or of the cluster where there is no such file.
+// documentOf reads a run from the file of that name, or from the cluster if there is no such file.
 func documentOf(ctx context.Context, streams Streams, flags *clusterFlags, name string) (report.Document, error) {
 	if of, inCluster := strings.CutPrefix(name, runPrefix); inCluster {
 		return clusterDocument(ctx, flags, of)
@@ -37,7 +38,7 @@ func documentOf(ctx context.Context, streams Streams, flags *clusterFlags, name 
 		if errors.Is(err, fs.ErrNotExist) && !looksLikeFile(name) {
 			document, err := clusterDocument(ctx, flags, name)
 			if err != nil {
-				return report.Document{}, fmt.Errorf("there is no file %s, so that it was looked for in the cluster: %w", name, err)
+				return report.Document{}, fmt.Errorf("file %s does not exist, and the cluster has no such run: %w", name, err)
 			}
 			return document, nil
 		}
@@ -59,7 +60,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// looksLikeFile says that a name can be no object's.
+// looksLikeFile reports whether a name can only mean a file: it has a path separator or a file's extension.
 func looksLikeFile(name string) bool {
 	return strings.ContainsAny(name, `/\`) || slices.Contains([]string{".json", ".yaml", ".yml", ".txt"}, filepath.Ext(name))
 }
@@ -76,13 +77,13 @@ func clusterDocument(ctx context.Context, flags *clusterFlags, name string) (rep
 	return connected.document(ctx, run)
 }
 
-// document is that of a run, with its series where the cluster keeps them.
+// document returns the document of a run, with its series if the cluster keeps it.
 func (c *cluster) document(ctx context.Context, run *v1alpha1.BenchmarkRun) (report.Document, error) {
 	over, err := c.series(ctx, run)
 	if err != nil {
 		return report.Document{}, err
 	}
-	// Operator and agents are of one version.
+	// The operator and its agents have the same version.
 	var version string
 	for _, e := range run.Status.Environments {
 		version = cmp.Or(version, e.AgentVersion)
@@ -90,12 +91,13 @@ func (c *cluster) document(ctx context.Context, run *v1alpha1.BenchmarkRun) (rep
 	return report.NewDocument(run, version).With(over), nil
 }
 
-// series are those that the cluster keeps of a run, each step in a ConfigMap; nil where it keeps none.
+// series reads the series of a run, which the cluster keeps in one ConfigMap per step; nil if there is none, or if it
+// may not be read.
 func (c *cluster) series(ctx context.Context, run *v1alpha1.BenchmarkRun) (*series.Log, error) {
 	found, err := c.client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(c.namespace).List(ctx,
 		metav1.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{v1alpha1.LabelRun: objects.RunLabels(run)[v1alpha1.LabelRun]}).String()})
 	if apierrors.IsForbidden(err) {
-		return nil, nil // the figures do not need them, and the report says that there are none
+		return nil, nil // the figures do not need the series, and the report notes that it is missing
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the series of run %s: %w", run.Name, err)
@@ -108,7 +110,7 @@ func (c *cluster) series(ctx context.Context, run *v1alpha1.BenchmarkRun) (*seri
 		}
 		text, is := kept.BinaryData[objects.SeriesKey]
 		if !is || !slices.ContainsFunc(kept.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == run.UID }) {
-			continue // something else, or of another run that had the name
+			continue // not a series, or that of an earlier run with the same name
 		}
 		part, err := series.Decode(text)
 		if err != nil {
@@ -122,7 +124,7 @@ func (c *cluster) series(ctx context.Context, run *v1alpha1.BenchmarkRun) (*seri
 	return series.Together(parts, stepIDs(run)), nil
 }
 
-// stepIDs are the steps of a run in their order.
+// stepIDs lists the IDs of the steps of a run, in order.
 func stepIDs(run *v1alpha1.BenchmarkRun) []string {
 	var all []string
 	for _, step := range run.Spec.Steps {
@@ -131,7 +133,7 @@ func stepIDs(run *v1alpha1.BenchmarkRun) []string {
 	return all
 }
 
-// writeTo writes to a file as a whole or not at all; to standard output where none is named.
+// writeTo writes to the named file, or to standard output if name is empty. Any error leaves the file as it was.
 func writeTo(streams Streams, name string, write func(io.Writer) error) error {
 	if name == "" {
 		return write(streams.Out)
@@ -140,8 +142,34 @@ func writeTo(streams Streams, name string, write func(io.Writer) error) error {
 	if err := write(&text); err != nil {
 		return err
 	}
-	if err := os.WriteFile(name, text.Bytes(), 0o644); err != nil {
+	if err := replaceFile(name, text.Bytes()); err != nil {
 		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// replaceFile writes a file atomically, through a temporary file beside it. It writes directly to what is not a regular
+// file, such as a device.
+func replaceFile(name string, text []byte) error {
+	if info, err := os.Stat(name); err == nil {
+		if !info.Mode().IsRegular() {
+			return os.WriteFile(name, text, 0o644)
+		}
+		if name, err = filepath.EvalSymlinks(name); err != nil {
+			return err
+		}
+	}
+	temporary := name + "." + rand.Text()[:8]
+	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) // #nosec G302 -- a report is no secret
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(temporary, name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temporary))
 	}
 	return nil
 }

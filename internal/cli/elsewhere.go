@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// runHere is for Linux: what watches processes and proves mounts is the kernel's.
+// runHere returns an error: only Linux lets a local run track processes and verify mounts.
 func runHere(context.Context, Streams, []string, runOptions) error {
-	return fmt.Errorf("--local runs on Linux, and this is %s: run it in a cluster, or in a container on Linux", runtime.GOOS)
+	return fmt.Errorf("--local needs Linux, and this is %s: run it in a cluster, or in a Linux container", runtime.GOOS)
 }
 
-// newAgent is a verb that nobody calls here.
+// newAgent returns a verb that is never called on this system.
 func newAgent(Streams) *cobra.Command { return &cobra.Command{Use: "agent", Hidden: true} }
 
 func calledAsAgent([]string, Streams) (code int, called bool) { return 0, false }

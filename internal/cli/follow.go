@@ -10,10 +10,10 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// redrawEvery is how often the view is drawn again when nothing is new: the clock goes on.
+// redrawEvery is how often the view is redrawn even if the run has not changed, because it shows the time.
 const redrawEvery = time.Second
 
-// follower shows a run as it goes: a view on a terminal, lines in a pipe.
+// follower shows a run while it goes on: a live view on a terminal, lines in a pipe.
 type follower struct {
 	screen *live.Screen
 	lines  *live.Lines
@@ -23,12 +23,12 @@ type follower struct {
 
 	mu  sync.Mutex
 	run *v1alpha1.BenchmarkRun
-	// behind is how far the clock of this machine is ahead of the one that the run's times are by.
+	// behind is how far this machine's clock is ahead of the clock of the run's times.
 	behind time.Duration
 	known  bool
 }
 
-// follow begins to show; hint is the view's last line.
+// follow starts to show a run; hint is the last line of the view.
 func follow(w io.Writer, planned *plan.Plan, hint string) *follower {
 	f := &follower{screen: live.NewScreen(w, hint), plan: planned, stop: make(chan struct{})}
 	if f.screen == nil {
@@ -50,12 +50,13 @@ func follow(w io.Writer, planned *plan.Plan, hint string) *follower {
 	return f
 }
 
-// see takes a run as it stands, which is not changed after.
+// see shows the run as it is now. The caller must not change run afterwards.
 func (f *follower) see(run *v1alpha1.BenchmarkRun) {
 	f.mu.Lock()
 	f.run = run
 	if figures := run.Status.Live; figures != nil {
-		// What is on its way for the shortest time tells best how the clocks differ.
+		// The smallest difference contains the least transport delay, so it is the best estimate of the clocks'
+		// difference.
 		if ahead := time.Since(figures.Time.Time); !f.known || ahead < f.behind {
 			f.behind, f.known = ahead, true
 		}
@@ -67,7 +68,7 @@ func (f *follower) see(run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// now is the time by the run's clock, where that is another one than ours by more than a network explains.
+// now returns the time by the run's clock if it differs from the local clock by more than a network delay can explain.
 func (f *follower) now() time.Time {
 	const tolerance = 2 * time.Second
 	if f.known && f.behind.Abs() > tolerance {
@@ -84,7 +85,7 @@ func (f *follower) draw() {
 	}
 }
 
-// end draws the last frame, which stays.
+// end draws the last frame, which stays on the terminal.
 func (f *follower) end() {
 	if f.screen == nil {
 		return

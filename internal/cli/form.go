@@ -11,21 +11,21 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// formFlag adds -o to a verb that gives a document; the first form is the default.
+// formFlag adds -o to a verb that writes a document; the first format is the default.
 func formFlag(command *cobra.Command, output *string, forms ...string) {
 	command.Flags().StringVarP(output, "output", "o", forms[0], alternatives(forms))
 	fixedValues(command, "output", forms...)
 }
 
-// knownForm refuses a form that a verb does not give.
+// knownForm returns an error for an output format that a verb does not have.
 func knownForm(output string, forms ...string) error {
 	if slices.Contains(forms, output) {
 		return nil
 	}
-	return fmt.Errorf("--output %q is not known: use %s", output, alternatives(forms))
+	return fmt.Errorf("--output %q is unknown: use %s", output, alternatives(forms))
 }
 
-// alternatives writes "a, b or c".
+// alternatives joins words as "a, b or c".
 func alternatives(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
@@ -34,7 +34,7 @@ func alternatives(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// printAs writes a document as JSON or YAML, which say the same, or its text.
+// printAs writes a document as JSON or YAML, or else by calling text.
 func printAs(w io.Writer, output string, document any, text func(io.Writer) error) error {
 	switch output {
 	case "json":

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// initOptions are the flags of init.
+// initOptions holds the flags of init.
 type initOptions struct {
 	claim, class, size, accessMode, file, output string
 	clients                                      int32
@@ -31,11 +32,11 @@ func newInit(streams Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "init [NAME] [--claim CLAIM | --storage-class CLASS]",
 		Short: "Write a first benchmark for a claim or a storage class",
-		Long: "Write a StorageBenchmark to begin with, with comments that say why each line is there and what to change\n" +
-			"next. It asks the cluster what there is: how large a claim is, from how many nodes at once it can be used,\n" +
-			"how many nodes there are. Without --claim and --storage-class it offers what it finds, on a terminal; else it\n" +
-			"takes the default storage class, of which each run makes claims of its own and removes them.\n\n" +
-			"--offline asks nobody, and takes what the flags say. Nothing is created in the cluster.",
+		Long: "Write a first StorageBenchmark, with comments that explain each line and what to change\n" +
+			"next. It reads from the cluster how large a claim is, how many nodes can use it at once, and\n" +
+			"how many nodes there are. Without --claim and --storage-class it offers a choice on a terminal; otherwise it\n" +
+			"uses the default storage class: each run creates its own claims and removes them.\n\n" +
+			"--offline reads nothing from a cluster and uses the flags only. Nothing is created in the cluster.",
 		Example: "  kubectl storagebench init --claim data > bench.yaml\n" +
 			"  kubectl storagebench init nightly --storage-class gp3 --size 100Gi --clients 4 --file nightly.yaml\n" +
 			"  kubectl storagebench init --claim data --offline --access-mode ReadWriteMany > bench.yaml\n" +
@@ -47,9 +48,9 @@ func newInit(streams Streams) *cobra.Command {
 	command.Flags().StringVar(&options.class, "storage-class", "", "measure new volumes of this StorageClass")
 	command.Flags().StringVar(&options.size, "size", "", "size of new volumes, such as 100Gi (default 10Gi)")
 	command.Flags().StringVar(&options.accessMode, "access-mode", "", "ReadWriteOnce, ReadWriteMany or ReadWriteOncePod (default: the claim's; ReadWriteOnce for new volumes)")
-	command.Flags().Int32Var(&options.clients, "clients", 0, "pods that load at once (default: as suits what there is)")
+	command.Flags().Int32Var(&options.clients, "clients", 0, "number of client pods (default: as fits the cluster and the claim)")
 	command.Flags().BoolVar(&options.offline, "offline", false, "ask no cluster")
-	command.Flags().StringVar(&options.file, "file", "", "write to this new file, and not to standard output")
+	command.Flags().StringVar(&options.file, "file", "", "write to this new file instead of standard output")
 	formFlag(command, &options.output, "yaml", "json")
 	fixedValues(command, "access-mode", string(corev1.ReadWriteOnce), string(corev1.ReadWriteMany), string(corev1.ReadWriteOncePod))
 	command.RunE = func(command *cobra.Command, arguments []string) error {
@@ -78,19 +79,19 @@ func runInit(ctx context.Context, streams Streams, flags *clusterFlags, options 
 			return err
 		}
 		if err := made.ask(ctx, streams, cluster); err != nil {
-			return fmt.Errorf("%w (--offline asks no cluster)", err)
+			return fmt.Errorf("%w (use --offline without a cluster)", err)
 		}
 	}
 	if made.name = name; name == "" {
-		made.name = "first-" + firstOf(made.options.claim, made.options.class)
+		made.name = "first-" + cmp.Or(made.options.claim, made.options.class)
 		made.name = nameOf(made.name)
 	}
 	if problems := validation.IsDNS1123Label(made.name); len(problems) > 0 || len(made.name) > v1alpha1.MaxBenchmarkNameLength {
-		return fmt.Errorf("the name %q: at most %d lower-case letters, digits and dashes", made.name, v1alpha1.MaxBenchmarkNameLength)
+		return fmt.Errorf("name %q: use at most %d lower-case letters, digits and dashes", made.name, v1alpha1.MaxBenchmarkNameLength)
 	}
 	text := made.yaml()
 	if _, faults, err := understand([]byte(text), loadOptions{seed: 1}); err != nil || len(faults) > 0 {
-		return fmt.Errorf("what was written is not valid, which is a mistake of this program: %w", errors.Join(err, faults))
+		return fmt.Errorf("internal error: the benchmark written is not valid: %w", errors.Join(err, faults))
 	}
 	if options.output == "json" {
 		return printAs(streams.Out, "json", initDocument{SchemaVersion: report.SchemaVersion, Name: made.name, YAML: text}, nil)
@@ -107,12 +108,12 @@ func runInit(ctx context.Context, streams Streams, flags *clusterFlags, options 
 	if err = errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("write the benchmark: %w", err)
 	}
-	_, _ = fmt.Fprintf(streams.Err, "%s is written.\n  what it would do:  kubectl storagebench plan -f %s\n  run it:            kubectl storagebench run -f %s\n",
+	_, _ = fmt.Fprintf(streams.Err, "Wrote %s.\n  show the plan:  kubectl storagebench plan -f %s\n  run it:         kubectl storagebench run -f %s\n",
 		options.file, options.file, options.file)
 	return nil
 }
 
-// initDocument is what was written, for programs.
+// initDocument is the benchmark that was written, as JSON.
 type initDocument struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	Name          string `json:"name"`
@@ -122,11 +123,11 @@ type initDocument struct {
 func (o *initOptions) check() error {
 	switch {
 	case o.claim != "" && o.class != "":
-		return errors.New("--claim and --storage-class exclude each other: give one")
+		return errors.New("--claim and --storage-class are mutually exclusive: give one of them")
 	case o.claim != "" && o.size != "":
-		return errors.New("--size is for new volumes of a --storage-class: a claim has its size")
+		return errors.New("--size is for new volumes of a --storage-class; a claim has its own size")
 	case o.clients < 0 || o.clients > 1000:
-		return fmt.Errorf("--clients %d: from 1 to 1000", o.clients)
+		return fmt.Errorf("--clients %d: give 1 to 1000", o.clients)
 	}
 	if o.size != "" {
 		if size, err := resource.ParseQuantity(o.size); err != nil || size.Value() < 1<<30 {
@@ -136,7 +137,7 @@ func (o *initOptions) check() error {
 	switch corev1.PersistentVolumeAccessMode(o.accessMode) {
 	case "", corev1.ReadWriteOnce, corev1.ReadWriteMany, corev1.ReadWriteOncePod:
 	default:
-		return fmt.Errorf("--access-mode %q: ReadWriteOnce, ReadWriteMany or ReadWriteOncePod", o.accessMode)
+		return fmt.Errorf("--access-mode %q is unknown: use ReadWriteOnce, ReadWriteMany or ReadWriteOncePod", o.accessMode)
 	}
 	for flag, value := range map[string]string{"--claim": o.claim, "--storage-class": o.class} {
 		if problems := validation.IsDNS1123Subdomain(value); value != "" && len(problems) > 0 {
@@ -148,22 +149,13 @@ func (o *initOptions) check() error {
 
 var notInName = regexp.MustCompile(`[^a-z0-9-]+`)
 
-// nameOf makes a benchmark's name of that of something else.
+// nameOf turns the name of another object into the name of a benchmark.
 func nameOf(text string) string {
 	text = notInName.ReplaceAllString(text, "-")
 	return strings.Trim(text[:min(len(text), v1alpha1.MaxBenchmarkNameLength)], "-")
 }
 
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
-// interactive says that somebody can be asked.
+// interactive reports whether standard input and standard error are terminals, so that the user can be asked.
 func interactive(streams Streams) bool {
 	in, isFile := streams.In.(*os.File)
 	if !isFile || !term.IsTerminal(int(in.Fd())) {

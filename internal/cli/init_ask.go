@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,31 +17,31 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// first is a first benchmark: what was asked for, and what there is.
+// first is a first benchmark: what the user asked for, and what the cluster has.
 type first struct {
 	name    string
 	options initOptions
-	// capacity of each volume in bytes, and mode in which it can be used.
+	// capacity of each volume in bytes, and the access mode in which it is used.
 	capacity int64
 	mode     corev1.PersistentVolumeAccessMode
-	// nodes that pods can be scheduled on; 0 where nobody was asked.
+	// nodes is the number of nodes on which pods can be scheduled; 0 if not known.
 	nodes int
-	// provisioner of the class; empty where it is not known.
+	// provisioner of the storage class; empty if not known.
 	provisioner string
-	// found is what was found out, for the comment on top.
+	// found lists what was found in the cluster, for the comment at the top of the file.
 	found []string
 }
 
 // defaultSize of new volumes in bytes.
 const defaultSize = 10 << 30
 
-// assume takes what the flags say.
+// assume sets mode and capacity from the flags alone.
 func (f *first) assume() {
-	f.mode = corev1.PersistentVolumeAccessMode(firstOf(f.options.accessMode, string(corev1.ReadWriteOnce)))
+	f.mode = corev1.PersistentVolumeAccessMode(cmp.Or(f.options.accessMode, string(corev1.ReadWriteOnce)))
 	f.capacity = f.size()
 }
 
-// size is that of new volumes, or of a claim that nobody has looked at.
+// size returns the size in bytes of new volumes, or the size to assume for a claim that was not read.
 func (f *first) size() int64 {
 	if f.options.size == "" {
 		return defaultSize
@@ -48,7 +49,7 @@ func (f *first) size() int64 {
 	return quantity(f.options.size)
 }
 
-// ask finds out what there is.
+// ask reads nodes, claims and storage classes from the cluster, and lets the user choose if no flag does.
 func (f *first) ask(ctx context.Context, streams Streams, c *cluster) error {
 	var nodes corev1.NodeList
 	if err := c.list(ctx, corev1.SchemeGroupVersion.WithResource("nodes"), false, &nodes); err == nil {
@@ -58,15 +59,15 @@ func (f *first) ask(ctx context.Context, streams Streams, c *cluster) error {
 			}
 		}
 	} else if !apierrors.IsForbidden(err) {
-		return fmt.Errorf("look at the nodes: %w", err)
+		return fmt.Errorf("list the nodes: %w", err)
 	}
 	var claims corev1.PersistentVolumeClaimList
 	if err := c.list(ctx, corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"), true, &claims); err != nil {
-		return fmt.Errorf("look at the claims of namespace %s: %w", c.namespace, err)
+		return fmt.Errorf("list the claims of namespace %s: %w", c.namespace, err)
 	}
 	var classes storagev1.StorageClassList
 	if err := c.list(ctx, storagev1.SchemeGroupVersion.WithResource("storageclasses"), false, &classes); err != nil && !apierrors.IsForbidden(err) {
-		return fmt.Errorf("look at the storage classes: %w", err)
+		return fmt.Errorf("list the storage classes: %w", err)
 	}
 	if f.options.claim == "" && f.options.class == "" {
 		if err := f.choose(streams, claims.Items, classes.Items); err != nil {
@@ -85,7 +86,7 @@ func schedulable(node *corev1.Node) bool {
 	})
 }
 
-// list reads all objects of a resource, those of the namespace where it is of one.
+// list reads all objects of a resource, or those of the namespace if the resource is namespaced.
 func (c *cluster) list(ctx context.Context, of schema.GroupVersionResource, namespaced bool, into any) error {
 	all := c.client.Resource(of)
 	if !namespaced {
@@ -102,18 +103,18 @@ func (c *cluster) list(ctx context.Context, of schema.GroupVersionResource, name
 	return decodeList(found.UnstructuredContent(), into)
 }
 
-// choose offers claims and classes to whoever sits at the terminal; elsewhere it takes the default class.
+// choose lets the user choose a claim or a storage class if there is a terminal; else it takes the default class.
 func (f *first) choose(streams Streams, claims []corev1.PersistentVolumeClaim, classes []storagev1.StorageClass) error {
 	standard := slices.IndexFunc(classes, isDefault)
 	if !interactive(streams) {
 		if standard < 0 {
-			return errors.New("there is no default storage class: add --claim or --storage-class")
+			return errors.New("no default storage class: add --claim or --storage-class")
 		}
 		f.options.class = classes[standard].Name
 		return nil
 	}
 	var offers []string
-	_, _ = fmt.Fprintln(streams.Err, "What is to be measured?")
+	_, _ = fmt.Fprintln(streams.Err, "What do you want to measure?")
 	offer := func(what, about string) {
 		offers = append(offers, what)
 		_, _ = fmt.Fprintf(streams.Err, "  %2d  %s  %s\n", len(offers), what, about)
@@ -129,7 +130,7 @@ func (f *first) choose(streams Streams, claims []corev1.PersistentVolumeClaim, c
 		offer("storage class "+classes[i].Name, about)
 	}
 	if len(offers) == 0 {
-		return errors.New("there is neither a claim in the namespace nor a storage class")
+		return errors.New("the namespace has no claim and the cluster no storage class")
 	}
 	_, _ = fmt.Fprintf(streams.Err, "Number (1 to %d): ", len(offers))
 	line, err := bufio.NewReader(streams.In).ReadString('\n')
@@ -139,7 +140,7 @@ func (f *first) choose(streams Streams, claims []corev1.PersistentVolumeClaim, c
 	number, err := strconv.Atoi(strings.TrimSpace(line))
 	switch {
 	case err != nil || number < 1 || number > len(offers):
-		return fmt.Errorf("%q is no number from 1 to %d", strings.TrimSpace(line), len(offers))
+		return fmt.Errorf("%q is not a number from 1 to %d", strings.TrimSpace(line), len(offers))
 	case number <= len(claims):
 		f.options.claim = claims[number-1].Name
 	default:
@@ -172,15 +173,15 @@ func (f *first) ofClaim(namespace string, claims []corev1.PersistentVolumeClaim,
 		for i := range claims {
 			names = append(names, claims[i].Name)
 		}
-		return fmt.Errorf("namespace %s has no claim %q; it has: %s", namespace, f.options.claim, firstOf(strings.Join(names, ", "), "none"))
+		return fmt.Errorf("namespace %s has no claim %q; it has: %s", namespace, f.options.claim, cmp.Or(strings.Join(names, ", "), "none"))
 	}
 	claim := &claims[at]
 	if claim.Spec.VolumeMode != nil && *claim.Spec.VolumeMode == corev1.PersistentVolumeBlock {
-		return fmt.Errorf("claim %s is a raw device, and to measure it is to overwrite it: write that file by hand, see docs/raw-devices.md", claim.Name)
+		return fmt.Errorf("claim %s is a raw device, which a benchmark overwrites: write that file by hand, see docs/raw-devices.md", claim.Name)
 	}
 	capacity := claim.Status.Capacity[corev1.ResourceStorage]
 	if capacity.IsZero() {
-		capacity = claim.Spec.Resources.Requests[corev1.ResourceStorage] // it is not bound yet
+		capacity = claim.Spec.Resources.Requests[corev1.ResourceStorage] // the claim is not bound yet
 	}
 	f.capacity = capacity.Value()
 	for _, mode := range []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod} {
@@ -190,7 +191,7 @@ func (f *first) ofClaim(namespace string, claims []corev1.PersistentVolumeClaim,
 		}
 	}
 	if f.mode == "" {
-		return fmt.Errorf("claim %s can only be read (%s), and a layout has to be written: choose another one", claim.Name, claimWords(claim))
+		return fmt.Errorf("claim %s is read-only (%s), and a benchmark writes its dataset first: choose another one", claim.Name, claimWords(claim))
 	}
 	f.found = append(f.found, "claim "+claim.Name+": "+claimWords(claim))
 	if name := claim.Spec.StorageClassName; name != nil {
@@ -206,7 +207,7 @@ func (f *first) ofClass(classes []storagev1.StorageClass) error {
 		for i := range classes {
 			names = append(names, classes[i].Name)
 		}
-		return fmt.Errorf("there is no storage class %q; there are: %s", f.options.class, strings.Join(names, ", "))
+		return fmt.Errorf("no storage class %q; the cluster has: %s", f.options.class, strings.Join(names, ", "))
 	}
 	f.assume()
 	f.provisionedBy(f.options.class, classes)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -9,22 +10,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// mostClients that a first benchmark takes by itself.
+// mostClients is the largest number of clients of a first benchmark without --clients.
 const mostClients = 4
 
 func decodeList(content map[string]any, into any) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, into); err != nil {
-		return fmt.Errorf("read what the cluster has: %w", err)
+		return fmt.Errorf("read the cluster's claims and storage classes: %w", err)
 	}
 	return nil
 }
 
 func quantity(text string) int64 {
-	value := resource.MustParse(text) // check has parsed it
+	value := resource.MustParse(text) // initOptions.check has parsed it
 	return value.Value()
 }
 
-// clients that load at once, and whether they have to be on one node.
+// clients returns how many clients load at once, and whether they must be on one node.
 func (f *first) clients() (count int32, oneNode bool) {
 	shared := f.mode == corev1.ReadWriteMany
 	count = f.options.clients
@@ -40,11 +41,12 @@ func (f *first) clients() (count int32, oneNode bool) {
 	return count, f.options.claim != "" && !shared && count > 1
 }
 
-// datasetSize of each client: what outweighs caches, and leaves half of the volume free.
+// datasetSize returns the dataset of each client: large enough to outweigh caches, and small enough to leave half of
+// the volume free.
 func (f *first) datasetSize(count int32) string {
 	share := f.capacity / 2
 	if f.options.claim != "" || f.mode == corev1.ReadWriteMany {
-		share /= int64(count) // all on one volume
+		share /= int64(count) // all clients share one volume
 	}
 	for _, size := range []string{"16Gi", "8Gi", "4Gi", "2Gi", "1Gi", "512Mi", "256Mi", "128Mi", "64Mi"} {
 		if quantity(size) <= share {
@@ -54,7 +56,7 @@ func (f *first) datasetSize(count int32) string {
 	return "16Mi"
 }
 
-// yaml is the benchmark with its comments.
+// yaml returns the benchmark as YAML with comments.
 func (f *first) yaml() string {
 	count, oneNode := f.clients()
 	size := f.datasetSize(count)
@@ -65,8 +67,8 @@ func (f *first) yaml() string {
 		line("# Found: %s", found)
 	}
 	line("#")
-	line("#   kubectl storagebench plan -f FILE    what it would do and how long that takes")
-	line("#   kubectl storagebench run -f FILE     run it, look on, and see what comes out")
+	line("#   kubectl storagebench plan -f FILE    show its steps and how long they take")
+	line("#   kubectl storagebench run -f FILE     run it, watch it, and show the result")
 	line("apiVersion: storagebench.dev/v1alpha1")
 	line("kind: StorageBenchmark")
 	line("metadata:")
@@ -78,27 +80,27 @@ func (f *first) yaml() string {
 	line("      volumes:")
 	line("      - name: data")
 	f.volume(line)
-	line("      # What the storage is documented to do is found out from the volume where it can be. Where it cannot, say it:")
-	line("      # limits: {throughput: {baseline: 125M, burst: 1000M, bucket: 300G}}   # MB are 10^6 bytes")
+	line("      # Documented limits are looked up from the volume if its driver is known. Otherwise give them:")
+	line("      # limits: {throughput: {baseline: 125M, burst: 1000M, bucket: 300G}}   # MB is 10^6 bytes")
 	line("    clients:")
-	line("      count: %-16d# pods that load at once; all start each phase together", count)
+	line("      count: %-16d# client pods; all of them start each phase together", count)
 	if f.nodes > 0 && int(count) <= f.nodes && !oneNode {
-		line("      spread: OnePerNode     # each on a node of its own, so that none shares a network card")
+		line("      spread: OnePerNode     # one per node, so that no two share a network card")
 	} else {
-		line("      spread: Any            # several may be on a node, and share its network card and processors")
+		line("      spread: Any            # several can share a node, with its network card and processors")
 	}
 	switch {
 	case f.options.claim == "":
 		line("      template:")
-		line("        # The pods run as user 65532. This lets them write to a new volume, whose root is root's.")
+		line("        # The pods run as user 65532. This lets them write to a new volume, whose root directory belongs to root.")
 		line("        securityContext: {fsGroup: 65532}")
 	default:
-		line("      # The pods run as user 65532. Where that user may not write to the volume, say who may, such as")
-		line("      # template: {securityContext: {runAsUser: 1000}}. An fsGroup would change the group of all that is on the volume.")
+		line("      # The pods run as user 65532. If that user may not write to the volume, name one that may, such as")
+		line("      # template: {securityContext: {runAsUser: 1000}}. An fsGroup would change the group of all files on the volume.")
 	}
 	if oneNode {
 		line("      template:")
-		line("        # The volume is at one node at a time, so all clients go there.")
+		line("        # The volume can be on one node at a time, so all clients run there.")
 		line("        affinity:")
 		line("          podAffinity:")
 		line("            requiredDuringSchedulingIgnoredDuringExecution:")
@@ -108,7 +110,7 @@ func (f *first) yaml() string {
 	line("    workload:")
 	f.workload(line, "      ", 0, size)
 	line("    phases:")
-	line("    - name: layout           # really writes the data: reads of unwritten blocks measure nothing")
+	line("    - name: layout           # writes every block: reads of unwritten blocks measure nothing")
 	line("      prepare: {}")
 	line("    - name: write")
 	line("      steady: {duration: 60s, warmUp: 5s}")
@@ -116,12 +118,12 @@ func (f *first) yaml() string {
 	line("      workload:")
 	f.workload(line, "        ", 100, size)
 	line("      steady: {duration: 60s, warmUp: 5s}")
-	line("    # Next: storage with burst credits shows its burst in a minute and something else after it. Measure both:")
+	line("    # Next: storage with burst credits shows its burst for a while and its baseline after it. Measure both:")
 	line("    # - name: burst")
 	line("    #   burstDrain: {minDuration: 2m, maxDuration: 2h}")
 	line("    # - name: baseline")
 	line("    #   steady: {duration: 15m, warmUp: 30s}")
-	line("  # What has to hold, so that a pipeline can stop when it does not (exit code 2):")
+	line("  # Figures that must hold; a pipeline can stop if they do not (exit code 2):")
 	line("  # objectives:")
 	line("  # - {name: writes, phase: write, operation: Write, throughput: {min: 100M}}")
 	return b.String()
@@ -130,7 +132,7 @@ func (f *first) yaml() string {
 func (f *first) volume(line func(string, ...any)) {
 	if f.options.claim != "" {
 		line("        claimName: %s", f.options.claim)
-		line("      # Only files below .storagebench on it are written, and they are removed at the end of a run.")
+		line("      # Only files below .storagebench are written, and they are removed at the end of a run.")
 		return
 	}
 	scope := "PerClient"
@@ -140,11 +142,11 @@ func (f *first) volume(line func(string, ...any)) {
 	}
 	line("        claimTemplate:")
 	line("          scope: %-15s # %s", scope, why)
-	line("          lifetime: Run           # made for each run and removed after it")
+	line("          lifetime: Run           # created for each run and deleted after it")
 	line("          spec:")
 	line("            storageClassName: %s", f.options.class)
 	line("            accessModes: [%s]", f.mode)
-	line("            resources: {requests: {storage: %s}}   # many systems are faster the larger the volume is", firstOf(f.options.size, "10Gi"))
+	line("            resources: {requests: {storage: %s}}   # on many systems larger volumes are faster", cmp.Or(f.options.size, "10Gi"))
 }
 
 func (f *first) workload(line func(string, ...any), indent string, readPercent int, size string) {
@@ -152,6 +154,6 @@ func (f *first) workload(line func(string, ...any), indent string, readPercent i
 	line(indent + "  pattern: Random")
 	line(indent+"  readPercent: %d", readPercent)
 	line(indent + "  blockSize: 64Ki")
-	line(indent + "  queueDepth: 16         # outstanding at once from each client")
-	line(indent+"  datasetSize: %-10s# of each client; caches hold small ones, twice the server's memory outweighs them", size)
+	line(indent + "  queueDepth: 16         # outstanding operations per client")
+	line(indent+"  datasetSize: %-10s# per client; use twice the server's memory, because caches hold small datasets", size)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/admission"
 	"github.com/storagebench/storagebench/internal/library"
+	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/objective"
 	"github.com/storagebench/storagebench/internal/plan"
 )
@@ -19,30 +20,30 @@ import (
 // loaded is a file that was read, checked and planned.
 type loaded struct {
 	benchmark *v1alpha1.StorageBenchmark
-	// objects are all of the file.
+	// objects holds all objects of the file.
 	objects  []admission.Object
 	resolved *v1alpha1.RunSpec
 	plan     plan.Plan
-	// seed that the plan was made with.
+	// seed is the seed of the plan.
 	seed int64
 }
 
-// load reads a file with one StorageBenchmark and the profiles that it refers to. All that is wrong
-// is told at once.
+// load reads a file with one StorageBenchmark and the profiles that it refers to. It reports all mistakes at once.
 func load(streams Streams, name string, seed int64) (loaded, error) {
 	return loadFor(streams, name, loadOptions{seed: seed})
 }
 
-// loadOptions say what a file is read for.
+// loadOptions controls how a file is read.
 type loadOptions struct {
 	seed int64
-	// profilesElsewhere: profiles that are not in the file may be in the cluster. What depends on them is not planned.
+	// profilesElsewhere is true if profiles that are missing in the file may exist in the cluster. What depends on them
+	// is not planned.
 	profilesElsewhere bool
 }
 
 func loadFor(streams Streams, name string, options loadOptions) (loaded, error) {
 	if name == "" {
-		return loaded{}, errors.New("no file is given: add -f FILE")
+		return loaded{}, errors.New("no file given: add -f FILE")
 	}
 	file, err := openInput(streams, name)
 	if err != nil {
@@ -64,13 +65,13 @@ func loadFor(streams Streams, name string, options loadOptions) (loaded, error) 
 	return read, nil
 }
 
-// mistakes tells all that is wrong with a file.
+// mistakes returns an error that lists all mistakes in a file.
 func mistakes(name string, faults admission.Errors) error {
-	return fmt.Errorf("%s has %s:\n%s", name, many(len(faults), "mistake"), indent(faults.Error()))
+	return fmt.Errorf("%s has %s:\n%s", name, measure.FormatCount(len(faults), "mistake"), indent(faults.Error()))
 }
 
-// understand reads a file and plans it. What only the plan can see is looked for in a file with other faults too: who
-// corrects a file wants to know all of them. What is about a field with a known fault may follow from that.
+// understand reads a file and plans it. It also plans a file with faults, so that the user sees all of them at once,
+// but leaves out what the plan reports about a field that already has a fault, because it may follow from that fault.
 func understand(text []byte, options loadOptions) (loaded, admission.Errors, error) {
 	objects, faults, err := admission.Read(text)
 	var broken admission.Errors
@@ -105,9 +106,10 @@ func understand(text []byte, options loadOptions) (loaded, admission.Errors, err
 	if !options.profilesElsewhere {
 		add(unresolved)
 	}
-	planned, problems := plan.Make(resolved, options.seed)
+	cluster := plan.Cluster{Namespace: benchmark.Namespace, PriorityClass: plan.OperatorPriorityClass}
+	planned, problems := plan.Make(resolved, options.seed, plan.InCluster(cluster))
 	for _, problem := range problems {
-		// A workload that is not known cannot be judged.
+		// A workload whose profile is not known cannot be checked.
 		if !slices.ContainsFunc(unresolved, func(one *field.Error) bool {
 			return strings.HasPrefix(one.Field, strings.TrimSuffix(problem.Field, ".profileRef"))
 		}) {
@@ -121,7 +123,7 @@ func understand(text []byte, options loadOptions) (loaded, admission.Errors, err
 	return loaded{benchmark: benchmark, objects: objects, resolved: resolved, plan: planned, seed: options.seed}, faults, nil
 }
 
-// only is the benchmark of a file.
+// only returns the StorageBenchmark of a file, which must contain exactly one.
 func only(objects []admission.Object) (*admission.Object, error) {
 	var found *admission.Object
 	for i := range objects {
@@ -130,17 +132,17 @@ func only(objects []admission.Object) (*admission.Object, error) {
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Errorf("it has two StorageBenchmarks, %s and %s: give one a file", found.Benchmark.Name, object.Benchmark.Name)
+			return nil, fmt.Errorf("it has two StorageBenchmarks, %s and %s: use one per file", found.Benchmark.Name, object.Benchmark.Name)
 		}
 		found = object
 	}
 	if found == nil {
-		return nil, errors.New("there is no StorageBenchmark in it")
+		return nil, errors.New("it has no StorageBenchmark")
 	}
 	return found, nil
 }
 
-// profilesOf finds profiles among the objects of the file.
+// profilesOf looks profiles up among the objects of the file.
 func profilesOf(objects []admission.Object, namespace string) plan.Profiles {
 	return func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		for _, object := range objects {
@@ -156,8 +158,8 @@ func profilesOf(objects []admission.Object, namespace string) plan.Profiles {
 	}
 }
 
-// orLibrary takes profiles of the whole cluster that are not in the file from the library that this program carries. A cluster
-// may have others under these names, so that nothing is said from here of what runs there.
+// orLibrary also looks ClusterWorkloadProfiles up in the library that this program carries. A cluster may have other
+// profiles under these names, so the result does not show what would run there.
 func orLibrary(inFile plan.Profiles) plan.Profiles {
 	return func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		if engine, found := inFile(ref); found || ref.Kind != v1alpha1.ClusterWorkloadProfileKind {

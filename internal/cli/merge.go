@@ -12,11 +12,11 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// mergeDocument is many fio results as one.
+// mergeDocument is the merged result of many fio clients.
 type mergeDocument struct {
 	SchemaVersion int `json:"schemaVersion"`
-	// LatencyType is lat (submission to completion) or clat (without the submission): whichever all
-	// files have a histogram of. The two are never mixed.
+	// LatencyType is lat (submission to completion) or clat (completion without submission): the one of which all files
+	// have a histogram. The two are never mixed. Syncs are always lat.
 	LatencyType string          `json:"latencyType"`
 	Files       int             `json:"files"`
 	Read        mergedOperation `json:"read"`
@@ -32,7 +32,7 @@ type mergedOperation struct {
 	Latency    *mergedLatency `json:"latency"`
 }
 
-// mergedLatency has null for a percentile with fewer than ten samples above it.
+// mergedLatency is the latency of one operation. A percentile with fewer than ten samples above it is null.
 type mergedLatency struct {
 	Samples          uint64  `json:"samples"`
 	MeanNanoseconds  uint64  `json:"meanNanoseconds"`
@@ -52,7 +52,7 @@ func newMerge(streams Streams) *cobra.Command {
 		Short: "Merge the results of many fio clients into one, exactly",
 		Long: "Add up the histograms of fio's json+ results and compute the percentiles once, from the sum.\n" +
 			"Percentiles of single clients cannot be averaged. A percentile with fewer than ten samples\n" +
-			"above it is null. Only the files are seen, not fio's exit code: check that too.",
+			"above it is null. fio's exit code is not in the files: check it too.",
 		Example: "  kubectl storagebench merge client-*.json -o json",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, names []string) error {
@@ -78,15 +78,15 @@ func newMerge(streams Streams) *cobra.Command {
 	return command
 }
 
-// fioResult is what one file holds.
+// fioResult is the result in one file.
 type fioResult struct {
 	name string
 	fio.Result
-	// interrupted: fio said that a signal ended it before its time. What it had measured counts.
+	// interrupted is true if fio reported that a signal stopped it before its time. What it had measured counts.
 	interrupted bool
 }
 
-// readFio reads fio's output, and refuses one that is no result, with fio's own reason.
+// readFio reads fio's output. If that is no result, the error has fio's own reason.
 func readFio(streams Streams, name string) (fioResult, error) {
 	file, err := openInput(streams, name)
 	if err != nil {
@@ -99,12 +99,12 @@ func readFio(streams Streams, name string) (fioResult, error) {
 	}
 	judged := fio.Final(output, fio.Exit{}, "", fio.Expectation{})
 	if judged.Outcome == fio.Failed || judged.Snapshot == nil {
-		return fioResult{}, fmt.Errorf("it is no result: %s: %s", judged.Failure, judged.Message)
+		return fioResult{}, fmt.Errorf("not a result: %s: %s", judged.Failure, judged.Message)
 	}
 	interrupted := strings.Contains(output.Noise, "fio: terminating on signal ")
 	if interrupted {
 		judged.Warnings = append(judged.Warnings, fio.Warning{Kind: fio.WarnToolMessages,
-			Message: "fio was stopped by a signal before its time"})
+			Message: "fio was stopped by a signal before it was done"})
 	}
 	return fioResult{name: name, Result: judged, interrupted: interrupted}, nil
 }
@@ -127,7 +127,7 @@ func mergeFio(results []fioResult) (mergeDocument, error) {
 	case completion:
 		document.LatencyType = "clat"
 	default:
-		return mergeDocument{}, errors.New("the files have no histogram of the same latency: run fio with --output-format=json+ and lat_percentiles=1")
+		return mergeDocument{}, errors.New("the files have no histogram of the same latency type: run fio with --output-format=json+ and lat_percentiles=1")
 	}
 	for _, operation := range measure.Operations {
 		*document.operation(operation) = mergeOperation(results, operation, total)

@@ -10,12 +10,12 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// parseDocument is a tool's output in the project's own words.
+// parseDocument is the output of a tool in the project's own terms.
 type parseDocument struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	Tool          string `json:"tool"`
 	Version       string `json:"version"`
-	// Complete is false when the tool was stopped before its time.
+	// Complete is false if the tool was stopped before its time.
 	Complete    bool              `json:"complete"`
 	Warnings    []string          `json:"warnings"`
 	Repetitions []parseRepetition `json:"repetitions"`
@@ -44,11 +44,11 @@ func newParse(streams Streams) *cobra.Command {
 	var output string
 	command := &cobra.Command{
 		Use:   "parse fio|ior|mdtest FILE",
-		Short: "Read a tool's output, and refuse one that is no result",
-		Long: "Read a tool's output and show it in the project's own words. One that is no result (an error, a\n" +
-			"cut-off document, nothing at all) ends with exit code 1 and the tool's own reason. IOR's can be a table,\n" +
-			"JSON or CSV; one that is cut off after some repetitions is a result with \"complete\": false. Only the\n" +
-			"file is seen, not the tool's exit code: check that too.",
+		Short: "Parse a tool's output, and reject one that is not a result",
+		Long: "Parse a tool's output and print it in the format of this project. An output that is not a result (an error,\n" +
+			"a truncated document, nothing at all) ends with exit code 1 and the tool's own message. IOR's output can be\n" +
+			"a table, JSON or CSV; truncated after some repetitions it is a result with \"complete\": false. The\n" +
+			"tool's exit code is not in the file: check it too.",
 		Example: "  fio --output-format=json+ job.fio | kubectl storagebench parse fio -\n" +
 			"  kubectl storagebench parse ior ior.out\n" +
 			"  kubectl storagebench parse mdtest mdtest.out",
@@ -60,7 +60,7 @@ func newParse(streams Streams) *cobra.Command {
 			}
 			parse, known := parsers[arguments[0]]
 			if !known {
-				return fmt.Errorf("the output of %q cannot be parsed: only that of fio, ior and mdtest", arguments[0])
+				return fmt.Errorf("cannot parse the output of %q: use fio, ior or mdtest", arguments[0])
 			}
 			document, err := parse(streams, arguments[1])
 			if err != nil {
@@ -73,7 +73,7 @@ func newParse(streams Streams) *cobra.Command {
 	return command
 }
 
-// parsers give the document of a tool's output.
+// parsers maps a tool to the function that reads its output into a document.
 var parsers = map[string]func(Streams, string) (any, error){
 	"fio": func(streams Streams, name string) (any, error) {
 		result, err := readFio(streams, name)
@@ -86,7 +86,7 @@ var parsers = map[string]func(Streams, string) (any, error){
 	"mdtest": parseMdtest,
 }
 
-// parseFio has one repetition for each operation that fio did: it repeats nothing by itself.
+// parseFio returns one repetition per operation, because fio itself repeats nothing.
 func parseFio(result fioResult) parseDocument {
 	document := parseDocument{
 		SchemaVersion: report.SchemaVersion,

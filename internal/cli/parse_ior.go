@@ -8,14 +8,14 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// parseIORDocument is IOR's output in the project's own words.
+// parseIORDocument is the output of IOR in the project's own terms.
 type parseIORDocument struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	Tool          string `json:"tool"`
-	// Version is empty for a CSV, which does not tell it.
+	// Version is empty for CSV output, which does not contain it.
 	Version string `json:"version"`
 	Format  string `json:"format"`
-	// Complete is false when the run ended before its last repetition; Reason then says why.
+	// Complete is false if the run ended before its last repetition; Reason then says why.
 	Complete    bool                 `json:"complete"`
 	Reason      string               `json:"reason,omitempty"`
 	CommandLine string               `json:"commandLine,omitempty"`
@@ -30,10 +30,10 @@ type parseIORRepetition struct {
 	Index     int    `json:"index"`
 	// BytesPerSecond is over the total time, from the first rank's start to the last rank's end.
 	BytesPerSecond int64 `json:"bytesPerSecond"`
-	// IOPSMilli is over the transfer time alone.
+	// IOPSMilli is a thousand times the IOPS over the transfer time alone.
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 	Bytes     int64  `json:"bytes"`
-	// BytesExact: IOR printed the bytes, or only one number fits its figures.
+	// BytesExact is true if IOR printed the bytes, or if only one number fits its figures.
 	BytesExact          bool   `json:"bytesExact"`
 	Tasks               int    `json:"tasks,omitempty"`
 	BlockBytes          int64  `json:"blockBytes,omitempty"`
@@ -48,7 +48,7 @@ type parseIORSummary struct {
 	parseSummary
 	StdDevBytesPerSecond int64 `json:"stdDevBytesPerSecond"`
 	MeanNanoseconds      int64 `json:"meanNanoseconds"`
-	// The stonewall's are of all ranks, until the stonewall.
+	// The stonewall figures are of all ranks, until the stonewall.
 	StonewallNanoseconds    int64 `json:"stonewallNanoseconds,omitempty"`
 	StonewallBytesPerSecond int64 `json:"stonewallBytesPerSecond,omitempty"`
 }
@@ -65,7 +65,7 @@ func parseIOR(streams Streams, name string) (any, error) {
 	}
 	result := ior.Final(output, ior.Exit{}, "", ior.Expectation{})
 	if result.Outcome == ior.Failed {
-		return nil, fmt.Errorf("it is no result: %s: %s", result.Failure, result.Message)
+		return nil, fmt.Errorf("not a result: %s: %s", result.Failure, result.Message)
 	}
 	document := parseIORDocument{
 		SchemaVersion: report.SchemaVersion, Tool: "ior", Version: output.Version, Format: string(output.Format),
@@ -98,7 +98,7 @@ func parseIOR(streams Streams, name string) (any, error) {
 	return document, nil
 }
 
-// known gives nil for a figure that the tool did not print, which is -1.
+// known returns nil for -1, which stands for a figure that the tool did not print.
 func known(figure int64) *int64 {
 	if figure < 0 {
 		return nil
@@ -114,8 +114,8 @@ func iorWarnings(warnings []ior.Warning) []string {
 	return texts
 }
 
-// parseMdtestDocument is mdtest's output in the project's own words. It has no repetitions: mdtest
-// prints none of all ranks.
+// parseMdtestDocument is the output of mdtest in the project's own terms. It has no repetitions, because mdtest prints
+// none over all ranks.
 type parseMdtestDocument struct {
 	SchemaVersion int                  `json:"schemaVersion"`
 	Tool          string               `json:"tool"`
@@ -150,7 +150,7 @@ func parseMdtest(streams Streams, name string) (any, error) {
 	}
 	result := ior.FinalMdtest(output, ior.Exit{}, "", ior.MdtestExpectation{})
 	if result.Outcome != ior.Complete {
-		return nil, fmt.Errorf("it is no result: %s: %s", result.Failure, result.Message)
+		return nil, fmt.Errorf("not a result: %s: %s", result.Failure, result.Message)
 	}
 	document := parseMdtestDocument{
 		SchemaVersion: report.SchemaVersion, Tool: "mdtest", Version: output.Version, Complete: true, CommandLine: output.CommandLine,
@@ -166,7 +166,7 @@ func parseMdtest(streams Streams, name string) (any, error) {
 	return document, nil
 }
 
-// thousandths writes a count of thousandths as a decimal number, exactly.
+// thousandths formats thousandths as a decimal number, exactly.
 func thousandths(milli int64) json.Number {
 	return json.Number(fmt.Sprintf("%d.%03d", milli/1000, milli%1000))
 }

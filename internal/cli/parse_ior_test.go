@@ -23,7 +23,7 @@ func TestParseEveryIORRun(t *testing.T) {
 		version := filepath.Base(filepath.Dir(file))
 		t.Run(version+"/"+name, func(t *testing.T) {
 			got := call("", "parse", tool, file, "-o", "json")
-			if got.code != 0 && (got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "no result: ")) {
+			if got.code != 0 && (got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "not a result: ")) {
 				t.Errorf("exit code %d: %s", got.code, got)
 			}
 			golden.Check(t, "parse-"+version+"-"+name, got.String())
@@ -49,7 +49,7 @@ func TestParseIORSaysWhatItIs(t *testing.T) {
 	}
 	for name, input := range map[string]string{"nothing": "", "garbage": "hello\n{]\n", "fio": `{"fio version": "fio-3.33"}`} {
 		for _, tool := range []string{"ior", "mdtest"} {
-			if got := call(input, "parse", tool, "-"); got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "no result") {
+			if got := call(input, "parse", tool, "-"); got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "not a result") {
 				t.Errorf("%s of %s: %s", name, tool, got)
 			}
 		}

@@ -12,11 +12,11 @@ func newPlan(streams Streams) *cobra.Command {
 	var seed int64
 	command := &cobra.Command{
 		Use:   "plan -f FILE",
-		Short: "Show what a benchmark would do, without doing it",
-		Long: "Check a file by the same rules as the API server and show the steps, what they write, how\n" +
-			"long they take and, where the limits of the storage are given, what burst credits they are\n" +
-			"expected to spend. All that is wrong with the file is told at once, with its line. Needs neither a\n" +
-			"cluster nor the storage, so that a pipeline can run it. Exit codes: 0 it can be run; 1 it cannot.",
+		Short: "Show what a benchmark would do, without running it",
+		Long: "Check a file by the rules of the API server, and show its steps, what they write, how\n" +
+			"long they take and, if the limits of the storage are given, the burst credits that they are\n" +
+			"expected to spend. All errors are reported at once, with their lines. Needs neither a\n" +
+			"cluster nor the storage, so a pipeline can run it. Exit codes: 0 it can be run; 1 it cannot.",
 		Example: "  kubectl storagebench plan -f config/samples/quickstart.yaml\n" +
 			"  kubectl storagebench plan -f bench.yaml --all\n" +
 			"  kubectl storagebench plan -f bench.yaml --jobs",
@@ -37,9 +37,9 @@ func newPlan(streams Streams) *cobra.Command {
 		},
 	}
 	command.Flags().StringVarP(&file, "filename", "f", "", "YAML file with a StorageBenchmark; - for standard input")
-	command.Flags().BoolVar(&all, "all", false, "show every step of long phases too; JSON always does")
-	command.Flags().BoolVar(&jobs, "jobs", false, "show what each step runs: the fio job file of client 0, the line of mpirun, the command")
-	command.Flags().Int64Var(&seed, "seed", 1, "seed of the order of sweeps; each run has its own")
+	command.Flags().BoolVar(&all, "all", false, "show every step of long phases too; JSON always has them")
+	command.Flags().BoolVar(&jobs, "jobs", false, "show what each step runs: the fio job file of client 0, the mpirun command line, the command")
+	command.Flags().Int64Var(&seed, "seed", 1, "seed for the order of sweeps; each run has its own")
 	formFlag(command, &output, "text", "json", "yaml")
 	return command
 }

@@ -22,68 +22,70 @@ type planDocument struct {
 	SchemaVersion    int    `json:"schemaVersion"`
 	Benchmark        string `json:"benchmark"`
 	ClientsPerTarget int    `json:"clientsPerTarget"`
-	// Seed of the order of sweeps.
+	// Seed is the seed of the random order of sweeps.
 	Seed int64 `json:"seed"`
-	// DurationSeconds is how long the run takes at least, as far as that is known. ExpectedSeconds is how
-	// long it is expected to take; absent where a step's time is not known.
+	// DurationSeconds is the minimum duration of the run: the sum of the known minimum durations of its steps.
+	// ExpectedSeconds is its expected duration; absent if that of a step is not known.
 	DurationSeconds float64      `json:"durationSeconds"`
 	ExpectedSeconds *float64     `json:"expectedSeconds,omitempty"`
 	Steps           []planStep   `json:"steps"`
 	Targets         []planTarget `json:"targets"`
 	Warnings        []string     `json:"warnings,omitempty"`
-	// Documented is what is documented of targets, as far as it is known before the run, and Promises what loads can
-	// expect of it.
+	// Documented is what is documented about the targets and known before the run. Promises is what loads can expect
+	// from it.
 	Documented []v1alpha1.StorageDescription `json:"documented,omitempty"`
 	Promises   []planPromise                 `json:"promises,omitempty"`
 }
 
-// planStep is one step. What is absent does not apply to it.
+// planStep is one step. Fields that do not apply to it are absent.
 type planStep struct {
 	ID      string   `json:"id"`
 	Phase   string   `json:"phase"`
 	Kind    string   `json:"kind"`
 	Purpose string   `json:"purpose"`
 	Targets []string `json:"targets"`
-	// Clients of each target that take part.
+	// Clients is the number of clients of each target that take part.
 	Clients int `json:"clients"`
-	// Processes are the ranks of each client, of ior and mdtest.
+	// Processes is the number of ranks of each client, for ior and mdtest.
 	Processes int `json:"processes,omitempty"`
-	// OffsetSeconds counts expected durations where they are known, else the least.
+	// OffsetSeconds is the planned start from the start of the run: the sum of the expected durations of the steps
+	// before, or of their minimum durations where those are longer or nothing is expected.
 	OffsetSeconds float64 `json:"offsetSeconds"`
 	WarmUpSeconds float64 `json:"warmUpSeconds"`
-	// DurationSeconds that is measured, or idled; the most where the step can end before. 0 where the step
-	// takes as long as its work takes, or as follows from what is measured before it.
+	// DurationSeconds is the time to measure or to idle; the maximum if the step can end early. 0 if the step lasts
+	// until its work is done, or if its length follows from an earlier measurement.
 	DurationSeconds float64 `json:"durationSeconds"`
-	// MinDurationSeconds is the least of a step that can end before its time.
+	// MinDurationSeconds is the minimum duration of a step that can end early.
 	MinDurationSeconds float64 `json:"minDurationSeconds,omitempty"`
-	// ExpectedSeconds is from its start to that of the next one; absent where it is not known. AtLeastSeconds is there
-	// where it is expected to take so long or longer. LimitSeconds ends the step whatever it does.
+	// ExpectedSeconds is the expected time from the start of the step to that of the next one; absent if not known.
+	// AtLeastSeconds replaces it if only a minimum can be predicted. After LimitSeconds the step is stopped in any
+	// case.
 	ExpectedSeconds *float64 `json:"expectedSeconds,omitempty"`
 	AtLeastSeconds  *float64 `json:"atLeastSeconds,omitempty"`
 	LimitSeconds    float64  `json:"limitSeconds"`
-	// WorkBound steps take as long as their work takes.
+	// WorkBound is true if the step ends when its work is done, and not at a time.
 	WorkBound bool `json:"workBound"`
 	Passes    int  `json:"passes,omitempty"`
-	// UntilCreditsPercent is the fill of the bucket that a pause waits for.
+	// UntilCreditsPercent is the fill of the credit bucket at which a pause ends.
 	UntilCreditsPercent int `json:"untilCreditsPercent,omitempty"`
-	// Redrain marks the drain after a pause.
+	// Redrain is true for the drain after a pause, which measures the refill.
 	Redrain bool `json:"redrain,omitempty"`
-	// Cell of a ramp or sweep, and what is special about it.
+	// Cell is the cell of a ramp or sweep, with the values that it sets.
 	Cell *planCell `json:"cell,omitempty"`
-	// Credits that are expected at the start and at the end, by target.
+	// Credits is the expected fill of the credit bucket at the start and at the end, by target.
 	Credits map[string]planCredits `json:"credits,omitempty"`
-	// NewBytes are laid down by the step, over all clients and targets.
+	// NewBytes is the most free space that the step takes, over all clients and targets.
 	NewBytes uint64            `json:"newBytes"`
 	Jobs     map[string]string `json:"jobs"`
 
 	planned plan.Step
-	// clientsVary among the cells of its phase.
+	// clientsVary is true if the cells of the phase differ in their number of clients.
 	clientsVary bool
 }
 
 type planCell struct {
 	Index int `json:"index"`
-	// Repeat: it was measured before.
+	// Repeat is true if the cell was measured before.
 	Repeat         bool   `json:"repeat,omitempty"`
 	Clients        int    `json:"clients"`
 	Jobs           int32  `json:"jobs,omitempty"`
@@ -100,7 +102,7 @@ type planCredits struct {
 
 type planTarget struct {
 	Name string `json:"name"`
-	// NewBytes is the free space that a run needs there, over all clients.
+	// NewBytes is the free space that a run needs on the target, over all clients.
 	NewBytes uint64 `json:"newBytes"`
 }
 
@@ -161,15 +163,15 @@ func describePlan(read loaded) (planDocument, error) {
 	return document, nil
 }
 
-// mpirunLine is the command line by which all clients of a target run ior or mdtest as one job, for Open MPI 4; that of
-// 5 has other names for the same settings. What only the run knows is in capitals.
+// mpirunLine returns the command line by which all clients of a target run ior or mdtest as one job, with the options
+// of Open MPI 4; Open MPI 5 has other names for them. Words in capitals are known only during the run.
 func mpirunLine(step plan.Step, tool *agentapi.MpiTool) string {
 	line := mpirun.Job{Major: mpirun.Oldest, Hosts: step.Clients, Ranks: step.Clients * step.Processes, Hostfile: "HOSTFILE", Agent: "AGENT",
 		Network: "NETWORK", Program: tool.GetProgram(), Arguments: tool.GetArguments()}
 	return quoted(append([]string{"mpirun"}, line.Command()...)) + "\n"
 }
 
-// quoted writes the words of a command line so that it is seen where each begins and ends.
+// quoted joins the words of a command line and quotes those with special characters.
 func quoted(words []string) string {
 	written := make([]string, len(words))
 	for i, word := range words {
@@ -183,10 +185,10 @@ func quoted(words []string) string {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+$()-]+$`)
 
-// anyRequest is what client 0 is told, with the newest version of its tool that can do it.
+// anyRequest returns the load request for client 0, for the newest version of its tool that can do it.
 func anyRequest(step plan.Step, target string, seed int64) (*agentapi.LoadRequest, error) {
 	var problems []error
-	for _, version := range plan.Versions {
+	for _, version := range step.Load(target).Versions {
 		request, err := conductor.LoadRequest(step, decide.ClientKey{Target: target}, seed, conductor.Job{Version: version})
 		if err == nil {
 			return request, nil

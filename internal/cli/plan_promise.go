@@ -11,23 +11,23 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// planPromise is what is documented for one kind of load on a target, from full buckets on.
+// planPromise is what is documented for one kind of load on a target, beginning with full credit buckets.
 type planPromise struct {
 	Target string   `json:"target"`
 	Phases []string `json:"phases"`
-	// BlockBytes is absent where operations are of several sizes, Operation for a mixture.
+	// BlockBytes is absent if operations have several sizes, Operation if reads and writes are mixed.
 	BlockBytes float64 `json:"blockBytes,omitempty"`
 	Operation  string  `json:"operation,omitempty"`
-	// Cached reads are answered by the server's cache.
+	// Cached is true for reads that the server's cache answers.
 	Cached bool `json:"cached,omitempty"`
-	// Burst is absent where nothing bursts.
+	// Burst is absent if nothing bursts.
 	Baseline *planRate `json:"baseline,omitempty"`
 	Burst    *planRate `json:"burst,omitempty"`
-	// Levels one after the other; the last one has no end.
+	// Levels follow one another; the last one has no end.
 	Levels []planLevel `json:"levels,omitempty"`
-	// Drains are how long the credits of limits last, and how long they take to come back.
+	// Drains is how long the credits of each limit last, and how long they take to refill.
 	Drains []planDrain `json:"drains,omitempty"`
-	// Unpublished limits burst for nobody says how long.
+	// Unpublished lists limits that burst for a time that is not published.
 	Unpublished []string `json:"unpublished,omitempty"`
 }
 
@@ -40,7 +40,7 @@ type planRate struct {
 
 type planLevel struct {
 	StartSeconds float64 `json:"startSeconds"`
-	// Seconds is absent for the last one.
+	// Seconds is absent for the last level.
 	Seconds        *float64 `json:"seconds,omitempty"`
 	BytesPerSecond float64  `json:"bytesPerSecond"`
 	Limit          string   `json:"limit,omitempty"`
@@ -49,7 +49,7 @@ type planLevel struct {
 
 type planDrain struct {
 	Limit string `json:"limit"`
-	// Seconds is absent where the load does not end the credits.
+	// Seconds is absent if the load does not exhaust the credits.
 	Seconds       *float64 `json:"seconds,omitempty"`
 	RefillSeconds float64  `json:"refillSeconds"`
 }
@@ -90,7 +90,8 @@ func finite(seconds float64) *float64 {
 	return &rounded
 }
 
-// promiseTexts are what is documented, in lines: one for all loads of a target that can expect the same.
+// promiseTexts returns what is documented, with one entry for all loads of a target that can expect the same, and what
+// is not known.
 func promiseTexts(d *planDocument) []string {
 	promises, documented := d.Promises, d.Documented
 	type group struct {
@@ -117,16 +118,16 @@ func promiseTexts(d *planDocument) []string {
 	}
 	var lines []string
 	for _, g := range groups {
-		lines = append(lines, fmt.Sprintf("documented of target %s for %s (%s): %s%s", g.target, strings.Join(g.loads, ", "), strings.Join(g.phases, ", "), g.rates, g.rest))
+		lines = append(lines, fmt.Sprintf("documented limits of target %s for %s (%s): %s%s", g.target, strings.Join(g.loads, ", "), strings.Join(g.phases, ", "), g.rates, g.rest))
 	}
 	for i := range documented {
 		for _, missing := range documented[i].Missing {
-			lines = append(lines, fmt.Sprintf("not known of target %s: %s: %s", documented[i].Target, missing.Field, missing.Message))
+			lines = append(lines, fmt.Sprintf("unknown limits of target %s: %s: %s", documented[i].Target, missing.Field, missing.Message))
 		}
 	}
 	for _, target := range d.Targets {
 		if !slices.ContainsFunc(documented, func(s v1alpha1.StorageDescription) bool { return s.Target == target.Name }) {
-			lines = append(lines, "what is documented of target "+target.Name+" is not known here: without limits its volumes are looked at when the run begins")
+			lines = append(lines, "documented limits of target "+target.Name+" are looked up from its volumes when the run starts; set limits to see them here")
 		}
 	}
 	return lines
@@ -157,7 +158,7 @@ func promiseRates(p *planPromise) string {
 	return "burst " + rateWords(p.Burst) + ", baseline " + rateWords(p.Baseline)
 }
 
-// promiseCourse is what full buckets give over time, in lines of their own.
+// promiseCourse describes, on lines of its own, the rates over time from full buckets on.
 func promiseCourse(p *planPromise) string {
 	var b strings.Builder
 	for _, level := range p.Levels {
@@ -176,11 +177,11 @@ func promiseCourse(p *planPromise) string {
 	}
 	for _, drain := range p.Drains {
 		if drain.Seconds != nil {
-			fmt.Fprintf(&b, "\n    the credits of %s last %s and take %s to come back", drain.Limit, about(*drain.Seconds), about(drain.RefillSeconds))
+			fmt.Fprintf(&b, "\n    credits of %s: spent in %s, back in %s", drain.Limit, about(*drain.Seconds), about(drain.RefillSeconds))
 		}
 	}
 	if names := slices.Compact(slices.Sorted(slices.Values(p.Unpublished))); len(names) > 0 {
-		b.WriteString("\n    for how long " + strings.Join(names, ", ") + " bursts is not published: a level may end earlier")
+		b.WriteString("\n    the length of " + strings.Join(names, ", ") + " bursts is not published: a level can end earlier")
 	}
 	return b.String()
 }

@@ -20,7 +20,7 @@ type textOptions struct {
 	jobs, all bool
 }
 
-// longPhase is the number of steps from which a phase is shown as one line.
+// longPhase is the number of steps from which a phase is collapsed to one line.
 const longPhase = 12
 
 func (d planDocument) text(w io.Writer, options textOptions) error {
@@ -65,14 +65,14 @@ func (d planDocument) text(w io.Writer, options textOptions) error {
 	return err
 }
 
-// jobs writes what the tools are told in each step.
+// jobs writes the job file or command line of each step and target.
 func (d planDocument) jobs(w io.Writer) {
 	for _, step := range d.Steps {
 		for _, target := range step.Targets {
 			if job := step.Jobs[target]; job != "" {
 				who := "client 0"
-				if step.planned.SpansClients(target) {
-					who = fmt.Sprintf("%s of %s each", many(step.Clients, "client"), many(step.Processes, "rank"))
+				if step.planned.Load(target).SpansClients {
+					who = fmt.Sprintf("%s of %s each", measure.FormatCount(step.Clients, "client"), measure.FormatCount(step.Processes, "rank"))
 				}
 				_, _ = fmt.Fprintf(w, "\n# step %s, target %s, %s\n%s", step.ID, target, who, job)
 			}
@@ -80,9 +80,9 @@ func (d planDocument) jobs(w io.Writer) {
 	}
 }
 
-// headline says how long it takes, as far as that is known.
+// headline returns the benchmark, its clients and steps, and its expected or least duration.
 func (d planDocument) headline() string {
-	head := d.Benchmark + ": " + many(d.ClientsPerTarget, "client") + " a target, " + many(len(d.Steps), "step") + ", "
+	head := d.Benchmark + ": " + measure.FormatCount(d.ClientsPerTarget, "client") + " per target, " + measure.FormatCount(len(d.Steps), "step") + ", "
 	if d.ExpectedSeconds != nil {
 		return head + "about " + about(*d.ExpectedSeconds)
 	}
@@ -92,14 +92,10 @@ func (d planDocument) headline() string {
 			unknown = append(unknown, step.Phase)
 		}
 	}
-	verb := "takes"
-	if len(unknown) > 1 {
-		verb = "take"
-	}
-	return head + "at least " + about(d.DurationSeconds) + "; how long " + strings.Join(unknown, ", ") + " " + verb + " is not known"
+	return head + "at least " + about(d.DurationSeconds) + "; the length of " + strings.Join(unknown, ", ") + " is unknown"
 }
 
-// phases gives the steps of one phase after the other.
+// phases yields the steps of each phase.
 func (d planDocument) phases() func(func([]planStep) bool) {
 	return func(yield func([]planStep) bool) {
 		for first := 0; first < len(d.Steps); {
@@ -115,13 +111,14 @@ func (d planDocument) phases() func(func([]planStep) bool) {
 	}
 }
 
-// row is the line of one step. Its start is the earliest where not all before it is known.
+// row returns the line of one step. If sure is false, its start is the earliest possible, because the duration of a
+// step before is not known.
 func row(step planStep, sure bool) string {
 	return fmt.Sprintf("  %s\t%s\t%s\t%s\t%s\t%s\t%s", step.ID, does(step), strings.Join(step.Targets, ","),
 		starts(step.OffsetSeconds, sure), takes(step), creditsOf([]planStep{step}), laid(step.NewBytes))
 }
 
-// does is what a step is for, and what is special about its load.
+// does returns what a step does, and which values its cell sets.
 func does(step planStep) string {
 	p := step.planned
 	switch p.Purpose {
@@ -149,7 +146,7 @@ func does(step planStep) string {
 	}
 	words := p.Overrides.String()
 	if words == "" || step.clientsVary {
-		words = strings.TrimSuffix(many(p.Clients, "client")+", "+words, ", ")
+		words = strings.TrimSuffix(measure.FormatCount(p.Clients, "client")+", "+words, ", ")
 	}
 	if p.Repeat {
 		words += ", again"
@@ -157,17 +154,17 @@ func does(step planStep) string {
 	return words
 }
 
-// runsCommand reports whether all that is loaded in the step is a program of the user's.
+// runsCommand reports whether every target of the step is loaded by a user's program.
 func (s planStep) runsCommand() bool {
 	for _, target := range s.Targets {
-		if !s.planned.RunsCommand(target) {
+		if !s.planned.Load(target).Opaque {
 			return false
 		}
 	}
 	return len(s.Targets) > 0
 }
 
-// takes is how long a step takes.
+// takes returns in words how long a step takes.
 func takes(step planStep) string {
 	p := step.planned
 	known := ""
@@ -203,7 +200,7 @@ func warmed(p plan.Step) string {
 	return about(p.WarmUp.Seconds()) + " + "
 }
 
-// collapsed is the line of a phase with many steps.
+// collapsed returns the line of a phase with many steps.
 func collapsed(steps []planStep, sure bool) string {
 	var cells, repeats, pauses, drains int
 	var idled, total float64
@@ -235,9 +232,9 @@ func collapsed(steps []planStep, sure bool) string {
 		}
 	}
 	first, last := steps[0], steps[len(steps)-1]
-	does := "measure " + many(cells, "cell")
+	does := "measure " + measure.FormatCount(cells, "cell")
 	if repeats > 0 {
-		does += fmt.Sprintf(" and one of them %s again", times(repeats))
+		does += fmt.Sprintf(" and repeats one of them %s", times(repeats))
 	}
 	if drains > 0 {
 		does = "drain, then " + does
@@ -247,19 +244,19 @@ func collapsed(steps []planStep, sure bool) string {
 		length += ", each " + each
 	}
 	if pauses > 0 {
-		length += fmt.Sprintf(", %s of %s in all", many(pauses, "pause"), about(idled))
+		length += fmt.Sprintf(", %s of %s in all", measure.FormatCount(pauses, "pause"), about(idled))
 	}
 	return fmt.Sprintf("  %s to %s\t%s\t%s\t%s\t%s\t%s\t%s", first.ID, number(last.ID), does, strings.Join(targets, ","),
 		starts(first.OffsetSeconds, sure), length, creditsOf(steps), laid(bytes))
 }
 
-// number is the part of an ID that counts.
+// number returns the numeric part of a step's ID: the indexes of phase and step.
 func number(id string) string {
 	parts := strings.SplitN(id, "-", 3)
 	return strings.Join(parts[:min(2, len(parts))], "-")
 }
 
-// axes are the values that the cells of a sweep combine; empty for other phases.
+// axes lists the values that the cells of a sweep combine; empty for other phases.
 func axes(steps []planStep) string {
 	if steps[0].planned.Kind != v1alpha1.PhaseSweep {
 		return ""
@@ -268,7 +265,7 @@ func axes(steps []planStep) string {
 	values := map[string][]string{}
 	clients := map[int]bool{}
 	cells := slices.Clone(steps)
-	// In the order of the specification, not that in which they are run.
+	// In the order of the specification, not of execution.
 	slices.SortStableFunc(cells, func(a, b planStep) int { return a.planned.Cell - b.planned.Cell })
 	add := func(axis, value string) {
 		if !slices.Contains(order, axis) {
@@ -301,7 +298,8 @@ func axes(steps []planStep) string {
 	return strings.Join(texts, " x ")
 }
 
-// creditsOf is the expected fill from the first step to the last.
+// creditsOf returns the expected fill of each target's credit bucket, from the start of the first step to the end of
+// the last.
 func creditsOf(steps []planStep) string {
 	start, end := map[string]float64{}, map[string]float64{}
 	for _, step := range steps {
@@ -333,7 +331,7 @@ func laid(bytes uint64) string {
 	return measure.FormatBytes(bytes)
 }
 
-// starts is when a step begins; later than that where the time of an earlier one is not known.
+// starts returns when a step begins; as a lower bound if sure is false.
 func starts(seconds float64, sure bool) string {
 	if sure {
 		return about(seconds)
@@ -341,20 +339,13 @@ func starts(seconds float64, sure bool) string {
 	return "> " + about(seconds)
 }
 
-// about writes a length of time to the second, where that is not too coarse.
+// about formats a duration, from 10 s on to the second.
 func about(seconds float64) string {
 	length := time.Duration(seconds * float64(time.Second))
 	if length >= 10*time.Second {
 		length = length.Round(time.Second)
 	}
 	return string(v1alpha1.DurationOf(length))
-}
-
-func many(count int, what string) string {
-	if count == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", count, what)
 }
 
 func times(count int) string {

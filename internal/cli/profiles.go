@@ -32,10 +32,10 @@ func newProfiles(streams Streams) *cobra.Command {
 	var output string
 	command := &cobra.Command{
 		Use:   "profiles [NAME...]",
-		Short: "Show the library of workloads that benchmarks can refer to",
-		Long: "List the ClusterWorkloadProfiles that come with this version: what each is for, and where its numbers\n" +
-			"come from. An operator of the same version makes them in its cluster; plan and run --local know them\n" +
-			"without one. -o yaml writes them as files, to apply where the operator does not, or to change a copy.",
+		Short: "Show the library of workload profiles",
+		Long: "List the ClusterWorkloadProfiles of this version: the purpose of each, and the source of its\n" +
+			"numbers. An operator of the same version creates them in its cluster; plan and run --local include\n" +
+			"them. -o yaml prints them, to apply them without the operator or to edit a copy.",
 		Example: "  kubectl storagebench profiles\n" +
 			"  kubectl storagebench profiles etcd-wal\n" +
 			"  kubectl storagebench profiles oltp-8k -o yaml > mine.yaml",
@@ -72,7 +72,7 @@ func newProfiles(streams Streams) *cobra.Command {
 	return command
 }
 
-// chosenProfiles are those with the names, or all.
+// chosenProfiles returns the profiles with these names, or all if names is empty.
 func chosenProfiles(names []string) ([]library.Profile, error) {
 	all, err := library.Profiles()
 	if err != nil || len(names) == 0 {
@@ -80,7 +80,7 @@ func chosenProfiles(names []string) ([]library.Profile, error) {
 	}
 	for _, name := range names {
 		if _, found := library.Find(name); !found {
-			return nil, fmt.Errorf("the library has no profile %q: `kubectl storagebench profiles` lists those that it has", name)
+			return nil, fmt.Errorf("the library has no profile %q: list them with `kubectl storagebench profiles`", name)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(one library.Profile) bool { return !slices.Contains(names, one.Name) }), nil
@@ -99,7 +99,7 @@ func profileFiles(w io.Writer, profiles []library.Profile) error {
 	return nil
 }
 
-// profileTexts lists profiles; with all that is said of them where some were asked for.
+// profileTexts lists profiles, one per line, or with their sources if wholly is true.
 func profileTexts(w io.Writer, profiles []library.Profile, wholly bool) error {
 	var b strings.Builder
 	longest := 0
@@ -118,7 +118,7 @@ func profileTexts(w io.Writer, profiles []library.Profile, wholly bool) error {
 		fmt.Fprintf(&b, "%s (%s)\n  %s\n  Source: %s\n", one.Name, one.Spec.EngineKind(), one.About(), one.Source())
 	}
 	if !wholly {
-		b.WriteString("\nRefer to one: workload: {profileRef: {kind: ClusterWorkloadProfile, name: NAME, datasetSize: 8Gi}}\n")
+		b.WriteString("\nUse one: workload: {profileRef: {kind: ClusterWorkloadProfile, name: NAME, datasetSize: 8Gi}}\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -10,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Reference writes the verbs with their flags and examples as Markdown, as --help shows them.
+// Reference writes all verbs with their flags and examples, as --help shows them, as Markdown.
 func Reference(w io.Writer) error {
 	root := newRoot(Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, nil)
 	var b strings.Builder
@@ -24,9 +25,9 @@ func describe(b *strings.Builder, command *cobra.Command) {
 	if command.Hidden || command.Name() == "help" {
 		return
 	}
-	// What cobra adds when it runs is part of what is there.
+	// cobra adds this flag only when it runs a command, but the usage line depends on it.
 	command.InitDefaultHelpFlag()
-	fmt.Fprintf(b, "\n## %s\n\n%s\n", command.CommandPath(), escaped(firstOf(command.Long, command.Short)))
+	fmt.Fprintf(b, "\n## %s\n\n%s\n", command.CommandPath(), escaped(cmp.Or(command.Long, command.Short)))
 	if command.Runnable() {
 		fmt.Fprintf(b, "\n```text\n%s\n```\n", command.UseLine())
 	}
@@ -58,7 +59,7 @@ func describe(b *strings.Builder, command *cobra.Command) {
 	}
 }
 
-// escaped keeps lines that are broken by hand, and signs that Markdown would take for its own.
+// escaped escapes the characters that Markdown would interpret. It keeps line breaks.
 func escaped(text string) string {
 	return strings.NewReplacer("<", "&lt;", "*", "\\*", "_", "\\_").Replace(text)
 }

@@ -18,12 +18,12 @@ func newReport(streams Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "report RUN|BENCHMARK|FILE",
 		Short: "Show the result of a run: text, JSON, CSV, Markdown or HTML",
-		Long: "Show the result of a run: of a BenchmarkRun in a cluster, of the newest run of a StorageBenchmark\n" +
-			"there, or of a file that `run -o json` wrote (- is standard input). A file of that name comes before\n" +
-			"a run of that name; run/NAME is always the run in the cluster.\n\n" +
+		Long: "Show the result of a run: of a BenchmarkRun in a cluster, of the latest run of a StorageBenchmark\n" +
+			"there, or of a file written by `run -o json` (- for standard input). A file takes precedence over\n" +
+			"a run of the same name; run/NAME always means the run in the cluster.\n\n" +
 			"-o html is one file that opens offline, with charts over time. -o markdown is for a pull request.\n" +
-			"-o csv is what was measured over time; --table chooses rates (series), percentiles of each minute\n" +
-			"(latency), the distribution of latencies or the rates of the clients. Exit codes are those of `run`.",
+			"-o csv has the measurements over time; --table selects rates (series), percentiles per minute\n" +
+			"(latency), the latency distribution, or the rates per client. The exit codes are those of `run`.",
 		Example: "  kubectl storagebench report quickstart\n" +
 			"  kubectl storagebench report quickstart-1a2b3c4d -o html > report.html\n" +
 			"  kubectl storagebench run --local -f bench.yaml --target data=/mnt/data -o json > result.json\n" +
@@ -53,13 +53,13 @@ func newReport(streams Streams) *cobra.Command {
 		},
 	}
 	outputFlag(command, &output)
-	command.Flags().StringVar(&table, "table", string(report.CSVSeries), "what -o csv writes: series, latency, distribution or clients")
-	command.Flags().StringVar(&file, "file", "", "write to this file, and not to standard output")
+	command.Flags().StringVar(&table, "table", string(report.CSVSeries), "table for -o csv: series, latency, distribution or clients")
+	command.Flags().StringVar(&file, "file", "", "write to this file instead of standard output")
 	flags = newClusterFlags(command)
 	return command
 }
 
-// outputs are the forms of a run.
+// outputs lists the output formats of a run.
 var outputs = []string{"text", "json", "yaml", "csv", "markdown", "html"}
 
 func outputFlag(command *cobra.Command, output *string) {
@@ -67,7 +67,7 @@ func outputFlag(command *cobra.Command, output *string) {
 	fixedValues(command, "output", outputs...)
 }
 
-// show writes a document in the form that was asked for.
+// show writes a document to standard output in the format that was asked for.
 func show(streams Streams, output string, document report.Document) error {
 	return write(streams.Out, output, document)
 }
@@ -96,5 +96,5 @@ func write(w io.Writer, output string, document report.Document) error {
 }
 
 func badOutput(output string) error {
-	return fmt.Errorf("--output %q is not known: use %s or %s", output, strings.Join(outputs[:len(outputs)-1], ", "), outputs[len(outputs)-1])
+	return fmt.Errorf("--output %q is unknown: use %s or %s", output, strings.Join(outputs[:len(outputs)-1], ", "), outputs[len(outputs)-1])
 }

@@ -58,6 +58,39 @@ func TestReportToAFile(t *testing.T) {
 	}
 }
 
+// TestReportReplacesAFile: the old file is never half written, and neither a device nor a link is replaced.
+func TestReportReplacesAFile(t *testing.T) {
+	folder := t.TempDir()
+	old, other, link := filepath.Join(folder, "old"), filepath.Join(folder, "other"), filepath.Join(folder, "link")
+	for _, err := range []error{os.WriteFile(old, []byte("before"), 0o644), os.Link(old, other), os.Symlink("old", link)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{link, os.DevNull} {
+		if got := call("", "report", "testdata/result-a.json", "--file", file); got.code != report.ExitMet {
+			t.Fatalf("%s", got)
+		}
+	}
+	if text, err := os.ReadFile(other); err != nil || string(text) != "before" {
+		t.Errorf("the old file was written to: %d bytes, %v", len(text), err)
+	}
+	if text, err := os.ReadFile(old); err != nil || !strings.Contains(string(text), "Phase") && !strings.Contains(string(text), "PHASE") {
+		t.Errorf("the report is not there: %d bytes, %v", len(text), err)
+	}
+	for name, mode := range map[string]os.FileMode{link: os.ModeSymlink, os.DevNull: os.ModeDevice | os.ModeCharDevice} {
+		if info, err := os.Lstat(name); err != nil || info.Mode().Type() != mode {
+			t.Errorf("%s is another kind of file: %v, %v", name, info, err)
+		}
+	}
+	if got := call("", "report", "testdata/result-a.json", "--file", "/dev/full"); got.code != report.ExitFailed {
+		t.Errorf("%s", got)
+	}
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 3 {
+		t.Errorf("something is left: %v, %v", entries, err)
+	}
+}
+
 // TestCompareExitCodes: only who asks whether runs are the same is told by the exit code.
 func TestCompareExitCodes(t *testing.T) {
 	sides := []string{"compare", "testdata/result-a.json", "testdata/result-b.json"}

@@ -12,18 +12,18 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// Streams are where a verb reads and writes.
+// Streams holds the input and the outputs of a verb.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// exitError ends the program with a code, having said all there is to say.
+// exitError ends the program with an exit code and without a further message.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// exit is nil for success.
+// exit returns an error that ends the program with code; nil for 0.
 func exit(code int) error {
 	if code == 0 {
 		return nil
@@ -31,7 +31,7 @@ func exit(code int) error {
 	return exitError(code)
 }
 
-// Main runs the program and gives its exit code.
+// Main runs the program and returns its exit code.
 func Main(arguments []string, streams Streams) int {
 	if code, called := calledAsAgent(arguments, streams); called {
 		return code
@@ -53,14 +53,14 @@ func Main(arguments []string, streams Streams) int {
 func newRoot(streams Streams, arguments []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-storagebench",
-		Short: "Measure storage, and say whether the number can be trusted",
-		Long: "kubectl storagebench measures storage with fio, IOR and mdtest, on a cluster or on this machine,\n" +
-			"and says what is wrong with each figure.",
+		Short: "Measure storage, and report whether the figures can be trusted",
+		Long: "kubectl storagebench measures storage with fio, IOR and mdtest, in a cluster or on this machine,\n" +
+			"and reports what affects each figure.",
 		Version:       version.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	// kubectl shows plugins under its own name.
+	// Users run the plugin as a subcommand of kubectl, so help shows that name.
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl storagebench"}
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)

@@ -19,9 +19,9 @@ type runOptions struct {
 	targets []string
 	output  string
 	fio     string
-	// save are files that the result is written to as well.
+	// save lists files to which the result is written as well.
 	save []string
-	// watch follows a run in a cluster to its end; forceConflicts takes fields over that others own.
+	// watch follows a run in a cluster to its end; forceConflicts takes over fields that other managers own.
 	watch, forceConflicts bool
 }
 
@@ -29,16 +29,16 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 	var options runOptions
 	command := &cobra.Command{
 		Use:   "run -f FILE [--local --target NAME=DIR]",
-		Short: "Run a benchmark, in a cluster or on this machine, and show what comes out",
-		Long: "Run the StorageBenchmark of a file and look on: on a terminal a live view, in a pipe plain lines; then\n" +
+		Short: "Run a benchmark, in a cluster or on this machine, and show its result",
+		Long: "Run the StorageBenchmark of a file and follow it: a live view on a terminal, plain lines in a pipe; then\n" +
 			"the result.\n\n" +
-			"In a cluster the file is applied (server-side, with the profiles in it) and the run that comes of it is\n" +
-			"followed. Where the same specification was run before, one more run is asked for. Ctrl-C leaves, and the run\n" +
-			"goes on; --watch=false does not look on and prints the name of the run.\n\n" +
-			"With --local it runs against directories of this machine, with agents as child processes: no cluster, no\n" +
+			"In a cluster, the file is applied (server-side, with the profiles in it) and the resulting run is\n" +
+			"followed. If the same specification was run before, another run is requested. Ctrl-C stops watching; the run\n" +
+			"continues. --watch=false only prints the name of the run.\n\n" +
+			"With --local, it runs on directories of this machine, with agents as child processes: no cluster, no\n" +
 			"root. Only files below DIR/.storagebench are written, and they are removed at the end unless the target's\n" +
 			"dataPolicy is Retain. Ctrl-C stops it, with the results so far.\n\n" +
-			exitCodes + " 130 when you leave a run in a cluster\nbefore its end.",
+			exitCodes + " 130 watching a run in a cluster\nwas interrupted.",
 		Example: "  kubectl storagebench run -f config/samples/quickstart.yaml\n" +
 			"  kubectl storagebench run -f nightly.yaml --watch=false -n storage-tests\n" +
 			"  kubectl storagebench run --local -f config/samples/quickstart.yaml --target data=/mnt/data\n" +
@@ -50,20 +50,20 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		return run(command.Context(), streams, arguments, options, flags)
 	}
-	command.Flags().StringVarP(&options.file, "filename", "f", "", "YAML file with a StorageBenchmark, and the profiles that it refers to; - for standard input")
+	command.Flags().StringVarP(&options.file, "filename", "f", "", "YAML file with a StorageBenchmark and the profiles that it uses; - for standard input")
 	command.Flags().BoolVar(&options.local, "local", false, "run on this machine, without a cluster")
-	command.Flags().StringArrayVar(&options.targets, "target", nil, "NAME=DIR: the directory to load for a target (once for each); NAME=DIR,DIR for one with several volumes")
-	command.Flags().StringVar(&options.fio, "fio", "", "the fio to run (default: the one of PATH)")
-	command.Flags().StringArrayVar(&options.save, "save", nil, "write the result to this file as well; its ending says the form: .html, .md, .json, .yaml, .csv or .txt")
+	command.Flags().StringArrayVar(&options.targets, "target", nil, "NAME=DIR: directory for a target (repeatable); NAME=DIR,DIR for a target with several volumes")
+	command.Flags().StringVar(&options.fio, "fio", "", "path of fio (default: from PATH)")
+	command.Flags().StringArrayVar(&options.save, "save", nil, "also write the result to this file (repeatable); format by suffix: .html, .md, .json, .yaml, .csv or .txt")
 	command.Flags().BoolVar(&options.watch, "watch", true, "follow a run in a cluster to its end and show its result")
-	command.Flags().BoolVar(&options.forceConflicts, "force-conflicts", false, "in a cluster: take over fields that somebody else has set")
+	command.Flags().BoolVar(&options.forceConflicts, "force-conflicts", false, "in a cluster: take over fields that another manager has set")
 	outputFlag(command, &options.output)
 	return command
 }
 
-// exitCodes are those of verbs that show a run.
-const exitCodes = "Exit codes: 0 complete, valid and all objectives met; 1 it could not run to its end; 2 an objective\n" +
-	"missed or a regression; 3 the result is not valid;"
+// exitCodes describes the exit codes of verbs that show a run.
+const exitCodes = "Exit codes: 0 complete, valid and all objectives met; 1 it could not run to completion; 2 an objective\n" +
+	"was missed or a regression found; 3 the result is not valid;"
 
 func run(ctx context.Context, streams Streams, arguments []string, options runOptions, flags *clusterFlags) error {
 	if !slices.Contains(outputs, options.output) {
@@ -80,18 +80,19 @@ func run(ctx context.Context, streams Streams, arguments []string, options runOp
 	return runHere(ctx, streams, arguments, options)
 }
 
-// forms are those of files by their endings.
+// forms maps the extensions of file names to output formats.
 var forms = map[string]string{".html": "html", ".md": "markdown", ".json": "json", ".yaml": "yaml", ".csv": "csv", ".txt": "text"}
 
 func formOf(name string) (string, error) {
 	form, known := forms[filepath.Ext(name)]
 	if !known {
-		return "", fmt.Errorf("--save %q: end the name with .html, .md, .json, .yaml, .csv or .txt", name)
+		return "", fmt.Errorf("--save %q: use the suffix .html, .md, .json, .yaml, .csv or .txt", name)
 	}
 	return form, nil
 }
 
-// present shows a result and writes it to files. A file that cannot be written does not keep the result from being shown.
+// present shows a result and then writes it to files, so that a file that cannot be written does not prevent the result
+// from being shown.
 func present(streams Streams, options runOptions, document report.Document) error {
 	if err := show(streams, options.output, document); err != nil {
 		return err

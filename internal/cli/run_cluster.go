@@ -21,13 +21,13 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// fieldManager is who owns the fields that `run` applies.
+// fieldManager owns the fields that `run` applies.
 const fieldManager = "kubectl-storagebench"
 
-// runInCluster applies the file and follows the run that comes of it.
+// runInCluster applies the file and follows the run that results.
 func runInCluster(ctx context.Context, streams Streams, options runOptions, flags *clusterFlags) error {
 	if len(options.targets) > 0 || options.fio != "" {
-		return errors.New("--target and --fio are for --local: in a cluster the targets are the claims of the file")
+		return errors.New("--target and --fio need --local: in a cluster the file names the claims")
 	}
 	read, err := loadFor(streams, options.file, loadOptions{profilesElsewhere: true})
 	if err != nil {
@@ -41,7 +41,7 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 	defer stop()
 	if namespace := read.benchmark.Namespace; namespace != "" {
 		if given := *flags.config.Namespace; given != "" && given != namespace {
-			return fmt.Errorf("the file says namespace %s and -n says %s: remove one of them", namespace, given)
+			return fmt.Errorf("the file has namespace %s and -n %s: remove one of them", namespace, given)
 		}
 		cluster.namespace = namespace
 	}
@@ -73,7 +73,7 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 	return left(ctx, streams, run, cluster.followRun(ctx, streams, run, options))
 }
 
-// apply writes an object as the file has it.
+// apply applies an object as it is in the file.
 func (c *cluster) apply(ctx context.Context, streams Streams, object *admission.Object, force bool) error {
 	written := &unstructured.Unstructured{Object: object.Written}
 	var to dynamic.ResourceInterface
@@ -88,7 +88,7 @@ func (c *cluster) apply(ctx context.Context, streams Streams, object *admission.
 	applied, err := to.Apply(ctx, written.GetName(), written, metav1.ApplyOptions{FieldManager: fieldManager, Force: force})
 	switch {
 	case apierrors.IsConflict(err):
-		return fmt.Errorf("apply %s %s: somebody else has set other values, by other means: %w; --force-conflicts takes those of the file", written.GetKind(), written.GetName(), err)
+		return fmt.Errorf("apply %s %s: another field manager has set other values: %w; use --force-conflicts to overwrite them", written.GetKind(), written.GetName(), err)
 	case err != nil:
 		return fmt.Errorf("apply %s %s: %w", written.GetKind(), written.GetName(), explained(err))
 	}
@@ -103,8 +103,9 @@ func (c *cluster) namespaceOf(object *unstructured.Unstructured) string {
 	return c.namespace
 }
 
-// ask sees to it that there is a run to follow, and gives what tells which one that is. What was applied asks for one
-// by itself where its spec.run was never run; else one more is asked for, unless one is live.
+// ask makes sure that there is a run to follow, or will be, and returns a function that finds its name in the status.
+// The operator itself runs a spec.run that differs from that of the last run. Otherwise ask requests one more run,
+// unless one of the same specification is live.
 func (c *cluster) ask(ctx context.Context, streams Streams, name string, before *v1alpha1.StorageBenchmark, existed bool) (func(*v1alpha1.StorageBenchmarkStatus) string, error) {
 	after := &v1alpha1.StorageBenchmark{}
 	if err := c.get(ctx, benchmarkResource, name, after); err != nil {
@@ -115,7 +116,7 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 	if before.Status.LastRun != nil {
 		last = before.Status.LastRun.UID
 	}
-	// The run of what was applied: live, or ended already, if it was short.
+	// The run of the applied specification: live, or already ended if it was short.
 	chosen := func(status *v1alpha1.StorageBenchmarkStatus) string {
 		switch {
 		case activeRunOf(status) != "" && status.ActiveRun.Hash == hash:
@@ -128,7 +129,7 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 	switch active := after.Status.ActiveRun; {
 	case active != nil && active.Hash == hash:
 		if existed && active.UID != "" {
-			_, _ = fmt.Fprintf(streams.Err, "run %s of the same specification is live\n", active.Name)
+			_, _ = fmt.Fprintf(streams.Err, "run %s of the same specification is already running\n", active.Name)
 		}
 		return chosen, nil
 	case !existed || after.Status.LastRun == nil || after.Status.LastRun.Hash != hash:
@@ -137,16 +138,16 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 	request := time.Now().UTC().Format(time.RFC3339Nano)
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{v1alpha1.AnnotationRequestedAt: request}}})
 	if err != nil {
-		return nil, fmt.Errorf("ask for a run: %w", err)
+		return nil, fmt.Errorf("request a run: %w", err)
 	}
 	if _, err := c.client.Resource(benchmarkResource).Namespace(c.namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}); err != nil {
-		return nil, fmt.Errorf("ask for a run: %w", err)
+		return nil, fmt.Errorf("request a run: %w", err)
 	}
-	_, _ = fmt.Fprintln(streams.Err, "it was run before: one more run is asked for")
+	_, _ = fmt.Fprintln(streams.Err, "this specification was run before: requesting another run")
 	return chosen, nil
 }
 
-// report shows a run of a cluster, and gives the exit code of what it measured.
+// report shows a run of a cluster and returns its exit code.
 func (c *cluster) report(ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun, options runOptions) (int, error) {
 	document, err := c.document(ctx, run)
 	if err != nil {
@@ -155,7 +156,8 @@ func (c *cluster) report(ctx context.Context, streams Streams, run *v1alpha1.Ben
 	return report.ExitCode(document), present(streams, options, document)
 }
 
-// codeOf is the exit code of a run, with what its benchmark makes of it: a regression is no matter of one run alone.
+// codeOf returns the exit code of a run, or that of a regression if its benchmark found one: a single run cannot show
+// it.
 func codeOf(code int, run *v1alpha1.BenchmarkRun, judged *v1alpha1.StorageBenchmark) int {
 	if judged == nil || judged.Status.LastRun == nil || judged.Status.LastRun.UID != string(run.UID) {
 		return code
@@ -164,13 +166,4 @@ func codeOf(code int, run *v1alpha1.BenchmarkRun, judged *v1alpha1.StorageBenchm
 		return report.ExitMissed
 	}
 	return code
-}
-
-func conditionOf(benchmark *v1alpha1.StorageBenchmark, kind string) *metav1.Condition {
-	for i := range benchmark.Status.Conditions {
-		if benchmark.Status.Conditions[i].Type == kind {
-			return &benchmark.Status.Conditions[i]
-		}
-	}
-	return nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// targetDirectories reads --target flags: exactly one for each target of the benchmark, with as many directories as it has
-// volumes. A directory stands for the volume, so the target's path is inside of it.
+// targetDirectories reads the --target flags: exactly one for each target of the benchmark, with as many directories as
+// the target has volumes. A directory stands for a volume, so the target's path is below it.
 func targetDirectories(run *v1alpha1.RunSpec, flags []string) (map[string][]string, error) {
 	wanted := map[string]*v1alpha1.Target{}
 	for i := range run.Targets {
@@ -32,7 +32,7 @@ func targetDirectories(run *v1alpha1.RunSpec, flags []string) (map[string][]stri
 		case wanted[name] == nil:
 			return nil, fmt.Errorf("--target %q: the benchmark has no target %q; it has: %s", flag, name, names)
 		case given[name] != "":
-			return nil, fmt.Errorf("--target %q: target %q was given already", flag, name)
+			return nil, fmt.Errorf("--target %q: target %q was already given", flag, name)
 		}
 		given[name] = directory
 	}
@@ -47,7 +47,7 @@ func targetDirectories(run *v1alpha1.RunSpec, flags []string) (map[string][]stri
 			split = strings.Split(given[target.Name], ",")
 		}
 		if len(split) != max(1, len(target.Volumes)) {
-			return nil, fmt.Errorf("target %q has %d volumes, and --target %s=%s names %d directories: give one for each volume, in their order, with commas between them",
+			return nil, fmt.Errorf("target %q has %d volumes, and --target %s=%s names %d directories: give one per volume, in order, separated by commas",
 				target.Name, len(target.Volumes), target.Name, given[target.Name], len(split))
 		}
 		for _, directory := range split {
@@ -61,7 +61,7 @@ func targetDirectories(run *v1alpha1.RunSpec, flags []string) (map[string][]stri
 	return directories, nil
 }
 
-// fitsLocally refuses a target that only a cluster can load.
+// fitsLocally returns an error for a target without a directory, or that only a cluster can load.
 func fitsLocally(target *v1alpha1.Target, given string) error {
 	raw := target.AllowRawDeviceWrites != nil && *target.AllowRawDeviceWrites
 	for _, volume := range target.Volumes {
@@ -71,32 +71,32 @@ func fitsLocally(target *v1alpha1.Target, given string) error {
 	}
 	switch {
 	case raw:
-		return fmt.Errorf("target %q asks for raw devices, which a local run does not write to: nothing stands between a mistyped name and the disk of "+
-			"this machine. Run it in a cluster, where a claim says which device it is, or leave out allowRawDeviceWrites and volumeMode: Block", target.Name)
+		return fmt.Errorf("target %q needs raw devices, which a local run never writes to, because a mistyped name could overwrite the disk of "+
+			"this machine. Run it in a cluster, where a claim names the device, or remove allowRawDeviceWrites and volumeMode: Block", target.Name)
 	case given == "" && len(target.Volumes) > 1:
 		return fmt.Errorf("target %q has %d volumes and no directories: add --target %s=%s", target.Name, len(target.Volumes), target.Name,
 			strings.Repeat("DIR,", len(target.Volumes)-1)+"DIR")
 	case given == "":
 		return fmt.Errorf("target %q has no directory: add --target %s=DIR", target.Name, target.Name)
 	case target.RequireIdle != nil && *target.RequireIdle:
-		return fmt.Errorf("target %q: requireIdle is true, and who else uses a directory cannot be seen in a local run: set it to false", target.Name)
+		return fmt.Errorf("target %q: requireIdle is true, but a local run cannot see other users of a directory: set it to false", target.Name)
 	case target.Path != "" && !filepath.IsLocal(target.Path):
-		return fmt.Errorf("target %q: path %q leads out of the directory: write a folder inside of it", target.Name, target.Path)
+		return fmt.Errorf("target %q: path %q leads out of the directory: use a folder inside it", target.Name, target.Path)
 	}
 	return nil
 }
 
-// localDirectory is a directory as the run will have it.
+// localDirectory returns the absolute directory that the run loads.
 func localDirectory(target *v1alpha1.Target, given string) (string, error) {
 	if given == "" {
-		return "", fmt.Errorf("--target %s: one of its directories has no name: write DIR,DIR", target.Name)
+		return "", fmt.Errorf("--target %s: an empty directory name: write DIR,DIR", target.Name)
 	}
 	absolute, err := filepath.Abs(given)
 	if err != nil {
 		return "", fmt.Errorf("--target %s=%s: %w", target.Name, given, err)
 	}
 	if info, err := os.Stat(absolute); err == nil && info.Mode()&os.ModeDevice != 0 {
-		return "", fmt.Errorf("--target %s=%s: it is a device, and a local run loads directories alone: mount a file system of it and give its directory, "+
+		return "", fmt.Errorf("--target %s=%s is a device, and a local run loads directories only: mount its file system and give the directory, "+
 			"or run the benchmark in a cluster with a claim of volumeMode: Block", target.Name, given)
 	}
 	return filepath.Join(absolute, target.Path), nil

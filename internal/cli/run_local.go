@@ -14,12 +14,14 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/local"
+	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/report"
 	"github.com/storagebench/storagebench/internal/series"
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// runHere runs on this machine: as the guard that the user has started, or as the runner that a guard has.
+// runHere runs the benchmark on this machine. The process that the user started is the guard, which starts this program
+// again as the runner. In the runner, runHere conducts the run.
 func runHere(ctx context.Context, streams Streams, arguments []string, options runOptions) error {
 	runner, journal, stop, inRunner := local.InRunner(ctx)
 	defer stop()
@@ -27,12 +29,12 @@ func runHere(ctx context.Context, streams Streams, arguments []string, options r
 		return runLocal(runner, streams, options, journal)
 	}
 	if options.file == "-" {
-		return errors.New("-f - cannot be used here: give a file")
+		return errors.New("-f - is not supported here: give a file")
 	}
 	code, err := local.Guard(arguments, func(dead *v1alpha1.BenchmarkRun, over *series.Log, left error) int {
 		if dead == nil {
 			if dead = stillborn(streams, options.file); dead == nil {
-				_, _ = fmt.Fprintln(streams.Err, "error: the process that conducted the run died before it began")
+				_, _ = fmt.Fprintln(streams.Err, "error: the process that conducts the run died before the run started")
 				return report.ExitFailed
 			}
 		}
@@ -50,8 +52,7 @@ func runHere(ctx context.Context, streams Streams, arguments []string, options r
 	return exit(code)
 }
 
-// stillborn is the record of a run that never began, of what its file says; nil where that cannot be
-// read.
+// stillborn returns the record of a run that ended before it began, made from its file; nil if the file cannot be read.
 func stillborn(streams Streams, file string) *v1alpha1.BenchmarkRun {
 	read, err := load(streams, file, 0)
 	if err != nil {
@@ -60,7 +61,7 @@ func stillborn(streams Streams, file string) *v1alpha1.BenchmarkRun {
 	return local.Stillborn(local.Options{Benchmark: read.benchmark, Run: read.resolved, Plan: read.plan})
 }
 
-// runLocal is the runner's side.
+// runLocal conducts the run. It is called in the runner.
 func runLocal(ctx context.Context, streams Streams, options runOptions, journal *local.Journal) error {
 	loaded, err := load(streams, options.file, rand.Int64()) //nolint:gosec // It orders cells and fills files; nobody must not guess it.
 	if err != nil {
@@ -101,11 +102,11 @@ func runLocal(ctx context.Context, streams Streams, options runOptions, journal 
 	return exit(report.ExitCode(document))
 }
 
-// beginning says what is loaded, and from how many clients.
+// beginning returns the line with the benchmark, its number of clients and the directory of each target.
 func beginning(read loaded, directories map[string][]string) string {
 	var where []string
 	for _, name := range slices.Sorted(maps.Keys(directories)) {
 		where = append(where, name+" = "+strings.Join(directories[name], ", "))
 	}
-	return fmt.Sprintf("%s: %s a target, %s", read.benchmark.Name, many(read.plan.ClientsPerTarget, "client"), strings.Join(where, ", "))
+	return fmt.Sprintf("%s: %s a target, %s", read.benchmark.Name, measure.FormatCount(read.plan.ClientsPerTarget, "client"), strings.Join(where, ", "))
 }

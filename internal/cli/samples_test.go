@@ -15,7 +15,7 @@ func TestPlansOfSystems(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			golden.Check(t, "plan-"+name, call("", "plan", "-f", filepath.Join("../../config/samples", name+".yaml")).String())
 			twin := call("", "plan", "-f", filepath.Join("../../config/samples/twins", name+".yaml"))
-			if twin.code != 0 || !strings.Contains(twin.stdout, "1 client a target") && !strings.Contains(twin.stdout, "4 clients a target") {
+			if twin.code != 0 || !strings.Contains(twin.stdout, "1 client per target") && !strings.Contains(twin.stdout, "4 clients per target") {
 				t.Errorf("the twin: %s", twin)
 			}
 		})

@@ -11,28 +11,30 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// exitLeft is the exit code of who leaves a run that goes on, as shells have it for Ctrl-C.
+// exitLeft is the exit code if the user leaves a run that goes on. Shells use the same for Ctrl-C.
 const exitLeft = 130
 
 // leaveHint is the last line of the view of a run in a cluster.
-const leaveHint = "Ctrl-C leaves this view; the run goes on in the cluster"
+const leaveHint = "Ctrl-C closes this view; the run continues in the cluster"
 
 func newWatch(streams Streams) *cobra.Command {
 	var output string
 	command := &cobra.Command{
 		Use:   "watch NAME",
-		Short: "Look on while a run goes on in a cluster",
-		Long: "Show a run of a cluster as it goes, and its result when it has ended: phases that are done and to come\n" +
-			"with their expected end, throughput and IOPS over the running step, latency, clients, the estimated fill of\n" +
-			"credits, warnings. NAME is that of a BenchmarkRun, or of a StorageBenchmark, whose live run is shown, or the\n" +
-			"next one if it has none yet. In a pipe it writes plain lines. Ctrl-C leaves; the run goes on.\n\n" +
-			exitCodes + " 130 when you leave before the end.",
+		Short: "Watch a run in a cluster",
+		Long: "Show the progress of a run in a cluster, and its result at the end: completed and remaining phases\n" +
+			"with their expected end, throughput and IOPS of the running step, latency, clients, estimated credit\n" +
+			"balance, warnings. NAME is a BenchmarkRun, or a StorageBenchmark, whose live run is shown, or its\n" +
+			"next one if it has none yet. In a pipe it prints plain lines. Ctrl-C stops watching; the run continues.\n\n" +
+			exitCodes + " 130 watching was interrupted.",
 		Example: "  kubectl storagebench watch quickstart\n" +
 			"  kubectl storagebench watch quickstart-1a2b3c4d -n storage-tests --context production\n" +
 			"  kubectl storagebench watch nightly -o json > result.json",
@@ -60,19 +62,20 @@ func newWatch(streams Streams) *cobra.Command {
 	return command
 }
 
-// left says what goes on without whoever has left.
+// left returns err unless the user has left. Then it prints how to return to the run or stop it, and returns exitLeft.
 func left(ctx context.Context, streams Streams, name string, err error) error {
 	var code exitError
 	if err == nil || errors.As(err, &code) || ctx.Err() == nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(streams.Err, "\nYou have left; %s goes on in the cluster.\n"+
-		"  look on again:  kubectl storagebench watch %s\n"+
-		"  stop it:        kubectl delete benchmarkrun %s\n", name, name, name)
+	_, _ = fmt.Fprintf(streams.Err, "\nStopped watching; %s continues in the cluster.\n"+
+		"  watch again:  kubectl storagebench watch %s\n"+
+		"  stop it:      kubectl delete benchmarkrun %s\n", name, name, name)
 	return exit(exitLeft)
 }
 
-// runToWatch gives the name of the run: of a benchmark the live one, else the next one, else the last.
+// runToWatch returns the name of the run to watch. For a StorageBenchmark this is the live run, else the last one, else
+// the next one, for which it waits.
 func (c *cluster) runToWatch(ctx context.Context, streams Streams, name string) (string, error) {
 	run := &v1alpha1.BenchmarkRun{}
 	err := c.get(ctx, runResource, name, run)
@@ -93,7 +96,7 @@ func (c *cluster) runToWatch(ctx context.Context, streams Streams, name string) 
 	})
 }
 
-// activeRunOf is the name of the run that exists; empty where none does.
+// activeRunOf returns the name of the active run; empty if it has not been created.
 func activeRunOf(status *v1alpha1.StorageBenchmarkStatus) string {
 	if status.ActiveRun == nil || status.ActiveRun.UID == "" {
 		return ""
@@ -101,7 +104,7 @@ func activeRunOf(status *v1alpha1.StorageBenchmarkStatus) string {
 	return status.ActiveRun.Name
 }
 
-// awaitRun waits for a benchmark to have the run that chosen names, and says what it waits for.
+// awaitRun waits until chosen returns the name of a run, and prints what it waits for.
 func (c *cluster) awaitRun(ctx context.Context, streams Streams, name string, chosen func(*v1alpha1.StorageBenchmarkStatus) string) (found string, err error) {
 	told := ""
 	err = c.each(ctx, benchmarkResource, name, streams.Err, func(object *unstructured.Unstructured) error {
@@ -113,10 +116,10 @@ func (c *cluster) awaitRun(ctx context.Context, streams Streams, name string, ch
 			return errDone
 		}
 		if benchmark.Status.ObservedGeneration < benchmark.Generation {
-			return nil // what it says is about what was there before
+			return nil // the status describes an earlier generation
 		}
-		if stalled := conditionOf(benchmark, v1alpha1.ConditionStalled); stalled != nil && stalled.Status == "True" {
-			return fmt.Errorf("StorageBenchmark %s makes no run: %s: %s", name, stalled.Reason, stalled.Message)
+		if stalled := meta.FindStatusCondition(benchmark.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue {
+			return fmt.Errorf("StorageBenchmark %s does not start a run: %s: %s", name, stalled.Reason, stalled.Message)
 		}
 		if benchmark.Spec.Suspend != nil && *benchmark.Spec.Suspend {
 			return fmt.Errorf("StorageBenchmark %s is suspended: set spec.suspend to false", name)
@@ -133,7 +136,7 @@ func (c *cluster) awaitRun(ctx context.Context, streams Streams, name string, ch
 	return found, err
 }
 
-// followRun shows a run until it has ended, and its result.
+// followRun shows a run until it has ended, and then its result.
 func (c *cluster) followRun(ctx context.Context, streams Streams, name string, options runOptions) error {
 	var shown *follower
 	end := func() {
@@ -150,7 +153,7 @@ func (c *cluster) followRun(ctx context.Context, streams Streams, name string, o
 		}
 		if shown == nil {
 			if run.Status.EndTime != nil {
-				return errDone // there is nothing to look on at
+				return errDone // the run has ended already
 			}
 			planned := plan.Show(&run.Spec)
 			_, _ = fmt.Fprintf(streams.Err, "%s: run %s in namespace %s\n", run.Spec.BenchmarkRef.Name, run.Name, c.namespace)
@@ -172,10 +175,11 @@ func (c *cluster) followRun(ctx context.Context, streams Streams, name string, o
 	return c.showRun(ctx, streams, name, options)
 }
 
-// judgeTimeout is how long the operator may take to judge a run that has ended.
+// judgeTimeout is how long to wait for the operator to evaluate a run that has ended.
 const judgeTimeout = 20 * time.Second
 
-// showRun shows the result of a run that has ended, once it is judged: a regression is seen only then.
+// showRun shows the result of a run that has ended. It waits for the operator to evaluate the run, because only then a
+// regression is known.
 func (c *cluster) showRun(ctx context.Context, streams Streams, name string, options runOptions) error {
 	run := &v1alpha1.BenchmarkRun{}
 	if err := c.get(ctx, runResource, name, run); err != nil {
@@ -185,7 +189,7 @@ func (c *cluster) showRun(ctx context.Context, streams Streams, name string, opt
 	if err != nil {
 		return err
 	}
-	// Judging may have noted more about the run.
+	// The evaluation may have added to the status of the run.
 	if err := c.get(ctx, runResource, name, run); err != nil {
 		return err
 	}
@@ -196,7 +200,8 @@ func (c *cluster) showRun(ctx context.Context, streams Streams, name string, opt
 	return exit(codeOf(code, run, judged))
 }
 
-// judgedWithin gives the benchmark once it has judged a run, or as it is after a time; nil where there is none.
+// judgedWithin returns the benchmark when it has evaluated the run, has another or no active run, or patience is over;
+// nil if the benchmark does not exist or may not be read.
 func (c *cluster) judgedWithin(ctx context.Context, run *v1alpha1.BenchmarkRun, patience time.Duration) (*v1alpha1.StorageBenchmark, error) {
 	until := time.Now().Add(patience)
 	for {
@@ -204,7 +209,7 @@ func (c *cluster) judgedWithin(ctx context.Context, run *v1alpha1.BenchmarkRun, 
 		err := c.get(ctx, benchmarkResource, run.Spec.BenchmarkRef.Name, benchmark)
 		switch last := benchmark.Status.LastRun; {
 		case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-			return nil, nil // A run can outlive what asked for it, and is its own record.
+			return nil, nil // A run can outlive its benchmark, and is its own record.
 		case err != nil:
 			return nil, err
 		case last != nil && last.UID == string(run.UID), activeRunOf(&benchmark.Status) != run.Name, time.Now().After(until):

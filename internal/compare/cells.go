@@ -4,9 +4,10 @@ import (
 	"slices"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// countCells counts the cells of both by which target moved more in them.
+// countCells counts the cells of both targets by which target was faster.
 func (p *Pair) countCells() *v1alpha1.CellComparison {
 	count := &v1alpha1.CellComparison{}
 	seen := map[int32]bool{}
@@ -41,7 +42,7 @@ func (p *Pair) countCell(count *v1alpha1.CellComparison, cell int32) {
 	}
 }
 
-// CellOf finds a cell; nil where it has no result.
+// CellOf returns the result of a cell; nil if it has none.
 func CellOf(steps []v1alpha1.StepResult, cell int32) *v1alpha1.StepResult {
 	at := slices.IndexFunc(steps, func(s v1alpha1.StepResult) bool { return s.Cell == cell })
 	if at < 0 {
@@ -50,15 +51,13 @@ func CellOf(steps []v1alpha1.StepResult, cell int32) *v1alpha1.StepResult {
 	return &steps[at]
 }
 
-// Usable reports whether the figures of a cell measure what was asked for.
+// Usable reports whether a cell has figures and no disqualifying warning.
 func (p *Pair) Usable(cell *v1alpha1.StepResult) bool {
-	return cell != nil && len(cell.Operations) > 0 && !slices.ContainsFunc(cell.Warnings, func(w v1alpha1.WarningType) bool {
-		return w.Severity(p.Kind) == v1alpha1.SeverityDisqualifying
-	})
+	return cell != nil && len(cell.Operations) > 0 && !cell.Disqualified()
 }
 
-// CellRate compares what two cells moved a second, all operations together: bytes, or operations where none moved any.
-// ok is false where one has no valid result.
+// CellRate compares the rates of two cells, summed over their operations: bytes per second, or operations per second if
+// the bytes are equal, such as both 0. ok is false if a cell has no valid result.
 func (p *Pair) CellRate(baseline, target *v1alpha1.StepResult) (Difference, bool) {
 	if d, ok := p.CellThroughput(baseline, target); ok && (d.Share != 0 || d.Verdict != NoDifference) {
 		return d, ok
@@ -66,25 +65,35 @@ func (p *Pair) CellRate(baseline, target *v1alpha1.StepResult) (Difference, bool
 	return p.CellIOPS(baseline, target)
 }
 
-// CellThroughput compares the bytes a second.
+// CellThroughput compares bytes per second.
 func (p *Pair) CellThroughput(baseline, target *v1alpha1.StepResult) (Difference, bool) {
-	return p.cells(baseline, target, func(o *v1alpha1.StepOperation) int64 { return o.BytesPerSecond })
+	return p.cells(baseline, target, throughput)
 }
 
-// CellIOPS compares the operations a second.
+// CellIOPS compares operations per second.
 func (p *Pair) CellIOPS(baseline, target *v1alpha1.StepResult) (Difference, bool) {
-	return p.cells(baseline, target, func(o *v1alpha1.StepOperation) int64 { return o.IOPSMilli })
+	return p.cells(baseline, target, iops)
 }
 
-func (p *Pair) cells(baseline, target *v1alpha1.StepResult, of func(*v1alpha1.StepOperation) int64) (Difference, bool) {
+func (p *Pair) cells(baseline, target *v1alpha1.StepResult, of func(*v1alpha1.StepResult) v1alpha1.Estimate) (Difference, bool) {
 	if !p.Usable(baseline) || !p.Usable(target) {
 		return Difference{}, false
 	}
-	return Of(together(baseline, of), together(target, of), HigherIsBetter, p.drift())
+	return Of(valueOf(of(baseline)), valueOf(of(target)), HigherIsBetter, p.drift())
 }
 
-// drift is by how much a cell differed when it was measured again: what is no larger than that is no difference between
-// cells either, which were measured at different times.
+func throughput(cell *v1alpha1.StepResult) v1alpha1.Estimate {
+	bytes, _, _ := phasekind.Total(cell.Operations)
+	return bytes
+}
+
+func iops(cell *v1alpha1.StepResult) v1alpha1.Estimate {
+	_, operations, _ := phasekind.Total(cell.Operations)
+	return operations
+}
+
+// drift returns the largest deviation found when a cell was measured again, as a share; at least rateResolution. Cells
+// are measured at different times, so a smaller difference between them does not count.
 func (p *Pair) drift() float64 {
 	most := rateResolution
 	for _, steps := range [][]v1alpha1.StepResult{p.Baseline.Steps, p.Target.Steps} {
@@ -97,31 +106,8 @@ func (p *Pair) drift() float64 {
 	return most
 }
 
-// together is the sum over the operations of a cell that move something. In a closed loop reads and writes rise and
-// fall together, so that their errors add up.
-func together(cell *v1alpha1.StepResult, of func(*v1alpha1.StepOperation) int64) Value {
-	sum, half, known := 0.0, 0.0, true
-	for i := range cell.Operations {
-		operation := &cell.Operations[i]
-		if operation.Operation == v1alpha1.OperationSync {
-			continue
-		}
-		value := float64(of(operation))
-		sum += value
-		if operation.RateErrorPPM == nil {
-			known = false
-			continue
-		}
-		half += value * float64(*operation.RateErrorPPM) / 1e6
-	}
-	if !known {
-		return Alone(sum)
-	}
-	return Within(sum, half)
-}
-
-// CellLatency compares the mean latency of one operation, or with p99 its 99th percentile, of which nobody knows how
-// far chance takes it.
+// CellLatency compares the mean latency of one operation, or with p99 its 99th percentile, for which no interval is
+// known.
 func (p *Pair) CellLatency(baseline, target *v1alpha1.StepResult, operation v1alpha1.Operation, p99 bool) (Difference, bool) {
 	if !p.Usable(baseline) || !p.Usable(target) {
 		return Difference{}, false

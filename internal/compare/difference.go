@@ -2,7 +2,7 @@ package compare
 
 import "math"
 
-// Direction says which way is better.
+// Direction is whether higher or lower figures are better.
 type Direction int
 
 // The directions.
@@ -11,30 +11,30 @@ const (
 	LowerIsBetter
 )
 
-// Verdict says which of two figures is better.
+// Verdict is which of two figures is better.
 type Verdict int
 
 // The verdicts.
 const (
-	// NotJudged: an interval is missing.
+	// NotJudged means that a confidence interval is missing.
 	NotJudged Verdict = iota
-	// NoDifference: the interval of the difference holds 0, or the difference is below what is told apart.
+	// NoDifference means that the interval of the difference contains 0, or that the difference is below the
+	// resolution.
 	NoDifference
 	OtherBetter
 	BaselineBetter
 )
 
-// Difference is by how much a figure is above that of the baseline, as a share of the latter: 0.05 is 5 %.
+// Difference is the relative difference of a figure from the baseline's: 0.05 is 5 %.
 type Difference struct {
 	Share, Lower, Upper float64
-	// Known says that Lower and Upper are.
+	// Known is true if Lower and Upper are known.
 	Known   bool
 	Verdict Verdict
 }
 
-// Of compares a figure with that of the baseline. Differences of up to resolution, a share, are none: below it the
-// way of measuring, and not chance, decides. ok is false where a figure is no positive number, except that both
-// may be 0.
+// Of compares a figure with the baseline's. A difference of up to resolution, a share, does not count: below it the
+// method of measurement decides, not chance. ok is false unless both figures are positive or both are 0.
 func Of(baseline, other Value, better Direction, resolution float64) (Difference, bool) {
 	if baseline.Value == 0 && other.Value == 0 {
 		return Difference{Known: true, Verdict: NoDifference}, true
@@ -61,10 +61,10 @@ func Of(baseline, other Value, better Direction, resolution float64) (Difference
 	return d, true
 }
 
-// mostLog stands for an interval that reaches down to nothing: e to the 20th is half a billion times.
+// mostLog stands in for an interval that reaches down to 0: e^20 is half a billion.
 const mostLog = 20
 
-// below and above are how far the interval reaches from the value, in the logarithm.
+// below and above are the logarithmic distances from the value to the ends of its interval.
 func below(v Value) float64 {
 	if v.Lower <= 0 {
 		return mostLog

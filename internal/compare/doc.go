@@ -1,14 +1,14 @@
-// Package compare says which of two figures is better, by how much, and whether chance explains the difference. It is
-// pure, and knows neither targets nor runs: a figure is a value with its interval, wherever both are from.
+// Package compare decides which of two figures is better, by how much, and whether chance explains the difference. It
+// is pure. Its core is independent of targets and runs: a figure is a value with its interval.
 //
 //	baseline  [----|----]                    other / baseline - 1, in the logarithm, so that
 //	other                   [---|---]        a difference reads the same from both sides
-//	          ==============[===|===]        an interval that holds 0: no difference
+//	          ==============[===|===]        an interval that contains 0: no difference
 //
-// The interval of the ratio is put together of those of the two figures by the method of variance estimates recovery
-// (Zou and Donner, 2008): each side of it of the sides that face each other. It needs no normal distribution, and it
-// holds where intervals are lopsided, as those of times are.
+// The interval of the ratio is derived from the intervals of the two figures by the method of variance estimates
+// recovery (MOVER; Zou and Donner, 2008), which combines the sides of the intervals that face each other. It assumes no
+// normal distribution and holds for asymmetric intervals, such as those of times.
 //
-// What an interval does not say is how far another run would be off. Two figures of one run share all that is the same
-// in it; only repeated runs tell the rest, and [FromRounds] takes theirs.
+// An interval does not say how much another run would differ: two figures of one run share all conditions of that run.
+// Only repeated runs show this; [FromRounds] uses them.
 package compare

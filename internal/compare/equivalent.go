@@ -2,22 +2,22 @@ package compare
 
 import "math"
 
-// Equivalence reports whether two figures are the same for a purpose.
+// Equivalence is the result of an equivalence test of two figures.
 type Equivalence string
 
-// The answers.
+// The results of the test.
 const (
-	// Equivalent: two one-sided tests at 5 % each find the difference within the margin.
+	// Equivalent means that two one-sided tests at 5 % each find the difference within the margin.
 	Equivalent Equivalence = "Equivalent"
-	// NotEquivalent: the 95 % interval of the difference is outside of the margin as a whole.
+	// NotEquivalent means that the 95 % interval of the difference is entirely outside the margin.
 	NotEquivalent Equivalence = "NotEquivalent"
-	// Inconclusive: the interval reaches over an end of the margin.
+	// Inconclusive means that the interval crosses an end of the margin.
 	Inconclusive Equivalence = "Inconclusive"
-	// NotTested: how far chance takes a figure is not known.
+	// NotTested means that a figure has no interval.
 	NotTested Equivalence = "NotTested"
 )
 
-// Bool is true, false, or nil where it is neither.
+// Bool returns true for Equivalent, false for NotEquivalent and nil otherwise.
 func (e Equivalence) Bool() *bool {
 	yes := e == Equivalent
 	if yes || e == NotEquivalent {
@@ -26,12 +26,12 @@ func (e Equivalence) Bool() *bool {
 	return nil
 }
 
-// oneSided is the 95 % quantile of the normal distribution by its 97.5 % quantile: two one-sided tests at 5 % find a
-// difference within a margin just when its 90 % interval is (Schuirmann, 1987).
+// oneSided is the 95 % quantile of the normal distribution divided by its 97.5 % quantile. Two one-sided tests at 5 %
+// find a difference within a margin exactly if its 90 % interval is within it (Schuirmann, 1987).
 const oneSided = 1.644854 / 1.959964
 
-// Within tests whether the figures differ by no more than a share of each other, such as 0.05: whether their ratio is
-// between 1/(1+margin) and 1+margin.
+// Within tests whether the figures differ by no more than margin, a share such as 0.05: whether their ratio is between
+// 1/(1+margin) and 1+margin.
 func (d *Difference) Within(margin float64) Equivalence {
 	if !d.Known || d.Share <= -1 {
 		return NotTested

@@ -5,55 +5,56 @@ import (
 	"slices"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Side is a run, or one target of a run, that is compared.
+// Side is one side of a comparison: a run or one target of a run.
 type Side struct {
-	// Name that it is called by.
+	// Name is the displayed name.
 	Name string
-	// Target is the only one of its targets that is compared; empty is all.
+	// Target restricts the comparison to one target of the run; empty means all.
 	Target string
 	Run    *v1alpha1.RunSpec
 	Status *v1alpha1.BenchmarkRunStatus
-	// ID tells runs apart.
+	// ID identifies the run.
 	ID string
 }
 
-// RunPhase compares a phase of two sides on one target each.
+// RunPhase compares a phase of two sides, one target of each.
 type RunPhase struct {
 	Phase string             `json:"phase"`
 	Kind  v1alpha1.PhaseKind `json:"kind"`
 	// BaselineTarget and Target are the names of the targets in their runs.
 	BaselineTarget string `json:"baselineTarget"`
 	Target         string `json:"target"`
-	// Refused says why the two cannot be compared; then there are no figures.
+	// Refused is the reason why the two cannot be compared; there are no figures then.
 	Refused string   `json:"refused,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 	Figures []Figure `json:"figures,omitempty"`
-	// Cells of a sweep, or steps of a ramp, and how many of them which side was faster in.
+	// Cells are the cells of a sweep or the steps of a ramp; Count is how many of them each side won.
 	Cells []Cell                   `json:"cells,omitempty"`
 	Count *v1alpha1.CellComparison `json:"count,omitempty"`
 
-	// Pair is for who shows the cells.
+	// Pair is for callers that show the cells.
 	Pair *Pair `json:"-"`
 }
 
-// Figure is one figure of both sides. Equivalent is true or false where it is known, by Equivalence.
+// Figure is one figure of both sides. Equivalent is nil unless Equivalence decides it.
 type Figure struct {
 	v1alpha1.FigureComparison
 	Equivalence Equivalence `json:"equivalence"`
 	Equivalent  *bool       `json:"equivalent"`
 }
 
-// Cell compares one cell by its figures. Refused says why it cannot be.
+// Cell compares the figures of one cell. Refused is the reason if that is not possible.
 type Cell struct {
 	Cell    int32    `json:"cell"`
 	Refused string   `json:"refused,omitempty"`
 	Figures []Figure `json:"figures,omitempty"`
 }
 
-// Runs compares the phases that both sides have, in the order of the baseline; margin is a share. Phases that only one has
-// are in it as refused.
+// Runs compares the phases that both sides have, in the baseline's order; margin is a share. It lists phases that only
+// one side has as refused.
 func Runs(baseline, other Side, margin float64) []RunPhase {
 	var all []RunPhase
 	for i := range baseline.Status.Phases {
@@ -71,13 +72,14 @@ func Runs(baseline, other Side, margin float64) []RunPhase {
 			all = append(all, RunPhase{Phase: b.Name, Kind: b.Kind, Refused: baseline.Name + " has no result of this phase"})
 		}
 	}
-	// What nobody can compare and nobody would miss: a layout without a ratio.
+	// Drop layouts without a compression ratio: there is nothing to compare.
 	return slices.DeleteFunc(all, func(p RunPhase) bool {
-		return p.Kind == v1alpha1.PhasePrepare && p.Refused == "" && len(p.Figures) == 0
+		return phasekind.Of(p.Kind).LaysOut && p.Refused == "" && len(p.Figures) == 0
 	})
 }
 
-// phaseTargets pairs the targets of a phase by their names. Where each side has just one it is that, whatever its name.
+// phaseTargets pairs the targets of a phase by name. If each side has only one target, it pairs those whatever their
+// names.
 func phaseTargets(baseline, other Side, a, b *v1alpha1.PhaseResult, margin float64) []RunPhase {
 	as, bs := of(baseline, a), of(other, b)
 	if len(as) == 1 && len(bs) == 1 {
@@ -96,7 +98,7 @@ func phaseTargets(baseline, other Side, a, b *v1alpha1.PhaseResult, margin float
 	return all
 }
 
-// of are the targets of a phase that are compared.
+// of returns the targets of a phase that are compared.
 func of(side Side, phase *v1alpha1.PhaseResult) []*v1alpha1.TargetResult {
 	var all []*v1alpha1.TargetResult
 	for i := range phase.Targets {
@@ -109,7 +111,7 @@ func of(side Side, phase *v1alpha1.PhaseResult) []*v1alpha1.TargetResult {
 
 func targets(baseline, other Side, a, b *v1alpha1.PhaseResult, one, two *v1alpha1.TargetResult, margin float64) RunPhase {
 	made := RunPhase{Phase: a.Name, Kind: a.Kind, BaselineTarget: one.Target, Target: two.Target}
-	specs := [2]*v1alpha1.Phase{phaseOf(baseline.Run, a.Name), phaseOf(other.Run, b.Name)}
+	specs := [2]*v1alpha1.Phase{baseline.Run.Phase(a.Name), other.Run.Phase(b.Name)}
 	if made.Refused = unlike(a, b, specs); made.Refused != "" {
 		return made
 	}
@@ -133,7 +135,7 @@ func targets(baseline, other Side, a, b *v1alpha1.PhaseResult, one, two *v1alpha
 	return made
 }
 
-// unlike says why two phases of a name cannot be compared.
+// unlike returns why two phases of the same name cannot be compared; empty if they can.
 func unlike(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
 	if a.Kind != b.Kind {
 		return fmt.Sprintf("it is a %s in one and a %s in the other", a.Kind, b.Kind)
@@ -142,10 +144,10 @@ func unlike(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
 		return ""
 	}
 	switch {
-	case a.Kind == v1alpha1.PhaseRamp && specs[0].Ramp != nil && specs[1].Ramp != nil &&
+	case specs[0].Ramp != nil && specs[1].Ramp != nil &&
 		(specs[0].Ramp.Dimension != specs[1].Ramp.Dimension || !slices.Equal(specs[0].Ramp.Steps, specs[1].Ramp.Steps)):
 		return fmt.Sprintf("their ramps have other steps: %s %v and %s %v", specs[0].Ramp.Dimension, specs[0].Ramp.Steps, specs[1].Ramp.Dimension, specs[1].Ramp.Steps)
-	case a.Kind == v1alpha1.PhaseSweep && specs[0].Sweep != nil && specs[1].Sweep != nil && axesText(&specs[0].Sweep.Axes) != axesText(&specs[1].Sweep.Axes):
+	case specs[0].Sweep != nil && specs[1].Sweep != nil && axesText(&specs[0].Sweep.Axes) != axesText(&specs[1].Sweep.Axes):
 		return fmt.Sprintf("their sweeps have other axes: %s and %s", axesText(&specs[0].Sweep.Axes), axesText(&specs[1].Sweep.Axes))
 	}
 	return ""
@@ -159,11 +161,10 @@ func axesText(a *v1alpha1.SweepAxes) string {
 	return fmt.Sprintf("clients %v, jobs %v, queue depth %v, block size %v, %% reads %v", a.Clients, a.Jobs, a.QueueDepth, sizes, a.ReadPercent)
 }
 
-// runNotes are what the figures of two runs do not say.
+// runNotes returns notes about differences of two runs that their figures do not show.
 func runNotes(baseline, other Side, pair *Pair, specs [2]*v1alpha1.Phase, one, two *v1alpha1.TargetResult) []string {
 	var all []string
-	engines := [2]*v1alpha1.Engine{engineOf(baseline.Run, specs[0], one.Target), engineOf(other.Run, specs[1], two.Target)}
-	if differs := Differences(engines[0], engines[1]); len(differs) > 0 && pair.Kind != v1alpha1.PhasePrepare {
+	if differs := Differences(baseline.Run.WorkloadOf(specs[0], one.Target), other.Run.WorkloadOf(specs[1], two.Target)); len(differs) > 0 && !phasekind.Of(pair.Kind).LaysOut {
 		all = append(all, fmt.Sprintf("their workloads differ (%s: %s and %s): the difference is of workload and storage together", differs[0].Field, differs[0].Baseline, differs[0].Other))
 	}
 	if pair.Baseline.Clients != pair.Target.Clients {
@@ -185,7 +186,7 @@ func tested(figure v1alpha1.FigureComparison, margin float64) Figure {
 	return made
 }
 
-// cellFigures compares cell by cell, in order of the cells of both.
+// cellFigures compares the cells of both sides, in order of their indexes.
 func (p *Pair) cellFigures(margin float64) []Cell {
 	indexes := map[int32]bool{}
 	for _, steps := range [][]v1alpha1.StepResult{p.Baseline.Steps, p.Target.Steps} {
@@ -213,25 +214,18 @@ func (p *Pair) cellFigures(margin float64) []Cell {
 
 func (p *Pair) cellOf(a, b *v1alpha1.StepResult, margin float64) []Figure {
 	var all []Figure
-	add := func(name v1alpha1.FigureName, operation v1alpha1.Operation, x, y float64, d Difference, ok bool) {
+	add := func(name v1alpha1.FigureName, operation v1alpha1.Operation, x, y int64, d Difference, ok bool) {
 		if !ok {
 			return
 		}
-		made := Figure{FigureComparison: v1alpha1.FigureComparison{Figure: name, Operation: string(operation), Baseline: int64(x), Target: int64(y),
-			DifferencePermille: permille(d.Share), Verdict: d.Verdict.API()}, Equivalence: d.Within(margin)}
+		made := Figure{FigureComparison: d.of(name, string(operation), x, y), Equivalence: d.Within(margin)}
 		made.Equivalent = made.Equivalence.Bool()
-		if d.Known {
-			lower, upper := permille(d.Lower), permille(d.Upper)
-			made.LowerPermille, made.UpperPermille = &lower, &upper
-		}
 		all = append(all, made)
 	}
-	bytes := func(o *v1alpha1.StepOperation) int64 { return o.BytesPerSecond }
-	operations := func(o *v1alpha1.StepOperation) int64 { return o.IOPSMilli }
 	d, ok := p.CellThroughput(a, b)
-	add(v1alpha1.FigureThroughput, "", together(a, bytes).Value, together(b, bytes).Value, d, ok)
+	add(v1alpha1.FigureThroughput, "", throughput(a).Value, throughput(b).Value, d, ok)
 	d, ok = p.CellIOPS(a, b)
-	add(v1alpha1.FigureIOPS, "", together(a, operations).Value, together(b, operations).Value, d, ok)
+	add(v1alpha1.FigureIOPS, "", iops(a).Value, iops(b).Value, d, ok)
 	for i := range a.Operations {
 		of := &a.Operations[i]
 		at := slices.IndexFunc(b.Operations, func(o v1alpha1.StepOperation) bool { return o.Operation == of.Operation })
@@ -239,10 +233,10 @@ func (p *Pair) cellOf(a, b *v1alpha1.StepResult, margin float64) []Figure {
 			continue
 		}
 		d, ok = p.CellLatency(a, b, of.Operation, false)
-		add(v1alpha1.FigureMeanLatency, of.Operation, float64(of.MeanNanoseconds), float64(b.Operations[at].MeanNanoseconds), d, ok)
+		add(v1alpha1.FigureMeanLatency, of.Operation, of.MeanNanoseconds, b.Operations[at].MeanNanoseconds, d, ok)
 		if of.P99Nanoseconds != nil && b.Operations[at].P99Nanoseconds != nil {
 			d, ok = p.CellLatency(a, b, of.Operation, true)
-			add(v1alpha1.FigureP99Latency, of.Operation, float64(*of.P99Nanoseconds), float64(*b.Operations[at].P99Nanoseconds), d, ok)
+			add(v1alpha1.FigureP99Latency, of.Operation, *of.P99Nanoseconds, *b.Operations[at].P99Nanoseconds, d, ok)
 		}
 	}
 	return all

@@ -7,6 +7,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/compare"
+	"github.com/storagebench/storagebench/test/builders"
 )
 
 // steady is a result of one operation with all figures.
@@ -21,7 +22,7 @@ func steady(target string, bytesPerSecond, errorPPM int64) v1alpha1.TargetResult
 
 // runOf is what was asked for: one phase of a profile of fio.
 func runOf(mode v1alpha1.PhaseMode, change func(*v1alpha1.FioProfile)) *v1alpha1.RunSpec {
-	profile := &v1alpha1.FioProfile{}
+	profile := builders.Fio().Obj()
 	change(profile)
 	return &v1alpha1.RunSpec{Workload: &v1alpha1.Workload{Engine: v1alpha1.Engine{Fio: profile}},
 		Phases: []v1alpha1.Phase{{Name: "write", Mode: mode, Steady: &v1alpha1.SteadyPhase{}}}}

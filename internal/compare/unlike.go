@@ -9,24 +9,24 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Unlike is a field in which two things differ; a side that has no such field is "absent".
+// Unlike is a field whose values differ; a missing value is "absent".
 type Unlike struct {
 	Field    string `json:"field"`
 	Baseline string `json:"baseline"`
 	Other    string `json:"other"`
 }
 
-// maxUnlike are told; more are too many to explain anything.
+// maxUnlike is the most fields listed; more explain nothing.
 const maxUnlike = 64
 
-// Differences are the fields in which two values differ, by their names in JSON, in order.
+// Differences lists the fields in which two values differ, by their JSON names, in order.
 func Differences(a, b any) []Unlike {
 	var all []Unlike
 	walk("", generic(a), generic(b), &all)
 	return all[:min(len(all), maxUnlike)]
 }
 
-// generic is a value as JSON has it; nil for what cannot be written.
+// generic converts a value to its JSON representation; nil if it has none.
 func generic(value any) any {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -88,7 +88,7 @@ func written(value any) string {
 	return string(text)
 }
 
-// Surroundings are in what two runs differ beside what was asked of them: tools, kernels, machines and storage.
+// Surroundings lists the differences of two runs other than their specifications: tools, kernels, machines and storage.
 func Surroundings(a, b *v1alpha1.BenchmarkRunStatus) []Unlike {
 	about := func(s *v1alpha1.BenchmarkRunStatus) any {
 		type volume struct{ FileSystem, Options string }

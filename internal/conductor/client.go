@@ -16,12 +16,12 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// client is one agent as seen from here.
+// client is the conductor's view of one agent.
 type client struct {
-	owner    *Conductor
-	endpoint Endpoint
-	// ctx ends when nothing more is wanted of the agent: closed, lost, unfit, finished or replaced.
-	ctx          context.Context // It is the life of the client.
+	owner *Conductor
+	key   decide.ClientKey
+	// ctx is canceled when the client is closed, lost, unfit, finished or replaced.
+	ctx          context.Context // The lifetime of the client.
 	cancel       context.CancelFunc
 	replacements int
 	begun        time.Time
@@ -32,23 +32,29 @@ type client struct {
 	message     string
 	description *agentapi.DescribeResponse
 	api         agentapi.AgentClient
-	// address of the agent, once it is located.
+	// address is where the agent listens, once it is located.
 	address string
 	offset  measure.ClockOffset
-	// seen is the newest record that was read, replay the newest there was when the agent was met:
-	// until that is read, too, little is known of its steps and it does not count as ready.
+	// seen is the sequence number of the newest record that was read. replay is that of the newest record in the
+	// agent's log when the agent was first reached: the client is not ready before it is read, because the state of its
+	// steps is not known until then.
 	seen, replay uint64
-	// broken is since when there was no good session; zero while there is one.
+	// broken is the time since when there was no good session; zero during one.
 	broken   time.Time
 	attempts map[decide.Attempt]*part
-	kept     int
+	// sent is the size of all that the agent has sent, kept or not.
+	sent int64
+	// budget counts what is kept of the agent: its parts, its description of descriptionBytes, and what it added to the
+	// latencies over time. A few texts of limited length do not count.
+	budget           *Budget
+	descriptionBytes int
 }
 
-func newClient(owner *Conductor, endpoint Endpoint, replacements int) *client {
+func newClient(owner *Conductor, key decide.ClientKey, replacements int) *client {
 	ctx, cancel := context.WithCancel(owner.ctx)
-	return &client{
+	c := &client{
 		owner:        owner,
-		endpoint:     endpoint,
+		key:          key,
 		ctx:          ctx,
 		cancel:       cancel,
 		replacements: replacements,
@@ -57,9 +63,45 @@ func newClient(owner *Conductor, endpoint Endpoint, replacements int) *client {
 		message:      "not reached yet",
 		attempts:     map[decide.Attempt]*part{},
 	}
+	c.budget = owner.budget.ofClient(c.shed)
+	return c
 }
 
-// service is the agent to call; an error while it was never dialled.
+// shed loses the client and drops what it has reported. That it took part in its attempts stays known.
+func (c *client) shed(reason string) {
+	c.lose(reason)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drop()
+}
+
+// drop drops all records of the client, because it is lost or replaced. No part counts as complete any more. Callers
+// hold mu.
+func (c *client) drop() {
+	for attempt, p := range c.attempts {
+		progress := p.progress
+		if progress == decide.Ended {
+			progress = decide.Running
+		}
+		c.reduce(attempt, progress)
+	}
+	c.owner.latencies.drop(c.budget)
+}
+
+// replace drops what is kept of a client that has a successor.
+func (c *client) replace() {
+	c.cancel()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for attempt := range c.attempts {
+		c.remove(attempt)
+	}
+	c.budget.add(-c.descriptionBytes)
+	c.description, c.descriptionBytes = nil, 0
+	c.budget.close()
+}
+
+// service returns the client of the agent's API. It fails until the agent is located.
 func (c *client) service() (agentapi.AgentClient, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,8 +111,8 @@ func (c *client) service() (agentapi.AgentClient, error) {
 	return c.api, nil
 }
 
-// over notes why a session ended and reports whether there shall be no other. good says that the
-// session was one: the agent was there until it broke.
+// over records why a session ended and reports whether no further session is to be opened. good is true if the session
+// worked until it broke.
 func (c *client) over(err error, good bool) bool {
 	c.mu.Lock()
 	if c.connection == decide.Connecting {
@@ -98,7 +140,8 @@ func (c *client) over(err error, good bool) bool {
 	return false
 }
 
-// plainly is what an error says, without what gRPC wraps around that of a connection: users read it while pods start.
+// plainly returns the message of an error without gRPC's prefix for failed connections, because users read it while
+// pods start.
 func plainly(err error) string {
 	message := status.Convert(err).Message()
 	if inner, found := strings.CutPrefix(message, `connection error: desc = "transport: Error while dialing: `); found {
@@ -107,7 +150,7 @@ func plainly(err error) string {
 	return message
 }
 
-// reasonOf is the word that an agent sends with a refusal; empty when there is none.
+// reasonOf returns the reason that an agent sends with a refusal; empty if there is none.
 func reasonOf(err error) string {
 	for _, detail := range status.Convert(err).Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok {
@@ -117,7 +160,8 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// meet takes what the agent says of itself, and of steps that an earlier conductor gave it.
+// meet stores an agent's description of itself and of the steps that an earlier conductor sent to it. It fails if the
+// agent's log became shorter, because that is another agent.
 func (c *client) meet(description *agentapi.DescribeResponse) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,21 +176,43 @@ func (c *client) meet(description *agentapi.DescribeResponse) error {
 	}
 	for _, known := range description.GetSteps() {
 		attempt := attemptOf(known.GetStep())
+		if c.owner.asked.of(c.key, attempt) == unasked {
+			continue
+		}
 		switch known.GetState() {
 		case agentapi.StepState_STEP_STATE_LOADED:
 			c.advance(attempt, decide.Loaded)
 		case agentapi.StepState_STEP_STATE_RUNNING:
 			c.advance(attempt, decide.Running)
 		case agentapi.StepState_STEP_STATE_ENDED, agentapi.StepState_STEP_STATE_UNSPECIFIED:
-			// Its last record tells, which may have been read and put away long ago.
+			// The step's last record shows its end; it may have been read and forgotten long ago.
 		}
 	}
+	description.Steps = nil
+	bytes := keptBytes(description)
+	c.budget.add(bytes - c.descriptionBytes)
+	c.descriptionBytes = bytes
 	c.readyWhenRead()
-	return c.withinBudget()
+	return nil
 }
 
-// readyWhenRead makes the client ready once all that it did before it was met is known. Callers
-// hold mu.
+// receive counts what the agent has sent, unknown fields included. It loses the client, and returns an error, if that
+// is far more than is kept of one.
+func (c *client) receive(bytes int) error {
+	c.mu.Lock()
+	c.sent += int64(bytes)
+	most := resent * c.budget.Limit()
+	over := c.sent > most
+	c.mu.Unlock()
+	if !over {
+		return nil
+	}
+	err := fmt.Errorf("its agent sent more than %s, %d times what is kept of one client", mebibytes(most), resent)
+	c.budget.lose(err.Error())
+	return err
+}
+
+// readyWhenRead makes the client ready once all records of what it did before it was reached are read. Callers hold mu.
 func (c *client) readyWhenRead() {
 	if c.connection != decide.Connecting {
 		return
@@ -164,7 +230,7 @@ func (c *client) since() uint64 {
 	return c.seen
 }
 
-// lose marks the client as gone for good, unless it left in order.
+// lose marks the client as lost, unless it has finished.
 func (c *client) lose(message string) { c.leave(decide.Lost, "ClientLost", message) }
 
 func (c *client) unfit(reason, message string) { c.leave(decide.Unfit, reason, message) }
@@ -183,7 +249,7 @@ func (c *client) facts() decide.Client {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	facts := decide.Client{
-		Key:          c.endpoint.Key,
+		Key:          c.key,
 		Connection:   c.connection,
 		Reason:       c.reason,
 		Message:      c.message,

@@ -9,10 +9,10 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// clockRoundTrips is how often an agent is asked for the time at once; the shortest counts.
+// clockRoundTrips is the number of clock requests in a row; the shortest round trip counts.
 const clockRoundTrips = 8
 
-// estimateClock asks an agent for its time and keeps how far its clock is from the reference.
+// estimateClock requests the agent's time and stores the offset of its clock from the reference.
 func (c *client) estimateClock(ctx context.Context) error {
 	api, err := c.service()
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *client) estimateClock(ctx context.Context) error {
 	}
 	offset, err := measure.EstimateClock(trips)
 	if err != nil {
-		return fmt.Errorf("estimate the clock of client %s: %w", c.endpoint.Key, err)
+		return fmt.Errorf("estimate the clock of client %s: %w", c.key, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,14 +41,14 @@ func (c *client) estimateClock(ctx context.Context) error {
 	return nil
 }
 
-// compareClocks keeps the estimate fresh until the context ends: clocks drift over a long step.
+// compareClocks repeats the estimate until the context ends, because clocks drift during a long step.
 func (c *client) compareClocks(ctx context.Context) {
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			// The session finds out by itself when the agent is gone.
+			// The session detects a lost agent by itself.
 			_ = c.estimateClock(ctx)
 		case <-ctx.Done():
 			return
@@ -56,7 +56,7 @@ func (c *client) compareClocks(ctx context.Context) {
 	}
 }
 
-// remote is an instant in the agent's clock.
+// remote converts an instant to the agent's clock.
 func (c *client) remote(at time.Time) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

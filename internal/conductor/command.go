@@ -6,38 +6,14 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/agentapi"
-	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/engine/command"
-	"github.com/storagebench/storagebench/internal/plan"
-	"github.com/storagebench/storagebench/internal/result"
 )
 
-// commandRequest is what a client is told of a program of the user's. What its words stand for only the client
-// knows.
-func commandRequest(step plan.Step, key decide.ClientKey) *agentapi.LoadRequest {
-	profile := step.Workloads[key.Target].Command
-	tool := &agentapi.CommandTool{
-		Setup: profile.Setup, WorkingDirectory: profile.WorkingDirectory, SuccessExitCodes: profile.SuccessExitCodes,
-		SampleIntervalNanoseconds: int64(result.SampleInterval / time.Nanosecond),
-	}
-	if step.Purpose != plan.Prepare {
-		tool.Command = profile.Command
-	}
-	request := &agentapi.LoadRequest{
-		Dataset: &agentapi.Dataset{NewBytes: step.NewBytes[key.Target], MeasureUsage: true},
-		Tool:    &agentapi.LoadRequest_Command{Command: tool},
-	}
-	if step.Kind != v1alpha1.PhaseRamp {
-		request.Dataset.UsagePatienceNanoseconds = int64(usagePatience)
-	}
-	askForSpace(request, step, key.Target)
-	return request
-}
-
-// maxSources of the API.
+// maxSources is the API's limit for the sources of a result.
 const maxSources = 4
 
-// commandResult copies what is kept of a program's run, bounded and cleaned.
+// commandResult copies the parts of a program's result that are kept, bounded and cleaned.
 func commandResult(from *agentapi.CommandResult) (*agentapi.CommandResult, error) {
 	if from == nil {
 		return nil, nil //nolint:nilnil // It was no program.
@@ -65,12 +41,12 @@ func commandResult(from *agentapi.CommandResult) (*agentapi.CommandResult, error
 	return kept, nil
 }
 
-// commandOf translates it.
-func commandOf(from *agentapi.CommandResult) *result.Command {
+// commandOf translates a program's result.
+func commandOf(from *agentapi.CommandResult) *engine.Program {
 	if from == nil {
 		return nil
 	}
-	made := &result.Command{
+	made := &engine.Program{
 		CommandLine: from.GetCommandLine(), ExitCode: int(from.GetExitCode()), CutShort: from.GetCutShort(),
 		Duration: time.Duration(from.GetDurationNanoseconds()), Flush: time.Duration(from.GetFlushNanoseconds()),
 	}

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// commandTimeout bounds one command; loading a step creates directories on slow file systems.
+	// commandTimeout limits one command; loading a step creates directories on slow file systems.
 	commandTimeout = 2 * time.Minute
-	// finishTimeout is longer than an agent takes to remove its data.
+	// finishTimeout is longer than an agent needs to remove its data.
 	finishTimeout = 10 * time.Minute
 )
 
 // each runs a command on the given clients, in the background.
 func (c *Conductor) each(timeout time.Duration, keys []decide.ClientKey, command func(context.Context, *client)) {
 	for _, client := range c.all() {
-		if !slices.Contains(keys, client.endpoint.Key) {
+		if !slices.Contains(keys, client.key) {
 			continue
 		}
 		c.run(func() {
@@ -36,16 +36,25 @@ func (c *Conductor) each(timeout time.Duration, keys []decide.ClientKey, command
 	}
 }
 
-// Load sends an attempt to clients. The request is made anew for each by request, which gets its
-// key; step and epoch are filled in here.
+// ask notes that an attempt is asked for now, and drops the earlier ones of the same step.
+func (c *Conductor) ask(attempt decide.Attempt) {
+	c.asked.ask(attempt)
+	for _, client := range c.all() {
+		client.outdate(attempt)
+	}
+	c.latencies.forget(decide.Attempt{Step: attempt.Step, Number: attempt.Number - 1})
+}
+
+// Load sends an attempt to clients. request returns the request of a client; Load fills in step and epoch.
 func (c *Conductor) Load(attempt decide.Attempt, keys []decide.ClientKey, request func(decide.ClientKey) *agentapi.LoadRequest) {
+	c.ask(attempt)
 	for _, key := range keys {
 		if client := c.client(key); client != nil {
 			client.progress(attempt, decide.Loading)
 		}
 	}
 	c.each(commandTimeout, keys, func(ctx context.Context, client *client) {
-		load := request(client.endpoint.Key)
+		load := request(client.key)
 		load.Epoch = c.options.Epoch
 		load.Step = stepKey(attempt)
 		client.loaded(ctx, attempt, client.load(ctx, load))
@@ -60,8 +69,8 @@ func (c *client) load(ctx context.Context, load *agentapi.LoadRequest) error {
 	return err
 }
 
-// loaded notes the answer to a Load. Where there was none the attempt is forgotten, to be sent
-// again, or the client is lost meanwhile.
+// loaded handles the answer to a Load. Without an answer it forgets the attempt, so that it is sent again unless the
+// client is lost by then.
 func (c *client) loaded(ctx context.Context, attempt decide.Attempt, err error) {
 	switch status.Code(err) {
 	case codes.OK:
@@ -93,13 +102,12 @@ func (c *client) loaded(ctx context.Context, attempt decide.Attempt, err error) 
 	c.advance(attempt, decide.Refused)
 }
 
-// unload forgets an attempt of which no more is known than that it was sent.
+// unload forgets an attempt if it was sent but not confirmed.
 func (c *client) unload(attempt decide.Attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if p := c.attempts[attempt]; p != nil && p.progress == decide.Loading {
-		c.kept -= p.kept
-		delete(c.attempts, attempt)
+		c.remove(attempt)
 	}
 }
 
@@ -120,48 +128,48 @@ func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start
 		case err == nil:
 			client.progress(attempt, decide.Running)
 		case status.Code(err) == codes.NotFound:
-			// It said that it was loaded; an agent that forgets is not the one that said so.
+			// The agent has reported the step as loaded; one that does not know it is another agent.
 			client.lose("its agent does not know a step any more that it had loaded: " + status.Convert(err).Message())
 		}
 	})
 }
 
-// Stop ends the load of an attempt. Its end comes by the log.
+// Stop ends the load of an attempt. The agent's log reports the end.
 func (c *Conductor) Stop(attempt decide.Attempt, keys []decide.ClientKey, reason string) {
 	c.each(commandTimeout, keys, func(ctx context.Context, client *client) {
 		if api, err := client.service(); err == nil {
-			// An agent that cannot be told will be asked again, or be lost.
+			// If this fails, the caller stops the agent again, or it is lost.
 			_, _ = api.Stop(ctx, &agentapi.StopRequest{
 				Epoch: c.options.Epoch, Step: stepKey(attempt), Reason: reason})
 		}
 	})
 }
 
-// FinishOptions say what data goes with the clients.
+// FinishOptions select the data that clients remove before they exit.
 type FinishOptions struct {
-	// RemoveData removes each client's own.
+	// RemoveData removes the data of each client.
 	RemoveData bool
-	// AlsoRemove names lost clients of the same target whose data a client removes with its own, by
-	// their indexes, where they shared its volumes; nil names none. It counts with RemoveData only.
+	// AlsoRemove returns the indexes of lost clients of the same target whose data a client removes with its own,
+	// because they shared its volumes; nil for none. It applies only with RemoveData.
 	AlsoRemove func(decide.ClientKey) []int
-	// Left says what a client removes of what was there before the run; nil is nothing.
+	// Left returns the data from before the run that a client removes; nil for none.
 	Left func(decide.ClientKey) Left
 }
 
-// Left is what a client removes of what others and earlier runs have left on its volumes.
+// Left is the data of other benchmarks and earlier runs that a client removes from its volumes.
 type Left struct {
-	// Gone are benchmarks that are gone, by UID.
+	// Gone lists deleted benchmarks by UID.
 	Gone []string
-	// Clients is how many the target has: earlier data sets of the run's own benchmark go, and clients from this number
-	// on. 0 leaves them.
+	// Clients is the number of clients of the target: earlier datasets of the run's own benchmark are removed, and the
+	// data of clients from this number on. 0 keeps both.
 	Clients int
 }
 
-// Finish tells clients to tidy up and leave. done gets each one's answer.
+// Finish tells clients to remove data and to exit. done receives each client's answer.
 func (c *Conductor) Finish(keys []decide.ClientKey, options FinishOptions, done func(decide.ClientKey, *agentapi.FinishResponse)) {
 	c.each(finishTimeout, keys, func(ctx context.Context, client *client) {
 		if client.describe() == nil {
-			// It was never reached, so it has done nothing; whoever started it ends it.
+			// It was never reached, so it has done nothing; its pod or process is ended by what started it.
 			client.lose("never reached")
 			return
 		}
@@ -169,15 +177,13 @@ func (c *Conductor) Finish(keys []decide.ClientKey, options FinishOptions, done 
 		if err != nil {
 			return
 		}
-		// There is only this one try, so it waits for a connection that is just broken.
-		answer, err := api.Finish(ctx, c.finishRequest(client.endpoint.Key, options), grpc.WaitForReady(true))
+		// There is only this one try, so it waits for a connection that is broken at the moment.
+		answer, err := api.Finish(ctx, c.finishRequest(client.key, options), grpc.WaitForReady(true))
 		if err != nil {
 			client.lose("no answer to Finish: " + status.Convert(err).Message())
 			return
 		}
-		done(client.endpoint.Key, &agentapi.FinishResponse{
-			DataRemoved: answer.GetDataRemoved(), Problem: clean(answer.GetProblem(), maxMessageLength),
-			LeftRemoved: max(0, answer.GetLeftRemoved()), LeftStays: cleanAll(answer.GetLeftStays())})
+		done(client.key, finished(answer))
 		client.leave(decide.Finished, "", "")
 	})
 }
@@ -196,7 +202,14 @@ func (c *Conductor) finishRequest(key decide.ClientKey, options FinishOptions) *
 	return request
 }
 
-// maxLeftStays of an agent's words on what it has left alone are taken.
+// finished returns an agent's answer to Finish, bounded and cleaned.
+func finished(answer *agentapi.FinishResponse) *agentapi.FinishResponse {
+	return &agentapi.FinishResponse{
+		DataRemoved: answer.GetDataRemoved(), Problem: clean(answer.GetProblem(), maxMessageLength),
+		LeftRemoved: max(0, answer.GetLeftRemoved()), LeftStays: cleanAll(answer.GetLeftStays())}
+}
+
+// maxLeftStays is the number of an agent's messages about data that it did not remove that are kept.
 const maxLeftStays = 16
 
 func cleanAll(texts []string) []string {
@@ -207,19 +220,15 @@ func cleanAll(texts []string) []string {
 	return all
 }
 
-// uidText is what may be a benchmark's UID.
+// uidText matches what can be a benchmark's UID.
 var uidText = regexp.MustCompile(`^[A-Za-z0-9-]{1,63}$`)
 
-// Owners are other benchmarks of the same installation that have directories on volumes of the clients, by UID.
+// Owners returns the UIDs of other benchmarks of the same installation with directories on the clients' volumes.
 func (c *Conductor) Owners() []string {
 	var all []string
 	for _, client := range c.all() {
 		for _, volume := range client.describe().GetVolumes() {
-			for _, uid := range volume.GetOwners() {
-				if uidText.MatchString(uid) {
-					all = append(all, uid)
-				}
-			}
+			all = append(all, volume.GetOwners()...)
 		}
 	}
 	slices.Sort(all)
@@ -227,7 +236,7 @@ func (c *Conductor) Owners() []string {
 	return all[:min(len(all), maxOwners)]
 }
 
-// maxOwners of all volumes are asked about at once.
+// maxOwners is the most UIDs that Owners returns.
 const maxOwners = 256
 
 func stepKey(attempt decide.Attempt) *agentapi.StepKey {

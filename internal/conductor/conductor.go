@@ -7,42 +7,49 @@ import (
 	"sync"
 	"time"
 
-	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/engine/fio"
+	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// Endpoint is where an agent is reached.
+// Endpoint is where and how an agent is reached.
 type Endpoint struct {
 	Key decide.ClientKey
-	// Locate waits for the agent's host and port to be known.
+	// Locate waits until the agent's host and port are known, and returns them.
 	Locate func(context.Context) (string, error)
-	// TLS proves who we are and accepts that very client only.
+	// TLS authenticates the conductor, and accepts only this client.
 	TLS *tls.Config
-	// Dial opens a connection to it; nil for TCP.
+	// Dial connects to the agent; nil for TCP.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
-	// Replacements is how often this client was replaced before this conductor knew of it.
+	// Replacements is the number of times that this client was replaced before this conductor connected to it.
 	Replacements int
 }
 
 // Options are the settings of a conductor.
 type Options struct {
 	RunUID string
-	// Epoch of the leader; agents refuse a lower one than they have seen.
+	// Epoch of the leader; agents refuse a lower epoch than the highest that they have seen.
 	Epoch uint64
-	// Tools are the programs that the clients of each target need, see plan.Plan.Tools. Nil for fio alone,
-	// which need not be told of.
+	// Tools returns the programs that the clients of a target need, see plan.Plan.Tools. Nil means fio only, which
+	// agents need not report then.
 	Tools func(target string) []string
-	// LossTimeout is how long an agent that was ready may be out of reach.
+	// LossTimeout is how long a ready agent may be unreachable before it is lost.
 	LossTimeout time.Duration
-	// CountSince keeps what was done before it out of Totals; zero counts all that agents remember.
+	// Steps of the plan, and the records of those that were begun before, by step ID. What agents report about steps and
+	// attempts that are neither here nor were sent by Load is dropped, and of recorded attempts only the totals are kept.
+	Steps   []plan.Step
+	Records map[string]decide.Record
+	// Memory limits what is kept of all runs of this process; nil means that this is the only run.
+	Memory *Budget
+	// CountSince excludes earlier samples from Totals; zero counts all that agents remember.
 	CountSince time.Time
 }
 
-// tools of a target.
+// tools returns the programs that the clients of a target need.
 func (o *Options) tools(target string) []string {
 	if o.Tools == nil {
-		return []string{string(v1alpha1.EngineFio)}
+		return fio.Traits.Tools
 	}
 	return o.Tools(target)
 }
@@ -50,10 +57,10 @@ func (o *Options) tools(target string) []string {
 // Conductor drives the agents of one run.
 type Conductor struct {
 	options Options
-	// Reference is the clock in which all instants are given and returned.
+	// Reference is the clock of all instants that the conductor accepts and returns.
 	Reference Reference
 
-	ctx     context.Context // The life of the connections, ended by Close.
+	ctx     context.Context // The lifetime of the connections, ended by Close.
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 	changed chan struct{}
@@ -63,13 +70,19 @@ type Conductor struct {
 	clients map[decide.ClientKey]*client
 	keys    []decide.ClientKey
 
+	asked     *asked
+	budget    *Budget
 	latencies latencies
 	totals    totals
 }
 
-// New makes a conductor without clients; Close ends it.
+// New returns a conductor without clients; Close ends it.
 func New(options Options) *Conductor {
 	ctx, cancel := context.WithCancel(context.Background())
+	memory := options.Memory
+	if memory == nil {
+		memory = ProcessBudget()
+	}
 	return &Conductor{
 		options:   options,
 		Reference: NewReference(),
@@ -77,19 +90,22 @@ func New(options Options) *Conductor {
 		cancel:    cancel,
 		changed:   make(chan struct{}, 1),
 		clients:   map[decide.ClientKey]*client{},
+		asked:     newAsked(options.Steps, options.Records),
+		budget:    memory.ofRun(),
 	}
 }
 
-// Close hangs up. The agents go on by themselves.
+// Close closes all connections. The agents continue on their own.
 func (c *Conductor) Close() {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
 	c.cancel()
 	c.workers.Wait()
+	c.budget.detach()
 }
 
-// run does something in the background, unless the conductor is closed.
+// run runs work in the background, unless the conductor is closed.
 func (c *Conductor) run(work func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +114,7 @@ func (c *Conductor) run(work func()) {
 	}
 }
 
-// Changed gets a value when Clients may answer otherwise than before.
+// Changed receives a value when the result of Clients may have changed.
 func (c *Conductor) Changed() <-chan struct{} { return c.changed }
 
 func (c *Conductor) notify() {
@@ -108,29 +124,48 @@ func (c *Conductor) notify() {
 	}
 }
 
-// Connect reaches out to an agent. For a key that was connected before it is a replacement, which
-// is to be made only when the one before is really gone.
-//
-// lose says that this very agent is gone, by somebody who knows (its process or pod has ended).
-// What it reported before is kept. It has no effect on a replacement, whenever it is called.
-func (c *Conductor) Connect(endpoint Endpoint) (lose func(message string)) {
-	c.mu.Lock()
-	replacements := endpoint.Replacements
-	if old := c.clients[endpoint.Key]; old != nil {
-		replacements = old.replacements + 1
-		old.cancel()
-	} else {
-		c.keys = append(c.keys, endpoint.Key)
-	}
-	added := newClient(c, endpoint, replacements)
-	c.clients[endpoint.Key] = added
-	c.mu.Unlock()
-	c.run(added.follow)
-	c.notify()
-	return added.lose
+// Agent is an agent that a client has, or is to have.
+type Agent struct{ client *client }
+
+// Connect connects to the agent, whose key is not asked for again. Call it at most once.
+func (a *Agent) Connect(endpoint Endpoint) {
+	a.client.owner.run(func() { a.client.follow(endpoint) })
 }
 
-// Clients are the facts for a decision, in the order in which they were first connected.
+// Lose marks this agent as lost; call it when its process or pod has ended. What the agent has reported is kept.
+// Whenever it is called, it has no effect on a replacement.
+func (a *Agent) Lose(message string) { a.client.lose(message) }
+
+// Expect adds an agent that is to be connected once its address is known. Until then it counts as Connecting, and takes
+// neither a connection nor a goroutine. If the key was added before, the agent is a replacement; add it only when the
+// previous agent is certainly gone. replacements is the number of times that this client was replaced before this
+// conductor knew it.
+func (c *Conductor) Expect(key decide.ClientKey, replacements int) *Agent {
+	c.mu.Lock()
+	old := c.clients[key]
+	if old != nil {
+		replacements = old.replacements + 1
+	} else {
+		c.keys = append(c.keys, key)
+	}
+	added := newClient(c, key, replacements)
+	c.clients[key] = added
+	c.mu.Unlock()
+	if old != nil {
+		old.replace()
+	}
+	c.notify()
+	return &Agent{added}
+}
+
+// Connect adds an agent and connects to it.
+func (c *Conductor) Connect(endpoint Endpoint) (lose func(message string)) {
+	agent := c.Expect(endpoint.Key, endpoint.Replacements)
+	agent.Connect(endpoint)
+	return agent.Lose
+}
+
+// Clients returns the facts for a decision, in the order in which the clients were first added.
 func (c *Conductor) Clients() []decide.Client {
 	var all []decide.Client
 	for _, client := range c.all() {
@@ -139,7 +174,7 @@ func (c *Conductor) Clients() []decide.Client {
 	return all
 }
 
-// Results are the parts of an attempt that the clients have reported so far.
+// Results returns the parts of an attempt that the clients have reported so far.
 func (c *Conductor) Results(attempt decide.Attempt) []result.Client {
 	var all []result.Client
 	for _, client := range c.all() {
@@ -150,8 +185,9 @@ func (c *Conductor) Results(attempt decide.Attempt) []result.Client {
 	return all
 }
 
-// Forget drops the records of an attempt once they are written down elsewhere.
+// Forget drops the records of an attempt. Call it once they are stored elsewhere.
 func (c *Conductor) Forget(attempt decide.Attempt) {
+	c.asked.record(attempt)
 	for _, client := range c.all() {
 		client.forget(attempt)
 	}

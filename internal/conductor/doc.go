@@ -1,7 +1,7 @@
-// Package conductor speaks with all agents of one run. It turns what they say into the facts that
-// decide.Next decides on, and carries out the actions that concern them. It decides nothing.
+// Package conductor communicates with all agents of one run. It turns their reports into the facts for decide.Next, and
+// carries out the actions that concern agents. It decides nothing.
 //
-// Commands are sent in the background and their answers show up in Clients, so that no caller
-// waits for a slow agent. Each client has one connection and one Watch stream, which is opened
-// again where it broke and goes on after the last record that was seen.
+// Commands are sent in the background and their effects show up in Clients, so that no caller waits for a slow agent.
+// Each client has one connection and one Watch stream. If the stream breaks, it is opened again and continues after the
+// last record that was read.
 package conductor

@@ -7,11 +7,11 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/agentapi"
-	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Environments are the clients as they described themselves, those that are alike together. Of the space that is free, which
-// changes while they are asked, it is the least that any of them saw.
+// Environments groups the clients by equal descriptions. The free space, which changes while the clients are asked, is
+// the lowest of each group.
 func (c *Conductor) Environments() []v1alpha1.Environment {
 	var each []v1alpha1.Environment
 	for _, client := range c.all() {
@@ -22,7 +22,7 @@ func (c *Conductor) Environments() []v1alpha1.Environment {
 	return together(each)
 }
 
-// together puts the environments of single clients together that are alike.
+// together groups equal environments of single clients.
 func together(each []v1alpha1.Environment) []v1alpha1.Environment {
 	var all []v1alpha1.Environment
 	for _, found := range each {
@@ -39,7 +39,7 @@ func together(each []v1alpha1.Environment) []v1alpha1.Environment {
 	return all
 }
 
-// alike compares all but the number of clients and the space that is free.
+// alike reports whether two environments are equal except for the number of clients and the free space.
 func alike(a, b v1alpha1.Environment) bool {
 	a.Clients, b.Clients = 0, 0
 	a.Volumes, b.Volumes = slices.Clone(a.Volumes), slices.Clone(b.Volumes)
@@ -78,29 +78,29 @@ func environment(d *agentapi.DescribeResponse, needed []string) v1alpha1.Environ
 	return found
 }
 
-// tools are the first engine that is used and the versions of all that are. One that gives no name of itself with its
-// version gets one.
+// tools returns the first engine that is used, and the versions of all tools that are. It adds the tool's name to each
+// version that does not begin with it.
 func tools(d *agentapi.DescribeResponse, needed []string) (v1alpha1.EngineKind, string) {
-	var engine v1alpha1.EngineKind
+	var kind v1alpha1.EngineKind
 	var versions []string
 	for _, tool := range d.GetTools() {
 		if !slices.Contains(needed, tool.GetName()) {
 			continue
 		}
 		name := tool.GetName()
-		if name == plan.ToolMPI {
+		if name == engine.ToolMPI {
 			name = "Open MPI"
-		} else if engine == "" {
-			engine = v1alpha1.EngineKind(name)
+		} else if kind == "" {
+			kind = v1alpha1.EngineKind(name)
 		}
 		version := tool.GetVersion()
 		if version == "" {
 			continue
 		}
-		if name != string(v1alpha1.EngineFio) {
+		if !strings.HasPrefix(version, name) {
 			version = name + " " + strings.TrimPrefix(version, "IOR-")
 		}
 		versions = append(versions, version)
 	}
-	return engine, v1alpha1.Truncate(strings.Join(versions, ", "), 128)
+	return kind, v1alpha1.Truncate(strings.Join(versions, ", "), 128)
 }

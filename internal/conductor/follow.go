@@ -5,9 +5,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// SamplesFrom are the samples of a client's part in an attempt from that index on, warm-up included, in
-// the reference clock as it is estimated now. over says that no more will come: the part has ended, or
-// the client is gone.
+// SamplesFrom returns the samples of a client's part in an attempt from an index on, warm-up included, in the reference
+// clock by the current estimate. over is true if no more samples will come: the part has ended, or the client is gone.
 func (c *Conductor) SamplesFrom(attempt decide.Attempt, key decide.ClientKey, index int) (samples []measure.Sample, over bool) {
 	client := c.client(key)
 	if client == nil {
@@ -20,12 +19,12 @@ func (c *Conductor) SamplesFrom(attempt decide.Attempt, key decide.ClientKey, in
 	if p == nil {
 		return nil, over
 	}
-	clock, _ := measure.CombineClocks(p.clock, client.offset)
+	clock := measure.CombineClocks(p.clock, client.offset)
 	return p.samplesFrom(index, clock), over || p.progress == decide.Ended
 }
 
-// samplesFrom are the part's samples from an index on, in the reference clock.
-func (p *part) samplesFrom(index int, clock measure.ClockOffset) (samples []measure.Sample) {
+// samplesFrom returns the part's samples from an index on, in the reference clock.
+func (p *part) samplesFrom(index int, clock measure.RemoteClock) (samples []measure.Sample) {
 	for _, sample := range p.samples[min(index, len(p.samples)):] {
 		sample.StartNanoseconds = clock.ToLocal(sample.StartNanoseconds)
 		sample.EndNanoseconds = clock.ToLocal(sample.EndNanoseconds)

@@ -81,11 +81,17 @@ func TestUnfitAgents(t *testing.T) {
 				d.Volumes = append(d.Volumes, &agentapi.Volume{})
 			}
 		}, reason: "BadRecord", words: "1000 volumes"},
+		"too many owners": {change: func(d *agentapi.DescribeResponse) {
+			d.Volumes = []*agentapi.Volume{{Owners: make([]string, 65)}}
+		}, reason: "BadRecord", words: "data of 65 other benchmarks"},
+		"text that hides": {change: func(d *agentapi.DescribeResponse) {
+			d.Volumes = []*agentapi.Volume{{Name: "data", Path: "/d", Problem: "is\u202e not\u2028\u200b\ufeff there"}}
+		}, reason: "VolumeUnfit", words: "volume data at /d: is not there"},
 		"too many steps": {change: func(d *agentapi.DescribeResponse) {
-			for range 100_000 {
+			for range 5000 {
 				d.Steps = append(d.Steps, &agentapi.StepStatus{})
 			}
-		}, reason: "BadRecord", words: "100000 steps"},
+		}, reason: "BadRecord", words: "5000 steps"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -193,6 +199,11 @@ func TestHostileRecords(t *testing.T) {
 		"a program that ran for ever": {records: sequence(ended(func(e *agentapi.Ended) {
 			e.Command = &agentapi.CommandResult{DurationNanoseconds: math.MaxInt64}
 		})), words: "its program ran for"},
+		"a sample of years ahead": {records: sequence(sample(1, 1<<60), ended(nil)), words: "a sample lasts from 1 to 1152921504606846976 ns, which is not in the time of the run"},
+		"latencies of the future": {records: sequence(
+			&agentapi.Record{Entry: &agentapi.Record_Started{Started: &agentapi.Started{ReleasedNanoseconds: 1}}},
+			&agentapi.Record{Entry: &agentapi.Record_LatencyMinute{LatencyMinute: &agentapi.LatencyMinute{StartNanoseconds: 1, EndNanoseconds: 1e14}}}, ended(nil)),
+			words: "latencies from 1 to 100000000000000 ns, which is not in the time of the run"},
 		"unknown outcome": {records: sequence(ended(func(e *agentapi.Ended) { e.Outcome = 77 })), words: "outcome 77"},
 	}
 	for name, test := range tests {
@@ -247,9 +258,6 @@ func TestHostileLogs(t *testing.T) {
 	t.Parallel()
 	skips := sequence(sample(1, 2), sample(2, 3))
 	skips[1].Sequence = 5
-	attempt := func(i int) *agentapi.Record {
-		return &agentapi.Record{Sequence: uint64(i) + 1, Step: &agentapi.StepKey{Id: strings.Repeat("x", 1<<20), Attempt: uint32(i)}}
-	}
 	tests := map[string]struct {
 		watch      func(uint64, func(*agentapi.Record) error) error
 		connection decide.Connection
@@ -260,13 +268,12 @@ func TestHostileLogs(t *testing.T) {
 			_ = send(sequence(sample(1, 2))[0])
 			return status.Error(codes.Unavailable, "restarting")
 		}, connection: decide.Lost, words: "its log has 0 records and had 1"},
-		"many long names": {watch: func(_ uint64, send func(*agentapi.Record) error) error {
-			for i := 0; ; i++ {
-				if err := send(attempt(i)); err != nil {
-					return err
-				}
-			}
-		}, connection: decide.Unfit, words: "take more than 128 MiB"},
+		"a long name": {watch: func(_ uint64, send func(*agentapi.Record) error) error {
+			return send(&agentapi.Record{Sequence: 1, Step: &agentapi.StepKey{Id: strings.Repeat("x", 1<<20)}})
+		}, connection: decide.Lost, words: "its agent sent a message that is too large: grpc: received message larger than max (1048586 vs. 524288)"},
+		"many elements": {watch: func(_ uint64, send func(*agentapi.Record) error) error {
+			return send(sequence(ended(func(e *agentapi.Ended) { e.Operations = make([]*agentapi.OperationResult, 100_000) }))[0])
+		}, connection: decide.Lost, words: "its agent sent a message that cannot be read: a message of 200"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -7,23 +7,24 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// Bounds of what ior and mdtest say of themselves.
+// Limits for the results that ior and mdtest report.
 const (
-	// maxRepetitions is what IOR is told to do at most, of both operations.
+	// maxRepetitions is the most that IOR is told to do, over both operations.
 	maxRepetitions  = 2 * 50_000
 	maxRates        = 32
 	maxCommandWords = 256
 	maxWordLength   = 512
 	maxRanks        = 1 << 21
-	// maxRate is far above any figure, and fits into the API's integers in thousandths.
+	// maxRate is far above any real rate, and in thousandths still fits into the API's integers.
 	maxRate = 1e15
 )
 
-// jobResult copies what is kept of a job, bounded and cleaned.
+// jobResult copies the parts of a job's result that are kept, bounded and cleaned.
 func jobResult(from *agentapi.MpiResult) (*agentapi.MpiResult, error) {
 	if from == nil {
 		return nil, nil
@@ -45,15 +46,15 @@ func jobResult(from *agentapi.MpiResult) (*agentapi.MpiResult, error) {
 	return kept, nil
 }
 
-// addJob checks and translates what ior or mdtest said of themselves.
-func addJob(to *result.Client, from *agentapi.MpiResult, clock measure.ClockOffset) error {
+// addJob checks and translates the results that ior or mdtest reported.
+func addJob(to *result.Client, from *agentapi.MpiResult, clock measure.RemoteClock) error {
 	if from == nil {
 		return nil
 	}
 	if from.GetRanks() < 0 || from.GetRanks() > maxRanks || from.GetClients() < 0 || from.GetClients() > from.GetRanks() {
 		return fmt.Errorf("it reports %d ranks in %d clients", from.GetRanks(), from.GetClients())
 	}
-	job := &result.Job{
+	job := &engine.Job{
 		CommandLine: from.GetCommandLine(), Ranks: int(from.GetRanks()), Clients: int(from.GetClients()), MPIVersion: from.GetMpiVersion(),
 	}
 	for _, reported := range from.GetRepetitions() {
@@ -64,7 +65,7 @@ func addJob(to *result.Client, from *agentapi.MpiResult, clock measure.ClockOffs
 		job.Repetitions = append(job.Repetitions, repetition)
 	}
 	for _, reported := range from.GetRates() {
-		rate := result.JobRate{
+		rate := engine.JobRate{
 			Operation: reported.GetOperation(), Max: reported.GetMaxOperationsPerSecond(), Min: reported.GetMinOperationsPerSecond(),
 			Mean: reported.GetMeanOperationsPerSecond(), StandardDeviation: reported.GetStandardDeviationOperationsPerSecond(),
 		}
@@ -77,18 +78,18 @@ func addJob(to *result.Client, from *agentapi.MpiResult, clock measure.ClockOffs
 	return nil
 }
 
-func repetitionOf(from *agentapi.Repetition, clock measure.ClockOffset) (result.Repetition, error) {
+func repetitionOf(from *agentapi.Repetition, clock measure.RemoteClock) (engine.Repetition, error) {
 	if from.GetOperation() >= measure.NumOperations {
-		return result.Repetition{}, fmt.Errorf("a repetition of operation %d, and there are %d", from.GetOperation(), measure.NumOperations)
+		return engine.Repetition{}, fmt.Errorf("a repetition of operation %d, and there are %d", from.GetOperation(), measure.NumOperations)
 	}
 	if !sound(from.GetBytesPerSecond(), max(from.GetOperationsPerSecond(), 0)) || from.GetTotalNanoseconds() <= 0 ||
 		from.GetTotalNanoseconds() > maxInstant || from.GetIndex() < 0 {
-		return result.Repetition{}, errors.New("a repetition has figures that cannot be")
+		return engine.Repetition{}, errors.New("a repetition has figures that cannot be")
 	}
 	if ended := from.GetEndedNanoseconds(); ended < -maxInstant || ended > maxInstant {
-		return result.Repetition{}, fmt.Errorf("a repetition ended at %d ns", ended)
+		return engine.Repetition{}, fmt.Errorf("a repetition ended at %d ns", ended)
 	}
-	return result.Repetition{
+	return engine.Repetition{
 		Operation: measure.Operation(from.GetOperation()), Index: int(from.GetIndex()), Bytes: from.GetBytes(), BytesExact: from.GetBytesExact(),
 		BytesPerSecond: from.GetBytesPerSecond(), OperationsPerSecond: from.GetOperationsPerSecond(),
 		Open: time.Duration(from.GetOpenNanoseconds()), Transfer: time.Duration(from.GetTransferNanoseconds()),
@@ -97,7 +98,7 @@ func repetitionOf(from *agentapi.Repetition, clock measure.ClockOffset) (result.
 	}, nil
 }
 
-// sound says that figures are numbers that can be.
+// sound reports whether all figures are plausible: numbers from 0 to maxRate.
 func sound(figures ...float64) bool {
 	for _, figure := range figures {
 		if math.IsNaN(figure) || figure < 0 || figure > maxRate {

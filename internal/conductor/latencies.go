@@ -13,15 +13,18 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// maxMinutes of an attempt: a run lasts 7 days at most.
-const maxMinutes = 8 * 24 * 60
+// maxMinutes is the limit for the minutes of an attempt.
+const maxMinutes = int64(series.MaxDuration / time.Minute)
 
-// latencies are those of all clients over time. Clients of a target are added up as their records come, so that memory
-// grows with the time and not with the clients. The clients' minutes begin within a start skew of each other; a record
-// counts for the minute of the step in which its middle lies.
+// latencies holds the latencies of all clients over time. Clients of a target are summed as their records arrive, so
+// that memory grows with the time, not with the number of clients. The clients' minutes start within the start skew of
+// each other; a record counts for the minute of the step that contains its middle.
+//
+// The memory of a sum counts against the client that has made it grow. If that client is lost for it, nobody can tell
+// what the others have added, so the latencies over time of this target and attempt are dropped for all.
 type latencies struct {
 	mu sync.Mutex
-	of map[latencyKey]map[minuteKey]*minuteSum
+	of map[latencyKey]*minutes
 }
 
 type latencyKey struct {
@@ -29,37 +32,60 @@ type latencyKey struct {
 	target  string
 }
 
+// minutes holds the latencies of one target in one attempt.
+type minutes struct {
+	sums map[minuteKey]*minuteSum
+	// kept is the approximate memory by the budget that it counts against.
+	kept map[*Budget]int
+	// dropped is true once a client was lost for its part in them. Nothing is added any more.
+	dropped bool
+}
+
 type minuteKey struct {
 	index     int
 	operation measure.Operation
 }
 
-// minuteSum is kept encoded: a histogram that is open takes ten times as much.
+// minuteBytes is the approximate memory of a minuteSum without its histogram.
+const minuteBytes = 160
+
+// minuteSum holds an encoded histogram, because a decoded one needs ten times the memory.
 type minuteSum struct {
 	start, end int64
 	histogram  []byte
 }
 
-// addLatency adds a record of a client, whose tool was released at an instant of its agent's clock.
-func (l *latencies) add(key latencyKey, clock measure.ClockOffset, released int64, from *agentapi.LatencyMinute) error {
+// minuteOf returns the minute of the step in which most of a client's record lies. The client's tool was released at
+// released, an instant of its agent's clock.
+func minuteOf(released int64, from *agentapi.LatencyMinute) (int, error) {
 	start, end := from.GetStartNanoseconds(), from.GetEndNanoseconds()
-	if released == 0 {
-		return nil // when it began is not known, so that there is no minute for it
-	}
 	if start < -maxInstant || end > maxInstant || end < start || released < -maxInstant || released > maxInstant {
-		return fmt.Errorf("latencies from %d to %d ns", start, end)
+		return 0, fmt.Errorf("latencies from %d to %d ns", start, end)
 	}
 	index := (start + (end-start)/2 - released) / int64(time.Minute)
 	if index < 0 || index >= maxMinutes || len(from.GetHistograms()) > measure.NumOperations {
-		return fmt.Errorf("latencies of minute %d, with %d operations", index, len(from.GetHistograms()))
+		return 0, fmt.Errorf("latencies of minute %d, with %d operations", index, len(from.GetHistograms()))
 	}
+	return int(index), nil
+}
+
+// add adds a client's record of a minute. Its memory counts against the client's budget.
+func (l *latencies) add(
+	key latencyKey, budget *Budget, clock measure.ClockOffset, index int, from *agentapi.LatencyMinute,
+) error {
+	start, end := clock.ToLocal(from.GetStartNanoseconds()), clock.ToLocal(from.GetEndNanoseconds())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.of == nil {
-		l.of = map[latencyKey]map[minuteKey]*minuteSum{}
+		l.of = map[latencyKey]*minutes{}
 	}
-	if l.of[key] == nil {
-		l.of[key] = map[minuteKey]*minuteSum{}
+	all := l.of[key]
+	if all == nil {
+		all = &minutes{sums: map[minuteKey]*minuteSum{}, kept: map[*Budget]int{}}
+		l.of[key] = all
+	}
+	if all.dropped {
+		return nil
 	}
 	for _, one := range from.GetHistograms() {
 		if one.GetOperation() >= measure.NumOperations {
@@ -69,54 +95,93 @@ func (l *latencies) add(key latencyKey, clock measure.ClockOffset, released int6
 		if err := histogram.UnmarshalBinary(one.GetHistogram()); err != nil {
 			return fmt.Errorf("latencies of a minute: %w", err)
 		}
-		minute := minuteKey{index: int(index), operation: measure.Operation(one.GetOperation())}
-		if err := l.sum(key, minute, clock.ToLocal(start), clock.ToLocal(end), &histogram); err != nil {
+		minute := minuteKey{index: index, operation: measure.Operation(one.GetOperation())}
+		bytes, err := all.sum(minute, start, end, &histogram)
+		if err != nil {
 			return err
 		}
+		all.kept[budget] += bytes
+		budget.add(bytes)
 	}
 	return nil
 }
 
-// sum adds a histogram to its minute. Callers hold mu.
-func (l *latencies) sum(key latencyKey, minute minuteKey, start, end int64, histogram *measure.Histogram) error {
-	known := l.of[key][minute]
+// sum adds a histogram to its minute and returns by how much the memory has grown.
+func (m *minutes) sum(minute minuteKey, start, end int64, histogram *measure.Histogram) (bytes int, err error) {
+	known := m.sums[minute]
+	first, last := start, end
+	if known != nil {
+		first, last = min(known.start, start), max(known.end, end)
+	}
+	if first < -measure.MaxInstant || last > measure.MaxInstant || last-first > int64(series.MaxDuration) {
+		return 0, fmt.Errorf("latencies from %d to %d ns in minute %d, which then lasts from %d to %d ns",
+			start, end, minute.index, first, last)
+	}
 	if known == nil {
-		known = &minuteSum{start: start, end: end}
-		l.of[key][minute] = known
+		known, bytes = &minuteSum{start: start, end: end}, minuteBytes
 	} else {
 		var before measure.Histogram
 		if err := before.UnmarshalBinary(known.histogram); err != nil {
-			return fmt.Errorf("latencies of a minute: %w", err)
+			return 0, fmt.Errorf("latencies of a minute: %w", err)
 		}
 		histogram.Merge(&before)
-		known.start, known.end = min(known.start, start), max(known.end, end)
 	}
 	encoded, err := histogram.MarshalBinary()
 	if err != nil {
-		delete(l.of[key], minute)
-		return fmt.Errorf("latencies of a minute: %w", err)
+		return 0, fmt.Errorf("latencies of a minute: %w", err)
 	}
-	known.histogram = encoded
-	return nil
+	// MarshalBinary leaves room at the end.
+	encoded = slices.Clone(encoded)
+	bytes += len(encoded) - len(known.histogram)
+	known.start, known.end, known.histogram = first, last, encoded
+	m.sums[minute] = known
+	return bytes, nil
 }
 
+// free drops all latencies.
+func (m *minutes) free() {
+	for budget, bytes := range m.kept {
+		budget.add(-bytes)
+	}
+	m.sums, m.kept = nil, nil
+}
+
+// forget drops an attempt, and those of the same step before it.
 func (l *latencies) forget(attempt decide.Attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.DeleteFunc(l.of, func(key latencyKey, _ map[minuteKey]*minuteSum) bool { return key.attempt == attempt })
+	maps.DeleteFunc(l.of, func(key latencyKey, all *minutes) bool {
+		old := key.attempt.Step == attempt.Step && key.attempt.Number <= attempt.Number
+		if old {
+			all.free()
+		}
+		return old
+	})
 }
 
-// Latencies are those of an attempt over time, by target, in order of time and then of operations: what all clients of
-// a target have reported so far.
+// drop drops all latencies in which a lost client's reports are.
+func (l *latencies) drop(of *Budget) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, all := range l.of {
+		if _, in := all.kept[of]; in {
+			all.free()
+			all.dropped = true
+		}
+	}
+}
+
+// Latencies returns the latencies of an attempt over time, by target, in order of time and then of operations: what all
+// clients of a target have reported so far.
 func (c *Conductor) Latencies(attempt decide.Attempt) map[string][]series.Minute {
 	c.latencies.mu.Lock()
 	defer c.latencies.mu.Unlock()
 	all := map[string][]series.Minute{}
-	for key, minutes := range c.latencies.of {
+	for key, known := range c.latencies.of {
 		if key.attempt != attempt {
 			continue
 		}
-		keys := slices.SortedFunc(maps.Keys(minutes), func(a, b minuteKey) int {
+		keys := slices.SortedFunc(maps.Keys(known.sums), func(a, b minuteKey) int {
 			if a.index != b.index {
 				return a.index - b.index
 			}
@@ -124,10 +189,11 @@ func (c *Conductor) Latencies(attempt decide.Attempt) map[string][]series.Minute
 		})
 		for _, minute := range keys {
 			var histogram measure.Histogram
-			if histogram.UnmarshalBinary(minutes[minute].histogram) != nil {
-				continue // cannot be: it was encoded here
+			sum := known.sums[minute]
+			if histogram.UnmarshalBinary(sum.histogram) != nil {
+				continue // impossible: it was encoded here
 			}
-			all[key.target] = append(all[key.target], series.MinuteOf(minutes[minute].start, minutes[minute].end, minute.operation, &histogram))
+			all[key.target] = append(all[key.target], series.MinuteOf(sum.start, sum.end, minute.operation, &histogram))
 		}
 	}
 	return all

@@ -21,6 +21,15 @@ func minute(t *testing.T, start, end time.Duration, operation measure.Operation,
 		Histograms: []*agentapi.OperationHistogram{{Operation: uint32(operation), Histogram: encoded}}}
 }
 
+// addMinute adds a record as a client does.
+func addMinute(l *latencies, key latencyKey, budget *Budget, released int64, from *agentapi.LatencyMinute) error {
+	index, err := minuteOf(released, from)
+	if err != nil {
+		return err
+	}
+	return l.add(key, budget, measure.ClockOffset{}, index, from)
+}
+
 // Clients are added up by the minute of the step in which most of a record lies; percentiles are of the sum.
 func TestLatenciesAreAddedUp(t *testing.T) {
 	c := New(Options{})
@@ -35,7 +44,7 @@ func TestLatenciesAreAddedUp(t *testing.T) {
 		minute(t, time.Hour+time.Second, time.Hour+62*time.Second, measure.Write, 5000, 1500), // of another client
 		minute(t, time.Hour+61*time.Second, time.Hour+121*time.Second, measure.Write, 9000, 50),
 	} {
-		if err := c.latencies.add(key, clock, released, one); err != nil {
+		if err := addMinute(&c.latencies, key, c.budget, released, one); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,8 +59,8 @@ func TestLatenciesAreAddedUp(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	c.Forget(attempt)
-	if left := c.Latencies(attempt); len(left) > 0 {
-		t.Errorf("after it was forgotten: %v", left)
+	if left := c.Latencies(attempt); len(left) > 0 || c.budget.Used() != 0 {
+		t.Errorf("after it was forgotten: %v, %d bytes", left, c.budget.Used())
 	}
 }
 
@@ -66,13 +75,11 @@ func TestLatenciesThatCannotBe(t *testing.T) {
 	for name, one := range map[string]*agentapi.LatencyMinute{
 		"backwards":   minute(t, time.Minute, 0, measure.Write, 1, 1),
 		"years later": minute(t, 20*365*24*time.Hour, 20*365*24*time.Hour+1, measure.Write, 1, 1),
+		"years long":  minute(t, -10*365*24*time.Hour, 10*365*24*time.Hour+time.Minute, measure.Write, 1, 1),
 		"nonsense":    bad, "unknown": foreign,
 	} {
-		if err := l.add(key, measure.ClockOffset{}, 1, one); err == nil {
+		if err := addMinute(&l, key, NewBudget(1<<20), 1, one); err == nil {
 			t.Errorf("%s is believed", name)
 		}
-	}
-	if err := l.add(key, measure.ClockOffset{}, 0, minute(t, 0, time.Minute, measure.Write, 1, 1)); err != nil || len(l.of) > 1 {
-		t.Errorf("of a step whose start is not known: %v", err)
 	}
 }

@@ -9,16 +9,19 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// running is what a part has done so far, and the mean latencies of its newest sample: enough to look on without
-// reading all samples each second.
+// running holds what a part has done so far, and the mean latencies of its newest sample, so that live figures need not
+// read all samples each second.
 type running struct {
 	done measure.Counter
-	// latency is by operation, in microseconds; 0 where it is not known.
+	// latency is by operation, in microseconds; 0 if it is not known.
 	latency [measure.NumOperations]uint64
+	// newest is the newest sample; zero if there is none.
+	newest measure.Sample
 }
 
-// follow takes in a sample.
+// follow adds a sample.
 func (r *running) follow(sample *measure.Sample, from *agentapi.Sample) {
+	r.newest = *sample
 	r.latency = [measure.NumOperations]uint64{}
 	for _, count := range from.GetCounts() {
 		if operation := count.GetOperation(); operation < measure.NumOperations {
@@ -31,13 +34,13 @@ func (r *running) follow(sample *measure.Sample, from *agentapi.Sample) {
 	}
 }
 
-// Doing is what the clients of each target do at present in an attempt, in the order in which targets were first
+// Doing returns what the clients of each target are doing in an attempt, in the order in which the targets were first
 // connected.
 func (c *Conductor) Doing(attempt decide.Attempt) []result.Doing {
 	var all []result.Doing
 	told := map[string]int64{}
 	for _, client := range c.all() {
-		target := client.endpoint.Key.Target
+		target := client.key.Target
 		at := slices.IndexFunc(all, func(d result.Doing) bool { return d.Target == target })
 		if at < 0 {
 			at = len(all)
@@ -50,7 +53,8 @@ func (c *Conductor) Doing(attempt decide.Attempt) []result.Doing {
 	return all
 }
 
-// doing adds a client to its target, of which so many have samples, and reports whether it has one.
+// doing adds a client to its target and reports whether the client has samples. told is the number of clients of the
+// target with samples that were added before.
 func (c *client) doing(attempt decide.Attempt, to *result.Doing, told int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,9 +69,9 @@ func (c *client) doing(attempt decide.Attempt, to *result.Doing, told int64) boo
 	if len(p.samples) == 0 {
 		return false
 	}
-	clock, _ := measure.CombineClocks(p.clock, c.offset)
+	clock := measure.CombineClocks(p.clock, c.offset)
 	first, newest := &p.samples[0], &p.samples[len(p.samples)-1]
-	// The mean of so many and one more, without a sum that could pass the largest number.
+	// A running mean, because a sum could overflow.
 	to.SinceNanoseconds += (clock.ToLocal(first.StartNanoseconds) - to.SinceNanoseconds) / (told + 1)
 	to.UntilNanoseconds += (clock.ToLocal(newest.EndNanoseconds) - to.UntilNanoseconds) / (told + 1)
 	to.Done.Bytes += p.running.done.Bytes

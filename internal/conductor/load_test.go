@@ -9,6 +9,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/engine/fio"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/test/builders"
 )
@@ -59,7 +60,7 @@ func TestLoadRequest(t *testing.T) {
 				dataset.GetFiles()[0].GetBytes() != bytes || dataset.GetNewBytes() != 5 {
 				t.Errorf("dataset %v", dataset)
 			}
-			if (dataset.GetContent() != "") != test.content || dataset.GetReuse() != test.reuse || test.content && dataset.GetContent() != plan.ContentOf(test.profile) {
+			if (dataset.GetContent() != "") != test.content || dataset.GetReuse() != test.reuse || test.content && dataset.GetContent() != fio.ContentOf(test.profile) {
 				t.Errorf("content %q, reuse %v", dataset.GetContent(), dataset.GetReuse())
 			}
 			if tool.GetWrittenBytes() != test.written || tool.GetDirect() != test.direct || tool.GetMaxOutstanding() != 8 || tool.GetJobs() != 1 ||

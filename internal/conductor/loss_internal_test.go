@@ -18,7 +18,7 @@ func TestLossTimeout(t *testing.T) {
 		const timeout = 8 * time.Second
 		owner := New(Options{RunUID: "run-1", Epoch: 1, LossTimeout: timeout})
 		defer owner.Close()
-		c := newClient(owner, Endpoint{Key: decide.ClientKey{Target: "target"}}, 0)
+		c := newClient(owner, decide.ClientKey{Target: "target"}, 0)
 		c.connection = decide.Ready
 		gone := status.Error(codes.Unavailable, "connection refused")
 		breaks := func(good, over bool) {

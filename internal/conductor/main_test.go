@@ -21,6 +21,7 @@ import (
 	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/process"
 	"github.com/storagebench/storagebench/internal/result"
 )
@@ -129,9 +130,18 @@ func endpoint(t *testing.T, index int, address string) conductor.Endpoint {
 		Locate: func(context.Context) (string, error) { return address, nil }}
 }
 
+// steps are those that the tests ask for, or find in the logs of agents.
+func steps() []plan.Step {
+	var all []plan.Step
+	for _, id := range []string{first.Step, "01-write", "1", "2"} {
+		all = append(all, plan.Step{ID: id, Targets: []string{"target"}, Clients: 64})
+	}
+	return all
+}
+
 func conduct(t *testing.T, epoch uint64, lossTimeout time.Duration) *conductor.Conductor {
 	t.Helper()
-	made := conductor.New(conductor.Options{RunUID: runUID, Epoch: epoch, LossTimeout: lossTimeout})
+	made := conductor.New(conductor.Options{RunUID: runUID, Epoch: epoch, LossTimeout: lossTimeout, Steps: steps()})
 	t.Cleanup(made.Close)
 	return made
 }

@@ -6,45 +6,43 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// part is one client's part in one attempt. Instants are the agent's.
+// part is one client's part in one attempt. Instants are in the agent's clock.
 type part struct {
 	progress decide.Progress
 	failed   *decide.Failure
-	// failedSince is when that was learnt.
+	// failedSince is when the failure became known.
 	failedSince time.Time
 	released    int64
-	// clock is how the agent's clock stood when the part was begun.
+	// clock is the estimate of the agent's clock at the start of the part.
 	clock   measure.ClockOffset
 	samples []measure.Sample
 	running running
 	notices []*agentapi.Notice
-	// dropped notices were too many.
+	// dropped is the number of notices beyond the limit.
 	dropped int
 	ended   *agentapi.Ended
 	usage   *result.Usage
-	// flaw is the first thing in its records that cannot be.
+	// flaw is the first implausible value in its records.
 	flaw error
 	kept int
 }
 
-// What parts and samples take of memory, about.
+// Approximate memory of parts and samples.
 const (
 	partBytes   = 512
 	sampleBytes = 96
 )
 
-// rank orders progress: news that come late never set a part back.
+// rank orders progress, so that a late report never sets a part back.
 var rank = []decide.Progress{"", decide.Loading, decide.Loaded, decide.Running, decide.Refused, decide.Ended}
 
-// part finds or makes the part of an attempt. Callers hold mu.
+// part returns the part of an attempt, and creates it if needed. Callers hold mu.
 func (c *client) part(attempt decide.Attempt) *part {
 	found := c.attempts[attempt]
 	if found == nil {
@@ -55,22 +53,38 @@ func (c *client) part(attempt decide.Attempt) *part {
 	return found
 }
 
-// keep counts memory. Callers hold mu.
+// keep adds to the memory that a part and the client use. Callers hold mu.
 func (c *client) keep(p *part, bytes int) {
 	p.kept += bytes
-	c.kept += bytes
+	c.budget.add(bytes)
 }
 
-// withinBudget is an error when an agent has told more than anybody could want to know. Callers
-// hold mu.
-func (c *client) withinBudget() error {
-	if c.kept > maxKeptBytes {
-		return fmt.Errorf("the records of its agent take more than %d MiB", maxKeptBytes>>20)
+// remove drops an attempt. Callers hold mu.
+func (c *client) remove(attempt decide.Attempt) {
+	if p := c.attempts[attempt]; p != nil {
+		c.budget.add(-p.kept)
+		delete(c.attempts, attempt)
 	}
-	return nil
 }
 
-// advance notes how far an attempt is. Callers hold mu.
+// reduce drops all of an attempt but its progress. Callers hold mu.
+func (c *client) reduce(attempt decide.Attempt, progress decide.Progress) {
+	c.remove(attempt)
+	c.part(attempt).progress = progress
+}
+
+// outdate reduces the attempts of the same step before this one.
+func (c *client) outdate(newest decide.Attempt) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for attempt, p := range c.attempts {
+		if attempt.Step == newest.Step && attempt.Number < newest.Number {
+			c.reduce(attempt, p.progress)
+		}
+	}
+}
+
+// advance records the progress of an attempt. Callers hold mu.
 func (c *client) advance(attempt decide.Attempt, progress decide.Progress) {
 	if p := c.part(attempt); slices.Index(rank, progress) > slices.Index(rank, p.progress) {
 		p.progress = progress
@@ -88,17 +102,24 @@ func (c *client) progress(attempt decide.Attempt, progress decide.Progress) {
 func (c *client) forget(attempt decide.Attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.attempts[attempt]; p != nil {
-		c.kept -= p.kept
-		delete(c.attempts, attempt)
-	}
+	c.remove(attempt)
 }
 
-// take adds a record of the agent's log to what is known. An error means that the log cannot be
-// that of a good agent.
+// take adds a record of the agent's log. An error means that no correct agent can have written the log.
 func (c *client) take(record *agentapi.Record) error {
+	err := c.read(record)
+	// The budget may lose any client, so none is locked here.
+	c.budget.enforce()
+	c.owner.notify()
+	return err
+}
+
+func (c *client) read(record *agentapi.Record) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return nil // It is lost, and what it reported may be dropped.
+	}
 	switch sequence := record.GetSequence(); {
 	case sequence <= c.seen:
 		return nil
@@ -107,6 +128,16 @@ func (c *client) take(record *agentapi.Record) error {
 	}
 	c.seen = record.GetSequence()
 	attempt := attemptOf(record.GetStep())
+	if kept := c.owner.asked.of(c.key, attempt); kept != unasked {
+		c.readEntry(attempt, record, kept == current)
+	}
+	c.readyWhenRead()
+	return nil
+}
+
+// readEntry adds a record of an attempt. Of one that is not current, only the progress and the totals are kept. Callers
+// hold mu.
+func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, current bool) {
 	p := c.part(attempt)
 	switch entry := record.GetEntry().(type) {
 	case *agentapi.Record_Started:
@@ -114,42 +145,87 @@ func (c *client) take(record *agentapi.Record) error {
 		p.clock = c.offset
 		c.advance(attempt, decide.Running)
 	case *agentapi.Record_Sample:
-		c.takeSample(attempt, p, entry.Sample)
+		if err := c.takeSample(attempt, p, entry.Sample, current); err != nil {
+			p.damage(err)
+		}
 	case *agentapi.Record_LatencyMinute:
-		key := latencyKey{attempt: attempt, target: c.endpoint.Key.Target}
-		if err := errors.Join(c.owner.latencies.add(key, p.clock, p.released, entry.LatencyMinute),
-			c.owner.totals.addLatency(attempt, key.target, p.clock, p.released, entry.LatencyMinute)); err != nil {
+		if err := c.takeLatencies(attempt, p, entry.LatencyMinute, current); err != nil {
 			p.damage(err)
 		}
 	case *agentapi.Record_Notice:
-		c.takeNotice(p, entry.Notice)
+		if current {
+			c.takeNotice(p, entry.Notice)
+		}
 	case *agentapi.Record_Ended:
-		c.takeEnded(attempt, p, entry.Ended)
+		if current {
+			c.takeEnded(attempt, p, entry.Ended)
+		} else {
+			c.advance(attempt, decide.Ended)
+		}
 	}
-	c.readyWhenRead()
-	c.owner.notify()
-	return c.withinBudget()
 }
 
-func (c *client) takeSample(attempt decide.Attempt, p *part, from *agentapi.Sample) {
+// maxAhead is how far in the future a report may be. It is generous, because it only keeps a report of years from
+// taking the memory of years.
+const maxAhead = time.Hour
+
+// plausible returns an error if a time of an agent's clock, within maxInstant, is not within the longest run before
+// now.
+func (c *client) plausible(what string, start, end int64) error {
+	now := c.owner.Reference.Now()
+	first, last := now.Add(-time.Duration(maxMinutes)*time.Minute).UnixNano(), now.Add(maxAhead).UnixNano()
+	if c.offset.ToLocal(start) < first || c.offset.ToLocal(end) > last {
+		return fmt.Errorf("%s from %d to %d ns, which is not in the time of the run", what, start, end)
+	}
+	return nil
+}
+
+func (c *client) takeSample(attempt decide.Attempt, p *part, from *agentapi.Sample, keep bool) error {
 	sample, err := sampleOf(from)
+	if err == nil {
+		err = c.plausible("a sample lasts", sample.StartNanoseconds, sample.EndNanoseconds)
+	}
 	if err != nil {
-		p.damage(err)
-		return
+		return err
 	}
 	before := int64(0)
-	if last := len(p.samples) - 1; last >= 0 && p.samples[last].WarmUp == sample.WarmUp {
-		before = p.samples[last].EndNanoseconds
+	if last := &p.running.newest; last.EndNanoseconds != 0 && last.WarmUp == sample.WarmUp {
+		before = last.EndNanoseconds
 	}
-	if !instant(c.offset, sample.EndNanoseconds).Before(c.owner.options.CountSince) {
-		c.owner.totals.add(attempt.Step, c.endpoint.Key.Target, &sample, before)
+	if !time.Unix(0, c.offset.ToLocal(sample.EndNanoseconds)).Before(c.owner.options.CountSince) {
+		c.owner.totals.add(attempt.Step, c.key.Target, &sample, before)
 	}
-	p.samples = append(p.samples, sample)
 	p.running.follow(&sample, from)
-	c.keep(p, sampleBytes)
+	if keep {
+		room := cap(p.samples)
+		p.samples = append(p.samples, sample)
+		c.keep(p, (cap(p.samples)-room)*sampleBytes)
+	}
+	return nil
 }
 
-// damage keeps the first thing that was wrong.
+func (c *client) takeLatencies(attempt decide.Attempt, p *part, from *agentapi.LatencyMinute, keep bool) error {
+	if p.released == 0 {
+		return nil // Without its start, the minute is not known.
+	}
+	minute, err := minuteOf(p.released, from)
+	if err == nil {
+		err = c.plausible("latencies", from.GetStartNanoseconds(), from.GetEndNanoseconds())
+	}
+	if err != nil {
+		return err
+	}
+	target := c.key.Target
+	if keep {
+		key := latencyKey{attempt: attempt, target: target}
+		if err := c.owner.latencies.add(key, c.budget, p.clock, minute, from); err != nil {
+			return err
+		}
+	}
+	return c.owner.totals.addLatency(attempt, target, p.clock, int64(minute), from)
+}
+
+// damage records the first flaw.
 func (p *part) damage(err error) {
 	if p.flaw == nil {
 		p.flaw = err
@@ -164,10 +240,10 @@ func (c *client) takeNotice(p *part, notice *agentapi.Notice) {
 	kept := &agentapi.Notice{
 		Warning: clean(notice.GetWarning(), maxVersionLength), Message: clean(notice.GetMessage(), maxMessageLength)}
 	p.notices = append(p.notices, kept)
-	c.keep(p, partBytes+len(kept.GetMessage()))
+	c.keep(p, keptBytes(kept))
 }
 
-// takeEnded keeps the first end; a part ends once.
+// takeEnded stores the first end; a part ends once.
 func (c *client) takeEnded(attempt decide.Attempt, p *part, ended *agentapi.Ended) {
 	if p.ended != nil {
 		p.damage(errors.New("it ended twice"))
@@ -189,11 +265,11 @@ func (c *client) takeEnded(attempt decide.Attempt, p *part, ended *agentapi.Ende
 		Like:               ended.GetLike(),
 		UnwrittenBytes:     ended.GetUnwrittenBytes(),
 	}
-	if len(p.ended.GetOperations()) > maxResults {
-		p.damage(fmt.Errorf("it reports %d operations", len(p.ended.GetOperations())))
+	err := checkOperations(p.ended.GetOperations())
+	if err != nil {
+		p.damage(err)
 		p.ended.Operations = nil
 	}
-	var err error
 	if p.usage, err = usageOf(ended.GetUsage()); err != nil {
 		p.damage(err)
 	}
@@ -203,7 +279,7 @@ func (c *client) takeEnded(attempt decide.Attempt, p *part, ended *agentapi.Ende
 	if p.ended.Command, err = commandResult(ended.GetCommand()); err != nil {
 		p.damage(err)
 	}
-	c.keep(p, 2*proto.Size(p.ended))
+	c.keep(p, keptBytes(p.ended))
 	switch p.ended.GetOutcome() {
 	case agentapi.Outcome_OUTCOME_COMPLETE, agentapi.Outcome_OUTCOME_STOPPED:
 	case agentapi.Outcome_OUTCOME_FAILED, agentapi.Outcome_OUTCOME_UNSPECIFIED:
@@ -218,15 +294,16 @@ func (c *client) takeEnded(attempt decide.Attempt, p *part, ended *agentapi.Ende
 	c.advance(attempt, decide.Ended)
 }
 
-// left says that the part was cut short by the agent's own leaving.
+// left reports whether the part was cut short because its agent left.
 func (p *part) left() bool {
 	return p.ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED && p.ended.GetReason() == agentapi.ReasonLeaving
 }
 
-// maxInstant bounds instants, so that differences and translations of any two fit.
-const maxInstant = int64(1) << 61
+// maxInstant bounds instants of the agents' clocks, so that differences and translations of any two do not overflow: see
+// measure.EstimateClock.
+const maxInstant = measure.MaxInstant / 2
 
-// sampleOf reads a sample. Its instants stay the agent's.
+// sampleOf translates a sample. Its instants stay in the agent's clock.
 func sampleOf(from *agentapi.Sample) (measure.Sample, error) {
 	sample := measure.Sample{
 		StartNanoseconds: from.GetStartNanoseconds(), EndNanoseconds: from.GetEndNanoseconds(), WarmUp: from.GetWarmUp()}

@@ -2,16 +2,16 @@ package conductor
 
 import "time"
 
-// Reference is a clock that reads like the wall clock but goes on evenly: it is set once, when the
-// conductor starts, and follows the monotonic clock from there.
+// Reference is a clock that starts at the wall clock's time when it is created, and then follows the monotonic clock,
+// so that it never jumps.
 type Reference struct {
 	base time.Time
 }
 
-// NewReference sets a reference clock by the wall clock.
+// NewReference returns a reference clock that starts at the wall clock's time.
 func NewReference() Reference { return Reference{base: time.Now()} }
 
-// Now is the present instant, in UTC and without a monotonic reading of its own.
+// Now returns the current instant, in UTC and without a monotonic reading.
 func (r Reference) Now() time.Time {
 	return r.base.Round(0).Add(time.Since(r.base)).UTC()
 }

@@ -3,51 +3,55 @@ package conductor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/engine"
+	"github.com/storagebench/storagebench/internal/plan"
 )
 
 const (
-	// retryInterval is the pause before an agent is tried again.
+	// retryInterval is the pause before a connection to an agent is tried again.
 	retryInterval = 100 * time.Millisecond
-	// keepAlive is after how much silence an agent is asked whether it lives, how long it may take
-	// to answer.
+	// keepAlive is the silence after which an agent is pinged, and the time in which it must answer.
 	keepAlive = 10 * time.Second
-	// introduceTimeout is longer than an agent asks its tools for their versions, which on a machine that starts many
-	// pods takes seconds.
+	// introduceTimeout is longer than an agent waits for its tools' versions, which takes seconds on a machine that
+	// starts many pods.
 	introduceTimeout = 30 * time.Second
-	// maxDialPause keeps an agent that has just come up, or is back, from being tried much later.
+	// maxDialPause limits the backoff, so that an agent that has just started or is back is reached soon.
 	maxDialPause = 250 * time.Millisecond
-	// goodSession is how long a session without records must have lasted to have been a good one.
+	// goodSession is how long a session without records must last to count as good.
 	goodSession = 250 * time.Millisecond
-	// clockInterval is how often clocks are compared while a session lasts.
+	// clockInterval is the interval between clock estimates during a session.
 	clockInterval = time.Minute
-	// maxMessageBytes bounds one record: a result holds a few histograms of at most 30 kB.
-	maxMessageBytes = 4 << 20
 )
 
-// follow keeps a session with the agent until it is lost, finished or replaced.
-func (c *client) follow() {
-	address, err := c.endpoint.Locate(c.ctx)
+// follow keeps a session with the agent until the client is lost, finished or replaced.
+func (c *client) follow(endpoint Endpoint) {
+	address, err := endpoint.Locate(c.ctx)
 	if err != nil {
 		c.lose(err.Error())
 		return
 	}
 	options := []grpc.DialOption{
-		grpc.WithTransportCredentials(credentials.NewTLS(c.endpoint.TLS)),
+		grpc.WithTransportCredentials(credentials.NewTLS(endpoint.TLS)),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepAlive, Timeout: keepAlive}),
 		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: keepAlive, Backoff: backoff.Config{
 			BaseDelay: retryInterval, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxDialPause}}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes)),
+		grpc.WithMaxHeaderListSize(maxHeaderBytes),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(c.maxMessage()),
+			grpc.ForceCodec(codec{maxBytes: c.maxMessage(), received: c.receive, unreadable: c.garbled})),
 	}
-	if dial := c.endpoint.Dial; dial != nil {
+	if dial := endpoint.Dial; dial != nil {
 		options = append(options, grpc.WithContextDialer(dial))
 	}
 	connection, err := grpc.NewClient("passthrough:///"+address, options...)
@@ -61,6 +65,9 @@ func (c *client) follow() {
 	c.mu.Unlock()
 	for c.ctx.Err() == nil {
 		good, err := c.session()
+		if status.Code(err) == codes.ResourceExhausted {
+			c.lose("its agent sent a message that is too large: " + plainly(err))
+		}
 		if c.ctx.Err() != nil || c.over(err, good) {
 			return
 		}
@@ -71,8 +78,8 @@ func (c *client) follow() {
 	}
 }
 
-// session gets to know the agent and reads its log until the stream breaks. It was a good one when
-// there were records, or for a time nothing to complain about.
+// session introduces the agent and reads its log until the stream breaks. The session was good if it received records,
+// or lasted for a time.
 func (c *client) session() (good bool, err error) {
 	api, err := c.service()
 	if err != nil {
@@ -107,7 +114,7 @@ func (c *client) session() (good bool, err error) {
 	}
 }
 
-// introduce learns who the agent is, what it knows, and how its clock stands.
+// introduce reads the agent's description and estimates its clock.
 func (c *client) introduce(ctx context.Context, api agentapi.AgentClient) error {
 	ctx, cancel := context.WithTimeout(ctx, introduceTimeout)
 	defer cancel()
@@ -126,13 +133,30 @@ func (c *client) introduce(ctx context.Context, api agentapi.AgentClient) error 
 		c.lose(err.Error())
 		return err
 	}
+	c.budget.enforce()
 	c.owner.notify()
 	return nil
 }
 
-// mismatch is why an agent that answers cannot be this client; nil when it can.
+// maxMessage returns the limit for a message of the agent. Only the launcher of an MPI job sends repetitions.
+func (c *client) maxMessage() int {
+	key := c.key
+	if key.Index == engine.Launcher && slices.ContainsFunc(c.owner.options.Steps, func(step plan.Step) bool {
+		return step.Load(key.Target).SpansClients
+	}) {
+		return maxMessageBytes + maxRepetitions*maxRepetitionBytes
+	}
+	return maxMessageBytes
+}
+
+// garbled loses a client whose agent sent a message that cannot be read.
+func (c *client) garbled(err error) {
+	c.lose("its agent sent a message that cannot be read: " + err.Error())
+}
+
+// mismatch returns why an agent that answers cannot be this client; nil if it can.
 func (c *client) mismatch(d *agentapi.DescribeResponse) *decide.Failure {
-	key := c.endpoint.Key
+	key := c.key
 	if d.GetProtocol() != agentapi.Protocol {
 		return &decide.Failure{Reason: "ProtocolMismatch", Message: fmt.Sprintf(
 			"its agent (version %s) speaks protocol %d, and %d is needed: use the agent that belongs to this version",
@@ -154,7 +178,7 @@ func (c *client) mismatch(d *agentapi.DescribeResponse) *decide.Failure {
 	return c.lacks(d)
 }
 
-// lacks is a tool that the client needs and does not have.
+// lacks returns a failure if the client lacks a tool that it needs.
 func (c *client) lacks(d *agentapi.DescribeResponse) *decide.Failure {
 	missing := func(name, problem string) *decide.Failure {
 		return &decide.Failure{Reason: "ToolMissing", Message: fmt.Sprintf("%s: %s", name, problem)}
@@ -163,7 +187,7 @@ func (c *client) lacks(d *agentapi.DescribeResponse) *decide.Failure {
 	for _, tool := range d.GetTools() {
 		problems[tool.GetName()] = tool.GetProblem()
 	}
-	for _, name := range c.owner.options.tools(c.endpoint.Key.Target) {
+	for _, name := range c.owner.options.tools(c.key.Target) {
 		switch problem, told := problems[name]; {
 		case !told && c.owner.options.Tools != nil:
 			return missing(name, "it is not in the client's image: use one that has it")

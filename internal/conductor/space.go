@@ -13,14 +13,14 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// usagePatience is how long a file system that tells late what files take is waited for after a step. Steps of a
-// ramp and cells of a sweep wait for none: there can be hundreds, and they work on the same files.
+// usagePatience is how long to wait after a step for a file system that reports late how much space files use. Steps of
+// a ramp and cells of a sweep do not wait: there can be hundreds, and they work on the same files.
 const usagePatience = 8 * time.Second
 
-// askForSpace has a step that writes tell what its files take, and a step on Lustre set how they are spread.
+// askForSpace makes a step that writes report the space of its files, and sets the striping of a step on Lustre.
 func askForSpace(request *agentapi.LoadRequest, step plan.Step, target string) {
 	dataset := request.GetDataset()
-	if dataset.GetContent() != "" {
+	if dataset.GetContent() != "" || dataset.GetMeasureUsage() {
 		dataset.MeasureUsage = true
 		if step.Kind != v1alpha1.PhaseRamp && step.Kind != v1alpha1.PhaseSweep {
 			dataset.UsagePatienceNanoseconds = int64(usagePatience)
@@ -31,7 +31,7 @@ func askForSpace(request *agentapi.LoadRequest, step plan.Step, target string) {
 	}
 }
 
-// Bounds of what is taken from an agent.
+// Limits for what an agent reports.
 const (
 	maxUsageTypes = 16
 	maxUsageName  = 64
@@ -43,7 +43,7 @@ var (
 	errUsage       = errors.New("reported disk usage is implausible")
 )
 
-// usageOf translates what an agent tells of its files. An agent's words are checked, not trusted.
+// usageOf translates the space that an agent reports for its files. It checks the report instead of trusting it.
 func usageOf(told *agentapi.Usage) (*result.Usage, error) {
 	if told == nil {
 		return nil, nil //nolint:nilnil // Nobody asked.
@@ -72,7 +72,7 @@ func usageOf(told *agentapi.Usage) (*result.Usage, error) {
 	return usage, nil
 }
 
-// toldSpace is what the messages of the protocol have of it.
+// toldSpace is implemented by all messages that report space.
 type toldSpace interface {
 	GetFiles() uint64
 	GetApparentBytes() uint64
@@ -81,7 +81,7 @@ type toldSpace interface {
 }
 
 func spaceOf(told toldSpace) result.Space {
-	// Beyond that nothing can be added up; Possible refuses it.
+	// Larger values cannot be summed; Possible refuses them.
 	bound := func(bytes uint64) uint64 { return min(bytes, math.MaxInt64) }
 	return result.Space{Files: bound(told.GetFiles()), ApparentBytes: bound(told.GetApparentBytes()),
 		AllocatedBytes: bound(told.GetAllocatedBytes()), DataBytes: bound(told.GetDataBytes())}

@@ -11,45 +11,43 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// TotalOf says what a total is of: one operation of one step on one target, over all its attempts.
+// TotalOf identifies a total: one operation of one step on one target, over all attempts.
 type TotalOf struct {
 	Step, Target string
 	Operation    measure.Operation
 }
 
-// SampleCount is how many samples the clients of a target have told of, and how many seconds of their load are in none.
+// SampleCount is the number of samples that the clients of a target have reported, and the seconds of their load
+// without samples.
 type SampleCount struct {
 	Taken, Lost uint64
 }
 
-// totals are what all clients have told since the conductor was made. Unlike parts they are never forgotten, so that
-// they only grow, as counters have to: a step that is written down, or a client that is lost, takes nothing away.
+// totals holds what all clients have reported since the conductor was created. Unlike parts it is never forgotten, so
+// that it only grows, as counters must: recording a step or losing a client subtracts nothing. It holds only what was
+// asked for, so the plan bounds its memory: a counter per operation of a step and target, and a Distribution per target.
 type totals struct {
 	mu       sync.Mutex
 	counters map[TotalOf]measure.Counter
 	samples  map[string]SampleCount
-	// latency by target: of the newest attempt that told of one.
+	// latency of each target in the newest attempt with latencies.
 	latency map[string]*Distribution
 }
 
 // Distribution is the latency of a target in one attempt, by operation, over all clients.
 type Distribution struct {
 	Attempt decide.Attempt
-	// Whole is all that was told of, Newest what came in the newest minute of the step that anybody told of.
+	// Whole sums all reports; Newest sums those of the newest minute of the step that any client has reported.
 	Whole, Newest [measure.NumOperations]measure.Histogram
 	minute        int64
 	end           int64
 }
 
-// maxTotals bounds what agents that invent steps can make of the totals: a run has 1,024 steps and 16 targets at most, and
-// few have both.
-const maxTotals = 1 << 14
-
-// longestSampleGap is by how much one sample may begin after the one before and nothing be missing.
+// longestSampleGap is the longest gap between two samples that counts as complete.
 const longestSampleGap = int64(500 * time.Millisecond)
 
-// add takes in a sample of a client, whose sample before ended at an instant of the same clock; 0 where it is the
-// first, or the one before was of the warm-up: tools forget what they did at the end of that.
+// add adds a client's sample. before is the end of its previous sample in the same clock; 0 for the first sample, and
+// for the first after the warm-up, because tools reset their counters at its end.
 func (t *totals) add(step, target string, sample *measure.Sample, before int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,10 +60,7 @@ func (t *totals) add(step, target string, sample *measure.Sample, before int64) 
 			continue
 		}
 		key := TotalOf{Step: step, Target: target, Operation: operation}
-		sum, known := t.counters[key]
-		if !known && len(t.counters) >= maxTotals {
-			continue
-		}
+		sum := t.counters[key]
 		sum.Bytes += counter.Bytes
 		sum.Operations += counter.Operations
 		t.counters[key] = sum
@@ -78,12 +73,8 @@ func (t *totals) add(step, target string, sample *measure.Sample, before int64) 
 	t.samples[target] = count
 }
 
-// addLatency takes in latencies that a client told of, with instants of its own clock.
-func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure.ClockOffset, released int64, from *agentapi.LatencyMinute) error {
-	if released == 0 || from.GetStartNanoseconds() < -maxInstant || from.GetEndNanoseconds() > maxInstant ||
-		from.GetEndNanoseconds() < from.GetStartNanoseconds() {
-		return nil // It belongs to no minute; whoever keeps the series complains.
-	}
+// addLatency adds the latencies that a client reported for a minute of the step, with instants of its own clock.
+func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure.ClockOffset, minute int64, from *agentapi.LatencyMinute) error {
 	var told [measure.NumOperations]measure.Histogram
 	for _, one := range from.GetHistograms() {
 		if one.GetOperation() >= measure.NumOperations {
@@ -93,8 +84,7 @@ func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure
 			return fmt.Errorf("latencies of %v: %w", measure.Operation(one.GetOperation()), err)
 		}
 	}
-	middle := from.GetStartNanoseconds()/2 + from.GetEndNanoseconds()/2
-	minute, end := (middle-released)/int64(time.Minute), clock.ToLocal(from.GetEndNanoseconds())
+	end := clock.ToLocal(from.GetEndNanoseconds())
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.latency == nil {
@@ -106,7 +96,7 @@ func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure
 		known = &Distribution{Attempt: attempt, minute: minute}
 		t.latency[target] = known
 	case known.Attempt != attempt:
-		// An agent's log is read again, from the beginning; what others do now is newer.
+		// An agent's log is read again from the start; the latencies of the other attempt are newer.
 		return nil
 	}
 	if minute > known.minute {
@@ -122,22 +112,22 @@ func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure
 	return nil
 }
 
-// Totals are the bytes and operations that the clients have told of since this conductor was made: those of what
-// agents remember of the time before included, warm-up, layouts and attempts that failed too. They never go down.
+// Totals returns the bytes and operations that the clients have reported since this conductor was created, including
+// those of earlier times that agents remember, warm-up, layouts and failed attempts. They never decrease.
 func (c *Conductor) Totals() map[TotalOf]measure.Counter {
 	c.totals.mu.Lock()
 	defer c.totals.mu.Unlock()
 	return maps.Clone(c.totals.counters)
 }
 
-// Samples are the counts of samples by target.
+// Samples returns the counts of samples by target.
 func (c *Conductor) Samples() map[string]SampleCount {
 	c.totals.mu.Lock()
 	defer c.totals.mu.Unlock()
 	return maps.Clone(c.totals.samples)
 }
 
-// Distributions are the latencies by target, each of the newest attempt in which the target told of any.
+// Distributions returns the latencies by target, each of the newest attempt for which the target reported any.
 func (c *Conductor) Distributions() map[string]Distribution {
 	c.totals.mu.Lock()
 	defer c.totals.mu.Unlock()
@@ -148,11 +138,11 @@ func (c *Conductor) Distributions() map[string]Distribution {
 	return all
 }
 
-// Connections counts the clients of each target by how they are reached.
+// Connections counts the clients of each target by the state of their connection.
 func (c *Conductor) Connections() map[string]map[decide.Connection]int {
 	counts := map[string]map[decide.Connection]int{}
 	for _, client := range c.all() {
-		target := client.endpoint.Key.Target
+		target := client.key.Target
 		if counts[target] == nil {
 			counts[target] = map[decide.Connection]int{}
 		}

@@ -51,7 +51,7 @@ const second = int64(time.Second)
 // connected is a conductor that has read all that these agents have to say.
 func connected(t *testing.T, options conductor.Options, agents ...*fake) *conductor.Conductor {
 	t.Helper()
-	options.RunUID, options.Epoch, options.LossTimeout = runUID, 1, time.Minute
+	options.RunUID, options.Epoch, options.LossTimeout, options.Steps = runUID, 1, time.Minute, steps()
 	made := conductor.New(options)
 	t.Cleanup(made.Close)
 	for index, one := range agents {
@@ -124,5 +124,40 @@ func TestDistributions(t *testing.T) {
 	}
 	if p50, _ := got.Newest[measure.Write].Percentile(50); p50 < 8_900_000 || p50 > 9_200_000 {
 		t.Errorf("the median of the newest minute is %d ns, want about 9 ms", p50)
+	}
+}
+
+// What another conductor has recorded is not kept again: only the totals are, and how far the attempts came.
+func TestRecordedIsNotKeptAgain(t *testing.T) {
+	base := time.Now().UnixNano()
+	old, again, live := &agentapi.StepKey{Id: "1", Attempt: 1}, &agentapi.StepKey{Id: "2", Attempt: 1}, &agentapi.StepKey{Id: "2", Attempt: 2}
+	end := func(step *agentapi.StepKey) *agentapi.Record {
+		record := ended(nil)
+		record.Step = step
+		return record
+	}
+	c := connected(t, conductor.Options{Records: map[string]decide.Record{"1": {Attempt: 1, Done: true}, "2": {Attempt: 2}}},
+		teller(begins(old, base), writes(old, base, base+second, 4096, false), takes(t, old, base, base+second, time.Second, 7), end(old),
+			begins(again, base), writes(again, base+second, base+2*second, 4096, false),
+			begins(live, base+2*second), writes(live, base+2*second, base+3*second, 8192, false)))
+	for step, want := range map[*agentapi.StepKey]struct {
+		progress decide.Progress
+		samples  int
+	}{old: {decide.Ended, 0}, again: {decide.Running, 0}, live: {decide.Running, 1}} {
+		attempt := decide.Attempt{Step: step.GetId(), Number: int(step.GetAttempt())}
+		if got := c.Clients()[0].Attempts[attempt].Progress; got != want.progress {
+			t.Errorf("%v is %s, want %s", attempt, got, want.progress)
+		}
+		if got := part(t, c, attempt, 0); len(got.Samples) != want.samples || got.Ended || len(c.Latencies(attempt)) > 0 {
+			t.Errorf("%v: %d samples, want %d", attempt, len(got.Samples), want.samples)
+		}
+	}
+	for step, want := range map[string]uint64{"1": 4096, "2": 12288} {
+		if got := c.Totals()[conductor.TotalOf{Step: step, Target: "target", Operation: measure.Write}]; got.Bytes != want {
+			t.Errorf("step %s: %d bytes in all, want %d", step, got.Bytes, want)
+		}
+	}
+	if got := c.Distributions()["target"]; got.Whole[measure.Write].Count() != 7 {
+		t.Errorf("%d latencies of the newest step with any", got.Whole[measure.Write].Count())
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// reasonBadResult is the failure of a client whose records cannot be.
+// reasonBadResult is the failure of a client with implausible records.
 const reasonBadResult = "BadResult"
 
-// result translates a part into the reference clock. Clocks drift, so that of its agent is taken to
-// have stood between its estimates at the beginning and now, and is no more certain than that.
+// result translates a part into the reference clock. Because clocks drift, it combines the estimates of the agent's
+// clock at the start of the part and now.
 func (c *client) result(attempt decide.Attempt) (result.Client, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -23,11 +23,11 @@ func (c *client) result(attempt decide.Attempt) (result.Client, bool) {
 	if p == nil {
 		return result.Client{}, false
 	}
-	clock, _ := measure.CombineClocks(p.clock, c.offset)
+	clock := measure.CombineClocks(p.clock, c.offset)
 	host := c.description.GetHost()
 	translated := result.Client{
-		Target:           c.endpoint.Key.Target,
-		Index:            c.endpoint.Key.Index,
+		Target:           c.key.Target,
+		Index:            c.key.Index,
 		Released:         instant(clock, p.released),
 		ClockUncertainty: time.Duration(clock.UncertaintyNanoseconds),
 		Machine:          host.GetBootId(),
@@ -62,8 +62,8 @@ func (p *part) warnings() []result.Notice {
 	return all
 }
 
-// instant is an agent's instant in the reference clock; 0 is no instant.
-func instant(clock measure.ClockOffset, remote int64) time.Time {
+// instant converts an agent's instant to the reference clock; 0 is no instant.
+func instant(clock measure.RemoteClock, remote int64) time.Time {
 	if remote == 0 {
 		return time.Time{}
 	}
@@ -71,7 +71,7 @@ func instant(clock measure.ClockOffset, remote int64) time.Time {
 }
 
 // end adds what a client reported at its end.
-func (p *part) end(to *result.Client, clock measure.ClockOffset) {
+func (p *part) end(to *result.Client, clock measure.RemoteClock) {
 	ended := p.ended
 	to.Ended = true
 	if to.Stopped = ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED; to.Stopped {
@@ -106,7 +106,22 @@ func (p *part) end(to *result.Client, clock measure.ClockOffset) {
 	to.Command = commandOf(ended.GetCommand())
 }
 
-// addOperation decodes one operation of a result. An agent's bytes are checked, not trusted.
+// checkOperations returns an error for operations that cannot be decoded. They are decoded again when they are needed,
+// because encoded histograms take less memory.
+func checkOperations(reported []*agentapi.OperationResult) error {
+	if len(reported) > measure.NumOperations {
+		return fmt.Errorf("it reports %d operations, and there are %d", len(reported), measure.NumOperations)
+	}
+	var scratch result.Client
+	for _, one := range reported {
+		if err := addOperation(&scratch, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addOperation decodes one operation of a result. It checks the agent's bytes instead of trusting them.
 func addOperation(to *result.Client, reported *agentapi.OperationResult) error {
 	if reported.GetOperation() >= measure.NumOperations {
 		return fmt.Errorf("it reports operation %d, and there are %d", reported.GetOperation(), measure.NumOperations)
@@ -129,8 +144,8 @@ func addOperation(to *result.Client, reported *agentapi.OperationResult) error {
 	return nil
 }
 
-// Rate is what all clients together do at present in an attempt: bytes and operations a second,
-// each by its newest sample. It is for showing, not for results.
+// Rate returns the current rate of all clients together in an attempt, in bytes and operations per second, each by its
+// newest sample. It is for display, not for results.
 func (c *Conductor) Rate(attempt decide.Attempt) (bytesPerSecond, iops float64) {
 	for _, client := range c.all() {
 		bytes, operations := client.rate(attempt)
@@ -140,7 +155,7 @@ func (c *Conductor) Rate(attempt decide.Attempt) (bytesPerSecond, iops float64) 
 	return bytesPerSecond, iops
 }
 
-// rate is nothing for a client that has ended, or is gone.
+// rate is zero for a client that has ended or is gone.
 func (c *client) rate(attempt decide.Attempt) (bytesPerSecond, iops float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,53 +11,55 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// What an agent says comes from a pod that runs a user's image. It is bounded and cleaned here, so
-// that nobody after this has to care.
+// Agents run in pods with a user's image, so everything they report is untrusted. It is bounded and cleaned here, so
+// that no later code has to do so. What is kept in all is limited by Budget, what is read at all by asked and codec.
 const (
-	// maxKeptBytes is about the memory that the records of one client may take: seven days of one
-	// sample a second take half of it.
-	maxKeptBytes = 128 << 20
-	// maxNotices are kept of one attempt.
+	// maxNotices is the number of notices that are kept of one attempt.
 	maxNotices = 64
 	// maxMessageLength and maxToolMessages count characters.
 	maxMessageLength = 1024
 	maxToolMessages  = 32 << 10
 	maxVersionLength = 64
-	// maxVolumes is the API's bound; the others are far beyond what a good agent says.
+	// maxVolumes is the API's limit; the following limits are far beyond what a correct agent reports.
 	maxVolumes = 16
 	maxTools   = 16
 	maxOptions = 256
 	maxSteps   = 4096
-	maxResults = 16
+	// maxVolumeOwners is what agentapi promises.
+	maxVolumeOwners = 64
 )
 
-// clean makes one line of a text that is shown to people: no control characters, which a terminal
-// would obey, and not too long.
+// clean makes a text one line for display: it removes characters that are not printed, because a terminal would obey
+// some of them and others hide or reorder text, and cuts it to length.
 func clean(text string, length int) string {
 	return v1alpha1.Truncate(strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n', r == '\t':
+		case unicode.IsPrint(r):
+			return r
+		case r == '\n', r == '\t', unicode.In(r, unicode.Zs):
 			return ' '
-		case unicode.IsControl(r):
-			return -1
 		}
-		return r
+		return -1
 	}, text), length)
 }
 
-// cleanLines is clean with its lines kept.
+// Printable returns a message that a pod or its containers caused as one line for display, without characters that are
+// not printed, and not longer than an agent's.
+func Printable(message string) string { return clean(message, maxMessageLength) }
+
+// cleanLines is clean but keeps line breaks and tabs.
 func cleanLines(text string, length int) string {
 	return v1alpha1.Truncate(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			return r
 		}
-		return r
+		return -1
 	}, text), length)
 }
 
 var wordPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,63}$`)
 
-// word is a reason as conditions take it; anything else becomes the other one.
+// word returns a reason if it is valid in a condition, or empty; otherwise it returns otherwise.
 func word(reason, otherwise string) string {
 	if reason == "" || wordPattern.MatchString(reason) {
 		return reason
@@ -65,7 +67,8 @@ func word(reason, otherwise string) string {
 	return otherwise
 }
 
-// warning is a type of the API. One that it does not know must not pass as harmless.
+// warning returns the API's type and the message of a notice. An unknown type becomes a tool error, so that it does not
+// pass as harmless.
 func warning(from *agentapi.Notice) (kind v1alpha1.WarningType, message string) {
 	kind, message = v1alpha1.WarningType(from.GetWarning()), clean(from.GetMessage(), maxMessageLength)
 	if !slices.Contains(v1alpha1.WarningTypes(), kind) {
@@ -74,7 +77,8 @@ func warning(from *agentapi.Notice) (kind v1alpha1.WarningType, message string) 
 	return kind, message
 }
 
-// tooMuch says what no good agent would describe; the texts of a good one are cleaned in place.
+// tooMuch reports what no correct agent would describe; empty if there is nothing. It cleans the texts of the
+// description in place.
 func tooMuch(d *agentapi.DescribeResponse) string {
 	if len(d.GetVolumes()) > maxVolumes || len(d.GetTools()) > maxTools || len(d.GetSteps()) > maxSteps {
 		return fmt.Sprintf("its agent describes %d volumes, %d tools and %d steps", len(d.GetVolumes()), len(d.GetTools()), len(d.GetSteps()))
@@ -82,12 +86,14 @@ func tooMuch(d *agentapi.DescribeResponse) string {
 	d.AgentVersion = clean(d.GetAgentVersion(), maxVersionLength)
 	for _, tool := range d.GetTools() {
 		tool.Name, tool.Version = clean(tool.GetName(), maxVersionLength), clean(tool.GetVersion(), maxVersionLength)
-		tool.Problem = clean(tool.GetProblem(), maxMessageLength)
+		tool.Path, tool.Problem = clean(tool.GetPath(), maxMessageLength), clean(tool.GetProblem(), maxMessageLength)
 	}
 	for _, volume := range d.GetVolumes() {
-		if len(volume.GetOptions()) > maxOptions {
-			return fmt.Sprintf("its agent describes a volume with %d mount options", len(volume.GetOptions()))
+		if len(volume.GetOptions()) > maxOptions || len(volume.GetOwners()) > maxVolumeOwners {
+			return fmt.Sprintf("its agent describes a volume with %d mount options and data of %d other benchmarks",
+				len(volume.GetOptions()), len(volume.GetOwners()))
 		}
+		volume.Owners = slices.DeleteFunc(volume.GetOwners(), func(uid string) bool { return !uidText.MatchString(uid) })
 		for _, text := range []*string{&volume.Name, &volume.Path, &volume.FilesystemType, &volume.Source, &volume.Problem} {
 			*text = clean(*text, maxMessageLength)
 		}

@@ -9,52 +9,52 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Kind says what a note means for the load.
+// Kind is what a note means for the load.
 type Kind string
 
-// The kinds, the gravest first.
+// The kinds, the most severe first.
 const (
 	// Differs: the option has no equal, so the converted load is not the same.
 	Differs Kind = "Differs"
 	// Elsewhere: the option is set in the benchmark, not in the profile.
 	Elsewhere Kind = "Elsewhere"
-	// Unneeded: nothing has to be done for what the option asks for, or it does not touch the load.
+	// Unneeded: the option needs no action, or does not affect the load.
 	Unneeded Kind = "Unneeded"
 )
 
-// Kinds in the order in which they are told.
+// Kinds in the order in which they are printed.
 var Kinds = []Kind{Differs, Elsewhere, Unneeded}
 
-// Note says what became of an option that the profile does not hold as it is.
+// Note records what became of an option that the profile does not hold as given.
 type Note struct {
 	Kind Kind `json:"kind"`
 	// Option as it was given, such as -r100.
 	Option string `json:"option"`
-	// Why it has no equal, or where it belongs.
+	// Why explains why the option has no equal, or where it belongs.
 	Why string `json:"why"`
-	// Remedy is what to do, where there is something.
+	// Remedy is what the user should do, if anything.
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Workload is one load that was converted.
+// Workload is one converted load.
 type Workload struct {
 	// Name for the profile.
 	Name string
 	Spec v1alpha1.WorkloadProfileSpec
-	// Duration and WarmUp that the command line asked for, for the phase; 0 where it did not say.
+	// Duration and WarmUp are those of the command line, for the phase; 0 if it has none.
 	Duration, WarmUp time.Duration
-	// Processes of MPI over all clients, 0 where the command line did not say.
+	// Processes is the number of MPI processes over all clients; 0 if the command line has none.
 	Processes int64
 	Notes     []Note
 }
 
-// Options are what a command line does not tell.
+// Options are what a command line does not contain.
 type Options struct {
-	// Name of the profile. "": the tool's, or that of the job.
+	// Name of the profile. "" means the name of the tool or of the job.
 	Name string
-	// DatasetBytes that each client works on, where the command line leaves it to what is there.
+	// DatasetBytes is how much each client works on, if the command line relies on the size of existing files.
 	DatasetBytes int64
-	// ReadFile gives the text of a file that the command line names. nil: none can be read.
+	// ReadFile returns the content of a file that the command line names. nil means that none can be read.
 	ReadFile func(name string) ([]byte, error)
 }
 
@@ -67,14 +67,14 @@ func (o *Options) name(otherwise string) string {
 
 func (o *Options) read(name string) ([]byte, error) {
 	if o.ReadFile == nil {
-		return nil, fmt.Errorf("the file %s cannot be read here", shown(name))
+		return nil, fmt.Errorf("cannot read the file %s here", shown(name))
 	}
 	text, err := o.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
 	if len(text) > maxFileBytes {
-		return nil, fmt.Errorf("%s has %d bytes: at most %d are read", shown(name), len(text), maxFileBytes)
+		return nil, fmt.Errorf("%s has %d bytes: the limit is %d", shown(name), len(text), maxFileBytes)
 	}
 	return text, nil
 }
@@ -86,20 +86,20 @@ const (
 	maxArgumentSize = 8 << 10
 )
 
-// checkArguments refuses what no command line is.
+// checkArguments refuses arguments that are too many or too long for a real command line.
 func checkArguments(arguments []string) error {
 	if len(arguments) > maxArguments {
-		return fmt.Errorf("%d arguments: at most %d are read", len(arguments), maxArguments)
+		return fmt.Errorf("%d arguments: the limit is %d", len(arguments), maxArguments)
 	}
 	for _, argument := range arguments {
 		if len(argument) > maxArgumentSize {
-			return fmt.Errorf("an argument of %d bytes: at most %d are read", len(argument), maxArgumentSize)
+			return fmt.Errorf("an argument of %d bytes: the limit is %d", len(argument), maxArgumentSize)
 		}
 	}
 	return nil
 }
 
-// notes collects what is to be told.
+// notes collects the notes of a load.
 type notes []Note
 
 func (n *notes) add(kind Kind, option, why, remedy string) {
@@ -110,7 +110,7 @@ func (n *notes) differs(option, why, remedy string)   { n.add(Differs, option, w
 func (n *notes) elsewhere(option, why, remedy string) { n.add(Elsewhere, option, why, remedy) }
 func (n *notes) unneeded(option, why string)          { n.add(Unneeded, option, why, "") }
 
-// shown is text of a user's for messages: short, on one line, without control characters.
+// shown returns user input for messages: short, on one line, in printable ASCII.
 func shown(text string) string {
 	const most = 80
 	cut := text
@@ -130,7 +130,7 @@ func shown(text string) string {
 	return safe.String()
 }
 
-// all joins problems, so that a user mends them at once.
+// all joins the problems, at most 20, so that a user can fix them together.
 func all(problems []error) error {
 	const most = 20
 	if len(problems) > most {
@@ -139,7 +139,7 @@ func all(problems []error) error {
 	return errors.Join(problems...)
 }
 
-// program takes the name of the program from the front of a command line that was copied whole.
+// program removes the name of the program from the front of a command line that was copied as a whole.
 func program(arguments []string, names ...string) []string {
 	if len(arguments) == 0 {
 		return arguments

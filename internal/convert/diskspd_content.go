@@ -7,23 +7,23 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// diskspdPatternBytes is how much of DiskSpd's pattern 0, 1, ... 255 the value of an option can hold.
+// diskspdPatternBytes is how many bytes of DiskSpd's pattern 0, 1, ... 255 are written to an option.
 const diskspdPatternBytes = 64
 
-// content reads what is written: -Z and its kinds.
+// content reads what is written: -Z and its variants.
 func (w *diskspdWriter) content() {
 	t := w.target
 	switch option := w.given("Z", "-Z"); {
 	case !t.writes():
 		if t.zero || t.buffer > 0 || w.span.randomWrites {
-			w.notes.unneeded(option, "it is the content of writes, and none are made")
+			w.notes.unneeded(option, "it sets the content of writes, and the load has none")
 		}
 	case t.buffer > 0 && t.bufferFile != "":
-		w.notes.differs(option, "the content of a file cannot be the source of writes; here they are random",
-			"set compressibility to what the file compresses to")
+		w.notes.differs(option, "the content of a file cannot be the source of writes; they are random here",
+			"set compressibility to that of the file")
 		w.profile.RefillBuffers = pointer(true)
 	case t.buffer > 0:
-		w.notes.differs(option, fmt.Sprintf("writes come from one buffer of %d random bytes, over and over; here every write is new", t.buffer), "")
+		w.notes.differs(option, fmt.Sprintf("DiskSpd writes one buffer of %d random bytes repeatedly; here every write has new data", t.buffer), "")
 		w.profile.RefillBuffers = pointer(true)
 	case t.zero:
 		w.profile.Options["zero_buffers"] = "1"
@@ -33,8 +33,8 @@ func (w *diskspdWriter) content() {
 	default:
 		w.profile.Options["buffer_pattern"] = v1alpha1.FioOptionValue(diskspdPattern())
 		w.profile.Options["scramble_buffers"] = "0"
-		w.notes.differs("no -Z", fmt.Sprintf("DiskSpd writes the bytes 0 to 255 over and over; an option holds the first %d of them. A store that compresses or dedupes gains by either",
-			diskspdPatternBytes), "for data that cannot be compressed remove buffer_pattern and scramble_buffers and set refillBuffers to true")
+		w.notes.differs("no -Z", fmt.Sprintf("DiskSpd writes the bytes 0 to 255 repeatedly; an option holds the first %d of them. Both favour a store that compresses or deduplicates",
+			diskspdPatternBytes), "for incompressible data, remove buffer_pattern and scramble_buffers and set refillBuffers to true")
 	}
 }
 
@@ -52,25 +52,25 @@ func (w *diskspdWriter) times() {
 	s := w.span
 	switch option := w.given("d", "-d10, the default of -d"); {
 	case s.duration == 0:
-		w.notes.elsewhere(option, "it goes on until it is stopped", "set a duration in the phase")
+		w.notes.elsewhere(option, "it runs until it is stopped", "set a duration in the phase")
 	default:
-		w.notes.elsewhere(option, "the phase says how long", fmt.Sprintf("set steady.duration to %ds", s.duration))
+		w.notes.elsewhere(option, "the phase sets the duration", fmt.Sprintf("set steady.duration to %ds", s.duration))
 	}
 	if s.warmUp > 0 {
-		w.notes.elsewhere(w.given("W", "-W5, the default of -W"), "the phase says how long", fmt.Sprintf("set steady.warmUp to %ds", s.warmUp))
+		w.notes.elsewhere(w.given("W", "-W5, the default of -W"), "the phase sets the duration", fmt.Sprintf("set steady.warmUp to %ds", s.warmUp))
 	}
 	if s.coolDown > 0 {
-		w.notes.differs(w.given("C", "-C"), "the load does not go on after it was measured; the common window of all clients ends before the first of them does", "")
+		w.notes.differs(w.given("C", "-C"), "no load runs after the measurement; the common window of all clients ends before the first of them does", "")
 	}
 }
 
-// machine reads what is about the machine: -a, -n, -I, -l, -x.
+// machine reads the options about the machine: -a, -n, -I, -l, -x. It also reads -N.
 func (w *diskspdWriter) machine() {
 	t, s := w.target, w.span
 	if s.noAffinity {
 		w.notes.unneeded(w.given("n", "-n"), "jobs are not bound to CPUs")
 	} else if _, given := s.given["a"]; given && len(s.affinity) == 0 {
-		w.notes.unneeded(s.given["a"], "the scheduler of Linux places jobs; the default of DiskSpd spreads them over the CPUs as well")
+		w.notes.unneeded(s.given["a"], "the Linux scheduler places jobs; DiskSpd's default spreads them over the CPUs as well")
 	}
 	w.affinity()
 	switch t.priority {
@@ -82,13 +82,13 @@ func (w *diskspdWriter) machine() {
 		w.notes.unneeded(w.given("I", "-I"), "normal is the default")
 	}
 	if t.priority == 1 || t.priority == 2 {
-		w.notes.differs(w.given("I", "-I"), "Windows sends the priority with each operation; that of Linux is heeded by few schedulers, and not sent to a server", "")
+		w.notes.differs(w.given("I", "-I"), "Windows sends the priority with each operation; on Linux few schedulers use it, and it is not sent to a server", "")
 	}
 	if t.largePages {
-		w.notes.differs(w.given("l", "-l"), "buffers in large pages need memory that the node has set aside", "the effect is on the CPU only: look at its share in the report")
+		w.notes.differs(w.given("l", "-l"), "buffers in large pages need memory that is reserved on the node", "it affects the CPU only: see its share in the report")
 	}
 	if s.completion {
-		w.notes.unneeded(w.given("x", "-x"), "how Windows hands over completions has no equal, and does not change the load")
+		w.notes.unneeded(w.given("x", "-x"), "the way in which Windows delivers completions has no equivalent, and does not change the load")
 	}
 	if t.flush != "" {
 		w.flush()
@@ -100,16 +100,16 @@ func (w *diskspdWriter) flush() {
 	option := w.given("N", "-N")
 	switch {
 	case !t.writes():
-		w.notes.unneeded(option, "nothing is written that could be flushed")
+		w.notes.unneeded(option, "the load writes nothing to flush")
 	default:
 		w.profile.Fsync = &v1alpha1.FioFsync{EveryWrites: pointer(int32(1))}
 		if t.flush != "v" {
-			w.notes.differs(option, "persistent memory is flushed without a call of the system; here msync flushes after each write", "")
+			w.notes.differs(option, "DiskSpd flushes persistent memory without a system call; here msync flushes after each write", "")
 		}
 	}
 }
 
-// affinity writes the CPUs of group 0. Groups are Windows' own.
+// affinity sets the CPUs of group 0. Only Windows has groups of CPUs.
 func (w *diskspdWriter) affinity() {
 	if len(w.span.affinity) == 0 {
 		return
@@ -118,17 +118,17 @@ func (w *diskspdWriter) affinity() {
 	var numbers []string
 	for _, one := range w.span.affinity {
 		if one.group != 0 {
-			w.notes.differs(option, "CPUs in groups have no equal, Linux counts them through; jobs are not bound here", "set the option cpus_allowed by hand")
+			w.notes.differs(option, "Linux has no CPU groups; jobs are not bound to CPUs here", "set the option cpus_allowed by hand")
 			return
 		}
 		numbers = append(numbers, fmt.Sprint(one.number))
 	}
 	text := strings.Join(numbers, ",")
 	if len(text) > 256 {
-		w.notes.differs(option, "the list of CPUs is too long for an option; jobs are not bound here", "set the option cpus_allowed by hand, with ranges such as 0-63")
+		w.notes.differs(option, "the list of CPUs is too long for an option; jobs are not bound to CPUs here", "set the option cpus_allowed by hand, with ranges such as 0-63")
 		return
 	}
 	w.profile.Options["cpus_allowed"] = v1alpha1.FioOptionValue(text)
 	w.profile.Options["cpus_allowed_policy"] = "split"
-	w.notes.differs(option, "the numbers are those of the node, and its CPUs are other ones; a pod may not have them", "remove cpus_allowed unless it is meant")
+	w.notes.differs(option, "the numbers refer to CPUs of the node, which differs from that machine; a pod may not have them", "remove cpus_allowed unless you need it")
 }

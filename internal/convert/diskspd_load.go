@@ -11,21 +11,21 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// quantity writes bytes as 8Gi where that is exact.
+// quantity returns bytes as a quantity in binary units, such as 8Gi if that is exact.
 func quantity(bytes int64) *resource.Quantity {
 	return resource.NewQuantity(bytes, resource.BinarySI)
 }
 
 // threads reads -t, -F, -o and -O.
 //
-//	-t: each target has threads of its own. With one thread each file is one job's; with more they share it.
+//	-t: each target has its own threads. With one thread a file belongs to one job; with more, jobs share the files.
 //	-F: each thread works on all targets.
 func (w *diskspdWriter) threads() error {
 	t, s := w.target, w.span
 	jobs, depth, shared, files := t.threads*w.targets, t.requests, t.threads > 1, int64(1)
 	if shared && w.targets > 1 {
 		files = w.targets
-		w.notes.differs(w.given("t", "-t"), fmt.Sprintf("each target has %d threads of its own; here each of the %d jobs goes over all %d files in turn", t.threads, jobs, files),
+		w.notes.differs(w.given("t", "-t"), fmt.Sprintf("each target has its own %d threads; here each of the %d jobs uses all %d files in turn", t.threads, jobs, files),
 			"the load on each file is the same on average")
 	}
 	if s.threads > 0 {
@@ -38,7 +38,7 @@ func (w *diskspdWriter) threads() error {
 		w.notes.unneeded(w.given("O", "-O"), "it has no effect without -F")
 	}
 	if t.interlocked && jobs > 1 {
-		w.notes.unneeded(w.given("si", "-si"), fmt.Sprintf("%d threads work on one sequential stream; here one job keeps their %d operations outstanding on it", jobs, jobs*depth))
+		w.notes.unneeded(w.given("si", "-si"), fmt.Sprintf("%d threads share one sequential stream; here one job keeps their %d operations outstanding", jobs, jobs*depth))
 		if w.targets > 1 && s.threads == 0 {
 			jobs, depth, shared, files = w.targets, t.threads*t.requests, false, 1
 		} else {
@@ -48,20 +48,20 @@ func (w *diskspdWriter) threads() error {
 	w.spread = 1
 	switch {
 	case t.mapped && depth > 1:
-		w.notes.unneeded(w.given("o", "-o2, the default of -o"), "mapped memory is copied, one block after the other in each thread")
+		w.notes.unneeded(w.given("o", "-o2, the default of -o"), "each thread copies mapped memory one block at a time")
 		depth = 1
 	case !t.direct() && !t.mapped && depth > 1 && t.randomRatio == 100:
-		// Through the page cache libaio does one operation at a time: the jobs stand for them.
+		// Through the page cache libaio does one operation at a time, so there is a job for each outstanding operation.
 		w.spread, jobs, depth, shared = depth, jobs*depth, 1, true
 		files = w.targets
 		w.profile.IOEngine = v1alpha1.FioPsync
-		w.notes.unneeded(w.given("o", "-o2, the default of -o"), fmt.Sprintf("through the cache of Linux one job does one operation at a time, so %d jobs keep as many outstanding as there", jobs))
+		w.notes.unneeded(w.given("o", "-o2, the default of -o"), fmt.Sprintf("through the Linux page cache one job does one operation at a time, so %d jobs keep as many outstanding", jobs))
 	case !t.direct() && !t.mapped && depth > 1:
-		w.notes.differs(w.given("o", "-o2, the default of -o"), "through the cache of Linux libaio does one operation at a time, whatever queueDepth says",
-			"use -S (direct), or ioEngine io_uring where the nodes allow it")
+		w.notes.differs(w.given("o", "-o2, the default of -o"), "through the Linux page cache libaio does one operation at a time, regardless of queueDepth",
+			"use -S (direct), or ioEngine io_uring if the nodes allow it")
 	}
 	if jobs > 1024 || depth > 4096 || files > 10_000 {
-		return fmt.Errorf("that makes %d jobs with %d operations outstanding each on %d files: a client has at most 1024 jobs, 4096 operations and 10000 files. Lower -t, -F or -o and raise the number of clients",
+		return fmt.Errorf("this results in %d jobs with %d outstanding operations each on %d files: a client has at most 1024 jobs, 4096 operations and 10000 files. Lower -t, -F or -o and raise the number of clients",
 			jobs, depth, files)
 	}
 	w.profile.Jobs, w.profile.QueueDepth = pointer(int32(jobs)), pointer(int32(depth)) // #nosec G115 -- checked
@@ -93,15 +93,15 @@ func (w *diskspdWriter) offsets() {
 	switch {
 	case !shared:
 	case t.threadStride == 0:
-		w.notes.differs(w.given("t", w.given("F", "-t")), "all threads begin at the first byte and touch the same blocks one after the other, so that all but one may be served by a cache; here each job has its own part of the file",
-			"for the old load measure one job with a higher queueDepth beside it")
+		w.notes.differs(w.given("t", w.given("F", "-t")), "all threads start at the first byte and use the same blocks one after the other, so a cache can serve all but one; here each job has its own part of the file",
+			"to reproduce that load, also measure one job with a higher queueDepth")
 	case t.threadStride*threads == w.bytes:
-		w.notes.unneeded(w.given("T", "-T"), "it separates the threads evenly, which is what each job's part of the file does")
+		w.notes.unneeded(w.given("T", "-T"), "it separates the threads evenly, as each job's part of the file does")
 	default:
-		w.notes.differs(w.given("T", "-T"), fmt.Sprintf("threads begin %d bytes apart and go on to the end of the file; here the file is divided evenly", t.threadStride), "")
+		w.notes.differs(w.given("T", "-T"), fmt.Sprintf("threads start %d bytes apart and continue to the end of the file; here the file is divided evenly", t.threadStride), "")
 	}
 	if t.parallel {
-		w.notes.differs(w.given("p", "-p"), "the outstanding operations of a thread all go to the same offset; here each goes to the next", "")
+		w.notes.differs(w.given("p", "-p"), "all outstanding operations of a thread use the same offset; here each uses the next", "")
 	}
 }
 
@@ -118,37 +118,37 @@ func (w *diskspdWriter) stride() {
 		w.profile.Options["zonerange"] = v1alpha1.FioOptionValue(size)
 		w.profile.Options["zoneskip"] = v1alpha1.FioOptionValue(strconv.FormatUint(stride-t.block, 10))
 		if *w.profile.Jobs > 1 && w.profile.FileSharing == v1alpha1.FilesShared {
-			w.notes.differs(w.given("s", "-s"), "with strides the parts of the jobs run into each other", "use one job, or a file for each")
+			w.notes.differs(w.given("s", "-s"), "with strides the parts of the jobs overlap", "use one job, or one file per job")
 		}
 	default:
-		w.notes.differs(w.given("s", w.given("si", "-s")), fmt.Sprintf("operations of %d bytes begin %d bytes apart and so overlap; here they follow each other", t.block, stride),
-			"leave the stride out to compare the two")
+		w.notes.differs(w.given("s", w.given("si", "-s")), fmt.Sprintf("operations of %d bytes start %d bytes apart and overlap; here they are contiguous", t.block, stride),
+			"remove the stride to compare the two")
 	}
 }
 
 // random reads -r, -rs and -rd.
 func (w *diskspdWriter) random() {
 	t := w.target
-	w.profile.Options["norandommap"] = "1" // blocks may come again before all were touched
+	w.profile.Options["norandommap"] = "1" // blocks may repeat before all were touched
 	align := t.alignment()
 	option := w.given("r", "-r")
 	asked := fmt.Sprintf("%d after -r is an alignment of %d bytes, not a percentage; -r alone is 100 %% random", align, align)
 	switch {
 	case align == t.block:
 	case t.direct() && align%512 != 0:
-		w.notes.differs(option, asked+". Offsets that are no multiple of 512 cannot be done without a cache; here they are multiples of the block",
-			"if random offsets were all that was meant, nothing is lost")
+		w.notes.differs(option, asked+". Offsets that are not a multiple of 512 need a cache; here they are multiples of the block size",
+			"if you only want random offsets, nothing is lost")
 	default:
 		w.profile.Options["ba"] = v1alpha1.FioOptionValue(strconv.FormatUint(align, 10))
 		if align <= 100 {
-			w.notes.differs(option, asked+". The profile keeps the alignment, so that operations cross the boundaries of blocks and pages",
-				"if random offsets were all that was meant, remove the option ba")
+			w.notes.differs(option, asked+". The profile keeps the alignment, so operations cross block and page boundaries",
+				"if you only want random offsets, remove the option ba")
 		}
 	}
 	if t.randomRatio < 100 {
 		w.profile.Options["percentage_random"] = v1alpha1.FioOptionValue(strconv.FormatInt(t.randomRatio, 10))
 		if t.writes() && t.writeRatio < 100 {
-			w.notes.differs(w.given("rs", "-rs"), "a sequential run of DiskSpd is of reads or of writes alone; here each operation of it is drawn anew", "")
+			w.notes.differs(w.given("rs", "-rs"), "in DiskSpd a sequential run has only reads or only writes; here each operation is drawn independently", "")
 		}
 	}
 	if len(t.ranges) > 0 {
@@ -156,7 +156,7 @@ func (w *diskspdWriter) random() {
 	}
 }
 
-// distribution writes -rd in percent of the target, which is what a profile can hold.
+// distribution sets the distribution of -rd in percent of the target, the only form that a profile holds.
 func (w *diskspdWriter) distribution() {
 	t := w.target
 	parts := make([]string, 0, len(t.ranges))
@@ -191,11 +191,11 @@ func (w *diskspdWriter) distribution() {
 	text := "zoned:" + strings.Join(parts, ":")
 	switch {
 	case operations != 100 || len(text) > 128:
-		w.notes.differs(option, "its ranges cannot be written in whole percents of the target that add up to all operations; offsets are uniform here",
+		w.notes.differs(option, "its ranges cannot be expressed in whole percentages of the target; offsets are uniform here",
 			"write randomDistribution by hand, in percent")
 		return
 	case !exact:
-		w.notes.differs(option, "its sizes are no whole percents of the target and were rounded to "+text, "")
+		w.notes.differs(option, "its sizes are not whole percentages of the target and were rounded to "+text, "")
 	}
 	w.profile.RandomDistribution = text
 }
@@ -217,15 +217,18 @@ func (w *diskspdWriter) pace() {
 	if t.burst == 0 {
 		return
 	}
+	if t.interlocked {
+		perFile = 1 // one job replaces them
+	}
 	// DiskSpd divides the burst of a target among its threads.
 	blocks := t.burst / perFile / w.spread
 	if blocks == 0 {
 		blocks = 1
-		w.notes.differs(w.given("i", "-i"), fmt.Sprintf("a burst of %d operations is less than one for each that is outstanding; here each does one", t.burst), "")
+		w.notes.differs(w.given("i", "-i"), fmt.Sprintf("a burst of %d operations is less than one per outstanding operation; here each does one", t.burst), "")
 	}
 	w.profile.Options["thinktime"] = v1alpha1.FioOptionValue(strconv.FormatInt(t.think*1000, 10))
 	w.profile.Options["thinktime_blocks"] = v1alpha1.FioOptionValue(strconv.FormatInt(blocks, 10))
 	if *w.profile.QueueDepth > 1 {
-		w.notes.differs(w.given("j", "-j"), "fio waits for the operations that are outstanding before it pauses, DiskSpd does not", "")
+		w.notes.differs(w.given("j", "-j"), "fio waits for outstanding operations before it pauses, DiskSpd does not", "")
 	}
 }

@@ -9,14 +9,14 @@ import (
 
 const (
 	maxDiskspdCount = 1 << 20
-	whyEvents       = "DiskSpd's events are for other programs on the same Windows machine"
-	whyTracing      = "event tracing is Windows' own"
+	whyEvents       = "DiskSpd's events are for other programs on the same machine"
+	whyTracing      = "event tracing exists on Windows only"
 )
 
-// diskspdOptions is every option of DiskSpd 2.2, by its letter.
+// diskspdOptions holds all options of DiskSpd 2.2, by their letters.
 var diskspdOptions = map[byte]diskspdOption{
-	'?': func(*diskspdLine, string) error { return errors.New("asks for help and runs nothing") },
-	':': diskspdIgnored(Differs, "experimental flags change how DiskSpd itself paces a limited load", "compare the rates that were really reached"),
+	'?': func(*diskspdLine, string) error { return errors.New("prints help and runs nothing") },
+	':': diskspdIgnored(Differs, "experimental flags change how DiskSpd paces a limited load", "compare the measured rates"),
 	'a': diskspdAffinity,
 	'b': diskspdBlockSize,
 	'B': diskspdBase,
@@ -33,13 +33,13 @@ var diskspdOptions = map[byte]diskspdOption{
 	'j': diskspdNumber(3_600_000, func(l *diskspdLine) *int64 { return &l.target.think }),
 	'I': diskspdNumber(3, func(l *diskspdLine) *int64 { return &l.target.priority }),
 	'l': diskspdFlag(func(l *diskspdLine) { l.target.largePages = true }),
-	'L': diskspdIgnored(Unneeded, "latency is always measured, of the whole operation as there", ""),
+	'L': diskspdIgnored(Unneeded, "latency is always measured, for the whole operation as in DiskSpd", ""),
 	'n': diskspdFlag(func(l *diskspdLine) { l.span.noAffinity = true }),
 	'N': diskspdFlush,
 	'o': diskspdNumber(maxDiskspdCount, func(l *diskspdLine) *int64 { return &l.target.requests }),
 	'O': diskspdNumber(maxDiskspdCount, func(l *diskspdLine) *int64 { return &l.span.requests }),
 	'p': diskspdFlag(func(l *diskspdLine) { l.target.parallel = true }),
-	'P': diskspdIgnored(Unneeded, "progress is always shown while a run goes on", ""),
+	'P': diskspdIgnored(Unneeded, "progress is always shown during a run", ""),
 	'r': diskspdRandom,
 	'R': diskspdFormat,
 	's': diskspdStride,
@@ -58,7 +58,7 @@ var diskspdOptions = map[byte]diskspdOption{
 
 func diskspdOldCaching(l *diskspdLine, rest string) error {
 	if rest != "" {
-		return fmt.Errorf("%q follows an option that takes no value", shown(rest))
+		return fmt.Errorf("%q follows an option without a value", shown(rest))
 	}
 	return diskspdCaching(l, "h")
 }
@@ -97,7 +97,7 @@ func diskspdBase(l *diskspdLine, rest string) error {
 
 func (l *diskspdLine) setLimit(limit uint64) error {
 	if l.limitGiven {
-		return errors.New("the end of the range is given twice: keep -f or the length of -B")
+		return errors.New("the end of the range is a duplicate: keep -f or the length of -B")
 	}
 	l.limitGiven, l.target.limit = true, limit
 	return nil
@@ -125,15 +125,15 @@ func diskspdIntervals(l *diskspdLine, rest string) error {
 			return err
 		}
 	}
-	return diskspdIgnored(Unneeded, "the series of every client and its spread are always kept, a second apart", "")(l, rest)
+	return diskspdIgnored(Unneeded, "the series of every client and its spread are always kept, with one value per second", "")(l, rest)
 }
 
 func diskspdTracing(l *diskspdLine, rest string) error {
 	switch rest {
 	case "p", "q", "c", "s", "PROCESS", "THREAD", "IMAGE_LOAD", "DISK_IO", "MEMORY_PAGE_FAULTS", "MEMORY_HARD_FAULTS", "NETWORK", "REGISTRY":
-		return diskspdIgnored(Unneeded, whyTracing+" and does not make load", "")(l, rest)
+		return diskspdIgnored(Unneeded, whyTracing+" and does not affect the load", "")(l, rest)
 	}
-	return errors.New("is no kind of event tracing")
+	return errors.New("is not a kind of event tracing")
 }
 
 // diskspdRate reads -gVALUE[i].
@@ -162,19 +162,19 @@ func diskspdRandom(l *diskspdLine, rest string) error {
 	switch {
 	case strings.HasPrefix(rest, "s"):
 		if t.randomRatio != 0 && t.randomRatio != 100 || strings.Count(l.span.given["rs"], "-rs")+strings.Count(l.span.given["rs"], "/rs") > 1 {
-			return errors.New("-rs is given twice: keep one")
+			return errors.New("duplicate -rs: keep one")
 		}
 		ratio, err := diskspdCount(rest[1:], 1, 100)
 		t.randomRatio = ratio
 		return err
 	case strings.HasPrefix(rest, "d"):
 		if len(t.ranges) > 0 {
-			return errors.New("-rd is given twice: keep one")
+			return errors.New("duplicate -rd: keep one")
 		}
 		return t.distribution(rest[1:])
 	}
 	if t.align != nil {
-		return errors.New("the alignment or the stride is given already: -r and -s exclude each other")
+		return errors.New("the alignment or the stride is already given: -r and -s are mutually exclusive")
 	}
 	align := t.block
 	if rest != "" {
@@ -232,7 +232,7 @@ func diskspdFormat(l *diskspdLine, rest string) error {
 	if format != "text" && format != "xml" && (format != "" || !profileOnly) {
 		return errors.New("write text or xml")
 	}
-	return diskspdIgnored(Unneeded, "the form of a result is chosen when it is read", "")(l, rest)
+	return diskspdIgnored(Unneeded, "the output format is chosen by `report -o`", "")(l, rest)
 }
 
 // diskspdStride reads -s[i][STRIDE].
@@ -240,7 +240,7 @@ func diskspdStride(l *diskspdLine, rest string) error {
 	t := &l.target
 	rest, t.interlocked = strings.CutPrefix(rest, "i")
 	if t.align != nil || t.randomRatio > 0 {
-		return errors.New("-s is sequential and excludes -r, which also sets the alignment of -rs")
+		return errors.New("-s is sequential and cannot be used with -r, which also sets the alignment of -rs")
 	}
 	stride := t.block
 	if rest != "" {
@@ -264,11 +264,11 @@ func diskspdCaching(l *diskspdLine, rest string) error {
 		switch {
 		case cache && l.cacheGiven, through && l.through, letter == 'm' && t.mapped,
 			letter == 'm' && t.cache == 'u', (letter == 'u' || letter == 'h') && t.mapped:
-			return fmt.Errorf("%c contradicts what is said already of the cache: keep one", letter)
+			return fmt.Errorf("%c contradicts an earlier cache option: keep one", letter)
 		case letter == 'm':
 			t.mapped = true
 		case !cache && !through:
-			return fmt.Errorf("%c is no kind of caching: write letters of bhmruw", letter)
+			return fmt.Errorf("%c is not a kind of caching: use letters of bhmruw", letter)
 		}
 		if cache {
 			l.cacheGiven, t.cache = true, letter
@@ -292,7 +292,7 @@ func diskspdVerbose(l *diskspdLine, rest string) error {
 
 func diskspdWriteRatio(l *diskspdLine, rest string) error {
 	if rest == "" {
-		return errors.New("has no number, which DiskSpd 2 refuses: write -w0 for reads only, -w100 for writes only")
+		return errors.New("has no number, which DiskSpd 2 rejects: write -w0 for reads only, -w100 for writes only")
 	}
 	ratio, err := diskspdCount(rest, 0, 100)
 	l.target.writeRatio = ratio
@@ -300,14 +300,14 @@ func diskspdWriteRatio(l *diskspdLine, rest string) error {
 }
 
 func diskspdProfile(*diskspdLine, string) error {
-	return errors.New("XML profiles are not converted: give what the profile asks for as a command line")
+	return errors.New("XML profiles are not supported: give their options as a command line")
 }
 
 func diskspdEvents(l *diskspdLine, rest string) error {
 	if len(rest) < 2 || strings.IndexByte("sfrpe", rest[0]) < 0 {
 		return errors.New("write -ys, -yf, -yr, -yp or -ye with the name of an event")
 	}
-	return diskspdIgnored(Elsewhere, whyEvents+"; clients start together behind a barrier of their own", "")(l, rest)
+	return diskspdIgnored(Elsewhere, whyEvents+"; the barrier starts all clients together", "")(l, rest)
 }
 
 func diskspdSeed(l *diskspdLine, rest string) error {
@@ -316,8 +316,8 @@ func diskspdSeed(l *diskspdLine, rest string) error {
 			return err
 		}
 	}
-	return diskspdIgnored(Elsewhere, "each run draws its seed and records it; the numbers of fio and DiskSpd differ by the same seed",
-		"give the seed of an earlier run to repeat its offsets")(l, rest)
+	return diskspdIgnored(Elsewhere, "each run draws and records its own seed; fio and DiskSpd produce different numbers from the same seed",
+		"set the seed of an earlier run to repeat its offsets")(l, rest)
 }
 
 // diskspdBuffers reads -Z, -Zr and -ZSIZE[,FILE].

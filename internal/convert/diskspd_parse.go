@@ -8,18 +8,17 @@ import (
 
 const maxDiskspdTargets = 1000
 
-// diskspdLine reads a command line.
 type diskspdLine struct {
 	span diskspdSpan
 	// target is what is done to each of the paths.
 	target diskspdTarget
 	paths  []string
-	// cacheGiven and through say which parts of -S were there, for conflicts.
+	// cacheGiven and through record which parts of -S were given, to find conflicts.
 	cacheGiven, through bool
 	limitGiven          bool
 }
 
-// readDiskspdLine reads the arguments, without the program's name. All problems are told at once.
+// readDiskspdLine reads the arguments, without the program's name. The error holds all problems.
 func readDiskspdLine(arguments []string) (*diskspdLine, error) {
 	l := &diskspdLine{span: newDiskspdSpan(), target: newDiskspdTarget()}
 	var problems []error
@@ -27,18 +26,18 @@ func readDiskspdLine(arguments []string) (*diskspdLine, error) {
 	for _, argument := range arguments {
 		switch {
 		case argument == "":
-			problems = append(problems, errors.New("an argument is empty"))
+			problems = append(problems, errors.New("empty argument"))
 		case argument[0] != '-' && argument[0] != '/':
 			l.paths = append(l.paths, argument)
 		case len(l.paths) > 0:
-			problems = append(problems, fmt.Errorf("%s: options stand before the targets", shown(argument)))
+			problems = append(problems, fmt.Errorf("%s: options must come before the targets", shown(argument)))
 		case len(argument) == 1:
-			problems = append(problems, fmt.Errorf("%q is no option", argument))
+			problems = append(problems, fmt.Errorf("unknown option %q", argument))
 		default:
 			options = append(options, argument)
 		}
 	}
-	// Sizes in blocks are of the block that -b gives, wherever that stands.
+	// -b is read first, because sizes in blocks depend on it, wherever it stands.
 	for _, pass := range []bool{true, false} {
 		for _, argument := range options {
 			if (argument[1] == 'b') != pass {
@@ -50,10 +49,10 @@ func readDiskspdLine(arguments []string) (*diskspdLine, error) {
 		}
 	}
 	if len(l.paths) > maxDiskspdTargets {
-		problems = append(problems, fmt.Errorf("%d targets: at most %d are read", len(l.paths), maxDiskspdTargets))
+		problems = append(problems, fmt.Errorf("%d targets: the limit is %d", len(l.paths), maxDiskspdTargets))
 	}
 	if len(l.paths) == 0 && len(problems) == 0 {
-		problems = append(problems, errors.New("no target is given: write a file's path at the end, as DiskSpd wants it"))
+		problems = append(problems, errors.New("no target given: write the path of a file at the end, as for DiskSpd"))
 	}
 	return l, all(problems)
 }
@@ -61,7 +60,6 @@ func readDiskspdLine(arguments []string) (*diskspdLine, error) {
 // diskspdOption reads what follows an option's letter.
 type diskspdOption func(l *diskspdLine, rest string) error
 
-// option reads one.
 func (l *diskspdLine) option(argument string) error {
 	letter, rest := argument[1], argument[2:]
 	read, known := diskspdOptions[letter]
@@ -79,7 +77,7 @@ func (l *diskspdLine) option(argument string) error {
 	}
 	if letter != 'a' && letter != 'S' && letter != 'y' && letter != 'e' && letter != 'r' && letter != 'f' {
 		if earlier, twice := l.span.given[key]; twice {
-			return fmt.Errorf("%s is given already: keep one", shown(earlier))
+			return fmt.Errorf("duplicate %s: keep one", shown(earlier))
 		}
 	}
 	l.span.given[key] = strings.TrimSpace(l.span.given[key] + " " + argument)
@@ -94,14 +92,14 @@ func (l *diskspdLine) option(argument string) error {
 func diskspdFlag(set func(l *diskspdLine)) diskspdOption {
 	return func(l *diskspdLine, rest string) error {
 		if rest != "" {
-			return fmt.Errorf("%q follows an option that takes no value", shown(rest))
+			return fmt.Errorf("%q follows an option without a value", shown(rest))
 		}
 		set(l)
 		return nil
 	}
 }
 
-// diskspdNumber is a whole number from 1 on.
+// diskspdNumber reads a whole number from 1 to most.
 func diskspdNumber(most int64, target func(l *diskspdLine) *int64) diskspdOption {
 	return func(l *diskspdLine, rest string) error {
 		value, err := diskspdCount(rest, 1, most)
@@ -124,7 +122,7 @@ func diskspdTime(target func(l *diskspdLine) *int64) diskspdOption {
 	}
 }
 
-// diskspdIgnored is an option that does not touch the load.
+// diskspdIgnored accepts an option that is not converted, with a note.
 func diskspdIgnored(kind Kind, why, remedy string) diskspdOption {
 	return func(l *diskspdLine, _ string) error {
 		l.span.extra = append(l.span.extra, Note{Kind: kind, Why: why, Remedy: remedy})

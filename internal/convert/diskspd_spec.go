@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// diskspdSpan is what DiskSpd calls a time span: what is said of all targets together.
+// diskspdSpan is what DiskSpd calls a time span: the options for all targets together.
 type diskspdSpan struct {
-	// Seconds; duration 0 goes on until it is stopped.
+	// duration, warmUp and coolDown are in seconds. A duration of 0 means until it is stopped.
 	duration, warmUp, coolDown int64
-	// threads of -F, over all targets, and requests of -O; 0 when they are not given.
+	// threads of -F, over all targets, and requests of -O; 0 if not given.
 	threads, requests int64
 	affinity          []diskspdCPU
 	noAffinity        bool
 	completion        bool
 	randomWrites      bool
-	// given are the options as they were written, by the letters that begin them.
+	// given holds the options as they were written, by their first letters.
 	given map[string]string
-	// extra are notes on options that do not touch the load.
+	// extra holds the notes on options that are not converted.
 	extra notes
 }
 
@@ -26,28 +26,28 @@ type diskspdCPU struct{ group, number int64 }
 // diskspdTarget is what is done to one file or device.
 type diskspdTarget struct {
 	block uint64
-	// size of -c, 0 when the target exists already.
+	// size of -c; 0 if the target exists already.
 	size uint64
-	// base and limit of the range that is touched; limit 0 is the end.
+	// base and limit of the range that is touched; a limit of 0 means the end.
 	base, limit uint64
-	// align of random offsets, or stride of sequential ones; nil is the block.
+	// align is the alignment of random offsets, or the stride of sequential ones; nil means the block.
 	align       *uint64
 	randomRatio int64
 	ranges      []diskspdRange
 	absolute    bool
 	interlocked bool
 	parallel    bool
-	// threadStride of -T, 0 when not given.
+	// threadStride of -T; 0 if not given.
 	threadStride uint64
 	threads      int64
 	requests     int64
 	writeRatio   int64
-	// cache is 0, 'b', 'u' or 'r'; the letters of -S.
+	// cache is the letter of -S: 0, 'b', 'u' or 'r'.
 	cache        byte
 	writeThrough bool
 	mapped       bool
 	flush        string
-	// rateBytes a millisecond or rateIOPS, a thread.
+	// rateBytes, in bytes per millisecond, or rateIOPS limits each thread on each target.
 	rateBytes, rateIOPS int64
 	burst, think        int64
 	priority            int64
@@ -58,8 +58,8 @@ type diskspdTarget struct {
 	bufferFile          string
 }
 
-// diskspdRange is a share of the operations and the part of the target that they go to, in percent or
-// bytes.
+// diskspdRange is a share of the operations, in percent, and the size of the part of the target that they go to, in
+// percent or bytes.
 type diskspdRange struct {
 	percent, size uint64
 }
@@ -90,7 +90,7 @@ func (t *diskspdTarget) direct() bool { return t.cache == 'u' || t.cache == 'r' 
 
 func (t *diskspdTarget) writes() bool { return t.writeRatio > 0 }
 
-// finish adds the remainder of a distribution as DiskSpd does, and tells what it would refuse.
+// finish adds the rest of a distribution as DiskSpd does, and returns what DiskSpd or a profile would refuse.
 func (s *diskspdSpan) finish(t *diskspdTarget) error {
 	var problems []error
 	refuse := func(when bool, format string, arguments ...any) {
@@ -98,23 +98,23 @@ func (s *diskspdSpan) finish(t *diskspdTarget) error {
 			problems = append(problems, fmt.Errorf(format, arguments...))
 		}
 	}
-	refuse(s.noAffinity && len(s.affinity) > 0, "-n and -a exclude each other: keep one")
+	refuse(s.noAffinity && len(s.affinity) > 0, "-n and -a are mutually exclusive: keep one")
 	several := s.threads > 1 || t.threads > 1
 	shared := s.threads > 0 && s.requests > 0
 	limited := t.rateBytes > 0 || t.rateIOPS > 0
-	refuse(s.threads > 0 && t.threads > 1, "-F and -t exclude each other: keep one")
-	refuse(limited && s.completion, "-g cannot be used with -x: remove -x, it makes no difference here")
-	refuse((t.burst > 0) != (t.think > 0), "-i and -j belong together: give both or none")
-	refuse(shared && (limited || t.think > 0 || t.parallel), "-O excludes -g, -j and -p: keep -O or those")
+	refuse(s.threads > 0 && t.threads > 1, "-F and -t are mutually exclusive: keep one")
+	refuse(limited && s.completion, "-g cannot be used with -x: remove -x, which makes no difference here")
+	refuse((t.burst > 0) != (t.think > 0), "-i and -j need each other: give both or none")
+	refuse(shared && (limited || t.think > 0 || t.parallel), "-O cannot be used with -g, -j or -p: keep -O or those")
 	refuse(t.randomRatio > 0 && t.threadStride > 0, "-T is for sequential operations: remove it, or -r")
 	refuse(t.randomRatio > 0 && t.interlocked, "-si is for sequential operations: remove it, or -r")
 	refuse(t.randomRatio > 0 && t.parallel, "-p is for sequential operations: remove it, or -r")
-	refuse(t.randomRatio == 0 && len(t.ranges) > 0, "-rd is a distribution of random operations: add -r")
-	refuse(t.interlocked && (t.threadStride > 0 || t.parallel), "-si excludes -T and -p: keep one")
-	refuse(t.threadStride > 0 && !several, "-T separates threads, and there is only one: remove it, or raise -t")
+	refuse(t.randomRatio == 0 && len(t.ranges) > 0, "-rd is for random operations: add -r")
+	refuse(t.interlocked && (t.threadStride > 0 || t.parallel), "-si cannot be used with -T or -p: keep one")
+	refuse(t.threadStride > 0 && !several, "-T separates threads, and the load has only one: remove it, or raise -t")
 	refuse(t.mapped && s.completion, "-x cannot be used with -Sm: remove -x")
-	refuse(t.mapped && t.cache == 'u', "-Sm is cached by nature and excludes -Su and -Sh: keep one")
-	refuse(!t.mapped && t.flush != "", "-N says how mapped memory is flushed: add -Sm, or remove it")
+	refuse(t.mapped && t.cache == 'u', "-Sm uses the cache and cannot be used with -Su or -Sh: keep one")
+	refuse(!t.mapped && t.flush != "", "-N sets how mapped memory is flushed: add -Sm, or remove it")
 	refuse(t.limit > 0 && t.limit <= t.base, "-f must be above -B")
 	refuse(t.buffer > 0 && t.buffer < t.block, "the buffer of -Z (%d) is smaller than a block (%d)", t.buffer, t.block)
 	refuse(t.block < 512 || t.block > 1<<30, "-b is %d bytes: profiles have blocks from 512 to 1Gi", t.block)

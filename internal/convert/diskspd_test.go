@@ -62,8 +62,27 @@ func datasetOf(name string) int64 {
 
 // TestDiskSpdProfile: XML profiles are refused, with what to do.
 func TestDiskSpdProfile(t *testing.T) {
-	if _, err := convert.DiskSpd([]string{"-Xp.xml", "a.dat"}, convert.Options{}); err == nil || !strings.Contains(err.Error(), "-Xp.xml: XML profiles are not converted") {
+	if _, err := convert.DiskSpd([]string{"-Xp.xml", "a.dat"}, convert.Options{}); err == nil || !strings.Contains(err.Error(), "-Xp.xml: XML profiles are not supported") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestBurstOfInterlockedThreads: the job that replaces all threads of a target does the whole burst.
+func TestBurstOfInterlockedThreads(t *testing.T) {
+	for line, want := range map[string]string{
+		"-c1G -t4 -si -i8 -j5 -Su x.dat":       "8",
+		"-c1G -t4 -si -i8 -j5 -Su x.dat y.dat": "8",
+		"-c1G -F4 -si -i8 -j5 -Su x.dat":       "8",
+		"-c1G -t4 -i8 -j5 -Su x.dat":           "2",
+		"-c1G -t1 -i8 -j5 -Su x.dat":           "8",
+	} {
+		made, err := convert.DiskSpd(strings.Fields(line), convert.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(made[0].Spec.Fio.Options["thinktime_blocks"]); got != want {
+			t.Errorf("%s: bursts of %s, want %s", line, got, want)
+		}
 	}
 }
 

@@ -1,6 +1,5 @@
-// Package convert turns the command lines and job files that people already have, of DiskSpd, fio,
-// IOR and mdtest, into profiles of the API. It is pure: it starts nothing, and the files that a command
-// line names come through a function.
+// Package convert turns existing command lines and job files of DiskSpd, fio, IOR and mdtest into profiles of the API.
+// It is pure: it starts nothing, and reads the files that a command line names through a function.
 //
 //	command line, job file
 //	        |  read as strictly as the tool does, or more
@@ -10,12 +9,11 @@
 //	        v
 //	   WorkloadProfile, which the engine's own Validate accepts
 //
-// A figure that was measured with a converted profile is compared with one of the old tool. So the rule
-// is: nothing is lost in silence. Every option that the profile does not hold is in a Note with the
-// reason and what to do, and what cannot be known, such as the size of a file that exists on somebody
-// else's machine, is asked for and not guessed.
+// Figures measured with a converted profile are compared with those of the old tool, so nothing is lost silently. Every
+// option that the profile does not hold is in a Note with the reason and the remedy. What cannot be known, such as the
+// size of a file on another machine, must be given by the user and is never guessed.
 //
-// What DiskSpd's options mean was read in its own source (CmdLineParser, Common and IORequestGenerator
-// of 2.2), not in its help, which differs in places: -w without a number is refused, and the burst of -i
-// is shared by the threads of a target.
+// The meaning of DiskSpd's options comes from its source (CmdLineParser, Common and IORequestGenerator of 2.2) and not
+// from its help, which differs in places: -w without a number is refused, and the burst of -i is shared by the threads
+// of a target.
 package convert

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// Fio converts a command line of fio; the program's own name may stand in front, and job files that it
-// names are read. Jobs that run at the same time make one workload, those that a stonewall keeps apart
+// Fio converts a command line of fio. The program's own name may come first, and the job files that the command line
+// names are read. Jobs that run at the same time become one workload; groups that are separated by a stonewall become
 // one each. Errors name the option and the remedy.
 func Fio(arguments []string, options Options) ([]Workload, error) {
 	if err := checkArguments(arguments); err != nil {
@@ -31,7 +31,7 @@ func Fio(arguments []string, options Options) ([]Workload, error) {
 // FioJobFile converts a job file of fio.
 func FioJobFile(text []byte, options Options) ([]Workload, error) {
 	if len(text) > maxFileBytes {
-		return nil, fmt.Errorf("read the job file of fio: it has %d bytes, at most %d are read", len(text), maxFileBytes)
+		return nil, fmt.Errorf("read the job file of fio: it has %d bytes, the limit is %d", len(text), maxFileBytes)
 	}
 	sections, err := readFioFile(string(text))
 	if err != nil {
@@ -67,7 +67,7 @@ func fioWorkloads(sections []fioSection, options *Options) ([]Workload, error) {
 	for number, group := range groups {
 		w := fioWriter{jobs: group, options: options}
 		if len(groups) > 1 {
-			w.notes.elsewhere("stonewall", fmt.Sprintf("the jobs run in %d groups one after the other, and this is number %d", len(groups), number+1), "make a phase of each, in this order")
+			w.notes.elsewhere("stonewall", fmt.Sprintf("the jobs run in %d groups one after the other, and this is group %d", len(groups), number+1), "use one phase per group, in this order")
 		}
 		converted, err := w.convert()
 		if err != nil {
@@ -83,7 +83,7 @@ func fioWorkloads(sections []fioSection, options *Options) ([]Workload, error) {
 	return workloads, nil
 }
 
-// distinct gives profiles names of their own.
+// distinct makes the names of the profiles unique.
 func distinct(workloads []Workload) {
 	seen := map[string]bool{}
 	for i := range workloads {
@@ -94,7 +94,7 @@ func distinct(workloads []Workload) {
 	}
 }
 
-// resourceName makes a name for an object of a job's.
+// resourceName turns the name of a job into a name for an object.
 func resourceName(name, otherwise string) string {
 	var text strings.Builder
 	for _, r := range strings.ToLower(name) {
@@ -114,10 +114,10 @@ func resourceName(name, otherwise string) string {
 	return otherwise
 }
 
-// fioJob is a job that was read: what the profile's fields hold, and the rest.
+// fioJob is a parsed job: figures that the profile's fields hold, and the other options.
 type fioJob struct {
 	name string
-	// keep are options as the engine takes them, in their order, but for those below.
+	// keep holds the options without a field below, in their order and in the engine's form.
 	keep []fio.KnownOption
 	// Figures, with fio's own defaults.
 	jobs, files, depth uint64
@@ -126,7 +126,7 @@ type fioJob struct {
 	increment          uint64
 	direct             bool
 	engine, direction  string
-	// shared: the jobs were given a filename, and so work on the same files.
+	// shared is true if the jobs have a filename, and so work on the same files.
 	shared   bool
 	fileName string
 	waits    bool
@@ -138,12 +138,12 @@ type fioJob struct {
 
 func (j *fioJob) random() bool { return strings.HasPrefix(j.direction, "rand") }
 
-// asynchronous engines keep more than one operation outstanding.
+// asynchronous reports whether the engine can keep more than one operation outstanding.
 func (j *fioJob) asynchronous() bool {
 	return j.engine == "libaio" || j.engine == "io_uring" || j.engine == "posixaio" || j.engine == "null"
 }
 
-// value gives an option that was kept.
+// value returns the value of an option in keep.
 func (j *fioJob) value(name string) (string, bool) {
 	for _, one := range j.keep {
 		if one.Name == name {
@@ -153,7 +153,7 @@ func (j *fioJob) value(name string) (string, bool) {
 	return "", false
 }
 
-var errNoSize = errors.New("no size is given: fio takes what is there. Give it with --dataset-size, or as size")
+var errNoSize = errors.New("no size given: fio uses existing files. Give it with --dataset-size, or as size")
 
 var fioTypedEngines = map[string]v1alpha1.FioIOEngine{
 	"libaio": v1alpha1.FioLibaio, "io_uring": v1alpha1.FioIOUring, "psync": v1alpha1.FioPsync, "sync": v1alpha1.FioSync,

@@ -10,27 +10,27 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// fioEssential are options that make the load: where their value cannot be held there is no conversion.
+// fioEssential lists options that define the load: if their value cannot be held, the conversion fails.
 var fioEssential = []string{
 	"rw", "bs", "bsrange", "bssplit", "size", "filesize", "numjobs", "nrfiles", "iodepth", "ioengine", "direct", "buffered", "rwmixread", "rwmixwrite",
 }
 
-// fioSizes are options whose values are sizes.
+// fioSizes lists options whose values are sizes.
 var fioSizes = []string{
 	"bs", "bsrange", "bssplit", "size", "filesize", "ba", "zonesize", "zonerange", "zoneskip", "buffer_compress_chunk", "rate", "iomem_align", "offset_increment",
 }
 
-// fioElsewhere are options that the benchmark sets, with the remedy.
+// fioElsewhere maps options that the benchmark sets to the remedy.
 var fioElsewhere = map[string]string{
-	"directory": "give the target's path or claim", "randseed": "give the seed of an earlier run to repeat its offsets",
-	"loops": "set a duration in the phase, or repetitions of it", "startdelay": "make a phase of what comes before",
+	"directory": "set the target's path or claim", "randseed": "set the seed of an earlier run to repeat its offsets",
+	"loops": "set a duration in the phase, or repeat the phase", "startdelay": "use a separate phase for the load before it",
 	"steadystate": "use a phase that ends when it is steady", "steadystate_duration": "", "steadystate_ramp_time": "", "ss_interval": "",
-	"wait_for": "make a phase of each",
+	"wait_for": "use one phase for each",
 }
 
-// fioUnneeded are options for which nothing is to be done.
+// fioUnneeded maps options that need no action to the reason.
 var fioUnneeded = map[string]string{
-	"unlink": "the dataPolicy of a run removes files", "unlink_each_loop": "the dataPolicy of a run removes files", "create_serialize": whyLayout,
+	"unlink": "the target's dataPolicy removes files", "unlink_each_loop": "the target's dataPolicy removes files", "create_serialize": whyLayout,
 	"create_on_open": whyLayout, "create_only": whyLayout, "create_fsync": whyLayout, "allow_file_create": whyLayout, "overwrite": whyLayout, "fallocate": whyLayout,
 	"disable_lat": whyLatency, "disable_clat": whyLatency, "disable_slat": whyLatency, "disable_bw_measurement": whyLatency, "disable_bw": whyLatency,
 	"gtod_reduce": whyLatency, "slat_percentiles": whyLatency, "percentile_list": whyLatency, "stats": whyLatency, "bwavgtime": whyLatency, "iopsavgtime": whyLatency,
@@ -41,11 +41,11 @@ var fioUnneeded = map[string]string{
 }
 
 const (
-	whyLayout  = "files are written by a phase prepare before they are read"
-	whyLatency = "latency is always measured, with all its percentiles"
+	whyLayout  = "a prepare phase writes files before they are read"
+	whyLatency = "latency is always measured, with all percentiles"
 )
 
-// readFioJob reads what the options of a section mean.
+// readFioJob parses the options of a section.
 func readFioJob(section *fioSection) (*fioJob, error) {
 	j := &fioJob{name: section.name, jobs: 1, files: 1, depth: 1, block: 4096, engine: "psync", direction: "read"}
 	var problems []error
@@ -61,12 +61,12 @@ func readFioJob(section *fioSection) (*fioJob, error) {
 	return j, all(problems)
 }
 
-// option sorts one into what is kept, what has its place elsewhere and what is told.
+// option keeps an option, or adds a note on why the profile does not hold it.
 func (j *fioJob) option(o fioOption) error {
 	if slices.Contains(fioSizes, o.name) {
 		if written, changed := fioBytes(o.value); changed {
-			j.notes.differs(o.String(), "fio itself takes this unit for a power of 1000, and the profile keeps that: "+shown(written)+" bytes",
-				"for a power of 1024 write the unit without iB, such as 4k")
+			j.notes.differs(o.String(), "fio reads this unit as a power of 1000, and so does the profile: "+shown(written)+" bytes",
+				"for a power of 1024 write it without iB, such as 4k")
 			o.value = written
 		}
 	}
@@ -74,7 +74,7 @@ func (j *fioJob) option(o fioOption) error {
 		return err
 	}
 	if remedy, ok := fioElsewhere[o.name]; ok {
-		j.notes.elsewhere(o.String(), "it is the benchmark's to say", remedy)
+		j.notes.elsewhere(o.String(), "the benchmark sets it", remedy)
 		return nil
 	}
 	if why, ok := fioUnneeded[o.name]; ok {
@@ -92,14 +92,14 @@ func (j *fioJob) option(o fioOption) error {
 		}
 		j.notes.differs(o.String(), shownWhy(why), "")
 	case known.Done:
-		j.notes.unneeded(o.String(), "it is what is done anyway")
+		j.notes.unneeded(o.String(), "it is the default here")
 	default:
 		j.add(known)
 	}
 	return nil
 }
 
-// shownWhy is an engine's reason, which may quote a user's value.
+// shownWhy returns an engine's reason, which may quote user input, as at most 300 bytes of printable ASCII.
 func shownWhy(why string) string {
 	if len(why) > 300 {
 		why = why[:300]
@@ -112,7 +112,7 @@ func shownWhy(why string) string {
 	}, why)
 }
 
-// fioExclusive are options of which the last stands for all.
+// fioExclusive lists groups of options of which the last one given replaces the others.
 var fioExclusive = [][]string{{"bs", "bsrange", "bssplit"}, {"direct", "buffered"}, {"rwmixread", "rwmixwrite"}}
 
 func (j *fioJob) add(known fio.KnownOption) {
@@ -124,7 +124,7 @@ func (j *fioJob) add(known fio.KnownOption) {
 	j.keep = append(j.keep, known)
 }
 
-// special reads options that stand for something else here.
+// special processes options that have another meaning here. It returns false if the general rules apply to the option.
 func (j *fioJob) special(o fioOption) (done bool, err error) {
 	switch o.name {
 	case "runtime", "ramp_time":
@@ -154,7 +154,7 @@ func (j *fioJob) special(o fioOption) (done bool, err error) {
 		}
 	case "ioengine":
 		if o.value == "windowsaio" || o.value == "solarisaio" {
-			j.notes.differs(o.String(), "clients run Linux, where libaio is its equal", "")
+			j.notes.differs(o.String(), "clients run Linux, where libaio is the equivalent", "")
 			j.add(fio.KnownOption{Name: "ioengine", Value: "libaio"})
 			return true, nil
 		}
@@ -165,7 +165,7 @@ func (j *fioJob) special(o fioOption) (done bool, err error) {
 	return true, nil
 }
 
-// files1 reads filename: it names files, separated by colons, that the jobs of the section share.
+// files1 reads filename: the files, separated by colons, that the jobs of the section share.
 func (j *fioJob) files1(o fioOption) error {
 	if o.value == "" {
 		return errors.New("option filename: has no value")
@@ -177,14 +177,14 @@ func (j *fioJob) files1(o fioOption) error {
 	j.shared, j.fileName, j.files = true, o.value, names
 	switch {
 	case strings.HasPrefix(o.value, "/dev/"):
-		j.notes.elsewhere(o.String(), "a raw device is a claim with volumeMode Block", "give such a volume in the target; the profile's datasetSize says how much of it is used")
+		j.notes.elsewhere(o.String(), "a raw device is a claim with volumeMode Block", "use such a volume in the target; the profile's datasetSize sets how much of it is used")
 	default:
-		j.notes.elsewhere(o.String(), "files have names of storagebench's own, below the target's path", "give the target's path or claim")
+		j.notes.elsewhere(o.String(), "storagebench names its files itself, below the target's path", "set the target's path or claim")
 	}
 	return nil
 }
 
-// fioFigures are options that the fields of a fioJob hold.
+// fioFigures lists the options that have a field of their own in fioJob.
 var fioFigures = []string{"numjobs", "nrfiles", "iodepth", "size", "filesize", "direct", "buffered", "ioengine", "rw"}
 
 func (j *fioJob) figure(o fio.KnownOption) {

@@ -44,7 +44,7 @@ func (w *fioWriter) convert() (Workload, error) {
 		}
 	}
 	if problems := fio.Validate(field.NewPath("fio"), profile); len(problems) > 0 {
-		return result, fmt.Errorf("the jobs have no equal in a profile: %w", problems.ToAggregate())
+		return result, fmt.Errorf("a profile cannot express these jobs: %w", problems.ToAggregate())
 	}
 	result.Spec.Fio = profile
 	for _, j := range w.jobs {
@@ -58,7 +58,7 @@ func (w *fioWriter) convert() (Workload, error) {
 	return result, nil
 }
 
-// sizes finds what each job's files hold.
+// sizes computes the size of a job's files.
 func (w *fioWriter) sizes(j *fioJob) error {
 	if j.size == 0 && j.filesize > 0 {
 		high, size := bits.Mul64(j.filesize, j.files)
@@ -79,13 +79,13 @@ func (w *fioWriter) sizes(j *fioJob) error {
 	unit := j.files * max(j.block, 1)
 	if whole := j.size / unit * unit; whole != j.size {
 		if whole == 0 {
-			return fmt.Errorf("size %d: none of the %d files has room for a block of %d", j.size, j.files, j.block)
+			return fmt.Errorf("size %d: none of the %d files can hold a block of %d bytes", j.size, j.files, j.block)
 		}
-		j.notes.unneeded(fmt.Sprintf("size=%d", j.size), fmt.Sprintf("the last %d bytes make no whole blocks of the files; they are that much smaller", j.size-whole))
+		j.notes.unneeded(fmt.Sprintf("size=%d", j.size), fmt.Sprintf("the last %d bytes are less than a block per file; the files are smaller by that amount", j.size-whole))
 		j.size = whole
 	}
 	if j.size > 1<<50 {
-		return fmt.Errorf("size %d: a dataset has at most 1Pi", j.size)
+		return fmt.Errorf("size %d: the limit of a dataset is 1Pi", j.size)
 	}
 	switch {
 	case j.increment == 0:
@@ -103,14 +103,14 @@ func (w *fioWriter) sizes(j *fioJob) error {
 	return nil
 }
 
-// queue drops a depth that the engine does not have.
+// queue drops a depth that the engine does not have, and notes one that has no effect.
 func (w *fioWriter) queue(j *fioJob) {
 	switch {
 	case j.depth > 1 && !j.asynchronous():
-		j.notes.unneeded(fmt.Sprintf("iodepth=%d", j.depth), fmt.Sprintf("the engine %s does one operation at a time, in fio as well", j.engine))
+		j.notes.unneeded(fmt.Sprintf("iodepth=%d", j.depth), fmt.Sprintf("the engine %s does one operation at a time, also in fio", j.engine))
 		j.depth = 1
 	case j.depth > 1 && j.engine == "libaio" && !j.direct:
-		j.notes.unneeded(fmt.Sprintf("iodepth=%d", j.depth), "without direct libaio does one operation at a time, as there; a run warns of it")
+		j.notes.unneeded(fmt.Sprintf("iodepth=%d", j.depth), "without direct, libaio does one operation at a time, also in fio; a run warns about it")
 	}
 }
 
@@ -119,23 +119,23 @@ func (w *fioWriter) times() {
 	for _, j := range w.jobs {
 		bound = bound || !j.timed
 		if j.runtime > 0 {
-			w.notes.elsewhere("runtime", "the phase says how long", "set steady.duration to "+Seconds(j.runtime))
+			w.notes.elsewhere("runtime", "the phase sets the duration", "set steady.duration to "+Seconds(j.runtime))
 		}
 		if j.warmUp > 0 {
-			w.notes.elsewhere("ramp_time", "the phase says how long", "set steady.warmUp to "+Seconds(j.warmUp))
+			w.notes.elsewhere("ramp_time", "the phase sets the duration", "set steady.warmUp to "+Seconds(j.warmUp))
 		}
 	}
 	w.notes = slices.Compact(w.notes)
 	if bound {
-		w.notes.differs("no time_based", "fio ends when all bytes were done once; a phase goes on for its duration and begins again from the start of the files",
+		w.notes.differs("no time_based", "fio ends after one pass over all bytes; a phase continues for its duration and starts over at the start of the files",
 			"set a duration in the phase")
 	}
 }
 
-// The typed fields take these distributions.
+// fioDistribution matches the distributions that the typed fields accept.
 var fioDistribution = regexp.MustCompile(`^(random|zipf:[0-9]+([.][0-9]+)?|pareto:0?[.][0-9]+|normal:[0-9]+([.][0-9]+)?|zoned:[0-9]+/[0-9]+(:[0-9]+/[0-9]+)*)$`)
 
-// typed writes the typed fields; false when a job needs more than they hold.
+// typed returns the profile in typed fields; false if the job needs more than they hold.
 func (w *fioWriter) typed(j *fioJob) (*v1alpha1.FioProfile, bool) {
 	engine, known := fioTypedEngines[j.engine]
 	if !known || j.block == 0 || j.block > 1<<30 || j.block < 512 {
@@ -189,13 +189,13 @@ func (w *fioWriter) typed(j *fioJob) (*v1alpha1.FioProfile, bool) {
 		p.Options = nil
 	}
 	if p.FileSharing == v1alpha1.FilesShared && p.Pattern == v1alpha1.FioSequential && j.increment == 0 {
-		j.notes.differs(fmt.Sprintf("filename with numjobs=%d", j.jobs), "all jobs begin at the first byte of the file and touch the same blocks; here each has its own part of it",
-			"for the old load measure one job with a higher queueDepth beside it")
+		j.notes.differs(fmt.Sprintf("filename with numjobs=%d", j.jobs), "all jobs start at the first byte of the file and use the same blocks; here each has its own part",
+			"to reproduce that load, also measure one job with a higher queueDepth")
 	}
 	return p, len(p.Options) <= 64
 }
 
-// mix gives the percentage of reads.
+// mix returns the percentage of reads.
 func (j *fioJob) mix() int32 {
 	number := func(name string) (int32, bool) {
 		text, ok := j.value(name)
@@ -211,7 +211,7 @@ func (j *fioJob) mix() int32 {
 	return 50
 }
 
-// typedOption writes one option to its field, or to options; false when neither can hold it.
+// typedOption sets the field of an option, or puts it into options; it returns false if neither can hold it.
 func typedOption(p *v1alpha1.FioProfile, j *fioJob, o fio.KnownOption) bool {
 	number, err := strconv.ParseInt(o.Value, 10, 64)
 	whole := err == nil
@@ -235,7 +235,7 @@ func typedOption(p *v1alpha1.FioProfile, j *fioJob, o fio.KnownOption) bool {
 		p.Compressibility.Percent = int32(number) // #nosec G115 -- checked by its rule
 	case "buffer_compress_chunk":
 		if _, ok := j.value("buffer_compress_percentage"); !ok {
-			j.notes.unneeded(o.Name, "nothing is compressed without buffer_compress_percentage")
+			j.notes.unneeded(o.Name, "it has no effect without buffer_compress_percentage")
 			return true
 		}
 		if p.Compressibility == nil {
@@ -252,8 +252,8 @@ func typedOption(p *v1alpha1.FioProfile, j *fioJob, o fio.KnownOption) bool {
 	return true
 }
 
-// typedRate adds up the rates of the jobs. fio's own rate of a mixed load is one of reads and one of
-// writes, which the field has not.
+// typedRate sets the rate limit to the sum over the jobs. It returns false for a mixed load, because fio's rates are of
+// reads and of writes separately, which the field cannot hold.
 func typedRate(p *v1alpha1.FioProfile, j *fioJob, name string, rate int64, whole bool) bool {
 	jobs := int64(j.jobs) // #nosec G115 -- checked by its rule
 	if !whole || *p.ReadPercent != 0 && *p.ReadPercent != 100 || rate > math.MaxInt64/jobs {
@@ -278,7 +278,7 @@ func typedFlush(p *v1alpha1.FioProfile, j *fioJob, o fio.KnownOption, number int
 		return true
 	}
 	if *p.ReadPercent == 100 {
-		j.notes.unneeded(o.Name+"="+o.Value, "nothing is written that could be flushed")
+		j.notes.unneeded(o.Name+"="+o.Value, "the load writes nothing to flush")
 		return true
 	}
 	if p.Fsync == nil {
@@ -298,7 +298,7 @@ func typedFlush(p *v1alpha1.FioProfile, j *fioJob, o fio.KnownOption, number int
 	return true
 }
 
-// jobFile writes the jobs as a job file, as the engine takes one.
+// jobFile returns the jobs as a job file that the engine accepts.
 func (w *fioWriter) jobFile() (*v1alpha1.FioProfile, error) {
 	var text strings.Builder
 	var total uint64
@@ -308,11 +308,11 @@ func (w *fioWriter) jobFile() (*v1alpha1.FioProfile, error) {
 		fmt.Fprintf(&text, "[%s]\n", sectionName(j.name, names))
 		size := j.size
 		if j.shared && j.jobs > 1 {
-			j.notes.differs(fmt.Sprintf("filename with numjobs=%d", j.jobs), "the jobs share their files, which those of a job file do not: each works on files of its own, of the same size together",
-				"use typed fields with fileSharing where that matters")
+			j.notes.differs(fmt.Sprintf("filename with numjobs=%d", j.jobs), "the jobs share their files, which a job file here cannot: each job has its own files, of the same total size",
+				"use the typed fields with fileSharing if that matters")
 			unit := j.files * max(j.block, 1)
 			if size = size / j.jobs / unit * unit; size == 0 {
-				return nil, fmt.Errorf("job %s: size %d is too small for files for each of its %d jobs", shown(j.name), j.size, j.jobs)
+				return nil, fmt.Errorf("job %s: size %d is too small for separate files of its %d jobs", shown(j.name), j.size, j.jobs)
 			}
 		}
 		if j.fileName != "" {
@@ -331,12 +331,12 @@ func (w *fioWriter) jobFile() (*v1alpha1.FioProfile, error) {
 		}
 		high, bytes := bits.Mul64(size, j.jobs)
 		if total += bytes; high != 0 || total > 1<<50 {
-			return nil, fmt.Errorf("the files add up to more than 1Pi: lower size or numjobs")
+			return nil, fmt.Errorf("the total size of the files exceeds 1Pi: lower size or numjobs")
 		}
 	}
 	for name, count := range shared {
 		if count > 1 {
-			w.notes.differs("filename="+name, fmt.Sprintf("%d jobs work on the same file; here each has files of its own", count), "")
+			w.notes.differs("filename="+name, fmt.Sprintf("%d jobs work on the same file; here each job has its own files", count), "")
 		}
 	}
 	slices.SortStableFunc(w.notes, func(a, b Note) int { return strings.Compare(a.Option, b.Option) })
@@ -350,7 +350,7 @@ func zeroOne(on bool) string {
 	return "0"
 }
 
-// sectionName makes a name that the engine takes, and that no other section has.
+// sectionName returns a name that the engine accepts and that no other section has.
 func sectionName(name string, taken map[string]bool) string {
 	clean := resourceName(name, "job")
 	if strings.HasPrefix(clean, "global") {

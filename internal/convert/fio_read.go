@@ -7,12 +7,10 @@ import (
 	"strings"
 )
 
-// fioOption is an option as somebody wrote it.
+// fioOption is an option as the user wrote it.
 type fioOption struct {
 	name, value string
 	hasValue    bool
-	// own tells that the section says it itself, and no [global] before it.
-	own bool
 }
 
 func (o fioOption) String() string {
@@ -22,13 +20,13 @@ func (o fioOption) String() string {
 	return o.name + "=" + o.value
 }
 
-// fioSection is a job: its own options over those of [global].
+// fioSection is a job: the options of [global], overridden by its own.
 type fioSection struct {
 	name    string
 	options []fioOption
 }
 
-// set lays an option over what is there; the last one counts.
+// set adds an option and removes an earlier one of the same name.
 func (s *fioSection) set(option fioOption) {
 	s.options = slices.DeleteFunc(s.options, func(old fioOption) bool { return old.name == option.name })
 	s.options = append(s.options, option)
@@ -36,7 +34,7 @@ func (s *fioSection) set(option fioOption) {
 
 const maxFioSections = 256
 
-// fioAliases are fio's other names for options.
+// fioAliases maps fio's other names for options to the usual ones.
 var fioAliases = map[string]string{
 	"readwrite": "rw", "blocksize": "bs", "blocksize_range": "bsrange", "blockalign": "ba", "blocksize_unaligned": "bs_unaligned",
 	"nr_files": "nrfiles", "mem": "iomem", "timeout": "runtime", "wait_for_previous": "stonewall", "io_limit": "io_size",
@@ -52,7 +50,6 @@ func newFioOption(text string) fioOption {
 	return fioOption{name: name, value: strings.TrimSpace(value), hasValue: has}
 }
 
-// readFioFile reads a job file.
 func readFioFile(text string) ([]fioSection, error) {
 	var sections []fioSection
 	var problems []error
@@ -70,44 +67,39 @@ func readFioFile(text string) ([]fioSection, error) {
 			name, closed := strings.CutSuffix(line[1:], "]")
 			switch {
 			case !closed || name == "":
-				problems = append(problems, fmt.Errorf("line %d: %s is no section", number, shown(line)))
+				problems = append(problems, fmt.Errorf("line %d: %s is not a section", number, shown(line)))
 			case strings.HasPrefix(name, "global"):
 				live = &global
 			case len(sections) == maxFioSections:
-				return nil, fmt.Errorf("more than %d sections", maxFioSections)
+				return nil, fmt.Errorf("too many sections: the limit is %d", maxFioSections)
 			default:
-				inherited := slices.Clone(global.options)
-				for i := range inherited {
-					inherited[i].own = false
-				}
-				sections = append(sections, fioSection{name: name, options: inherited})
+				sections = append(sections, fioSection{name: name, options: slices.Clone(global.options)})
 				live = &sections[len(sections)-1]
 			}
 		case live == nil:
-			problems = append(problems, fmt.Errorf("line %d: %s stands before the first [section]", number, shown(line)))
+			problems = append(problems, fmt.Errorf("line %d: %s comes before the first [section]", number, shown(line)))
 		case strings.HasPrefix(line, "include ") || strings.HasPrefix(line, "include\t"):
-			problems = append(problems, fmt.Errorf("line %d: include: write the options of the other file here", number))
+			problems = append(problems, fmt.Errorf("line %d: include is not supported: copy the options of the other file", number))
 		case strings.Contains(line, "$"):
-			problems = append(problems, fmt.Errorf("line %d: %s: what $ stands for is known only where fio runs: write the value", number, shown(line)))
+			problems = append(problems, fmt.Errorf("line %d: %s: variables are known only where fio runs: write the value", number, shown(line)))
 		default:
-			option := newFioOption(line)
-			option.own = true
-			live.set(option)
+			live.set(newFioOption(line))
 		}
 	}
 	if len(sections) == 0 && len(problems) == 0 {
-		problems = append(problems, errors.New("no job is in it: a section such as [load] with its options"))
+		problems = append(problems, errors.New("it has no job: write a section such as [load] with its options"))
 	}
 	return sections, all(problems)
 }
 
-// fioFlags are options that take their value, if any, only after "=": what follows is no value.
+// fioFlags lists options that take a value only after "=": the next argument is not their value.
 var fioFlags = []string{
 	"norandommap", "group_reporting", "time_based", "thread", "refill_buffers", "zero_buffers", "stonewall", "new_group", "hipri", "bs_unaligned",
 	"fixedbufs", "registerfiles", "sqthread_poll", "nonvectored", "userspace_reap", "thp", "uncached", "exitall", "do_verify_only", "fill_fs",
 }
 
-// fioGeneral are options of the program and not of a job: whether they take a value, and what they are for.
+// fioGeneral lists options of the program and not of a job: whether they take a value, and why the profile does not
+// need them.
 var fioGeneral = map[string]struct {
 	takes bool
 	why   string
@@ -121,8 +113,8 @@ var fioGeneral = map[string]struct {
 }
 
 const (
-	whyOutput  = "what is shown and kept of the results is storagebench's own"
-	whyProgram = "it is about the program, and does not make load"
+	whyOutput  = "storagebench sets its own output options"
+	whyProgram = "it is about the program, and does not affect the load"
 )
 
 // fioLine is a command line: its jobs, and notes on options of the program.
@@ -131,7 +123,7 @@ type fioLine struct {
 	notes    notes
 }
 
-// readFioLine reads a command line. Options before the first --name are those of the first job, as in fio.
+// readFioLine reads a command line. As in fio, options before the first --name belong to the first job.
 func readFioLine(arguments []string, options *Options) (fioLine, error) {
 	var l fioLine
 	var problems []error
@@ -156,7 +148,6 @@ func readFioLine(arguments []string, options *Options) (fioLine, error) {
 			continue
 		}
 		option := newFioOption(text)
-		option.own = true
 		general, isGeneral := fioGeneral[option.name]
 		takes := !slices.Contains(fioFlags, option.name) && (!isGeneral || general.takes)
 		if !option.hasValue && takes && i+1 < len(arguments) && (arguments[i+1] == "" || arguments[i+1][0] != '-') {
@@ -167,11 +158,11 @@ func readFioLine(arguments []string, options *Options) (fioLine, error) {
 		case isGeneral:
 			l.notes.unneeded("--"+option.String(), general.why)
 		case option.name == "client" || option.name == "server":
-			problems = append(problems, fmt.Errorf("--%s: clients are storagebench's own, give clients.count in the benchmark and leave it out", option.name))
+			problems = append(problems, fmt.Errorf("--%s: remove it, and set clients.count in the benchmark", option.name))
 		case option.name == "section":
 			only = option.value
 		case strings.Contains(option.value, "$"):
-			problems = append(problems, fmt.Errorf("--%s: what $ stands for is known only where fio runs: write the value", shown(option.String())))
+			problems = append(problems, fmt.Errorf("--%s: variables are known only where fio runs: write the value", shown(option.String())))
 		case option.name == "name" && option.value == "global":
 			live = &global
 		case option.name == "name":
@@ -184,14 +175,14 @@ func readFioLine(arguments []string, options *Options) (fioLine, error) {
 			job().set(option)
 		}
 		if len(l.sections) > maxFioSections {
-			return l, fmt.Errorf("more than %d jobs", maxFioSections)
+			return l, fmt.Errorf("too many jobs: the limit is %d", maxFioSections)
 		}
 	}
 	if only != "" {
 		l.sections = slices.DeleteFunc(l.sections, func(s fioSection) bool { return s.name != only })
 	}
 	if len(l.sections) == 0 && len(problems) == 0 {
-		problems = append(problems, errors.New("no job is given: write --name=NAME with its options, or a job file"))
+		problems = append(problems, errors.New("no job given: write --name=NAME with its options, or a job file"))
 	}
 	return l, all(problems)
 }

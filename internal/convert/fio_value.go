@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// fioIEC finds sizes such as 4KiB, which fio takes for powers of 1000 (its kb_base is 1024, and then the
-// units of IEC and SI are exchanged, for the sake of old job files).
+// fioIEC finds sizes such as 4KiB, which fio reads as powers of 1000: its kb_base is 1024, which swaps the units of IEC
+// and SI, for old job files.
 var fioIEC = regexp.MustCompile(`(?i)([0-9]{1,12})([kmgtp])ib`)
 
-// fioBytes writes such sizes as fio means them. changed tells that there were some.
+// fioBytes replaces sizes that match fioIEC by the bytes that fio reads. changed is true if there were any.
 func fioBytes(value string) (written string, changed bool) {
 	written = fioIEC.ReplaceAllStringFunc(value, func(text string) string {
 		parts := fioIEC.FindStringSubmatch(text)
@@ -49,7 +49,7 @@ func fioTime(value string) (time.Duration, error) {
 	}
 	unit := units[parts[2]]
 	if number > int64(8*24*time.Hour/unit) {
-		return 0, errors.New("longer than the week that a run may last")
+		return 0, errors.New("longer than a week, the limit of a run")
 	}
 	return time.Duration(number) * unit, nil
 }

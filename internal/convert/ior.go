@@ -12,9 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/ior"
 )
 
-// IOR converts a command line of IOR, with mpirun before it or without. Fields are written even where
-// they hold the API's default, because IOR's own are others: it shares one file, flushes nothing and
-// removes its files.
+// IOR converts a command line of IOR, with or without mpirun before it. Fields are set even to the API's defaults,
+// because IOR's defaults differ: it shares one file, flushes nothing and removes its files.
 func IOR(arguments []string, options Options) ([]Workload, error) {
 	if err := checkArguments(arguments); err != nil {
 		return nil, fmt.Errorf("read the command line of IOR: %w", err)
@@ -36,7 +35,7 @@ func IOR(arguments []string, options Options) ([]Workload, error) {
 	}
 	w.finish()
 	if problems := ior.Validate(field.NewPath("ior"), w.profile); len(problems) > 0 {
-		return nil, fmt.Errorf("the command line of IOR has no equal in a profile: %w", problems.ToAggregate())
+		return nil, fmt.Errorf("a profile cannot express this IOR command line: %w", problems.ToAggregate())
 	}
 	result := Workload{Name: options.name("ior"), Notes: w.notes, Processes: w.processes, Duration: w.limit}
 	result.Spec.IOR = w.profile
@@ -52,7 +51,7 @@ type iorWriter struct {
 	notes           notes
 }
 
-// iorDirectives are names of -O that mean an option, in lower case, as IOR compares them.
+// iorDirectives maps names of -O to the options that they mean. They are in lower case, because IOR ignores their case.
 var iorDirectives = map[string]string{
 	"api": "-a", "transfersize": "-t", "blocksize": "-b", "segmentcount": "-s", "fileperproc": "-F", "readfile": "-r", "writefile": "-w", "checkwrite": "-W",
 	"checkread": "-R", "reordertasksconstant": "-C", "reordertasks": "-C", "reordertasksrandom": "-Z", "repetitions": "-i", "intratestbarriers": "-g",
@@ -106,21 +105,21 @@ func (w *iorWriter) option(o mpiOption) error {
 		var count int64
 		if count, err = mpiCount(o.value, 7*24*60); count > 0 {
 			w.limit = time.Duration(count) * time.Minute
-			w.notes.elsewhere(o.String(), "the phase says how long; IOR looks at the time between repetitions only, a phase ends in time", "set steady.duration to "+Seconds(w.limit))
+			w.notes.elsewhere(o.String(), "the phase sets the duration; IOR checks the time between repetitions only, while a phase ends on time", "set steady.duration to "+Seconds(w.limit))
 		}
 	case "-l":
 		err = w.pattern(o.value)
 	case "-N":
 		w.processes, err = mpiCount(o.value, 1<<31)
-		w.notes.elsewhere(o.String(), "ranks are clients.count times processesPerClient", "set those two")
+		w.notes.elsewhere(o.String(), "the number of ranks is clients.count times processesPerClient", "set those two")
 	case "-o":
-		w.notes.elsewhere(o.String(), "files have names of storagebench's own, below the target's path", "give the target's path or claim")
+		w.notes.elsewhere(o.String(), "storagebench names its files itself, below the target's path", "set the target's path or claim")
 		if strings.Contains(o.value, "@") {
-			w.notes.differs(o.String(), "several files for one test have no equal", "use a target with several volumes")
+			w.notes.differs(o.String(), "one test cannot use several files", "use a target with several volumes")
 		}
 	case "-z":
 		if _, twice := w.given["-z"]; twice {
-			w.notes.differs("-z -z", "offsets that may come twice have no equal; here each comes once, in random order", "")
+			w.notes.differs("-z -z", "repeated random offsets are not supported; here each offset is used once, in random order", "")
 		}
 		w.given[o.name] = o
 	case "-v", "-V":
@@ -128,14 +127,14 @@ func (w *iorWriter) option(o mpiOption) error {
 	case "-B", "-c", "-C", "-e", "-E", "-F", "-g", "-k", "-r", "-R", "-w", "-W", "-Z":
 		w.given[o.name] = o
 	case "-G":
-		w.notes.unneeded(o.String(), "the signature of the data comes from the seed of the run")
+		w.notes.unneeded(o.String(), "the data signature follows from the seed of the run")
 	default:
 		w.more(o)
 	}
 	return err
 }
 
-// directive reads one of -O that has no letter.
+// directive processes a name of -O that has no letter.
 func (w *iorWriter) directive(name, value string) {
 	text := name + "=" + value
 	switch strings.ToLower(name) {
@@ -144,7 +143,7 @@ func (w *iorWriter) directive(name, value string) {
 	case "summaryfile", "summaryformat", "summaryalways", "saverankperformancedetailscsv", "saveperopdatacsv", "storefileoffset":
 		w.notes.unneeded("-O "+text, whyOutput)
 	case "mintimeduration":
-		w.notes.elsewhere("-O "+text, "the phase says how long", "set its duration")
+		w.notes.elsewhere("-O "+text, "the phase sets the duration", "set its duration")
 	default:
 		w.argument("-O "+text, []string{"-O", text})
 	}
@@ -161,7 +160,7 @@ func (w *iorWriter) pattern(value string) error {
 	return fmt.Errorf("write one of timestamp, offset, incompressible and random")
 }
 
-// more is an option that the profile may hold among its args.
+// more processes an option that the profile may hold in args.
 func (w *iorWriter) more(o mpiOption) {
 	words := []string{o.name}
 	if o.hasValue {
@@ -187,7 +186,7 @@ func (w *iorWriter) flag(name string) bool {
 	return given && option.on()
 }
 
-// finish writes the fields that several options make.
+// finish sets the fields that depend on several options.
 func (w *iorWriter) finish() {
 	p := w.profile
 	p.TransferSize, p.BlockSize = *quantity(w.transfer), *quantity(w.block)
@@ -199,7 +198,7 @@ func (w *iorWriter) finish() {
 	reads = reads || w.flag("-R")
 	if w.flag("-W") && !writes {
 		reads = true
-		w.notes.differs("-W", "IOR checks what is there without writing it; here it is read and checked", "")
+		w.notes.differs("-W", "IOR checks existing data without writing it; here the data is read and checked", "")
 	}
 	if writes {
 		p.Operations = append(p.Operations, v1alpha1.OperationWrite)
@@ -210,12 +209,12 @@ func (w *iorWriter) finish() {
 	if w.flag("-W") || w.flag("-R") {
 		p.Verify = pointer(true)
 		if writes && reads && w.flag("-W") != w.flag("-R") {
-			w.notes.differs("-W or -R", "verify checks after writes and at reads, not one of them alone", "")
+			w.notes.differs("-W or -R", "verify checks after writes and during reads, not only one of them", "")
 		}
 	}
 	if reads && !writes && !*p.KeepFiles {
 		p.KeepFiles = nil
-		w.notes.differs("no -k", "IOR removes what it read after the first repetition; here files stay", "the dataPolicy of the run removes them in the end")
+		w.notes.differs("no -k", "IOR removes its files after the first repetition; here they stay", "the target's dataPolicy removes them at the end of the run")
 	}
 	if w.flag("-z") {
 		p.Random = pointer(true)
@@ -238,7 +237,7 @@ func (w *iorWriter) finish() {
 	if order := map[bool]v1alpha1.IORReorder{true: v1alpha1.IORReorderRandom, false: v1alpha1.IORReorderConstant}[w.flag("-Z")]; w.flag("-Z") || w.flag("-C") {
 		if p.ReorderTasks = order; !reads {
 			p.ReorderTasks = ""
-			w.notes.unneeded("-C or -Z", "it says who reads what, and nothing is read")
+			w.notes.unneeded("-C or -Z", "it sets which rank reads which data, and nothing is read")
 		}
 	}
 	switch {
@@ -246,14 +245,14 @@ func (w *iorWriter) finish() {
 	case p.API == "MPIIO":
 		p.Collective = pointer(true)
 	default:
-		w.notes.unneeded("-c", "the api "+shown(p.API)+" has no collective operations, and IOR leaves it out too")
+		w.notes.unneeded("-c", "the api "+shown(p.API)+" has no collective operations, and IOR ignores it too")
 	}
 	if p.StonewallWearOut != nil && p.Stonewall == nil {
 		p.StonewallWearOut = nil
-		w.notes.unneeded("-O stoneWallingWearOut", "there is no stonewall to wear out")
+		w.notes.unneeded("-O stoneWallingWearOut", "there is no stonewall time to exceed")
 	}
 	if p.DataPattern == "" {
-		w.notes.differs("no -l", "what is written depends on the version of IOR: 3.3.0 and 4.0.0 compress differently by their defaults, and so do stores that compress",
-			"set dataPattern, such as Random from 4.0.0 on")
+		w.notes.differs("no -l", "the data depends on the version of IOR: the defaults of 3.3.0 and 4.0.0 compress differently on a store that compresses",
+			"set dataPattern, for example Random with 4.0.0 or later")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/ior"
 )
 
-// Mdtest converts a command line of mdtest, with mpirun before it or without.
+// Mdtest converts a command line of mdtest, with or without mpirun before it.
 func Mdtest(arguments []string, options Options) ([]Workload, error) {
 	if err := checkArguments(arguments); err != nil {
 		return nil, fmt.Errorf("read the command line of mdtest: %w", err)
@@ -35,7 +35,7 @@ func Mdtest(arguments []string, options Options) ([]Workload, error) {
 		return nil, fmt.Errorf("read the command line of mdtest: %w", all(problems))
 	}
 	if problems := ior.ValidateMdtest(field.NewPath("mdtest"), w.profile); len(problems) > 0 {
-		return nil, fmt.Errorf("the command line of mdtest has no equal in a profile: %w", problems.ToAggregate())
+		return nil, fmt.Errorf("a profile cannot express this mdtest command line: %w", problems.ToAggregate())
 	}
 	result := Workload{Name: options.name("mdtest"), Notes: w.notes, Processes: line.processes}
 	result.Spec.Mdtest = w.profile
@@ -44,7 +44,7 @@ func Mdtest(arguments []string, options Options) ([]Workload, error) {
 
 type mdtestWriter struct {
 	profile *v1alpha1.MdtestProfile
-	// perDirectory is -I, leafOnly -L.
+	// perDirectory is the value of -I, leafOnly that of -L.
 	perDirectory        int64
 	leafOnly            bool
 	fileBytes, readSize int64
@@ -57,7 +57,7 @@ func (w *mdtestWriter) option(o mpiOption) error {
 	small := func(most int64) *int32 {
 		var count int64
 		count, err = mpiCount(o.value, most)
-		return pointer(int32(count)) // #nosec G115 -- bounded by what is asked for
+		return pointer(int32(count)) // #nosec G115 -- bounded by most
 	}
 	switch o.name {
 	case "-n":
@@ -79,7 +79,7 @@ func (w *mdtestWriter) option(o mpiOption) error {
 	case "-i":
 		p.Iterations = small(1000)
 	case "-d":
-		w.notes.elsewhere(o.String(), "directories are storagebench's own, below the target's path", "give the target's path or claim")
+		w.notes.elsewhere(o.String(), "storagebench names its directories itself, below the target's path", "set the target's path or claim")
 	case "-v", "-V", "-P", "-Z":
 		w.notes.unneeded(o.String(), whyOutput)
 	case "-I":
@@ -91,7 +91,7 @@ func (w *mdtestWriter) option(o mpiOption) error {
 		w.more(mpiOption{name: "-L"})
 	case "-a":
 		if !strings.EqualFold(o.value, "POSIX") {
-			err = errors.New("only POSIX is offered")
+			err = errors.New("only POSIX is supported")
 		}
 	default:
 		w.more(o)
@@ -120,19 +120,20 @@ func (w *mdtestWriter) more(o mpiOption) {
 	w.profile.Args = trial.Args
 }
 
-// finish works out the number of items where only those of a directory are given, as mdtest does.
+// finish sets the sizes of files, and computes the number of items from that of a directory if -n is missing, as mdtest
+// does.
 func (w *mdtestWriter) finish() error {
 	p := w.profile
 	if w.fileBytes > 0 {
 		p.FileSize, p.ReadSize = quantity(w.fileBytes), quantity(w.readSize)
 	} else if w.readSize > 0 {
-		return fmt.Errorf("-e %d: files of no bytes cannot be read: give -w", w.readSize)
+		return fmt.Errorf("-e %d: empty files cannot be read: give -w", w.readSize)
 	}
 	if p.FilesPerProcess > 0 {
 		return nil
 	}
 	if w.perDirectory == 0 {
-		return errors.New("neither -n nor -I says how many items: give -n")
+		return errors.New("the number of items is missing: give -n or -I")
 	}
 	depth, branching := int64(0), int64(1)
 	if p.Depth != nil {

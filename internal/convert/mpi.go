@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// mpiOption is one option of IOR or mdtest that was given: a letter or a long name.
+// mpiOption is one given option of IOR or mdtest: a letter or a long name.
 type mpiOption struct {
 	name, value string
 	hasValue    bool
 }
 
-// String writes it as on a command line.
+// String returns the option as on a command line.
 func (o mpiOption) String() string {
 	switch {
 	case !o.hasValue:
@@ -24,7 +24,7 @@ func (o mpiOption) String() string {
 	return o.name + " " + o.value
 }
 
-// on reads a flag, which IOR lets be written as -w=0.
+// on reports whether a flag is set. IOR also accepts flags such as -w=0.
 func (o mpiOption) on() bool {
 	number, err := strconv.Atoi(o.value)
 	return !o.hasValue || err == nil && number > 0
@@ -33,13 +33,13 @@ func (o mpiOption) on() bool {
 // mpiLine is a command line of IOR or mdtest.
 type mpiLine struct {
 	options []mpiOption
-	// processes of mpirun, 0 when it does not say.
+	// processes is the number of ranks that mpirun starts; 0 if it is not given.
 	processes int64
 	notes     notes
 }
 
-// readMPI reads a command line, with the mpirun before it and the program's name, if they are there.
-// flags are the letters that take no value, values those that do.
+// readMPI reads a command line, with or without mpirun and the program's name before it. flags are the letters that
+// take no value, values those that do.
 func readMPI(arguments []string, tool, flags, values string) (*mpiLine, error) {
 	l := &mpiLine{}
 	for i, argument := range arguments {
@@ -54,7 +54,7 @@ func readMPI(arguments []string, tool, flags, values string) (*mpiLine, error) {
 		text := arguments[i]
 		switch {
 		case len(text) < 2 || text[0] != '-':
-			problems = append(problems, fmt.Errorf("%q is no option of %s", shown(text), tool))
+			problems = append(problems, fmt.Errorf("%s has no option %q", tool, shown(text)))
 		case text[1] == '-':
 			name, value, has := strings.Cut(text, "=")
 			if !has && i+1 < len(arguments) && arguments[i+1] != "" && arguments[i+1][0] != '-' {
@@ -76,7 +76,7 @@ func readMPI(arguments []string, tool, flags, values string) (*mpiLine, error) {
 			group, value, has := strings.Cut(text[1:], "=")
 			for _, letter := range []byte(group) {
 				if strings.IndexByte(flags, letter) < 0 {
-					problems = append(problems, fmt.Errorf("-%s: is no option of %s", shown(string(letter)), tool))
+					problems = append(problems, fmt.Errorf("-%s: not an option of %s", shown(string(letter)), tool))
 					continue
 				}
 				l.options = append(l.options, mpiOption{name: "-" + string(letter), value: value, hasValue: has})
@@ -86,7 +86,7 @@ func readMPI(arguments []string, tool, flags, values string) (*mpiLine, error) {
 	return l, all(problems)
 }
 
-// launcher reads what stands before the program: mpirun, mpiexec or srun.
+// launcher reads what comes before the program: mpirun, mpiexec or srun.
 func (l *mpiLine) launcher(arguments []string) {
 	for i := 0; i < len(arguments); i++ {
 		name, value, has := strings.Cut(arguments[i], "=")
@@ -102,11 +102,11 @@ func (l *mpiLine) launcher(arguments []string) {
 		}
 	}
 	if len(arguments) > 0 {
-		l.notes.elsewhere(shown(strings.Join(arguments, " ")), "the operator starts MPI, with a rank for each of processesPerClient on each of clients.count", "set those two")
+		l.notes.elsewhere(shown(strings.Join(arguments, " ")), "the operator starts MPI, with processesPerClient ranks on each of clients.count clients", "set those two")
 	}
 }
 
-// mpiBytes reads a size of IOR's: bytes, or with k, m, g or t for powers of 1024.
+// mpiBytes reads a size in IOR's notation: bytes, or with k, m, g or t for powers of 1024.
 func mpiBytes(text string) (int64, error) {
 	lower := strings.ToLower(text)
 	number := strings.TrimRight(lower, "kmgtib")
@@ -120,7 +120,7 @@ func mpiBytes(text string) (int64, error) {
 }
 
 func mpiCount(text string, most int64) (int64, error) {
-	value, err := mpiBytes(text) // IOR reads its counts that way, too
+	value, err := mpiBytes(text) // IOR reads its counts in the same way
 	if err != nil || value > most {
 		return 0, fmt.Errorf("write a whole number up to %d", most)
 	}

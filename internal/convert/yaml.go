@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// profileDocument is a profile as it is written: without a status.
+// profileDocument is a profile as users write it: without a status.
 type profileDocument struct {
 	APIVersion string                       `json:"apiVersion"`
 	Kind       string                       `json:"kind"`
@@ -22,8 +22,8 @@ type profileName struct {
 	Name string `json:"name"`
 }
 
-// YAML writes the profiles, one document each, of the kind WorkloadProfile or ClusterWorkloadProfile.
-// What is to be told stands above each as a comment.
+// YAML writes the profiles, one document each, of kind WorkloadProfile or ClusterWorkloadProfile. The notes of each are
+// comments above it.
 func YAML(workloads []Workload, kind string) (string, error) {
 	var text strings.Builder
 	for i := range workloads {
@@ -44,9 +44,9 @@ func YAML(workloads []Workload, kind string) (string, error) {
 }
 
 var kindTitles = map[Kind]string{
-	Differs:   "Not the same, or to be looked at:",
+	Differs:   "Different, or to be checked:",
 	Elsewhere: "Belongs in the benchmark:",
-	Unneeded:  "Left out, because nothing is to be done for it:",
+	Unneeded:  "Left out, because it has no effect here:",
 }
 
 func (w *Workload) comment(text *strings.Builder) {
@@ -79,7 +79,7 @@ func (w *Workload) comment(text *strings.Builder) {
 	}
 }
 
-// wrap writes an entry of a list as comments of at most 100 columns where its words allow.
+// wrap writes an entry of a list as comments of at most 100 columns, unless a word is longer.
 func wrap(text *strings.Builder, entry string) {
 	const columns = 100
 	line := "# * "
@@ -98,7 +98,7 @@ func wrap(text *strings.Builder, entry string) {
 	text.WriteString(line + "\n")
 }
 
-// Seconds writes a time as the API takes it.
+// Seconds formats a time for the API.
 func Seconds(d time.Duration) string {
 	if d%time.Second != 0 {
 		return fmt.Sprintf("%dms", d.Milliseconds())

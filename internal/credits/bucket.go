@@ -8,13 +8,14 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Bucket is a token bucket, in bytes or in operations: rates a second, and the credits of a full one.
+// Bucket is a token bucket, in bytes or in operations. Size is the credits of a full bucket; the other fields are rates
+// per second.
 type Bucket struct {
 	Baseline, Burst, Size, Refill float64
 }
 
-// Of is the bucket that limits describe; false where they leave out the baseline, the burst or the
-// bucket. A refill that is left out equals the baseline.
+// Of returns the bucket that limits describe. It returns false if they do not set the baseline, the burst or the
+// bucket, or if a value is not positive. A refill that is not set equals the baseline.
 func Of(limits *v1alpha1.RateLimits) (Bucket, bool) {
 	if limits == nil || limits.Baseline == nil || limits.Burst == nil || limits.Bucket == nil {
 		return Bucket{}, false
@@ -32,8 +33,8 @@ func number(quantity *resource.Quantity) float64 { return quantity.AsApproximate
 // Drains reports whether full demand empties the bucket at all.
 func (b Bucket) Drains() bool { return b.Burst > b.Refill }
 
-// DrainSeconds is how long full demand takes to spend so many credits: infinite where they grow
-// faster than they are spent.
+// DrainSeconds returns how long full demand takes to spend the given credits; infinite if they refill at least as fast
+// as they are spent.
 func (b Bucket) DrainSeconds(credits float64) float64 {
 	if !b.Drains() {
 		return math.Inf(1)
@@ -41,18 +42,19 @@ func (b Bucket) DrainSeconds(credits float64) float64 {
 	return credits / (b.Burst - b.Refill)
 }
 
-// Needs is the credits that full demand spends in so many seconds, if there are as many; 0 where
-// they grow faster than they are spent.
+// Needs returns the credits that full demand spends in the given time if there are enough of them; 0 if they refill at
+// least as fast as they are spent.
 func (b Bucket) Needs(seconds float64) float64 { return max(0, b.Burst-b.Refill) * seconds }
 
-// FillSeconds is how long an empty bucket that is left alone takes to be so full, in percent.
+// FillSeconds returns how long an empty bucket without load takes to fill to the given percentage.
 func (b Bucket) FillSeconds(percent float64) float64 { return b.Size * percent / 100 / b.Refill }
 
-// clamp bounds a fill.
+// clamp limits a fill to the range 0 to Size.
 func (b Bucket) clamp(fill float64) float64 { return min(max(fill, 0), b.Size) }
 
-// pass is a bucket from one fill on, under a demand: what it lets through at first, for how long that
-// holds, and what it lets through from then on. The fill changes by drift at first and then no more.
+// pass describes how a bucket with a given fill serves a demand. At first it lets load through at the rate first, for
+// the given seconds, and the fill changes by drift per second. After that it lets load through at the rate then, and
+// the fill stays the same.
 type pass struct {
 	first, seconds, drift, then float64
 }
@@ -72,14 +74,17 @@ func (b Bucket) pass(fill, demand float64) pass {
 	return pass{first: rate, seconds: math.Inf(1), then: rate}
 }
 
-// after is the fill and what was let through after some seconds.
+// after returns the fill, and the amount that was let through, after the given seconds.
 func (p pass) after(b Bucket, fill, seconds float64) (left, through float64) {
 	begun := min(seconds, p.seconds)
 	return b.clamp(fill + p.drift*begun), p.first*begun + p.then*(seconds-begun)
 }
 
-// takes is how long it takes to let an amount through.
+// takes returns how many seconds it takes to let an amount through.
 func (p pass) takes(amount float64) float64 {
+	if amount <= 0 {
+		return 0
+	}
 	if amount <= p.first*p.seconds {
 		return amount / p.first
 	}

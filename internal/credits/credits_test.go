@@ -129,6 +129,7 @@ func TestWork(t *testing.T) {
 		{40, 20, 2, 180},
 		{40, 5, 8, 200},
 		{0, math.Inf(1), 0, 200},
+		{0, 0, 0, 200},
 	} {
 		a := credits.Open(bucket)
 		near(t, fmt.Sprintf("seconds of %g", test.amount), a.Work(test.demand, test.amount), test.seconds, 1e-9)

@@ -7,32 +7,19 @@ import (
 )
 
 const (
-	// headBytes and tailBytes of a device are read whole: there is where file systems, partitions and databases put what
-	// they are known by.
+	// headBytes at the start and tailBytes at the end of a device are read whole: file systems, partition tables and
+	// databases keep their identifying structures there.
 	headBytes = 4 << 20
 	tailBytes = 1 << 20
-	// places of placeBytes each are read between them, in equal parts of the device and at random within each.
+	// Between them, one block of placeBytes is read at a random offset in each of as many equal parts as places.
 	places     = 64
 	placeBytes = 64 << 10
 )
 
-// firstData gives the first byte that is not zero of what is looked at; -1 where all is.
+// firstData returns the offset of the first nonzero byte that it reads at or after from, or -1 if it reads only zeros.
+// It reads the head and the tail of the device whole and samples a large middle.
 func firstData(device io.ReaderAt, from, size int64) (int64, error) {
-	look := func(at, length int64) (int64, error) {
-		buffer := make([]byte, min(length, 1<<20))
-		for end := at + length; at < end; at += int64(len(buffer)) {
-			part := buffer[:min(int64(len(buffer)), end-at)]
-			if _, err := device.ReadAt(part, at); err != nil {
-				return 0, fmt.Errorf("read %d bytes at %d: %w", len(part), at, err)
-			}
-			for i, one := range part {
-				if one != 0 {
-					return at + int64(i), nil
-				}
-			}
-		}
-		return -1, nil
-	}
+	look := func(at, length int64) (int64, error) { return firstNonzero(device, at, length) }
 	head := min(max(headBytes, from), size)
 	if found, err := look(from, head-from); found >= 0 || err != nil {
 		return found, err
@@ -49,4 +36,21 @@ func firstData(device io.ReaderAt, from, size int64) (int64, error) {
 		return found, err
 	}
 	return look(tail, size-tail)
+}
+
+// firstNonzero reads a region whole, and returns the offset of its first nonzero byte; -1 if it has none.
+func firstNonzero(device io.ReaderAt, at, length int64) (int64, error) {
+	buffer := make([]byte, min(length, 1<<20))
+	for end := at + length; at < end; at += int64(len(buffer)) {
+		part := buffer[:min(int64(len(buffer)), end-at)]
+		if _, err := device.ReadAt(part, at); err != nil {
+			return 0, fmt.Errorf("read %d bytes at %d: %w", len(part), at, err)
+		}
+		for i, one := range part {
+			if one != 0 {
+				return at + int64(i), nil
+			}
+		}
+	}
+	return -1, nil
 }

@@ -15,21 +15,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of a look into files that are laid out. It spends credits, and a slow share gives 30 MB a second.
+// Bounds of the check of laid-out files. Reading spends credits, and a slow share reads 30 MB/s.
 const (
 	blockBytes = 64 << 10
-	// layoutBlocks of all files together are looked at: 4 MiB.
+	// layoutBlocks is the number of blocks read from all files together: 4 MiB.
 	layoutBlocks = 64
-	// fileBlocks of one file are, at most.
+	// fileBlocks is the most blocks read from one file.
 	fileBlocks = 16
 )
 
-// blockOffsets are the places in a file that are looked at: evenly spread, its first and its last among them.
+// blockOffsets returns the offsets to read in a file: evenly spread, the first and the last block included.
 func blockOffsets(bytes uint64, count int) []int64 {
 	if bytes <= blockBytes || count < 2 {
 		return []int64{0}
 	}
-	last := int64(bytes - blockBytes) // #nosec G115 -- No file is that large.
+	last := int64(bytes - blockBytes) // #nosec G115 -- file sizes fit an int64
 	offsets := make([]int64, count)
 	for i := range offsets {
 		offsets[i] = last / int64(count-1) * int64(i) &^ 4095
@@ -38,7 +38,8 @@ func blockOffsets(bytes uint64, count int) []int64 {
 	return slices.Compact(offsets)
 }
 
-// chosen are the files of which blocks are looked at, and how many of each. Of very many some are.
+// chosen returns the names of the files to read, at most layoutBlocks of them, and the number of blocks to read from
+// each.
 func chosen(files LaidOut) (names []string, each int) {
 	names = slices.Sorted(maps.Keys(files))
 	if len(names) > layoutBlocks {
@@ -51,8 +52,8 @@ func chosen(files LaidOut) (names []string, each int) {
 	return names, min(fileBlocks, max(1, layoutBlocks/max(1, len(names))))
 }
 
-// Sum notes what some blocks of laid out files hold, so that a later run can tell whether they are what was written.
-// What it says of other files stays.
+// Sum adds to files the checksums of some of their blocks, so that a later run can check whether the content is still
+// what was written. It changes nothing else in files.
 func (d *Dataset) Sum(ctx context.Context, files LaidOut) error {
 	names, each := chosen(files)
 	for _, name := range names {
@@ -75,9 +76,9 @@ func sumOf(block []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Differs looks into laid out files and tells in words what is not as it was written; empty where nothing shows. Blocks
-// that were summed must be the same to the bit. Others must not be zeros, unless the load writes such: space that was
-// reserved and never written reads so, and so does what a file system has lost.
+// Differs reads blocks of laid-out files and describes the first one that is not as it was written; the result is empty
+// if there is none. Blocks with a checksum must match it. Others must not be all zeros, unless the workload writes
+// zeros: space that was reserved but never written, or that a file system has lost, reads as zeros.
 func (d *Dataset) Differs(ctx context.Context, files LaidOut, zeros bool) (string, error) {
 	names, each := chosen(files)
 	for _, name := range names {
@@ -85,7 +86,7 @@ func (d *Dataset) Differs(ctx context.Context, files LaidOut, zeros bool) (strin
 		sums := strings.Fields(file.Blocks)
 		offsets := blockOffsets(file.Bytes, each)
 		if len(sums) > 0 && len(sums) != len(offsets) {
-			// It was summed among another number of files.
+			// The checksums are from a check with a different number of files.
 			offsets = blockOffsets(file.Bytes, len(sums))
 		}
 		why, at := "", 0
@@ -110,7 +111,8 @@ func allZero(block []byte) bool {
 	return !slices.ContainsFunc(block, func(b byte) bool { return b != 0 })
 }
 
-// eachBlock reads blocks of a file, and has this machine forget them: a step that follows would find them in memory.
+// eachBlock reads blocks of a file and drops them from the page cache, so that a later step does not read them from
+// memory.
 func (d *Dataset) eachBlock(ctx context.Context, name string, offsets []int64, visit func(offset int64, block []byte)) error {
 	file, err := d.open(name)
 	if err != nil {
@@ -132,7 +134,7 @@ func (d *Dataset) eachBlock(ctx context.Context, name string, offsets []int64, v
 	return nil
 }
 
-// forget drops what was read of a file from memory, where the file system can.
+// forget drops a block from the page cache if the file system supports that.
 func forget(file *os.File, offset int64) {
 	_ = unix.Fadvise(int(file.Fd()), offset&^4095, blockBytes+4096, unix.FADV_DONTNEED)
 }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DropCache writes a file's dirty pages out and asks the kernel of this machine to forget its
-// cached pages. Other machines and the server keep theirs.
+// DropCache writes a file's dirty pages to storage and asks this machine's kernel to drop the file's cached pages. The
+// caches of other machines and of the server are unaffected.
 func (d *Dataset) DropCache(name string) error {
 	file, err := d.open(name)
 	if err != nil {
@@ -18,7 +18,7 @@ func (d *Dataset) DropCache(name string) error {
 	}
 	defer func() { _ = file.Close() }()
 	path := filepath.Join(d.client.path, name)
-	// Dirty pages cannot be dropped.
+	// The kernel does not drop dirty pages.
 	if err := unix.Fdatasync(int(file.Fd())); err != nil {
 		return classify(path, "write out", err)
 	}
@@ -28,7 +28,7 @@ func (d *Dataset) DropCache(name string) error {
 	return nil
 }
 
-// CachedBytes is how much of a file this machine holds in memory.
+// CachedBytes returns how many bytes of a file are in this machine's page cache.
 func (d *Dataset) CachedBytes(name string) (uint64, error) {
 	file, err := d.open(name)
 	if err != nil {
@@ -42,7 +42,7 @@ func (d *Dataset) CachedBytes(name string) (uint64, error) {
 	return cached, nil
 }
 
-// window bounds the address space and the memory of one mincore call.
+// window bounds the address space that one mincore call maps and the memory of its result.
 const window = 1 << 30
 
 func residentBytes(file *os.File) (uint64, error) {

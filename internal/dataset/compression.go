@@ -2,22 +2,23 @@ package dataset
 
 import "strings"
 
-// Compression says what the space that a file system says that files take (st_blocks) shows of compression.
+// Compression describes whether the allocated space that a file system reports (st_blocks) reflects compression.
 type Compression string
 
 const (
-	// CompressionShown is without what compression saves, as on ZFS, and on Lustre over ZFS.
+	// CompressionShown means that the allocated space is the compressed size, as on ZFS and on Lustre over ZFS.
 	CompressionShown Compression = "Shown"
-	// CompressionHidden is where the file system can compress, or derives what it tells from the size, and
-	// what is saved is not seen, as on btrfs (tried).
+	// CompressionHidden means that the file system can compress, or derives the allocated space from the file size, so
+	// that savings do not show, as on btrfs (tested).
 	CompressionHidden Compression = "Hidden"
-	// CompressionNone is where the file system does not compress. What lies below it, such as an array, may, and is never seen.
+	// CompressionNone means that the file system does not compress. A layer below it, such as an array, may; that never
+	// shows.
 	CompressionNone Compression = "None"
-	// CompressionUnknown is where it depends on a server or a program that cannot be asked, as with NFS and FUSE.
+	// CompressionUnknown means that it depends on a server or program that cannot be queried, as with NFS and FUSE.
 	CompressionUnknown Compression = "Unknown"
 )
 
-// Compression of the file system of a mount.
+// Compression returns how the mount's file system reports compressed files.
 func (m Mount) Compression() Compression {
 	switch m.FilesystemType {
 	case "ext2", "ext3", "ext4", "xfs", "tmpfs", "ramfs", "vfat", "exfat":
@@ -30,8 +31,8 @@ func (m Mount) Compression() Compression {
 	return CompressionUnknown
 }
 
-// allocatesAtOnce is true for file systems that count what is written and not yet allocated: tried with
-// ext4, XFS, btrfs and tmpfs, which do before anything is flushed.
+// allocatesAtOnce reports whether the allocated space of a file system includes data that is written but not flushed
+// yet. Tested with ext4, XFS, btrfs and tmpfs.
 func allocatesAtOnce(filesystemType string) bool {
 	switch filesystemType {
 	case "ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "ramfs":
@@ -40,7 +41,7 @@ func allocatesAtOnce(filesystemType string) bool {
 	return false
 }
 
-// answersNothing is true for a program behind a mount that tells no allocation at all.
+// answersNothing reports whether a FUSE program reports no allocated space at all.
 func answersNothing(filesystemType string, found Usage) bool {
 	return found.AllocatedBytes == 0 && strings.HasPrefix(filesystemType, "fuse")
 }

@@ -10,26 +10,25 @@ import (
 )
 
 const (
-	// directoryMode keeps strangers out; the clients of a run share a user or a group.
+	// directoryMode excludes other users; the clients of a run share a user or a group.
 	directoryMode = 0o750
-	// attempts and retryPause bound the retries against other clients that create and remove the
-	// same parents: half a second in all.
+	// attempts and retryPause bound the retries (half a second in all) while other clients create and remove the same
+	// parents.
 	attempts   = 50
 	retryPause = 10 * time.Millisecond
-	// scratchPrefix begins the names of directories that are being made or removed.
+	// scratchPrefix begins the names of directories that are being created or removed.
 	scratchPrefix = ".tmp-"
 )
 
-// errLostRace says that another client removed a parent while we were in it; the chain is walked
-// again from the top.
+// errLostRace means that another client removed a parent directory in the meantime. The caller retries from the top.
 var errLostRace = errors.New("a parent directory was removed meanwhile")
 
-// isTransient is true for what another client's work can cause: try again before believing it.
+// isTransient reports whether another client's work can cause the error, so that a retry may succeed.
 func isTransient(err error) bool {
 	return errors.Is(err, errLostRace) || errors.Is(err, errNoOwner) || errors.Is(err, errExchanged)
 }
 
-// settle repeats what failed for another client's work at the same place.
+// settle retries while another client's work at the same place causes the failure.
 func settle(try func() error) error {
 	var err error
 	for range attempts {
@@ -41,7 +40,7 @@ func settle(try func() error) error {
 	return err
 }
 
-// makeClient opens the directory of a location's client, creating what is missing.
+// makeClient opens the directory of a location's client and creates missing levels.
 func makeClient(mount Mount, location Location, owner Owner) (*directory, error) {
 	hash, err := makeHash(mount, location.BenchmarkUID, location.DatasetHash, owner)
 	if err != nil {
@@ -74,7 +73,7 @@ func makeUID(mount Mount, benchmarkUID string, owner Owner) (*directory, error) 
 	return ownedChild(base, benchmarkUID, owner)
 }
 
-// plainChild opens or creates a directory that needs no ownership file of its own.
+// plainChild opens or creates a directory without an ownership file of its own.
 func plainChild(parent *directory, name string) (*directory, error) {
 	path := filepath.Join(parent.path, name)
 	err := parent.root.Mkdir(name, directoryMode)
@@ -91,16 +90,16 @@ func plainChild(parent *directory, name string) (*directory, error) {
 	return child, err
 }
 
-// ownedChild opens a directory of the benchmark or creates it. A new one is made under another
-// name and renamed when its ownership file is in it, so that nobody sees it without.
+// ownedChild opens or creates a directory that belongs to the benchmark. It creates a new one under a scratch name and
+// renames it once the ownership file is in it, so that other clients never see it without that file.
 func ownedChild(parent *directory, name string, owner Owner) (*directory, error) {
 	child, err := openOwned(parent, name, owner.BenchmarkUID)
 	switch {
 	case err == nil:
 		return child, nil
 	case errors.Is(err, errNoOwner):
-		// A client that is killed between removing the ownership file and the directory leaves an
-		// empty one; nothing else that lacks the file is taken over.
+		// A client that is killed after it removed the ownership file but before it removed the directory leaves an
+		// empty one. No other directory without that file is taken over.
 		if parent.root.Remove(name) == nil {
 			return nil, errLostRace
 		}
@@ -122,13 +121,13 @@ func ownedChild(parent *directory, name string, owner Owner) (*directory, error)
 	}
 	_ = removeScratch(parent, scratch)
 	if isNotEmpty(err) || errors.Is(err, fs.ErrNotExist) {
-		// Another client was first, or took our scratch for litter.
+		// Another client was first, or removed our scratch directory as litter.
 		return nil, errLostRace
 	}
 	return nil, classify(filepath.Join(parent.path, name), "create", err)
 }
 
-// openOwned opens a directory and checks whose it is.
+// openOwned opens a directory and checks that it belongs to the benchmark.
 func openOwned(parent *directory, name, benchmarkUID string) (*directory, error) {
 	child, err := parent.child(name)
 	if err != nil {
@@ -163,7 +162,7 @@ func makeOwned(parent *directory, name string, owner Owner) error {
 	return err
 }
 
-// removeScratch deletes a directory that holds at most our own files.
+// removeScratch deletes a directory that contains only files of this package.
 func removeScratch(parent *directory, name string) error {
 	child, err := parent.child(name)
 	if err == nil {
@@ -176,10 +175,10 @@ func removeScratch(parent *directory, name string) error {
 	return ignoreMissing(classify(filepath.Join(parent.path, name), "remove", parent.root.Remove(name)))
 }
 
-// ownFiles are what we put into a level beside the directories of the next.
+// ownFiles are the files that this package writes into a level, beside the directories of the next level.
 var ownFiles = []string{ownerFile, lockFile}
 
-// removeOwnFiles deletes those of our files from a level.
+// removeOwnFiles deletes the given files of a level.
 func removeOwnFiles(d *directory, files []string) error {
 	for _, file := range files {
 		if err := d.root.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -13,22 +13,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Dataset is one client's directory on a target, open.
+// Dataset is one client's open directory on a target.
 type Dataset struct {
 	mount    Mount
 	location Location
 	client   *directory
-	// readOnly says that it was opened to be read, on a volume that cannot be written to.
+	// readOnly is true if the dataset was opened for reading only, on a volume that is mounted read-only.
 	readOnly bool
-	// held is set once the directory was taken, or confirmed to be.
-	held *Hold
-	// holesShow is what the first call of showsHoles has found.
+	// held is the agent's hold on the directory; Take and Confirm set it. unusedOnly is true if it must not be taken from
+	// an agent that may still run.
+	held       *Hold
+	unusedOnly bool
+	// holesShow caches the result of showsHoles.
 	holes     sync.Once
 	holesShow bool
 }
 
-// Create makes the directory, or opens it when it is there and the benchmark's own. The target
-// must still be the directory that was proven.
+// Create creates the directory, or opens it if it exists and belongs to the benchmark. The target must still be the
+// directory that was verified.
 func Create(mount Mount, location Location, owner Owner) (*Dataset, error) {
 	if err := location.Validate(); err != nil {
 		return nil, err
@@ -47,7 +49,7 @@ func Create(mount Mount, location Location, owner Owner) (*Dataset, error) {
 	return &Dataset{mount: mount, location: location, client: client}, nil
 }
 
-// Open opens the directory; errors.Is(err, ErrMissing) when there is none.
+// Open opens the directory; errors.Is(err, ErrMissing) if there is none.
 func Open(mount Mount, location Location) (*Dataset, error) {
 	if err := location.Validate(); err != nil {
 		return nil, err
@@ -77,7 +79,7 @@ func openClient(top *directory, location Location) (*directory, error) {
 	return hash.child(location.clientName())
 }
 
-// openHash walks from the target to the directory of a layout and checks each ownership.
+// openHash walks from the target to the directory of a layout and checks the ownership of each level.
 func openHash(top *directory, location Location) (*directory, error) {
 	base, err := top.child(baseName)
 	if err != nil {
@@ -92,20 +94,20 @@ func openHash(top *directory, location Location) (*directory, error) {
 	return openOwned(uid, location.DatasetHash, location.BenchmarkUID)
 }
 
-// Path is the directory's absolute path, for the tool.
+// Path returns the directory's absolute path, for the tool.
 func (d *Dataset) Path() string { return d.client.path }
 
-// Mount is what the directory was proven to be on.
+// Mount returns the verified mount of the directory.
 func (d *Dataset) Mount() Mount { return d.mount }
 
-// Is reports whether a look at a directory, by whatever path, was at this one. It is false where this one
-// cannot be looked at.
+// Is reports whether seen describes this directory, by whatever path it was reached. It is false if the directory's own
+// attributes cannot be read.
 func (d *Dataset) Is(seen fs.FileInfo) bool {
 	own, err := d.client.root.Stat(".")
 	return err == nil && os.SameFile(own, seen)
 }
 
-// Empty is true where there is nothing in the directory.
+// Empty reports whether the directory is empty.
 func (d *Dataset) Empty() (bool, error) {
 	empty := true
 	err := d.client.each(func(fs.DirEntry) (bool, error) {
@@ -123,9 +125,9 @@ func (d *Dataset) Close() error {
 	return nil
 }
 
-// Remove deletes the client's directory and then the parents that hold nothing but our own files.
-// A second call does nothing. It follows no link and crosses no mount; a directory that was
-// exchanged for another one since it was opened is left alone. Other clients may work beside it.
+// Remove deletes the client's directory and then the parents that contain nothing but this package's own files. A
+// second call does nothing. It follows no link and crosses no mount, and leaves alone a directory that replaced the
+// opened one. It stops, with ErrHeld, once another agent has taken the directory. Other clients may work beside it.
 func (d *Dataset) Remove(ctx context.Context) error {
 	top, err := openTop(d.mount)
 	if err != nil {
@@ -138,7 +140,8 @@ func (d *Dataset) Remove(ctx context.Context) error {
 			if err := ignoreMissing(d.removeClient(ctx, top)); err != nil {
 				return err
 			}
-			// One of that name from here on is another's, who may have come while the parents are tried again.
+			// A directory of that name from here on belongs to another client, which may create it while the removal of
+			// the parents is retried.
 			removed = true
 		}
 		return removeParents(top, d.location.BenchmarkUID, d.location.DatasetHash)
@@ -162,13 +165,25 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 			Remedy: "look at it and remove it by hand",
 		}
 	}
-	// Before what it tells of.
+	ours := func() error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return d.stillOurs(hash)
+	}
+	if err := ours(); err != nil {
+		return err
+	}
+	// The record goes before the files that it describes.
 	for _, record := range []string{d.location.layoutName(), d.location.layoutName() + ".new"} {
 		if err := ignoreMissing(classify(filepath.Join(hash.path, record), "remove", hash.root.Remove(record))); err != nil {
 			return err
 		}
 	}
-	if err := removeTree(ctx, client); err != nil {
+	if err := removeTree(ours, client); err != nil {
+		return err
+	}
+	if err := ours(); err != nil {
 		return err
 	}
 	if err := classify(client.path, "remove", hash.root.Remove(d.location.clientName())); err != nil {
@@ -177,9 +192,9 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 	return d.unhold(hash)
 }
 
-// Sweep removes all data of one benchmark below a target's path, whichever client made it, and what
-// killed clients left half made. It must not run beside living clients of the benchmark. No data is
-// no error; a missing path is (ErrMissing), because nobody can say what is on it.
+// Sweep removes all data of one benchmark below a target's path, of every client, and what killed clients left half
+// created. It must not run beside running clients of the benchmark. Missing data is no error. A missing path is an
+// error (ErrMissing), because its content is unknown.
 func Sweep(ctx context.Context, path, benchmarkUID string) error {
 	if err := (Location{BenchmarkUID: benchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
 		return err
@@ -195,7 +210,7 @@ func Sweep(ctx context.Context, path, benchmarkUID string) error {
 	defer top.close()
 	return settle(func() error {
 		hashes, err := sweepBenchmark(ctx, top, benchmarkUID)
-		// Without an ownership file only an empty directory goes; removeParents says so of another.
+		// Without an ownership file only an empty directory is removed; for any other, removeParents returns the error.
 		if err := ignoreMissing(err); err != nil && !errors.Is(err, errNoOwner) {
 			return err
 		}
@@ -203,7 +218,7 @@ func Sweep(ctx context.Context, path, benchmarkUID string) error {
 	})
 }
 
-// sweepBenchmark removes every client's data and returns the layouts it found.
+// sweepBenchmark removes every client's data and returns the hashes of the layouts that it found.
 func sweepBenchmark(ctx context.Context, top *directory, benchmarkUID string) ([]string, error) {
 	base, err := top.child(baseName)
 	if err != nil {
@@ -234,7 +249,7 @@ func sweepBenchmark(ctx context.Context, top *directory, benchmarkUID string) ([
 	return hashes, errors.Join(failed, err)
 }
 
-// FreeBytes is what may still be written on the file system.
+// FreeBytes returns how many bytes an unprivileged user can still write on the file system.
 func (d *Dataset) FreeBytes() (uint64, error) {
 	file, err := d.client.root.Open(".")
 	if err != nil {
@@ -248,8 +263,8 @@ func (d *Dataset) FreeBytes() (uint64, error) {
 	return space.Bavail * blockSize(space), nil
 }
 
-// CheckFiles refuses, with an *InodesError, when fewer files can still be made. Many file systems tell no number; those
-// refuse nothing here.
+// CheckFiles returns an *InodesError if fewer than needFiles files can still be created. Many file systems report no
+// limit; they pass.
 func (d *Dataset) CheckFiles(needFiles uint64) error {
 	file, err := d.client.root.Open(".")
 	if err != nil {
@@ -266,7 +281,7 @@ func (d *Dataset) CheckFiles(needFiles uint64) error {
 	return nil
 }
 
-// CheckSpace refuses, with a *SpaceError, when fewer bytes are free.
+// CheckSpace returns a *SpaceError if fewer than needBytes bytes are free.
 func (d *Dataset) CheckSpace(needBytes uint64) error {
 	free, err := d.FreeBytes()
 	if err != nil {
@@ -278,11 +293,10 @@ func (d *Dataset) CheckSpace(needBytes uint64) error {
 	return nil
 }
 
-// ErrBadName refuses a file name that leads out of the directory.
+// ErrBadName rejects a file name that leads out of the directory.
 var ErrBadName = errors.New("is not a name inside the dataset")
 
-// walk opens the directory that holds a file of the dataset; the caller closes it when it is not
-// the client's own.
+// walk opens the directory that contains a file of the dataset. The caller closes it unless it is the client's own.
 func (d *Dataset) walk(file string) (holder *directory, base string, err error) {
 	if !filepath.IsLocal(file) || file == "." || filepath.Clean(file) != file {
 		return nil, "", &Problem{Reason: ErrBadName, Path: file, Remedy: "name files relative to the dataset's directory"}

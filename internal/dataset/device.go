@@ -21,39 +21,43 @@ const (
 	markMagic        = "storagebench raw device\n"
 )
 
-// DeviceUse says who uses a raw device, and how much of it.
+// DeviceUse describes who uses a raw device and how much of it.
 type DeviceUse struct {
 	Owner  Owner
 	Client int
-	// Bytes behind DeviceDataOffset that the step may use at most.
+	// Bytes is how many bytes after DeviceDataOffset the step may use at most.
 	Bytes uint64
-	// Write allows to write. Without it nothing is written, neither data nor a mark.
+	// Write permits writing. Without it neither data nor a mark is written.
 	Write bool
 }
 
-// mark is what the beginning of a device says while it is ours. It is written before any data, and goes last.
+// mark is the record at the beginning of a device that storagebench uses. It is written before any data and erased
+// last.
 type mark struct {
 	Owner
 	Client int `json:"client"`
-	// ReachBytes is how much behind DeviceDataOffset may have been written, WrittenBytes how much has been, from its
-	// beginning without a gap.
+	// ReachBytes is how many bytes after DeviceDataOffset may have been written. WrittenBytes is how many of them, from
+	// the first and without a gap, have been.
 	ReachBytes   uint64  `json:"reachBytes"`
 	WrittenBytes uint64  `json:"writtenBytes"`
 	Files        LaidOut `json:"files,omitempty"`
 }
 
-// Device is a raw block device that is held: nobody mounts it or takes it for another purpose meanwhile.
+// Device is an open raw block device. It is opened exclusively (O_EXCL): nothing can mount it or use it for another
+// purpose meanwhile.
 type Device struct {
 	path  string
 	file  *os.File
 	size  int64
 	write bool
 	mark  mark
+	// gapBlank is true once the bytes between the mark and the data were found to be zero.
+	gapBlank bool
 }
 
-// OpenDevice opens a device for one use. One that is in use by the kernel or another agent, that is mounted say, is
-// waited for until the context ends (ErrHeld). One to be written to must be proven to hold nobody's data, or carry the
-// mark of the same benchmark and client; else ErrForeign names what was found.
+// OpenDevice opens a device for one use. If the kernel or another agent uses the device, for example as a mounted
+// volume, OpenDevice waits until the context ends (ErrHeld). A device that is to be written must be verified to be
+// empty, or carry the mark of the same benchmark and client; otherwise ErrForeign names what was found.
 func OpenDevice(ctx context.Context, path string, use DeviceUse) (*Device, error) {
 	file, err := openExclusive(ctx, path, use.Write)
 	if err != nil {
@@ -67,7 +71,7 @@ func OpenDevice(ctx context.Context, path string, use DeviceUse) (*Device, error
 	return d, nil
 }
 
-// Use is OpenDevice of one that is open already.
+// Use does what OpenDevice does, for a device that is open already.
 func (d *Device) Use(use DeviceUse) error { return d.admit(use) }
 
 // DeviceIsMarked reports whether a device carries the mark of a client of a benchmark.
@@ -114,7 +118,7 @@ func openExclusive(ctx context.Context, path string, write bool) (*os.File, erro
 	}
 }
 
-// admit reports whether the device may be used so, and marks it where it is to be written to.
+// admit checks that the device may be used as requested, and writes the mark if it is to be written.
 func (d *Device) admit(use DeviceUse) error {
 	size, err := d.file.Seek(0, 2)
 	if err != nil {
@@ -143,6 +147,9 @@ func (d *Device) admit(use DeviceUse) error {
 			Detail: fmt.Sprintf("it carries the mark of client %d of benchmark %q, UID %s, run %q", found.Client, found.Benchmark, found.BenchmarkUID, found.Run),
 			Remedy: "wait for that run, or wipe the device (blkdiscard, or dd of zeros) when nobody needs what is on it"}
 	}
+	if err := d.proveGap(); err != nil {
+		return err
+	}
 	d.mark = *found
 	if !use.Write {
 		return nil
@@ -152,7 +159,7 @@ func (d *Device) admit(use DeviceUse) error {
 	return d.writeMark()
 }
 
-// proveEmpty refuses a device on which anything was found. All of it is only sampled: see firstData.
+// proveEmpty refuses a device that contains data. It only samples a large device: see firstData.
 func (d *Device) proveEmpty() error {
 	const remedy = "it is not written to; where nobody needs what is on it, wipe it (wipefs -a and blkdiscard, or dd of zeros), or give an empty device"
 	name, err := findSignature(d.file, d.size)
@@ -172,7 +179,26 @@ func (d *Device) proveEmpty() error {
 	return nil
 }
 
-// readMark is nil where there is none.
+// proveGap refuses a device with data between the mark and our data. We write nothing there, so others have written to
+// the device since it was marked. It reads the device once, because nobody else can use it while it is open.
+func (d *Device) proveGap() error {
+	if d.gapBlank {
+		return nil
+	}
+	at, err := firstNonzero(d.file, markBytes, DeviceDataOffset-markBytes)
+	if err != nil {
+		return classify(d.path, "look for data on", err)
+	}
+	if at >= 0 {
+		return &Problem{Reason: ErrForeign, Path: d.path,
+			Detail: fmt.Sprintf("it carries our mark, and after it data that we do not know, at byte %d", at),
+			Remedy: "it is not written to; where nobody needs what is on it, wipe it (blkdiscard, or dd of zeros)"}
+	}
+	d.gapBlank = true
+	return nil
+}
+
+// readMark returns nil if the device carries no mark.
 func (d *Device) readMark() (*mark, error) {
 	if d.size < DeviceDataOffset {
 		return nil, nil //nolint:nilnil // There is no room for one.
@@ -213,22 +239,23 @@ func (d *Device) put(text []byte) error {
 	return classify(d.path, "write the mark of", err)
 }
 
-// Path is the device's file, for the tool.
+// Path returns the path of the device file, for the tool.
 func (d *Device) Path() string { return d.path }
 
-// File can be handed to the tools, so that the device is held until the last of them is gone.
+// File returns the open device, which can be passed to the tools so that the device stays in use until the last of them
+// has exited.
 func (d *Device) File() *os.File { return d.file }
 
-// SizeBytes is all of it.
+// SizeBytes returns the size of the whole device.
 func (d *Device) SizeBytes() uint64 { return uint64(max(d.size, 0)) }
 
-// WrittenBytes is how much behind DeviceDataOffset is known to be written.
+// WrittenBytes returns how many bytes after DeviceDataOffset are known to be written without a gap.
 func (d *Device) WrittenBytes() uint64 { return d.mark.WrittenBytes }
 
-// LaidOut and SetLaidOut are as those of a Dataset; written adds what is written for good.
+// LaidOut returns the files that are laid out, as Dataset.LaidOut does.
 func (d *Device) LaidOut() LaidOut { return maps.Clone(d.mark.Files) }
 
-// SetLaidOut notes what is laid out, and how much was written.
+// SetLaidOut records which files are laid out and how many bytes are written. The written bytes never decrease.
 func (d *Device) SetLaidOut(files LaidOut, writtenBytes uint64) error {
 	if !d.write {
 		return &Problem{Reason: ErrReadOnly, Path: d.path, Remedy: "set allowRawDeviceWrites of the target"}
@@ -237,8 +264,8 @@ func (d *Device) SetLaidOut(files LaidOut, writtenBytes uint64) error {
 	return d.writeMark()
 }
 
-// ZeroShare reads some places of the region and says which share of them is zero: on a device that is not ours that
-// is all that is known of what was written.
+// ZeroShare samples 64 blocks of 4 KiB in the region and returns the share of them that is all zeros. On a device
+// without our mark this is the only evidence of what was written.
 func (d *Device) ZeroShare(bytes uint64) (float64, error) {
 	zero := 0
 	const looks = 64
@@ -248,24 +275,15 @@ func (d *Device) ZeroShare(bytes uint64) (float64, error) {
 		if _, err := d.file.ReadAt(block, (DeviceDataOffset+i*share)/4096*4096); err != nil {
 			return 0, classify(d.path, "read", err)
 		}
-		if isZero(block) {
+		if allZero(block) {
 			zero++
 		}
 	}
 	return float64(zero) / looks, nil
 }
 
-func isZero(block []byte) bool {
-	for _, one := range block {
-		if one != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// Clear gives the device back: what was written is discarded where that can be done and leaves zeros, and the mark goes.
-// leaves says that data stays. Without a mark of ours nothing is touched.
+// Clear ends the use of the device: it discards what was written, if the device can do that, and erases the mark.
+// leaves is true if data remains. Without our mark it changes nothing.
 func (d *Device) Clear() (leaves bool, err error) {
 	found, err := d.readMark()
 	if err != nil || found == nil || !d.write || found.BenchmarkUID != d.mark.BenchmarkUID || found.Client != d.mark.Client {
@@ -283,7 +301,7 @@ func (d *Device) Clear() (leaves bool, err error) {
 	return leaves, d.put(make([]byte, markBytes))
 }
 
-// discard makes zeros of a region where the device can do that by itself.
+// discard zeroes a region if the device can do that by itself.
 func (d *Device) discard(from, length int64) {
 	if unix.Fallocate(int(d.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, from, length) == nil {
 		return
@@ -291,7 +309,7 @@ func (d *Device) discard(from, length int64) {
 	ioctlRange(d.file, unix.BLKDISCARD, from, length)
 }
 
-// Close gives the device to whoever waits for it.
+// Close releases the device to others that wait for it.
 func (d *Device) Close() error {
 	if err := d.file.Close(); err != nil {
 		return classify(d.path, "close", err)

@@ -7,22 +7,23 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// listBatch bounds the memory of listing a directory with millions of files.
+// listBatch bounds the memory for listing a directory with millions of files.
 const listBatch = 1024
 
-// directory is an open directory that was reached without following a link. os.Root keeps every
-// name inside it; child adds what os.Root allows and we do not: links and mounts within.
+// directory is an open directory that was reached without following a link. os.Root keeps every name inside it; child
+// also refuses links and mounts inside it, which os.Root allows.
 type directory struct {
 	root *os.Root
 	path string
 	id   dirID
 }
 
-// openTop opens a target's directory and checks that it is still the one that was proven.
+// openTop opens a target's directory and checks that it is still the verified one.
 func openTop(mount Mount) (*directory, error) {
 	top, err := openPath(mount.Path)
 	if err != nil {
@@ -50,7 +51,7 @@ func openPath(path string) (*directory, error) {
 	return newDirectory(root, path)
 }
 
-// newDirectory takes the root over: it is closed when its identity cannot be read.
+// newDirectory takes ownership of root: it closes root on failure.
 func newDirectory(root *os.Root, path string) (*directory, error) {
 	file, err := root.Open(".")
 	if err != nil {
@@ -61,13 +62,13 @@ func newDirectory(root *os.Root, path string) (*directory, error) {
 	id, err := identify(file)
 	if err != nil {
 		_ = root.Close()
-		return nil, classify(path, "look at", err) // gone between the two, behind a file system that finds files by name
+		return nil, classify(path, "look at", err) // removed meanwhile, on a file system that finds files by name
 	}
 	return &directory{root: root, path: path, id: id}, nil
 }
 
-// child opens a directory by one name. A link, a mount, and an exchange of the directory between
-// the look and the opening are refused.
+// child opens a subdirectory. It refuses a link, a mount, and a directory that was replaced between Lstat and the
+// opening.
 func (d *directory) child(name string) (*directory, error) {
 	path := filepath.Join(d.path, name)
 	before, err := d.root.Lstat(name)
@@ -103,8 +104,8 @@ func (d *directory) child(name string) (*directory, error) {
 	return child, nil
 }
 
-// errExchanged is ErrChanged between a look and the opening, which can also happen when another
-// client removes and creates a directory.
+// errExchanged is ErrChanged for a directory that was replaced while it was opened. Another client that removes and
+// creates it can be the cause, so the caller retries.
 var errExchanged = fmt.Errorf("%w", ErrChanged)
 
 func exchanged(path string) error {
@@ -114,7 +115,7 @@ func exchanged(path string) error {
 	}
 }
 
-// file opens a regular file by one name, for reading unless flags say otherwise.
+// file opens a regular file of this directory with the given flags (os.O_RDONLY, os.O_RDWR).
 func (d *directory) file(name string, flags int) (*os.File, error) {
 	path := filepath.Join(d.path, name)
 	before, err := d.root.Lstat(name)
@@ -124,7 +125,7 @@ func (d *directory) file(name string, flags int) (*os.File, error) {
 	if !before.Mode().IsRegular() {
 		return nil, &Problem{Reason: ErrForeign, Path: path, Detail: "it is no regular file", Remedy: "remove it"}
 	}
-	// Without O_NONBLOCK a pipe that took the file's place would hold us for ever.
+	// Without O_NONBLOCK a pipe that took the file's place would block the open forever.
 	file, err := d.root.OpenFile(name, flags|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, classify(path, "open", err)
@@ -133,6 +134,10 @@ func (d *directory) file(name string, flags int) (*os.File, error) {
 	if err == nil && !os.SameFile(before, after) {
 		err = exchanged(path)
 	}
+	if err == nil && flags&os.O_RDWR != 0 && links(after) > 1 {
+		err = &Problem{Reason: ErrForeign, Path: path, Detail: "it has other names (hard links), whose content a write would change",
+			Remedy: "remove it"}
+	}
 	if err != nil {
 		_ = file.Close()
 		return nil, err
@@ -140,7 +145,16 @@ func (d *directory) file(name string, flags int) (*os.File, error) {
 	return file, nil
 }
 
-// each calls visit for every entry until it says stop or fails. Entries may be removed meanwhile.
+// links returns how many names a file has; 0 if the file system does not say.
+func links(info fs.FileInfo) uint64 {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	return uint64(stat.Nlink) //nolint:unconvert // It is narrower on some machines.
+}
+
+// each calls visit for every entry until visit returns stop or an error. Entries may be removed meanwhile.
 func (d *directory) each(visit func(fs.DirEntry) (stop bool, err error)) error {
 	file, err := d.root.Open(".")
 	if err != nil {
@@ -155,7 +169,7 @@ func (d *directory) each(visit func(fs.DirEntry) (stop bool, err error)) error {
 			}
 		}
 		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, fs.ErrNotExist): // the latter when it was removed meanwhile
+		case errors.Is(err, io.EOF), errors.Is(err, fs.ErrNotExist): // ErrNotExist: the directory was removed meanwhile
 			return nil
 		case err != nil:
 			return classify(d.path, "list", err)

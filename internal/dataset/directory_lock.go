@@ -15,23 +15,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// heldPause is how often a directory that another one holds is tried again.
+// heldPause is the interval between two attempts to get a directory or device that another process holds.
 const heldPause = 100 * time.Millisecond
 
-// holderRecord is how the mark of who uses a client's directory is named. It is beside the directory, because what is
-// in there is the tool's.
+// holderRecord matches the names of the records that name the holder of a client's directory. They are beside the
+// directory, because its content belongs to the tool.
 var holderRecord = regexp.MustCompile(`^holder-(0|[1-9][0-9]*)\.json$`)
 
 func (l Location) holderName() string { return fmt.Sprintf("holder-%d.json", l.Client) }
 
-// Holder is who uses a client's directory. A client has one index and one directory for all of a run, but several
-// agents, one after the other: each has an Instance of its own.
+// Holder identifies the agent that uses a client's directory. A client has one index and one directory for a whole run,
+// but possibly several agents, one after the other: each has its own Instance.
 type Holder struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	Instance      string `json:"instance"`
 	Run           string `json:"run"`
 	RunUID        string `json:"runUID"`
-	// Host is where it runs, as its machine or its pod is called.
+	// Host is the name of the agent's machine or pod.
 	Host string `json:"host"`
 }
 
@@ -42,26 +42,27 @@ func (h Holder) String() string {
 	return fmt.Sprintf("the agent on %q of run %q, UID %s", h.Host, h.Run, h.RunUID)
 }
 
-// Hold is the grip of one agent on a client's directory. It ends with the agent and the tools that the file was handed
-// to, however they end: until then nobody else may write to the directory or remove it.
+// Hold is one agent's lock on a client's directory. It ends when the agent and the tools that inherited the file have
+// exited, however they exit. Until then no other agent may write to the directory or remove it.
 type Hold struct {
 	holder Holder
 	file   *os.File
-	// locked says that the file system has locks, and that nobody else can have it.
+	// locked is true if the file system has locks and all machines see this one.
 	locked bool
 }
 
-// File can be handed to the tools (exec.Cmd.ExtraFiles), so that the hold lasts until the last of them is gone.
+// File returns the lock file, which can be passed to the tools (exec.Cmd.ExtraFiles) so that the hold lasts until the
+// last of them has exited.
 func (h *Hold) File() *os.File { return h.file }
 
-// Release gives the directory to whoever waits for it.
+// Release gives the directory to the next agent that waits for it.
 func (h *Hold) Release() {
 	if h != nil {
 		_ = h.file.Close()
 	}
 }
 
-// heldError says that another one has the directory now. It is no final word: see Take.
+// heldError means that another agent holds the directory now. Take waits and retries.
 type heldError struct {
 	path   string
 	holder Holder
@@ -76,17 +77,31 @@ func (e *heldError) problem() error {
 	}
 }
 
-// Take makes a client's directory, as Create does, for one holder alone. Where another one lives that holds it, an
-// agent that was told to end and is still removing what it believes to be its own, it waits for that one's end until
-// the context ends; errors.Is(err, ErrHeld) then. waiting is told once who that is. Where a file system has no locks
-// nobody is waited for, and the directory is the newest holder's: see Confirm.
+// Take creates a client's directory, as Create does, for one holder alone. If another agent holds it, such as one that
+// is terminating and still removes its files, Take waits for that agent to exit until the context ends; then
+// errors.Is(err, ErrHeld). It calls waiting once with that holder. On a file system without locks Take does not wait,
+// and the directory belongs to the newest holder: see Confirm.
 func Take(ctx context.Context, mount Mount, location Location, owner Owner, holder Holder, waiting func(Holder)) (*Dataset, *Hold, error) {
 	return take(ctx, func() (*Dataset, error) { return Create(mount, location, owner) }, holder, waiting)
 }
 
-// TakeOver takes a directory that is there, as Take does; errors.Is(err, ErrMissing) where there is none any more.
+// TakeOver takes an existing directory, as Take does, from an agent that the caller knows to be gone;
+// errors.Is(err, ErrMissing) if it no longer exists.
 func TakeOver(ctx context.Context, mount Mount, location Location, holder Holder) (*Dataset, *Hold, error) {
 	return take(ctx, func() (*Dataset, error) { return Open(mount, location) }, holder, func(Holder) {})
+}
+
+// TakeUnused is TakeOver without that knowledge. It takes a directory with another agent's mark only if a lock that all
+// machines see proves that the agent has exited; else errors.Is(err, ErrHeld).
+func TakeUnused(ctx context.Context, mount Mount, location Location, holder Holder) (*Dataset, *Hold, error) {
+	open := func() (*Dataset, error) {
+		directory, err := Open(mount, location)
+		if err == nil {
+			directory.unusedOnly = true
+		}
+		return directory, err
+	}
+	return take(ctx, open, holder, func(Holder) {})
 }
 
 func take(ctx context.Context, open func() (*Dataset, error), holder Holder, waiting func(Holder)) (*Dataset, *Hold, error) {
@@ -119,7 +134,7 @@ func take(ctx context.Context, open func() (*Dataset, error), holder Holder, wai
 	}
 }
 
-// hold tries once.
+// hold tries once to lock the directory.
 func (d *Dataset) hold(holder Holder) (*Hold, error) {
 	var hold *Hold
 	err := d.withHash(func(hash *directory) error {
@@ -129,7 +144,11 @@ func (d *Dataset) hold(holder Holder) (*Hold, error) {
 		}
 		hold = &Hold{holder: holder, file: file, locked: locked}
 		hold.holder.SchemaVersion = schemaVersion
-		// Whoever held it before may have removed the directory while we waited.
+		if other := readHolder(file); d.unusedOnly && !locked && other.Instance != "" && other.Instance != holder.Instance {
+			_ = file.Close()
+			return &heldError{path: filepath.Join(hash.path, d.location.holderName()), holder: other}
+		}
+		// The previous holder may have removed the directory while we waited.
 		own, err := hash.child(d.location.clientName())
 		if err == nil {
 			if own.id != d.client.id {
@@ -157,7 +176,7 @@ func (d *Dataset) hold(holder Holder) (*Hold, error) {
 	return hold, nil
 }
 
-// lockHolder opens the file of the mark, locked where the file system has locks.
+// lockHolder opens the holder record, locked if the file system has locks.
 func (d *Dataset) lockHolder(hash *directory) (file *os.File, locked bool, err error) {
 	name := d.location.holderName()
 	path := filepath.Join(hash.path, name)
@@ -186,7 +205,7 @@ func (d *Dataset) lockHolder(hash *directory) (file *os.File, locked bool, err e
 		_ = file.Close()
 		return nil, false, err
 	}
-	// The last holder may have removed the file while we opened it; then the lock is on nothing.
+	// The previous holder may have removed the file while we opened it. Then the lock protects nothing.
 	if err := isNamed(hash, name, file); err != nil {
 		_ = file.Close()
 		return nil, false, err
@@ -194,8 +213,9 @@ func (d *Dataset) lockHolder(hash *directory) (file *os.File, locked bool, err e
 	return file, locked, nil
 }
 
-// tryFlock locks a file. That a file system has no locks is no error: there is nothing better. Nor does a lock count that
-// stays on this machine while others mount the same file system; it still keeps agents of this machine apart.
+// tryFlock locks a file without waiting. A file system without locks is no error, because there is no alternative.
+// locked is also false if the lock stays on this machine while others mount the same file system; it still keeps agents
+// of this machine apart.
 func tryFlock(file *os.File) (locked bool, err error) {
 	err = flock(file, unix.LOCK_EX)
 	if errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
@@ -204,7 +224,7 @@ func tryFlock(file *os.File) (locked bool, err error) {
 	return err == nil && locksReachServer(file), err
 }
 
-// isNamed is errLostRace where the name leads to another file than the open one, or to none.
+// isNamed returns errLostRace if the name no longer leads to the open file.
 func isNamed(in *directory, name string, file *os.File) error {
 	named, err := in.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -227,7 +247,7 @@ func (h *Hold) write(path string) error {
 	return rewrite(h.file, path, text)
 }
 
-// readHolder is empty where there is no mark yet, or half of one.
+// readHolder returns an empty Holder if the record is missing or incomplete.
 func readHolder(file *os.File) Holder {
 	text, err := io.ReadAll(io.NewSectionReader(file, 0, ownerMaxBytes))
 	var holder Holder
@@ -237,33 +257,24 @@ func readHolder(file *os.File) Holder {
 	return holder
 }
 
-// Confirm reports whether a directory is still the hold's; errors.Is(err, ErrHeld) where another one has taken it, which
-// can be where a file system has no locks, and ErrMissing where the mark is gone and the directory is nobody's.
+// Confirm checks that the hold still owns the directory. errors.Is(err, ErrHeld) if another agent has taken it, which
+// can happen on a file system without locks; ErrMissing if the holder record is gone and no agent owns the directory.
 func (d *Dataset) Confirm(hold *Hold) error {
-	name := d.location.holderName()
-	if hold.locked && d.leadsTo(name, hold.file) {
-		// Nothing had to be read: behind a store without credits each read would wait.
+	if hold.locked && d.leadsTo(d.location.holderName(), hold.file) {
+		// The lock suffices, without a read: on a store without credits each read would wait.
 		d.held = hold
 		return nil
 	}
-	look := func(hash *directory) error {
-		file, err := hash.file(name, os.O_RDONLY)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = file.Close() }()
-		named, namedErr := file.Stat()
-		own, ownErr := hold.file.Stat()
-		if err := errors.Join(namedErr, ownErr); err != nil {
-			return classify(filepath.Join(hash.path, name), "look at", err)
-		}
-		if holder := readHolder(file); holder != hold.holder || !os.SameFile(named, own) {
-			return (&heldError{path: filepath.Join(hash.path, name), holder: holder}).problem()
-		}
-		return nil
-	}
-	// Another client that leaves takes the ownership file away for an instant.
-	err := settle(func() error { return d.withHash(look) })
+	return d.ConfirmMark(hold)
+}
+
+// ConfirmMark does what Confirm does, and reads the mark even if the lock seems to suffice: a file server may have given
+// the lock to another machine while this one was cut off.
+func (d *Dataset) ConfirmMark(hold *Hold) error {
+	// Another client that leaves removes the ownership file for an instant.
+	err := settle(func() error {
+		return d.withHash(func(hash *directory) error { return hold.checkMark(hash, d.location.holderName()) })
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Problem{Reason: ErrMissing, Path: d.client.path, Detail: "the mark of who uses it is gone"}
 	}
@@ -273,7 +284,44 @@ func (d *Dataset) Confirm(hold *Hold) error {
 	return err
 }
 
-// leadsTo reports whether a name beside the client's directory is that of an open file.
+// checkMark reads the mark, and returns a Problem if it is not the hold's own: ErrHeld if another agent has taken the
+// directory, ErrMissing if there is no mark.
+func (h *Hold) checkMark(hash *directory, name string) error {
+	path := filepath.Join(hash.path, name)
+	named, err := hash.root.Lstat(name)
+	if err != nil {
+		return classify(path, "look at", err)
+	}
+	own, err := h.file.Stat()
+	if err != nil {
+		return classify(path, "look at", err)
+	}
+	file := h.file
+	if !h.locked || !os.SameFile(named, own) {
+		// A network file system asks its server when a file is opened. A locked file is not opened again, because a lock
+		// of SMB keeps out every other handle.
+		if file, err = hash.file(name, os.O_RDONLY); err != nil {
+			return err
+		}
+		defer func() { _ = file.Close() }()
+	}
+	if holder := readHolder(file); holder != h.holder || !os.SameFile(named, own) {
+		return (&heldError{path: path, holder: holder}).problem()
+	}
+	return nil
+}
+
+// stillOurs returns a Problem, ErrHeld, if another agent has taken the directory since this one did. Call it before each
+// change on the storage: the lock does not keep agents of other machines out everywhere. Without a mark nobody else has
+// taken it, because an agent writes its mark first.
+func (d *Dataset) stillOurs(hash *directory) error {
+	if d.held == nil {
+		return nil
+	}
+	return ignoreMissing(d.held.checkMark(hash, d.location.holderName()))
+}
+
+// leadsTo reports whether a name beside the client's directory is that of the open file.
 func (d *Dataset) leadsTo(name string, file *os.File) bool {
 	named, err := os.Lstat(filepath.Join(filepath.Dir(d.client.path), name))
 	if err != nil {
@@ -283,7 +331,7 @@ func (d *Dataset) leadsTo(name string, file *os.File) bool {
 	return err == nil && os.SameFile(named, open)
 }
 
-// withHash does something in the directory that holds the client's.
+// withHash calls do with the parent of the client's directory.
 func (d *Dataset) withHash(do func(hash *directory) error) error {
 	top, err := openTop(d.mount)
 	if err != nil {
@@ -298,14 +346,15 @@ func (d *Dataset) withHash(do func(hash *directory) error) error {
 	return do(hash)
 }
 
-// unhold removes the mark and lets go of it, in this order: whoever waits for it finds that it is gone, and makes the
-// directory anew. What is open keeps its folder from being removed on NFS.
+// unhold removes the holder record and then releases the lock, in this order: a waiting agent then finds that the
+// record is gone and creates the directory anew. The file must be closed before the parent is removed: on NFS an open
+// file keeps its directory from being removed.
 func (d *Dataset) unhold(hash *directory) error {
 	if d.held == nil {
 		return nil
 	}
 	name := d.location.holderName()
-	if err := isNamed(hash, name, d.held.file); err == nil {
+	if err := d.held.checkMark(hash, name); err == nil {
 		if err := ignoreMissing(classify(filepath.Join(hash.path, name), "remove", hash.root.Remove(name))); err != nil {
 			return err
 		}
@@ -315,7 +364,7 @@ func (d *Dataset) unhold(hash *directory) error {
 	return nil
 }
 
-// removeHolderRecords deletes the marks of a layout that nobody holds.
+// removeHolderRecords deletes the holder records of a layout that no agent holds.
 func removeHolderRecords(hash *directory) error {
 	return hash.each(func(entry fs.DirEntry) (bool, error) {
 		if !holderRecord.MatchString(entry.Name()) {
@@ -327,7 +376,7 @@ func removeHolderRecords(hash *directory) error {
 		}
 		defer func() { _ = file.Close() }()
 		if _, err := tryFlock(file); err != nil {
-			return false, nil // Somebody has it: the directory stays, for it is not empty.
+			return false, nil // An agent holds it: the directory is not empty and stays.
 		}
 		return false, ignoreMissing(classify(filepath.Join(hash.path, entry.Name()), "remove", hash.root.Remove(entry.Name())))
 	})

@@ -8,11 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// flock tries a lock of a whole file, unix.LOCK_EX or LOCK_SH; errors.Is(err, unix.EWOULDBLOCK) where another one has it.
+// flock tries to lock a whole file without waiting, with unix.LOCK_EX or LOCK_SH; errors.Is(err, unix.EWOULDBLOCK) if
+// another process holds the lock.
 func flock(file *os.File, how int) error {
 	err := unix.Flock(int(file.Fd()), how|unix.LOCK_NB)
 	if errors.Is(err, unix.EACCES) && isSMB(file) {
-		// SMB refuses a lock that another one has so (STATUS_LOCK_NOT_GRANTED).
+		// SMB reports a lock held elsewhere this way (STATUS_LOCK_NOT_GRANTED).
 		return unix.EWOULDBLOCK
 	}
 	return err
@@ -23,7 +24,7 @@ func isSMB(file *os.File) bool {
 	return err == nil && slices.Contains([]uint32{unix.CIFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC}, magic)
 }
 
-// locksReachServer reports whether other machines see the locks of a file's mount.
+// locksReachServer reports whether other machines see the locks on a file.
 func locksReachServer(file *os.File) bool {
 	magic, err := magicOf(file)
 	if err != nil || !slices.Contains([]uint32{unix.CIFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.NFS_SUPER_MAGIC, lustreMagic}, magic) {
@@ -37,8 +38,8 @@ func locksReachServer(file *os.File) bool {
 	return err == nil && !localLocks(splitOptions(info.Options, info.VFSOptions))
 }
 
-// localLocks reports whether mount options keep flock's locks on this machine: SMB's nobrl, as azurefile-csi-driver sets it,
-// and what NFS and Lustre have of the kind.
+// localLocks reports whether mount options keep flock locks on this machine: nobrl of SMB, which azurefile-csi-driver
+// sets, and the equivalents of NFS and Lustre.
 func localLocks(options []string) bool {
 	return slices.ContainsFunc(options, func(option string) bool {
 		return slices.Contains([]string{"nobrl", "nolock", "local_lock=all", "local_lock=flock", "localflock"}, option)

@@ -8,20 +8,20 @@ import (
 
 const (
 	holeProbe = ".storagebench-hole"
-	// holeBytes is the length of the hole that is tried; no file system has larger blocks.
+	// holeBytes is the length of the probed hole; no file system has larger blocks.
 	holeBytes = 8 << 20
 )
 
-// showsHoles reports whether the file system tells a hole, by trying one in a file of its own. Where it does, a file that is
-// all data by its word is believed to be, although it takes less space than is in it: it is compressed, as a
-// store behind FUSE or NFS may do. Where that cannot be tried it is false.
+// showsHoles reports whether the file system reports holes, by probing one in a scratch file. If it does, a file
+// without reported holes counts as fully written even if it occupies less space than its size: a store behind FUSE or
+// NFS may compress. The result is false if the probe fails.
 func (d *Dataset) showsHoles() bool {
 	d.holes.Do(func() { d.holesShow = triedHole(d.client) })
 	return d.holesShow
 }
 
 func triedHole(in *directory) bool {
-	_ = in.root.Remove(holeProbe) // of one that was killed
+	_ = in.root.Remove(holeProbe) // left by a process that was killed
 	file, err := in.root.OpenFile(holeProbe, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return false

@@ -14,32 +14,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const layoutMaxBytes = 1 << 20
+// layoutMaxBytes bounds a record. The API allows 100,000 files per client, which take less than 150 bytes each.
+const layoutMaxBytes = 32 << 20
 
-// layoutRecord is how the record of a client's layout is named, beside its directory and never in it: what
-// is in there is the tool's. A client that is killed while it writes one leaves the new one behind.
+// layoutRecord matches the names of the records of the clients' layouts. They are beside the clients' directories,
+// because the content of those belongs to the tool. A client that is killed while it writes a record leaves the .new
+// file behind.
 var layoutRecord = regexp.MustCompile(`^layout-(0|[1-9][0-9]*)\.json(\.new)?$`)
 
-// LaidOut is what is known of files that were laid out and seen to be whole, by their names relative to the
-// client's directory. A file that is not in it may hold anything.
+// LaidOut describes the files that were laid out and verified to be complete, by their names relative to the client's
+// directory. The content of any other file is unknown.
 type LaidOut map[string]LaidOutFile
 
-// LaidOutFile is one of them.
+// LaidOutFile describes one laid-out file.
 type LaidOutFile struct {
 	Bytes uint64 `json:"bytes"`
-	// Content names what is in it, in the words of whoever had it written.
+	// Content identifies the file's content; the caller defines its format.
 	Content string `json:"content"`
-	// Blocks are sums of some blocks (see Sum), as long as nobody has written to the file since; empty where there are none.
+	// Blocks holds the checksums of some blocks (see Sum) until the file is written again; empty if there are none.
 	Blocks string `json:"blocks,omitempty"`
 }
 
-// layoutText is the record as it is on the storage.
+// layoutText is the record in its stored form.
 type layoutText struct {
 	SchemaVersion int     `json:"schemaVersion"`
 	Files         LaidOut `json:"files"`
 }
 
-// LaidOut reads the record; it is empty where there is none, and where it is none of ours.
+// LaidOut reads the record. It is empty if there is no record, or none that this version can read.
 func (d *Dataset) LaidOut() (LaidOut, error) {
 	var text []byte
 	err := d.beside(func(hash *directory) error {
@@ -48,7 +50,7 @@ func (d *Dataset) LaidOut() (LaidOut, error) {
 			return err
 		}
 		defer func() { _ = file.Close() }()
-		text, err = io.ReadAll(io.LimitReader(file, layoutMaxBytes))
+		text, err = io.ReadAll(io.LimitReader(file, layoutMaxBytes+1))
 		return classify(filepath.Join(hash.path, d.location.layoutName()), "read", err)
 	})
 	switch {
@@ -57,6 +59,9 @@ func (d *Dataset) LaidOut() (LaidOut, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read what is laid out: %w", err)
 	}
+	if len(text) > layoutMaxBytes {
+		return LaidOut{}, nil // SetLaidOut did not write it.
+	}
 	var record layoutText
 	if err := json.Unmarshal(text, &record); err != nil || record.SchemaVersion != schemaVersion || record.Files == nil {
 		return LaidOut{}, nil //nolint:nilerr // It is no record of ours, so it says nothing.
@@ -64,14 +69,21 @@ func (d *Dataset) LaidOut() (LaidOut, error) {
 	return record.Files, nil
 }
 
-// SetLaidOut writes the record, whole or not at all, and returns when it would outlive a loss of power.
-// Take a file out of it before it is written to, and put it in when it was seen to be whole.
+// SetLaidOut writes the record atomically and returns once it would survive a power loss. Remove a file from the record
+// before writing to it, and add it once it is verified to be complete.
 func (d *Dataset) SetLaidOut(files LaidOut) error {
 	text, err := json.Marshal(layoutText{SchemaVersion: schemaVersion, Files: maps.Clone(files)})
 	if err != nil {
 		return fmt.Errorf("encode what is laid out: %w", err)
 	}
+	if len(text) > layoutMaxBytes {
+		return fmt.Errorf("note what is laid out: the record of %d files takes %d bytes, at most %d are possible: "+
+			"lower filesPerJob or jobs, or give the workloads the same files", len(files), len(text), layoutMaxBytes)
+	}
 	err = d.beside(func(hash *directory) error {
+		if err := d.stillOurs(hash); err != nil {
+			return err
+		}
 		if len(files) == 0 {
 			err := hash.root.Remove(d.location.layoutName())
 			if errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +101,7 @@ func (d *Dataset) SetLaidOut(files LaidOut) error {
 
 func (l Location) layoutName() string { return fmt.Sprintf("layout-%d.json", l.Client) }
 
-// beside does something in the directory that holds the client's, as long as it is the one that does.
+// beside calls do with the parent of the client's directory, if the client's directory there is still the opened one.
 func (d *Dataset) beside(do func(hash *directory) error) error {
 	top, err := openTop(d.mount)
 	if err != nil {
@@ -117,7 +129,7 @@ func (d *Dataset) beside(do func(hash *directory) error) error {
 	})
 }
 
-// replace puts a file there whole or not at all. Nobody else may write it.
+// replace replaces a file atomically. There must be only one writer.
 func (d *directory) replace(name string, text []byte) error {
 	path, scratch := filepath.Join(d.path, name), name+".new"
 	if err := d.root.Remove(scratch); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -144,7 +156,7 @@ func (d *directory) replace(name string, text []byte) error {
 	return d.sync()
 }
 
-// sync makes names that were added and removed last. Not every file system can be asked for it.
+// sync makes added and removed names durable. File systems that cannot sync a directory are no error.
 func (d *directory) sync() error {
 	file, err := d.root.Open(".")
 	if err != nil {
@@ -157,7 +169,7 @@ func (d *directory) sync() error {
 	return nil
 }
 
-// removeLayoutRecords deletes the records of a layout, of whichever client.
+// removeLayoutRecords deletes the records of all clients of a layout.
 func removeLayoutRecords(hash *directory) error {
 	return hash.each(func(entry fs.DirEntry) (bool, error) {
 		if !layoutRecord.MatchString(entry.Name()) {

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -65,7 +66,7 @@ func TestLaidOut(t *testing.T) {
 func TestLaidOutOfAnothersMaking(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "cut short": `{"schemaVersion":1,"files":{"a":`, "of another version": `{"schemaVersion":9,"files":{"a":{"bytes":1}}}`,
-		"none": `{}`, "large": `{"schemaVersion":1,"files":{"a":{"content":"` + strings.Repeat("x", 2<<20) + `"}}}`,
+		"none": `{}`, "large": `{"schemaVersion":1,"files":{"a":{"bytes":1}}}` + strings.Repeat(" ", layoutMaxBytes),
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := mustCreate(t, t.TempDir(), 0)
@@ -89,6 +90,25 @@ func TestLaidOutOfAnothersMaking(t *testing.T) {
 	must(t, d.SetLaidOut(LaidOut{"b": {Bytes: 1}}))
 	if text, err := os.ReadFile(outside); err != nil || string(text) != "precious" {
 		t.Errorf("a link was written through: %q, %v", text, err)
+	}
+}
+
+// The record holds as many files as the API allows for a client; what it cannot hold is refused, and does not replace it.
+func TestLaidOutOfManyFiles(t *testing.T) {
+	d := mustCreate(t, t.TempDir(), 0)
+	many := LaidOut{}
+	for i := range 100_000 {
+		many[fmt.Sprintf("data.%d.%d", 1000+i%10, 1000+i/10)] = LaidOutFile{Bytes: 1 << 50, Content: "0123456789ab-trimmed-like-100"}
+	}
+	must(t, d.SetLaidOut(many))
+	if got, err := d.LaidOut(); err != nil || !maps.Equal(got, many) {
+		t.Fatalf("%d files of %d, %v", len(got), len(many), err)
+	}
+	if err := d.SetLaidOut(LaidOut{"a": {Content: strings.Repeat("x", layoutMaxBytes)}}); err == nil || !strings.Contains(err.Error(), "filesPerJob") {
+		t.Errorf("a record that cannot be read was written: %v", err)
+	}
+	if got, err := d.LaidOut(); err != nil || len(got) != len(many) {
+		t.Errorf("afterwards: %d files, %v", len(got), err)
 	}
 }
 

@@ -7,22 +7,22 @@ import (
 	"strconv"
 )
 
-// baseName is the one name that the project creates in a user's directory.
+// baseName is the only name that storagebench creates in a user's directory.
 const baseName = ".storagebench"
 
 // Location names the directory of one client's data on a target.
 type Location struct {
 	BenchmarkUID string
-	// DatasetHash identifies the layout, so that runs with another layout never meet its files.
+	// DatasetHash identifies the layout, so that runs with another layout never use its files.
 	DatasetHash string
 	Client      int
 }
 
-// name is what may stand in a path: no slash, no leading dot, nothing that a shell or a tool's
-// job file would read as more than a name.
+// name matches what may be a path component: no slash, no leading dot, nothing that a shell or a tool's job file would
+// interpret.
 var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
 
-// Validate refuses names that could lead anywhere else.
+// Validate rejects names that could lead elsewhere.
 func (l Location) Validate() error {
 	if !name.MatchString(l.BenchmarkUID) {
 		return fmt.Errorf("benchmark UID %q cannot be a directory: want 1 to 63 letters, digits, '-' or '_', the first no '-' or '_'", l.BenchmarkUID)
@@ -36,7 +36,7 @@ func (l Location) Validate() error {
 	return nil
 }
 
-// Path is the directory, relative to the target's path.
+// Path returns the directory, relative to the target's path.
 func (l Location) Path() string {
 	return path.Join(baseName, l.BenchmarkUID, l.DatasetHash, l.clientName())
 }

@@ -14,16 +14,16 @@ import (
 
 const lockFile = "lock"
 
-// Lock keeps other runs of the same benchmark out of a target's path, for as long as a process
-// that has it open lives. It does not keep their agents out: only one run may plan to use a place.
+// Lock keeps other runs of the same benchmark out of a target's path as long as a process with the open lock file
+// lives. It does not exclude their agents: it ensures that only one run plans to use a path.
 type Lock struct {
 	mount Mount
 	owner Owner
 	file  *os.File
 }
 
-// AcquireLock takes the lock or refuses, naming the run that holds it (ErrLocked). A file system
-// that has no locks refuses nobody.
+// AcquireLock takes the lock, or returns ErrLocked and names the run that holds it. On a file system without locks it
+// always succeeds.
 func AcquireLock(mount Mount, owner Owner) (*Lock, error) {
 	if err := (Location{BenchmarkUID: owner.BenchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func tryLock(mount Mount, owner Owner) (*Lock, error) {
 // take locks the open file and writes the holder's name into it.
 func (l *Lock) take(uid *directory) error {
 	path := filepath.Join(uid.path, lockFile)
-	// Where there are no locks: better an unguarded run than none.
+	// On a file system without locks an unguarded run is better than none.
 	switch _, err := tryFlock(l.file); {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return &Problem{
@@ -82,7 +82,7 @@ func (l *Lock) take(uid *directory) error {
 	case err != nil:
 		return classify(path, "lock", err)
 	}
-	// The last holder may have removed the file while we opened it; then the lock is on nothing.
+	// The previous holder may have removed the file while we opened it. Then the lock protects nothing.
 	if err := isNamed(uid, lockFile, l.file); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (l *Lock) take(uid *directory) error {
 	return rewrite(l.file, path, text)
 }
 
-// rewrite puts a line in the place of all that a file holds.
+// rewrite replaces a file's content with one line.
 func rewrite(file *os.File, path string, line []byte) error {
 	if err := file.Truncate(0); err != nil {
 		return classify(path, "write", err)
@@ -104,7 +104,7 @@ func rewrite(file *os.File, path string, line []byte) error {
 	return nil
 }
 
-// holder names the run that holds the lock; the file may be half written.
+// holder names the run that holds the lock; the file may be incomplete.
 func (l *Lock) holder() string {
 	text, err := io.ReadAll(io.LimitReader(l.file, ownerMaxBytes))
 	var owner Owner
@@ -114,12 +114,12 @@ func (l *Lock) holder() string {
 	return fmt.Sprintf("run %q, UID %s, of benchmark %q", owner.Run, owner.RunUID, owner.Benchmark)
 }
 
-// File can be handed to child processes (exec.Cmd.ExtraFiles): the lock then holds until the last
-// of them is gone too, also when we are killed.
+// File returns the lock file, which can be passed to child processes (exec.Cmd.ExtraFiles). The lock then lasts until
+// the last of them has exited, even if this process is killed.
 func (l *Lock) File() *os.File { return l.file }
 
-// Release gives the lock up, unless child processes still have it, and removes the directories
-// that hold nothing else.
+// Release releases the lock, unless child processes still hold it, and removes the directories that contain nothing
+// else.
 func (l *Lock) Release() error {
 	top, err := openTop(l.mount)
 	if err == nil {
@@ -130,8 +130,7 @@ func (l *Lock) Release() error {
 		err = errors.Join(err, fmt.Errorf("release the lock: %w", closeErr))
 	}
 	if err == nil {
-		// NFS keeps a file that is removed while it is open under another name (.nfs...), so that its directory was not
-		// empty until now.
+		// NFS renames a file that is removed while it is open (.nfs...), so its directory was not empty until now.
 		err = removeUnlocked(top, l.owner.BenchmarkUID)
 	}
 	return err

@@ -13,43 +13,43 @@ import (
 
 // Expectation is what the run was planned for; the zero value expects only a writable directory.
 type Expectation struct {
-	// MustBeMountPoint wants the path itself to be where a file system is mounted.
+	// MustBeMountPoint requires the path itself to be a mount point.
 	MustBeMountPoint bool `json:"mustBeMountPoint,omitempty"`
 	// NotRootFilesystem refuses the file system that is mounted at "/".
 	NotRootFilesystem bool `json:"notRootFilesystem,omitempty"`
-	// Device and Inode are those of the directory when the run was planned; 0 expects nothing.
+	// Device and Inode identify the directory when the run was planned; 0 matches any.
 	Device uint64 `json:"device,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"`
-	// ReadOnly does without the right to write: nothing will be made there.
+	// ReadOnly requires only read access: nothing will be created there.
 	ReadOnly bool `json:"readOnly,omitempty"`
 }
 
-// Mount is a directory as it was found, and the file system it is on.
+// Mount describes a directory as it was found, and the file system it is on.
 type Mount struct {
 	// Path is absolute; its last component is no link.
 	Path   string `json:"path"`
 	Device uint64 `json:"device"`
 	Inode  uint64 `json:"inode"`
-	// FilesystemType, Source and Options are the kernel's words in /proc/self/mountinfo; Options
-	// holds those of the mount and then those of the file system, each once.
+	// FilesystemType, Source and Options are as in /proc/self/mountinfo; Options lists the mount's options and then the
+	// file system's, without duplicates.
 	FilesystemType string   `json:"filesystemType"`
 	Source         string   `json:"source"`
 	MountPoint     string   `json:"mountPoint"`
 	Options        []string `json:"options"`
-	// IsMountPoint is true when a file system is mounted at Path; IsRoot when the file system of
-	// Path is the one mounted at "/".
+	// IsMountPoint is true if a file system is mounted at Path; IsRoot if the file system of Path is the one mounted at
+	// "/".
 	IsMountPoint bool   `json:"isMountPoint"`
 	IsRoot       bool   `json:"isRoot"`
 	TotalBytes   uint64 `json:"totalBytes"`
-	// AvailableBytes is what an unprivileged user may still write.
+	// AvailableBytes is what an unprivileged user can still write.
 	AvailableBytes uint64 `json:"availableBytes"`
 }
 
-// ProveMount looks at a directory without changing anything and refuses, with a *Problem, what is
-// missing, not a directory, a symbolic link, not writable, or not what was expected.
+// ProveMount inspects a directory without changing anything. It refuses, with a *Problem, what is missing, not a
+// directory, a symbolic link, not writable, or not as expected.
 //
-// It matters because a tool creates missing directories by itself: a volume that is not mounted
-// would turn into a test of the disk beneath it.
+// Tools create missing directories by themselves: without this check a volume that is not mounted would become a test
+// of the disk beneath it.
 func ProveMount(path string, expect Expectation) (Mount, error) {
 	mount, file, err := openMount(path, expect)
 	if err != nil {
@@ -59,8 +59,7 @@ func ProveMount(path string, expect Expectation) (Mount, error) {
 	return mount, checkAccess(file, mount, expect)
 }
 
-// openMount does all of ProveMount but to ask whether the directory is writable. The caller closes
-// the file.
+// openMount does what ProveMount does, except for the access check. The caller closes the file.
 func openMount(path string, expect Expectation) (Mount, *os.File, error) {
 	if path == "" {
 		return Mount{}, nil, &Problem{Reason: ErrMissing, Path: `""`, Remedy: "give the path of a directory"}
@@ -87,7 +86,7 @@ func openMount(path string, expect Expectation) (Mount, *os.File, error) {
 	return mount, file, nil
 }
 
-// checkKind refuses what is no directory, with the reason.
+// checkKind refuses anything but a directory.
 func checkKind(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -101,8 +100,8 @@ func checkKind(path string) error {
 	return nil
 }
 
-// describe reads what the kernel knows of an open directory. The mount is found by its ID and not
-// by the longest matching path, which is wrong where one mount covers another.
+// describe reads the mount of an open directory. It finds the mount by its ID and not by the longest matching path,
+// which is wrong if one mount covers another.
 func describe(file *os.File, path string) (Mount, error) {
 	id, err := identify(file)
 	if err != nil {
@@ -128,7 +127,7 @@ func describe(file *os.File, path string) (Mount, error) {
 	}, nil
 }
 
-// splitOptions are those of a mount and then those of its file system, each once.
+// splitOptions lists the options of a mount and then those of its file system, without duplicates.
 func splitOptions(mount, filesystem string) []string {
 	options := strings.Split(mount, ",")
 	for option := range strings.SplitSeq(filesystem, ",") {
@@ -156,7 +155,7 @@ func (m Mount) check(expect Expectation) error {
 	return nil
 }
 
-// checkAccess asks the kernel. Permission bits do not stop root, a read-only mount does.
+// checkAccess asks the kernel: permission bits do not stop root, a read-only mount does.
 func checkAccess(directory *os.File, mount Mount, expect Expectation) error {
 	if expect.ReadOnly {
 		err := unix.Faccessat(int(directory.Fd()), ".", unix.R_OK|unix.X_OK, unix.AT_EACCESS)
@@ -185,12 +184,12 @@ func mountByID(id uint64) (*mountinfo.Info, error) {
 	return mounts[0], nil
 }
 
-// identity is what tells a directory from every other one.
+// dirID identifies a directory uniquely.
 type dirID struct {
 	device, inode, mount uint64
 }
 
-// identify reads device, inode and mount of an open file (statx, Linux 5.8).
+// identify reads device, inode and mount ID of an open file (statx, Linux 5.8).
 func identify(file *os.File) (dirID, error) {
 	var stat unix.Statx_t
 	err := unix.Statx(int(file.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_MNT_ID, &stat)
@@ -203,7 +202,7 @@ func identify(file *os.File) (dirID, error) {
 	return dirID{device: unix.Mkdev(stat.Dev_major, stat.Dev_minor), inode: stat.Ino, mount: stat.Mnt_id}, nil
 }
 
-// blockSize is the unit of the block counts: f_frsize, or f_bsize where a file system leaves it 0.
+// blockSize is the unit of statfs's block counts: f_frsize, or f_bsize on file systems that leave f_frsize 0.
 func blockSize(space unix.Statfs_t) uint64 {
 	if space.Frsize > 0 {
 		return uint64(space.Frsize)

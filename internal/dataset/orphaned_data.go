@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// maxOwners of directories on one target are told of, of maxLooked that are looked at.
+	// maxOwners bounds the benchmarks that Owners returns, and maxLooked the directories that it reads.
 	maxOwners = 64
 	maxLooked = 256
-	// orphanLockTimeout is how long a directory that somebody holds is tried for before it is left alone.
+	// orphanLockTimeout is how long a held directory is retried before it is left alone.
 	orphanLockTimeout = 300 * time.Millisecond
 )
 
-// Owners are the other benchmarks of an installation that have a directory on a target, by UID, at most 64. What another
-// installation has made, or one that did not say which it is, is not among them.
+// Owners returns the UIDs of the other benchmarks of an installation that have a directory on a target, at most 64. It
+// excludes the benchmark besides, and directories that other or unnamed installations created.
 func Owners(mount Mount, installation, besides string) ([]string, error) {
 	if installation == "" {
 		return nil, nil
@@ -63,33 +63,34 @@ func ownerOf(base *directory, uid string) (Owner, error) {
 	return readOwner(child)
 }
 
-// Behind says what may be removed of what a benchmark has left.
+// Behind describes which data of a benchmark may be removed.
 type Behind struct {
-	// BenchmarkUID is whose. That its owner is gone, or that it is the caller's own, is for the caller to know.
+	// BenchmarkUID is the benchmark's UID. The caller must ensure that the benchmark is gone or its own.
 	BenchmarkUID string
-	// Installation has to be that of the directory, unless it is the caller's own.
+	// Installation must match the directory's, unless Own is true.
 	Installation string
 	Own          bool
-	// Kept removes also what was kept on purpose.
+	// Kept is true if data that was kept on purpose is removed too.
 	Kept bool
-	// Spare leaves a client's directory of a data set alone; nil spares none.
+	// Spare reports whether to leave a client's directory of a dataset alone; nil spares none.
 	Spare func(hash string, client int) bool
-	// Locked wants the benchmark's own lock to be there and free (see AcquireLock): its run is over then.
+	// Locked is true if the benchmark's lock (see AcquireLock) must exist and be free, which proves that its run is
+	// over.
 	Locked bool
-	// Holder is who removes it.
+	// Holder identifies the agent that removes the data.
 	Holder Holder
 }
 
-// LeftResult is what became of it.
+// LeftResult is the result of RemoveLeft.
 type LeftResult struct {
-	// Removed is how many clients' directories are gone.
+	// Removed is the number of clients' directories that were removed.
 	Removed int
-	// Stays says of others why they are there still.
+	// Stays lists the directories that were left alone, each with the reason.
 	Stays []string
 }
 
-// RemoveLeft removes what a benchmark has left on a target and nobody uses. It leaves alone, and says so, what somebody
-// holds, what is on a file system without locks, where nobody can know, and what another installation has made.
+// RemoveLeft removes the unused data that a benchmark left on a target. It leaves alone, and reports, data that an
+// agent holds, data on a file system without locks, where use cannot be detected, and data of another installation.
 func RemoveLeft(ctx context.Context, mount Mount, behind Behind) (LeftResult, error) {
 	var result LeftResult
 	if err := (Location{BenchmarkUID: behind.BenchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
@@ -145,7 +146,7 @@ func RemoveLeft(ctx context.Context, mount Mount, behind Behind) (LeftResult, er
 	return result, settle(func() error { return removeParents(top, behind.BenchmarkUID, hashes...) })
 }
 
-// refuses says why nothing of a benchmark's directory may be removed; empty where it may.
+// refuses returns why nothing of a benchmark's directory may be removed; empty if it may.
 func (b *Behind) refuses(uid *directory, owner Owner) string {
 	switch {
 	case !b.Own && (owner.Installation == "" || owner.Installation != b.Installation):
@@ -156,7 +157,7 @@ func (b *Behind) refuses(uid *directory, owner Owner) string {
 	return ""
 }
 
-// runIsOver takes the lock of a benchmark, or says why it cannot.
+// runIsOver takes the lock of a benchmark, or returns why it cannot.
 func runIsOver(uid *directory) (lock *os.File, why string) {
 	file, err := uid.file(lockFile, os.O_RDWR)
 	if err != nil {
@@ -169,13 +170,13 @@ func runIsOver(uid *directory) (lock *os.File, why string) {
 	return file, ""
 }
 
-// OnThisMachine reports whether a file system is one that no other machine mounts at the same time, so that locks on it are
-// known to all who use it.
+// OnThisMachine reports whether the file system is local: no other machine mounts it at the same time, so all its users
+// see the locks on it.
 func (m Mount) OnThisMachine() bool {
 	return slices.Contains([]string{"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "zfs", "overlay"}, m.FilesystemType)
 }
 
-// hasLocks tries one that harms nobody.
+// hasLocks tries a shared lock, which disturbs no other process.
 func hasLocks(in *directory) bool {
 	file, err := in.file(ownerFile, os.O_RDONLY)
 	if err != nil {
@@ -185,7 +186,7 @@ func hasLocks(in *directory) bool {
 	return flock(file, unix.LOCK_SH) == nil && locksReachServer(file)
 }
 
-// removeHash removes the clients' directories of one data set. cleared says that none of them is left.
+// removeHash removes the clients' directories of one dataset. cleared is true if none is left.
 func (b *Behind) removeHash(ctx context.Context, mount Mount, uid *directory, hash string, result *LeftResult) (cleared bool, err error) {
 	child, err := openOwned(uid, hash, b.BenchmarkUID)
 	if err != nil {
@@ -226,11 +227,11 @@ func (b *Behind) removeHash(ctx context.Context, mount Mount, uid *directory, ha
 	return cleared, err
 }
 
-// removeClient removes one client's directory when nobody holds it.
+// removeClient removes one client's directory if no agent holds it.
 func (b *Behind) removeClient(ctx context.Context, mount Mount, location Location) error {
 	short, cancel := context.WithTimeout(ctx, orphanLockTimeout)
 	defer cancel()
-	directory, hold, err := TakeOver(short, mount, location, b.Holder)
+	directory, hold, err := TakeUnused(short, mount, location, b.Holder)
 	if err != nil {
 		return ignoreMissing(err)
 	}
@@ -238,11 +239,14 @@ func (b *Behind) removeClient(ctx context.Context, mount Mount, location Locatio
 	return errors.Join(directory.Remove(ctx), directory.Close())
 }
 
-// Keep says in the ownership file that the data stays on purpose, for whoever clears up after benchmarks that are gone.
+// Keep records in the ownership file that the data stays on purpose, for later cleanups of orphaned data.
 func (d *Dataset) Keep() error {
 	return d.beside(func(hash *directory) error {
 		owner, err := readOwner(hash)
 		if err != nil || owner.Keep {
+			return err
+		}
+		if err := d.stillOurs(hash); err != nil {
 			return err
 		}
 		owner.Keep = true

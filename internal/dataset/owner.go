@@ -16,27 +16,26 @@ const (
 	schemaVersion = 1
 )
 
-// Owner is what an ownership file says. Only BenchmarkUID decides to whom a directory belongs; the
-// rest tells a person where it came from.
+// Owner is the content of an ownership file. Only BenchmarkUID decides to whom a directory belongs; the rest is for
+// people who want to know where it came from.
 type Owner struct {
 	// SchemaVersion is set when the file is written.
 	SchemaVersion int    `json:"schemaVersion"`
 	BenchmarkUID  string `json:"benchmarkUID"`
 	Benchmark     string `json:"benchmark"`
-	// RunUID and Run are those of the run that created the directory; later runs of the benchmark
-	// may use it too.
+	// RunUID and Run identify the run that created the directory; later runs of the benchmark may use it too.
 	RunUID string `json:"runUID"`
 	Run    string `json:"run"`
 	// CreatedBy is the version of storagebench.
 	CreatedBy string `json:"createdBy"`
-	// Installation is the operator that knows whether the benchmark is there; empty where nobody does. Nobody else removes
-	// the directory when the benchmark is gone.
+	// Installation identifies the operator that manages the benchmark object; empty if there is none. Only that
+	// operator removes the directory once the benchmark is gone.
 	Installation string `json:"installation,omitempty"`
-	// Keep says that the data stays on purpose when its run is over.
+	// Keep is true if the data stays on purpose after its run.
 	Keep bool `json:"keep,omitempty"`
 }
 
-// text is how the file says it.
+// text returns the content of the ownership file.
 func (o Owner) text() ([]byte, error) {
 	o.SchemaVersion = schemaVersion
 	text, err := json.MarshalIndent(o, "", "  ")
@@ -46,7 +45,7 @@ func (o Owner) text() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// writeOwner puts the file there whole or not at all.
+// writeOwner writes the ownership file atomically.
 func writeOwner(d *directory, owner Owner) error {
 	text, err := owner.text()
 	if err != nil {
@@ -71,11 +70,11 @@ func writeOwner(d *directory, owner Owner) error {
 	return classify(path, "write", err)
 }
 
-// errNoOwner is ErrForeign for want of an ownership file, which a directory lacks for an instant
-// while another client removes it.
+// errNoOwner is ErrForeign for a directory without an ownership file. A directory also lacks it for an instant while
+// another client removes the directory.
 var errNoOwner = fmt.Errorf("%w", ErrForeign)
 
-// checkOwner refuses a directory that is not, or not provably, the benchmark's.
+// checkOwner refuses a directory unless it provably belongs to the benchmark.
 func checkOwner(d *directory, benchmarkUID string) error {
 	const remedy = "move it away; it is never deleted by us"
 	owner, err := readOwner(d)

@@ -11,23 +11,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// folderMode lets the group in: a folder outlives the run that made it, and the next run may be
-// another user of the same group.
+// folderMode gives the group access: a folder outlives the run that created it, and the next run may be another user of
+// the same group.
 const folderMode = 0o770
 
-// Place is where a run works: a folder of a volume that has to be mounted at a path.
+// Place is where a run works: a folder of a volume that must be mounted at a path.
 type Place struct {
-	// Path is what is proven to be as it was expected.
+	// Path is the path that is verified against Expect.
 	Path   string
 	Expect Expectation
-	// Folder is relative to Path; empty is Path itself.
+	// Folder is relative to Path; empty means Path itself.
 	Folder string
 }
 
-// String is the folder's path.
+// String returns the folder's path.
 func (p Place) String() string { return filepath.Join(p.Path, p.Folder) }
 
-// CheckFolder refuses what is not a plain relative path inside a volume.
+// CheckFolder rejects anything but a plain relative path inside a volume.
 func CheckFolder(folder string) error {
 	if folder == "" || filepath.IsLocal(folder) && folder != "." && filepath.Clean(folder) == folder {
 		return nil
@@ -35,18 +35,18 @@ func CheckFolder(folder string) error {
 	return fmt.Errorf("folder %q: must be a relative path inside the volume, without '.' and '..', such as bench/a", folder)
 }
 
-// Look proves the volume and looks at the folder without changing anything. A folder that is not
-// there yet is judged by the one in which it would be made.
+// Look verifies the volume and inspects the folder without changing anything. For a missing folder it inspects the
+// parent in which it would be created.
 func (p Place) Look() (Mount, error) { return p.prove(looking) }
 
-// Find proves the volume and the folder; errors.Is(err, ErrMissing) when there is no such folder.
+// Find verifies the volume and the folder; errors.Is(err, ErrMissing) if there is no such folder.
 func (p Place) Find() (Mount, error) { return p.prove(finding) }
 
-// Make proves the volume and makes the folder where it is missing. It stays: that it was not there
-// before is no proof that nobody else uses it since.
+// Make verifies the volume and creates the folder if it is missing. The folder is never removed: others may use it by
+// then, even if it did not exist before.
 func (p Place) Make() (Mount, error) { return p.prove(making) }
 
-// purpose is what is done about a folder that is missing.
+// purpose is what to do about a missing folder.
 type purpose int
 
 const (
@@ -89,13 +89,13 @@ func (p Place) prove(purpose purpose) (Mount, error) {
 	return mount.at(folder, p.Expect)
 }
 
-// makeFolder makes one folder, unless another client has done so meanwhile.
+// makeFolder creates one folder, unless another client has done so meanwhile.
 func makeFolder(parent *directory, name string) (*directory, error) {
 	err := parent.root.Mkdir(name, folderMode)
 	switch {
 	case err == nil:
-		// Past the mask of the process, and keeping what the parent hands down (the group's bit). A
-		// file system without modes is no obstacle.
+		// Override the umask of the process, but keep the bits inherited from the parent (setgid). Ignore file systems
+		// without modes.
 		if info, err := parent.root.Lstat(name); err == nil {
 			_ = parent.root.Chmod(name, info.Mode()&(fs.ModeSetgid|fs.ModeSticky)|folderMode)
 		}
@@ -105,7 +105,7 @@ func makeFolder(parent *directory, name string) (*directory, error) {
 	return parent.child(name)
 }
 
-// at is the mount as seen from one of its folders, which has to be writable unless that is not expected.
+// at returns the mount as seen from one of its folders. It checks that the folder is accessible as expected.
 func (m Mount) at(folder *directory, expect Expectation) (Mount, error) {
 	file, err := folder.root.Open(".")
 	if err != nil {
@@ -123,8 +123,8 @@ func (m Mount) at(folder *directory, expect Expectation) (Mount, error) {
 	return m, checkAccess(file, m, expect)
 }
 
-// access says who we are and whose a file is, for whoever is refused: that at the path, or the
-// directory in which it is or should be.
+// access describes, for a permission error, who we are and who owns the file at the path, or its directory if there is
+// no file.
 func access(path string) string {
 	whose := "it has"
 	var stat unix.Stat_t
@@ -146,7 +146,7 @@ func access(path string) string {
 		whose, stat.Uid, stat.Gid, stat.Mode&0o7777, os.Geteuid(), named(groups))
 }
 
-// named lists groups, as many as one can read.
+// named lists the groups, at most 8 of them.
 func named(groups []int) string {
 	const most = 8
 	text := "group"

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Reasons for which a directory is refused; match with errors.Is.
+// Reasons why a directory is refused; match with errors.Is.
 var (
 	ErrMissing        = errors.New("does not exist")
 	ErrNotDirectory   = errors.New("is not a directory")
@@ -26,7 +26,7 @@ var (
 	ErrNoSpace        = errors.New("has too little free space")
 )
 
-// Problem is a refusal: what, why, and what to do about it.
+// Problem is a refusal: what, why, and how to fix it.
 type Problem struct {
 	// Reason is one of the Err values of this package.
 	Reason error
@@ -38,8 +38,8 @@ type Problem struct {
 	Cause error
 }
 
-// Error gives path, reason, detail and remedy in one line, and the cause where the reason does not
-// say the same already.
+// Error returns path, reason, detail and remedy in one line, and the cause unless it is an errno, which the reason
+// already expresses.
 func (p *Problem) Error() string {
 	text := fmt.Sprintf("%s %s", p.Path, p.Reason)
 	if p.Detail != "" {
@@ -63,7 +63,7 @@ func (p *Problem) Unwrap() []error {
 	return []error{p.Reason, p.Cause}
 }
 
-// SpaceError says how much is missing. errors.Is(err, ErrNoSpace) holds.
+// SpaceError reports how many bytes are needed and free. errors.Is(err, ErrNoSpace) holds.
 type SpaceError struct {
 	Path      string
 	NeedBytes uint64
@@ -76,7 +76,7 @@ func (e *SpaceError) Error() string {
 		e.Path, ErrNoSpace, readable(e.NeedBytes), readable(e.FreeBytes))
 }
 
-// InodesError says how many files too many there would be. errors.Is(err, ErrNoInodes) holds.
+// InodesError reports how many files are needed and how many can be created. errors.Is(err, ErrNoInodes) holds.
 type InodesError struct {
 	Path      string
 	NeedFiles uint64
@@ -89,10 +89,10 @@ func (e *InodesError) Error() string {
 		e.Path, ErrNoInodes, e.NeedFiles, e.FreeFiles)
 }
 
-// Unwrap is ErrNoInodes.
+// Unwrap returns ErrNoInodes.
 func (*InodesError) Unwrap() error { return ErrNoInodes }
 
-// readable is a size as people say it, and exactly, for the two may be close.
+// readable formats a size both rounded and in bytes, because need and free space may be close.
 func readable(bytes uint64) string {
 	for i, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
 		if size := uint64(1) << (40 - 10*i); bytes >= size {
@@ -102,10 +102,10 @@ func readable(bytes uint64) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// Unwrap is ErrNoSpace.
+// Unwrap returns ErrNoSpace.
 func (*SpaceError) Unwrap() error { return ErrNoSpace }
 
-// classify turns an error of the operating system into a Problem where its meaning is known.
+// classify turns an error of the operating system into a Problem if its meaning is known.
 func classify(path, intent string, err error) error {
 	problem := &Problem{Path: path, Cause: err}
 	switch {

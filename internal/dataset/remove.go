@@ -10,17 +10,17 @@ import (
 	"syscall"
 )
 
-// removeTree empties a directory. It unlinks links, never enters one, and leaves what is mounted
-// inside alone. It goes on after an error and returns the first.
-func removeTree(ctx context.Context, d *directory) error {
+// removeTree empties a directory. It unlinks links without following them and leaves mounts inside alone. It continues
+// after an error and returns the first. It asks may before each removal, and ends with its error.
+func removeTree(may func() error, d *directory) error {
 	var first error
 	for {
 		removed := 0
 		err := d.each(func(entry fs.DirEntry) (bool, error) {
-			if err := ctx.Err(); err != nil {
+			if err := may(); err != nil {
 				return true, err
 			}
-			err := removeEntry(ctx, d, entry)
+			err := removeEntry(may, d, entry)
 			switch {
 			case err == nil:
 				removed++
@@ -32,17 +32,17 @@ func removeTree(ctx context.Context, d *directory) error {
 		if err != nil {
 			return err
 		}
-		// Removing moves entries, so a listing may have missed some; none left or none removable ends it.
+		// Removing moves entries, so a listing may miss some. It ends once a listing finds nothing that can be removed.
 		if removed == 0 {
 			return first
 		}
 	}
 }
 
-func removeEntry(ctx context.Context, parent *directory, entry fs.DirEntry) error {
+func removeEntry(may func() error, parent *directory, entry fs.DirEntry) error {
 	name := entry.Name()
 	path := filepath.Join(parent.path, name)
-	// The type that a listing gives may be old or unknown.
+	// The entry type of a listing may be outdated or unknown.
 	info, err := parent.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -51,7 +51,10 @@ func removeEntry(ctx context.Context, parent *directory, entry fs.DirEntry) erro
 		return classify(path, "look at", err)
 	}
 	if info.IsDir() {
-		if err := removeDirectory(ctx, parent, name, info.Mode()); err != nil {
+		if err := removeDirectory(may, parent, name, info.Mode()); err != nil {
+			return err
+		}
+		if err := may(); err != nil {
 			return err
 		}
 	}
@@ -61,10 +64,10 @@ func removeEntry(ctx context.Context, parent *directory, entry fs.DirEntry) erro
 	return nil
 }
 
-func removeDirectory(ctx context.Context, parent *directory, name string, mode fs.FileMode) error {
+func removeDirectory(may func() error, parent *directory, name string, mode fs.FileMode) error {
 	if mode.Perm()&0o700 != 0o700 {
-		// A real program's own read-only folder; what is in it can go only if we may write to it.
-		// Failing to change it shows when its entries are removed.
+		// A program under test may create read-only folders; their entries can only be removed if we may write to them.
+		// If this fails, the removal of the entries reports it.
 		_ = parent.root.Chmod(name, 0o700)
 	}
 	child, err := parent.child(name)
@@ -72,15 +75,15 @@ func removeDirectory(ctx context.Context, parent *directory, name string, mode f
 		return err
 	}
 	defer child.close()
-	return removeTree(ctx, child)
+	return removeTree(may, child)
 }
 
-// removeLevel removes an owned directory that holds nothing but our own files. Its path stays valid
-// for a client that comes between: it then gets its ownership file back. Files are those of ours that may be in it.
+// removeLevel removes an owned directory that contains nothing but the given files and the records of this package. If
+// another client puts something in meanwhile, the directory stays and gets its ownership file back.
 func removeLevel(parent *directory, name, benchmarkUID string, files []string) error {
 	child, err := openOwned(parent, name, benchmarkUID)
 	if errors.Is(err, errNoOwner) && parent.root.Remove(name) == nil {
-		return nil // empty, left by a client that was killed at this very place
+		return nil // empty, left by a client that was killed exactly here
 	}
 	if err != nil {
 		return ignoreMissing(err)
@@ -92,14 +95,14 @@ func removeLevel(parent *directory, name, benchmarkUID string, files []string) e
 	}
 	only, err := holdsOnlyOurs(child, files)
 	if err != nil || !only {
-		// Another client may have removed it while it was read, at the end of the same run.
+		// Another client may have removed it meanwhile, at the end of the same run.
 		return ignoreMissing(err)
 	}
-	// By the open directory and not by its name, which may be another's by now.
+	// Through the open directory and not by name: the name may be another directory's by now.
 	if err := errors.Join(ignoreMissing(removeLayoutRecords(child)), ignoreMissing(removeHolderRecords(child))); err != nil {
 		return err
 	}
-	// Last: without it nobody knows that the directory is ours, if the rest is tried again.
+	// Last: without the ownership file a retry could not tell that the directory is ours.
 	if err := removeOwnFiles(child, files); err != nil {
 		return err
 	}
@@ -110,7 +113,7 @@ func removeLevel(parent *directory, name, benchmarkUID string, files []string) e
 	return ignoreMissing(classify(child.path, "remove", err))
 }
 
-// holdsOnlyOurs is true when there is nothing else.
+// holdsOnlyOurs reports whether a directory contains nothing but the given files and the records of this package.
 func holdsOnlyOurs(d *directory, files []string) (bool, error) {
 	only := true
 	err := d.each(func(entry fs.DirEntry) (bool, error) {
@@ -125,8 +128,8 @@ func isNotEmpty(err error) bool {
 	return errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist)
 }
 
-// removeLitter removes what a killed client left half made. It may not run beside living clients:
-// what looks like litter may be renamed to its place while it is removed.
+// removeLitter removes what a killed client left half created. It must not run beside running clients: a scratch
+// directory may be renamed to its place while it is removed.
 func removeLitter(d *directory, benchmarkUID string) error {
 	return d.each(func(entry fs.DirEntry) (bool, error) {
 		if !isScratch(entry.Name(), benchmarkUID) {
@@ -134,13 +137,13 @@ func removeLitter(d *directory, benchmarkUID string) error {
 		}
 		err := removeScratch(d, entry.Name())
 		if isNotEmpty(err) {
-			err = nil // it holds something that is not ours
+			err = nil // it contains something foreign
 		}
 		return false, err
 	})
 }
 
-// RemoveEmpty removes the levels above a client's directory, which is not there, as far as they hold nothing.
+// RemoveEmpty removes the empty levels above a client's directory that does not exist.
 func RemoveEmpty(mount Mount, location Location) error {
 	if err := location.Validate(); err != nil {
 		return err
@@ -153,19 +156,19 @@ func RemoveEmpty(mount Mount, location Location) error {
 	return settle(func() error { return removeParents(top, location.BenchmarkUID, location.DatasetHash) })
 }
 
-// removeParents removes the levels above a client's directory as far as they are empty.
+// removeParents removes the empty levels above a client's directory.
 func removeParents(top *directory, benchmarkUID string, hashes ...string) error {
 	return removeBase(top, func(base *directory) error { return removeBenchmark(base, benchmarkUID, hashes) })
 }
 
-// removeUnlocked removes a benchmark's directory, and the one above, where nobody has laid out anything or holds the lock.
+// removeUnlocked removes a benchmark's directory and its parent if they contain no data and no lock file.
 func removeUnlocked(top *directory, benchmarkUID string) error {
 	return removeBase(top, func(base *directory) error {
 		return removeLevel(base, benchmarkUID, benchmarkUID, []string{ownerFile})
 	})
 }
 
-// removeBase removes what is in the directory of all benchmarks, and the directory if it is empty then.
+// removeBase calls below with the directory of all benchmarks and then removes that directory if it is empty.
 func removeBase(top *directory, below func(base *directory) error) error {
 	base, err := top.child(baseName)
 	if err != nil {
@@ -191,7 +194,7 @@ func removeBenchmark(base *directory, benchmarkUID string, hashes []string) erro
 			err = errors.Join(err, removeLevel(uid, hash, benchmarkUID, ownFiles))
 		}
 		uid.close()
-	case errors.Is(err, errNoOwner): // removeLevel knows what to do
+	case errors.Is(err, errNoOwner): // removeLevel handles it
 		err = nil
 	}
 	if err := ignoreMissing(err); err != nil {
@@ -212,7 +215,7 @@ func sweepHash(ctx context.Context, uid *directory, hash, benchmarkUID string) e
 	if err := removeLitter(child, benchmarkUID); err != nil {
 		return err
 	}
-	// Before what they tell of.
+	// The records go before the files that they describe.
 	if err := removeLayoutRecords(child); err != nil {
 		return err
 	}
@@ -220,11 +223,11 @@ func sweepHash(ctx context.Context, uid *directory, hash, benchmarkUID string) e
 		if !clientName.MatchString(entry.Name()) {
 			return false, nil
 		}
-		return false, removeEntry(ctx, child, entry)
+		return false, removeEntry(ctx.Err, child, entry)
 	})
 }
 
-// ignoreMissing makes removing idempotent: what is not there is removed.
+// ignoreMissing makes removals idempotent: what is missing counts as removed.
 func ignoreMissing(err error) error {
 	if errors.Is(err, ErrMissing) || errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -11,18 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kept is data that an earlier run has laid out and left, opened to be read alone.
+// Kept is a dataset that an earlier run laid out and left, opened for reading only.
 type Kept struct {
 	*Dataset
-	// Owner is whose it is, which may be another benchmark than the one that reads it.
+	// Owner is the dataset's owner, which may be another benchmark than the reader's.
 	Owner Owner
-	// Hold keeps agents that would write to it or remove it away while it is read; nil where there is nothing to hold.
+	// Hold prevents agents from writing to the dataset or removing it while it is read; nil if there is nothing to
+	// lock.
 	Hold *Hold
 }
 
-// OpenKept opens what a client has laid out under a location's data set, of the location's own benchmark or else of any
-// other: the data set's hash says what is in it. It is for volumes that are mounted read-only, where no directory can be
-// made. errors.Is(err, ErrMissing) where there is none, ErrHeld where somebody may be writing to it.
+// OpenKept opens what a client laid out under a location's dataset hash, by the location's own benchmark or else by any
+// other: the hash identifies the content. It is for volumes that are mounted read-only, where no directory can be
+// created. errors.Is(err, ErrMissing) if there is none, ErrHeld if an agent may be writing to it.
 func OpenKept(mount Mount, location Location) (*Kept, error) {
 	if err := location.Validate(); err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func OpenKept(mount Mount, location Location) (*Kept, error) {
 	return nil, &Problem{Reason: ErrMissing, Path: filepath.Join(base.path, "*", location.DatasetHash, location.clientName())}
 }
 
-// owners are the directories of benchmarks, one of them first.
+// owners returns first and then the other benchmarks' directories in alphabetical order.
 func (d *directory) owners(first string) ([]string, error) {
 	var all []string
 	err := d.each(func(entry fs.DirEntry) (bool, error) {
@@ -92,8 +93,8 @@ func openKept(base *directory, mount Mount, location Location) (*Kept, error) {
 	return &Kept{Dataset: &Dataset{mount: mount, location: location, client: client, readOnly: true}, Owner: owner, Hold: hold}, nil
 }
 
-// holdToRead shares the mark of who uses a client's directory with others that read. Where there is no mark, or no lock on
-// this file system, there is nothing to hold.
+// holdToRead takes a shared lock on the holder record of a client's directory. It returns nil if there is no record or
+// the file system has no locks.
 func holdToRead(hash *directory, location Location) (*Hold, error) {
 	file, err := hash.file(location.holderName(), os.O_RDONLY)
 	if err != nil {
@@ -110,7 +111,7 @@ func holdToRead(hash *directory, location Location) (*Hold, error) {
 	return nil, nil //nolint:nilnil // It has no locks.
 }
 
-// OpenFolder is a folder of the user's own as a place to work in, on a volume that is mounted read-only.
+// OpenFolder opens a folder of the user's own as a working directory, on a volume that is mounted read-only.
 func OpenFolder(mount Mount) (*Dataset, error) {
 	if !mount.readOnly() {
 		return nil, fmt.Errorf("open %s to work in: it is not mounted read-only, and runs work in a directory of their own", mount.Path)
@@ -122,5 +123,5 @@ func OpenFolder(mount Mount) (*Dataset, error) {
 	return &Dataset{mount: mount, client: top, readOnly: true}, nil
 }
 
-// ReadOnly says that nothing of it can be written, nor of what is noted beside it.
+// ReadOnly reports whether neither the dataset nor the records beside it can be written.
 func (d *Dataset) ReadOnly() bool { return d.readOnly }

@@ -12,22 +12,22 @@ import (
 	"strings"
 )
 
-// Bounds of a look at somebody's own data.
+// Bounds of a sample of the user's own data.
 const (
-	// SampleRecordBytes is how much is read at one place: what file systems compress at once.
+	// SampleRecordBytes is how much is read at one offset: as much as file systems compress at once.
 	SampleRecordBytes = 128 << 10
-	// sampleRecords is 16 MiB. It spends credits, and a slow share gives 30 MB a second.
+	// sampleRecords is the number of records read, 16 MiB. Reading spends credits, and a slow share reads 30 MB/s.
 	sampleRecords = 128
-	// maxSampleEntries of a folder are looked at.
+	// maxSampleEntries is the number of directory entries examined.
 	maxSampleEntries = 20_000
 )
 
-// Sample reads records of a file or of the files of a folder of the user's, for whoever wants to know what such data is
-// like: evenly spread over the files in the order of their names, and within each. It opens for reading alone, follows
-// no link, stays below root, and leaves out what runs have written themselves and what is no regular file. Two samples of
-// files that have not changed are the same. visit must not keep the record. files is how many were read from.
+// Sample reads records of a file of the user's, or of the files of a folder, to characterize such data. The records are
+// spread evenly over the files in the order of their names, and within each file. Sample opens files for reading only,
+// follows no link, stays below root, and skips the files of runs and what is no regular file. Two samples of unchanged
+// files are the same. visit must not keep the record. files is the number of files that were read.
 //
-// An error wraps ErrMissing where there is nothing of that name, and says so where there is nothing to read in it.
+// The error wraps ErrMissing if the name does not exist. A folder without data is an error too.
 func Sample(ctx context.Context, root, name string, visit func(record []byte)) (files int, err error) {
 	top, err := os.OpenRoot(root)
 	if err != nil {
@@ -60,7 +60,7 @@ func Sample(ctx context.Context, root, name string, visit func(record []byte)) (
 	return files, nil
 }
 
-// noLinks refuses a name of which a part is a link, and one that is not there.
+// noLinks refuses a name that does not exist or has a link among its components.
 func noLinks(top *os.Root, name string) error {
 	if !fs.ValidPath(name) {
 		return fmt.Errorf("look at %q: give a path below the target's own", name)
@@ -87,7 +87,8 @@ type sampled struct {
 	bytes int64
 }
 
-// regularFiles lists those of a folder, in the order of their names, or the one that the name is of.
+// regularFiles lists the nonempty regular files of a folder in the order of their names, or the one file that name
+// denotes.
 func regularFiles(ctx context.Context, top *os.Root, name string) ([]sampled, error) {
 	var found []sampled
 	entries := 0
@@ -96,7 +97,7 @@ func regularFiles(ctx context.Context, top *os.Root, name string) ([]sampled, er
 			if at == name {
 				return err
 			}
-			return nil // What cannot be listed is no part of a sample.
+			return nil // What cannot be listed is not sampled.
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -118,7 +119,7 @@ func regularFiles(ctx context.Context, top *os.Root, name string) ([]sampled, er
 	return found, err
 }
 
-// spread takes so many of all, evenly.
+// spread selects count elements, evenly.
 func spread(all []sampled, count int) []sampled {
 	if len(all) <= count {
 		return slices.Clone(all)
@@ -130,7 +131,7 @@ func spread(all []sampled, count int) []sampled {
 	return chosen
 }
 
-// sampleFile reads records of a file at even distances; all of it where it is small.
+// sampleFile reads records of a file at even distances, or all of a small file.
 func sampleFile(ctx context.Context, top *os.Root, of sampled, records int, buffer []byte, visit func([]byte)) (bool, error) {
 	file, err := top.OpenFile(of.name, os.O_RDONLY|sampleFlags, 0)
 	if err != nil {
@@ -138,7 +139,7 @@ func sampleFile(ctx context.Context, top *os.Root, of sampled, records int, buff
 	}
 	defer func() { _ = file.Close() }()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return false, err // It became something else since it was listed.
+		return false, err // It was replaced after it was listed.
 	}
 	whole := (of.bytes + SampleRecordBytes - 1) / SampleRecordBytes
 	count := min(int64(records), whole)

@@ -2,5 +2,5 @@ package dataset
 
 import "golang.org/x/sys/unix"
 
-// sampleFlags: a link in the place of a file is not followed, and a pipe is not waited for.
+// sampleFlags prevents following a link, or blocking on a pipe, that took a file's place.
 const sampleFlags = unix.O_NOFOLLOW | unix.O_NONBLOCK

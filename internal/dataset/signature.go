@@ -6,16 +6,16 @@ import (
 	"io"
 )
 
-// signature is a mark by which something that is on a device is known.
+// signature is a magic number that identifies data on a device.
 type signature struct {
 	name string
-	// offset from the start, or from the end where it is negative.
+	// offset counts from the start, or from the end if it is negative.
 	offset int64
 	magic  string
 }
 
-// signatures names what is found on devices. That a device is empty is proven by its zeros and not by this list: it is
-// there so that a refusal says in a word what would have been lost.
+// signatures lists known contents of devices. The check for zeros, not this list, proves that a device is empty; the
+// list lets a refusal name what would have been lost.
 var signatures = []signature{
 	{"an ext2, ext3 or ext4 file system", 0x438, "\x53\xef"},
 	{"an XFS file system", 0, "XFSB"},
@@ -42,11 +42,11 @@ var signatures = []signature{
 	{"a GPT partition table", 512, "EFI PART"},
 	{"a GPT partition table", 4096, "EFI PART"},
 	{"a GPT partition table", -512, "EFI PART"},
-	// The last, because many of the others have it too.
+	// Last, because many of the others carry it too.
 	{"a partition table or a boot sector (MBR)", 510, "\x55\xaa"},
 }
 
-// findSignature names the first one; empty where there is none that is known.
+// findSignature returns the name of the first signature found; empty if none is.
 func findSignature(device io.ReaderAt, size int64) (string, error) {
 	for _, one := range signatures {
 		at := one.offset

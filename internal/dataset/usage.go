@@ -11,16 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Space is what files take. Directories, links and whatever is no regular file count for nothing, a file with
-// several names counts once.
+// Space is what files occupy. Only regular files count, each once even if it has several names.
 type Space struct {
 	Files uint64
-	// ApparentBytes are up to where the files reach.
+	// ApparentBytes is the sum of the file sizes.
 	ApparentBytes uint64
-	// AllocatedBytes is what the file system says that they take on it (st_blocks). What that means depends on
-	// the file system: see Compression.
+	// AllocatedBytes is what the file system reports as allocated (st_blocks). Its meaning depends on the file system:
+	// see Compression.
 	AllocatedBytes uint64
-	// DataBytes are the apparent ones without holes, as far as the file system tells them.
+	// DataBytes is the apparent size without holes, if the file system reports them.
 	DataBytes uint64
 }
 
@@ -31,42 +30,42 @@ func (s *Space) add(other Space) {
 	s.DataBytes += other.DataBytes
 }
 
-// TypeSpace is what the files with one extension take.
+// TypeSpace is what the files with one extension occupy.
 type TypeSpace struct {
-	// Extension without its dot and in lower case; "" for none, OtherTypes for all that are too many to tell.
+	// Extension is without its dot and in lower case; "" for none, OtherTypes for the types beyond the limit.
 	Extension string
 	Space
 }
 
-// Usage is the space that all files of a client's directory take.
+// Usage is what all files of a client's directory occupy.
 type Usage struct {
 	Space
-	// Types, those that take most first.
+	// Types is sorted by allocated bytes, largest first.
 	Types []TypeSpace
-	// HolesKnown says that the file system is known to tell holes from data.
+	// HolesKnown is true if the file system is known to distinguish holes from data.
 	HolesKnown bool
-	// Settled says that what is allocated had come to rest, as far as can be known.
+	// Settled is true if the allocated space is not expected to change any more.
 	Settled bool
 }
 
 const (
-	// maxDepth of directories, which are all open at once.
+	// maxDepth is the directory depth that is examined; all directories of a path are open at once.
 	maxDepth = 64
-	// MaxUsageFiles is how many files and directories a look at the usage takes in.
+	// MaxUsageFiles is the number of files and directories that are counted.
 	MaxUsageFiles = 100_000
 )
 
-// ErrTooMuch is a usage that was not counted to its end: a part of a sum is no figure.
+// ErrTooMuch means that the usage was not counted completely: a partial sum is no figure.
 var ErrTooMuch = errors.New("has more in it than is counted")
 
-// Usage counts what the directory's files take, once. It stops with the context's error at its end, and with
-// ErrTooMuch where there is more than maxFiles. It writes nothing and follows no link.
+// Usage counts once what the directory's files occupy. It returns the context's error when that ends, and ErrTooMuch if
+// there are more than maxFiles entries. It writes nothing and follows no link.
 func (d *Dataset) Usage(ctx context.Context, maxFiles int) (Usage, error) {
 	found, _, err := d.usage(ctx, maxFiles)
 	return found, err
 }
 
-// usage also names the files that take less than is in them.
+// usage also returns the names of the files that occupy less than their data.
 func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short []string, err error) {
 	look := usageLook{ctx: ctx, left: maxFiles, seen: map[uint64]bool{}, types: map[string]*Space{},
 		compresses: d.mount.Compression() != CompressionNone}
@@ -81,19 +80,19 @@ func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short [
 	return found, look.short, nil
 }
 
-// usageLook is one walk.
+// usageLook is the state of one walk.
 type usageLook struct {
-	ctx  context.Context // It lives as long as one call.
+	ctx  context.Context // It lives for one call.
 	left int
-	// compresses: the file system may, so that holes have to be told from what compression saves.
+	// compresses is true if the file system may compress, so that holes must be distinguished from savings.
 	compresses bool
-	// seen are the inodes of files with several names.
+	// seen holds the inodes of files with several names.
 	seen  map[uint64]bool
 	types map[string]*Space
-	// listed: the file system has told of a hole, or is known to. unlisted: it has told of none where there may
-	// be some.
+	// listed is true if the file system has reported a hole or is known to report them; unlisted if it reported none
+	// where there may be some.
 	listed, unlisted bool
-	// short are the files that take less than is in them, where that may be for lateness.
+	// short lists the files that occupy less than their data, possibly because the file system reports late.
 	short []string
 }
 
@@ -117,8 +116,8 @@ func (l *usageLook) directory(at *directory, name string, depth int) error {
 	})
 }
 
-// entry looks at one name of a directory. A network file system is asked anew: what it told when the file was
-// written may be older than what the server has allocated since.
+// entry counts one name of a directory. It forces a network file system to ask the server: cached attributes may be
+// older than the server's allocation.
 func (l *usageLook) entry(at *directory, self *os.File, base, name string, depth int) error {
 	var stat unix.Statx_t
 	err := unix.Statx(int(self.Fd()), base, unix.AT_SYMLINK_NOFOLLOW|unix.AT_STATX_FORCE_SYNC,
@@ -147,7 +146,7 @@ func (l *usageLook) entry(at *directory, self *os.File, base, name string, depth
 }
 
 func (l *usageLook) file(at *directory, base, name string, stat *unix.Statx_t) error {
-	// st_blocks counts 512 bytes whatever the block size.
+	// st_blocks is in units of 512 bytes, whatever the block size.
 	space := Space{Files: 1, ApparentBytes: stat.Size, AllocatedBytes: stat.Blocks * 512, DataBytes: stat.Size}
 	switch {
 	case space.AllocatedBytes >= space.ApparentBytes:
@@ -171,7 +170,7 @@ func (l *usageLook) file(at *directory, base, name string, stat *unix.Statx_t) e
 	return nil
 }
 
-// data is what of a file is no hole.
+// data returns the bytes of a file that are not in holes.
 func (l *usageLook) data(at *directory, base string) (uint64, error) {
 	file, err := at.file(base, os.O_RDONLY)
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	// restFor is how long what is allocated must stand still to count as settled. ZFS tells what it has
-	// allocated when it commits a group of transactions, which it does every five seconds at the latest.
+	// restFor is how long the allocated space must stay unchanged to count as settled. ZFS updates it when it commits a
+	// transaction group, every five seconds at the latest.
 	restFor = 5500 * time.Millisecond
-	// lookAgain is the time between two looks.
+	// lookAgain is the interval between two counts.
 	lookAgain = 250 * time.Millisecond
 )
 
-// SettledUsage counts what the directory's files take once the file system has made up its mind. That is at
-// once on file systems that count what they have not allocated yet, and wherever no less is allocated than
-// there is data. Elsewhere files may take less since they are compressed, or since the file system tells it late:
-// they are written out and looked at until nothing has changed for longer than ZFS takes, or until patience
-// is over. Then the usage is not Settled. It waits for nothing where patience is 0.
+// SettledUsage counts what the directory's files occupy once the file system's figures are final. They are final at
+// once on file systems whose figures include data that is not allocated yet, and wherever no less is allocated than
+// there is data. Elsewhere files may occupy less because they are compressed or because the file system reports late:
+// SettledUsage writes them out and counts again until nothing has changed for longer than ZFS needs, or until patience
+// has passed. In the latter case the usage is not Settled. With patience 0 it does not wait.
 func (d *Dataset) SettledUsage(ctx context.Context, maxFiles int, patience time.Duration) (Usage, error) {
 	found, short, err := d.usage(ctx, maxFiles)
 	if err != nil || found.Settled || patience <= 0 || answersNothing(d.mount.FilesystemType, found) {
@@ -36,7 +36,7 @@ func (d *Dataset) SettledUsage(ctx context.Context, maxFiles int, patience time.
 	})
 }
 
-// rest looks until nothing has changed for restFor, or until waiting is over.
+// rest counts until nothing has changed for restFor, or until waiting ends.
 func rest(waiting context.Context, found Usage, look func() (Usage, error)) (Usage, error) {
 	since := time.Now()
 	for {
@@ -62,15 +62,15 @@ func rest(waiting context.Context, found Usage, look func() (Usage, error)) (Usa
 	}
 }
 
-// writeOut has files written out, and reports whether it was done when the context ended. A write that hangs
-// is left to itself.
+// writeOut syncs files, and reports whether it finished before the context ended. It does not wait for a sync that
+// hangs.
 func (d *Dataset) writeOut(ctx context.Context, files []string) bool {
 	done := make(chan bool, 1)
 	go func() {
 		for _, name := range files {
 			file, err := d.open(name)
 			if err != nil {
-				continue // It is gone, or is no file any more.
+				continue // It is gone or no longer a file.
 			}
 			err = unix.Fsync(int(file.Fd()))
 			_ = file.Close()

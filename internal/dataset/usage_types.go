@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// OtherTypes stands for the types that are too many to be told one by one.
+// OtherTypes is the extension under which the types beyond the limit are summed.
 const OtherTypes = "*"
 
-// maxTypes that are told.
+// maxTypes is the most types listed.
 const maxTypes = 16
 
-// plainExtension is one that says a type: no number, which tools give their files by the thousand.
+// plainExtension matches extensions that denote a type: not numbers, which tools use for thousands of files.
 var plainExtension = regexp.MustCompile(`^[a-z0-9_-]{0,15}[a-z_-][a-z0-9_-]{0,15}$`)
 
-// extension is the type of a file by its name; "" where the name says none.
+// extension returns the file type by its name; "" if the name has none.
 func extension(name string) string {
 	found := strings.ToLower(strings.TrimPrefix(path.Ext(strings.TrimLeft(name, ".")), "."))
 	if len(found) > 16 || !plainExtension.MatchString(found) {
@@ -26,7 +26,7 @@ func extension(name string) string {
 	return found
 }
 
-// tell lists the types, those that take most first, and puts what is over the limit together.
+// tell lists the types, those with the most allocated bytes first, and sums those beyond the limit.
 func tell(types map[string]*Space) []TypeSpace {
 	var all []TypeSpace
 	for extension, space := range types {

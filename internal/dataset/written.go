@@ -11,38 +11,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Source says how Coverage was learnt.
+// Source is how Coverage was determined.
 type Source string
 
 const (
 	// SourceExtents is the file system's own list of data and holes (SEEK_DATA, SEEK_HOLE).
 	SourceExtents Source = "Extents"
-	// SourceBlocks is the space that the file takes. Space that is only reserved counts as written,
-	// and a file system that compresses shows less than was written.
+	// SourceBlocks is the allocated space of the file. Reserved space counts as written, and a file system that
+	// compresses shows less than was written.
 	SourceBlocks Source = "Blocks"
-	// SourceBelieved is neither: the file system has told of no hole, as it would, and the space that files take is
-	// less than what is in them where it compresses. All of the file is taken to be written.
+	// SourceBelieved assumes that the whole file is written: the file system reports holes but reported none, and may
+	// allocate less than was written because it compresses.
 	SourceBelieved Source = "Believed"
 )
 
-// Coverage is how much of a file holds data that somebody wrote. Reads of the rest never reach the
-// storage and measure nothing.
+// Coverage is how much of a file has been written. Reads of the rest never reach the storage and measure nothing.
 type Coverage struct {
 	ApparentBytes uint64
 	WrittenBytes  uint64
-	// BlockBytes is the space the file takes on the file system (st_blocks).
+	// BlockBytes is the space allocated to the file (st_blocks).
 	BlockBytes uint64
 	Source     Source
-	// Doubtful is a shortfall that proves nothing: only st_blocks shows it, on a file system of a server or of a program.
-	// Attribute caches report old figures (SMB under a lease: zero blocks for a second), and servers that compress report less.
+	// Doubtful is true if the shortfall proves nothing: only st_blocks shows it, on a file system with a server or a
+	// program behind it. Attribute caches report old figures (SMB under a lease: zero blocks for a second), and servers
+	// that compress report less.
 	Doubtful bool
 }
 
-// Complete is true when every byte was written.
+// Complete reports whether every byte was written.
 func (c Coverage) Complete() bool { return c.WrittenBytes >= c.ApparentBytes }
 
-// Written measures a file of the directory, by a path relative to it; errors.Is(err,
-// fs.ErrNotExist) when there is none.
+// Written measures a file by its path relative to the directory; errors.Is(err, fs.ErrNotExist) if there is none.
 func (d *Dataset) Written(name string) (Coverage, error) {
 	file, err := d.open(name)
 	if err != nil {
@@ -79,8 +78,8 @@ func (d *Dataset) measureCoverage(file *os.File) (Coverage, error) {
 	if err != nil {
 		return Coverage{}, err
 	}
-	apparent, blocks := stat.Size, stat.Blocks*512                                   // st_blocks counts 512 bytes whatever the block size
-	data, err := dataBytes(context.Background(), file, int64(min(stat.Size, 1<<62))) // #nosec G115 -- just bounded
+	apparent, blocks := stat.Size, stat.Blocks*512                                   // st_blocks is in 512-byte units
+	data, err := dataBytes(context.Background(), file, int64(min(stat.Size, 1<<62))) // #nosec G115 -- bounded by min
 	seeks := !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EOPNOTSUPP)
 	if err != nil && seeks {
 		return Coverage{}, err
@@ -94,8 +93,8 @@ func (d *Dataset) measureCoverage(file *os.File) (Coverage, error) {
 	return coverage, nil
 }
 
-// coverageOf judges what is known of a file: data bytes where the file system seeks them. believed says that one without
-// holes, by the seeking, is not doubted for taking less than is in it.
+// coverageOf evaluates what is known of a file. data is the number of bytes outside holes, if seeks is true. If
+// believed is true, a file without reported holes counts as written even if it occupies less than its size.
 func coverageOf(magic uint32, seeks, believed bool, apparent, blocks, data uint64) Coverage {
 	coverage := Coverage{ApparentBytes: apparent, BlockBytes: blocks}
 	switch {
@@ -104,13 +103,13 @@ func coverageOf(magic uint32, seeks, believed bool, apparent, blocks, data uint6
 	case believed && blocks > 0:
 		coverage.WrittenBytes, coverage.Source = apparent, SourceBelieved
 	default:
-		// Where a file system does not know its holes the kernel answers that all is data.
+		// On a file system that does not track holes the kernel reports the whole file as data.
 		coverage.WrittenBytes, coverage.Source = min(apparent, blocks), SourceBlocks
 	}
 	return coverage
 }
 
-// dataBytes adds up the extents with data below size, of which there can be millions.
+// dataBytes adds up the data extents below size, of which there can be millions.
 func dataBytes(ctx context.Context, file *os.File, size int64) (uint64, error) {
 	fd := int(file.Fd())
 	var sum uint64
@@ -138,13 +137,13 @@ func dataBytes(ctx context.Context, file *os.File, size int64) (uint64, error) {
 	return sum, nil
 }
 
-// Magic numbers of file systems that x/sys does not name.
+// Magic numbers of file systems that x/sys does not define.
 const (
 	zfsMagic    = 0x2fc12fc1
 	lustreMagic = 0x0bd00bd0
 )
 
-// magicOf is the number by which the kernel names a file system.
+// magicOf returns the magic number of a file's file system.
 func magicOf(file *os.File) (uint32, error) {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(int(file.Fd()), &fs); err != nil {
@@ -153,14 +152,14 @@ func magicOf(file *os.File) (uint32, error) {
 	return uint32(fs.Type), nil //nolint:gosec // magic numbers are 32 bits; the field is wider on some machines
 }
 
-// tellsHoles is true for file systems that may show less than was written, because they compress or tell it late, and
-// which mostly tell holes: Lustre from 2.14 on, NFS by its version 4.2.
+// tellsHoles reports whether a file system may show less than was written, because it compresses or reports late, and
+// usually reports holes: Lustre since 2.14, NFS 4.2.
 func (m Mount) tellsHoles(magic uint32) bool {
 	return magic == lustreMagic || magic == unix.NFS_SUPER_MAGIC && slices.Contains(m.Options, "vers=4.2")
 }
 
-// listsHoles is true for file systems that are known to tell data from holes, so that "all data"
-// means what it says. NFS, FUSE and others may or may not.
+// listsHoles reports whether a file system is known to distinguish data from holes, so that "all data" is reliable.
+// NFS, FUSE and others may or may not.
 func listsHoles(magic uint32) bool {
 	switch magic {
 	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, zfsMagic:

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// lookAgainWritten is the time between two looks at a file.
+	// lookAgainWritten is the interval between two checks of a file.
 	lookAgainWritten = 100 * time.Millisecond
-	// usualLateness is how late attributes are where the mount's options do not say: SMB's defaults are one second of cache
-	// and one second until a file that was closed is closed at the server.
+	// usualLateness is how late attributes are if the mount options do not say. SMB's defaults are one second of
+	// attribute cache plus one second until a closed file is closed at the server.
 	usualLateness = 3 * time.Second
-	// mostLateness bounds what options may say: azurefile-csi-driver sets 30 s.
+	// mostLateness bounds what the options may say: azurefile-csi-driver sets 30 s.
 	mostLateness = 35 * time.Second
 )
 
-// Lateness is how long this machine may report old attributes of files; 0 for file systems of its own.
+// Lateness returns how long this machine may report old attributes of files; 0 for local file systems.
 func (m Mount) Lateness() time.Duration {
 	if m.OnThisMachine() {
 		return 0
@@ -31,7 +31,7 @@ func (m Mount) Lateness() time.Duration {
 	return min(late, mostLateness)
 }
 
-// seconds is the longest of some options of a mount; usual where none is set.
+// seconds returns the largest value of some mount options, or usual if none is set.
 func (m Mount) seconds(usual int, names ...string) time.Duration {
 	longest := -1
 	for _, option := range m.Options {
@@ -48,11 +48,12 @@ func (m Mount) seconds(usual int, names ...string) time.Duration {
 	return time.Duration(min(longest, 3600)) * time.Second
 }
 
-// Settled is Written of a file that should have some bytes, once the attribute cache has had its time: it looks again
-// while the file is short and that proves nothing, until the context ends. What is not on the server yet is sent there.
+// Settled measures a file that should have the given size, as Written does, after allowing for the attribute cache: it
+// repeats the measurement while the file appears short and that proves nothing (see Doubtful), until the context ends.
+// It flushes data that is not on the server yet.
 func (d *Dataset) Settled(ctx context.Context, name string, bytes uint64) (Coverage, error) {
 	for flushed := false; ; {
-		// Each look opens the file anew: that is what some file systems ask the server for.
+		// Each attempt reopens the file, which makes some file systems ask the server.
 		coverage, err := d.Written(name)
 		short := coverage.Doubtful || coverage.ApparentBytes < bytes && !d.mount.OnThisMachine()
 		if err != nil || !short {
@@ -71,7 +72,8 @@ func (d *Dataset) Settled(ctx context.Context, name string, bytes uint64) (Cover
 	}
 }
 
-// flush sends what this machine holds of a file to where it belongs. Not every file system can from a handle for reading.
+// flush writes this machine's dirty pages of a file to the storage. Not every file system can do that through a handle
+// opened for reading.
 func (d *Dataset) flush(name string) {
 	file, err := d.open(name)
 	if err != nil {

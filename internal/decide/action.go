@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Kind is what an action does.
+// Kind is the kind of an action.
 type Kind string
 
 const (
@@ -20,15 +20,15 @@ const (
 	Stop Kind = "Stop"
 	// Conclude records that enough was measured, then stops Clients; their results are complete.
 	Conclude Kind = "Conclude"
-	// RecordResult writes down the step's result from what its clients reported.
+	// RecordResult records the step's result from the reports of its clients.
 	RecordResult Kind = "RecordResult"
-	// Retry records that the step is tried again, as Attempt.
+	// Retry records that the step is repeated, as Attempt.
 	Retry Kind = "Retry"
-	// Replace makes new clients in place of the lost Clients.
+	// Replace creates new clients in place of the lost Clients.
 	Replace Kind = "Replace"
 	// Fail records Failure as the end of the run.
 	Fail Kind = "Fail"
-	// Finish tells the Clients to stop, tidy up and leave.
+	// Finish directs Clients to stop, clean up and leave.
 	Finish Kind = "Finish"
 	// Done means that nothing is left to do.
 	Done Kind = "Done"
@@ -43,11 +43,11 @@ type Action struct {
 	Deadline time.Time
 	Until    time.Time
 	Failure  *Failure
-	// Reason is why enough was measured, of Conclude.
+	// Reason is why enough was measured; for Conclude.
 	Reason string
 }
 
-// String is one line for logs and golden files; instants are left to the caller.
+// String formats the action as one line for logs and golden files, without its times.
 func (a Action) String() string {
 	words := []string{string(a.Kind)}
 	if a.Attempt.Step != "" {

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// counts sorts the clients of an attempt by how far they are. Lost clients are in none of them.
+// counts sorts the clients of an attempt by their progress. Lost clients are in none of the lists.
 type counts struct {
 	absent, loading, loaded, running, ended []ClientKey
-	// left are those of the ended that did not do all of their part, and are about to be lost.
+	// left lists the ended clients that did not complete their part and are about to be lost.
 	left   []ClientKey
 	failed []failedClient
-	// parted are those that failed since another client may be lost.
+	// parted lists the clients whose failure may be a consequence of another client's loss.
 	parted []failedClient
-	// coupled says that they are one job.
+	// coupled is true if the clients form one job.
 	coupled bool
 }
 
@@ -58,13 +58,13 @@ func (s Snapshot) count(step Step, attempt Attempt) counts {
 	return c
 }
 
-// live is the clients on which the attempt is loaded or running.
+// live returns the clients on which the attempt is loaded or running.
 func (s Snapshot) live(step Step, attempt Attempt) []ClientKey {
 	c := s.count(step, attempt)
 	return slices.Concat(c.loaded, c.running)
 }
 
-// touched reports whether any client, lost ones included, knows of the attempt.
+// touched reports whether any client, including lost ones, has received the attempt.
 func (s Snapshot) touched(step Step, attempt Attempt) bool {
 	return slices.ContainsFunc(s.Clients, func(c Client) bool {
 		_, known := c.Attempts[attempt]

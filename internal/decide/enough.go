@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// running decides on a step in which somebody is still at work: it ends by what it has measured, where
-// that was said and not too early, else by itself.
+// running decides about a step with running clients: it concludes the step if enough is measured and its minimum time
+// is over; otherwise the step ends by itself.
 func (s Snapshot) running(step Step, record Record, attempt Attempt, counts counts, now time.Time) Action {
 	last := s.latestEnd(record)
 	reason, earliest := s.Enough[attempt], record.Start.Add(step.Earliest)
 	switch {
 	case !record.Concluded.IsZero():
-		// Nothing shows whether all were told.
+		// Repeat the stop: no fact shows whether all clients received it.
 		return Action{Kind: Stop, Attempt: attempt, Clients: counts.running, Until: last}
 	case step.Latest > 0 && !now.Before(record.Start.Add(step.Latest)):
 		reason = fmt.Sprintf("it has lasted for %s, the longest that it may", step.Latest)
@@ -28,13 +28,13 @@ func (s Snapshot) running(step Step, record Record, attempt Attempt, counts coun
 	return Action{Kind: Conclude, Attempt: attempt, Clients: counts.running, Reason: reason, Until: s.latestEnd(record)}
 }
 
-// allRun says that everybody who is left in the step is at work. While one has ended, or is about to be
-// lost, the load is no longer what the step asks for, and what it measures says nothing.
+// allRun reports whether all remaining clients of the step are running. Once one has ended or is about to be lost, the
+// load is no longer the requested one, and measurements mean nothing.
 func (c counts) allRun() bool {
 	return len(c.running) > 0 && len(c.absent)+len(c.loading)+len(c.loaded)+len(c.ended) == 0
 }
 
-// latestEnd is when the last agent must have ended a step; zero while it is not started.
+// latestEnd returns when the last agent must have ended a step; zero before the step starts.
 func (s Snapshot) latestEnd(record Record) time.Time {
 	if record.Deadline.IsZero() {
 		return time.Time{}

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// missed are the lost clients that are still needed in a step: one that has done its part is not, nor is
-// one that has no part in a step that has begun. What was begun is not disturbed for it; the next step
-// asks for it.
+// missed returns the lost clients that a step still needs. It does not need a client that has completed its part, nor,
+// once it has begun, one without a part in it: the running step is not disturbed, and the next step handles the loss.
 func (s Snapshot) missed(step Step, record Record) []Client {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	begun := !record.Start.IsZero() && s.Policy.OnLoss != FailRun
@@ -19,7 +18,7 @@ func (s Snapshot) missed(step Step, record Record) []Client {
 	})
 }
 
-// lose applies the policy to lost clients; false means that the run goes on without them.
+// lose applies the policy to lost clients; false means that the run continues without them.
 func (s Snapshot) lose(lost []Client, step Step, record Record) (Action, bool) {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	switch s.Policy.OnLoss {
@@ -41,8 +40,8 @@ func (s Snapshot) lose(lost []Client, step Step, record Record) (Action, bool) {
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonClientLost, Message: message}}, true
 }
 
-// restart stops what is left of the attempt, counts a new one, and replaces the lost clients.
-// False means that a client was replaced too often.
+// restart stops what remains of the attempt, counts a new one, and replaces the lost clients. It returns false if a
+// client has been replaced too often.
 func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attempt) (Action, bool) {
 	for _, c := range lost {
 		if c.Replacements >= s.Policy.MaxRestarts {
@@ -61,8 +60,8 @@ func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attem
 	return Action{Kind: Replace, Clients: keys(lost)}, true
 }
 
-// once ends a step that cannot be repeated, and that a client was lost of after its start, with what it
-// has: the others are stopped, and the result says who is missing. The next step meets the loss by policy.
+// once ends a step that cannot be repeated and has lost a client after its start: it stops the other clients, and the
+// result names the missing ones. The next step applies the loss policy.
 func (s Snapshot) once(step Step, record Record, now time.Time) (Action, bool) {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	if !step.NonRepeatable || record.Start.IsZero() || s.Policy.OnLoss == FailRun {
@@ -71,7 +70,7 @@ func (s Snapshot) once(step Step, record Record, now time.Time) (Action, bool) {
 	counts := s.count(step, attempt)
 	lost := slices.ContainsFunc(s.missed(step, record), func(c Client) bool {
 		_, known := c.Attempts[attempt]
-		// Where the policy lets a run go on without a client, this one may have been lost in a step before.
+		// If the policy continues without lost clients, this client may have been lost in an earlier step.
 		return known || s.Policy.OnLoss != ContinueDegraded
 	})
 	switch {
@@ -84,10 +83,10 @@ func (s Snapshot) once(step Step, record Record, now time.Time) (Action, bool) {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}, true
 	}
 	if len(counts.loading)+len(counts.left) > 0 {
-		// One that is about to be lost would be asked to take part in the next step.
+		// Wait until clients that are about to be lost are gone; otherwise the next step would include them.
 		return Action{Kind: Wait}, true
 	}
-	// A conductor that comes back knows of the loss before it has asked the others for their results.
+	// A restarted conductor learns of the loss before it has the other clients' results.
 	if action, pending := s.reach(now); pending {
 		return action, true
 	}

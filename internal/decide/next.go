@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// Next returns what to do now. It never returns an action that was carried out already, unless
-// nothing shows that it was.
+// Next returns what to do now. It returns an action again only if no fact shows that it was executed.
 func Next(s Snapshot, now time.Time) Action {
 	action := s.next(now)
 	end := s.activeEnd()
 	if !end.IsZero() && now.Before(end) && (action.Until.IsZero() || action.Until.After(end)) {
-		// Whatever is waited for after the action, the end of the run comes first.
+		// Never wait beyond the end of the run.
 		action.Until = end
 	}
 	return action
 }
 
-// activeEnd is when the run ends whatever it does; zero where nothing bounds it.
+// activeEnd returns when the run must end; zero if it has no limit.
 func (s Snapshot) activeEnd() time.Time {
 	if s.Policy.ActiveDeadline <= 0 {
 		return time.Time{}
@@ -52,7 +51,7 @@ func (s Snapshot) next(now time.Time) Action {
 	return s.run(*step, begun, now)
 }
 
-// current is the first step without a recorded result; nil when all have one.
+// current returns the first step without a recorded result; nil if all have one.
 func (s Snapshot) current() (*Step, Record) {
 	for i := range s.Steps {
 		if record := s.Records[s.Steps[i].ID]; !record.Done {
@@ -62,7 +61,7 @@ func (s Snapshot) current() (*Step, Record) {
 	return nil, Record{}
 }
 
-// meet brings every client to be ready, replaces lost ones by policy, and gives up where it must.
+// meet waits until every client is ready, replaces lost ones by policy, and fails the run if it must.
 func (s Snapshot) meet(step Step, record Record, now time.Time) (Action, bool) {
 	if lost := s.missed(step, record); len(lost) > 0 {
 		if action, pending := s.lose(lost, step, record); pending {
@@ -72,7 +71,8 @@ func (s Snapshot) meet(step Step, record Record, now time.Time) (Action, bool) {
 	return s.reach(now)
 }
 
-// reach waits for clients that are not ready yet, and gives up on what never will be.
+// reach waits for clients that are not ready yet, and fails the run if one cannot take part or does not become ready in
+// time.
 func (s Snapshot) reach(now time.Time) (Action, bool) {
 	if unfit := s.having(Unfit); len(unfit) > 0 {
 		first := unfit[0]
@@ -83,30 +83,31 @@ func (s Snapshot) reach(now time.Time) (Action, bool) {
 	if len(connecting) == 0 {
 		return Action{}, false
 	}
-	// Each one has the whole time, a replacement too.
-	var latest time.Time
+	// Each client has the whole timeout, including replacements.
+	var first time.Time
+	var why []string
 	for _, c := range connecting {
 		begun := s.Begun
 		if c.Since.After(begun) {
 			begun = c.Since
 		}
-		if expires := begun.Add(s.Policy.StartTimeout); latest.IsZero() || expires.Before(latest) {
-			latest = expires
+		expires := begun.Add(s.Policy.StartTimeout)
+		if first.IsZero() || expires.Before(first) {
+			first = expires
+		}
+		if !now.Before(expires) {
+			why = append(why, fmt.Sprintf("%s (%s)", c.Key, orUnknown(c.Message)))
 		}
 	}
-	if now.Before(latest) {
-		return Action{Kind: Wait, Until: latest}, true
-	}
-	var why []string
-	for _, c := range connecting {
-		why = append(why, fmt.Sprintf("%s (%s)", c.Key, orUnknown(c.Message)))
+	if len(why) == 0 {
+		return Action{Kind: Wait, Until: first}, true
 	}
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonStartTimeout,
 		Message: fmt.Sprintf("after %s these clients were not ready: %s",
 			s.Policy.StartTimeout, strings.Join(why, ", "))}}, true
 }
 
-// run brings one step from nothing to its recorded result.
+// run takes one step from nothing to its recorded result.
 func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	if old, live := s.left(step, record); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: old, Clients: live}
@@ -125,7 +126,7 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	case len(counts.loaded) > 0:
 		return s.start(step, record, attempt, counts.loaded, now)
 	case len(counts.running) == 0 && len(counts.left) > 0:
-		// What to do without it is for lose to say, once it is gone.
+		// Wait until the client is gone; then lose decides what to do without it.
 		return Action{Kind: Wait}
 	case len(counts.running) == 0:
 		return Action{Kind: RecordResult, Attempt: attempt}
@@ -133,7 +134,7 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	return s.running(step, record, attempt, counts, now)
 }
 
-// left is an earlier attempt that some clients are still at.
+// left returns an earlier attempt that still runs on some clients.
 func (s Snapshot) left(step Step, record Record) (Attempt, []ClientKey) {
 	for number := 1; number < record.Attempt; number++ {
 		attempt := Attempt{Step: step.ID, Number: number}
@@ -144,7 +145,7 @@ func (s Snapshot) left(step Step, record Record) (Attempt, []ClientKey) {
 	return Attempt{}, nil
 }
 
-// overdue gives up on a step whose agents should have ended it by themselves long ago.
+// overdue fails the run if an agent has not ended the step by itself StopGrace after its deadline.
 func (s Snapshot) overdue(step Step, record Record, now time.Time) (Action, bool) {
 	live := s.live(step, Attempt{Step: step.ID, Number: record.Attempt})
 	if last := s.latestEnd(record); last.IsZero() || now.Before(last) || len(live) == 0 {
@@ -159,8 +160,8 @@ func (s Snapshot) overdue(step Step, record Record, now time.Time) (Action, bool
 			step.ID, live[0], s.Policy.StopGrace, end)}}, true
 }
 
-// abandon ends an attempt in which a client failed: the others are stopped, their results kept. Where all
-// that went wrong is that a client was told too late, there is another attempt.
+// abandon ends an attempt in which a client failed: it stops the others and keeps their results. If the only failure is
+// that clients received the start too late, it retries.
 func (s Snapshot) abandon(step Step, record Record, attempt Attempt, counts counts) Action {
 	if live := s.live(step, attempt); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}
@@ -176,7 +177,8 @@ func (s Snapshot) abandon(step Step, record Record, attempt Attempt, counts coun
 		Message: fmt.Sprintf("step %s: client %s: %s", step.ID, first.key, first.failure.Message)}}
 }
 
-// windUp ends a run that is complete, failed or cancelled: load off, result kept, agents away.
+// windUp ends a run that is complete, failed or cancelled: it stops the load, records the result, and sends the agents
+// away.
 func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 	if step != nil && s.FinishSent.IsZero() {
 		attempt := Attempt{Step: step.ID, Number: record.Attempt}
@@ -195,11 +197,11 @@ func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 	return s.finish(now)
 }
 
-// deadlineGrace is how long tools may take to stop in good order once the run's own deadline has passed. Agents that are
-// told to finish then kill theirs after a while.
+// deadlineGrace is how long tools may take to stop gracefully after the run's own deadline. Agents that are then
+// directed to finish kill theirs after a while.
 const deadlineGrace = 20 * time.Second
 
-// stopGrace is how long a run that ends waits for its clients to stop.
+// stopGrace returns how long a run that ends waits for its clients to stop.
 func (s Snapshot) stopGrace() time.Duration {
 	if s.Failure != nil && s.Failure.Reason == ReasonDeadline {
 		return min(deadlineGrace, s.Policy.StopGrace)
@@ -207,7 +209,7 @@ func (s Snapshot) stopGrace() time.Duration {
 	return s.Policy.StopGrace
 }
 
-// finish tells every client to leave and waits for it, for a time.
+// finish directs every client to leave and waits for it, up to FinishTimeout.
 func (s Snapshot) finish(now time.Time) Action {
 	var here []ClientKey
 	for _, c := range s.Clients {

@@ -106,3 +106,21 @@ func TestLeftAttemptIsStopped(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestStartTimeoutNamesThoseThatHadIt: a replacement that came later is not late yet.
+func TestStartTimeoutNamesThoseThatHadIt(t *testing.T) {
+	w := newWorld(1, 3, steps()...)
+	w.clients[0].Connection = decide.Ready
+	w.clients[2].Since = w.now.Add(50 * time.Second)
+	for _, client := range w.clients {
+		w.snapshot.Clients = append(w.snapshot.Clients, *client)
+	}
+	timeout := w.snapshot.Policy.StartTimeout
+	if got := decide.Next(w.snapshot, w.now.Add(timeout-time.Second)); got.Kind != decide.Wait || !got.Until.Equal(w.now.Add(timeout)) {
+		t.Errorf("before the timeout: %+v", got)
+	}
+	got := decide.Next(w.snapshot, w.now.Add(timeout))
+	if got.Kind != decide.Fail || got.Failure.Message != "after 1m0s these clients were not ready: a/1 (starting)" {
+		t.Errorf("after it: %+v", got.Failure)
+	}
+}

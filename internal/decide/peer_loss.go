@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// parting are the failures of a part of a job of MPI that the loss of another client can be behind. That client
-// may be seen to be gone only later.
+// parting lists the failures of a part of an MPI job that another client's loss can cause. That loss may be detected
+// only later.
 var parting = []string{ReasonClientLost, reasonKilled, reasonMPI}
 
-// What an agent says of a job that was killed, or that could not be started.
+// The reasons that an agent reports for a job that was killed or could not be started.
 const (
 	reasonKilled = "Killed"
 	reasonMPI    = "MPI"
 )
 
-// parted reports whether a failure may be no more than a consequence of a loss.
+// parted reports whether a failure may be only a consequence of a loss.
 func (s Step) parted(failure *Failure) bool {
 	return s.Coupled && failure != nil && slices.Contains(parting, failure.Reason)
 }
 
-// part ends an attempt of a job that has lost a client, by what its other clients say: nobody knows yet who that is. The
-// policy applies once that is seen. Where it is not for too long, the client lives, and was only out of the
-// others' reach: then the step is tried again, or its failure is the run's.
+// part ends an attempt of a job whose other clients report the loss of one. Which client was lost is not known yet; the
+// policy applies once that is detected. If it is not detected within LossPatience, the client lives and was only
+// unreachable for the others: then the step is repeated, or recorded if it cannot be repeated, or its failure becomes
+// the run's.
 func (s Snapshot) part(step Step, record Record, attempt Attempt, counts counts, now time.Time) Action {
 	if live := s.live(step, attempt); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}

@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// Snapshot is all that a decision may know.
+// Snapshot is the complete input of a decision.
 type Snapshot struct {
-	// Steps of the plan, in the order in which they run.
+	// Steps of the plan, in execution order.
 	Steps []Step
-	// Clients as the conductor sees them now.
+	// Clients as the conductor observes them now.
 	Clients []Client
-	// Enough says, of attempts that end by what they measure, that and why they may end now.
+	// Enough holds the reason for each attempt that may end now because enough is measured.
 	Enough map[Attempt]string
-	// Records of steps that were begun, by step ID.
+	// Records of the steps that were begun, by step ID.
 	Records map[string]Record
 	Policy  Policy
 	// Begun is when the run was deployed; the start timeout counts from it.
 	Begun time.Time
-	// Cancel asks to end the run before its time; nil when nobody asked.
+	// Cancel is the request to end the run early; nil if there is none.
 	Cancel *Failure
-	// Failure is the first thing that ended the run, once it was recorded.
+	// Failure is the first failure that ended the run, once it is recorded.
 	Failure *Failure
-	// EndingSince is when Failure or Cancel was first known; zero while there is neither.
+	// EndingSince is when Failure or Cancel was first known; zero if there is neither.
 	EndingSince time.Time
-	// FinishSent is when the agents were first told to finish; zero before.
+	// FinishSent is when the agents were first directed to finish; zero before.
 	FinishSent time.Time
 }
 
-// WhyStopped is what clients are told when their load is stopped.
+// WhyStopped returns the reason that clients get when their load is stopped.
 func (s Snapshot) WhyStopped() string {
 	switch {
 	case s.Cancel != nil:
@@ -57,29 +57,29 @@ func (s Snapshot) WhyStopped() string {
 	return "the step is to be repeated"
 }
 
-// Step is what a decision needs to know of one step of the plan.
+// Step is the part of a step of the plan that decisions need.
 type Step struct {
 	ID string
-	// Targets whose clients take part.
+	// Targets are the targets whose clients take part.
 	Targets []string
 	// ClientsPerTarget limits the step to the first clients of each target; 0 means all.
 	ClientsPerTarget int
-	// Limit is how long the step may take from its start instant to its last completion. An Idle step
-	// takes that long, unless Until is known.
+	// Limit is the longest time from the step's start to its last completion. An Idle step takes that long, unless
+	// Until is known.
 	Limit time.Duration
-	// Idle steps load nothing: no client takes part.
+	// Idle is true for a step without load, in which no client takes part.
 	Idle bool
-	// Until is when an Idle step ends, where that follows from the steps before it; zero elsewhere. Limit
-	// bounds it.
+	// Until is when an Idle step ends if the steps before it determine that; zero otherwise. Limit bounds it.
 	Until time.Time
-	// NonRepeatable says that the step cannot be repeated once it has started, as a burst drain on a drained bucket:
-	// when a client is lost it ends with what it has, and the run goes on to the next step.
+	// NonRepeatable is true if the step cannot be repeated once it has started, such as a burst drain of a drained
+	// bucket. If it loses a client, it ends with its results so far, and the run continues with the next step.
 	NonRepeatable bool
-	// Earliest is how long after its start the step may end by what it has measured.
+	// Earliest is the time after its start from which the step may end because enough is measured.
 	Earliest time.Duration
-	// Latest is how long after its start it is ended, as one that has measured enough; 0 where it ends by itself.
+	// Latest is the time after its start at which the step is concluded even if not enough is measured; 0 if it ends by
+	// itself.
 	Latest time.Duration
-	// Coupled says that the clients of each target are one job, which ends for all when one of them is lost.
+	// Coupled is true if the clients of each target form one job, which ends for all of them when one is lost.
 	Coupled bool
 }
 
@@ -89,7 +89,7 @@ func (s Step) Takes(key ClientKey) bool {
 		(s.ClientsPerTarget == 0 || key.Index < s.ClientsPerTarget)
 }
 
-// ClientKey names a client of a run.
+// ClientKey identifies a client of a run.
 type ClientKey struct {
 	Target string
 	Index  int
@@ -97,34 +97,34 @@ type ClientKey struct {
 
 func (k ClientKey) String() string { return fmt.Sprintf("%s/%d", k.Target, k.Index) }
 
-// Connection is where a client stands.
+// Connection is the connection state of a client.
 type Connection string
 
 const (
 	// Connecting clients have not been reached yet.
 	Connecting Connection = "Connecting"
-	// Ready clients answer and have all they need.
+	// Ready clients respond and have everything they need.
 	Ready Connection = "Ready"
 	// Lost clients were ready once and are gone for good.
 	Lost Connection = "Lost"
-	// Unfit clients answer but cannot take part, for the reason that they give.
+	// Unfit clients respond but cannot take part, for the reason that they report.
 	Unfit Connection = "Unfit"
-	// Finished clients have stopped, tidied up and left.
+	// Finished clients have stopped, cleaned up and left.
 	Finished Connection = "Finished"
 )
 
-// Client is one client as the conductor sees it.
+// Client is a client as the conductor observes it.
 type Client struct {
 	Key        ClientKey
 	Connection Connection
-	// Reason and Message say why a client is not ready.
+	// Reason and Message explain why a client is not ready.
 	Reason  string
 	Message string
-	// Since is when it was begun to reach the client; the start timeout counts from it.
+	// Since is when the conductor began to connect to the client; the start timeout counts from it.
 	Since time.Time
 	// Replacements is how often this client was replaced.
 	Replacements int
-	// Attempts that the client knows of, by step and attempt.
+	// Attempts are the attempts that the client has received, with its progress.
 	Attempts map[Attempt]ClientStep
 }
 
@@ -136,47 +136,47 @@ type Attempt struct {
 
 func (a Attempt) String() string { return fmt.Sprintf("%s#%d", a.Step, a.Number) }
 
-// Progress is how far a client is with an attempt.
+// Progress is the progress of a client in an attempt.
 type Progress string
 
 const (
-	// Loading means that the command was sent and not answered yet.
+	// Loading means that the command was sent but not answered yet.
 	Loading Progress = "Loading"
-	// Loaded means that the tool is spawned and waits.
+	// Loaded means that the tool has started and waits for its release.
 	Loaded Progress = "Loaded"
 	// Refused means that the step could not be loaded.
 	Refused Progress = "Refused"
-	// Running means that the tool was released, or that the command for it was taken.
+	// Running means that the tool was released, or that the agent accepted the start command.
 	Running Progress = "Running"
-	// Ended means that the tool is gone and its result is here.
+	// Ended means that the tool has exited and its result has arrived.
 	Ended Progress = "Ended"
 )
 
 // ClientStep is one client's part in an attempt.
 type ClientStep struct {
 	Progress Progress
-	// Failed is why a refused or ended part is no success.
+	// Failed is why a refused or ended part is not successful.
 	Failed *Failure
-	// Since is when that was learnt; zero where there is no failure.
+	// Since is when the failure became known; zero without one.
 	Since time.Time
-	// Left says that the part was ended before its time since the agent was told to end by somebody
-	// else, such as whoever drains its node: the client is Lost as soon as that is seen.
+	// Left is true if the part ended early because a third party terminated the agent, for example by draining its
+	// node. The client becomes Lost once that is detected.
 	Left bool
 }
 
-// Record is what was written down about a step before and after it ran.
+// Record is what was recorded about a step before and after it ran.
 type Record struct {
 	Attempt int
-	// Start and Deadline are the intent; zero until Start was decided.
+	// Start and Deadline are the intent; zero until Start is decided.
 	Start    time.Time
 	Deadline time.Time
-	// Done says that the result of the step was recorded, good or bad.
+	// Done is true once the step's result is recorded, good or bad.
 	Done bool
 	// Concluded is when it was decided that enough is measured; zero before.
 	Concluded time.Time
 }
 
-// Failure is why something ended before it was complete.
+// Failure is the reason why something ended before it was complete.
 type Failure struct {
 	Reason  string
 	Message string
@@ -192,7 +192,7 @@ const (
 	RestartStep LossPolicy = "RestartStep"
 	// FailRun ends the run.
 	FailRun LossPolicy = "FailRun"
-	// ContinueDegraded goes on with the clients that are left.
+	// ContinueDegraded continues with the remaining clients.
 	ContinueDegraded LossPolicy = "ContinueDegraded"
 )
 
@@ -203,22 +203,22 @@ type Policy struct {
 	MaxRestarts int
 	// StartTimeout bounds the time in which all agents must be ready.
 	StartTimeout time.Duration
-	// ActiveDeadline bounds the whole run; 0 does not.
+	// ActiveDeadline bounds the whole run; 0 means no bound.
 	ActiveDeadline time.Duration
-	// StartLead is how far ahead the common start instant is set: longer than a command takes.
+	// StartLead is how far in the future the common start is set: longer than a command takes.
 	StartLead time.Duration
-	// StopGrace is how long an agent may take past a deadline, what is in flight included.
+	// StopGrace is how long after a deadline an agent may take to stop, including I/O in flight.
 	StopGrace time.Duration
-	// LossPatience is how long to wait for a client to be seen to be lost, once others say that one is.
+	// LossPatience is how long to wait for a loss to be detected after other clients report it.
 	LossPatience time.Duration
-	// FinishTimeout bounds tidying up.
+	// FinishTimeout bounds the cleanup.
 	FinishTimeout time.Duration
 }
 
-// ReasonStartMissed is that of a client that was told to start when the others had begun.
+// ReasonStartMissed is the failure of a client that received the start command after the common start.
 const ReasonStartMissed = "StartMissed"
 
-// Reasons of failures that are decided here.
+// Reasons of failures that this package decides.
 const (
 	ReasonStartTimeout = "StartTimeout"
 	ReasonClientLost   = "ClientLost"

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// start sets the common instant once; an intent that is recorded is sent again as it is. A machine so busy
-// that clients are told too late will be as busy a second later, so each new attempt is given four times
-// as long to tell them.
+// start decides the common start once; a recorded intent is sent again unchanged. A machine that was too busy to
+// deliver the start in time will be as busy a second later, so each new attempt gets four times the lead.
 func (s Snapshot) start(step Step, record Record, attempt Attempt, loaded []ClientKey, now time.Time) Action {
 	begin, deadline := record.Start, record.Deadline
 	if begin.IsZero() {
@@ -18,11 +17,11 @@ func (s Snapshot) start(step Step, record Record, attempt Attempt, loaded []Clie
 	return Action{Kind: Start, Attempt: attempt, Clients: loaded, Start: begin, Deadline: deadline}
 }
 
-// missedStart says that a client was told to start too late to begin with the others, such as when who
-// was to tell it died in between. The step begins anew, so that all do their work at the same time;
-// where that happens again and again it fails.
+// missedStart reports whether the only failure is that a client received the start too late to begin with the others,
+// for example because the conductor died in between. The step is then repeated, so that all clients work at the same
+// time; it fails after several such attempts.
 //
-// The others of a job that one client had no part in have failed too, whatever they say.
+// If one client of a job missed the start, the failures of its other clients are consequences and do not count.
 func (c counts) missedStart(record Record) bool {
 	if c.coupled && slices.ContainsFunc(c.failed, func(f failedClient) bool { return f.failure.Reason == ReasonStartMissed }) {
 		return record.Attempt <= maxMissedStarts
@@ -32,9 +31,10 @@ func (c counts) missedStart(record Record) bool {
 	})
 }
 
-// maxMissedStarts of one step. With the 42 ms that one client is given at first, the third attempt has less than a second, which
-// a machine of two processors with fifty programs that want them has needed more than; the fifth has ten.
+// maxMissedStarts is the number of such repetitions of a step. With one client the first attempt has a lead of 42 ms
+// and the third less than a second, which was too little on a machine with two processors and fifty programs competing
+// for them; the fifth has ten seconds.
 const maxMissedStarts = 4
 
-// longestLead is how far ahead a start is set at most: with many clients the first attempt has a second.
+// longestLead bounds the lead: with many clients the first attempt already has one second.
 const longestLead = 16 * time.Second

@@ -6,14 +6,15 @@ import (
 	"slices"
 )
 
-// mostBlocks bounds the optimal segmentation, whose time grows with the square.
+// mostBlocks bounds the number of blocks of the optimal segmentation, whose time grows with its square.
 const mostBlocks = 1200
 
-// leastSamples is how many a change needs on both sides together.
+// leastSamples is the number of samples needed to find a drop, on both sides together.
 const leastSamples = 6
 
-// Analyze finds what a series of a burst drain tells. The samples are in order and do not overlap; a
-// *SampleError says which one is not, of the earlier ones too. Gaps are allowed. A series that never drops is no error.
+// Analyze analyzes the series of a burst drain. The samples must be in order and must not overlap; otherwise the error
+// wraps a *SampleError with the offending sample, also for Options.Earlier. Gaps are allowed. A series that never drops
+// is not an error.
 func Analyze(samples []Sample, options Options) (Result, error) {
 	if err := check(samples); err != nil {
 		return Result{}, fmt.Errorf("analyze a burst: %w", err)
@@ -32,7 +33,7 @@ func Analyze(samples []Sample, options Options) (Result, error) {
 	return a.result, nil
 }
 
-// thinned joins samples that are far finer than what is looked for, which bounds time and memory.
+// thinned joins samples that are much shorter than the changes to find, which bounds time and memory.
 func thinned(samples []Sample, p pace) []Sample {
 	const most, mostInWindow = 120_000, 4000
 	size := (len(samples) + most - 1) / most
@@ -40,32 +41,32 @@ func thinned(samples []Sample, p pace) []Sample {
 	return group(samples, max(size, int(min(math.Ceil(inWindow/mostInWindow), float64(len(samples))))))
 }
 
-// analysis is a series on its way to a Result.
+// analysis holds the state of one analysis.
 type analysis struct {
 	samples []Sample
 	filled  []Sample
 	options Options
 	typical float64
-	// values are the logarithms of the rates, cleaned those without dips and outliers.
+	// values are the logarithms of the rates, cleaned the same without dips and outliers.
 	values, cleaned []float64
-	// aside are the samples in dips and outliers, breaks the first samples of the segments and the end.
+	// aside is true for samples in dips and outliers. breaks lists the first samples of the segments, and the end.
 	aside  []bool
 	breaks []int
-	// blockSize is how many samples make a block.
+	// blockSize is the number of samples per block.
 	blockSize int
 	pace      pace
 	missing   float64
-	// extra is how much more certain a drop must be, where many scales are looked at.
+	// extra is how much more certain a drop must be, in squares of the noise, because many scales are searched.
 	extra float64
 	// begin is the first settled sample. times are those of the lasting drops.
 	begin int
 	times []Estimate
-	// stretches are the samples of each regime, measured what they give.
+	// measured are the stretches between the drops.
 	measured []measuredStretch
 	result   Result
 }
 
-// findLevels finds the lasting drops on blocks, then their times on samples.
+// findLevels finds the lasting drops on blocks, and then their times on samples.
 func (a *analysis) findLevels() {
 	if len(a.samples) < leastSamples {
 		return
@@ -91,7 +92,7 @@ func (a *analysis) findLevels() {
 	bounds[0] = a.begin
 	for i := 0; i < len(bounds)-2; {
 		from, to := bounds[i], bounds[i+2]
-		// Where levels alternate, what counts is the one that is there just after.
+		// If the rate alternates after the drop, only the segment just after the drop counts.
 		nearFrom, nearTo := c.around(bounds[i+1] / size)
 		if _, ok := alternating(a.samples[bounds[i+1]:to]); ok {
 			to = min(to, nearTo*size)
@@ -101,15 +102,15 @@ func (a *analysis) findLevels() {
 		if i > 0 {
 			start = a.times[i-1].Value
 		}
-		// A time that lies in another segment is that of another change, and this one no step.
+		// A time that lies in another segment belongs to another change, so this one is not a step.
 		margin := 2 * a.pace.of(dipSeconds) // dips beside the drop make segments too
 		near := at.Value >= a.samples[nearFrom*size].StartSeconds-margin &&
 			at.Value <= a.samples[min(nearTo*size, len(a.samples))-1].EndSeconds+margin
-		// Nor is one that may be anywhere.
+		// A drop whose time is too uncertain is not a step either.
 		located := at.High-at.Low <= max(0.5*min(at.Value-start, end-at.Value), 2*a.typical)
 		if !near || !located || !a.lasts(start, at.Value, end) {
 			bounds = append(bounds[:i+1], bounds[i+2:]...)
-			if i > 0 { // the one before has other samples after it now
+			if i > 0 { // the samples after the previous drop have changed
 				i--
 				a.times = a.times[:i]
 			}
@@ -129,7 +130,8 @@ func (a *analysis) findLevels() {
 	}
 }
 
-// remember notes what is no noise: the samples that cleaning changed, and the levels of all segments.
+// remember records which samples are not noise, because cleaning or patching changed them, and the bounds of all
+// segments.
 func (a *analysis) remember(c *course, size int) {
 	a.aside = make([]bool, len(a.samples))
 	for i := range a.aside {
@@ -146,7 +148,7 @@ func (a *analysis) remember(c *course, size int) {
 	}
 }
 
-// settled is the first sample after the ramp-up: where the rate has come to the level of what
+// settled returns the first sample after the ramp-up, at which the rate has reached the level of the segment that
 // follows, within its noise.
 func (a *analysis) settled(c *course, size int, cleaned []float64) int {
 	bounds := c.bounds()
@@ -161,7 +163,7 @@ func (a *analysis) settled(c *course, size int, cleaned []float64) int {
 	noise := fitNoise([][]float64{deviations(cleaned[from*size : min(to*size, len(cleaned))])})
 	bound := level - 2*math.Sqrt(noise.variance()) - 0.005
 	if a.values[0] >= bound {
-		return 0 // what begins on the level does not rise to it: that was a dip
+		return 0 // a rate that starts on the level does not rise to it: that was a dip
 	}
 	limit := max(a.pace.of(60), c.seconds(0, c.begin))
 	begin := 0

@@ -7,44 +7,44 @@ import (
 	"sort"
 )
 
-// side is the level on one side of a drop, and its noise as a share of the level.
+// side is the level on one side of a drop, and the standard deviation of its noise as a share of the level.
 type side struct {
 	level     float64
 	deviation float64
 }
 
-// timing is what is known where the time of a drop is looked for.
+// timing holds the data for estimating the time of a drop.
 type timing struct {
 	samples []Sample
-	// aside are samples that say nothing: gaps, and dips.
+	// aside is true for samples that carry no information: gaps and dips.
 	aside []bool
-	// before are the levels before the drop: one, or the two that it turned between.
+	// before are the levels before the drop: one, or two if the rate alternated between them.
 	before []side
 	after  side
-	// correlation is that of a sample with the next one. The interval is `rough` times as wide as it
-	// would be with noise that is known.
+	// correlation is that of a sample with the next one. rough is the factor by which the interval is wider because the
+	// noise is only estimated.
 	correlation, rough float64
 
-	// last is the sample before each that says something, or -1, next the one behind it, or their number;
-	// kept is what is left of the last one's deviation.
+	// last is the index of the previous sample that is not aside, or -1; next that of the following one, or the number
+	// of samples. kept is the share of the previous one's deviation that a sample keeps.
 	last, next []int
 	kept       []float64
-	// prefix[k][i] is the cost of the samples before i with all of them before the drop, and the last one
-	// of them that says something on level k; suffix[i] that of those from i on after it.
+	// prefix[k][i] is the cost of the samples before i if all of them lie before the drop and the last of them that is
+	// not aside is on level k. suffix[i] is the cost of the samples from i on if they lie after the drop.
 	prefix [][]float64
 	suffix []float64
 }
 
-// What may happen costs this, as squares of the noise: a turn between two levels, an outlier or the start
-// of a dip, and a dip that goes on. There are no dips upwards.
+// Costs of events before the drop, in squared standard deviations of the noise: a turn between two levels, an outlier
+// or the start of a dip, and the continuation of a dip. Dips only go down.
 const turnCost, outlierCost, dipCost = 12, 30, 20
 
-// far is from how many deviations on a sample is no noise.
+// far is the number of standard deviations from which a sample is not noise.
 const far = 5
 
-// when finds the time of a drop, and where it lies with 95 % probability, when all times are as likely
-// before. A sample that the drop cuts has a share of each level, so the time is finer than the samples.
-// Where samples say nothing each time is as likely as the other.
+// when estimates the time of a drop and its 95 % interval, with equal prior probability for all times. A sample that
+// the drop cuts has a share of each level, so the time is finer than the samples. Within samples that are aside, all
+// times are equally likely.
 func (t *timing) when() Estimate {
 	t.samples, t.aside = withGaps(t.samples, t.aside)
 	t.link()
@@ -52,7 +52,7 @@ func (t *timing) when() Estimate {
 	return posterior(t.samples, t.at, t.rough)
 }
 
-// link finds for each sample the one before that says something.
+// link finds the neighbours of each sample that are not aside.
 func (t *timing) link() {
 	n := len(t.samples)
 	t.last, t.kept = make([]int, n), make([]float64, n)
@@ -80,7 +80,8 @@ func (t *timing) link() {
 	}
 }
 
-// off is how many deviations a sample is off the level that it has when a share of it is before the drop.
+// off returns the deviation of a sample, in standard deviations, from its expected rate if the given share of it is
+// before the drop.
 func (t *timing) off(i int, before side, share float64) float64 {
 	level := t.after.level + (before.level-t.after.level)*share
 	return (t.samples[i].Rate - level) / t.deviation(before, share)
@@ -90,35 +91,36 @@ func (t *timing) deviation(before side, share float64) float64 {
 	return t.after.deviation*t.after.level*(1-share) + before.deviation*before.level*share
 }
 
-// cost of a sample that is so far off when the one before it was so far.
+// cost returns the cost of a sample with the given deviation after one with the deviation last, both in standard
+// deviations.
 func (t *timing) cost(i int, off, last, deviation float64) float64 {
 	if t.aside[i] {
 		return 0
 	}
 	kept := t.kept[i]
-	if math.Abs(last) > far { // that was no noise, and says nothing of this one
+	if math.Abs(last) > far { // the previous sample was not noise and carries no information about this one
 		kept = 0
 	}
 	e := off - kept*last
 	squares := e * e / (1 - kept*kept)
 	switch {
-	case off < -far && last < -far && !t.near(i): // a dip goes on
+	case off < -far && last < -far && !t.near(i): // a dip continues
 		squares = dipCost
-	case squares > outlierCost: // an outlier says little more than that
+	case squares > outlierCost: // an outlier costs little more, however far off it is
 		squares = outlierCost + 4*math.Log(squares/outlierCost)
 	}
 	return squares + 2*math.Log(deviation)
 }
 
-// near is whether a sample is just above the level after the drop, and may be on it, far off as it may
-// seem: noise is known badly where each sample is like the last.
+// near reports whether a sample is just above the level after the drop. It may then be on that level, however many
+// standard deviations it is off: strongly correlated noise is estimated badly.
 func (t *timing) near(i int) bool {
-	const nearShare = 0.03 // of the drop
+	const nearShare = 0.03 // of the height of the drop
 	above := t.samples[i].Rate - t.after.level
 	return above > 0 && above < nearShare*(t.before[0].level-t.after.level)
 }
 
-// sum fills prefix and suffix. Before the drop each sample is on the level that makes the whole cheapest.
+// sum fills prefix and suffix. Before the drop, each sample is on the level that makes the total cheapest.
 func (t *timing) sum() {
 	n := len(t.samples)
 	t.prefix, t.suffix = make([][]float64, len(t.before)), make([]float64, n+1)
@@ -134,7 +136,7 @@ func (t *timing) sum() {
 			t.prefix[k][i+1] = t.cheapest(i, k, t.off(i, own, 1), t.deviation(own, 1))
 		}
 	}
-	// The first one after the drop has a predecessor on another level: `at` counts that one.
+	// The predecessor of the first sample after the drop is on another level: `at` adds that sample's cost.
 	none := t.before[0]
 	for i := n - 1; i >= 0; i-- {
 		t.suffix[i] = t.suffix[i+1]
@@ -144,7 +146,8 @@ func (t *timing) sum() {
 	}
 }
 
-// cheapest is the cost of all before the drop up to a sample that is on level k, or on its way from there.
+// cheapest returns the least cost of all samples before the drop, up to sample i, which is on level k or, if the drop
+// cuts it, leaves that level.
 func (t *timing) cheapest(i, k int, off, deviation float64) float64 {
 	best := math.Inf(1)
 	for j, other := range t.before {
@@ -160,7 +163,7 @@ func (t *timing) cheapest(i, k int, off, deviation float64) float64 {
 	return best
 }
 
-// at is the cost of a drop in sample i, a share of which is before it.
+// at returns the cost of a drop in sample i, of which the given share is before the drop.
 func (t *timing) at(i int, share float64) float64 {
 	best := math.Inf(1)
 	next := t.next[i]
@@ -182,7 +185,7 @@ func (t *timing) at(i int, share float64) float64 {
 	return best
 }
 
-// withGaps adds a sample for each gap, which says nothing.
+// withGaps adds a sample for each gap and sets it aside.
 func withGaps(samples []Sample, without []bool) (filled []Sample, aside []bool) {
 	filled = make([]Sample, 0, len(samples)+8)
 	aside = make([]bool, 0, len(samples)+8)
@@ -196,15 +199,15 @@ func withGaps(samples []Sample, without []bool) (filled []Sample, aside []bool) 
 	return filled, aside
 }
 
-// cell is a part of a sample, in which the drop may lie.
+// cell is a part of a sample in which the drop may lie.
 type cell struct {
 	sample   int
 	low, end float64 // shares of the sample
 	cost     float64
 }
 
-// posterior turns the cost of a drop inside of each sample into its most likely time and its interval.
-// Cells are divided until there are enough of them where the drop may be.
+// posterior turns the cost of a drop inside each sample into its most likely time and the interval of that. It divides
+// cells until there are enough of them where the drop may be.
 func posterior(samples []Sample, at func(i int, share float64) float64, rough float64) Estimate {
 	const parts, enough = 4, 100
 	cells := make([]cell, len(samples))
@@ -214,14 +217,14 @@ func posterior(samples []Sample, at func(i int, share float64) float64, rough fl
 	for round := range 9 {
 		bound := 40.0
 		if round == 0 {
-			bound = 100 // the middle of a sample may be far worse than its best
+			bound = 100 // the middle of a sample may be far worse than its best place
 		}
 		least := math.Inf(1)
 		for i, c := range cells {
 			cells[i].cost = at(c.sample, (c.low+c.end)/2)
 			least = min(least, cells[i].cost)
 		}
-		// A cell's middle may be far worse than its best: neighbours of what is good stay too.
+		// A cell's middle may be far worse than its best place, so neighbours of good cells stay too.
 		var kept []cell
 		good := func(i int) bool { return i >= 0 && i < len(cells) && cells[i].cost <= least+bound }
 		count := 0
@@ -247,7 +250,8 @@ func posterior(samples []Sample, at func(i int, share float64) float64, rough fl
 		cells = divided
 	}
 	e := quantiles(samples, cells, rough)
-	// A drop just between two samples is no unlikely one, so that their edge counts when it is about as good.
+	// A drop exactly between two samples is likely, so the interval includes the sample's edge if the edge is about as
+	// good.
 	best := slices.MinFunc(cells, func(a, b cell) int { return cmp.Compare(a.cost, b.cost) })
 	const about = 5
 	if at(best.sample, 0) <= best.cost+about {

@@ -8,40 +8,41 @@ import (
 	"time"
 )
 
-// ChangePoint is where a figure changed its level from one run to the next.
+// ChangePoint is a place in a history where a figure changed its level from one run to the next.
 type ChangePoint struct {
-	// Run is the first of the new level, and Previous the last of the old one.
+	// Run is the ID of the first run on the new level, Previous that of the last run on the old one.
 	Run, Previous string
 	Started       time.Time
-	// Before and After are the geometric means of the levels on both sides, up to the next changes.
+	// Before and After are the geometric means of the levels on both sides, up to the neighbouring change points.
 	Before, After float64
-	// Change is the share by which they differ: -0.1 is a tenth less.
+	// Change is the relative difference of the levels: -0.1 is a tenth less.
 	Change float64
-	// Chance that runs in a random order would be divided as sharply.
+	// Chance is the probability that runs in random order would divide as sharply.
 	Chance float64
-	// Differences are the facts that differ between the two runs, by name.
+	// Differences lists the facts that differ between the two runs, by name.
 	Differences []FactChange
 }
 
-// FactChange is a fact of a run that is another than that of the run before; "" is one that is not known.
+// FactChange is a fact that differs between a run and the run before it. "" means that the fact is unknown.
 type FactChange struct {
 	Name, Before, After string
 }
 
 const (
-	// leastLevelRuns is how many runs a level has at least.
+	// leastLevelRuns is the minimum number of runs on a level.
 	leastLevelRuns = 4
-	// changeChance is what a change point must be rarer than, and orders how many random ones are tried.
+	// changeChance is the greatest accepted probability that a change point is due to chance. orders is the number of
+	// random orders that are tried.
 	changeChance = 0.005
 	orders       = 999
-	// mostChangeRuns bounds the work, which grows with the square of the runs.
+	// mostChangeRuns bounds the work, which grows with the square of the number of runs.
 	mostChangeRuns = 400
 )
 
-// ChangePoints finds where a figure changed its level over a history, oldest first, by E-divisive: the
-// statistic of energy of Matteson and James with random orders of the runs. Changes of less than the
-// tolerance are left out. The figure is that of the newest run of the name: same key and condition. The
-// same history gives the same answer.
+// ChangePoints finds where a figure changed its level over a history, oldest first, by E-divisive: the energy statistic
+// of Matteson and James, tested against random orders of the runs. Changes smaller than the tolerance are left out. The
+// figure is the one of that name in the newest run; only runs with the same key and condition count. The same history
+// always yields the same result.
 func ChangePoints(history []HistoryRun, name string, policy RegressionPolicy) ([]ChangePoint, error) {
 	if err := checkHistory(history, &policy); err != nil {
 		return nil, fmt.Errorf("find changes in a history: %w", err)
@@ -50,13 +51,13 @@ func ChangePoints(history []HistoryRun, name string, policy RegressionPolicy) ([
 	if len(runs) > mostChangeRuns {
 		runs, x = runs[len(runs)-mostChangeRuns:], x[len(x)-mostChangeRuns:]
 	}
-	d := divider{x: x, random: rand.New(rand.NewPCG(1306, 4933))} // #nosec G404 -- the same answer each time
+	d := divider{x: x, random: rand.New(rand.NewPCG(1306, 4933))} // #nosec G404 -- reproducible results
 	d.divide(0, len(x))
 	slices.SortFunc(d.cuts, func(a, b cut) int { return a.at - b.at })
 	return d.points(runs, policy.Tolerance), nil
 }
 
-// figures gives the runs that have the figure, and its logarithms.
+// figures returns the runs that have the figure, and the logarithms of its values.
 func figures(history []HistoryRun, name string, policy *RegressionPolicy) ([]*HistoryRun, []float64) {
 	newest := &history[len(history)-1]
 	at := slices.IndexFunc(newest.Metrics, func(one RunMetric) bool { return one.Name == name })
@@ -77,7 +78,7 @@ func figures(history []HistoryRun, name string, policy *RegressionPolicy) ([]*Hi
 	return runs, x
 }
 
-// cut divides a history before the run of its number.
+// cut divides a history before the run at index at.
 type cut struct {
 	at     int
 	chance float64
@@ -89,7 +90,7 @@ type divider struct {
 	cuts   []cut
 }
 
-// divide cuts from..to at its sharpest place where that is no chance, and goes on with both parts.
+// divide cuts from..to at its sharpest place unless chance explains it, and continues with both parts.
 func (d *divider) divide(from, to int) {
 	if to-from < 2*leastLevelRuns {
 		return
@@ -101,7 +102,7 @@ func (d *divider) divide(from, to int) {
 		d.random.Shuffle(len(part), func(i, j int) { part[i], part[j] = part[j], part[i] })
 		if _, other := sharpest(part); other >= sharpness {
 			if rarer++; float64(rarer)/(orders+1) > changeChance {
-				return // no order more can make it rare again
+				return // further orders cannot make it rare again
 			}
 		}
 	}
@@ -110,12 +111,11 @@ func (d *divider) divide(from, to int) {
 	d.divide(from+at, to)
 }
 
-// sharpest finds where the energy between the two sides is greatest:
+// sharpest finds the place with the greatest energy between the two sides:
 //
 //	nm/(n+m) (2 mean|x-y| - mean|x-x'| - mean|y-y'|)
 //
-// with distances between runs of different sides and of the same one. The sums are carried from one place
-// to the next.
+// with distances between runs on different sides and on the same side. The sums are updated from one place to the next.
 func sharpest(x []float64) (at int, sharpness float64) {
 	var within0, within1, between float64
 	for i := range x {
@@ -125,7 +125,7 @@ func sharpest(x []float64) (at int, sharpness float64) {
 	}
 	at, sharpness = leastLevelRuns, math.Inf(-1)
 	for n := 1; n < len(x); n++ {
-		// The run n-1 goes from the right side to the left one.
+		// Run n-1 moves from the right side to the left.
 		var left, right float64
 		for j, other := range x {
 			distance := math.Abs(x[n-1] - other)
@@ -149,8 +149,8 @@ func sharpest(x []float64) (at int, sharpness float64) {
 	return at, sharpness
 }
 
-// points tells the cuts whose levels differ by the tolerance. One that does not is no level of its own, so
-// its neighbours are compared across it.
+// points returns the cuts whose levels differ by at least the tolerance. A smaller cut is removed, and its neighbours
+// are compared across it.
 func (d *divider) points(runs []*HistoryRun, tolerance float64) []ChangePoint {
 	for {
 		points := make([]ChangePoint, len(d.cuts))
@@ -163,7 +163,7 @@ func (d *divider) points(runs []*HistoryRun, tolerance float64) []ChangePoint {
 			if i+1 < len(d.cuts) {
 				to = d.cuts[i+1].at
 			}
-			before, after := meanOfRuns(d.x[from:c.at]), meanOfRuns(d.x[c.at:to])
+			before, after := mean(d.x[from:c.at]), mean(d.x[c.at:to])
 			points[i] = ChangePoint{
 				Run: runs[c.at].ID, Previous: runs[c.at-1].ID, Started: runs[c.at].Started, Before: math.Exp(before), After: math.Exp(after),
 				Change: math.Expm1(after - before), Chance: c.chance, Differences: differences(runs[c.at-1], runs[c.at]),
@@ -179,7 +179,7 @@ func (d *divider) points(runs []*HistoryRun, tolerance float64) []ChangePoint {
 	}
 }
 
-// differences lists the facts of two runs that are not the same.
+// differences lists the facts that differ between two runs.
 func differences(before, after *HistoryRun) []FactChange {
 	names := map[string]bool{}
 	for name := range before.Facts {

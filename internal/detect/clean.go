@@ -5,32 +5,31 @@ import (
 	"slices"
 )
 
-// dipSeconds is how long an interruption may last and still be no change. cleanSeconds is the window
-// of the running median that sees over it, more than twice as long.
+// dipSeconds is the longest interruption that is not a change. cleanSeconds is the window of the running median that
+// bridges it, more than twice as long.
 const (
 	dipSeconds   = 32
 	cleanSeconds = 75
 )
 
-// standsOut is from how many medians of absolute deviations on a value is no noise: 4.5 standard deviations.
+// standsOut is the number of median absolute deviations from which a value is not noise: 4.5 standard deviations.
 const standsOut = 4.5 * 1.4826
 
-// pace is by how much all such times are shorter in a series that is short itself: the whole of it may
-// be a store's day in small.
+// pace is the factor by which all such times are shorter in a short series, which may be a drain in miniature.
 type pace float64
 
 func paceOf(samples []Sample) pace {
-	const full = 240 // from so many seconds on times are as they are
+	const full = 240 // series of this many seconds and more use the full times
 	length := samples[len(samples)-1].EndSeconds - samples[0].StartSeconds
 	return pace(min(1, length/full))
 }
 
-// of shortens a time.
+// of scales a time by the pace.
 func (p pace) of(seconds float64) float64 { return float64(p) * seconds }
 
-// clean gives the values with those that stand far from the median around them replaced by it: dips,
-// outliers, the two halves of a late sample. A step stays where it is. Values are logarithms, so that
-// noise is the same at each level. typical is the seconds of a value, window those of the running median.
+// clean returns the values with those that stand far from the median around them replaced by that median: dips,
+// outliers, the two halves of a late sample. A step stays where it is. Values are logarithms, so that noise is the same
+// at each level. typical is the duration of a value and window that of the running median, in seconds.
 func clean(values []float64, typical, window float64) []float64 {
 	if len(values) < 5 {
 		return slices.Clone(values)
@@ -53,20 +52,19 @@ func clean(values []float64, typical, window float64) []float64 {
 }
 
 const (
-	// briefRun is how many values in a row may stand out and be outliers each, and no dip.
+	// briefRun is the greatest number of consecutive values that count as outliers and not as a dip.
 	briefRun = 3
-	// manyStrays is the share of them around a value from which on they are what the noise is like.
+	// manyStrays is the share of outliers around a value above which they count as noise.
 	manyStrays = 0.1
 )
 
-// strays tells the values that are further off than the bound: dips, and outliers as long as they are
-// few. A store that completes a few large operations in a sample has rates in whole operations, such as
-// seven in one second of three and eight in the others: most values are the same, the bound is next to
-// nothing, and those seven are its noise.
+// strays returns true for each value that is further off than the bound: dips, and outliers if they are few. A store
+// that completes a few large operations per sample has rates in whole operations, such as seven in one second of three
+// and eight in the others: most values are then equal, the bound is almost zero, and the sevens are noise.
 func strays(off []float64, bound float64, half int) []bool {
 	bound = max(bound, 1e-9)
 	far := make([]bool, len(off))
-	brief := make([]int, len(off)+1) // how many before each are far, in brief runs
+	brief := make([]int, len(off)+1) // how many values before each are far, in brief runs
 	for i := 0; i < len(off); {
 		end := i
 		for end < len(off) && (off[end] > bound) == (off[i] > bound) {
@@ -91,7 +89,7 @@ func strays(off []float64, bound float64, half int) []bool {
 	return far
 }
 
-// runningMedian is the median of up to half values on either side of each, fewer at the ends.
+// runningMedian returns, for each value, the median of it and up to half values on either side, fewer at the ends.
 func runningMedian(values []float64, half int) []float64 {
 	result := make([]float64, len(values))
 	window := make([]float64, 0, 2*half+2)
@@ -116,8 +114,8 @@ func runningMedian(values []float64, half int) []float64 {
 	return result
 }
 
-// logarithms of the rates, of which those under a small share of what is usual count as that share:
-// nothing has no logarithm.
+// logarithms returns the logarithms of the rates. Rates below logarithmFloor count as that floor, because 0 has no
+// logarithm.
 func logarithms(samples []Sample) []float64 {
 	rates := make([]float64, len(samples))
 	for i, s := range samples {
@@ -131,7 +129,7 @@ func logarithms(samples []Sample) []float64 {
 	return values
 }
 
-// logarithmFloor is the least rate that counts. It reorders its argument.
+// logarithmFloor returns the least rate that counts: a thousandth of the 90th percentile. It reorders its argument.
 func logarithmFloor(rates []float64) float64 {
 	const smallest = 1e-3
 	return max(selected(rates, len(rates)*9/10)*smallest, math.SmallestNonzeroFloat32)

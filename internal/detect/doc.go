@@ -1,10 +1,10 @@
-// Package detect finds in a series of throughput what a store did: where a burst ended and at what
-// level it went on, whether a load was steady, where more load gained nothing.
+// Package detect analyzes series of throughput: where a burst ended and at what level the rate continued, whether a
+// load was steady, and from which load on more load gained nothing.
 //
-// It exists so that the mathematics is in one place, pure, and tested against series whose truth is
-// known. docs/detection.md tells how it works and how well, with the table of those tests.
+// The mathematics is here, in one place, pure, and tested against series whose truth is known. docs/detection.md
+// describes how it works and how accurate it is, with the results of those tests.
 //
-// A burst that ends looks like this; what is reported stands beside it:
+// A burst that ends looks like this, with the reported figures beside it:
 //
 //	rate
 //	  |      .----. .--. .------.            burst: the mean of the first settled segment, dips included
@@ -14,9 +14,9 @@
 //	  |  / ramp-up: not settled
 //	  +----------------------------------- seconds
 //
-// Dips of up to half a minute, turns between two levels, drift and sawtooth are no drops: a drop is
-// lasting, with no later return, and sharp.
+// Dips of up to half a minute, turns between two levels, drift and sawtooth are not drops: a drop is sharp and lasting,
+// and the rate does not return later.
 //
-// A rate is in bytes a second or in operations a second; the package does not mind. Times are seconds
-// since the start of the series. No code here reads a clock.
+// A rate is in bytes per second or in operations per second; the package treats both alike. Times are seconds since the
+// start of the series. No code here reads a clock.
 package detect

@@ -9,13 +9,13 @@ import (
 	"slices"
 )
 
-// Point is a step of a ramp: a load (clients, jobs, requests in flight) and the rate that it gave. More
-// than one point of a load are repetitions.
+// Point is a step of a ramp: a load (clients, jobs, requests in flight) and the rate that it reached. Points with equal
+// loads are repetitions.
 type Point struct {
 	Load, Rate float64
 }
 
-// Limits of a knee: five steps at least, six for the scalability fit.
+// Limits of FindKnee: at least five steps, six for the scalability fit.
 const (
 	LeastKneePoints   = 5
 	LeastScalePoints  = 6
@@ -26,42 +26,41 @@ const (
 	leastPlateauShare = 0.90
 )
 
-// Scalability is Gunther's universal scalability law: rate = Lambda*N / (1 + Contention*(N-1) +
-// Coherency*N*(N-1)) for a load of N. Most is the load of the highest rate, nil where the rate only
-// grows.
+// Scalability is Gunther's universal scalability law: rate = Lambda*N / (1 + Contention*(N-1) + Coherency*N*(N-1)) for
+// a load of N. Most is the load of the highest rate, nil if the rate only grows, or only falls.
 type Scalability struct {
 	Lambda, Contention, Coherency Estimate
 	Most                          *Estimate
-	// Error is the root of the mean square of what is not explained, as a share of the rates.
+	// Error is the root mean square of the residuals, as a share of the rates.
 	Error float64
 }
 
-// KneeResult is where more load stopped to help. Its intervals are absent (equal to the value) without
-// a scalability fit, from whose errors they come.
+// KneeResult is the load from which more load gains nothing. The intervals come from the errors of the scalability fit;
+// without a fit they are absent (equal to the value).
 type KneeResult struct {
 	Steps []Point
-	// Knee is the load at which the curve bends most, by Kneedle; nil when it bends nowhere.
+	// Knee is the load at which the curve bends most, by Kneedle; nil if it does not bend.
 	Knee *Estimate
-	// Enough is the first load within 95 % of the plateau.
+	// Enough is the first load whose rate is within 95 % of the plateau.
 	Enough, Plateau Estimate
 	Scalability     *Scalability
 	Warnings        []Warning
 }
 
-// What may be wrong with a knee.
+// Warnings about a knee.
 const (
-	// WarnNoKnee: the rate grows to the end, more load may give more.
+	// WarnNoKnee: the rate grows to the end, so that more load may yield more; or it never grows.
 	WarnNoKnee WarningKind = "NoKnee"
-	// WarnNoScalabilityFit: too few steps for it, and so for intervals.
+	// WarnNoScalabilityFit: there are too few steps for a fit, and so no intervals.
 	WarnNoScalabilityFit WarningKind = "NoScalabilityFit"
-	// WarnPlateauNotSeen: the last step is the first within 95 % of the highest.
+	// WarnPlateauNotSeen: the last step is the first one within 95 % of the highest.
 	WarnPlateauNotSeen WarningKind = "PlateauNotSeen"
 )
 
 var errNoPoints = errors.New("a knee needs at least five different loads")
 
-// FindKnee finds the knee of a ramp. Loads must be positive and rates not negative; there must be at
-// least five different loads.
+// FindKnee finds the knee of a ramp. Loads must be positive, rates must not be negative, and there must be at least
+// five different loads.
 func FindKnee(points []Point) (KneeResult, error) {
 	for i, p := range points {
 		if !(p.Load > 0) || p.Load > 1e9 || !(p.Rate >= 0) || p.Rate > maxRate {
@@ -82,7 +81,11 @@ func FindKnee(points []Point) (KneeResult, error) {
 		e := exactly(knee)
 		r.Knee = &e
 	} else {
-		r.Warnings = append(r.Warnings, Warning{WarnNoKnee, "the curve bends nowhere: more load may give more"})
+		says := "the curve bends nowhere: more load may give more"
+		if enough == steps[0].Load {
+			says = "the first step already reaches 95 % of the plateau: more load gained nothing"
+		}
+		r.Warnings = append(r.Warnings, Warning{WarnNoKnee, says})
 	}
 	if enough == steps[len(steps)-1].Load {
 		r.Warnings = append(r.Warnings, Warning{WarnPlateauNotSeen, "only the last step reaches 95 % of the highest rate: the plateau may lie further on"})
@@ -99,7 +102,7 @@ func FindKnee(points []Point) (KneeResult, error) {
 
 func exactly(value float64) Estimate { return Estimate{Value: value, Low: value, High: value} }
 
-// merged orders the points and takes the mean of those of one load.
+// merged sorts the points by load and averages those with equal loads.
 func merged(points []Point) []Point {
 	ordered := slices.Clone(points)
 	slices.SortStableFunc(ordered, func(a, b Point) int { return cmp.Compare(a.Load, b.Load) })
@@ -115,7 +118,7 @@ func merged(points []Point) []Point {
 	return steps
 }
 
-// reach is the first load within 95 % of the plateau, which is the median of all steps near the highest.
+// reach returns the first load within 95 % of the plateau, which is the median of all steps near the highest.
 func reach(steps []Point) (load, plateau float64) {
 	highest := 0.0
 	for _, p := range steps {
@@ -136,8 +139,9 @@ func reach(steps []Point) (load, plateau float64) {
 	return steps[len(steps)-1].Load, plateau
 }
 
-// kneedle is the method of Satopaa and others (2011) for a concave curve: of the curve in the unit
-// square less the diagonal, the first local maximum after which it falls by more than the sensitivity.
+// kneedle is the method of Satopaa and others (2011) for a concave curve. Of the difference between the curve in the
+// unit square and the diagonal, it returns the load of the highest local maximum from which the difference falls by
+// more than kneeSensitivity over the number of intervals.
 func kneedle(steps []Point) (float64, bool) {
 	n := len(steps)
 	low, high := steps[0].Rate, steps[0].Rate
@@ -168,14 +172,14 @@ func kneedle(steps []Point) (float64, bool) {
 	return 0, false
 }
 
-// law is the scalability law as N/rate = a + b(N-1) + cN(N-1), which is linear.
+// law is the scalability law as N/rate = a + b(N-1) + cN(N-1), which is linear in the coefficients.
 type law struct{ a, b, c float64 }
 
 func (l law) rate(load float64) float64 {
 	return load / (l.a + l.b*(load-1) + l.c*load*(load-1))
 }
 
-// most is the load of the highest rate, infinite where it only grows.
+// most returns the load of the highest rate, or infinity if the rate only grows, or only falls.
 func (l law) most() float64 {
 	if l.c <= 0 || l.b >= l.a {
 		return math.Inf(1)
@@ -183,7 +187,7 @@ func (l law) most() float64 {
 	return math.Sqrt((l.a - l.b) / l.c)
 }
 
-// scale fits the law by least squares of relative errors, with contention and coherency not negative.
+// scale fits the law by least squares of relative errors, with nonnegative contention and coherency.
 func scale(steps []Point) (law, bool) {
 	best, least, found := law{}, math.Inf(1), false
 	for _, use := range [][3]bool{{true, true, true}, {true, true, false}, {true, false, true}, {true, false, false}} {
@@ -250,8 +254,8 @@ func leastSquares(steps []Point, use [3]bool) (coefficients [3]float64, ok bool)
 	return coefficients, !math.IsNaN(coefficients[0] + coefficients[1] + coefficients[2])
 }
 
-// resample gives intervals: what comes out of curves as likely as the one seen, the law's with errors
-// drawn from its own, always the same ones.
+// resample sets the intervals by a bootstrap: it repeats the analysis on curves of the fitted law with errors drawn
+// from those of the fit. The random numbers are the same each time.
 func (r *KneeResult) resample(fit law) {
 	errors := make([]float64, len(r.Steps))
 	squares := 0.0
@@ -260,9 +264,9 @@ func (r *KneeResult) resample(fit law) {
 		squares += errors[i] * errors[i]
 	}
 	n := float64(len(errors))
-	// The errors were made small by the fit, and are few.
+	// The fit has made the errors small, and there are few of them.
 	inflate := math.Sqrt(n/max(n-3, 1)) * student(n-3) / student(math.Inf(1))
-	random := rand.New(rand.NewPCG(1, 2)) // #nosec G404 -- the same figures every time
+	random := rand.New(rand.NewPCG(1, 2)) // #nosec G404 -- reproducible results
 	var knees, enough, plateaus, lambdas, contentions, coherencies, most []float64
 	for range kneeResamples {
 		drawn := make([]Point, len(r.Steps))
@@ -296,7 +300,7 @@ func (r *KneeResult) resample(fit law) {
 	r.Scalability = s
 }
 
-// within is a value with the middle 95 % of what was drawn.
+// within returns a value with the middle 95 % of the drawn values as its interval.
 func within(value float64, drawn []float64) Estimate {
 	if len(drawn) == 0 {
 		return exactly(value)

@@ -3,6 +3,7 @@ package detect
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -48,6 +49,26 @@ func TestFindKnee(t *testing.T) {
 	} {
 		if _, err := FindKnee(bad); err == nil {
 			t.Errorf("%s was accepted", name)
+		}
+	}
+}
+
+// A rate that never grows promises nothing of more load; by the law it has no maximum.
+func TestKneeOfARateThatFalls(t *testing.T) {
+	for name, of := range map[string]law{"contention over 1": {a: 0.01, b: 0.012, c: 0.001}, "no change": {a: 0.01, b: 0.01}} {
+		var points []Point
+		for _, load := range []float64{1, 2, 4, 8, 16, 32} {
+			points = append(points, Point{Load: load, Rate: of.rate(load)})
+		}
+		r, err := FindKnee(points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Knee != nil || r.Enough.Value != 1 || r.Scalability == nil || r.Scalability.Most != nil {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "more load gained nothing") {
+			t.Errorf("%s: it warns %v", name, r.Warnings)
 		}
 	}
 }

@@ -5,56 +5,56 @@ import (
 	"slices"
 )
 
-// What makes a change of level a lasting drop. None was fitted to the tests' series one by one; the
-// reasons stand beside each.
+// Criteria for a change of level to be a lasting drop. None was tuned to individual test series; the reasons are given
+// here.
 const (
 	// lastingSeconds is how long the lower level must have held: longer than a dip.
 	lastingSeconds = 45
-	// separation is the least share of a drop that must lie between the lowest that was before and the
-	// highest that came after: a level that was there before, or comes back, is no change.
+	// separation is the least share of a drop that must lie between the lowest level before it and the highest after
+	// it. A level that was there before, or that returns, is not a change.
 	separation = 0.25
-	// outlast is how many times longer than any earlier time on the lower level the last one must be,
-	// before those earlier ones are forgotten. Of turns between two levels none lasts so long.
+	// outlast is how many times longer than any earlier time on the lower level the last one must be for the earlier
+	// ones to be ignored. Turns between two levels never last that long.
 	outlast = 8
-	// sharpness is the least share of a drop that must be left at its edge between straight lines
-	// fitted to either side; of a drift nothing is left.
+	// sharpness is the least share of a drop that must remain at its edge between straight lines fitted to either side.
+	// Nothing remains of a drift.
 	sharpness = 0.5
-	// penaltyBase and penaltyGrowth: a change of the optimal segmentation must take away this many times
-	// the noise, and penaltyGrowth times the logarithm of the number of values.
+	// A change of the optimal segmentation must reduce the squares by penaltyBase times the noise, plus penaltyGrowth
+	// times the noise and the logarithm of the number of values.
 	penaltyBase, penaltyGrowth = 8, 3
-	// certainBase is the same for a lasting drop of the result. 25 more than the multiplicity is below
-	// one in 10^5 for normal noise.
+	// certainBase and certainGrowth are the same for a lasting drop of the result. For normal noise, exceeding the
+	// growth term by 25 has a probability of less than 10^-5.
 	certainBase, certainGrowth = 25, 2
-	// cautionSpread: how much more is asked where few values are independent, and the noise is known badly.
+	// cautionSpread is how much more is required if few values are independent, so that the noise is estimated badly.
 	cautionSpread = 5
-	// priorNoise is what noise is taken to be before it is seen, as a share, which counts as much as so many values:
-	// some that happen to be alike do not show that there is none.
+	// priorNoise is the noise assumed before any is seen, as a share, with the weight of priorValues values: a few
+	// equal values do not prove that there is no noise.
 	priorNoise, priorValues = 0.02, 4
-	// straightBase is how much worse a straight line must explain what is on both sides.
+	// straightBase is how much worse a straight line must explain both sides than a step, in squares of the noise.
 	straightBase = 5
 )
 
-// course is a compressed series on its way to its lasting drops.
+// course holds the state of the search for lasting drops in a series of blocks.
 type course struct {
-	// values are cleaned logarithms of rates, of blocks that last `seconds` each.
+	// values are the cleaned logarithms of the blocks' rates. starts and ends are the blocks' times in seconds.
 	values []float64
 	starts []float64
 	ends   []float64
 	white  *whitened
 	noise  noise
 	pace   pace
-	// extra is how much more certain a drop must be, where many looks are taken.
+	// extra is how much more certain a drop must be, in squares of the noise, because the search is repeated.
 	extra float64
 	// begin is the first block after the ramp-up.
 	begin int
-	// segments are the first blocks of all segments but the first, lasting that of the lasting drops.
+	// segments lists the first blocks of all segments except the first; lasting lists those of the lasting drops.
 	segments []int
 	lasting  []int
-	// patched are the first and the last block, plus one, of what was patched.
+	// patched lists the patched ranges: the first block and the block after the last.
 	patched [][2]int
 }
 
-// around is the start and the end of the segments on either side of a change.
+// around returns the start of the segment before a change and the end of the segment after it.
 func (c *course) around(at int) (from, to int) {
 	bounds := c.bounds()
 	i, _ := slices.BinarySearch(bounds, at)
@@ -69,7 +69,7 @@ func newCourse(blocks []Sample, values []float64) *course {
 	return c
 }
 
-// seconds of blocks [from, to).
+// seconds returns the duration of blocks [from, to).
 func (c *course) seconds(from, to int) float64 {
 	if to <= from {
 		return 0
@@ -77,7 +77,7 @@ func (c *course) seconds(from, to int) float64 {
 	return c.ends[to-1] - c.starts[from]
 }
 
-// find fills in the segments and the lasting drops.
+// find determines the segments and the lasting drops.
 func (c *course) find() {
 	n := len(c.values)
 	c.noise = roughNoise(c.values)
@@ -96,8 +96,8 @@ func (c *course) find() {
 	c.confirm()
 }
 
-// patch overwrites short segments that stand out from both of their neighbours, which are the rest of
-// dips that came too close for clean, with what was before and after.
+// patch overwrites short segments that stand out from both neighbours, which are the remains of dips that were too
+// close together for clean, with the levels before and after. It reports whether there were any.
 func (c *course) patch(bounds []int) bool {
 	patched := false
 	for i := 1; i+2 < len(bounds); i++ {
@@ -122,7 +122,7 @@ func (c *course) patch(bounds []int) bool {
 	return patched
 }
 
-// bounds are the first blocks of all segments, and the end.
+// bounds returns the first blocks of all segments, and the end.
 func (c *course) bounds() []int {
 	return append(append([]int{0}, c.segments...), len(c.values))
 }
@@ -135,7 +135,7 @@ func (c *course) level(from, to int) float64 {
 	return sum / float64(max(to-from, 1))
 }
 
-// rampUp is the first block after leading short segments that rise.
+// rampUp returns the first block after the leading short segments that rise.
 func (c *course) rampUp(bounds []int) int {
 	longest := min(max(c.pace.of(90), 0.02*c.seconds(0, len(c.values))), 600)
 	begin := 0
@@ -148,7 +148,7 @@ func (c *course) rampUp(bounds []int) int {
 	return begin
 }
 
-// separated are the changes down that have all that was before above all that comes after.
+// separated returns the changes down for which all that was before is above all that comes after.
 func (c *course) separated(bounds []int) []int {
 	var found []int
 	for i := 1; i+1 < len(bounds); i++ {
@@ -179,7 +179,7 @@ func (c *course) separated(bounds []int) []int {
 	return found
 }
 
-// lasted is how long the rate stayed from a bound on, until it fell below a bottom.
+// lasted returns the seconds from a bound until the rate fell below a bottom for longer than a dip.
 func (c *course) lasted(bounds []int, i int, bottom float64) float64 {
 	end := i + 1
 	for end+1 < len(bounds) && (c.level(bounds[end], bounds[end+1]) >= bottom || c.seconds(bounds[end], bounds[end+1]) < c.pace.of(dipSeconds)) {
@@ -188,12 +188,12 @@ func (c *course) lasted(bounds []int, i int, bottom float64) float64 {
 	return c.seconds(bounds[i], bounds[end])
 }
 
-// regimes are the first blocks between lasting drops, and the end.
+// regimes returns the first blocks of the stretches between lasting drops, and the end.
 func (c *course) regimes() []int {
 	return append(append([]int{c.begin}, c.lasting...), len(c.values))
 }
 
-// confirm drops the least certain of the candidates, one at a time, until each is certain.
+// confirm removes the least certain candidate, one at a time, until each is certain.
 func (c *course) confirm() {
 	for len(c.lasting) > 0 {
 		bounds := c.regimes()
@@ -217,8 +217,8 @@ func (c *course) confirm() {
 	}
 }
 
-// marginOf is margin with the noise of both sides of the drop. Blocks that this or
-// another drop may cut are no noise.
+// marginOf is margin with the noise of both sides of the drop. Blocks that this or another drop may cut do not count as
+// noise.
 func (c *course) marginOf(values []float64, from, at, to int) float64 {
 	if from > c.begin && at-from > 2 {
 		from++
@@ -239,9 +239,9 @@ func (c *course) marginOf(values []float64, from, at, to int) float64 {
 	return pair.margin(from, at, to)
 }
 
-// flattened takes turns between levels out of both sides, so that they are no noise: all segments
-// before the drop are moved to the lowest of them, all after it to the highest. That makes the drop
-// smaller, not greater. Only sides that went up again count as turns; a drift is none.
+// flattened removes turns between levels on both sides, so that they do not count as noise: it moves all segments
+// before the drop to the lowest of them and all after it to the highest. That makes the drop smaller, never greater.
+// Only sides on which the rate rose several times count as turning; a drift does not. It reports whether a side turned.
 func (c *course) flattened(from, at, to int) ([]float64, bool) {
 	flat := slices.Clone(c.values)
 	turned := c.flatten(flat, from, at, func(level, other float64) bool { return level < other })
@@ -249,8 +249,7 @@ func (c *course) flattened(from, at, to int) ([]float64, bool) {
 	return flat, turned
 }
 
-// flatten moves the segments of [from, to) to that level of them that is before all others in order,
-// if they turn.
+// flatten moves the segments of [from, to) to that level among them that is first in the order of before, if they turn.
 func (c *course) flatten(flat []float64, from, to int, before func(level, other float64) bool) bool {
 	var levels []float64
 	bounds := []int{from}
@@ -284,8 +283,8 @@ func (c *course) flatten(flat []float64, from, to int, before func(level, other 
 	return true
 }
 
-// margin is by how much a drop at a block is more certain than it must be, in squares of the noise:
-// the least over all that is asked of it. Negative: it is not certain.
+// margin returns by how much a drop at a block is more certain than required: the least margin of all criteria, in
+// standard deviations of the noise. A negative margin means that the drop is not certain.
 func (c *course) margin(from, at, to int) float64 {
 	n := float64(to - from)
 	_, before, after := c.white.two(from, at, to)
@@ -295,9 +294,10 @@ func (c *course) margin(from, at, to int) float64 {
 	}
 	squares, _, _ := c.white.two(from, at, to)
 	caution := 1 + (cautionSpread+c.extra)/c.noise.freedom(n)
-	gain := (c.white.one(from, to)-squares)/c.noise.innovation/caution - certainBase - certainGrowth*math.Log(n) - c.extra
-	straight := (c.white.line(from, to)-squares)/c.noise.innovation - straightBase - c.extra -
-		certainGrowth*c.noise.correlation*math.Log(n)
+	gain := overRoot((c.white.one(from, to)-squares)/c.noise.innovation/caution,
+		certainBase+c.extra+certainGrowth*math.Log(n))
+	straight := overRoot((c.white.line(from, to)-squares)/c.noise.innovation,
+		straightBase+c.extra+certainGrowth*c.noise.correlation*math.Log(n))
 	left, leftVariance := edge(c.values, from, at, float64(at)-0.5)
 	right, rightVariance := edge(c.values, at, to, float64(at)-0.5)
 	inflation := c.noise.variance() * (1 + c.noise.correlation) / (1 - c.noise.correlation)
@@ -306,5 +306,10 @@ func (c *course) margin(from, at, to int) float64 {
 	return min(gain, straight, sharp)
 }
 
-// smallestDrop is the smallest one that is reported, as a difference of logarithms: 1 %.
+// overRoot returns by how much the root of a square is above that of the one that is required.
+func overRoot(square, required float64) float64 {
+	return math.Sqrt(max(square, 0)) - math.Sqrt(required)
+}
+
+// smallestDrop is the smallest reported drop, as a difference of logarithms: 1 %.
 const smallestDrop = 0.01

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// turns is a stretch that goes back and forth between two levels.
+// turns is a stretch in which the rate alternates between two levels.
 type turns struct {
-	low, high []Sample // the samples on each level, without those at a turn
+	low, high []Sample // the samples on each level, without those beside a turn
 	highShare float64
 	// residuals are the deviations of these samples from their level, in stretches between turns.
 	residuals [][]float64
@@ -15,8 +15,9 @@ type turns struct {
 	longestLow float64
 }
 
-// What makes turns: three of each at least, levels apart by so many deviations about them, and a
-// share of time on each that is no mere chance. Low times as short as dips must be regular.
+// Criteria for turns: at least three stays on each level, levels that are levelsApart standard deviations apart, and a
+// share of time on each that is not mere chance. If the stays on a level are as short as dips, the others must be
+// regular.
 const (
 	leastTurns   = 3
 	levelsApart  = 4
@@ -25,7 +26,7 @@ const (
 	regularTurns = 0.4
 )
 
-// alternating finds two levels in a stretch.
+// alternating reports whether the rate alternates between two levels, and returns them.
 func alternating(samples []Sample) (turns, bool) {
 	if len(samples) < 12 {
 		return turns{}, false
@@ -51,8 +52,8 @@ func alternating(samples []Sample) (turns, bool) {
 	return judge(samples, states, low, high)
 }
 
-// twoMeans starts the search: the split of the ordered rates that leaves the least squares, of some
-// thousand of them.
+// twoMeans returns the starting values: the split of the ordered rates that leaves the least squares. It uses at most
+// 2,048 of the rates.
 func twoMeans(rates []float64) (low, high float64) {
 	const enough = 2048
 	stride := len(rates)/enough + 1
@@ -77,12 +78,12 @@ func twoMeans(rates []float64) (low, high float64) {
 	return low, high
 }
 
-// path is the cheapest way through both states, where a turn costs a little more than one value that
-// is right between both.
+// path returns the cheapest path through the two states, true for high. A turn costs half of the squared distance
+// between the levels, twice as much as a value midway between them.
 func path(rates []float64, low, high float64) []bool {
 	turn := 0.5 * (high - low) * (high - low)
 	var costLow, costHigh float64
-	fromLow := make([][2]bool, len(rates)) // whether the best way into low and high comes from low
+	fromLow := make([][2]bool, len(rates)) // whether the best path to low and to high comes from low
 	for i, r := range rates {
 		toLow, toHigh := costLow, costHigh
 		fromLow[i] = [2]bool{true, false}
@@ -133,15 +134,15 @@ func index(state bool) int {
 	return 0
 }
 
-// inside is false for a sample beside a turn, which may be of both levels, if its level lasts for more
-// than that.
+// inside reports whether a sample and its neighbours are on the same level. A sample beside a turn may contain both
+// levels.
 func inside(states []bool, i int) bool {
 	left := i == 0 || states[i-1] == states[i]
 	right := i == len(states)-1 || states[i+1] == states[i]
 	return left && right
 }
 
-// judge reports whether what looks like two levels is so.
+// judge reports whether two apparent levels are real, and returns them.
 func judge(samples []Sample, states []bool, low, high float64) (turns, bool) {
 	var result turns
 	var squares, seconds [2]float64
@@ -186,9 +187,9 @@ func judge(samples []Sample, states []bool, low, high float64) (turns, bool) {
 	return result, true
 }
 
-// stateResiduals are the deviations of samples from their level, in stretches between turns.
+// stateResiduals returns the deviations of samples from their level, in stretches between turns.
 func stateResiduals(samples []Sample, states []bool, low, high float64) [][]float64 {
-	all := make([]float64, 0, len(samples)) // the stretches lie in it one after the other
+	all := make([]float64, 0, len(samples)) // holds the stretches one after the other
 	var stretches [][]float64
 	begun := 0
 	for i, s := range samples {
@@ -205,7 +206,7 @@ func stateResiduals(samples []Sample, states []bool, low, high float64) [][]floa
 	return stretches
 }
 
-// runs are the lengths in seconds of whole times on either level, without the first and the last one.
+// runs returns the duration in seconds of each stay on either level. The series cuts the first and the last one.
 func runs(samples []Sample, states []bool) (lows, highs []float64) {
 	start := 0
 	for i := 1; i <= len(states); i++ {
@@ -223,8 +224,8 @@ func runs(samples []Sample, states []bool) (lows, highs []float64) {
 	return lows, highs
 }
 
-// regular is true for lengths that differ little, but for the first and last one, which are cut. Few
-// lengths must differ less: those between dips at random moments are as regular in one of fifty cases.
+// regular reports whether lengths differ little, ignoring the first and the last, which are cut. The fewer there are,
+// the less they may differ, so that intervals between dips at random times pass in only one of fifty cases.
 func regular(lengths []float64) bool {
 	bounds := []float64{0, 0, 0, 0.13, 0.23, 0.31, 0.37, regularTurns}
 	if len(lengths) < 2 {

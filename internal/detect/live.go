@@ -5,84 +5,89 @@ import (
 	"math"
 )
 
-// Limits of what a live detector holds and asks.
+// Limits and criteria of a live detector.
 const (
-	// mostLiveBlocks bounds its memory and the work of a sample: when there are as many, neighbours are
-	// joined, so that a block is at most one part in half as many of the time.
+	// mostLiveBlocks bounds the detector's memory and its work per sample. When there are that many blocks, neighbours
+	// are joined, so that a block covers at most 1/160 of the time.
 	mostLiveBlocks = 320
-	// A drop must have lasted this long, unless the options say otherwise, and this share of the time since
-	// the start of its history.
+	// A drop must have lasted liveSeconds, unless the options set another time, and liveShare of the time since the
+	// start of its history.
 	liveSeconds = 85
 	liveShare   = 0.02
-	// rampUpSeconds is the longest ramp-up, and returnedSeconds how long a rate must have been back.
+	// rampUpSeconds is the longest ramp-up. returnedSeconds is how long the rate must have been back to take back a
+	// drop.
 	rampUpSeconds, returnedSeconds = 90, 45
-	// liveExtra is how much more certain than for one look a drop must be, because each sample is one.
+	// liveExtra is how much more certain a drop must be than in a single analysis, in squares of the noise, because it
+	// is tested with each sample.
 	liveExtra = 12
-	// fewBlocks are looked at as a whole with each sample: that takes no longer than a part of a look at all.
+	// Up to fewBlocks blocks are evaluated in full with each sample, which takes no longer than one stage with more
+	// blocks.
 	fewBlocks = 160
-	// openingShare: the first samples are looked at again when there is one more in so many.
+	// openingShare: the first samples are searched again each time the number of samples has grown by 1/openingShare.
 	openingShare = 16
-	// leastBlocks is how many a side of a drop needs.
+	// leastBlocks is the number of blocks needed on either side of a drop.
 	leastBlocks = 4
-	// defaultPrecision is the half width of the baseline's interval, as a share, that is good enough.
+	// defaultPrecision is the half width of the baseline's interval, as a share of it, that is sufficient.
 	defaultPrecision = 0.02
 )
 
-// LiveOptions say when a burst drain has measured enough.
+// LiveOptions define when a burst drain has measured enough.
 type LiveOptions struct {
-	// Precision is the greatest half width of the baseline's 95 % interval, as a share of it; 0 is 2 %.
+	// Precision is the greatest half width of the baseline's 95 % interval, as a share of it; 0 means 2 %.
 	Precision float64
-	// BaselineSeconds is the least time on the baseline; 0 is 60.
+	// BaselineSeconds is the minimum time on the baseline; 0 means 60.
 	BaselineSeconds float64
-	// LastingSeconds is the least time that a drop must have lasted; 0 is 85. A shorter one is for drains
-	// in small, whose dips are shorter too.
+	// LastingSeconds is the minimum time that a drop must have lasted; 0 means 85. Shorter times are for drains in
+	// miniature, whose dips are shorter too.
 	LastingSeconds float64
 }
 
-// LiveState is what a live detector knows.
+// LiveState is the current result of a live detector.
 type LiveState struct {
-	// Certain is whether the rate dropped, and has not come back since.
+	// Certain is true if the rate dropped and has not come back since.
 	Certain bool
-	// Drops is how many drops were certain one after the other, Returns how many of them were taken
-	// back since the rate came back: live, nobody knows what will be. Analyze has the last word.
+	// Drops is the number of drops that became certain, Returns how many of them were taken back because the rate came
+	// back, which a live detector cannot foresee. Analyze decides in the end.
 	Drops, Returns int
-	// Seconds is about when the last drop was, DecidedSeconds when it was certain.
+	// Seconds is the approximate time of the last drop, DecidedSeconds the time at which it became certain.
 	Seconds, DecidedSeconds float64
-	// Before and After are the levels, After as far as it is measured.
+	// Before and After are the levels; After is the mean so far.
 	Before float64
 	After  Estimate
-	// Enough is whether After is measured well enough to end a drain.
+	// Enough is true if After is measured precisely enough to end a drain.
 	Enough bool
 }
 
-// Live watches a series while it is measured, with bounded memory and work. The zero value is not
-// usable; see NewLive. It is not safe for concurrent use.
+// Live analyzes a series while it is measured, with bounded memory and work. The zero value is not usable; use NewLive.
+// It is not safe for concurrent use.
 type Live struct {
 	options LiveOptions
 	state   LiveState
-	// pace is by how much all times are shorter than usual: that of the time a drop must have lasted.
+	// pace is the factor by which all times are shorter than usual: that of LastingSeconds.
 	pace   pace
 	blocks []Sample
-	// within are, for each block, the squares of what its samples are off its mean: joined, they would look like none.
+	// within is, for each block, the sum of the squared deviations of its samples from its mean, which joining would
+	// otherwise hide.
 	within []float64
-	// size is how many samples make a block, pending those of the block that is not full.
+	// size is the number of samples per block, pending the block that is not yet full, and count its number of samples.
 	size    int
 	pending Sample
 	count   int
-	// squares are those of the rates of the pending samples.
+	// squares is the sum of the squared rates of the pending samples times their seconds, covered the sum of the
+	// seconds.
 	squares, covered float64
 	last             Sample
 	begun            bool
-	// seen is how many samples there were, nextOpening at how many the first of them are looked at next.
+	// seen is the number of samples so far, nextOpening the number at which the first of them are searched next.
 	seen, nextOpening int
-	// stage is what comes next of a look at the blocks, which is spread over several samples.
+	// stage is the next stage of the evaluation of the blocks, which is spread over several samples.
 	stage int
 	look  look
-	// lowLevel and lowSeconds are of the time on a lower level that was left again.
+	// lowLevel is the logarithm of a lower level that the rate has left again, lowSeconds the longest time on one.
 	lowLevel, lowSeconds float64
 }
 
-// NewLive makes a detector of a series that begins.
+// NewLive creates a detector for a series that begins.
 func NewLive(options LiveOptions) *Live {
 	if options.Precision <= 0 {
 		options.Precision = defaultPrecision
@@ -97,11 +102,11 @@ func NewLive(options LiveOptions) *Live {
 		blocks: make([]Sample, 0, mostLiveBlocks), within: make([]float64, 0, mostLiveBlocks), look: newLook()}
 }
 
-// stages are the parts of a look, each of which takes a small share of what a sample may cost.
+// stages is the number of parts of an evaluation. Each takes a small share of the time that a sample may take.
 const stages = 5
 
-// Add takes the next sample, and gives what is known then. One that does not follow the last is an
-// error and is left out.
+// Add adds the next sample and returns the state. A sample that does not follow the last one is an error and is
+// ignored.
 func (l *Live) Add(s Sample) (LiveState, error) {
 	var before *Sample
 	if l.begun {
@@ -127,7 +132,7 @@ func (l *Live) Add(s Sample) (LiveState, error) {
 	return l.state, nil
 }
 
-// work does the next part of a look.
+// work does the next stage of an evaluation.
 func (l *Live) work() {
 	switch l.stage {
 	case 0:
@@ -144,7 +149,7 @@ func (l *Live) work() {
 	l.stage = (l.stage + 1) % stages
 }
 
-// join adds a sample to the block that is being filled.
+// join adds a sample to the pending block.
 func (l *Live) join(s Sample) {
 	if l.count == 0 {
 		l.pending, l.squares, l.covered = s, 0, 0
@@ -176,19 +181,19 @@ func (l *Live) join(s Sample) {
 	}
 }
 
-// restart forgets what was prepared, because the blocks are others now.
+// restart discards the prepared data, because the blocks have changed.
 func (l *Live) restart() {
 	l.stage = 0
 	l.look.reset()
 }
 
-// follow measures the level after a drop, and takes the drop back when the rate comes back.
+// follow measures the level after a drop, and takes the drop back if the rate comes back.
 func (l *Live) follow() {
 	if !l.state.Certain || len(l.blocks) < leastBlocks {
 		return
 	}
 	end := l.blocks[len(l.blocks)-1].EndSeconds
-	// What came back must have stayed for longer than a spike.
+	// The rate must have been back for longer than a spike.
 	middle := math.Sqrt(l.state.Before * max(l.state.After.Value, l.state.Before*1e-3))
 	returned := 0.0
 	for i := len(l.blocks) - 1; i >= 0 && l.blocks[i].Rate > middle; i-- {
@@ -201,15 +206,15 @@ func (l *Live) follow() {
 		l.state = LiveState{Drops: l.state.Drops, Returns: l.state.Returns + 1}
 		return
 	}
-	// The drop may cut the first block.
+	// The mean leaves out the first block, because the drop may cut it.
 	l.state.After = l.meanAfter()
 	half := (l.state.After.High - l.state.After.Low) / 2
 	l.state.Enough = end-l.state.Seconds >= l.options.BaselineSeconds && len(l.blocks) >= 2*leastBlocks &&
 		half <= l.options.Precision*l.state.After.Value
 }
 
-// meanAfter is the mean of all blocks but the first. What goes up and down by turns is gone where two samples make a block,
-// but the mean is known no better than one sample more or less would change it.
+// meanAfter returns the mean of all blocks except the first. Rates that alternate from sample to sample vanish when two
+// samples make a block, so the interval is at least as wide as the change of the mean by one sample more or less.
 func (l *Live) meanAfter() Estimate {
 	blocks := l.blocks[1:]
 	mean, _, _, _ := meanOfIn(blocks, l.look.scratch)

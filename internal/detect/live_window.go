@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// look is what a live detector knows of its blocks while it looks at them, in buffers that are made once.
+// look holds a live detector's evaluation of its blocks, in buffers that are allocated once.
 type look struct {
-	// values are the cleaned logarithms of the rates of the first blocks, raw those that are not cleaned.
+	// values are the cleaned logarithms of the rates of the first blocks, raw those before cleaning.
 	values, raw []float64
-	// middle is the running median of raw, over half values on either side. All but the last half of it
-	// stay as they are when a block is added.
+	// middle is the running median of raw, over half values on either side. When a block is added, only its last half
+	// values change.
 	middle []float64
 	half   int
 	window []float64
-	// scratch is for whatever needs it within a stage.
+	// scratch is a buffer for use within a stage.
 	scratch []float64
 	white   whitened
-	// begin and at are the first block after the ramp-up and the first after the drop, 0 if there is none.
+	// begin is the first block after the ramp-up, at the first after the drop; at is 0 if there is none.
 	begin, at int
 	noise     noise
 }
@@ -29,7 +29,7 @@ func newLook() look {
 	return k
 }
 
-// reset forgets all of the blocks.
+// reset discards the evaluation.
 func (k *look) reset() { k.values, k.middle, k.at = k.values[:0], k.middle[:0], 0 }
 
 // prepare cleans the blocks.
@@ -63,8 +63,8 @@ func (l *Live) prepare() {
 	}
 }
 
-// slide brings the running median up to date. As the window is shorter at both ends, the last half of
-// what was there before is made again. A width that differs by one is left as it is.
+// slide updates the running median. Its window is shorter at both ends, so the last half values are computed anew. With
+// more than fewBlocks values, a width that differs by one is kept.
 func (k *look) slide(half int) {
 	n := len(k.raw)
 	if half > k.half+1 || half < k.half-1 || half != k.half && n <= fewBlocks {
@@ -92,7 +92,7 @@ func (k *look) insert(v float64) {
 	k.window = slices.Insert(k.window, at, v)
 }
 
-// guess looks for the drop of which there is most to be said, with noise that is taken to be white.
+// guess finds the most likely drop, assuming white noise.
 func (l *Live) guess() {
 	if len(l.look.values) < 3*leastBlocks {
 		return
@@ -101,14 +101,14 @@ func (l *Live) guess() {
 	l.best()
 }
 
-// refine does so again with the noise that is about the guess.
+// refine repeats the search with the noise on both sides of the guess.
 func (l *Live) refine() {
 	if l.look.at > 0 {
 		l.best()
 	}
 }
 
-// best is the split that leaves the least squares, and the ramp-up and the noise that follow from it.
+// best finds the split with the least squares, and from it the ramp-up and the noise.
 func (l *Live) best() {
 	k := &l.look
 	n := len(k.values)
@@ -136,7 +136,7 @@ func (l *Live) best() {
 	k.noise = fitNoise(sides[:])
 }
 
-// rampUp is the first block that comes near to the level before the drop, if that is soon.
+// rampUp returns the first block that comes near the level before the drop, or at which the longest ramp-up is over.
 func (l *Live) rampUp(at int) int {
 	values := l.look.values
 	level := mean(values[at/2:at]) - 3*spread(values[at/2:at]) - 0.005
@@ -148,7 +148,7 @@ func (l *Live) rampUp(at int) int {
 	return 0
 }
 
-// decide takes the drop for certain, or not.
+// decide records the drop if it is certain.
 func (l *Live) decide() {
 	k := &l.look
 	if k.at == 0 {
@@ -167,7 +167,8 @@ func (l *Live) decide() {
 	l.fell(at, mean(k.values[k.begin:at]), mean(k.values[at:]))
 }
 
-// open looks for a burst that is short beside what came after it, and passes for an outlier in a look at all blocks.
+// open searches for a burst that is short beside what came after it, and that an evaluation of all blocks takes for an
+// outlier.
 func (l *Live) open() {
 	if l.state.Certain || len(l.blocks) < 2*leastSamples {
 		return
@@ -185,9 +186,10 @@ func (l *Live) open() {
 	l.fell(a.sampleAt(at), level(a.between(start, at)), level(a.between(at, l.last.EndSeconds)))
 }
 
-// fell notes a drop near a block, between the logarithms of two rates, if it has lasted. What was before it is forgotten.
+// fell records a drop near a block, between the logarithms of two rates, if it has lasted. It discards the blocks
+// before it.
 func (l *Live) fell(at int, before, after float64) {
-	// The last blocks of the burst may have passed for a dip.
+	// Cleaning may have removed the last blocks of the burst.
 	for at+1 < len(l.blocks) && l.blocks[at].Rate > math.Exp((before+after)/2) {
 		at++
 	}
@@ -196,7 +198,7 @@ func (l *Live) fell(at int, before, after float64) {
 		return
 	}
 	if l.lowSeconds > 0 && after > l.lowLevel-separation*(before-l.lowLevel) && lasted < outlast*l.lowSeconds {
-		return // it has been there before, and came back
+		return // the rate was on this level before, and came back
 	}
 	l.state.Certain, l.state.Enough = true, false
 	l.state.Drops++
@@ -206,7 +208,7 @@ func (l *Live) fell(at int, before, after float64) {
 	l.look.reset()
 }
 
-// stays is whether the levels before and after are apart: neither was seen for long on the other side.
+// stays reports whether the levels before and after are apart: neither side spent long beyond the other level.
 func (l *Live) stays(blocks []Sample, at int) bool {
 	before, after := blocks[:at], blocks[at:]
 	upper, lower := l.middleRate(before), l.middleRate(after)
@@ -215,14 +217,14 @@ func (l *Live) stays(blocks []Sample, at int) bool {
 		return false
 	}
 	bottom, middle := lower*math.Pow(upper/lower, separation), math.Sqrt(upper*lower)
-	// Dips before it are no level: only what lasted for longer counts. After it each moment does.
+	// Dips before the drop are not a level, so only longer times count. After it each moment counts.
 	low, _ := longRuns(before, l.pace.of(dipSeconds+8), func(rate float64) bool { return rate < bottom })
 	high, _ := longRuns(after, 0, func(rate float64) bool { return rate > middle })
 	lasted := after[len(after)-1].EndSeconds - after[0].StartSeconds
 	return low < returnShare*lasted && high < 0.1*lasted
 }
 
-// middleRate is the median of the rates.
+// middleRate returns the median of the rates.
 func (l *Live) middleRate(blocks []Sample) float64 {
 	l.look.scratch = l.look.scratch[:0]
 	for _, b := range blocks {

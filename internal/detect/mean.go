@@ -3,26 +3,30 @@ package detect
 import "math"
 
 const (
-	// leastForMean is how many samples the interval of a mean takes.
+	// leastForMean is the number of samples needed for the interval of a mean.
 	leastForMean = 3
-	// leastForNoise is how many it takes to see how much neighbours resemble each other. Of fewer it is taken to be a
-	// half: then their mean is off by so much more than that of samples which do not (simulated: 1.76 to 1.86 times).
+	// leastForNoise is the number of samples needed to estimate the correlation of neighbours. With fewer, a
+	// correlation of 0.5 is assumed, which makes the error of their mean unseenNoise times that of independent samples
+	// (simulated: 1.76 to 1.86 times).
 	leastForNoise = 8
 	unseenNoise   = 1.9
-	// mostBatches that a series is cut into. More batches resemble their neighbours more, fewer make a wide interval.
+	// mostBatches is the number of batches that a series is cut into. More batches are more correlated with their
+	// neighbours; fewer make a wider interval.
 	mostBatches = 16
-	// leastBatches: fewer make an interval so wide that a sweep's cells of 20 seconds would tell nothing.
+	// leastBatches is the least number of batches. Fewer would make the interval so wide that a sweep's cells of 20 s
+	// would show nothing.
 	leastBatches = 8
-	// leastInBatch samples, so that a batch is longer than what neighbours share.
+	// leastInBatch is the least number of samples in a batch, so that a batch is longer than the correlation of
+	// neighbours.
 	leastInBatch = 4
 )
 
-// MeanError is half of the 95 % interval of the mean rate of samples: how far chance may take the mean of a level
-// that varies as these samples do, each of which resembles the one before. ok is false with fewer than three.
+// MeanError returns half of the 95 % interval of the mean rate of samples: by how much chance may change the mean of a
+// level that varies as these samples do, each correlated with the one before. ok is false with fewer than three.
 //
-// From eight on two estimates are made, and the wider one is given: that of an autoregression of first order, which is right where
-// the noise is one, and that of the means of batches, which holds whatever the noise is like where batches are longer
-// than what neighbours share. A trend, or a level that changes, makes it wide.
+// From eight samples on it is the wider of two estimates: that of a first-order autoregression, which is right if the
+// noise is autoregressive, and, from 32 samples on, that of the means of batches, which holds for any noise if batches
+// are longer than the correlation of neighbours. A trend, or a level that changes, makes the interval wide.
 func MeanError(samples []Sample) (half float64, ok bool) {
 	if len(samples) < leastForMean {
 		return 0, false
@@ -38,8 +42,9 @@ func MeanError(samples []Sample) (half float64, ok bool) {
 	return half, !math.IsNaN(half) && !math.IsInf(half, 0)
 }
 
-// shown widens the interval of a mean that excludes all that the samples show: where no sample and no mean of a batch is
-// in it, as of a level that changed and came back, it reaches to the nearest batches on either side.
+// shown widens the interval of a mean that excludes everything that the samples show: if it contains no sample and no
+// mean of a batch, for example because the level changed and came back, it is extended to the nearest batches on either
+// side.
 func shown(mean Estimate, samples []Sample) Estimate {
 	below, above := math.Inf(-1), math.Inf(1)
 	see := func(rate float64) {
@@ -70,7 +75,7 @@ func shown(mean Estimate, samples []Sample) Estimate {
 	return mean
 }
 
-// fewError is half of the interval of a mean over so few samples that nobody can tell how they hang together.
+// fewError returns half of the 95 % interval of the mean of samples that are too few to estimate their correlation.
 func fewError(samples []Sample) float64 {
 	amount, seconds := total(samples, 0, len(samples))
 	squares := 0.0
@@ -81,7 +86,8 @@ func fewError(samples []Sample) float64 {
 	return unseenNoise * student(n-1) * math.Sqrt(squares/(n-1)/n)
 }
 
-// batchError is the same by the means of batches of equal length; 0 where they would be too few.
+// batchError returns half of the 95 % interval of the mean from the means of batches of equal length, or 0 if there
+// would be fewer than leastBatches.
 func batchError(samples []Sample) float64 {
 	means := batches(samples)
 	if len(means) < leastBatches {
@@ -96,7 +102,7 @@ func batchError(samples []Sample) float64 {
 	return student(n-1) * math.Sqrt(squares/(n-1)/n)
 }
 
-// batches are the means of the parts of a series of equal length.
+// batches returns the means of parts of equal length of a series.
 func batches(samples []Sample) []float64 {
 	means := make([]float64, min(len(samples)/leastInBatch, mostBatches))
 	for i := range means {

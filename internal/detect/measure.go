@@ -7,13 +7,13 @@ import (
 
 type measuredStretch struct {
 	segment Segment
-	// variance of the mean, freedom of it.
+	// variance is the variance of the mean, freedom its degrees of freedom.
 	variance, freedom float64
-	// half is half of the interval of the mean as the noise makes it.
+	// half is half of the interval of the mean, from the noise alone.
 	half float64
 }
 
-// between are the samples of a time, the ones at its edges cut.
+// between returns the samples between two times. It cuts the samples at the edges.
 func (a *analysis) between(start, end float64) []Sample {
 	first := sort.Search(len(a.samples), func(i int) bool { return a.samples[i].EndSeconds > start })
 	last := sort.Search(len(a.samples), func(i int) bool { return a.samples[i].StartSeconds >= end })
@@ -25,32 +25,32 @@ func (a *analysis) between(start, end float64) []Sample {
 	return cut
 }
 
-// sampleAt is the sample that a time is in, or the last one.
+// sampleAt returns the index of the sample that contains a time, or that of the last one.
 func (a *analysis) sampleAt(seconds float64) int {
 	i := sort.Search(len(a.samples), func(i int) bool { return a.samples[i].EndSeconds > seconds })
 	return min(i, len(a.samples)-1)
 }
 
-// measureRegimes measures what is between the drops.
+// measureRegimes measures the stretches between the drops.
 func (a *analysis) measureRegimes() {
 	n := len(a.samples)
-	start := sharply(a.samples[min(a.begin, n-1)].StartSeconds)
+	start := exactly(a.samples[min(a.begin, n-1)].StartSeconds)
 	for i := range len(a.times) + 1 {
-		end := sharply(a.samples[n-1].EndSeconds)
+		end := exactly(a.samples[n-1].EndSeconds)
 		if i < len(a.times) {
 			end = a.times[i]
 		}
 		m := a.measureStretch(start.Value, end.Value)
 		mean := &m.segment.Mean
 		m.half = (mean.High - mean.Low) / 2
-		// Where a dip hides the drop the dip is in this mean or not.
+		// If a dip hides the drop, this mean may or may not include the dip.
 		off := max(a.meanOff(start.Low, end.Value, mean.Value), a.meanOff(start.High, end.Value, mean.Value),
 			a.meanOff(start.Value, end.Low, mean.Value), a.meanOff(start.Value, end.High, mean.Value))
 		if max(start.High-start.Low, end.High-end.Low) > 2*a.typical {
 			half := math.Hypot(m.half, off)
 			mean.Low, mean.High = max(mean.Value-half, 0), mean.Value+half
 		}
-		if m.segment.Shape != ShapeAlternating { // whose two levels have intervals of their own
+		if m.segment.Shape != ShapeAlternating { // an alternating segment's two levels have intervals of their own
 			*mean = shown(*mean, a.whole(start.Value, end.Value))
 		}
 		a.measured = append(a.measured, m)
@@ -58,9 +58,7 @@ func (a *analysis) measureRegimes() {
 	}
 }
 
-func sharply(value float64) Estimate { return Estimate{Value: value, Low: value, High: value} }
-
-// meanOff is the error of a mean taken over a different interval.
+// meanOff returns the error of a mean that is taken over a different interval.
 func (a *analysis) meanOff(start, end, mean float64) float64 {
 	samples := a.whole(start, end)
 	amount, seconds := total(samples, 0, len(samples))
@@ -70,8 +68,8 @@ func (a *analysis) meanOff(start, end, mean float64) float64 {
 	return math.Abs(amount/seconds - mean)
 }
 
-// whole are the samples of a time, without one that the drop at either edge cuts: it is of both
-// levels. Where that leaves nothing, they are all.
+// whole returns the samples between two times without those that the drop at either edge cuts, because these contain
+// both levels. If fewer than two remain, it returns all.
 func (a *analysis) whole(start, end float64) []Sample {
 	cut := a.between(start, end)
 	inner := cut
@@ -87,12 +85,12 @@ func (a *analysis) whole(start, end float64) []Sample {
 	return inner
 }
 
-// originalSeconds is the length of the sample of which this one is a part.
+// originalSeconds returns the length of the sample of which this one is a part.
 func (a *analysis) originalSeconds(part Sample) float64 {
 	return a.samples[a.sampleAt(part.StartSeconds)].seconds()
 }
 
-// measureStretch gives the mean of a stretch with its interval, and its levels where it has two.
+// measureStretch returns the mean of a stretch with its interval, and its two levels if it alternates.
 func (a *analysis) measureStretch(start, end float64) measuredStretch {
 	samples := a.whole(start, end)
 	level, variance, freedom, n := meanOf(samples)
@@ -121,8 +119,8 @@ func (a *analysis) measureStretch(start, end float64) measuredStretch {
 	return m
 }
 
-// extended is the mean of samples and of the parts of samples at both edges that are left out, of which a
-// drop took the rest, at the rates beside them. In turns those differ from the mean by more than noise.
+// extended returns the mean of the samples and of the partial samples at both edges that a drop cut, at the rates of
+// their neighbours. In turns between levels, those differ from the mean by more than noise.
 func extended(samples []Sample, mean, start, end float64) float64 {
 	first, last := samples[0], samples[len(samples)-1]
 	seconds := last.EndSeconds - first.StartSeconds
@@ -137,16 +135,16 @@ func lengths(stretches [][]float64) (sum float64) {
 	return sum
 }
 
-// residuals are the deviations of samples from the mean of the segment that they are in, in stretches
-// without dips and outliers, and how many segments there are. Dips, drift and turns count in a mean as they
-// came; how well it is known depends on the noise alone.
+// residuals returns the deviations of samples from the mean of their segment, in stretches without dips and outliers,
+// and the number of segments. Dips, drift and turns count in a mean as they came; its uncertainty depends on the noise
+// alone.
 func (a *analysis) residuals(samples []Sample) (stretches [][]float64, means float64) {
 	if len(samples) < leastSamples || len(a.breaks) == 0 {
 		return nil, 0
 	}
 	first := sort.Search(len(a.samples), func(i int) bool { return a.samples[i].EndSeconds > samples[0].StartSeconds })
 	last := first + len(samples)
-	all := make([]float64, 0, len(samples)) // the stretches lie in it one after the other
+	all := make([]float64, 0, len(samples)) // holds the stretches one after the other
 	begun := 0
 	finish := func() {
 		if len(all) > begun {
@@ -155,7 +153,7 @@ func (a *analysis) residuals(samples []Sample) (stretches [][]float64, means flo
 		}
 	}
 	for k := 0; k+1 < len(a.breaks); k++ {
-		// What changes the level cuts the samples beside it.
+		// A change of level cuts the samples beside it.
 		from, to := max(a.breaks[k]+a.blockSize, first), min(a.breaks[k+1]-a.blockSize, last)
 		if from >= to {
 			continue
@@ -183,12 +181,12 @@ func (a *analysis) residuals(samples []Sample) (stretches [][]float64, means flo
 	return stretches, means
 }
 
-// meanOf is the mean rate of samples with its interval, from their noise and how it is correlated.
+// meanOf returns the mean rate of samples with its interval, from the correlated noise.
 func meanOf(samples []Sample) (estimate Estimate, variance, freedom float64, n noise) {
 	return meanOfIn(samples, make([]float64, 0, len(samples)))
 }
 
-// meanOfIn is the same with a buffer.
+// meanOfIn is meanOf with a buffer.
 func meanOfIn(samples []Sample, buffer []float64) (estimate Estimate, variance, freedom float64, n noise) {
 	if len(samples) == 0 {
 		return Estimate{}, 0, 2, noise{}

@@ -5,20 +5,19 @@ import (
 	"slices"
 )
 
-// noise is that of a series about its levels: an autoregression of first order, of which each value
-// keeps a share (correlation) of the deviation of the one before it and adds an innovation.
+// noise is the noise of a series about its levels, a first-order autoregression: each value keeps a share (correlation)
+// of the previous value's deviation and adds an innovation.
 type noise struct {
 	correlation float64
-	// innovation is the variance of what is added anew.
+	// innovation is the variance of the innovations.
 	innovation float64
 }
 
-// maxCorrelation bounds what is believed; nearer to 1 a series has no mean.
+// maxCorrelation bounds the estimated correlation; closer to 1 a series has no mean.
 const maxCorrelation = 0.985
 
-// roughNoise estimates the noise of values whose levels are not known yet, from differences, in which
-// few changes of level are outliers: the mean square of differences over k values grows as
-// 1 - correlation^k.
+// roughNoise estimates the noise of values whose levels are not known yet, from differences, in which the few changes
+// of level are outliers: the mean square of differences over k values grows as 1 - correlation^k.
 func roughNoise(values []float64) noise {
 	variogram := func(lag int) float64 {
 		if len(values) <= lag+2 {
@@ -29,7 +28,7 @@ func roughNoise(values []float64) noise {
 			d := values[i+lag] - values[i]
 			squares[i] = d * d
 		}
-		// Of normal values the lowest 95 % of the squares have this share of the mean of all.
+		// Of normal values, the lowest 95 % of the squares have this share of the mean of all.
 		const kept, share = 0.95, 0.7588
 		count := max(int(kept*float64(len(squares))), 1)
 		selected(squares, count-1)
@@ -39,7 +38,7 @@ func roughNoise(values []float64) noise {
 	if one <= 0 {
 		return noise{innovation: tiny(values)}
 	}
-	const most = 0.97 // what is more is rather a level that changes
+	const most = 0.97 // a higher correlation is more likely a level that changes
 	correlation := min(max(two/one-1, 0), most)
 	if two > 0 {
 		correlation = (correlation + math.Sqrt(min(max(four/two-1, 0), most*most))) / 2
@@ -48,7 +47,7 @@ func roughNoise(values []float64) noise {
 	return noise{correlation: correlation, innovation: max(one*(1+correlation), tiny(values))}
 }
 
-// tiny is a variance that stands for none: a series without noise is still measured in whole numbers.
+// tiny is a variance that stands for no noise: a series without noise is still measured in whole numbers.
 func tiny(values []float64) float64 {
 	largest := 0.0
 	for _, v := range values {
@@ -57,11 +56,12 @@ func tiny(values []float64) float64 {
 	return max(1e-10, largest*largest*1e-14)
 }
 
-// fitNoise estimates the noise from deviations in stretches, each about its own mean, with correction
-// for the bias that the estimated means bring.
+// fitNoise estimates the noise from deviations in stretches, each about its own mean, and corrects the bias that the
+// estimated means cause.
 func fitNoise(stretches [][]float64) noise { return fitNoiseAbout(stretches, float64(len(stretches))) }
 
-// fitNoiseAbout is the same where the stretches are parts of so many, each of which has a mean of its own.
+// fitNoiseAbout is fitNoise for stretches that are parts of the given number of longer ones, each with a mean of its
+// own.
 func fitNoiseAbout(stretches [][]float64, means float64) noise {
 	var products, squares, count, pairs float64
 	for _, deviations := range stretches {
@@ -94,10 +94,10 @@ func fitNoiseAbout(stretches [][]float64, means float64) noise {
 	return noise{correlation: correlation, innovation: max(innovations/free, 1e-10)}
 }
 
-// variance of a single value.
+// variance returns the variance of a single value.
 func (n noise) variance() float64 { return n.innovation / (1 - n.correlation*n.correlation) }
 
-// meanVariance is the variance of the mean of so many values.
+// meanVariance returns the variance of the mean of the given number of values.
 func (n noise) meanVariance(values float64) float64 {
 	if values <= 0 {
 		return math.Inf(1)
@@ -109,15 +109,15 @@ func (n noise) meanVariance(values float64) float64 {
 	return n.variance() * max(inflation, 1/values) / values
 }
 
-// freedom is that of meanVariance when the noise was estimated from so many values: the variances of
-// the logarithms of the innovation and of the correlation's part add up.
+// freedom returns the degrees of freedom of meanVariance if the noise was estimated from the given number of values:
+// the variances of the logarithms of the innovation and of the correlation's factor add up.
 func (n noise) freedom(values float64) float64 {
 	return max(values/(1+2*(1+n.correlation)/(1-n.correlation)), 2)
 }
 
-// student is the 97.5 % quantile of Student's distribution, for at least two degrees of freedom, by
-// the expansion of Cornish and Fisher (under 0.5 % off from three degrees on). gonum's is exact, and makes detection three times
-// as slow.
+// student returns the 97.5 % quantile of Student's t distribution for at least two degrees of freedom, by the
+// Cornish-Fisher expansion (within 0.5 % from three degrees on). gonum's is exact, and makes detection three times as
+// slow.
 func student(freedom float64) float64 {
 	switch {
 	case freedom < 2.5:
@@ -131,14 +131,14 @@ func student(freedom float64) float64 {
 	return z + (z3+z)/(4*f) + (5*z5+16*z3+3*z)/(96*f*f) + (3*z7+19*z5+17*z3-15*z)/(384*f*f*f)
 }
 
-// deviations of values from their mean.
+// deviations returns the values less their mean.
 func deviations(values []float64) []float64 {
 	result := slices.Clone(values)
 	center(result)
 	return result
 }
 
-// center takes the mean of values from each.
+// center subtracts the mean from each value.
 func center(values []float64) {
 	mean := 0.0
 	for _, v := range values {

@@ -2,25 +2,26 @@ package detect
 
 import "math"
 
-// lengthen is the factor from one scale to the next. A burst of a tenth to four fifths of a scale is found at it, so each
-// burst is looked for at two scales or more.
+// lengthen is the factor from one scale to the next. A burst of a tenth to four fifths of a scale is found at that
+// scale, so each burst is searched for at two scales or more.
 const lengthen = 2
 
-// scaleExtra is how much more certain a drop at one of a dozen scales must be: twice the logarithm of their number.
+// scaleExtra is how much more certain a drop at one of a dozen scales must be, in squares of the noise: twice the
+// logarithm of their number.
 const scaleExtra = 5
 
 // findRegimes finds the lasting drops at all scales: in the whole series, and in its first samples, of which there are
 // leastSamples, twice as many, and so on.
 //
-// What is short beside the whole series is a dip or an outlier there. At the start of the series it may be a burst: the
-// cache of a disk, or a small bucket. So whether there is a burst of some seconds is asked of the first seconds
-// alone, and what follows can only show that the rate came back. More baseline changes neither.
+// A change that is short beside the whole series counts as a dip or an outlier. At the start of the series it may be a
+// burst: the cache of a disk, or a small bucket. So the first seconds alone decide whether there is a burst of some
+// seconds, and the rest can only show that the rate came back. A longer baseline changes neither.
 func (a *analysis) findRegimes() {
 	a.findLevels()
 	a.findOpenings()
 }
 
-// findOpenings finds those in the first samples.
+// findOpenings finds the lasting drops in the first samples.
 func (a *analysis) findOpenings() {
 	scale := leastSamples
 	for scale*lengthen*2 <= len(a.samples) {
@@ -32,7 +33,7 @@ func (a *analysis) findOpenings() {
 			first = a.sampleAt(a.times[0].Value)
 		}
 		if scale > first {
-			continue // it is of more than the first level
+			continue // the samples extend beyond the first level
 		}
 		part := &analysis{samples: a.samples[:scale], typical: a.typical, pace: paceOf(a.samples[:scale]), extra: a.extra + scaleExtra}
 		part.findLevels()
@@ -42,8 +43,9 @@ func (a *analysis) findOpenings() {
 	}
 }
 
-// opens is whether the drops of the first samples last: up to the sample `first` the rate is not back where it was
-// before each for half as long as it was there, in three samples at least. Nor does the rate fall by half of the drop while the burst goes on: that is a decay.
+// opens reports whether the drops of the first samples last. Up to the sample `first`, the rate must not lie above the
+// middle of both levels for most of a stretch that is half as long as the time on the upper level and at least three
+// samples. Nor may the rate fall by half of the drop while the burst continues: that is a decay.
 func (a *analysis) opens(part *analysis, first int) bool {
 	const returned, leastReturn, leastThird = 0.5, 3, 2
 	for i, at := range part.times {
@@ -72,7 +74,7 @@ func (a *analysis) opens(part *analysis, first int) bool {
 	return len(part.times) > 0
 }
 
-// isBack is whether the rate is above a level in most of some seconds.
+// isBack reports whether the rate is above a level for most of some stretch of the given seconds.
 func isBack(samples []Sample, level, seconds float64) bool {
 	const most = 0.75
 	window, above, from := 0.0, 0.0, 0
@@ -95,7 +97,7 @@ func isBack(samples []Sample, level, seconds float64) bool {
 	return false
 }
 
-// adopt takes the drops of the first samples for those of the series, and what is no noise there.
+// adopt adds the drops of the first samples to those of the series, and replaces what is not noise there.
 func (a *analysis) adopt(part *analysis) {
 	a.times = append(part.times, a.times...)
 	a.begin = part.begin
@@ -109,8 +111,9 @@ func (a *analysis) adopt(part *analysis) {
 	a.breaks = breaks
 }
 
-// fastStart is how long the first level began above all of the rest of it, which was not taken for a burst: it may be one of
-// a sample or two, or one with a long dip in it.
+// fastStart returns for how long the first level was faster at its start than in all the rest, without that being a
+// burst for certain: it may be only a sample or two, or have a long dip in it. It returns 0 if the start was not
+// faster.
 func (a *analysis) fastStart() (seconds float64) {
 	const leastFaster, standsOut, mostOfAll, first = 1.25, 5, 0.25, 3
 	samples := a.samples[a.begin:]

@@ -2,20 +2,22 @@ package detect
 
 import "math"
 
-// What is seen again for so long, and so much of the time that it held, was no lasting change.
+// A change is not lasting if the other level is seen in runs of at least returnSeconds that sum to more than
+// returnShare of the time that a level held.
 const (
 	returnSeconds = 10
 	returnShare   = 0.3
 )
 
-// lasts looks at the samples as they are, not cleaned: the time that they spend on the other side of
-// the middle between both levels must be short, before the drop and after it.
+// lasts evaluates the samples before cleaning. Before the drop, the time near the lower level must be short; after it,
+// the time above the middle of both levels.
 func (a *analysis) lasts(start, at, end float64) bool {
 	before, after := a.between(start, at), a.between(at, end)
 	if len(before) < 3 || len(after) < 3 || at-start < a.pace.of(returnSeconds) || end-at < a.pace.of(lastingSeconds) {
 		return false
 	}
-	// Dips and outliers count here: the means must be apart by more than all of it.
+	// Dips and outliers count here: if cleaning changed much, the means must differ by more than the variation with
+	// them.
 	first, firstVariance, _, _ := meanOf(before)
 	second, secondVariance, _, _ := meanOf(after)
 	if second.Value >= first.Value {
@@ -28,7 +30,7 @@ func (a *analysis) lasts(start, at, end float64) bool {
 	if two, ok := alternating(after); ok {
 		lower = medianRate(two.high)
 		if upper-lower < separation*(upper-medianRate(two.low)) {
-			return false // it comes back to where it was, at each turn
+			return false // it returns to its former level at each turn
 		}
 	}
 	if upper <= lower {
@@ -39,9 +41,9 @@ func (a *analysis) lasts(start, at, end float64) bool {
 		low, high := medianRate(two.low), medianRate(two.high)
 		switch {
 		case low < lower-separation*(high-lower):
-			low = upper // what it went down to was deeper: dips, not this level
+			low = upper // the lower level before was even lower: these are dips, not this level
 		case math.Log(max(low/lower, 1)) < separation*math.Log(high/lower):
-			// It may be the lower one of the two, until it has lasted too long for that.
+			// This may be the lower of the two levels, unless it has lasted too long for that.
 			return end-at > outlast*two.longestLow
 		}
 		upper = low
@@ -49,26 +51,26 @@ func (a *analysis) lasts(start, at, end float64) bool {
 	bottom, middle := lower*math.Pow(upper/lower, separation), math.Sqrt(upper*lower)
 	low, _ := longRuns(before, a.pace.of(returnSeconds), func(rate float64) bool { return rate < bottom })
 	high, last := longRuns(after, a.pace.of(returnSeconds), func(rate float64) bool { return rate > middle })
-	// Where noise reaches over to the other level, so much of the time is no return.
+	// If noise reaches across to the other level, that share of the time is not a return.
 	lowNoise := beyond((1-separation)*math.Log(upper/lower), a.spread(before))
 	highNoise := beyond(math.Log(upper/lower)/2, a.spread(after))
 	return low < returnShare*(end-at)+lowNoise*(at-start) && high < returnShare*min(at-start, end-at)+highNoise*(end-at) &&
 		(!last || highNoise > 0.001)
 }
 
-// beyond is about the share of normal noise that is further off than a distance, on one side.
+// beyond returns approximately the share of normal noise that exceeds a distance on one side.
 func beyond(distance, deviation float64) float64 {
 	return 0.6 * math.Erfc(distance/max(deviation, 1e-9)/math.Sqrt2)
 }
 
-// spread is the deviation of the logarithms of rates, without dips and outliers, and without what is
-// slow and no noise.
+// spread returns the standard deviation of the logarithms of rates, without dips and outliers, and without slow
+// changes, which are not noise.
 func (a *analysis) spread(samples []Sample) float64 {
 	cleaned := clean(logarithms(samples), a.typical, a.pace.of(cleanSeconds))
 	return min(spread(cleaned), math.Sqrt(roughNoise(cleaned).variance()))
 }
 
-// cleanedAway is whether cleaning changes more of the time than dips take.
+// cleanedAway reports whether cleaning changes a greater share of the samples than dips cover.
 func (a *analysis) cleanedAway(samples []Sample) bool {
 	values := logarithms(samples)
 	cleaned := clean(values, a.typical, a.pace.of(cleanSeconds))
@@ -82,7 +84,7 @@ func (a *analysis) cleanedAway(samples []Sample) bool {
 	return float64(changed) > dipsTake*float64(len(values))
 }
 
-// spread is the root of the mean square of what values are off their mean.
+// spread returns the standard deviation of the values.
 func spread(values []float64) float64 {
 	squares, middle := 0.0, mean(values)
 	for _, v := range values {
@@ -99,8 +101,8 @@ func medianRate(samples []Sample) float64 {
 	return median(rates)
 }
 
-// longRuns is the time of which a thing is true, in runs that are long enough to be no noise, and whether
-// the last one is at the end.
+// longRuns returns the time for which the condition holds, in runs that are too long to be noise, and whether the last
+// such run is at the end.
 func longRuns(samples []Sample, least float64, is func(rate float64) bool) (sum float64, last bool) {
 	run, count := 0.0, 0
 	for i, s := range samples {

@@ -10,14 +10,14 @@ import (
 
 // RunMetric is one figure of a run.
 type RunMetric struct {
-	// Name of the figure, such as that of its phase, target, operation and kind.
+	// Name identifies the figure, for example by its phase, target, operation and kind.
 	Name string
-	// Value is above 0; in which unit does not matter, because changes are shares.
+	// Value is greater than 0. Its unit does not matter, because changes are shares.
 	Value float64
-	// LowerIsBetter holds for latencies and times.
+	// LowerIsBetter is true for latencies and times.
 	LowerIsBetter bool
-	// Condition under which the figure was taken: only figures of the same one are compared. For credits
-	// and time to baseline it says how full the bucket was at the start.
+	// Condition identifies the circumstances of the measurement; only figures with the same one are compared. For
+	// credits and the time to the baseline it is the fill of the bucket at the start.
 	Condition string
 }
 
@@ -27,34 +27,34 @@ type HistoryRun struct {
 	Started time.Time
 	// Valid is false for a run whose result does not count.
 	Valid bool
-	// Key is the same for runs that can be compared: the hash of what was run and the kind of store.
+	// Key is equal for runs that can be compared: the hash of what was run and of the kind of store.
 	Key string
-	// Metrics in the order of their importance. The first four are judged.
+	// Metrics are in the order of their importance. The first four are evaluated.
 	Metrics []RunMetric
-	// Facts that may explain a change, such as the kernel, by their name.
+	// Facts are circumstances by name that may explain a change, such as the kernel.
 	Facts map[string]string
-	// Judged is the verdict that was recorded for the run with JudgedSince as what was accepted, and
-	// stands as long as that holds. "": it is worked out anew.
+	// Judged is the verdict recorded for the run when the policy's AcceptedSince was JudgedSince. It stands while the
+	// two are equal. If it is "", the verdict is computed again.
 	Judged      RegressionVerdict
 	JudgedSince time.Time
-	// Use is what the run was found to be good for after the last judgement, which stands as long. "": it is worked
-	// out anew. With it a history may lack runs that are of no use any more.
+	// Use is the run's recorded use after the last evaluation, which stands under the same condition. If it is "", the
+	// use is computed again. With it, a history may omit runs that are no longer needed.
 	Use RunUse
 }
 
-// RunUse is what a run is good for when later ones are judged.
+// RunUse is the role of a run in the evaluation of later runs.
 type RunUse string
 
 // The uses.
 const (
 	// UseBaseline: later runs are compared with it.
 	UseBaseline RunUse = "Baseline"
-	// UsePending: it is one of the newest, and not compared with yet. UseSuspected: it looks worse, without being sure.
-	// UseRegressed: it is worse.
+	// UsePending: it is one of the newest runs, and not part of the baseline yet. UseSuspected: it seems worse, but
+	// that is not certain. UseRegressed: it is worse.
 	UsePending   RunUse = "Pending"
 	UseSuspected RunUse = "Suspected"
 	UseRegressed RunUse = "Regressed"
-	// UseNone: it is left out for good.
+	// UseNone: it is excluded for good.
 	UseNone RunUse = "None"
 )
 
@@ -66,11 +66,11 @@ const (
 	RegressionNoChange  RegressionVerdict = "NoChange"
 	RegressionRegressed RegressionVerdict = "Regressed"
 	RegressionImproved  RegressionVerdict = "Improved"
-	// RegressionUnknown: fewer than LeastBaselineRuns earlier runs to compare with.
+	// RegressionUnknown: there are fewer than LeastBaselineRuns earlier runs to compare with.
 	RegressionUnknown RegressionVerdict = "Unknown"
 )
 
-// Bounds of a comparison.
+// Limits of a comparison.
 const (
 	LeastBaselineRuns     = 4
 	MostRegressionMetrics = 4
@@ -79,17 +79,17 @@ const (
 	mostPooledRuns        = 3
 )
 
-// falseAlarmRate is how often a run is judged regressed without cause at most, over all its metrics.
+// falseAlarmRate is the greatest probability that a run is judged regressed without cause, over all its metrics.
 const falseAlarmRate = 0.01
 
-// RegressionPolicy says what is compared with what. The zero value is usable.
+// RegressionPolicy defines which runs are compared and which change is tolerated. The zero value is usable.
 type RegressionPolicy struct {
-	// Against is how many earlier runs are compared with. 0: 20.
+	// Against is the number of earlier runs to compare with; 0 means 20.
 	Against int
-	// Tolerance is the share by which a figure may change, such as 0.05. 0: 0.05.
+	// Tolerance is the share by which a figure may change, such as 0.05; 0 means 0.05.
 	Tolerance float64
-	// AcceptedSince leaves runs that started before it out, and lets those that were judged regressed
-	// against them count. Zero: none.
+	// AcceptedSince excludes runs that started before it, and makes later runs count that were judged regressed
+	// compared with those. Zero excludes none.
 	AcceptedSince time.Time
 }
 
@@ -97,16 +97,17 @@ type RegressionPolicy struct {
 type MetricChange struct {
 	Name    string
 	Verdict RegressionVerdict
-	// Baseline is the geometric mean of the earlier runs, Newest that of the pooled newest ones.
+	// Baseline is the geometric mean of the earlier runs, Newest that of the pooled newest runs.
 	Baseline, Newest float64
-	// Change is the share by which the newest differ, with its 95 % interval: -0.1 is a tenth less.
+	// Change is the relative change of the newest runs, with its 95 % interval: -0.1 is a tenth less.
 	Change Estimate
-	// Spread of the earlier runs from one to the next: the standard deviation as a share. EffectSize is
-	// the change in such spreads; above 0 is more of the figure.
+	// Spread is the standard deviation of the earlier runs, as a share. EffectSize is the change in such spreads; it is
+	// positive if the figure grew.
 	Spread, EffectSize float64
-	// Confidence that a change of this direction is there, after the correction for all figures and looks.
+	// Confidence is 1 minus the probability that chance explains a change in this direction, corrected for all figures
+	// and looks.
 	Confidence float64
-	// Runs that were compared with, and newest ones that were pooled.
+	// BaselineRuns is the number of runs compared with, PooledRuns the number of newest runs that were pooled.
 	BaselineRuns, PooledRuns int
 }
 
@@ -114,18 +115,18 @@ type MetricChange struct {
 type RegressionReport struct {
 	Verdict RegressionVerdict
 	Metrics []MetricChange
-	// Baseline and Pooled are the IDs of the runs on the two sides, the oldest first.
+	// Baseline and Pooled are the IDs of the runs on both sides, oldest first.
 	Baseline, Pooled []string
-	// Open tells that the newest runs are under suspicion: they stay out of the baseline until that is
-	// decided.
+	// Open is true if the newest runs are under suspicion. They stay out of the baseline until that is resolved.
 	Open bool
-	// Uses of all runs that count, by ID.
+	// Uses holds the use of each run by ID.
 	Uses map[string]RunUse
 }
 
-// Regression judges the last run of a history, which is given oldest first. What was judged before
-// follows from the history itself or from what was recorded. Runs with another key than the newest, or
-// that are not valid, count for nothing. Errors tell of a history that no one has.
+// Regression compares the last run of a history, oldest first, with earlier runs. Earlier verdicts are taken from the
+// history if recorded there, and else computed again. Runs that are not valid or whose key differs from the newest
+// run's are ignored. It is an error if the history is empty or has more than 2,000 runs, if a figure is not positive
+// and finite, or if the policy is out of range.
 func Regression(history []HistoryRun, policy RegressionPolicy) (RegressionReport, error) {
 	if err := checkHistory(history, &policy); err != nil {
 		return RegressionReport{}, fmt.Errorf("compare runs: %w", err)
@@ -175,13 +176,13 @@ func checkHistory(history []HistoryRun, policy *RegressionPolicy) error {
 	return nil
 }
 
-// regressionState is what the runs so far have left.
+// regressionState is the state after the runs so far.
 //
 //	run ----> pending: the two newest, pooled with the next one ----> baseline, the last 20
 //	             |
-//	             | one is judged regressed: nothing leaves pending any more
+//	             | one is judged regressed: nothing leaves pending
 //	             v
-//	          open, until a run looks well again: the worse ones are dropped, the others go to the baseline
+//	          open, until a run is good again: the worse ones are dropped, the others go to the baseline
 type regressionState struct {
 	policy   RegressionPolicy
 	baseline []*HistoryRun
@@ -193,7 +194,8 @@ type pendingRun struct {
 	regressed, suspicious bool
 }
 
-// next judges a run and takes it in. Only the newest needs the whole report.
+// next judges a run and adds it to the state. A recorded verdict replaces that of an earlier run, never that of the
+// newest.
 func (s *regressionState) next(run *HistoryRun, isNewest bool) RegressionReport {
 	report := RegressionReport{Verdict: RegressionUnknown}
 	report.Baseline = identities(s.baseline[max(0, len(s.baseline)-s.policy.Against):])
@@ -224,7 +226,7 @@ func identities(runs []*HistoryRun) []string {
 	return names
 }
 
-// place puts a run where it was found to belong; false where that has to be worked out.
+// place adds a run by its recorded use. It returns false if the use has to be computed.
 func (s *regressionState) place(run *HistoryRun) bool {
 	if run.Use == "" || !run.JudgedSince.Equal(s.policy.AcceptedSince) {
 		return false
@@ -239,7 +241,7 @@ func (s *regressionState) place(run *HistoryRun) bool {
 	return true
 }
 
-// uses says of each run what it is good for now.
+// uses returns the current use of each run by ID.
 func (s *regressionState) uses(history []HistoryRun) map[string]RunUse {
 	all := map[string]RunUse{}
 	for i := range history {
@@ -261,7 +263,7 @@ func (s *regressionState) uses(history []HistoryRun) map[string]RunUse {
 	return all
 }
 
-// pool is the run with those before it that are under suspicion, at most three, oldest first.
+// pool returns the run after up to two pending runs before it, oldest first.
 func (s *regressionState) pool(run *HistoryRun) []*HistoryRun {
 	var pool []*HistoryRun
 	for _, one := range s.pending[max(0, len(s.pending)-mostPooledRuns+1):] {
@@ -270,14 +272,14 @@ func (s *regressionState) pool(run *HistoryRun) []*HistoryRun {
 	return append(pool, run)
 }
 
-// take puts a judged run where it belongs.
+// take adds a judged run to the pending runs, and moves those that are no longer pending.
 func (s *regressionState) take(run *HistoryRun, regressed, suspicious bool) {
 	s.pending = append(s.pending, pendingRun{run: run, regressed: regressed, suspicious: suspicious})
 	if s.confirmed() {
 		if suspicious || regressed {
 			return
 		}
-		// It is over. What was not worse itself belongs to the spread.
+		// The regression is over. Runs that were not worse themselves belong to the baseline.
 		for _, one := range s.pending {
 			if !one.regressed && !one.suspicious {
 				s.baseline = append(s.baseline, one.run)
@@ -292,7 +294,7 @@ func (s *regressionState) take(run *HistoryRun, regressed, suspicious bool) {
 	}
 }
 
-// confirmed tells that a regression was found and is not over.
+// confirmed reports whether a regression was found and is not over.
 func (s *regressionState) confirmed() bool {
 	return slices.ContainsFunc(s.pending, func(one pendingRun) bool { return one.regressed })
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 var steadyWorld = world{spread: 0.02, metrics: 1}
@@ -240,5 +242,18 @@ func TestChangePointsAreRare(t *testing.T) {
 	t.Logf("%d of %d quiet histories have a change; of the changed ones %d are found within two runs, %d at the run", alarms, histories, found, exact)
 	if alarms > 5 || found < 95 || exact < 70 {
 		t.Errorf("%d alarms, %d found, %d exact", alarms, found, exact)
+	}
+}
+
+// The interval shown holds 95 % however few the earlier runs are, and however correlated.
+func TestRegressionIntervalOfFewRuns(t *testing.T) {
+	for _, freedom := range []float64{1, 1.6, 2.3, 2.6, 2.9, 3.4, 5, 19} {
+		side, look, change := runsSide{spread: 0.02, freedom: freedom}, runsLook{runs: 1, difference: 0.1, deviation: 0.01}, MetricChange{}
+		change.show(&side, &look)
+		within := (math.Log1p(change.Change.High) - look.difference) / look.deviation
+		of := distuv.StudentsT{Sigma: 1, Nu: freedom}
+		if got := of.CDF(within); math.Abs(got-0.975) > 1e-6 {
+			t.Errorf("%g degrees of freedom: the upper bound is above %.2f %%, want 97.5 %%", freedom, 100*got)
+		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// fillResult puts together what was measured.
+// fillResult fills in the result from the measured stretches.
 func (a *analysis) fillResult() {
 	r := &a.result
 	first, last := a.measured[0].segment, a.measured[len(a.measured)-1].segment
@@ -50,7 +50,7 @@ func (a *analysis) drop(i int, at Estimate) Drop {
 	}
 	l := levels{before: before.segment.Mean.Value, after: after.segment.Mean.Value}
 	amount, seconds := spent(a.filled, at.Value, d.Refill, l)
-	// What was done is counted, not estimated: only the time of the drop and the refill are uncertain.
+	// The amount is counted, not estimated: only the time of the drop and the refill are uncertain.
 	refill := refillHalf * seconds
 	below, above := 0.0, 0.0
 	for _, time := range a.within(at) {
@@ -61,8 +61,8 @@ func (a *analysis) drop(i int, at Estimate) Drop {
 	return d
 }
 
-// within are times in an interval: both ends and, where there are whole samples between, some of their
-// edges. What was spent has its extremes at edges.
+// within returns times in an interval: both ends and, if there are whole samples between, some of their edges. The
+// amount spent has its extremes at edges.
 func (a *analysis) within(at Estimate) []float64 {
 	const most = 40
 	times := []float64{at.Low, at.High}
@@ -73,8 +73,8 @@ func (a *analysis) within(at Estimate) []float64 {
 	return times
 }
 
-// refillAt is the refill if the drop was at another time: where it is taken to be the level after the drop,
-// what lies between both times counts in that level or not.
+// refillAt returns the refill for another time of the drop. If the refill is assumed to be the level after the drop,
+// the samples between both times are part of that level or not.
 func (a *analysis) refillAt(i int, at float64, d Drop) float64 {
 	after := a.measured[i+1].segment
 	if d.RefillSource != RefillAssumed || at == after.StartSeconds {
@@ -95,7 +95,7 @@ func (a *analysis) refillAt(i int, at float64, d Drop) float64 {
 	return d.Refill + (amount+part)/(seconds+length) - amount/seconds
 }
 
-// prove says what a series without a drop tells of the bucket.
+// prove sets the lower bound on the bucket that follows from a series without a drop.
 func (a *analysis) prove() {
 	if a.result.Exhausted || a.options.Refill == nil {
 		return
@@ -129,7 +129,8 @@ func (a *analysis) warn() {
 	}
 }
 
-// peak is the highest mean over so many seconds, of whole samples.
+// peak returns the highest mean over whole samples of at least the given seconds, or the burst's mean if there are
+// none.
 func (a *analysis) peak(seconds float64) float64 {
 	highest, amount, length, first := 0.0, 0.0, 0.0, 0
 	for i, s := range a.samples {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Sample is what was completed between two instants: a mean rate, in bytes or operations a second.
+// Sample is the mean rate between two instants, in bytes or operations per second.
 type Sample struct {
 	StartSeconds, EndSeconds float64
 	Rate                     float64
@@ -15,7 +15,7 @@ type Sample struct {
 
 func (s Sample) seconds() float64 { return s.EndSeconds - s.StartSeconds }
 
-// Limits of what is analysed: a century, and an exabyte a second.
+// Limits of the samples: a century, and an exabyte per second.
 const (
 	maxSeconds = 3.2e9
 	maxRate    = 1e18
@@ -24,16 +24,16 @@ const (
 // errNoSamples is returned for an empty series.
 var errNoSamples = errors.New("the series has no samples")
 
-// SampleError says which sample of a series cannot be used.
+// SampleError reports which sample of a series cannot be used.
 type SampleError struct {
-	// Index is that of the sample, from 0.
+	// Index is the index of the sample, from 0.
 	Index  int
 	Reason string
 }
 
 func (e *SampleError) Error() string { return fmt.Sprintf("sample %d: %s", e.Index, e.Reason) }
 
-// check refuses a series that is not in order: ends before starts, overlaps, rates that are none.
+// check returns an error for a series that is empty, out of order or overlapping, or that has an invalid rate.
 func check(samples []Sample) error {
 	if len(samples) == 0 {
 		return errNoSamples
@@ -50,7 +50,7 @@ func check(samples []Sample) error {
 	return nil
 }
 
-// refuse gives what is wrong with a sample that follows another one, or "".
+// refuse returns the reason why a sample cannot follow another one, or "".
 func refuse(s Sample, before *Sample) string {
 	switch {
 	case !(math.Abs(s.StartSeconds) <= maxSeconds) || !(math.Abs(s.EndSeconds) <= maxSeconds):
@@ -74,7 +74,7 @@ func typicalSeconds(samples []Sample) float64 {
 	return median(lengths)
 }
 
-// median reorders its argument. It is 0 of nothing.
+// median returns the median, or 0 if there are no values. It reorders its argument.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -86,12 +86,12 @@ func median(values []float64) float64 {
 	return (slices.Max(values[:len(values)/2]) + upper) / 2
 }
 
-// selected gives the value that has k smaller ones before it in order, and moves smaller ones before it
-// and greater ones behind it.
+// selected returns the value with index k in ascending order. It moves smaller values before it and greater ones behind
+// it.
 func selected(values []float64, k int) float64 {
 	low, high := 0, len(values)-1
 	for high-low > 12 {
-		// The middle of three keeps ordered input from being slow.
+		// The median of three keeps ordered input from being slow.
 		a, b, c := values[low], values[(low+high)/2], values[high]
 		pivot := max(min(a, b), min(max(a, b), c))
 		i, j := low, high
@@ -121,7 +121,7 @@ func selected(values []float64, k int) float64 {
 	return values[k]
 }
 
-// total is what was completed and how long it took, of samples [from, to).
+// total returns the amount completed in samples [from, to) and their duration.
 func total(samples []Sample, from, to int) (amount, seconds float64) {
 	for _, s := range samples[from:to] {
 		amount += s.Rate * s.seconds()
@@ -130,8 +130,8 @@ func total(samples []Sample, from, to int) (amount, seconds float64) {
 	return amount, seconds
 }
 
-// group joins each `size` neighbours to one, keeping amounts. Gaps inside a group are not counted in
-// `covered`, the seconds that its rate stands for.
+// group joins each `size` neighbours to one and keeps their amounts. The rate is the mean over the samples, without the
+// gaps between them.
 func group(samples []Sample, size int) []Sample {
 	if size <= 1 {
 		return samples

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// locate finds the time of the drop near a sample.
+// locate finds the time of the drop near the sample guess, between the samples from and to.
 func (a *analysis) locate(from, guess, to int) Estimate {
 	gap := min(2+int(a.pace.of(30)/a.typical), (guess-from)/2, (to-guess)/2)
 	after := a.sideOf(a.samples[guess:to], gap, 0)
@@ -21,11 +21,11 @@ func (a *analysis) locate(from, guess, to int) Estimate {
 	return t.when()
 }
 
-// interruptions are the samples below both levels, with a neighbour that is so too: they say nothing of
-// when the drop was. A single one may be an outlier. What lies between the levels beside them is a sample
-// that such a dip cuts.
+// interruptions marks the samples below both levels that have such a neighbour: they carry no information about the
+// time of the drop. A single one may be an outlier. It also marks samples between the levels beside two of these,
+// because such a dip may cut them.
 func (a *analysis) interruptions(from, to int, before, after side) []bool {
-	const far = 3 // deviations
+	const far = 3 // standard deviations
 	top, bottom := math.Log(after.level)+far*after.deviation, math.Log(after.level)-far*after.deviation
 	ceiling := math.Log(before.level) - far*before.deviation
 	aside := make([]bool, to-from)
@@ -42,7 +42,7 @@ func (a *analysis) interruptions(from, to int, before, after side) []bool {
 	return aside
 }
 
-// sidesOfTurns are the lower and the upper level of what turns between two, with the noise about both.
+// sidesOfTurns returns the lower and the upper level if the samples alternate between two, with the noise about both.
 func (a *analysis) sidesOfTurns(samples []Sample) ([2]noisySide, bool) {
 	two, ok := alternating(samples)
 	if !ok {
@@ -67,11 +67,11 @@ func (a *analysis) sidesOfTurns(samples []Sample) ([2]noisySide, bool) {
 type noisySide struct {
 	side
 	noise noise
-	// rough is how many times wider an interval must be, because the noise is known from few samples.
+	// rough is the factor by which an interval must be wider, because the noise was estimated from few samples.
 	rough float64
 }
 
-// set gives a side its noise, estimated from so many samples. There is always some.
+// set sets the noise of a side, which was estimated from the given number of samples. There is always some.
 func (s *noisySide) set(n noise, samples int) {
 	const least = 1e-4
 	s.noise, s.deviation = n, math.Sqrt(n.variance())
@@ -81,8 +81,8 @@ func (s *noisySide) set(n noise, samples int) {
 	}
 }
 
-// sideOf is the level and the noise of samples, without their outliers and dips, and without some at the
-// start and at the end, which only help to see what is a dip.
+// sideOf returns the level and the noise of samples, without their outliers and dips. Some samples at the start and at
+// the end only help to recognize dips and are left out.
 func (a *analysis) sideOf(samples []Sample, skipFirst, skipLast int) noisySide {
 	if len(samples) <= skipFirst+skipLast {
 		return noisySide{side: side{level: 1, deviation: 1}, rough: 1}
@@ -96,15 +96,15 @@ func (a *analysis) sideOf(samples []Sample, skipFirst, skipLast int) noisySide {
 	return s
 }
 
-// usual are the stretches of deviations from a level without those that stand out: what cleaning left of
-// dips that overlap.
+// usual returns the stretches of deviations from a level without the strays, which cleaning leaves of dips that
+// overlap.
 func usual(values []float64, level float64) [][]float64 {
 	off := make([]float64, len(values))
 	for i, v := range values {
 		off[i] = math.Abs(v - level)
 	}
 	far := strays(off, standsOut*median(slices.Clone(off)), len(values))
-	all := make([]float64, 0, len(values)) // the stretches lie in it one after the other
+	all := make([]float64, 0, len(values)) // holds the stretches one after the other
 	var stretches [][]float64
 	begun := 0
 	for i, v := range values {
@@ -122,7 +122,7 @@ func usual(values []float64, level float64) [][]float64 {
 	return stretches
 }
 
-// midmean is the mean of the middle half. It reorders its argument.
+// midmean returns the mean of the middle half. It reorders its argument.
 func midmean(values []float64) float64 {
 	if len(values) < 8 {
 		return median(values)

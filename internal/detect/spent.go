@@ -2,8 +2,8 @@ package detect
 
 import "fmt"
 
-// fillGaps is a series with its gaps filled: what was done while nothing was seen is taken to have gone on
-// at the rate of the samples on either side.
+// fillGaps returns the series with its gaps filled: in a gap, the rate is assumed to be that of the samples on either
+// side.
 func fillGaps(samples []Sample) (filled []Sample, missingSeconds float64) {
 	filled = make([]Sample, 0, len(samples))
 	for i, s := range samples {
@@ -19,7 +19,7 @@ func fillGaps(samples []Sample) (filled []Sample, missingSeconds float64) {
 	return filled, missingSeconds
 }
 
-// checkEarlier refuses what is not in order, or not before the series.
+// checkEarlier returns an error for samples that are out of order or not before the series.
 func checkEarlier(earlier []Sample, start float64) error {
 	if len(earlier) == 0 {
 		return nil
@@ -33,8 +33,7 @@ func checkEarlier(earlier []Sample, start float64) error {
 	return nil
 }
 
-// withPauses is what was done before the series with the pauses as samples of nothing: credits came back
-// in them.
+// withPauses returns what was done before the series, with the pauses as samples of rate 0: credits returned in them.
 func withPauses(earlier []Sample, start float64) []Sample {
 	all := make([]Sample, 0, 2*len(earlier))
 	for i, s := range earlier {
@@ -50,7 +49,7 @@ func withPauses(earlier []Sample, start float64) []Sample {
 	return all
 }
 
-// around is the mean rate of up to thirty samples from one on, in a direction.
+// around returns the mean rate of up to thirty samples, beginning at one and going in one direction.
 func around(samples []Sample, from, step int) float64 {
 	var amount, seconds float64
 	for i, n := from, 0; i >= 0 && i < len(samples) && n < 30; i, n = i+step, n+1 {
@@ -60,11 +59,11 @@ func around(samples []Sample, from, step int) float64 {
 	return amount / seconds
 }
 
-// levels are the rate before a drop and the one after it.
+// levels are the rates before and after a drop.
 type levels struct{ before, after float64 }
 
-// done is what a sample tells was done in it up to a time. Where its rate lies between both levels the drop
-// is inside of it: a mixture, of which the first part was done at the level before.
+// done returns the amount of a sample up to a time. If the sample's rate lies between both levels, the drop is inside
+// it: its first part was done at the level before.
 func (l levels) done(s Sample, until float64) float64 {
 	passed := min(s.EndSeconds, until) - s.StartSeconds
 	if passed <= 0 {
@@ -77,8 +76,8 @@ func (l levels) done(s Sample, until float64) float64 {
 	return l.before*min(passed, fast) + l.after*max(passed-fast, 0)
 }
 
-// DoneBefore is what was done in a series up to a time at which its rate drops from one level to another.
-// Where samples are missing the rate is taken to have gone on.
+// DoneBefore returns the amount of a series up to a time at which its rate drops from one level to another. If samples
+// are missing, the rate is assumed to have continued.
 func DoneBefore(samples []Sample, until, before, after float64) float64 {
 	if len(samples) == 0 {
 		return 0
@@ -91,8 +90,8 @@ func DoneBefore(samples []Sample, until, before, after float64) float64 {
 	return amount
 }
 
-// spent is what a bucket must have given up to a time: the maximum over s of the sum from s to then of
-// (rate - refill) dt. seconds is how long that sum is, which is how much an error of the refill counts.
+// spent returns what a bucket must have supplied up to a time: the maximum over s of the integral of (rate - refill) dt
+// from s to that time. seconds is the duration of that integral, by which an error of the refill counts.
 func spent(filled []Sample, until, refill float64, l levels) (amount, seconds float64) {
 	since := 0.0
 	for i, s := range filled {
@@ -102,7 +101,7 @@ func spent(filled []Sample, until, refill float64, l levels) (amount, seconds fl
 		if i == 0 || amount <= 0 {
 			amount, since = 0, s.StartSeconds
 		}
-		// Inside of a sample before the drop the rate is constant, so that the maximum starts at a sample's edge.
+		// Inside a sample before the drop the rate is constant, so the maximum starts at a sample's edge.
 		amount += l.done(s, until) - refill*(min(s.EndSeconds, until)-s.StartSeconds)
 		seconds = min(s.EndSeconds, until) - since
 	}
@@ -112,8 +111,8 @@ func spent(filled []Sample, until, refill float64, l levels) (amount, seconds fl
 	return amount, seconds
 }
 
-// spentMost is the greatest that spent is at any time, and so a bound on the bucket of a store that
-// never fell back.
+// spentMost returns the maximum of spent over all times, a lower bound on the bucket of a store whose rate never
+// dropped.
 func spentMost(filled []Sample, refill float64) float64 {
 	most, amount := 0.0, 0.0
 	for _, s := range filled {

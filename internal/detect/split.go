@@ -2,12 +2,12 @@ package detect
 
 import "math"
 
-// whitened answers, in constant time each, how well a stretch of values is explained by one level or by
-// two, under autoregressive noise: the sum of squares of the innovations, by generalised least squares.
+// whitened computes, in constant time each, how well one level or two explain a stretch of values under autoregressive
+// noise: the sum of squares of the innovations, by generalised least squares.
 type whitened struct {
 	values      []float64
 	correlation float64
-	// sums of u = value - correlation * the value before, and of its square, before an index.
+	// sum and squares are the sums before an index of u = value - correlation * previous value, and of its square.
 	sum, squares []float64
 }
 
@@ -29,7 +29,7 @@ func (w *whitened) fill() {
 	}
 }
 
-// one is the least sum of squares of [from, to) with one level.
+// one returns the least sum of squares of [from, to) with one level.
 func (w *whitened) one(from, to int) float64 {
 	first := w.values[from]
 	start := 1 - w.correlation*w.correlation
@@ -40,7 +40,8 @@ func (w *whitened) one(from, to int) float64 {
 	return max(all-right*right/weight, 0)
 }
 
-// two is that with one level before `at` and another one from it on, and those levels.
+// two returns the least sum of squares of [from, to) with one level before `at` and another one from there on, and both
+// levels.
 func (w *whitened) two(from, at, to int) (squares, before, after float64) {
 	r := w.correlation
 	first := w.values[from]
@@ -59,7 +60,7 @@ func (w *whitened) two(from, at, to int) (squares, before, after float64) {
 	return max(all-before*ya-after*yb, 0), before, after
 }
 
-// line is the least sum of squares of [from, to) with a straight line.
+// line returns the least sum of squares of [from, to) with a straight line.
 func (w *whitened) line(from, to int) float64 {
 	r := w.correlation
 	var s00, s01, s11, y0, y1, yy float64
@@ -88,8 +89,8 @@ func (w *whitened) line(from, to int) float64 {
 	return max(yy-level*y0-slope*y1, 0)
 }
 
-// edge fits a straight line to [from, to) by plain least squares and gives its value at a place, with
-// the variance of that for noise of variance 1 that is white.
+// edge fits a straight line to [from, to) by ordinary least squares and returns its value at a place, with the variance
+// of that value for white noise of variance 1.
 func edge(values []float64, from, to int, place float64) (value, variance float64) {
 	n := float64(to - from)
 	var sx, sy, sxx, sxy float64
@@ -107,9 +108,9 @@ func edge(values []float64, from, to int, place float64) (value, variance float6
 	return sy/n + sxy/sxx*x, 1/n + x*x/sxx
 }
 
-// segmentation is the optimal one of the values into levels of at least `shortest` values: the least
-// sum of squares of innovations plus a penalty for each change. Changes are the first indices of the
-// segments but the first.
+// segmentation returns the optimal segmentation of the values into levels of at least `shortest` values: the least sum
+// of squares of innovations plus a penalty for each change. It returns the first indices of all segments except the
+// first.
 func segmentation(w *whitened, shortest int, penalty float64) []int {
 	n := len(w.values)
 	if n < 2*shortest {

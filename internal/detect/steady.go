@@ -5,34 +5,33 @@ import (
 	"math"
 )
 
-// The rule of SNIA's Performance Test Specification 2.0.2 (2.1.24), on rounds of a minute: over a window
-// of five, the rounds differ by at most 20 % of their mean, and the best straight line through them by
-// at most 10 %.
+// The steady-state rule of SNIA's Performance Test Specification 2.0.2 (2.1.24), on rounds of a minute: over a window
+// of five, the rounds differ by at most 20 % of their mean, and the best straight line through them by at most 10 %.
 const (
 	RoundSeconds  = 60
 	WindowRounds  = 5
 	mostExcursion = 0.20
 	mostSlope     = 0.10
-	// leastCovered is the least share of a round that must have samples.
+	// leastCovered is the least share of a round that samples must cover.
 	leastCovered = 0.95
 	// mostRounds is ten weeks.
 	mostRounds = 100_000
 )
 
-// SteadyOptions say what is known about the store.
+// SteadyOptions hold what is known about the store.
 type SteadyOptions struct {
-	// BucketEmpty is whether its burst credits are known to be spent, or it is known to have none.
+	// BucketEmpty is true if the store's burst credits are known to be spent, or it is known to have none.
 	BucketEmpty bool
 }
 
-// Steadiness is whether a series was steady.
+// Steadiness is the steady-state verdict on a series.
 type Steadiness string
 
 // The states.
 const (
 	Steady    Steadiness = "Steady"
 	NotSteady Steadiness = "NotSteady"
-	// NotAssessed is a series without five whole rounds in a row.
+	// NotAssessed is the verdict on a series without five consecutive whole rounds.
 	NotAssessed Steadiness = "NotAssessed"
 )
 
@@ -40,11 +39,11 @@ const (
 type Round struct {
 	StartSeconds, EndSeconds float64
 	Mean                     float64
-	// Whole is false where samples are missing.
+	// Whole is false if samples are missing.
 	Whole bool
 }
 
-// SteadyWindow is five rounds, judged. Excursion and Slope are shares of the mean.
+// SteadyWindow is the evaluation of five rounds. Excursion and Slope are shares of the mean.
 type SteadyWindow struct {
 	StartSeconds, EndSeconds float64
 	Mean                     Estimate
@@ -52,29 +51,29 @@ type SteadyWindow struct {
 	Steady                   bool
 }
 
-// SteadyResult is whether and when a series was steady.
+// SteadyResult reports whether and when a series was steady.
 type SteadyResult struct {
 	State  Steadiness
 	Rounds []Round
-	// First is the first steady window, in which the figure of a run is taken; nil when there is none.
+	// First is the first steady window, whose mean is the figure of a run; nil if there is none.
 	First *SteadyWindow
-	// Last is the last window; nil when there is none.
+	// Last is the last window; nil if there is none.
 	Last     *SteadyWindow
 	Warnings []Warning
 }
 
-// What may be wrong with a steady state.
+// Warnings about a steady state.
 const (
 	// WarnSteadyInBurst: the store may still have been spending burst credits.
 	WarnSteadyInBurst WarningKind = "SteadyInBurst"
-	// WarnLeftSteadyState: it was steady, and was not at the end.
+	// WarnLeftSteadyState: the series was steady, but not at the end.
 	WarnLeftSteadyState WarningKind = "LeftSteadyState"
 	// WarnNotAssessed: the series is too short.
 	WarnNotAssessed WarningKind = "NotAssessed"
 )
 
-// AssessSteady judges the rounds of a series, that of all clients summed up. The samples are in order,
-// or a *SampleError says which is not.
+// AssessSteady evaluates the rounds of a series, the sum over all clients. The samples must be in order; otherwise the
+// error wraps a *SampleError with the offending sample.
 func AssessSteady(samples []Sample, options SteadyOptions) (SteadyResult, error) {
 	if err := check(samples); err != nil {
 		return SteadyResult{}, fmt.Errorf("assess the steady state: %w", err)
@@ -115,10 +114,10 @@ func AssessSteady(samples []Sample, options SteadyOptions) (SteadyResult, error)
 	return r, nil
 }
 
-// rounds cuts the series into whole minutes from its start on.
+// rounds cuts the series into whole minutes from its start.
 func rounds(samples []Sample) []Round {
 	start, end := samples[0].StartSeconds, samples[len(samples)-1].EndSeconds
-	// A last round that lacks a hair of rounding is whole.
+	// A last round that is short by a rounding error is whole.
 	count := int((end - start + 1e-6) / RoundSeconds)
 	result := make([]Round, 0, count)
 	next := 0

@@ -14,40 +14,40 @@ import (
 	"github.com/storagebench/storagebench/internal/limits"
 )
 
-// Target is what a cluster says of the storage and the clients of one target.
+// Target holds what a cluster says about the storage and the clients of one target.
 type Target struct {
 	Claims []Claim
-	// Nodes that its clients run on, each once.
+	// Nodes lists the nodes that the clients run on, without duplicates.
 	Nodes []Node
-	// Environments are what the clients have found, those of other targets too.
+	// Environments holds what the clients reported, including those of other targets.
 	Environments []v1alpha1.Environment
 	Name         string
-	// Denied are the kinds that could not be read, with the reason, such as "nodes" and "forbidden".
+	// Denied maps the kinds that could not be read to the reason, such as "nodes" to "forbidden".
 	Denied map[string]string
 }
 
-// Claim is one claim of a target, and what leads from it to the storage. What is not there, or could not be read, is
-// nil.
+// Claim is one claim of a target, with the objects that connect it to the storage. An object that does not exist, or
+// could not be read, is nil.
 type Claim struct {
 	// Volume is the name of the volume within the target.
 	Volume string
-	// MadeForRun says that the claim was made for this run.
+	// MadeForRun is true if the claim was created for this run, and does not have an existing volume.
 	MadeForRun bool
 	Claim      *corev1.PersistentVolumeClaim
 	PV         *corev1.PersistentVolume
 	Class      *storagev1.StorageClass
 	Attributes *storagev1.VolumeAttributesClass
-	// Driver is what the volume's CSI driver says of itself; nil where it could not be read.
+	// Driver is the CSIDriver object of the volume's driver; nil if it could not be read.
 	Driver *storagev1.CSIDriver
 }
 
-// Node is a node that clients run on; Labels are nil where it could not be read.
+// Node is a node that clients run on. Labels is nil if the node could not be read.
 type Node struct {
 	Name   string
 	Labels map[string]string
 }
 
-// Kinds that a target is read from, as Target.Denied names them.
+// Kinds that Describe reads, as Target.Denied names them.
 const (
 	KindVolume          = "persistentvolumes"
 	KindClass           = "storageclasses"
@@ -55,24 +55,25 @@ const (
 	KindNode            = "nodes"
 )
 
-// Annotations of Kubernetes.
+// Annotations that Kubernetes sets.
 const (
 	annotationProvisionedBy = "pv.kubernetes.io/provisioned-by"
 	annotationProvisioner   = "volume.kubernetes.io/storage-provisioner"
 )
 
-// Found is a target as it was discovered.
+// Found is the result of Describe.
 type Found struct {
-	// Description is what limits depend on.
+	// Description holds what limits depend on.
 	Description limits.Description
-	// volumes are the names of its volumes, in the same order, and machines those that tell no type.
+	// volumes holds the names of Description.Volumes, in the same order. machines counts all client nodes by instance
+	// type, also those without one.
 	volumes  []v1alpha1.VolumeDescription
 	machines []v1alpha1.MachineDescription
 	missing  []v1alpha1.MissingFact
 	notes    []string
 }
 
-// Describe reads the objects of a target. Volumes that are alike are put together.
+// Describe derives a description from the objects of a target. It counts volumes that are alike as one entry.
 func Describe(t Target) Found {
 	var found Found
 	found.denied(t.Denied)
@@ -81,7 +82,7 @@ func Describe(t Target) Found {
 	for _, claim := range t.Claims {
 		if claim.PV != nil {
 			if seen[claim.PV.Name] {
-				continue // another name of the same volume
+				continue // another claim of the same volume
 			}
 			seen[claim.PV.Name] = true
 		}
@@ -101,10 +102,10 @@ func Describe(t Target) Found {
 	return found
 }
 
-// likeness is the same for volumes that no limit tells apart.
+// likeness returns a key that is equal for volumes that no limit distinguishes.
 func likeness(volume limits.Volume, names v1alpha1.VolumeDescription) string {
 	names.Name, names.ClaimName, names.VolumeName, names.VolumeHandle, names.Server = "", "", "", "", ""
-	// Names that are made up for each volume stand in its attributes.
+	// These attributes hold names that are generated for each volume.
 	attributes := maps.Clone(volume.Attributes)
 	for _, own := range []string{"dnsname", "mountname", "DNSName", "VolumePath", "subDir", "subdir", "diskname", "diskName", "shareName", "share"} {
 		delete(attributes, own)
@@ -113,7 +114,7 @@ func likeness(volume limits.Volume, names v1alpha1.VolumeDescription) string {
 	return fmt.Sprintf("%#v\x00%#v", volume, names)
 }
 
-// volume describes one claim.
+// volume describes one claim: what limits depend on, and the names for the record.
 func (f *Found) volume(c Claim, mount *v1alpha1.MountedVolume, denied map[string]string) (limits.Volume, v1alpha1.VolumeDescription) {
 	names := v1alpha1.VolumeDescription{Name: c.Volume, MadeForRun: c.MadeForRun}
 	var volume limits.Volume
@@ -153,7 +154,7 @@ func (f *Found) volume(c Claim, mount *v1alpha1.MountedVolume, denied map[string
 	return volume, names
 }
 
-// class gives a volume the parameters that it was made with, where they are known.
+// class sets the parameters with which a volume was created, if they are known.
 func (f *Found) class(c Claim, volume *limits.Volume, names *v1alpha1.VolumeDescription, denied map[string]string) {
 	names.StorageClass = ClassOf(c)
 	if names.StorageClass == "" {
@@ -172,12 +173,12 @@ func (f *Found) class(c Claim, volume *limits.Volume, names *v1alpha1.VolumeDesc
 	case c.PV == nil && c.Claim != nil && volume.Driver != c.Class.Provisioner:
 	default:
 		if volume.Parameters = plain(c.Class.Parameters); volume.Parameters == nil {
-			volume.Parameters = map[string]string{} // the driver's defaults hold
+			volume.Parameters = map[string]string{} // the driver's defaults apply
 		}
 	}
 }
 
-// ClassOf is the StorageClass that a claim's volume says it is of; empty where there is none.
+// ClassOf returns the StorageClass that a claim's volume refers to, or "" if there is none.
 func ClassOf(c Claim) string {
 	if c.PV != nil {
 		return c.PV.Spec.StorageClassName
@@ -188,7 +189,7 @@ func ClassOf(c Claim) string {
 	return ""
 }
 
-// AttributesClassOf is the VolumeAttributesClass that is in force; empty where there is none.
+// AttributesClassOf returns the VolumeAttributesClass in force, or "" if there is none.
 func AttributesClassOf(c Claim) string {
 	switch {
 	case c.Claim != nil && c.Claim.Status.CurrentVolumeAttributesClassName != nil:
@@ -199,8 +200,8 @@ func AttributesClassOf(c Claim) string {
 	return ""
 }
 
-// modified gives a volume what was changed after it was made. Where that is not known, what it was made with may
-// not hold any more.
+// modified sets what was changed after a volume was created. If the changes are unknown, it removes the original
+// parameters, because they may no longer apply.
 func (f *Found) modified(c Claim, volume *limits.Volume, names *v1alpha1.VolumeDescription, denied map[string]string) {
 	names.VolumeAttributesClass = AttributesClassOf(c)
 	if c.Claim != nil {
@@ -225,7 +226,7 @@ func (f *Found) modified(c Claim, volume *limits.Volume, names *v1alpha1.VolumeD
 	}
 }
 
-// plain are parameters without those that name Secrets, or are some.
+// plain returns the parameters without those that refer to Secrets or contain secrets.
 func plain(parameters map[string]string) map[string]string {
 	if parameters == nil {
 		return nil
@@ -239,12 +240,12 @@ func plain(parameters map[string]string) map[string]string {
 	return kept
 }
 
-// plainOptions are mount options without the values of those that are secrets. A volume may have them in its
-// specification, as `password=...` of a share, and who may see runs may not see volumes.
+// plainOptions returns mount options with the values of secrets masked. The specification of a volume may contain them,
+// such as `password=...` for a share, and users who may read runs may not be allowed to read volumes.
 func plainOptions(options []string) []string {
 	kept := slices.Clone(options)
 	for i, text := range kept {
-		// One text may hold several.
+		// One element may hold several options.
 		words := strings.Split(text, ",")
 		for j, word := range words {
 			name, _, valued := strings.Cut(word, "=")
@@ -263,7 +264,7 @@ func private(name string) bool {
 		func(word string) bool { return strings.Contains(name, word) })
 }
 
-// mountOf is a volume as the clients have it mounted; nil where none has said.
+// mountOf returns how the clients have mounted a volume, or nil if none has reported it.
 func mountOf(t Target, volume string) *v1alpha1.MountedVolume {
 	for i := range t.Environments {
 		if t.Environments[i].Target != t.Name {
@@ -278,7 +279,8 @@ func mountOf(t Target, volume string) *v1alpha1.MountedVolume {
 	return nil
 }
 
-// mounts says where clients have mounted a volume in different ways: one of them is described.
+// mounts adds a note if clients have mounted a volume with different options, because only the first mount is
+// described.
 func (f *Found) mounts(t Target) {
 	for i := range t.Environments {
 		if t.Environments[i].Target != t.Name {
@@ -293,7 +295,7 @@ func (f *Found) mounts(t Target) {
 	}
 }
 
-// Complete adds to a record what no limit depends on. The record is that of f.Description.
+// Complete adds to a record what no limit depends on. The record must have been created from f.Description.
 func (f Found) Complete(record *v1alpha1.StorageDescription) {
 	for i := range record.Volumes {
 		if i >= len(f.volumes) {
@@ -314,7 +316,7 @@ func (f Found) Complete(record *v1alpha1.StorageDescription) {
 	record.Notes = record.Notes[:min(len(record.Notes), maxListed)]
 }
 
-// Bounds of the API.
+// Limits of the API.
 const (
 	maxListed   = 16
 	maxSentence = 512
@@ -334,10 +336,10 @@ func (f *Found) lack(what, message string) {
 	}
 }
 
-// rightToRead begins what is missing where a kind could not be read.
+// rightToRead is the prefix of MissingFact.Field for a kind that could not be read.
 const rightToRead = "the right to read "
 
-// Unread are the kinds that could not be read, by what was noted as missing; each once.
+// Unread returns the kinds that could not be read, from what was recorded as missing, without duplicates.
 func Unread(all []v1alpha1.StorageDescription) []string {
 	var kinds []string
 	for _, described := range all {
@@ -350,7 +352,7 @@ func Unread(all []v1alpha1.StorageDescription) []string {
 	return kinds
 }
 
-// denied says which kinds could not be read.
+// denied records the kinds that could not be read as missing.
 func (f *Found) denied(kinds map[string]string) {
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		f.lack(rightToRead+kind, fmt.Sprintf(

@@ -118,7 +118,7 @@ var cases = map[string]struct {
 	},
 	"FSx for Lustre, its class gone": {
 		claims: []discover.Claim{lustre()}, nodes: nodes("m5n.8xlarge", 1),
-		rows: "aws-ec2/m5n.8xlarge", says: []string{"class fsx-sc (gone)", "server fs-0abc.fsx.us-east-1.amazonaws.com@tcp:/xyz"}, missing: []string{"limits.preset: an FSx for Lustre volume does not say what it is"},
+		rows: "aws-ec2/m5n.8xlarge", says: []string{"class fsx-sc (gone)", "server fs-0abc.fsx.us-east-1.amazonaws.com@tcp:/xyz"}, missing: []string{"limits.preset: the deployment type of the FSx for Lustre volume is unknown"},
 	},
 	"FSx for Lustre, a class of the name was made anew": {
 		claims: []discover.Claim{func() discover.Claim {
@@ -139,7 +139,7 @@ var cases = map[string]struct {
 		rows:   "aws-ec2/c5n.9xlarge aws-ec2/flow",
 		says: []string{"driver smb.csi.k8s.io", "server //amznfsx.example.com/share", "fs cifs",
 			"options cache=none,max_channels=4,multichannel,rw,vers=3.1.1"},
-		missing: []string{"limits.preset: what is behind an SMB share cannot be discovered; name it, such as aws-fsx-windows/hdd-32"},
+		missing: []string{"limits.preset: the server behind an SMB share cannot be discovered; set limits.preset, such as aws-fsx-windows/hdd-32"},
 	},
 	"FSx for Windows, named": {
 		claims: []discover.Claim{static(made("smb.csi.k8s.io", "fs/share##", "", "5Ti", map[string]string{"source": "//fs/share"}))},
@@ -200,7 +200,7 @@ var cases = map[string]struct {
 	},
 	"EFS": {
 		claims: []discover.Claim{static(made("efs.csi.aws.com", "fs-1::fsap-2", "efs-sc", "5Gi", nil))}, mounts: mounted("nfs4", "127.0.0.1:/", "rw,vers=4.1"),
-		says: []string{"handle fs-1::fsap-2"}, missing: []string{"limits.preset: neither the throughput mode of an EFS file system"},
+		says: []string{"handle fs-1::fsap-2"}, missing: []string{"limits.preset: the throughput mode and the stored size of an EFS file system"},
 	},
 	"FSx for OpenZFS": {
 		claims: []discover.Claim{of(made("fsx.openzfs.csi.aws.com", "fs-2", "zfs", "64Gi", map[string]string{"ResourceType": "filesystem", "DNSName": "fs-2.fsx", "VolumePath": "/fsx"}),
@@ -239,7 +239,7 @@ var cases = map[string]struct {
 			return c
 		}()}, nodes: []discover.Node{{Name: "a"}},
 		denied:  map[string]string{"persistentvolumes": "x", "storageclasses": "x", "nodes": "x"},
-		missing: []string{"the right to read nodes", "the right to read storageclasses", "limits.preset: an EBS volume does not say its type", "no label node.kubernetes.io/instance-type"},
+		missing: []string{"the right to read nodes", "the right to read storageclasses", "limits.preset: the type of the EBS volume is unknown", "without the label node.kubernetes.io/instance-type"},
 		says:    []string{"class gp2 ", "1 x (no type)"},
 	},
 	"a node without a type among others": {

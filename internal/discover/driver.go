@@ -10,16 +10,16 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Labels by which the CSIDriver of an installation tells its version. Kubernetes itself knows none.
+// Labels in which an installation of a driver puts its version on the CSIDriver object. Kubernetes has no field for it.
 const (
 	labelVersion = "app.kubernetes.io/version"
 	labelChart   = "helm.sh/chart"
 )
 
-// chartVersion is at the end of the name of a chart.
+// chartVersion matches the version at the end of a chart's name.
 var chartVersion = regexp.MustCompile(`-(v?[0-9]+\.[0-9][^-]*(?:-[0-9A-Za-z.]+)?)$`)
 
-// DriverOf is the name of a claim's CSI driver; empty where the volume has none.
+// DriverOf returns the name of a volume's CSI driver, or "" if it has none.
 func DriverOf(volume *corev1.PersistentVolume) string {
 	if volume == nil || volume.Spec.CSI == nil {
 		return ""
@@ -27,7 +27,7 @@ func DriverOf(volume *corev1.PersistentVolume) string {
 	return volume.Spec.CSI.Driver
 }
 
-// driverVersion is what the usual labels say; empty where there are none.
+// driverVersion returns the version from the usual labels, or "" if there are none.
 func driverVersion(driver *storagev1.CSIDriver) string {
 	if driver == nil {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/limits"
 )
 
-// instanceOf is the type that a node's labels give it; empty where they do not.
+// instanceOf returns the instance type in a node's labels, or "" if there is none.
 func instanceOf(labels map[string]string) string {
 	if kind := labels[corev1.LabelInstanceTypeStable]; kind != "" {
 		return kind
@@ -19,7 +19,7 @@ func instanceOf(labels map[string]string) string {
 	return labels[corev1.LabelInstanceType]
 }
 
-// nodes counts the machines by type. Limits need to know all of them.
+// nodes counts the client nodes by instance type. Limits can be computed only if the types of all nodes are known.
 func (f *Found) nodes(t Target) {
 	types, silent := map[string]int{}, 0
 	for _, node := range t.Nodes {
@@ -44,7 +44,8 @@ func (f *Found) nodes(t Target) {
 	f.Description.Region = regionOf(t)
 }
 
-// regionOf is the region of the storage: its own where the volume says it, else the one that all client nodes are in.
+// regionOf returns the region of the storage: that of the volumes' node affinity if they have one, else that of the
+// client nodes. It is "" if there is not exactly one.
 func regionOf(t Target) string {
 	regions := map[string]bool{}
 	for _, claim := range t.Claims {

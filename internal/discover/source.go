@@ -8,17 +8,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// source is where a PersistentVolume is from.
+// source describes the storage behind a PersistentVolume.
 type source struct {
-	// driver is the CSI driver's name, or the kind of a volume without one.
+	// driver is the name of the CSI driver, or the type of a volume without one, such as nfs.
 	driver, handle string
 	attributes     map[string]string
-	// server is the address of a file system of a network, where the volume says it.
+	// server is the address of a network file system, if the volume specifies it.
 	server   string
 	readOnly bool
 }
 
-// Names of drivers, where volumes of another form are theirs: the kubelet hands them over.
+// CSI drivers. In-tree volumes get the name of the driver to which the kubelet migrates them.
 const (
 	driverEBS       = "ebs.csi.aws.com"
 	driverAzureDisk = "disk.csi.azure.com"
@@ -26,7 +26,7 @@ const (
 	driverLustre    = "fsx.csi.aws.com"
 )
 
-// sourceOf reads the one source that a PersistentVolume has.
+// sourceOf returns the source of a PersistentVolume, which has exactly one; the zero source if its type is unknown.
 func sourceOf(from *corev1.PersistentVolumeSource) source {
 	switch {
 	case from.CSI != nil:
@@ -71,7 +71,8 @@ func azureDisk(from *corev1.AzureDiskVolumeSource) source {
 	return made
 }
 
-// serverOf is the address that the attributes of a volume give, in the form that a mount has.
+// serverOf returns the server address from the attributes of a volume, in the form that a mount shows; empty if they
+// have none.
 func serverOf(attributes map[string]string) string {
 	switch {
 	case attributes["source"] != "": // smb.csi.k8s.io
@@ -86,12 +87,12 @@ func serverOf(attributes map[string]string) string {
 	return ""
 }
 
-// onNetwork reports whether the source of a mount is an address.
+// onNetwork reports whether the source of a mount is a network address.
 func onNetwork(mounted string) bool {
 	return strings.HasPrefix(mounted, "//") || strings.HasPrefix(mounted, `\\`) || strings.Contains(mounted, ":/")
 }
 
-// MountedReadOnly is why nobody can write to a volume; empty where nothing says so.
+// MountedReadOnly returns why a volume cannot be written to, or "" if it has no setting that prevents it.
 func MountedReadOnly(volume *corev1.PersistentVolume) string {
 	switch {
 	case volume == nil:
@@ -106,14 +107,14 @@ func MountedReadOnly(volume *corev1.PersistentVolume) string {
 	return ""
 }
 
-// Same reports whether two PersistentVolumes are one and the same storage, under different names. What is on one node
-// only, such as a folder of it, is never found to be.
+// Same reports whether two PersistentVolumes are the same storage, even under different names. It cannot detect this
+// for storage of a single node, such as a local folder.
 func Same(a, b *corev1.PersistentVolume) bool {
 	return slices.ContainsFunc(Identities(a), func(one string) bool { return slices.Contains(Identities(b), one) })
 }
 
-// Identities are names of the storage behind a volume that no other storage has, its own in the cluster the first; none
-// for nil.
+// Identities returns names of the storage behind a volume that no other storage has, beginning with the volume's own
+// name in the cluster. It returns none for nil.
 func Identities(volume *corev1.PersistentVolume) []string {
 	if volume == nil {
 		return nil
@@ -124,7 +125,7 @@ func Identities(volume *corev1.PersistentVolume) []string {
 		all = append(all, strings.Join([]string{"handle", from.driver, from.handle}, "\x00"))
 	}
 	if share := from.attributes["source"]; share != "" {
-		// Volumes of one class have folders of one share.
+		// Volumes of one StorageClass can be folders of one share.
 		all = append(all, strings.Join([]string{"share", strings.ToLower(strings.TrimRight(share, "/")), from.attributes["subDir"]}, "\x00"))
 	}
 	if from.driver == driverLustre && from.attributes["dnsname"] != "" {

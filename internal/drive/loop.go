@@ -14,53 +14,54 @@ import (
 )
 
 const (
-	// beat is how often decisions are made again when nothing happens.
+	// beat is the interval between two decisions while nothing happens.
 	beat = time.Second
-	// liveEvery is how often the status says what the running step does at present.
+	// liveEvery is how often the status is updated with what the running step does at present.
 	liveEvery = 500 * time.Millisecond
 )
 
-// Clients are the clients of a run, wherever they live.
+// Clients controls the clients of a run, wherever they live.
 type Clients interface {
 	// Replace ends what is left of lost clients and connects their successors to the conductor.
 	Replace(keys []decide.ClientKey) error
-	// Finish has clients tidy up and leave.
+	// Finish makes clients tidy up and leave.
 	Finish(keys []decide.ClientKey)
 }
 
-// Options are what a Loop works on.
+// Options configures a Loop.
 type Options struct {
 	Run       *v1alpha1.BenchmarkRun
 	Plan      plan.Plan
 	Conductor *conductor.Conductor
 	Clients   Clients
-	// Shared says of a target whether all of its clients work in one directory.
+	// Shared reports whether all clients of a target work in one directory.
 	Shared func(target string) bool
-	// DataGoes says that the data of a lost client goes with it, so that its successor lays it out again.
+	// DataGoes is true if the data of a lost client is lost with it, so that its successor lays it out again.
 	DataGoes bool
-	// Storage notes in the run what is documented of its storage, before the first start. May be nil.
+	// Storage records in the run what is documented about its storage, before the first start. May be nil.
 	Storage func() error
-	// Store keeps the facts of the run as an action has left them, and before them the series of a step that has just
-	// ended; that is nil at other times. It is called before what the action does outside. An error ends the loop.
+	// Store saves the facts of the run as an action has changed them, and before them the series of a step that has
+	// just ended; otherwise the series is nil. It is called before the action has any other effect. An error ends the
+	// loop.
 	Store func(decide.Action, *series.Step) error
 	// Observe is called after each decision; may be nil.
 	Observe func(Progress)
 }
 
-// Progress is a run as it stands.
+// Progress is the current state of a run.
 type Progress struct {
 	Run *v1alpha1.BenchmarkRun
-	// Live is what the running step does at present; nil when none runs.
+	// Live is what the running step does at present; nil if none runs.
 	Live *Live
 }
 
-// Live is the running step.
+// Live describes the running step.
 type Live struct {
 	Step    plan.Step
 	Elapsed time.Duration
-	// BytesPerSecond and IOPS over all clients, of the newest whole second.
+	// BytesPerSecond and IOPS are sums over all clients, of the newest whole second.
 	BytesPerSecond, IOPS float64
-	// Clients that run.
+	// Clients is the number of clients that run.
 	Clients int
 }
 
@@ -69,20 +70,20 @@ type Loop struct {
 	Options
 	watcher   *earlystop.Watcher
 	cancelled *decide.Failure
-	// stopped is the newest Stop.
+	// stopped is the newest Stop that was sent.
 	stopped stopSent
-	// shown is when the status last said what the running step does at present.
+	// shown is when the status was last updated with what the running step does.
 	shown time.Time
 }
 
-// New makes a Loop for a run that was begun (record.Begin), now or by a Loop before it.
+// New returns a Loop for a run that was begun (record.Begin), now or by an earlier Loop.
 func New(options Options) *Loop {
 	return &Loop{Options: options, watcher: earlystop.New(options.Conductor)}
 }
 
 func (l *Loop) now() time.Time { return l.Conductor.Reference.Now() }
 
-// Until decides and acts until nothing is left to do. When the context ends the load is stopped, and the run fails
+// Until decides and acts until nothing is left to do. If the context ends, the load is stopped, and the run fails
 // with the results so far.
 func (l *Loop) Until(ctx context.Context) error {
 	for {
@@ -121,7 +122,7 @@ func (l *Loop) Until(ctx context.Context) error {
 	}
 }
 
-// wait returns when there may be something to do: at the latest then, where that is known.
+// wait returns when there may be something to do: on news, after a beat, or at latest if that is set and earlier.
 func (l *Loop) wait(ctx context.Context, latest time.Time) {
 	stopped := ctx.Done()
 	if l.cancelled != nil {
@@ -140,7 +141,7 @@ func (l *Loop) wait(ctx context.Context, latest time.Time) {
 	}
 }
 
-// observe reports how the run stands.
+// observe updates the status with what the running step does, and reports the progress of the run.
 func (l *Loop) observe(snapshot decide.Snapshot) {
 	progress := Progress{Run: l.Run}
 	for _, fact := range l.Run.Status.Steps {

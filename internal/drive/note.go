@@ -11,22 +11,22 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// outcome is what follows from an action beside the facts that it notes.
+// outcome is what follows from an action, in addition to the facts that it notes.
 type outcome struct {
-	// series of a step that has ended; nil where none has.
+	// series is that of a step that has ended; nil if none has.
 	series *series.Step
-	// then is done once the facts are stored; nil where nothing is.
+	// then is called once the facts are stored; nil if there is nothing to do.
 	then func() error
-	// settled is false when the facts have changed, so that there is more to decide before anything happens outside.
+	// settled is false if the facts have changed, so that there is more to decide before anything happens outside.
 	settled bool
 }
 
-// act is an outcome that is settled by something to do.
+// act returns a settled outcome that calls do.
 func act(do func()) outcome {
 	return outcome{settled: true, then: func() error { do(); return nil }}
 }
 
-// note notes the facts of an action in the run and says what is to be done.
+// note records the facts of an action in the run, and returns what is to be done.
 func (l *Loop) note(action decide.Action, snapshot decide.Snapshot) (outcome, error) {
 	switch action.Kind {
 	case decide.Wait, decide.Done:
@@ -41,8 +41,8 @@ func (l *Loop) note(action decide.Action, snapshot decide.Snapshot) (outcome, er
 		return act(func() { l.Conductor.Start(action.Attempt, action.Clients, action.Start, action.Deadline) }), nil
 	case decide.Stop:
 		if l.stopped.same(action) && l.now().Sub(l.stopped.at) < beat {
-			// It was said already, and the end comes by the log. Said again as soon as it is answered, it would be said
-			// thousands of times while what is in flight comes back.
+			// The Stop was sent already, and the log will report the end. If it were sent again after each answer, it
+			// would be sent thousands of times while I/O in flight completes.
 			return outcome{settled: true}, nil
 		}
 		l.stopped = stopSent{action: action, at: l.now()}
@@ -69,7 +69,7 @@ func (l *Loop) note(action decide.Action, snapshot decide.Snapshot) (outcome, er
 	return outcome{}, nil
 }
 
-// noteSurroundings notes what the run measures on, before its first start.
+// noteSurroundings records what the run measures on, before its first start.
 func (l *Loop) noteSurroundings() error {
 	if len(l.Run.Status.Environments) == 0 {
 		record.Environments(l.Run, l.Conductor.Environments())
@@ -97,7 +97,7 @@ func (l *Loop) load(action decide.Action) (outcome, error) {
 	return act(func() { l.Conductor.Load(action.Attempt, action.Clients, requests) }), nil
 }
 
-// replace notes that lost clients get a successor.
+// replace records that lost clients get a successor.
 func (l *Loop) replace(action decide.Action, snapshot decide.Snapshot) outcome {
 	for _, client := range snapshot.Clients {
 		if !slices.Contains(action.Clients, client.Key) {
@@ -111,7 +111,7 @@ func (l *Loop) replace(action decide.Action, snapshot decide.Snapshot) outcome {
 	return outcome{settled: true, then: func() error { return l.Clients.Replace(action.Clients) }}
 }
 
-// stopSent is a Stop that was sent.
+// stopSent is a Stop, and when it was sent.
 type stopSent struct {
 	action decide.Action
 	at     time.Time

@@ -7,24 +7,24 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// cell is how much time one sample of a flow is of.
+// cell is the time that one sample of a flow covers, in nanoseconds.
 const cell = int64(time.Second)
 
-// flow adds the samples of several clients up, second by second, as far as all of them have told. A
-// client that is inside of an I/O tells late, and holds the flow up until it does; what it did is then
-// spread over the time of its sample, as in results.
+// flow adds up the samples of several clients, second by second, up to the time that all of them have reported. A
+// client that is inside an I/O reports late, and delays the flow until it does. What it did is then spread over the
+// time of its sample, as in results.
 type flow struct {
 	clients []stream
-	// start of the measured time of the client that began last, and of the cell that is next.
+	// start is when the client that began last began to measure; next is the start of the next cell.
 	start, next int64
 	begun       bool
 }
 
 // stream is one client's part in a flow.
 type stream struct {
-	// taken is how many samples were read.
+	// taken is the number of samples read so far.
 	taken int
-	// pending samples reach beyond the cells that are done.
+	// pending are the samples that end after the cells that are done.
 	pending []measure.Sample
 	told    int64
 	over    bool
@@ -39,14 +39,14 @@ func (f *flow) take(client int, samples []measure.Sample, over bool) {
 		if sample.WarmUp || sample.EndNanoseconds <= s.told {
 			continue
 		}
-		// Two instants of one boundary can differ by some microseconds, see package result.
+		// Adjoining samples may overlap by some microseconds, see package result.
 		sample.StartNanoseconds = max(sample.StartNanoseconds, s.told)
 		s.told = sample.EndNanoseconds
 		s.pending = append(s.pending, sample)
 	}
 }
 
-// cells are the whole seconds that can be told now and were not before.
+// cells returns the whole seconds that are complete now and were not returned before.
 func (f *flow) cells() []detect.Sample {
 	if !f.begin() {
 		return nil
@@ -70,7 +70,7 @@ func (f *flow) cells() []detect.Sample {
 
 func seconds(nanoseconds int64) float64 { return float64(nanoseconds) / 1e9 }
 
-// begin finds the first instant at which every client measured.
+// begin finds the first instant at which every client measured, and reports whether there is one.
 func (f *flow) begin() bool {
 	if f.begun {
 		return true
@@ -88,7 +88,8 @@ func (f *flow) begin() bool {
 	return f.begun
 }
 
-// ready reports whether every client has told of the whole next cell. When all are over there is no more.
+// ready reports whether the next cell is complete: each client has reported all of it or is over, and at least one
+// has reported all of it.
 func (f *flow) ready() bool {
 	live := false
 	for i := range f.clients {
@@ -101,7 +102,8 @@ func (f *flow) ready() bool {
 	return live
 }
 
-// bytes that were completed between two instants; what lies before the second is dropped.
+// bytes returns the bytes that were completed between two instants. It drops samples that end before the second
+// instant.
 func (s *stream) bytes(from, to int64) float64 {
 	sum := 0.0
 	keep := 0

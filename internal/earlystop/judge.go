@@ -12,16 +12,16 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// judge says after each second of a series why it is enough; empty while it is not.
+// judge returns, after each second of a series, why it has measured enough; empty while it has not.
 type judge interface {
 	add(sample detect.Sample) string
 }
 
-// judgeOf a step on a target. Documented is the level that the target settles on once its credits are gone, and
-// baseline the one on which it was seen to, in bytes a second; 0 where they are not known.
+// judgeOf returns the judge of a step on a target. documented is the level on which the target settles once its
+// credits are gone, and baseline the level on which it was seen to settle, in bytes per second; 0 if unknown.
 func judgeOf(step plan.Step, documented, baseline float64) judge {
 	if baseline == 0 && step.Kind == v1alpha1.PhaseSweep {
-		// The drain that was put before a sweep may find a bucket that is empty already.
+		// The drain before a sweep may find the bucket empty already.
 		baseline = documented
 	}
 	switch {
@@ -33,34 +33,36 @@ func judgeOf(step plan.Step, documented, baseline float64) judge {
 	return &steadiness{}
 }
 
-// drain waits for a lasting drop, and for the level after it to be measured. The live detector says when there may be
-// one: it is cheap, and asked at each sample. Whether there is one is for the analysis that judges the result, over the
-// samples so far: what ends a drain is what its result will say.
+// drain waits for a lasting drop, and then until the level after it is measured. The live detector is cheap: it sees
+// each sample and reports when there may be a drop. Whether there is one is decided by the analysis that also
+// evaluates the result, over the samples so far. So a drain ends on what its result will report.
 type drain struct {
 	live    *detect.Live
 	samples []detect.Sample
-	// next is how many samples there are when the analysis is asked again, after it did not confirm a drop.
+	// next is the number of samples at which the analysis runs again, after it did not confirm a drop.
 	next int
-	// highest level that can be the baseline; 0 where none is documented.
+	// highest is the highest level that can be the baseline; 0 if none is documented.
 	highest float64
-	// why is kept once the analysis has confirmed the drop.
+	// why is set once the analysis has confirmed the drop.
 	why string
 }
 
 const (
-	// usualLasting is how long a lower rate must have lasted to be a baseline, shorter where minDuration is.
+	// usualLasting is how long a lower rate must last to count as a baseline. It is lastingShare of minDuration if
+	// that is shorter, but not less than leastLasting.
 	usualLasting = 85 * time.Second
 	leastLasting = 8 * time.Second
-	// lastingShare of minDuration.
+	// lastingShare is a share of minDuration.
 	lastingShare = 0.7
-	// baselineSlack is by how much a level may be over the documented baseline and be it: what stays above has
-	// other credits to spend first.
+	// baselineSlack is how many times the documented baseline a level may be and still count as the baseline. A
+	// higher level has other credits to spend first.
 	baselineSlack = 1.25
-	// confirmShare: a drop that is not confirmed is looked at again when there is one sample more in so many since it.
+	// confirmShare: after a drop that was not confirmed, the analysis runs again after one more sample, plus one for
+	// each confirmShare samples since the drop.
 	confirmShare = 16
 )
 
-// lasting is how long a lower rate must have lasted in a step.
+// lasting returns how long a lower rate must last in a step to count as a baseline.
 func lasting(step plan.Step) time.Duration {
 	return min(usualLasting, max(leastLasting, time.Duration(lastingShare*float64(step.MinDuration))))
 }
@@ -81,12 +83,12 @@ func (d *drain) add(sample detect.Sample) string {
 	}
 	state, err := d.live.Add(sample)
 	if err != nil {
-		return "" // one that cannot be is left out
+		return "" // an invalid sample is left out
 	}
 	d.samples = append(d.samples, sample)
 	switch {
 	case !state.Certain, !state.Enough:
-		// A drain that is never certain lasts its whole time.
+		// Without a certain drop the drain lasts its whole time.
 		return ""
 	case d.highest > 0 && state.After.Value > d.highest, len(d.samples) < d.next:
 		return ""
@@ -95,8 +97,8 @@ func (d *drain) add(sample detect.Sample) string {
 	return d.why
 }
 
-// confirm says what the analysis finds in the samples so far, if it is the drop that was seen live; empty if it is not. What
-// is short beside the series may pass for a dip in it, until it has lasted.
+// confirm returns what the analysis finds in the samples so far, if that is the drop that was seen live; else it is
+// empty. The analysis may take a level that is short compared with the series for a dip, until it has lasted.
 func (d *drain) confirm(seen detect.LiveState) string {
 	found, err := detect.Analyze(d.samples, detect.Options{})
 	if err != nil || !found.Exhausted || found.Baseline.Value > math.Sqrt(seen.Before*seen.After.Value) {
@@ -110,7 +112,7 @@ func (d *drain) confirm(seen detect.LiveState) string {
 		measure.FormatMegabytesPerSecond(drop.After.Low), measure.FormatMegabytesPerSecond(drop.After.High))
 }
 
-// steadiness waits for five steady rounds.
+// steadiness waits for five steady rounds of detect.RoundSeconds each.
 type steadiness struct {
 	samples []detect.Sample
 	why     string
@@ -129,16 +131,16 @@ func (s *steadiness) add(sample detect.Sample) string {
 	return s.why
 }
 
-// redrain waits for the rate to be back on a baseline that is known. Its burst may be of a few seconds.
+// redrain waits until the rate is back on a known baseline. Its burst may last only a few seconds.
 type redrain struct {
 	baseline, seconds float64
-	// since is when the rate was last above it.
+	// since is when the rate was last above the baseline.
 	since float64
-	// sum and length of what came after.
+	// sum and length are the bytes and the seconds after that.
 	sum, length float64
 }
 
-// aboveBaseline is by how much a second may be over the baseline and count as one on it.
+// aboveBaseline is how many times the baseline the rate of a second may be and still count as on it.
 const aboveBaseline = 1.25
 
 func (r *redrain) add(sample detect.Sample) string {

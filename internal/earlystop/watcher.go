@@ -7,31 +7,30 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Source is where the samples of clients come from: a conductor.
+// Source provides the samples of clients; a conductor does.
 type Source interface {
-	// SamplesFrom are those of a client in an attempt from an index on; over says that no more will come.
+	// SamplesFrom returns the samples of a client in an attempt from an index on; over is true if no more will come.
 	SamplesFrom(attempt decide.Attempt, key decide.ClientKey, index int) (samples []measure.Sample, over bool)
 }
 
-// Watcher follows the live step of a run, where that ends by what it measures. It is not safe for
-// concurrent use.
+// Watcher follows the live step of a run, if that step ends by what it measures. It is not safe for concurrent use.
 type Watcher struct {
 	source Source
-	// followed is the attempt that is followed, of step, and targets what it shows of each.
+	// followed is the attempt that is followed, and targets holds what it shows of each target.
 	followed decide.Attempt
 	targets  []*target
 }
 
-// New makes a watcher of a run's clients.
+// New returns a watcher of a run's clients.
 func New(source Source) *Watcher { return &Watcher{source: source} }
 
-// Look takes in what clients have told since it was asked last, and says of the live attempt that and why
-// it may end. A step that loads several targets ends when each of them has shown enough: they compete for
-// as long as they are loaded together.
+// Look reads the samples since the last call, and returns why the live attempt may end; nil if it may not. A step
+// that loads several targets ends when each of them has shown enough: they compete for as long as they are loaded
+// together.
 //
-// Baselines are, by target, the levels in bytes a second that earlier phases of the run have ended on: a
-// redrain is over once it is back on that, however short its burst was. Documented is what is documented of
-// each target.
+// baselines are, by target, the levels in bytes per second on which earlier phases of the run have ended: a redrain
+// is over once it is back on that level, however short its burst was. documented is what is documented about each
+// target.
 func (w *Watcher) Look(planned plan.Plan, snapshot decide.Snapshot, baselines map[string]float64, documented map[string]limits.Computed) map[decide.Attempt]string {
 	step, attempt, live := current(planned, snapshot)
 	if !live {
@@ -58,7 +57,7 @@ func (w *Watcher) Look(planned plan.Plan, snapshot decide.Snapshot, baselines ma
 	return map[decide.Attempt]string{attempt: reason}
 }
 
-// current is the adaptive step that is going on.
+// current returns the adaptive step that is running, if there is one.
 func current(planned plan.Plan, snapshot decide.Snapshot) (plan.Step, decide.Attempt, bool) {
 	for _, step := range planned.Steps {
 		record := snapshot.Records[step.ID]
@@ -92,11 +91,11 @@ type target struct {
 	keys  []decide.ClientKey
 	flow  flow
 	judge judge
-	// why it has shown enough, as of the newest sample.
+	// why is the reason why it has shown enough, as of the newest sample.
 	why string
 }
 
-// look brings the target up to date.
+// look reads the new samples of the target, and returns why it has shown enough; empty if it has not.
 func (t *target) look(source Source, attempt decide.Attempt) string {
 	for i, key := range t.keys {
 		samples, over := source.SamplesFrom(attempt, key, t.flow.clients[i].taken)

@@ -2,17 +2,17 @@ package engine
 
 import "strings"
 
-// ClippedHalf is how much is kept of the head and of the tail of a long text.
+// ClippedHalf is how many bytes are kept of the head, and how many of the tail, of a long text.
 const ClippedHalf = 8 << 10
 
-// ClippedText keeps the head and the tail of what a tool says, of any length. The zero value is empty.
+// ClippedText keeps the head and the tail of a tool's output of any length. The zero value is empty.
 type ClippedText struct {
 	head []byte
 	tail []byte
 	cut  bool
 }
 
-// Add appends a part of the text.
+// Add appends p to the text.
 func (t *ClippedText) Add(p []byte) {
 	if room := ClippedHalf - len(t.head); room > 0 {
 		taken := min(room, len(p))
@@ -29,7 +29,7 @@ func (t *ClippedText) Add(p []byte) {
 	}
 }
 
-// String gives the text without the space around it.
+// String returns the text without surrounding white space, and with [...] in place of what was dropped.
 func (t *ClippedText) String() string {
 	tail := string(t.tail)
 	if len(tail) > ClippedHalf {

@@ -1,35 +1,51 @@
-// Package engine is the parent of the engines: the tools that generate load. Each lives in a
-// package of its own, below this one. It holds no code, only how to add one.
+// Package engine says what an engine is: a tool that generates load, with the profile that it runs. Each engine is a
+// package below this one, and package engines is the table of all of them. No other package knows which engine it has.
 //
 // # How to add an engine
 //
-// An engine is pure: it starts no process, opens no file and reads no clock. The agent
-// (internal/agent) runs the tool; plan, conductor and command line only ask. An engine
-// therefore consists of three things and what they need to be trusted:
+//  1. Add the profile to the API: a field of v1alpha1.Engine, its EngineKind and the CEL rules that name the fields.
+//     If the tool has figures that no other has, add a type for them, as a field of v1alpha1.TargetResult.
+//  2. Add a package here with a value of Traits and a type that implements Engine.
+//  3. Add a row to the table in package engines. Its test fails until the row is there.
+//  4. Let the agent run the tool: a message in agent.proto, its part of Render, and its runner in internal/agent.
+//  5. Convert command lines of the tool, if users have them: internal/convert.
+//  6. If the engine has a result of its own, show it: internal/report, and what the main figure of a phase is.
 //
-//   - Render: from the profile of the API and the parameters of one step to the tool's input
-//     (a job file, an argument list, a host list). The input names no path outside of the
-//     client's own dataset directory, which is the tool's working directory. Beside it stand
-//     Validate, which gives field errors with the remedy in them, and Describe, which tells
-//     the plan what a step will do: what it reads and writes, which files of which size it
-//     leaves or needs, how much it keeps outstanding.
-//   - Parse: from the tool's output to a result. The output is hostile: it comes from a
-//     machine and a tool that are not ours, it may be cut off, doubled, mixed with messages,
-//     or be something else altogether. What can not be proven is no result. Failures are
-//     typed, and their message holds the tool's own words.
-//   - Sample: from what the tool tells while it runs to measure.Sample, each with its own
-//     start and end. What the tool counts, when it counts it, and when it starts to count
-//     anew is the heart of an engine: find it out by experiments and write it down.
+// An engine is pure: it starts no process, opens no file and reads no clock. The agent runs the tool; plan, conductor,
+// result and command line only ask the engine:
+//
+//	Validate   plan and the controller of profiles: is the profile valid?
+//	Suits      plan: does a phase ask for what the tool does not do?
+//	Describe   plan: what must be there, what is left, how long does it take; result: what may spoil the figures
+//	Render     conductor: what is one client asked to run? plan proves that it renders, long before it runs
+//	Result     result: the tool's own figures, and what contradicts them
+//
+// Traits are data: whether the clients of a target run one job together, whether the load ends by itself, and so on. If
+// the code that asks needs something that no trait and no field of Description says, add that, not a question for the
+// kind. A linter refuses the fields of v1alpha1.Engine and v1alpha1.TargetResult that belong to engines, and the names
+// of the engines, outside the engines.
+//
+// An engine usually has three more parts, which only the agent and the engine itself use:
+//
+//   - Arguments, or a job file: the profile and the parameters of one step as the tool's input. It names no path
+//     outside the client's own dataset directory, which is the tool's working directory.
+//   - Parse turns the tool's output into a result. The output is hostile: it comes from a machine and a tool that are
+//     not ours, and may be truncated, duplicated, mixed with messages, or something else entirely. Only what can be
+//     proven is a result. Failures are typed, and their message holds the tool's own words.
+//   - Sample turns what the tool prints while it runs into measure.Sample values, each with its own start and end. The
+//     heart of an engine is what the tool counts, when it counts it, and when it resets its counters: find out by
+//     experiments and document it.
 //
 // # Rules
 //
-//   - Options of the tool that users may give are on an allow-list, each with a check of its
-//     value. A list of forbidden ones is out of date with the tool's next release.
-//   - What a user wrote is parsed as strictly as possible and written anew, never passed
-//     through: two parsers that read one text differently are a hole.
-//   - Golden files come from real runs of the real tool, with the commands that made them in
-//     testdata/README.md. Every parser has a fuzz test whose oracle is independent of it.
-//   - Imports: the API types, internal/measure and the standard library.
+//   - Options of the tool that users may set are on an allow-list, each with a check of its value. A deny-list is out
+//     of date with the tool's next release.
+//   - User input is parsed as strictly as possible and rendered anew, never passed through: two parsers that read the
+//     same text differently are a security hole.
+//   - Golden files come from real runs of the real tool; testdata/README.md lists the commands that created them. Every
+//     parser has a fuzz test with an independent oracle.
+//   - Imports: the API types, k8s.io/apimachinery, internal/agentapi, this package, internal/measure and the standard
+//     library.
 //
-// Package fio is the example to follow.
+// Package fio is the example to follow, package command the smallest one.
 package engine

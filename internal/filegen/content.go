@@ -8,10 +8,10 @@ import (
 	"math/rand/v2"
 )
 
-// block is the size of what holds a random part and a repeated one.
+// block is the size, in bytes, of a unit of content: a random part followed by a repeated part.
 const block = 4 << 10
 
-// words are what the repeated part is made of.
+// words are the words that the repeated part is made of.
 var words = [...]string{
 	"the ", "storage ", "quarterly ", "report ", "of ", "invoice ", "meeting ", "photo ", "and ", "table ", "total ", "draft ",
 	"2026 ", "customer ", "page ", "project ",
@@ -47,7 +47,6 @@ func (c *content) writeTo(w io.Writer, size int64) error {
 	return nil
 }
 
-// fill makes one block.
 func (c *content) fill(part []byte) {
 	random := len(part) * (100 - c.percent) / 100
 	_, _ = c.random.Read(part[:random]) // It never fails.

@@ -13,19 +13,19 @@ import (
 	"sync"
 )
 
-// Options of Make.
+// Options configures Make.
 type Options struct {
-	// Directory of the files, relative to the working directory.
+	// Directory is the directory of the files, relative to the working directory.
 	Directory string `json:"directory"`
-	// Count of the files and TotalBytes of all of them.
+	// Count is the number of files, and TotalBytes the size of all of them together.
 	Count      int   `json:"count"`
 	TotalBytes int64 `json:"totalBytes"`
-	// CompressPercent is the share of each block that compresses to next to nothing.
+	// CompressPercent is the percentage of each block that compresses to next to nothing.
 	CompressPercent int    `json:"compressPercent"`
 	Seed            uint64 `json:"seed"`
-	// Extensions of the names, in turn.
+	// Extensions are the extensions of the file names, used in turn.
 	Extensions []string `json:"extensions"`
-	// Parallel files are written at a time; it changes nothing in them.
+	// Parallel is how many files are written at a time; it does not change the files.
 	Parallel int `json:"-"`
 }
 
@@ -36,9 +36,9 @@ const (
 	maxParallel = 256
 )
 
-// note is what is known of files that were made, or begun.
+// note records what was made, or begun.
 type note struct {
-	// Format of the contents; another one makes other bytes.
+	// Format is the version of the contents; another version has other bytes.
 	Format   int  `json:"format"`
 	Complete bool `json:"complete"`
 	Options
@@ -46,7 +46,7 @@ type note struct {
 
 const format = 1
 
-// Check names what is wrong with the options.
+// Check returns an error that names what is wrong with the options.
 func (o Options) Check() error {
 	switch {
 	case o.Directory == "" || !filepath.IsLocal(o.Directory) || filepath.Clean(o.Directory) == ".":
@@ -70,8 +70,8 @@ func (o Options) Check() error {
 	return nil
 }
 
-// Make makes the files and has them on the storage when it returns. kept says that they were there already. It
-// changes nothing of a directory that it has not made itself.
+// Make makes the files; they are on the storage when it returns. kept is true if they existed already. It changes
+// nothing in a directory that it has not made itself.
 func Make(ctx context.Context, o Options) (kept bool, err error) {
 	if err := o.Check(); err != nil {
 		return false, err
@@ -94,7 +94,7 @@ func Make(ctx context.Context, o Options) (kept bool, err error) {
 	case known.equals(o) && known.Complete && m.whole():
 		return true, nil
 	case !known.equals(o):
-		// They are ours, of other arguments.
+		// The files are ours, made with other arguments.
 		if err := root.RemoveAll(o.Directory); err != nil {
 			return false, fmt.Errorf("remove the files of other arguments: %w", err)
 		}
@@ -124,7 +124,7 @@ func (n *note) equals(o Options) bool {
 
 func (m *maker) noteName() string { return filepath.Clean(m.options.Directory) + ".files.json" }
 
-// readNote is nil where there is none.
+// readNote returns the note, or nil if there is none.
 func (m *maker) readNote() (*note, error) {
 	text, err := m.root.ReadFile(m.noteName())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -164,7 +164,7 @@ func (m *maker) writeNote(n note) error {
 	return nil
 }
 
-// isNew refuses a directory with files that somebody else has made.
+// isNew refuses a directory with files that were not made by this command.
 func (m *maker) isNew() error {
 	directory, err := m.root.Open(m.options.Directory)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -180,7 +180,7 @@ func (m *maker) isNew() error {
 	return nil
 }
 
-// whole reports whether all files are there with their sizes.
+// whole reports whether all files exist with their sizes.
 func (m *maker) whole() bool {
 	for i, size := range m.sizes {
 		info, err := m.root.Lstat(m.name(i))
@@ -228,7 +228,7 @@ func (m *maker) writeAll(ctx context.Context) error {
 	return m.syncFolders()
 }
 
-// syncFolders has the names on the storage too.
+// syncFolders syncs the directories, so that the file names are on the storage, too.
 func (m *maker) syncFolders() error {
 	folders := []string{m.options.Directory}
 	for i := 0; i < len(m.sizes); i += perFolder {
@@ -239,7 +239,7 @@ func (m *maker) syncFolders() error {
 		if err != nil {
 			return fmt.Errorf("sync %s: %w", name, err)
 		}
-		// A file system that syncs no directories has them there as far as it knows.
+		// Ignore the error of a file system that cannot sync directories.
 		_ = folder.Sync()
 		_ = folder.Close()
 	}
@@ -251,7 +251,7 @@ func (m *maker) writeFile(index int) error {
 	return m.write(m.name(index), func(file *os.File) error { return made.writeTo(file, m.sizes[index]) })
 }
 
-// write makes a file anew and has it on the storage.
+// write makes a file anew and syncs it.
 func (m *maker) write(name string, fill func(*os.File) error) error {
 	file, err := m.root.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o660)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkRoom refuses files for which there is no room, before any is made. What an earlier try has left is written over.
+// checkRoom returns an error before any file is made, if there is no room for all of them. Files that an earlier
+// attempt has left need no more room, because they are overwritten.
 func (m *maker) checkRoom() error {
 	folder, err := m.root.Open(".")
 	if err != nil {
@@ -18,14 +19,14 @@ func (m *maker) checkRoom() error {
 	if err := unix.Fstatfs(int(folder.Fd()), &space); err != nil {
 		return fmt.Errorf("look how much room there is: %w", err)
 	}
-	files, bytes := m.left()
+	files, bytes := left(m.root.FS(), m.options.Directory)
 	unit := max(space.Frsize, space.Bsize, 1)
 	if space.Frsize > 0 {
 		unit = space.Frsize
 	}
 	free := space.Bavail * uint64(unit)
 	count, total := uint64(m.options.Count), uint64(m.options.TotalBytes) //nolint:gosec // They were checked.
-	// Many file systems tell no number of files.
+	// Many file systems report no number of inodes.
 	if want := count - min(count, files) + 2; space.Files > 0 && space.Ffree < want {
 		return fmt.Errorf("no room for so many files: %d are to be made, and %d can still be: remove some, or make fewer and larger ones", want, space.Ffree)
 	}
@@ -35,11 +36,11 @@ func (m *maker) checkRoom() error {
 	return nil
 }
 
-// left is what is there of an earlier try.
-func (m *maker) left() (files, bytes uint64) {
-	_ = fs.WalkDir(m.root.FS(), m.options.Directory, func(_ string, entry fs.DirEntry, err error) error {
+// left returns the number and the bytes of the files that an earlier attempt has left, as far as they can be read.
+func left(root fs.FS, directory string) (files, bytes uint64) {
+	_ = fs.WalkDir(root, directory, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return fs.SkipAll // there is none
+			return nil //nolint:nilerr // Go on with the other entries.
 		}
 		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
 			files++

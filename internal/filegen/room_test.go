@@ -1,9 +1,11 @@
 package filegen
 
 import (
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,5 +34,31 @@ func TestNoRoom(t *testing.T) {
 		if _, err := Make(t.Context(), small); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// unreadable is a file system of which one directory cannot be listed.
+type unreadable struct {
+	fstest.MapFS
+	directory string
+}
+
+func (u unreadable) ReadDir(name string) ([]fs.DirEntry, error) {
+	if name == u.directory {
+		return nil, fs.ErrPermission
+	}
+	return u.MapFS.ReadDir(name)
+}
+
+// What cannot be read hides nothing else.
+func TestLeftBesideAnUnreadableDirectory(t *testing.T) {
+	root := unreadable{directory: "data/a", MapFS: fstest.MapFS{
+		"data/a/1": {Data: []byte("unseen")}, "data/b/1": {Data: []byte("four")}, "data/c": {Data: []byte("three")},
+	}}
+	if files, bytes := left(root, "data"); files != 2 || bytes != 9 {
+		t.Errorf("%d files, %d bytes", files, bytes)
+	}
+	if files, bytes := left(root, "none"); files != 0 || bytes != 0 {
+		t.Errorf("nothing has %d files, %d bytes", files, bytes)
 	}
 }

@@ -9,7 +9,7 @@ import (
 // spread is the standard deviation of the logarithms of the weights.
 const spread = 1.2
 
-// sizes divides a total over files. Each has at least a byte where there are as many bytes as files.
+// sizes divides a total over files. Each file has at least one byte if there are as many bytes as files.
 func sizes(count int, total int64, seed uint64) []int64 {
 	random := rand.New(rand.NewPCG(seed, 0x73697a6573)) //nolint:gosec // It is to be the same each time.
 	weights := make([]float64, count)
@@ -36,10 +36,10 @@ func sizes(count int, total int64, seed uint64) []int64 {
 	return all
 }
 
-// perFolder is how many files are in a folder.
+// perFolder is the number of files in a folder.
 const perFolder = 100
 
-// nameOf a file, with its folder.
+// nameOf returns the name of a file, with its folder.
 func nameOf(index int, extensions []string) string {
 	return fmt.Sprintf("%03d/file-%05d.%s", index/perFolder, index, extensions[index%len(extensions)])
 }

@@ -15,22 +15,22 @@ import (
 	"time"
 )
 
-// Margin is how far a run's certificates reach before its creation and after its last possible
-// moment, for clocks that differ.
+// Margin extends the validity of a run's certificates before its creation and after its last possible moment, to allow
+// for clock differences.
 const Margin = 7 * 24 * time.Hour
 
-// agentName is the DNS name in every client certificate, so that Go's own verification does the
-// work; which client it is, the URI says.
+// agentName is the DNS name in every client certificate, so that Go's own verification accepts it. The URI identifies
+// the client.
 const agentName = "agent.storagebench.internal"
 
-// Validity is the time for which a run's certificates are accepted.
+// Validity is the period in which a run's certificates are accepted.
 type Validity struct {
 	NotBefore time.Time
 	NotAfter  time.Time
 }
 
-// ValidityOf reaches from a week before the run's creation to a week after the last moment an
-// agent can be alive: activeDeadline and orphanTimeout after the creation. There is no rotation.
+// ValidityOf returns the period from a week before the run's creation to a week after the last moment at which an agent
+// can be alive, which is activeDeadline plus orphanTimeout after the creation. There is no rotation.
 func ValidityOf(created time.Time, activeDeadline, orphanTimeout time.Duration) Validity {
 	return Validity{
 		NotBefore: created.Add(-Margin),
@@ -38,7 +38,7 @@ func ValidityOf(created time.Time, activeDeadline, orphanTimeout time.Duration) 
 	}
 }
 
-// Authority makes the certificates of one run.
+// Authority issues the certificates of one run.
 type Authority struct {
 	master   Master
 	runUID   string
@@ -48,8 +48,7 @@ type Authority struct {
 	caPEM    string
 }
 
-// ForRun derives the authority of a run. The same arguments give the same bytes; times count in
-// whole seconds.
+// ForRun derives the authority of a run. The same arguments give the same bytes. Times are truncated to whole seconds.
 func ForRun(master Master, runUID string, validity Validity) (*Authority, error) {
 	if !master.set {
 		return nil, errors.New("derive a run's authority: the master key is empty; make one with NewMaster")
@@ -85,10 +84,10 @@ func ForRun(master Master, runUID string, validity Validity) (*Authority, error)
 	return a, nil
 }
 
-// Operator is the identity that commands the run's agents.
+// Operator returns the identity that commands the run's agents.
 func (a *Authority) Operator() (Bundle, error) { return a.issue(OperatorOf(a.runUID)) }
 
-// Client is the identity of one agent: client index of a target, counted from 0.
+// Client returns the identity of one agent, given its target and its index in the target, counted from 0.
 func (a *Authority) Client(target string, index int) (Bundle, error) {
 	return a.issue(ClientOf(a.runUID, target, index))
 }
@@ -120,7 +119,7 @@ func (a *Authority) issue(peer Peer) (Bundle, error) {
 	return Bundle{CAPEM: a.caPEM, CertificatePEM: encode("CERTIFICATE", der), KeyPEM: encode("PRIVATE KEY", key)}, nil
 }
 
-// derivation is what HKDF gives for one name of a run.
+// derivation is what HKDF derives for one name of a run.
 type derivation struct {
 	key    ed25519.PrivateKey
 	serial *big.Int
@@ -128,7 +127,7 @@ type derivation struct {
 }
 
 func (a *Authority) derive(name string) (derivation, error) {
-	// Names hold no spaces, so "key <name>" and "serial <name>" never meet.
+	// Names contain no spaces, so "key <name>" and "serial <name>" never collide.
 	seed, err := hkdf.Key(sha256.New, a.master.key[:], nil, "storagebench identity v1 key "+name, ed25519.SeedSize)
 	if err != nil {
 		return derivation{}, fmt.Errorf("derive the key of %s: %w", name, err)
@@ -140,7 +139,7 @@ func (a *Authority) derive(name string) (derivation, error) {
 	serial[0] = serial[0]&0x7f | 0x40 // positive and never zero
 	key := ed25519.NewKeyFromSeed(seed)
 	digest := sha256.Sum256(key.Public().(ed25519.PublicKey))
-	// The key ID is set here and not left to crypto/x509, whose choice changes between Go versions.
+	// Set the key ID explicitly, because the default of crypto/x509 changes between Go versions.
 	return derivation{key: key, serial: new(big.Int).SetBytes(serial), keyID: digest[:20]}, nil
 }
 
@@ -156,7 +155,7 @@ func (a *Authority) template(name string, derived derivation) *x509.Certificate 
 
 func encode(kind string, der []byte) string {
 	var out bytes.Buffer
-	// A bytes.Buffer takes every write.
+	// Writing to a bytes.Buffer never fails.
 	_ = pem.Encode(&out, &pem.Block{Type: kind, Bytes: der})
 	return out.String()
 }

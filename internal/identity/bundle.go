@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Bundle is all that one part of a run needs to prove itself and to check the others. It holds a
-// private key: keep it in a Secret or a file of mode 0600. It prints without the key.
+// Bundle is all that a party of a run needs to prove its identity and to verify the others. It holds a private key:
+// keep it in a Secret or in a file of mode 0600. It prints without the key.
 type Bundle struct {
 	CAPEM          string `json:"ca"`
 	CertificatePEM string `json:"certificate"`
@@ -22,7 +22,7 @@ func (Bundle) String() string { return "identity bundle (hidden)" }
 // GoString hides the key from %#v.
 func (b Bundle) GoString() string { return b.String() }
 
-// Peer is whom the bundle makes its holder.
+// Peer returns the peer that the bundle identifies.
 func (b Bundle) Peer() (Peer, error) {
 	pair, err := tls.X509KeyPair([]byte(b.CertificatePEM), []byte(b.KeyPEM))
 	if err != nil {
@@ -31,8 +31,8 @@ func (b Bundle) Peer() (Peer, error) {
 	return peerOf(pair.Leaf)
 }
 
-// ServerTLS is the configuration of an agent that lets exactly the accepted peers in, of those
-// that the run's CA has signed. What each of them may call is the server's matter (PeerRole).
+// ServerTLS returns the TLS configuration of an agent. It accepts only the given peers, and only with a certificate
+// that the run's CA has signed. The server decides what each peer may call (see PeerRole).
 func (b Bundle) ServerTLS(accept ...Peer) (*tls.Config, error) {
 	if len(accept) == 0 {
 		return nil, errors.New("configure an agent's TLS: no accepted peer configured")
@@ -46,7 +46,7 @@ func (b Bundle) ServerTLS(accept ...Peer) (*tls.Config, error) {
 	return config, nil
 }
 
-// ClientTLS is the configuration to dial exactly one client's agent with.
+// ClientTLS returns the TLS configuration for dialing the agent of exactly one client.
 func (b Bundle) ClientTLS(expect Peer) (*tls.Config, error) {
 	config, pool, err := b.config([]Peer{expect})
 	if err != nil {
@@ -75,7 +75,7 @@ func (b Bundle) config(accept []Peer) (*tls.Config, *x509.CertPool, error) {
 	return &tls.Config{
 		MinVersion:   tls.VersionTLS13,
 		Certificates: []tls.Certificate{pair},
-		// Every connection proves both ends anew.
+		// Both ends must authenticate on every connection.
 		SessionTicketsDisabled: true,
 		VerifyConnection: func(state tls.ConnectionState) error {
 			peer, err := PeerRole(state)

@@ -1,15 +1,16 @@
-// Package identity gives the parts of a run certificates that they need no authority to check.
+// Package identity gives the operator and the agents of a run certificates with which they verify each other, without
+// an external certificate authority.
 //
-// Everything derives from one master key (HKDF-SHA256 to Ed25519), so an operator that lost its
-// memory needs only the master and the run's UID to talk to the run's agents again:
+// All keys derive from one master key (HKDF-SHA256 to Ed25519), so an operator that lost its state needs only the
+// master key and the run's UID to talk to the run's agents again:
 //
 //	master + run UID ── run CA ─┬─ operator             storagebench://run/<uid>/operator
 //	                            ├─ client a/0           storagebench://run/<uid>/client/a/0
 //	                            └─ client a/1           storagebench://run/<uid>/client/a/1
 //
-// Each run has a CA of its own, whose key never leaves the operator, so a certificate of one run
-// is worth nothing in another. Peers are known by the URI in their certificate, never by address:
-// pods come and go and their addresses are used again.
+// Each run has its own CA, whose key never leaves the operator, so a certificate of one run is worthless in another.
+// Peers are identified by the URI in their certificate, never by address: pods come and go, and their addresses are
+// reused.
 //
-// The package reads no clock. The same master, run and validity give the same bytes.
+// The package reads no clock. The same master key, run and validity give the same bytes.
 package identity

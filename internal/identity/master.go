@@ -1,13 +1,16 @@
 package identity
 
 import (
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 )
 
-// masterBytes is the length of a master key: the security level of SHA-256 and Ed25519.
+// masterBytes is the length of a master key, which is also that of a SHA-256 digest and of an Ed25519 seed.
 const masterBytes = 32
 
 // Master is the key that all identities of an installation derive from. It prints as a
@@ -17,7 +20,7 @@ type Master struct {
 	set bool
 }
 
-// NewMaster makes a random master key.
+// NewMaster generates a random master key.
 func NewMaster() (Master, error) {
 	master := Master{set: true}
 	if _, err := rand.Read(master.key[:]); err != nil {
@@ -26,7 +29,7 @@ func NewMaster() (Master, error) {
 	return master, nil
 }
 
-// ParseMaster reads the text form that Text gives. Its errors never repeat the text.
+// ParseMaster parses the output of Text. Its errors never contain the text.
 func ParseMaster(text string) (Master, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
 	if err != nil {
@@ -41,8 +44,21 @@ func ParseMaster(text string) (Master, error) {
 	return master, nil
 }
 
-// Text is the key in base64, for the Secret that keeps it.
+// Text returns the key in base64, for the Secret that stores it.
 func (m Master) Text() string { return base64.StdEncoding.EncodeToString(m.key[:]) }
+
+// Proof returns a text that only a holder of the key can make for these parts, and that reveals nothing about the key.
+// No part contains NUL.
+func (m Master) Proof(parts ...string) (string, error) {
+	if !m.set {
+		return "", errors.New("make a proof: the master key is empty; make one with NewMaster")
+	}
+	proof, err := hkdf.Key(sha256.New, m.key[:], nil, "storagebench identity v1 proof "+strings.Join(parts, "\x00"), sha256.Size)
+	if err != nil {
+		return "", fmt.Errorf("make a proof: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(proof), nil
+}
 
 // String hides the key from logs.
 func (Master) String() string { return "master key (hidden)" }

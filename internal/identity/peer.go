@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// Role is what a certificate lets its holder be.
+// Role is the role in a run that a certificate gives to its holder.
 type Role string
 
 const (
-	// RoleOperator conducts a run: it commands every agent.
+	// RoleOperator is the operator, which conducts a run and commands every agent.
 	RoleOperator Role = "operator"
 	// RoleClient is one agent of a run.
 	RoleClient Role = "client"
 )
 
-// Peer is one party of a run, as its certificate names it.
+// Peer is a party of a run, as its certificate names it.
 type Peer struct {
 	RunUID string
 	Role   Role
@@ -30,18 +30,18 @@ type Peer struct {
 	Client int
 }
 
-// ErrWrongPeer is in the chain of every refusal of a certificate that its CA did sign.
+// ErrWrongPeer is wrapped by every error that refuses a peer because of its certificate.
 var ErrWrongPeer = errors.New("wrong peer")
 
-// OperatorOf is the operator of a run.
+// OperatorOf returns the operator of a run as a Peer.
 func OperatorOf(runUID string) Peer { return Peer{RunUID: runUID, Role: RoleOperator} }
 
-// ClientOf is one client of a run.
+// ClientOf returns one client of a run as a Peer.
 func ClientOf(runUID, target string, client int) Peer {
 	return Peer{RunUID: runUID, Role: RoleClient, Target: target, Client: client}
 }
 
-// String is the peer's URI, as it stands in its certificate.
+// String returns the peer's URI, as it is in its certificate.
 func (p Peer) String() string { return p.uri().String() }
 
 func (p Peer) uri() *url.URL {
@@ -52,7 +52,7 @@ func (p Peer) uri() *url.URL {
 	return &url.URL{Scheme: "storagebench", Host: "run", Path: path}
 }
 
-// component keeps slashes, escapes and look-alikes out of the names in a URI.
+// component matches the names that may be part of a URI. It excludes slashes, escapes and look-alike characters.
 var component = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
 
 func (p Peer) validate() error {
@@ -78,8 +78,8 @@ func (p Peer) validate() error {
 	}
 }
 
-// PeerRole says who is at the other end of a verified connection. It reads names only from a
-// certificate whose chain the handshake has verified.
+// PeerRole returns the peer at the other end of a verified connection. It reads names only from a certificate whose
+// chain the handshake has verified.
 func PeerRole(state tls.ConnectionState) (Peer, error) {
 	if len(state.VerifiedChains) == 0 || len(state.VerifiedChains[0]) == 0 {
 		return Peer{}, fmt.Errorf("the peer showed no certificate that its run's CA signed: %w", ErrWrongPeer)
@@ -98,7 +98,7 @@ func peerOf(certificate *x509.Certificate) (Peer, error) {
 	return peer, nil
 }
 
-// parsePeer is the inverse of Peer.String; anything that does not print back the same is refused.
+// parsePeer is the inverse of Peer.String. It refuses every text that String would not produce.
 func parsePeer(text string) (Peer, error) {
 	parts := strings.Split(strings.TrimPrefix(text, "storagebench://run/"), "/")
 	var peer Peer

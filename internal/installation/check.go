@@ -20,12 +20,12 @@ import (
 	"github.com/storagebench/storagebench/internal/leader"
 )
 
-// CheckPatience is how long an operator that was just installed may take to be ready and to lead.
+// CheckPatience is how long a newly installed operator may take to become ready and to be elected leader.
 const CheckPatience = 30 * time.Second
 
-// Check asks an installation whether it works, as `helm test` does: whether the kinds are served, their rules hold, and an
-// operator is ready and leads, now or so much later. It writes a line for each that is so, and gives all that is not. Nothing
-// is made.
+// Check verifies that an installation works, as `helm test` does: the API server serves the kinds and applies their
+// rules, the operators are ready, and one of them leads. It waits up to patience for the kinds, for readiness and for a
+// leader. It writes a line for each check that passes, and returns an error for all that fail. It creates no objects.
 func Check(ctx context.Context, config *rest.Config, namespace string, out io.Writer, patience time.Duration) error {
 	types := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(types); err != nil {
@@ -63,7 +63,7 @@ func Check(ctx context.Context, config *rest.Config, namespace string, out io.Wr
 	return errors.Join(problems...)
 }
 
-// within asks until there is no problem, or for so long.
+// within calls ask until it succeeds or patience has passed, and returns its last error.
 func within(ctx context.Context, patience time.Duration, ask func() error) error {
 	for deadline := time.Now().Add(patience); ; {
 		err := ask()
@@ -78,7 +78,7 @@ func within(ctx context.Context, patience time.Duration, ask func() error) error
 	}
 }
 
-// tiny is a benchmark that is never made: it is shown to the API server only.
+// tiny returns a minimal benchmark that is sent to the API server as a dry run only.
 func tiny(namespace string) *v1alpha1.StorageBenchmark {
 	made := &v1alpha1.StorageBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "storagebench-check"}}
 	made.Spec.Run.Targets = []v1alpha1.Target{{Name: "data", Volumes: []v1alpha1.Volume{{Name: "data", ClaimName: "data"}}}}
@@ -97,7 +97,7 @@ func admitted(ctx context.Context, api client.Client, namespace string) error {
 	return nil
 }
 
-// upgradeKinds is what makes the kinds those of the operator.
+// upgradeKinds tells users how to bring the CRDs to the operator's version.
 const upgradeKinds = "`kubectl apply --server-side --force-conflicts -f charts/storagebench/crds` makes them so"
 
 func refused(ctx context.Context, api client.Client, namespace string) error {
@@ -133,7 +133,7 @@ func ready(ctx context.Context, api kubernetes.Interface, namespace string) erro
 	return nil
 }
 
-// deploymentName is that of the operator's Deployment in the chart and in config.
+// deploymentName is the name of the operator's Deployment in the chart and in config.
 const deploymentName = "storagebench-operator"
 
 func leads(ctx context.Context, api kubernetes.Interface, namespace string) error {

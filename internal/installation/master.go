@@ -12,20 +12,20 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 )
 
-// Where the master key is: a Secret in the operator's namespace, and a key of its data.
+// Location of the master key: a Secret in the operator's namespace, and a key of its data.
 const (
 	MasterSecret = "storagebench-master"
 	MasterKey    = "master"
 )
 
-// Master reads the master key from its Secret, and makes both when there is none. A Secret that is there
-// is never changed: one that holds no key is an error that says what to do.
+// Master reads the master key from its Secret, and creates both if there is no Secret. It never changes an existing
+// Secret: if that holds no valid key, the error says what to do.
 func Master(ctx context.Context, client coreclient.SecretsGetter, namespace string) (identity.Master, error) {
 	secrets := client.Secrets(namespace)
 	secret, err := secrets.Get(ctx, MasterSecret, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		if secret, err = createMaster(ctx, secrets, namespace); apierrors.IsAlreadyExists(err) {
-			// Another operator was faster; its key is the installation's.
+			// Another operator was faster: use its key.
 			secret, err = secrets.Get(ctx, MasterSecret, metav1.GetOptions{})
 		}
 	}
@@ -43,8 +43,8 @@ func Master(ctx context.Context, client coreclient.SecretsGetter, namespace stri
 	return master, nil
 }
 
-// ID tells installations apart: it is the UID of the Secret with the master key, which no other cluster has even where the
-// key itself was copied there.
+// ID returns the UID of the Secret with the master key, which identifies the installation. It differs between clusters
+// even if the key itself was copied.
 func ID(ctx context.Context, client coreclient.SecretsGetter, namespace string) (string, error) {
 	secret, err := client.Secrets(namespace).Get(ctx, MasterSecret, metav1.GetOptions{})
 	if err != nil {

@@ -13,24 +13,25 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Reach is what an operator that watches some namespaces may read. An informer of what may not be read never has its
-// first list, and so would keep every controller from starting: what is out of reach is left out instead, and told.
+// Reach is what an operator that watches selected namespaces may read. An informer for a kind that may not be read
+// never completes its first list, which would keep every controller from starting. The operator therefore leaves out
+// what it may not read, and reports it.
 type Reach struct {
-	// Namespaces that are watched. Left are those that were asked for and may not be read.
+	// Namespaces are the watched namespaces. Left are the requested ones that may not be read.
 	Namespaces, Left []string
-	// Denied are the kinds of the whole cluster that may not be read, as "nodes" or "storageclasses.storage.k8s.io".
+	// Denied lists the cluster-scoped kinds that may not be read, such as "nodes" or "storageclasses.storage.k8s.io".
 	Denied []string
 }
 
 // ClusterProfiles reports whether ClusterWorkloadProfiles can be watched.
 func (r Reach) ClusterProfiles() bool { return !slices.Contains(r.Denied, clusterProfiles.name()) }
 
-// Equal reports whether nothing has changed.
+// Equal reports whether r and other have the same content.
 func (r Reach) Equal(other Reach) bool {
 	return slices.Equal(r.Namespaces, other.Namespaces) && slices.Equal(r.Left, other.Left) && slices.Equal(r.Denied, other.Denied)
 }
 
-// kind is what has to be read, and how.
+// kind is a kind to read, with the verbs that this requires.
 type kind struct {
 	group, resource string
 	verbs           []string
@@ -39,7 +40,7 @@ type kind struct {
 func (k kind) name() string { return strings.TrimSuffix(k.resource+"."+k.group, ".") }
 
 var (
-	// watched stands for all that is watched in a namespace: the rights on it come in one Role.
+	// watched stands for all kinds that are watched in a namespace, because one Role grants the rights on all of them.
 	watched         = kind{v1alpha1.Group, "benchmarkruns", []string{"list", "watch"}}
 	clusterProfiles = kind{v1alpha1.Group, "clusterworkloadprofiles", []string{"list", "watch"}}
 	ofCluster       = []kind{
@@ -51,8 +52,8 @@ var (
 	}
 )
 
-// FindReach asks the API server what of these namespaces and of the cluster may be read. It is an error where no
-// namespace may.
+// FindReach asks the API server which of the given namespaces, and which cluster-scoped kinds, the operator may read.
+// It returns an error if it may read none of the namespaces.
 func FindReach(ctx context.Context, client authorizationclient.SelfSubjectAccessReviewsGetter, namespaces []string) (Reach, error) {
 	var found Reach
 	for _, namespace := range namespaces {

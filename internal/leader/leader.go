@@ -22,19 +22,19 @@ import (
 // LeaseName is the name of the Lease, in the operator's namespace.
 const LeaseName = "storagebench-operator"
 
-// Times of the election. A leader that dies is replaced after LeaseDuration; meanwhile the agents go on
-// with the step they are in. A leader that cannot renew for RenewDeadline ends its process, well before
-// somebody else may take over.
+// Times of the election. A leader that dies is replaced after LeaseDuration; meanwhile the agents continue their
+// current step. A leader that cannot renew the Lease for RenewDeadline exits, well before another operator may take
+// over.
 const (
 	LeaseDuration = 15 * time.Second
 	RenewDeadline = 10 * time.Second
 	RetryPeriod   = 2 * time.Second
 )
 
-// requestTimeout keeps one request that hangs from using up RenewDeadline.
+// requestTimeout keeps a single hanging request from using up RenewDeadline.
 const requestTimeout = RenewDeadline / 2
 
-// ErrNotLeader is in the error of Epoch when another process holds the Lease, or nobody does.
+// ErrNotLeader is wrapped by the error of Epoch if another process holds the Lease, or if it has no holder.
 var ErrNotLeader = errors.New("this process is not the leader")
 
 // Candidate takes part in the election.
@@ -49,14 +49,14 @@ type Candidate struct {
 	epoch uint64
 }
 
-// term tells the times from each other in which one process held the Lease.
+// term identifies a period in which one process held the Lease.
 type term struct {
 	lease       types.UID
 	transitions int32
 }
 
-// New gives a candidate with an identity of its own: a process that starts again on the same host is
-// another one. The namespace is the operator's.
+// New returns a candidate with a unique identity: a process that restarts on the same host is a different candidate.
+// namespace is the operator's.
 func New(config *rest.Config, namespace string) (*Candidate, error) {
 	if namespace == "" {
 		return nil, errors.New("the namespace of the Lease is empty: give the operator's own")
@@ -65,7 +65,7 @@ func New(config *rest.Config, namespace string) (*Candidate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the name of this host for the election: %w", err)
 	}
-	// A client of its own: renewals wait neither for the rate limit nor for the connection of others.
+	// A separate client: renewals must not wait for the rate limit or the connection of other requests.
 	config = rest.AddUserAgent(rest.CopyConfig(config), "leader-election")
 	config.Timeout = requestTimeout
 	leases, err := coordinationclient.NewForConfig(config)
@@ -81,20 +81,20 @@ func New(config *rest.Config, namespace string) (*Candidate, error) {
 	return c, nil
 }
 
-// Identity is the holder that the Lease names while this candidate leads.
+// Identity returns the holder identity in the Lease while this candidate leads.
 func (c *Candidate) Identity() string { return c.identity }
 
-// Lock is what the manager's election works with. It belongs to one election.
+// Lock returns the lock for the manager's election. It must be used in one election only.
 func (c *Candidate) Lock() resourcelock.Interface { return c.lock }
 
-// Lost is closed when this process led and then saw another one hold the Lease: it has stood still
-// for too long, and has to end.
+// Lost returns a channel that is closed when this process led and then saw another holder of the Lease: it was paused
+// for too long, and must exit.
 func (c *Candidate) Lost() <-chan struct{} { return c.lost }
 
-// Epoch asks the API server, not a cache, who leads now. It gives the epoch of this process's term, or
-// an error with ErrNotLeader in it, or the API server's.
+// Epoch asks the API server, not a cache, who leads now. It returns the epoch of this process's term, an error that
+// wraps ErrNotLeader, or the error of the API server.
 func (c *Candidate) Epoch(ctx context.Context) (uint64, error) {
-	// One at a time: of two looks at the begin of a term the second must not win over the first.
+	// Serialize the calls: of two reads at the start of a term, the second must not win over the first.
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	lease, err := c.leases.Get(ctx, c.lock.LeaseMeta.Name, metav1.GetOptions{})

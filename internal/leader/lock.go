@@ -7,9 +7,9 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// lock is the Lease as the election uses it, and sees when somebody else has taken it. The election
-// itself goes on trying until RenewDeadline before it gives up, which is right for a Lease that cannot
-// be reached and pointless for one that is another's.
+// lock is the Lease as the election uses it. It detects that another process has taken the Lease. The election itself
+// keeps trying until RenewDeadline before it gives up, which is right for a Lease that cannot be reached, and pointless
+// for one that another process holds.
 //
 // The election calls it from one goroutine.
 type lock struct {
@@ -23,7 +23,7 @@ func newLock(lease *resourcelock.LeaseLock) (*lock, <-chan struct{}) {
 	return &lock{LeaseLock: lease, lost: sync.OnceFunc(func() { close(lost) })}, lost
 }
 
-// Get reads the Lease.
+// Get reads the Lease, and closes the channel of Candidate.Lost if another process has taken it.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.LeaseLock.Get(ctx)
 	if err == nil && l.held && record.HolderIdentity != "" && record.HolderIdentity != l.Identity() {
@@ -32,12 +32,12 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return record, raw, err
 }
 
-// Create makes the Lease with this process as its holder.
+// Create creates the Lease with this process as its holder.
 func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	return l.wrote(record, l.LeaseLock.Create(ctx, record))
 }
 
-// Update takes, renews or releases the Lease.
+// Update acquires, renews or releases the Lease.
 func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	return l.wrote(record, l.LeaseLock.Update(ctx, record))
 }

@@ -1,9 +1,9 @@
-// Package library holds the ClusterWorkloadProfiles that come with this version: the operator applies them to its cluster, and the
-// command line finds them where there is none.
+// Package library holds the ClusterWorkloadProfiles that ship with this version. The operator applies them to its
+// cluster; the command line uses them where there is no cluster.
 //
-// A profile is a file of the folder profiles. Its annotations say what it is for and where its numbers come from: a
-// number without a source says that it is ours. What has no source that anybody can look up is not in the library.
-// docs/profiles.md is made of the same files.
+// Each profile is a file in the folder profiles. Its annotations say what it is for and where its numbers come from; a
+// number without a source is marked as our own. A workload without a source that anyone can look up is not in the
+// library. docs/profiles.md is generated from the same files.
 package library
 
 import (
@@ -24,25 +24,25 @@ import (
 //go:embed profiles/*.yaml
 var files embed.FS
 
-// Profile is one of the library.
+// Profile is a profile of the library.
 type Profile struct {
 	v1alpha1.ClusterWorkloadProfile
-	// Text is its file.
+	// Text is the content of its file.
 	Text string
 }
 
-// About says what the profile is for.
+// About returns what the profile is for.
 func (p *Profile) About() string { return p.Annotations[v1alpha1.AnnotationAbout] }
 
-// Source says where its numbers come from.
+// Source returns where its numbers come from.
 func (p *Profile) Source() string { return p.Annotations[v1alpha1.AnnotationSource] }
 
-// Object is the profile as its file has it, without what a type would add.
+// Object returns the profile as in its file, without the fields that the Go type would add.
 func (p *Profile) Object() (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	text, err := yaml.YAMLToJSON([]byte(p.Text))
 	if err == nil {
-		err = json.Unmarshal(text, &object.Object) // whole numbers as an API server has them
+		err = json.Unmarshal(text, &object.Object) // decodes whole numbers as integers, as an API server does
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the profile %s: %w", p.Name, err)
@@ -50,7 +50,7 @@ func (p *Profile) Object() (*unstructured.Unstructured, error) {
 	return object, nil
 }
 
-// Profiles are all of the library, by their names.
+// Profiles returns all profiles of the library, sorted by name.
 var Profiles = sync.OnceValues(load)
 
 func load() ([]Profile, error) {
@@ -77,11 +77,11 @@ func load() ([]Profile, error) {
 	return all, nil
 }
 
-// Find gives the profile of a name; false where the library has none.
+// Find returns the profile of the given name; false if the library has none.
 func Find(name string) (Profile, bool) {
 	all, err := Profiles()
 	if err != nil {
-		return Profile{}, false // a library that cannot be read does not pass its own test
+		return Profile{}, false // cannot happen: a test reads the whole library
 	}
 	for _, one := range all {
 		if one.Name == name {

@@ -8,47 +8,50 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// The judgement's figures, of the design's section 7 where it names them.
+// Thresholds of the attribution, from section 7 of the design where it sets them; see docs/design/0007-limits.md.
 const (
-	// reach is how far a rate may be from a limit that holds it back.
+	// reach is how far a rate may be from a limit that holds it back, as a share of the limit.
 	reach = 0.10
-	// idle is the use of every limit below which none of them can be what waits are for.
+	// idle is the use below which a limit cannot explain why operations wait.
 	idle = 0.80
-	// apart is how much nearer one limit has to be than another to come first by itself.
+	// apart is the difference in nearness, as a share, from which one limit ranks before another on its own.
 	apart = 0.02
-	// busyCPU and throttled are from where on a client's CPU holds it back.
+	// busyCPU and throttled are the CPU use and the share of throttled periods from which a client's CPU holds it back.
 	busyCPU   = 0.90
 	throttled = 0.05
-	// nearFloor is a latency that has no wait in it, over the floor; queued one that has.
+	// nearFloor is the latency, as a multiple of the floor, up to which operations do not queue; queued that from which
+	// they do.
 	nearFloor = 1.25
 	queued    = 1.50
-	// gained is what more outstanding has to bring to show that there was room.
+	// gained is the factor by which more outstanding operations must raise the rate to show that there was room.
 	gained = 1.10
 )
 
 // Suspect is one explanation of a rate.
 type Suspect struct {
 	Cause Cause
-	// Limit in question; nil for causes that are no documented limit. Burst tells that its burst is meant.
+	// Limit is the suspected limit; nil for causes that are not a documented limit. Burst is true for its burst, false
+	// for its baseline.
 	Limit *Limit
 	Burst bool
-	// Share is what was reached of it: 0.98 is 98 %.
+	// Share is the share of the limit that was reached: 0.98 is 98 %.
 	Share float64
-	// Tied tells that it is as good an explanation as the first one.
+	// Tied is true if it explains the rate as well as the first suspect.
 	Tied bool
-	// Evidence for and against it, a sentence each.
+	// Evidence for and against the suspect, one sentence each.
 	Evidence []string
-	// rank: 0 supported by more than nearness, 1 near, 2 near but contradicted, more: hardly.
+	// rank orders suspects by evidence: 0 has support beyond nearness, 1 is near, 2 is near but contradicted, higher
+	// ranks are unlikely.
 	rank int
-	// drained tells that the limit is known to be at its baseline.
+	// drained is true if the limit is known to be at its baseline.
 	drained bool
 }
 
-// distance from what the suspect would allow.
+// distance returns how far the rate is from what the suspect allows, as a share.
 func (s Suspect) distance() float64 { return math.Abs(1 - s.Share) }
 
-// order is the distance by which suspects are sorted. A limit that is known to have no credits is at its baseline
-// for certain, which makes it more likely than one that would have to be.
+// order returns the distance by which suspects are sorted. A limit whose credits are known to be gone is certain to be
+// at its baseline, so it ranks before a limit whose state is unknown.
 func (s Suspect) order() float64 {
 	if s.drained {
 		return s.distance() - 1.5*apart
@@ -56,25 +59,26 @@ func (s Suspect) order() float64 {
 	return s.distance()
 }
 
-// Attribution says how a rate compares with what is documented, and what held it back.
+// Attribution compares a rate with the documented limits and ranks what may have held it back.
 type Attribution struct {
-	// Suspects, the best first; never empty. The last resort is CauseUnknown.
+	// Suspects, best first; never empty. If there is no other, CauseUnknown is the only one.
 	Suspects []Suspect
-	// Ambiguous tells that causes differ between the first and one that is tied with it.
+	// Ambiguous is true if a suspect tied with the first has another cause.
 	Ambiguous bool
-	// PercentOfBaseline and PercentOfBurst of the effective limits for this load; 0 where they are not known.
+	// PercentOfBaseline and PercentOfBurst compare the rate with the effective limits for this load; 0 if those are not
+	// known.
 	PercentOfBaseline, PercentOfBurst float64
-	// Documented are those limits.
+	// Documented holds the effective limits.
 	Documented Effective
 }
 
-// Attribute ranks what may have held a measured rate back.
+// Attribute ranks the possible causes that held a measured rate back.
 func (c Computed) Attribute(m Measured) Attribution {
 	made := Attribution{Documented: c.At(m.Load)}
 	m.Load.CachedShare = 0
 	made.PercentOfBaseline = 100 * m.share(made.Documented.Baseline)
 	made.PercentOfBurst = 100 * m.share(made.Documented.Burst)
-	if made.Documented.Baseline.Limit == nil { // of an unknown block size: bytes only
+	if made.Documented.Baseline.Limit == nil { // unknown block size: bytes only
 		made.PercentOfBaseline, made.PercentOfBurst = 100*m.share(made.Documented.BytesBaseline), 100*m.share(made.Documented.BytesBurst)
 	}
 	j := judge{computed: c, measured: m}
@@ -100,12 +104,12 @@ type judge struct {
 	computed Computed
 	measured Measured
 	suspects []Suspect
-	// used is the greatest share of any limit that was reached, of which the nearest is kept.
+	// used is the highest share reached of any limit; nearest is the suspect nearest to its limit.
 	used    float64
 	nearest *Suspect
 }
 
-// ranked sorts by evidence, then by nearness. Nothing in reach is an answer of its own.
+// ranked sorts by evidence, then by nearness. Without a suspect it returns the reasons for that.
 func (j *judge) ranked() []Suspect {
 	if len(j.suspects) == 0 {
 		return []Suspect{j.nothing()}
@@ -116,42 +120,42 @@ func (j *judge) ranked() []Suspect {
 	return j.suspects
 }
 
-// nothing explains why no cause is named.
+// nothing returns CauseUnknown as the suspect, with the reasons why no cause is named.
 func (j *judge) nothing() Suspect {
 	made := Suspect{Cause: CauseUnknown, rank: 3}
 	switch {
 	case len(j.computed.Limits) == 0:
-		made.Evidence = append(made.Evidence, "no limit of this target is known")
+		made.Evidence = append(made.Evidence, "no limits of this target are known")
 	case j.nearest != nil:
-		made.Evidence = append(made.Evidence, "no documented limit is within 10 % of the rate; the nearest is "+j.nearest.Limit.Name+", of which "+measure.FormatShare(j.nearest.Share)+" was reached")
+		made.Evidence = append(made.Evidence, "no documented limit is within 10 % of the rate; the closest is "+j.nearest.Limit.Name+", of which "+measure.FormatShare(j.nearest.Share)+" was reached")
 	default:
-		made.Evidence = append(made.Evidence, "no documented limit is near the rate")
+		made.Evidence = append(made.Evidence, "no documented limit is close to the rate")
 	}
 	for _, missing := range j.computed.Missing {
-		made.Evidence = append(made.Evidence, "not known: "+missing.Field+": "+missing.What)
+		made.Evidence = append(made.Evidence, "unknown: "+missing.Field+": "+missing.What)
 	}
 	if j.atFloor() && j.measured.DeeperGain == 0 {
-		made.Evidence = append(made.Evidence, "the latency is that of a single operation, so that a deeper queue may bring more: measure one, with a ramp of QueueDepth or Jobs")
+		made.Evidence = append(made.Evidence, "the latency is that of a single operation, so a deeper queue may be faster: measure it with a ramp of QueueDepth or Jobs")
 	}
 	if share, known := j.measured.little(); known && j.measured.FloorSeconds == 0 && share >= measure.MinLittleShare {
-		made.Evidence = append(made.Evidence, "whether operations wait in the storage is not known, since the latency of a single one was not measured: add a step with one outstanding")
+		made.Evidence = append(made.Evidence, "queueing in the storage is unknown, because the latency of a single operation was not measured: add a step with one outstanding operation")
 	}
 	return made
 }
 
-// atFloor tells that operations do not wait for each other.
+// atFloor reports whether operations do not queue: the latency is near that of a single operation.
 func (j *judge) atFloor() bool {
 	m := j.measured
 	return m.FloorSeconds > 0 && m.LatencySeconds > 0 && m.LatencySeconds <= nearFloor*m.FloorSeconds
 }
 
-// waits tells that they do.
+// waits reports whether operations queue.
 func (j *judge) waits() bool {
 	m := j.measured
 	return m.FloorSeconds > 0 && m.LatencySeconds >= queued*m.FloorSeconds
 }
 
-// hungry tells that the storage was not kept as busy as was asked for.
+// hungry reports whether fewer operations were outstanding than the load asks for.
 func (j *judge) hungry() bool {
 	share, known := j.measured.little()
 	return known && share < measure.MinLittleShare

@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// generator looks at what makes the load: the clients' CPU, the tool, and the rate that it was told.
+// generator suspects the load generation: the clients' CPU, the tool, and the rate limit of the load.
 func (j *judge) generator() {
 	m := j.measured
 	if m.CPUShare >= busyCPU || m.ThrottledShare > throttled {
@@ -25,7 +25,7 @@ func (j *judge) generator() {
 	for _, ceiling := range []struct {
 		rate Rate
 		text string
-	}{{m.Asked, "the load was told not to exceed this rate"}, {m.ToolCeiling, "without storage the tool reaches hardly more"}} {
+	}{{m.Asked, "the workload limits its rate to this"}, {m.ToolCeiling, "the tool alone, without storage, is hardly faster"}} {
 		share := m.shareOf(ceiling.rate)
 		j.used = max(j.used, share)
 		if share >= 1-reach {
@@ -40,13 +40,13 @@ func (j *judge) generator() {
 	}
 }
 
-// busy is how well a use of the load's own means explains the rate.
+// busy returns the rank of a suspect of the load generation with that use.
 func (j *judge) busy(share float64) int { return choose(j.hungry() || share >= 1-reach/2, 0, 1) }
 
-// starved adds Little's law to the evidence where it speaks for the generator.
+// starved adds Little's law to the evidence if it supports a suspect of the load generation.
 func (j *judge) starved(s Suspect) Suspect {
 	if share, known := j.measured.little(); known && share < measure.MinLittleShare {
-		s.Evidence = append(s.Evidence, fmt.Sprintf("only %s of what was asked for at a time was outstanding: the load did not keep up", measure.FormatShare(share)))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("only %s of the configured queue depth was outstanding: the load generator did not keep up", measure.FormatShare(share)))
 	}
 	return s
 }
@@ -60,8 +60,8 @@ func (j *judge) has(cause Cause) bool {
 	return false
 }
 
-// serverCache is suspected where reads are faster than the disks and fit into the server's memory. It is at its
-// own speed only where nothing else explains the rate.
+// serverCache suspects the server's cache if reads are faster than the disks and the data fits into the server's
+// memory. The cache is at its own speed limit only if nothing else explains the rate.
 func (j *judge) serverCache() {
 	m, share := j.measured, j.hits()
 	if share == 0 || share < 1 && !m.Random {
@@ -72,16 +72,17 @@ func (j *judge) serverCache() {
 	}
 	disks := j.disks()
 	made := Suspect{Cause: CauseServerCache, Share: 1 - reach, rank: 2, Evidence: []string{
-		fmt.Sprintf("%s is more than %s lets through (%s): the cache of the server answers", measuredText(m.Rate, disks.Limit.Dimension), disks.Limit.Name, disks.Arithmetic),
-		fmt.Sprintf("%s of the data has room in the server's memory of %s", measure.FormatShare(share), measure.FormatBinaryBytes(uint64(j.computed.Cache.Bytes)))}}
+		fmt.Sprintf("%s exceeds %s (%s): the server's cache answers", measuredText(m.Rate, disks.Limit.Dimension), disks.Limit.Name, disks.Arithmetic),
+		fmt.Sprintf("%s of the data fits into the server's memory of %s", measure.FormatShare(share), measure.FormatBinaryBytes(uint64(j.computed.Cache.Bytes)))}}
 	if len(j.suspects) == 0 && !j.atFloor() && m.DeeperGain < gained {
 		made.Share, made.rank = 1, choose(share < 1, 1, 0)
-		made.Evidence = append(made.Evidence, "nothing else is near the rate: it is the cache's own")
+		made.Evidence = append(made.Evidence, "no other limit is close: the cache itself limits the rate")
 	}
 	j.suspects = append(j.suspects, made)
 }
 
-// disks is the least of the limits that cached reads do not reach, with credits unless those are known to be gone.
+// disks returns the lowest of the limits that cached reads do not reach: its burst, or its baseline if its credits are
+// known to be gone.
 func (j *judge) disks() Bound {
 	var least Bound
 	for index := range j.computed.Limits {
@@ -104,9 +105,9 @@ func choice(b Bound) Dimension {
 	return Bytes
 }
 
-// queueDepth is suspected only where operations do not wait and a deeper queue brought more: Little's law alone
-// holds in every closed loop and proves nothing. It comes first only where no limit is near either; otherwise it
-// is named with what speaks against it, and never before another explanation.
+// queueDepth suspects the queue depth only if operations do not queue and a deeper queue raised the rate: Little's law
+// alone holds in every closed loop and proves nothing. It ranks first only if no limit is near either; otherwise it is
+// listed with the evidence against it, after all other suspects.
 func (j *judge) queueDepth() {
 	m := j.measured
 	if !j.atFloor() || m.DeeperGain < gained || j.hungry() || m.Outstanding <= 0 {
@@ -114,13 +115,13 @@ func (j *judge) queueDepth() {
 	}
 	possible := m.Outstanding / m.LatencySeconds
 	made := Suspect{Cause: CauseQueueDepth, Share: m.OperationsPerSecond / possible, Evidence: []string{
-		fmt.Sprintf("%s outstanding at %s each are at most %s", number(m.Outstanding), seconds(m.LatencySeconds), measure.FormatOperationsPerSecond(possible)),
-		fmt.Sprintf("a single operation takes %s: they do not wait for each other", seconds(m.FloorSeconds)),
-		fmt.Sprintf("with more outstanding the rate was %.2f times as high", m.DeeperGain),
+		fmt.Sprintf("%s outstanding at %s each give at most %s", number(m.Outstanding), seconds(m.LatencySeconds), measure.FormatOperationsPerSecond(possible)),
+		fmt.Sprintf("a single operation takes %s: operations do not queue", seconds(m.FloorSeconds)),
+		fmt.Sprintf("with more outstanding operations the rate was %.2f times as high", m.DeeperGain),
 	}}
-	use := "no documented limit is used by more than " + measure.FormatShare(j.used)
+	use := "no documented limit is used to more than " + measure.FormatShare(j.used)
 	if j.used >= idle {
-		made.rank, use = 4, "against it: of a limit "+measure.FormatShare(j.used)+" is used, where under 80 % would leave no other explanation"
+		made.rank, use = 4, "evidence against it: a limit is used to "+measure.FormatShare(j.used)+"; only below 80 % would this be the sole explanation"
 		if len(j.suspects) == 0 {
 			j.suspects = append(j.suspects, j.nothing())
 		}

@@ -6,10 +6,10 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// causes of the layers.
+// causes maps each layer to its cause.
 var causes = map[Layer]Cause{LayerInstance: CauseInstance, LayerFlow: CauseFlow, LayerNetwork: CauseNetwork, LayerDisk: CauseDisk, LayerVolume: CauseDisk}
 
-// storage looks at every documented limit.
+// storage suspects every documented limit that applies.
 func (j *judge) storage() {
 	for index := range j.computed.Limits {
 		limit := &j.computed.Limits[index]
@@ -23,13 +23,13 @@ func (j *judge) storage() {
 	}
 }
 
-// outrun tells that reads are faster than the disks are documented to be: a cache answers.
+// outrun reports whether reads are faster than the documented disks, so that a cache must answer.
 func (j *judge) outrun() bool {
 	disks := j.disks()
 	return j.measured.Load.Operation == Read && disks.Limit != nil && j.measured.share(disks) > 1+reach
 }
 
-// consider the baseline and the burst of a limit, as far as they can be in force; the nearer one counts.
+// consider suspects the baseline or the burst of a limit, whichever is in force and nearer to the rate.
 func (j *judge) consider(limit *Limit) {
 	fill := j.measured.fill(limit)
 	cold := limit.CachedReadsPass && j.hits() >= 1 // it counts only if the cache does not answer
@@ -48,7 +48,7 @@ func (j *judge) consider(limit *Limit) {
 		if !found || suspect.distance() < best.distance() {
 			best, found = suspect, true
 		}
-		// A limit of which the rate may still grow is not used up by its baseline.
+		// A baseline does not use up a limit that may still burst.
 		if ceiling := limit.Burst == 0 || burst || fill.gone(); ceiling && !cold {
 			j.used = max(j.used, suspect.Share)
 		}
@@ -64,7 +64,7 @@ func (j *judge) consider(limit *Limit) {
 	}
 	if cold {
 		best.rank++
-		best.Evidence = append(best.Evidence, "against it: all data has room in the server's memory")
+		best.Evidence = append(best.Evidence, "evidence against it: all data fits into the server's memory")
 	} else {
 		j.used = max(j.used, best.Share)
 	}
@@ -97,52 +97,53 @@ func (j *judge) suspect(limit *Limit, burst bool, fill *Fill) Suspect {
 	if limit.Burst > 0 && !bound.Burst && fill.gone() {
 		made.Cause, made.drained = CauseCredits, true
 		made.Evidence = append(made.Evidence, choose(fill.Emptied,
-			"the rate was seen to fall to this baseline: the credits are gone",
-			fmt.Sprintf("at most %.1f %% of the credits are left", fill.Most)))
+			"the rate dropped to this baseline: the credits are spent",
+			fmt.Sprintf("at most %.1f %% of the credits remain", fill.Most)))
 	}
 	j.weigh(&made)
 	return made
 }
 
-// weigh adds what the load itself shows for or against a limit of the storage.
+// weigh adds the evidence that the load itself gives for or against a limit of the storage.
 func (j *judge) weigh(s *Suspect) {
 	m := j.measured
 	s.rank = 1
 	if j.waits() {
 		s.rank = 0
-		s.Evidence = append(s.Evidence, fmt.Sprintf("operations wait: %s on average, %s for a single one", seconds(m.LatencySeconds), seconds(m.FloorSeconds)))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("operations queue: %s on average, %s for a single one", seconds(m.LatencySeconds), seconds(m.FloorSeconds)))
 	}
 	switch {
 	case m.DeeperGain >= gained:
 		s.rank = 2
-		s.Evidence = append(s.Evidence, fmt.Sprintf("against it: with more outstanding the rate was %.2f times as high", m.DeeperGain))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("against it: with more outstanding operations the rate was %.2f times as high", m.DeeperGain))
 	case m.DeeperGain > 0:
 		s.rank = 0
-		s.Evidence = append(s.Evidence, "more outstanding brought no more")
+		s.Evidence = append(s.Evidence, "more outstanding operations did not raise the rate")
 	}
 	if share, known := m.little(); known && share < measure.MinLittleShare {
 		s.rank = 2
-		s.Evidence = append(s.Evidence, fmt.Sprintf("against it: only %s of what was asked for at a time was outstanding", measure.FormatShare(share)))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("evidence against it: only %s of the configured queue depth was outstanding", measure.FormatShare(share)))
 	}
 }
 
-// maybeCredits names credits beside a baseline that was reached while nobody knows whether they are gone.
+// maybeCredits adds missing credits as a suspect if the rate is at a baseline and it is not known whether the credits
+// are gone.
 func (j *judge) maybeCredits(at Suspect, fill *Fill) {
 	if at.Limit.Burst == 0 || at.Burst || at.Cause == CauseCredits || at.Limit.Billed {
 		return
 	}
 	made := at
 	made.Cause, made.rank = CauseCredits, at.rank+1
-	why := "the credits of this limit are not followed"
+	why := "the credits of this limit are not tracked"
 	if fill != nil {
-		why = fmt.Sprintf("between %.0f and %.0f %% of the credits may be left", fill.Least, fill.Most)
+		why = fmt.Sprintf("%.0f to %.0f %% of the credits may remain", fill.Least, fill.Most)
 	}
-	made.Evidence = append([]string{at.Evidence[0]}, why+"; without them this baseline holds, with them "+in(at.Limit.Burst, choose(at.Limit.Dimension == Bytes, "MB/s", "IOPS")))
+	made.Evidence = append([]string{at.Evidence[0]}, why+"; without credits the limit is this baseline, with credits "+in(at.Limit.Burst, choose(at.Limit.Dimension == Bytes, "MB/s", "IOPS")))
 	j.suspects = append(j.suspects, made)
 }
 
-// cached is the load with the part of the reads that the server's cache may answer, as far as it matters to a
-// limit. Where all data fits, disks are compared as if the cache were cold.
+// cached returns the load with the share of reads that a cache may answer, if the limit depends on it. If all data fits
+// into the server's memory, disks are compared as if the cache were cold.
 func (j *judge) cached(limit *Limit) Load {
 	load := j.measured.Load
 	if limit.CacheOnly {
@@ -156,7 +157,7 @@ func (j *judge) cached(limit *Limit) Load {
 	return load
 }
 
-// hits is the part of the reads that the server's cache can answer at best.
+// hits returns the largest share of the reads that the server's cache can answer.
 func (j *judge) hits() float64 {
 	m := j.measured
 	if m.Load.Operation != Read || m.WorkingSetBytes <= 0 || j.computed.Cache.Bytes <= 0 {

@@ -53,7 +53,7 @@ func TestSingleThread(t *testing.T) {
 	got := azureServer(t).Attribute(measured)
 	suspect := first(t, got, CauseQueueDepth, "")
 	evidence := strings.Join(suspect.Evidence, "; ")
-	for _, want := range []string{"8 outstanding at 4.03 ms each are at most 1,985 IOPS", "with more outstanding the rate was 1.98 times as high", "no documented limit is used by more than 9.9 %"} {
+	for _, want := range []string{"8 outstanding at 4.03 ms each give at most 1,985 IOPS", "with more outstanding operations the rate was 1.98 times as high", "no documented limit is used to more than 9.9 %"} {
 		if !strings.Contains(evidence, want) {
 			t.Errorf("%q has no %q", evidence, want)
 		}
@@ -111,7 +111,7 @@ func TestGenerators(t *testing.T) {
 	cpu := base
 	cpu.CPUShare = 0.97
 	got := disks.Attribute(cpu)
-	if s := first(t, got, CauseClientCPU, ""); !strings.Contains(strings.Join(s.Evidence, ";"), "of what was asked for at a time was outstanding") {
+	if s := first(t, got, CauseClientCPU, ""); !strings.Contains(strings.Join(s.Evidence, ";"), "of the configured queue depth was outstanding") {
 		t.Errorf("%q", s.Evidence)
 	}
 	if got.Suspects[1].Cause != CauseInstance || !strings.Contains(strings.Join(got.Suspects[1].Evidence, ";"), "against it") {
@@ -148,11 +148,11 @@ func TestTiesAndUnknown(t *testing.T) {
 	}
 	near(t, "without a block size, percent of the baseline", got.PercentOfBaseline, 99)
 	got = made.Attribute(Measured{Rate: Rate{BytesPerSecond: 60e6}})
-	if s := first(t, got, CauseUnknown, ""); !strings.Contains(s.Evidence[0], "the nearest is disk throughput, of which 60.0 % was reached") {
+	if s := first(t, got, CauseUnknown, ""); !strings.Contains(s.Evidence[0], "the closest is disk throughput, of which 60.0 % was reached") {
 		t.Errorf("%q", s.Evidence)
 	}
 	got = (Computed{Missing: []Missing{{"limits.preset", "name it"}}}).Attribute(Measured{Rate: Rate{BytesPerSecond: 60e6}})
-	if s := first(t, got, CauseUnknown, ""); len(s.Evidence) != 2 || s.Evidence[1] != "not known: limits.preset: name it" {
+	if s := first(t, got, CauseUnknown, ""); len(s.Evidence) != 2 || s.Evidence[1] != "unknown: limits.preset: name it" {
 		t.Errorf("%q", s.Evidence)
 	}
 	if got.PercentOfBaseline != 0 || got.PercentOfBurst != 0 {

@@ -7,31 +7,32 @@ import (
 	"github.com/storagebench/storagebench/internal/credits"
 )
 
-// Buckets are the estimated credits of a target's limits over time, by what was done. Each is as right as the limit
-// that documents it.
+// Buckets estimates the credits of a target's limits over time from the I/O done. Each estimate is only as accurate as
+// the documented limit.
 type Buckets struct {
 	all []followed
 }
 
-// followed is the account of one limit.
+// followed is the account of one limit's credits.
 type followed struct {
 	limit   *Limit
 	account credits.Account
-	// matters tells that one of the loads spends it; others are full as far as anybody notices.
+	// matters is true if one of the loads empties the bucket, or if none empties any. Percent and SecondsTo ignore the
+	// other buckets.
 	matters bool
 }
 
-// Spending is what was done on a target in some seconds.
+// Spending is the I/O on a target in an interval.
 type Spending struct {
 	Bytes, Operations, Seconds float64
-	// Operation that was done, Both for a mixture.
+	// Operation is the operation of the I/O; Both for a mixture.
 	Operation Operation
-	// MaybeCached tells that the cache of the server may have answered all of it.
+	// MaybeCached is true if the server's cache may have answered all of it.
 	MaybeCached bool
 }
 
-// Open begins the accounts of all limits whose bucket is published, of which nobody knows how full they are. Those count
-// that one of the loads empties; all, where none does. Nil where there is no bucket.
+// Open opens accounts for all limits with a published bucket, of unknown fill. Only buckets that one of the loads
+// empties count; all count if none does. Open returns nil if there is no bucket.
 func (c Computed) Open(loads ...Load) *Buckets {
 	made := &Buckets{}
 	for index := range c.Limits {
@@ -60,7 +61,8 @@ func (c Computed) Open(loads ...Load) *Buckets {
 	return made
 }
 
-// Refilled takes a refill that was measured for that of the limit of a dimension that counts, where there is one only.
+// Refilled sets the measured refill for the limit of a dimension, if exactly one that counts has this dimension. It
+// opens the account anew, of unknown fill.
 func (b *Buckets) Refilled(of Dimension, refill float64) {
 	at := -1
 	for index := range b.all {
@@ -79,7 +81,7 @@ func (b *Buckets) Refilled(of Dimension, refill float64) {
 	b.all[at].account = credits.Open(bucket)
 }
 
-// Spend notes what was done.
+// Spend updates the accounts with I/O that was done.
 func (b *Buckets) Spend(s Spending) {
 	if s.Seconds <= 0 {
 		return
@@ -88,7 +90,7 @@ func (b *Buckets) Spend(s Spending) {
 		one := &b.all[index]
 		most := one.limit.counts(s) / s.Seconds
 		least := most
-		// The fill is between those of two courses: one in which what may have been spent was not, and one in which it was.
+		// The fill lies between two estimates: without and with the I/O that may not have reached the limit.
 		if uncertain := s.MaybeCached && one.limit.CachedReadsPass || one.limit.Operation != Both && s.Operation == Both; uncertain {
 			least = 0
 		}
@@ -96,7 +98,7 @@ func (b *Buckets) Spend(s Spending) {
 	}
 }
 
-// counts is what of it a limit counts.
+// counts returns the part of the I/O that the limit counts, in bytes or operations.
 func (l *Limit) counts(s Spending) float64 {
 	switch {
 	case l.Operation != Both && s.Operation != Both && l.Operation != s.Operation, l.CacheOnly:
@@ -109,14 +111,14 @@ func (l *Limit) counts(s Spending) float64 {
 	return s.Operations
 }
 
-// Idle refills for so many seconds.
+// Idle refills the buckets for the given seconds.
 func (b *Buckets) Idle(seconds float64) {
 	if seconds > 0 {
 		b.Spend(Spending{Seconds: seconds})
 	}
 }
 
-// Emptied notes that credits were seen to be gone: of those limits; of all that count, where it is not known whose.
+// Emptied records that credits were seen to be gone: of the named limits, or without names, of all that count.
 func (b *Buckets) Emptied(names ...string) {
 	for index := range b.all {
 		if one := &b.all[index]; slices.Contains(names, one.limit.Name) || len(names) == 0 && one.matters {
@@ -125,7 +127,7 @@ func (b *Buckets) Emptied(names ...string) {
 	}
 }
 
-// Percent is the fill of the emptiest bucket that counts, if all were full at first; LeastPercent if they were empty.
+// Percent returns the fill of the emptiest bucket that counts, if all were full at first.
 func (b *Buckets) Percent() float64 {
 	return b.least(func(a credits.Account) float64 { return a.Percent() })
 }
@@ -145,7 +147,7 @@ func (b *Buckets) least(of func(credits.Account) float64) float64 {
 	return least
 }
 
-// SecondsTo is how long the target has to be left alone until each bucket that counts holds so many percent for certain.
+// SecondsTo returns how long the target must idle until each bucket that counts is certain to hold percent.
 func (b *Buckets) SecondsTo(percent float64) float64 {
 	seconds := 0.0
 	for _, one := range b.all {
@@ -156,7 +158,7 @@ func (b *Buckets) SecondsTo(percent float64) float64 {
 	return seconds
 }
 
-// Fills are the credits by limit.
+// Fills returns the fill of each limit, by name.
 func (b *Buckets) Fills() map[string]Fill {
 	made := map[string]Fill{}
 	for _, one := range b.all {
@@ -165,7 +167,7 @@ func (b *Buckets) Fills() map[string]Fill {
 	return made
 }
 
-// OpenMeasured follows a bucket that no limit documents, but that was measured.
+// OpenMeasured opens an account for a bucket that was measured, not documented.
 func OpenMeasured(name string, bucket credits.Bucket) *Buckets {
 	limit := &Limit{Name: name, Layer: LayerVolume, Dimension: Bytes, Baseline: bucket.Baseline, Burst: bucket.Burst, Bucket: bucket.Size, Refill: bucket.Refill, Units: 1}
 	return &Buckets{all: []followed{{limit: limit, account: credits.Open(bucket), matters: true}}}

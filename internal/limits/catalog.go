@@ -16,30 +16,30 @@ import (
 //go:embed catalog/*.yaml
 var embedded embed.FS
 
-// maxFileBytes bounds what an override may hold; a ConfigMap cannot be larger.
+// maxFileBytes is the largest size of an override file; a ConfigMap cannot be larger.
 const maxFileBytes = 1 << 20
 
-// Catalog holds what is documented of storage systems and machines. It does not change; [Catalog.Override]
-// makes another one.
+// Catalog holds the documented limits of storage systems and machines. It is immutable; [Catalog.Override] returns a
+// new one.
 type Catalog struct {
 	version string
 	rows    map[string]row
 	presets map[string][]string
 }
 
-// Version of the catalog that is built in, a date.
+// Version returns the version of the built-in catalog, a date.
 func (c *Catalog) Version() string { return c.version }
 
-// Keys of all rows, sorted.
+// Keys returns the keys of all rows, sorted.
 func (c *Catalog) Keys() []string { return slices.Sorted(maps.Keys(c.rows)) }
 
-// Presets are the names that limits.preset takes, sorted: those of presets and the keys of rows.
+// Presets returns the names that limits.preset accepts, sorted: names of presets and keys of rows.
 func (c *Catalog) Presets() []string {
 	names := slices.Collect(maps.Keys(c.presets))
 	return slices.Sorted(slices.Values(append(names, c.Keys()...)))
 }
 
-// file is one document of the catalog.
+// file is one YAML document of the catalog.
 type file struct {
 	Catalog string            `yaml:"catalog"`
 	Sources map[string]Source `yaml:"sources"`
@@ -47,13 +47,13 @@ type file struct {
 	Presets []preset          `yaml:"presets"`
 }
 
-// preset names rows that together describe a storage system.
+// preset is a name for rows that together describe a storage system.
 type preset struct {
 	Name string   `yaml:"name"`
 	Rows []string `yaml:"rows"`
 }
 
-// Builtin is the catalog that is built in; it is read once. An error is a defect of this build.
+// Builtin returns the built-in catalog, which is parsed once. An error is a defect of this build.
 func Builtin() (*Catalog, error) { return readOnce() }
 
 var readOnce = sync.OnceValues(readBuiltin)
@@ -74,7 +74,7 @@ func readBuiltin() (*Catalog, error) {
 	return load(files)
 }
 
-// load reads the files of a catalog, in which no key may come twice.
+// load parses the files of a catalog. A key must be unique in all files.
 func load(files map[string]string) (*Catalog, error) {
 	made := &Catalog{rows: map[string]row{}, presets: map[string][]string{}}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -121,7 +121,7 @@ func (c *Catalog) checkPreset(name string, rows []string) error {
 	return nil
 }
 
-// parsed is a file that was read.
+// parsed is the content of a file.
 type parsed struct {
 	version string
 	rows    map[string]row
@@ -133,12 +133,12 @@ var (
 	dateForm = regexp.MustCompile(`^\d{4}-\d{2}(-\d{2})?$`)
 )
 
-// parseFile reads one file, whose name is in every error.
+// parseFile parses one file. Every error contains its name.
 func parseFile(name, text string) (parsed, error) {
 	made := parsed{rows: map[string]row{}, presets: map[string][]string{}}
 	fail := func(err error) (parsed, error) { return parsed{}, fmt.Errorf("%s: %w", name, err) }
 	if len(text) > maxFileBytes {
-		return fail(fmt.Errorf("%d bytes are too long; %d are the most", len(text), maxFileBytes))
+		return fail(fmt.Errorf("%d bytes: the limit is %d", len(text), maxFileBytes))
 	}
 	var read file
 	if err := strictBytes([]byte(text), &read); err != nil {
@@ -156,7 +156,7 @@ func parseFile(name, text string) (parsed, error) {
 			err = errors.New("key: not of the form store/kind, of letters, digits, dots, dashes and underscores; rename it")
 		}
 		if _, twice := made.rows[row.key]; err == nil && twice {
-			err = errors.New("the key comes twice; rename or remove one")
+			err = errors.New("duplicate key; rename or remove one")
 		}
 		if err != nil {
 			return fail(fmt.Errorf("row %.100q, line %d: %w", row.key, read.Rows[index].Line, err))
@@ -169,9 +169,9 @@ func parseFile(name, text string) (parsed, error) {
 		case !keyForm.MatchString(preset.Name):
 			return fail(fmt.Errorf("preset %.100q: the name is not of the form store/kind; rename it", preset.Name))
 		case twice:
-			return fail(fmt.Errorf("preset %q: the name comes twice; rename or remove one", preset.Name))
+			return fail(fmt.Errorf("preset %q: duplicate name; rename or remove one", preset.Name))
 		case len(preset.Rows) == 0:
-			return fail(fmt.Errorf("preset %q: rows: there is none; name at least one", preset.Name))
+			return fail(fmt.Errorf("preset %q: rows: missing; name at least one", preset.Name))
 		}
 		made.presets[preset.Name] = preset.Rows
 	}
@@ -181,23 +181,23 @@ func parseFile(name, text string) (parsed, error) {
 	return made, nil
 }
 
-// checkSources wants every source to be whole.
+// checkSources requires every source to be complete.
 func checkSources(sources map[string]Source) error {
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		source := sources[name]
 		switch {
 		case source.Title == "" || source.AsOf == "":
-			return fmt.Errorf("source %q: title and asOf are needed; write what was read and how old it is", name)
+			return fmt.Errorf("source %q: title and asOf are required; write what was read and its date", name)
 		case !strings.HasPrefix(source.URL, "https://"):
-			return fmt.Errorf("source %q: url: %.100q is no https address; write where the figures were read", name, source.URL)
+			return fmt.Errorf("source %q: url: %.100q is not an https address; write where the figures were read", name, source.URL)
 		case !dateForm.MatchString(source.Read):
-			return fmt.Errorf("source %q: read: %.40q is no day of reading; write it as 2026-11-21", name, source.Read)
+			return fmt.Errorf("source %q: read: %.40q is not a date; write it as 2026-11-21", name, source.Read)
 		}
 	}
 	return nil
 }
 
-// checkUse wants every source to be named by a row.
+// checkUse requires every source to be used by a row.
 func checkUse(sources map[string]Source, rows map[string]row) error {
 	used := map[Source]bool{}
 	for _, row := range rows {
@@ -207,13 +207,13 @@ func checkUse(sources map[string]Source, rows map[string]row) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		if !used[sources[name]] {
-			return fmt.Errorf("source %q: no row names it; remove it", name)
+			return fmt.Errorf("source %q: unused; remove it", name)
 		}
 	}
 	return nil
 }
 
-// nearest names up to three keys that look like one that is not there.
+// nearest lists up to 24 names of the same store as an unknown key, or all stores if there is no such name.
 func (c *Catalog) nearest(key string) string {
 	prefix, _, _ := strings.Cut(key, "/")
 	var like []string

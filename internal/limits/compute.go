@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Dimension is what a limit counts.
+// Dimension is the unit that a limit counts: bytes or operations.
 type Dimension string
 
 // The dimensions.
@@ -16,40 +16,41 @@ const (
 	Operations Dimension = "Operations"
 )
 
-// Limit is one documented limit of a target: rates in bytes or operations a second, credits in bytes or
-// operations, for all units of it together.
+// Limit is one documented limit of a target, summed over its units: rates in bytes or operations per second, credits in
+// bytes or operations.
 type Limit struct {
-	// Name says what is limited, such as server disk throughput.
+	// Name is what is limited, such as "server disk throughput".
 	Name string
-	// Row of the catalog; empty for a limit of the specification.
+	// Row is the key of the catalog's row; empty for a limit of the specification.
 	Row       string
 	Layer     Layer
 	Dimension Dimension
-	// Operation that it holds for; empty is all.
+	// Operation that the limit applies to; empty for all.
 	Operation Operation
-	// Baseline and Burst; Burst is 0 where there is none.
+	// Baseline and Burst are rates; Burst is 0 if there is none.
 	Baseline, Burst float64
-	// Bucket and Refill of the burst; 0 where there is no burst, where the vendor does not publish them, and
-	// where the burst costs money in place of credits (Billed).
+	// Bucket and Refill belong to the burst. They are 0 without a burst, if the vendor does not publish them, and if
+	// the burst is billed instead of paid with credits (Billed).
 	Bucket, Refill float64
 	Billed         bool
-	// OperationUnitBytes is the size up to which an operation counts as one; a larger one counts as several.
-	// 0: every operation counts as one.
+	// OperationUnitBytes is the size up to which an operation counts as one; a larger one counts as several. 0 if every
+	// operation counts as one.
 	OperationUnitBytes float64
-	// Units that the figures are the sum of: flows, nodes, disks; at least 1.
+	// Units is the number of flows, nodes or disks that the figures sum up; at least 1.
 	Units int
-	// Arithmetic of the baseline, the burst and the bucket: "14.4 TiB x 200 MB/s/TiB = 2,880 MB/s".
+	// Arithmetic shows how the baseline, the burst and the bucket were computed: "14.4 TiB x 200 MB/s/TiB = 2,880
+	// MB/s".
 	Arithmetic, BurstArithmetic, BucketArithmetic string
-	// StoredBytes tells that it counts what is stored after a compression whose ratio is not known.
+	// StoredBytes is true if the limit counts bytes after compression with an unknown ratio.
 	StoredBytes bool
-	// CachedReadsPass tells that reads which a cache answers do not reach it.
+	// CachedReadsPass is true if reads that a cache answers do not reach the limit.
 	CachedReadsPass bool
-	// CacheOnly tells that only reads which the cache of the machine's host answers reach it.
+	// CacheOnly is true if only reads that the cache of the machine's host answers reach the limit.
 	CacheOnly  bool
 	Sources    []Source
 	Overridden bool
 	Note       string
-	// parts of a target, as its volumes, that it is the sum of.
+	// parts is the number of parts of the target, such as volumes, that the limit sums up.
 	parts int
 }
 
@@ -60,23 +61,23 @@ type Cache struct {
 	Arithmetic string
 }
 
-// Computed is what is documented of a target.
+// Computed holds the documented limits of a target.
 type Computed struct {
-	// Limits from the machine to the volume.
+	// Limits in order from the machine to the volume.
 	Limits []Limit
-	// Cache is the memory of the storage server, 0 where it is not known.
+	// Cache is the memory of the storage server; Bytes is 0 if it is not known.
 	Cache Cache
-	// Missing says which limits are not known, and what to write.
+	// Missing lists the limits that are not known, and what to specify.
 	Missing []Missing
-	// Notes about what the figures do not say.
+	// Notes list what the figures do not show.
 	Notes []string
-	// CatalogVersion of what was computed with.
+	// CatalogVersion is the version of the catalog that was used.
 	CatalogVersion string
 }
 
-// Compute finds every limit that applies to a target. Declared are the limits of its specification, which
-// count more than what is discovered; nil where there are none. An error is one of the specification, and
-// names field, value and remedy; what merely is not known is in Missing.
+// Compute returns every limit that applies to a target. Declared are the limits of its specification, which take
+// precedence over discovered ones; nil if there are none. Errors are mistakes in the specification, and name field,
+// value and remedy. Limits that are only unknown are in Missing.
 func (c *Catalog) Compute(d Description, declared *v1alpha1.Limits) (Computed, error) {
 	made := Computed{CatalogVersion: c.version}
 	reached := traffic("")
@@ -107,7 +108,8 @@ func depth(layer Layer) int {
 	return slices.Index([]Layer{LayerInstance, LayerFlow, LayerNetwork, LayerDisk, LayerVolume}, layer)
 }
 
-// find resolves a volume by the preset, else by its driver, else not at all where the limits are written.
+// find resolves a volume by the preset, else by its driver. It does not look for rows if the specification contains the
+// limits.
 func (c *Catalog) find(v Volume, declared *v1alpha1.Limits) (resolved, error) {
 	switch {
 	case declared != nil && declared.Preset != "":
@@ -118,25 +120,25 @@ func (c *Catalog) find(v Volume, declared *v1alpha1.Limits) (resolved, error) {
 	return c.resolve(v), nil
 }
 
-// whole leaves out what is known of some of the volumes only: it bounds those, not the target.
+// whole removes limits that are known for only some of the volumes: they limit those volumes, not the target.
 func (made *Computed) whole(parts int) {
 	made.Limits = slices.DeleteFunc(made.Limits, func(l Limit) bool {
 		if l.parts < parts {
-			made.note(l.Name + " is left out: it is not known, or not there, for all of the volumes")
+			made.note(l.Name + " is left out: it is not known for all volumes")
 		}
 		return l.parts < parts
 	})
 }
 
-// volume adds the limits of a volume's rows; those of volumes that are loaded together add up. It reports whether
-// the volume counts by itself.
+// volume adds the limits of a volume's rows; the limits of volumes that are loaded together add up. It returns false if
+// the volume shares a server that was added before.
 func (made *Computed) volume(c *Catalog, d Description, v Volume, found resolved) bool {
 	made.lack(found.missing...)
 	made.note(found.notes...)
 	count := v.count()
 	if oneServer[v.Driver] {
 		if made.has(found.rows) {
-			made.note("several volumes of one kind of file server are taken to be on one server")
+			made.note("several volumes of one kind of file server are assumed to be on one server")
 			return false
 		}
 		count = 1
@@ -167,10 +169,10 @@ func (made *Computed) volume(c *Catalog, d Description, v Volume, found resolved
 	return true
 }
 
-// from notes the row that a limit is from.
+// from records the row of a limit.
 func (l *Limit) from(of row) { l.Row, l.Sources, l.Overridden = of.key, of.sources, of.overridden }
 
-// adapt a limit to caches and compression of the volume.
+// adapt adjusts a limit to the caches and the compression of the volume.
 func (made *Computed) adapt(computed *Limit, limit limitRow, found resolved, ratio float64) {
 	if limit.passed && found.traffic == blockTraffic {
 		computed.CachedReadsPass = found.cached
@@ -180,37 +182,47 @@ func (made *Computed) adapt(computed *Limit, limit limitRow, found resolved, rat
 	}
 	computed.compress(ratio)
 	if computed.StoredBytes {
-		made.lack(Missing{"the compression ratio", "the store compresses, and " + computed.Name + " counts what is stored: by the ratio of apparent to stored size more than that can pass"})
+		made.lack(Missing{"the compression ratio", "the store compresses, and " + computed.Name + " counts stored bytes: more can pass, by the ratio of apparent to stored size"})
 	}
 }
 
-// oneServer are the drivers whose volumes are folders of a server that was there before.
+// oneServer holds the drivers whose volumes are directories of an existing server.
 var oneServer = map[string]bool{"smb.csi.k8s.io": true, "fsx.openzfs.csi.aws.com": true, "efs.csi.aws.com": true}
 
-// has reports whether limits of one of the rows are there.
+// has reports whether limits of any of the rows were added.
 func (made *Computed) has(rows []string) bool {
 	return slices.ContainsFunc(made.Limits, func(l Limit) bool { return slices.Contains(rows, l.Row) })
 }
 
-// compress turns a limit of stored bytes into one of the bytes that a client sees.
+// compress converts a limit of stored bytes to bytes before compression, which the client sees.
 func (l *Limit) compress(ratio float64) {
 	if ratio <= 0 {
 		l.StoredBytes = true
 		return
 	}
-	scale := func(amount *float64, text *string) {
-		if *amount > 0 {
-			*amount *= ratio
-			*text += fmt.Sprintf(", x %s (compression) = %s", number(ratio), in(*amount, "MB/s"))
-		}
-	}
-	scale(&l.Baseline, &l.Arithmetic)
-	scale(&l.Burst, &l.BurstArithmetic)
-	l.Bucket *= ratio
-	l.Refill *= ratio
+	l.scale(ratio, func(now string) string { return fmt.Sprintf(", x %s (compression) = %s", number(ratio), now) })
 }
 
-// add puts a limit to the others; those of the same name of other volumes or machines are summed.
+// scale multiplies the rates and the credits. suffix returns the text that leads to a new figure.
+func (l *Limit) scale(factor float64, suffix func(now string) string) {
+	rate, amount := "MB/s", "GB"
+	if l.Dimension == Operations {
+		rate, amount = "IOPS", "IO"
+	}
+	for _, one := range []struct {
+		figure *float64
+		text   *string
+		unit   string
+	}{{&l.Baseline, &l.Arithmetic, rate}, {&l.Burst, &l.BurstArithmetic, rate}, {&l.Bucket, &l.BucketArithmetic, amount}} {
+		*one.figure *= factor
+		if *one.text != "" {
+			*one.text += suffix(in(*one.figure, one.unit))
+		}
+	}
+	l.Refill *= factor
+}
+
+// add adds a limit. It sums limits of the same name, layer, operation and dimension, of several volumes or machines.
 func (made *Computed) add(l Limit) {
 	for index := range made.Limits {
 		have := &made.Limits[index]
@@ -220,12 +232,14 @@ func (made *Computed) add(l Limit) {
 		have.parts++
 		have.Arithmetic += "; " + l.Arithmetic
 		have.BurstArithmetic = join(have.burstOr(), l.burstOr(), have.Burst+l.Burst > 0)
-		if have.Burst+l.Burst > 0 { // what does not burst still lets its baseline through
+		if have.Burst+l.Burst > 0 { // a part without a burst still has its baseline
 			have.Burst, l.Burst = max(have.Burst, have.Baseline), max(l.Burst, l.Baseline)
 		}
 		if have.Burst > 0 && (have.Bucket == 0) != (l.Bucket == 0) {
-			have.Bucket, l.Bucket = 0, 0 // a bucket of a part is not the bucket of the sum
+			// The bucket of a part is not the bucket of the sum.
+			have.Bucket, l.Bucket, have.Refill, l.Refill = 0, 0, 0, 0
 		}
+		have.BucketArithmetic = join(have.BucketArithmetic, l.BucketArithmetic, have.Bucket+l.Bucket > 0)
 		have.Baseline, have.Burst = have.Baseline+l.Baseline, have.Burst+l.Burst
 		have.Bucket, have.Refill, have.Units = have.Bucket+l.Bucket, have.Refill+l.Refill, have.Units+l.Units
 		return

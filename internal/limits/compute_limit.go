@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// units are how often a limit is there, and where.
+// units is the number of equal units that a limit has, and their region.
 type units struct {
 	count  int
-	each   string // what they are called: "flows"; empty for volumes
+	each   string // plural name of the units, such as "flows"; empty for volumes
 	region string
 }
 
-// compute evaluates a limit of the catalog; nil and nil where it does not apply to the size at hand.
+// compute evaluates a limit of the catalog. It returns nil and nil if the limit does not apply to the capacity.
 func (l limitRow) compute(e environment, u units) (*Limit, *Missing) {
 	if l.above > 0 || l.upTo > 0 {
 		switch {
 		case e.capacityBytes <= 0:
-			return nil, &Missing{capacityField, "the size of the storage is not known, and its limits follow from it; write the size, such as 500Gi"}
+			return nil, &Missing{capacityField, "the size of the storage is unknown, and its limits depend on it; set limits.capacity, such as 500Gi"}
 		case e.capacityBytes <= l.above, l.upTo > 0 && e.capacityBytes > l.upTo:
 			return nil, nil
 		}
@@ -41,7 +41,7 @@ func (l limitRow) compute(e environment, u units) (*Limit, *Missing) {
 	return made, nil
 }
 
-// bursting adds the burst, where it is above the baseline, and the bucket.
+// bursting adds the burst, if it is above the baseline, and its bucket.
 func (l limitRow) bursting(made *Limit, e environment, region string) *Missing {
 	figure := l.burst
 	if region != "" && slices.Contains(l.regions, region) {
@@ -56,7 +56,7 @@ func (l limitRow) bursting(made *Limit, e environment, region string) *Missing {
 	}
 	made.Burst, made.BurstArithmetic = burst.amount, burst.text
 	if len(l.regions) > 0 && region == "" {
-		made.Note = "the burst is lower in some regions, and the region is not known"
+		made.Note = "the burst is lower in some regions, and the region is unknown"
 	}
 	made.Billed = l.billed
 	switch {
@@ -87,7 +87,7 @@ func (l limitRow) bursting(made *Limit, e environment, region string) *Missing {
 	return nil
 }
 
-// multiply makes a limit that is there several times the sum of them.
+// multiply multiplies a limit by the number of its units.
 func (l *Limit) multiply(u units) {
 	if u.count <= 1 {
 		return
@@ -108,7 +108,7 @@ func (l *Limit) multiply(u units) {
 	l.Baseline, l.Burst, l.Bucket, l.Refill = l.Baseline*times, l.Burst*times, l.Bucket*times, l.Refill*times
 }
 
-// times writes "4 x 200 MB/s = 800 MB/s", and how the 200 came about where that is not the same.
+// times formats "4 x 200 MB/s = 800 MB/s", after the derivation of the 200 if there is one.
 func (l *Limit) times(of, how string, each, all float64) string {
 	unit := "IOPS"
 	if l.Dimension == Bytes {

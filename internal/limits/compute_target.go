@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// declare adds the limits that the specification writes out.
+// declare adds the limits that the specification contains.
 func (made *Computed) declare(declared *v1alpha1.Limits) {
 	if declared == nil {
 		return
@@ -28,7 +28,7 @@ func (made *Computed) declare(declared *v1alpha1.Limits) {
 		if one.dimension == Operations {
 			unit = plainUnit(operationRate)
 		}
-		if limit.Baseline == 0 { // only the burst is written
+		if limit.Baseline == 0 { // the specification has only a burst
 			limit.Baseline, limit.Burst = limit.Burst, 0
 		}
 		if limit.Baseline == 0 {
@@ -57,14 +57,14 @@ func plain(of *resource.Quantity) float64 {
 	return max(0, of.AsApproximateFloat64())
 }
 
-// machineUse is how the machines reach the storage.
+// machineUse is how the machines access the storage.
 type machineUse struct {
 	traffic      traffic
 	flowsPerNode int
 	cached       bool
 }
 
-// prefixes of the rows of machines.
+// Prefixes of the rows of machines, and the row of their connections.
 const (
 	ec2Row   = "aws-ec2/"
 	azureRow = "azure-vm/"
@@ -75,20 +75,20 @@ const (
 func (made *Computed) machines(c *Catalog, d Description, use machineUse) {
 	if use.traffic == anyTraffic {
 		if len(d.Clients) > 0 {
-			made.lack(Missing{presetField, "whether the storage is reached over the network or as a disk is not known, so that the limits of the machines are not"})
+			made.lack(Missing{presetField, "the limits of the machines are unknown, because it is unknown whether the storage is a network file system or a disk"})
 		}
 		return
 	}
 	if len(d.Clients) == 0 {
-		made.lack(Missing{"the instance type of the client nodes", "the machines of the clients are not known (there are no nodes yet, or they have no label node.kubernetes.io/instance-type), so that their limits are not"})
+		made.lack(Missing{"the instance type of the client nodes", "the limits of the clients' machines are unknown (no nodes yet, or nodes without the label node.kubernetes.io/instance-type)"})
 		return
 	}
-	// The limits of some of the machines are not those of all: one that is not known leaves all out.
+	// The limits of some machines are not those of all, so one unknown machine leaves out all.
 	all := true
 	for _, machines := range d.Clients {
 		if _, known := c.machine(machines.Type); !known {
 			all = false
-			made.lack(Missing{"a row of the instance type", fmt.Sprintf("the catalog has no instance type %.60q, so that the limits of the machines are not known; add a row %s%s or %s%s to the catalog's ConfigMap", machines.Type, ec2Row, machines.Type, azureRow, machines.Type)})
+			made.lack(Missing{"a row of the instance type", fmt.Sprintf("the catalog has no instance type %.60q, so the limits of the machines are unknown; add a row %s%s or %s%s to the catalog's ConfigMap", machines.Type, ec2Row, machines.Type, azureRow, machines.Type)})
 		}
 	}
 	if !all {
@@ -97,16 +97,16 @@ func (made *Computed) machines(c *Catalog, d Description, use machineUse) {
 	for _, machines := range d.Clients {
 		key, _ := c.machine(machines.Type)
 		if !made.machine(c.rows[key], machines, use) {
-			made.lack(Missing{"limits of the instance type", fmt.Sprintf("the catalog's row %s has no limit of what passes to this kind of storage", key)})
+			made.lack(Missing{"limits of the instance type", fmt.Sprintf("the catalog's row %s has no limit for this kind of storage", key)})
 		}
 	}
 	made.flows(c, d.Clients, use)
 }
 
-// nothing is known of a machine but its type.
+// nothing is the environment of a machine, which has no capacity and no parameters.
 var nothing = environment{parameter: func(string) (string, bool) { return "", false }}
 
-// machine adds the limits of one type of nodes that apply to the traffic at hand.
+// machine adds the limits of one type of nodes that apply to the traffic.
 func (made *Computed) machine(of row, machines Machines, use machineUse) (found bool) {
 	for _, limit := range of.limits {
 		if limit.traffic != use.traffic && !(limit.traffic == cachedTraffic && use.cached) {
@@ -125,7 +125,7 @@ func (made *Computed) machine(of row, machines Machines, use machineUse) (found 
 	return found
 }
 
-// flows adds the limit of the connections, where their number is known for all machines.
+// flows adds the limit of the connections if their number is known for all machines.
 func (made *Computed) flows(c *Catalog, machines []Machines, use machineUse) {
 	of, known := c.rows[flowRow]
 	if !known || use.traffic != fileTraffic {
@@ -146,7 +146,7 @@ func (made *Computed) flows(c *Catalog, machines []Machines, use machineUse) {
 	}
 	computed, missing := of.limits[0].compute(nothing, units{count: choose(ours, count, 1), each: "flows"})
 	if missing == nil && !ours {
-		missing = &Missing{"the number of connections a node", "how many connections a node has to the storage is not known, so that the limit of all of them is not; one alone is limited to " + computed.Arithmetic}
+		missing = &Missing{"the number of connections per node", "the number of connections per node is unknown, and so is their total limit; one connection is limited to " + computed.Arithmetic}
 	}
 	if missing != nil {
 		made.lack(*missing)
@@ -157,7 +157,7 @@ func (made *Computed) flows(c *Catalog, machines []Machines, use machineUse) {
 	made.add(*computed)
 }
 
-// machine is the row of an instance type.
+// machine returns the key of an instance type's row.
 func (c *Catalog) machine(instance string) (string, bool) {
 	for _, prefix := range []string{ec2Row, azureRow} {
 		if _, known := c.rows[prefix+instance]; known && prefix+instance != flowRow {

@@ -122,7 +122,7 @@ func TestSums(t *testing.T) {
 func TestMachines(t *testing.T) {
 	lustre := compute(t, lustreOf("NONE", 0), nil)
 	near(t, "four c5n.9xlarge", named(t, lustre, "instance network").Baseline, 25e9)
-	if !strings.Contains(lustre.Missing[0].What, "one alone is limited to 5 Gbit/s") {
+	if !strings.Contains(lustre.Missing[0].What, "one connection is limited to 5 Gbit/s") {
 		t.Errorf("%+v", lustre.Missing)
 	}
 	share := Volume{Driver: "smb.csi.k8s.io", MountOptions: []string{"vers=3.1.1,multichannel", "max_channels=4"}}
@@ -159,28 +159,40 @@ func TestDeclared(t *testing.T) {
 	if l := made.Limits[0]; l.Refill != 32e6 || l.Bucket != 400e9 {
 		t.Errorf("%+v", l)
 	}
-	again := made.Spec(Write)
-	if again.Throughput.Baseline.Cmp(*quantity("32M")) != 0 || again.Throughput.Burst.Cmp(*quantity("260M")) != 0 || again.Throughput.Bucket.Cmp(*quantity("400G")) != 0 || again.IOPS.Baseline.Cmp(*quantity("12k")) != 0 {
-		t.Errorf("%+v", again)
-	}
 }
 
-// TestSpec: what plan, result and report know as limits follows from a preset.
-func TestSpec(t *testing.T) {
-	spec := compute(t, Description{Volumes: []Volume{{}}}, declared("aws-fsx-windows/hdd-32", "5Ti")).Spec(Write)
-	for what, pair := range map[string][2]int64{
-		"baseline": {spec.Throughput.Baseline.Value(), 32e6}, "burst": {spec.Throughput.Burst.Value(), 260e6}, "memory": {spec.ServerMemory.Value(), 4e9},
-		"operations": {spec.IOPS.Baseline.Value(), 60}, "burst of operations": {spec.IOPS.Burst.Value(), 400},
-	} {
-		if pair[0] != pair[1] {
-			t.Errorf("%s: %d, want %d", what, pair[0], pair[1])
+// The derivation of a bucket is that of its figure, whatever is added up or scaled.
+func TestBucketArithmetic(t *testing.T) {
+	burst := func(bucket float64, text string) Limit {
+		return Limit{Name: "disk", Layer: LayerDisk, Dimension: Bytes, Baseline: 100e6, Burst: 300e6, Bucket: bucket, Refill: 100e6 * min(bucket, 1), Units: 1,
+			Arithmetic: "100 MB/s", BurstArithmetic: "300 MB/s", BucketArithmetic: text}
+	}
+	sum := func(all ...Limit) Limit {
+		var made Computed
+		for _, one := range all {
+			made.add(one)
 		}
+		return made.Limits[0]
 	}
-	// The network has the same baseline, and does not publish its bucket: which of the two is left cannot be told.
-	if spec.IOPS.Bucket != nil {
-		t.Error("a bucket that nobody published")
-	}
-	if none := (Computed{}).Spec(Read); none != nil {
-		t.Errorf("%+v of nothing", none)
+	compressed := burst(40e9, "40 GB")
+	compressed.compress(2)
+	flat := Limit{Name: "disk", Layer: LayerDisk, Dimension: Bytes, Baseline: 100e6, Units: 1, Arithmetic: "100 MB/s"}
+	for name, test := range map[string]struct {
+		got            Limit
+		bucket, refill float64
+		text           string
+	}{
+		"two volumes":                     {sum(burst(40e9, "40 GB"), burst(60e9, "60 GB")), 100e9, 200e6, "40 GB; 60 GB"},
+		"one is not published":            {sum(burst(40e9, "40 GB"), burst(0, "")), 0, 0, ""},
+		"the first is not published":      {sum(burst(0, ""), burst(40e9, "40 GB")), 0, 0, ""},
+		"one has no burst":                {sum(burst(40e9, "40 GB"), flat), 0, 0, ""},
+		"neither has a burst":             {sum(flat, flat), 0, 0, ""},
+		"compressed":                      {compressed, 80e9, 200e6, "40 GB, x 2 (compression) = 80 GB"},
+		"a quarter of the clients":        {burst(40e9, "40 GB").part(0.25), 10e9, 25e6, "40 GB, of which 25 % of the clients have 10 GB"},
+		"of the clients without a bucket": {flat.part(0.25), 0, 0, ""},
+	} {
+		if l := test.got; l.Bucket != test.bucket || l.Refill != test.refill || l.BucketArithmetic != test.text {
+			t.Errorf("%s: %g bytes, refilled by %g: %q, want %g, %g, %q", name, l.Bucket, l.Refill, l.BucketArithmetic, test.bucket, test.refill, test.text)
+		}
 	}
 }

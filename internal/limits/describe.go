@@ -10,11 +10,11 @@ import (
 type Description struct {
 	// Volumes that the target's clients load together.
 	Volumes []Volume
-	// Clients are the machines that the load runs on, by type. Empty where they are not known.
+	// Clients are the machines that run the load, by type; empty if they are not known.
 	Clients []Machines
-	// Region of the storage, such as eu-central-1; empty where it is not known.
+	// Region of the storage, such as eu-central-1; empty if it is not known.
 	Region string
-	// CompressionRatio is apparent size over stored size of the data, such as 3.75; 0 where it was not measured.
+	// CompressionRatio is the apparent size of the data over its stored size, such as 3.75; 0 if it was not measured.
 	CompressionRatio float64
 }
 
@@ -22,18 +22,19 @@ type Description struct {
 type Volume struct {
 	// Driver is the name of the CSI driver, such as ebs.csi.aws.com; empty for a volume without one.
 	Driver string
-	// Parameters are those of the StorageClass; nil where there is none (any more), so that a parameter which
-	// is absent is not known. A class without parameters is an empty map: then the driver's defaults hold.
+	// Parameters of the StorageClass. They are nil if the class does not exist or was deleted: absent parameters are
+	// unknown then. A class without parameters has an empty map: absent parameters have the driver's defaults then.
 	Parameters map[string]string
-	// Attributes are the volumeAttributes of the PersistentVolume; nil where it has none.
+	// Attributes are the volumeAttributes of the PersistentVolume; nil if it has none.
 	Attributes map[string]string
-	// Modified are the parameters of the VolumeAttributesClass that is in force; they count more than the others.
+	// Modified are the parameters of the VolumeAttributesClass in force; they take precedence over the others.
 	Modified map[string]string
-	// CapacityBytes of the volume; 0 where it is not known.
+	// CapacityBytes is the size of the volume; 0 if it is not known.
 	CapacityBytes int64
-	// MountOptions in force, such as nconnect=4, cache=none.
+	// MountOptions in force, such as nconnect=4 and cache=none.
 	MountOptions []string
-	// Count of such volumes that are loaded together, as disks of a stripe or one a client; 0 is 1.
+	// Count is the number of such volumes that are loaded together, such as the disks of a stripe or one per client; 0
+	// means 1.
 	Count int
 }
 
@@ -41,23 +42,23 @@ type Volume struct {
 type Machines struct {
 	// Type is the value of node.kubernetes.io/instance-type, such as m5n.8xlarge or Standard_D32s_v3.
 	Type string
-	// Nodes of the type that the load runs on.
+	// Nodes is the number of nodes of this type that run the load.
 	Nodes int
-	// FlowsPerNode is the number of connections of a node to the storage; 0: as the mount options say, where
-	// they do.
+	// FlowsPerNode is the number of connections of a node to the storage; 0 to derive it from the mount options, if
+	// they set it.
 	FlowsPerNode int
 }
 
-// Missing is what has to be known before a limit can be.
+// Missing is a fact that must be known before a limit can be computed.
 type Missing struct {
-	// Field to set in the specification, or what is to be found out.
+	// Field is the field of the specification to set, or the fact to find out.
 	Field string
-	// What is not known, and what to write.
+	// What describes what is not known and what to specify.
 	What string
 }
 
-// parameter looks a name up in what is known of the volume: what was modified after creation, what the volume
-// was created with, the class. Drivers do not mind upper and lower case; neither does this.
+// parameter returns the first value of the names: as modified after creation, as created, or from the class, in this
+// order. Like the drivers, it ignores upper and lower case.
 func (v Volume) parameter(names ...string) (string, bool) {
 	for _, from := range []map[string]string{v.Modified, v.Attributes, v.Parameters} {
 		for _, name := range names {
@@ -74,7 +75,7 @@ func (v Volume) parameter(names ...string) (string, bool) {
 	return "", false
 }
 
-// given is the parameter, or another value where it is absent.
+// given returns the parameter, or otherwise if it is absent.
 func (v Volume) given(otherwise string, names ...string) string {
 	if value, found := v.parameter(names...); found {
 		return value
@@ -82,10 +83,10 @@ func (v Volume) given(otherwise string, names ...string) string {
 	return otherwise
 }
 
-// count of the volumes, at least 1.
+// count returns the number of volumes, at least 1.
 func (v Volume) count() int { return max(1, v.Count) }
 
-// mountOption is the value of an option such as nconnect=4; "" where it is absent.
+// mountOption returns the value of an option such as nconnect=4; false if the option is absent.
 func (v Volume) mountOption(name string) (string, bool) {
 	for _, options := range v.MountOptions {
 		for option := range strings.SplitSeq(options, ",") {
@@ -97,7 +98,7 @@ func (v Volume) mountOption(name string) (string, bool) {
 	return "", false
 }
 
-// connections of one mount by a mount option that counts them.
+// connections returns the number of connections of a mount from the mount option that sets it; 1 if it is absent.
 func (v Volume) connections(option string) int {
 	text, _ := v.mountOption(option)
 	count, err := strconv.Atoi(text)

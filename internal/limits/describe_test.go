@@ -42,13 +42,13 @@ func TestDrivers(t *testing.T) {
 	}{
 		"gp3 by default":               {Volume{Driver: "ebs.csi.aws.com", Parameters: class("")}, "aws-ebs/gp3", ""},
 		"gp2":                          {Volume{Driver: "ebs.csi.aws.com", Parameters: class("type=gp2"), CapacityBytes: 100 * gi}, "aws-ebs/gp2", ""},
-		"gp2 without a size":           {Volume{Driver: "ebs.csi.aws.com", Parameters: class("type=gp2")}, "", "limits.capacity: the size of the storage is not known"},
-		"EBS without a class":          {Volume{Driver: "ebs.csi.aws.com", Attributes: class("storage.kubernetes.io/csiProvisionerIdentity=1")}, "", "limits.preset: an EBS volume does not say its type"},
+		"gp2 without a size":           {Volume{Driver: "ebs.csi.aws.com", Parameters: class("type=gp2")}, "", "limits.capacity: the size of the storage is unknown"},
+		"EBS without a class":          {Volume{Driver: "ebs.csi.aws.com", Attributes: class("storage.kubernetes.io/csiProvisionerIdentity=1")}, "", "limits.preset: the type of the EBS volume is unknown"},
 		"EBS changed afterwards":       {Volume{Driver: "ebs.csi.aws.com", Modified: class("type=gp3 iops=4000 throughput=200")}, "aws-ebs/gp3", ""},
-		"EBS changed, half known":      {Volume{Driver: "ebs.csi.aws.com", Modified: class("type=gp3 iops=4000")}, "aws-ebs/gp3", "throughput: what was provisioned is not known"},
+		"EBS changed, half known":      {Volume{Driver: "ebs.csi.aws.com", Modified: class("type=gp3 iops=4000")}, "aws-ebs/gp3", "throughput: the provisioned rate is unknown"},
 		"an EBS type of its own":       {Volume{Driver: "ebs.csi.aws.com", Parameters: class("type=standard")}, "", `limits.preset: the catalog has no EBS volume type "standard"`},
-		"io1 without IOPS":             {Volume{Driver: "ebs.csi.aws.com", Parameters: class("type=io1"), CapacityBytes: 100 * gi}, "aws-ebs/io1", "iops: what was provisioned is not known"},
-		"IOPS that are no number":      {Volume{Driver: "ebs.csi.aws.com", Parameters: class("iops=many")}, "aws-ebs/gp3", `iops: the parameter is "many", which is no number above zero`},
+		"io1 without IOPS":             {Volume{Driver: "ebs.csi.aws.com", Parameters: class("type=io1"), CapacityBytes: 100 * gi}, "aws-ebs/io1", "iops: the provisioned rate is unknown"},
+		"IOPS that are no number":      {Volume{Driver: "ebs.csi.aws.com", Parameters: class("iops=many")}, "aws-ebs/gp3", `iops: the parameter is "many", not a number above zero`},
 		"a P30":                        {Volume{Driver: "disk.csi.azure.com", Attributes: class("skuname=Premium_LRS requestedsizegib=1024 cachingMode=None"), CapacityBytes: 1024 * gi}, "azure-disk/p30", ""},
 		"a size between two tiers":     {Volume{Driver: "disk.csi.azure.com", Attributes: class("skuName=Premium_ZRS cachingMode=None"), CapacityBytes: 513 * gi}, "azure-disk/p30", ""},
 		"a P30 that bursts for money":  {Volume{Driver: "disk.csi.azure.com", Attributes: class("skuName=Premium_LRS enableBursting=true"), CapacityBytes: 1024 * gi}, "azure-disk/p30-on-demand", ""},
@@ -56,21 +56,21 @@ func TestDrivers(t *testing.T) {
 		"performance plus":             {Volume{Driver: "disk.csi.azure.com", Attributes: class("skuName=StandardSSD_LRS enablePerformancePlus=true"), CapacityBytes: 1024 * gi}, "azure-disk/e30-performance-plus", ""},
 		"standard SSD by default":      {Volume{Driver: "disk.csi.azure.com", Parameters: class(""), CapacityBytes: 8 * gi}, "azure-disk/e2", ""},
 		"Premium SSD v2":               {Volume{Driver: "disk.csi.azure.com", Attributes: class("skuName=PremiumV2_LRS")}, "azure-disk/premium-v2", ""},
-		"an Azure HDD":                 {Volume{Driver: "disk.csi.azure.com", Attributes: class("skuName=Standard_LRS"), CapacityBytes: gi}, "", `limits.preset: the kind of disk "Standard_LRS" is not in the catalog`},
+		"an Azure HDD":                 {Volume{Driver: "disk.csi.azure.com", Attributes: class("skuName=Standard_LRS"), CapacityBytes: gi}, "", `limits.preset: the catalog has no kind of disk "Standard_LRS"`},
 		"a disk larger than all":       {Volume{Driver: "disk.csi.azure.com", Attributes: class("skuName=Premium_LRS"), CapacityBytes: 40000 * gi}, "", "limits.preset: no tier of Premium_LRS in the catalog holds 40,000 GiB"},
-		"an Azure disk of nothing":     {Volume{Driver: "disk.csi.azure.com", CapacityBytes: gi}, "", "limits.preset: the volume does not say what kind of disk it is"},
+		"an Azure disk of nothing":     {Volume{Driver: "disk.csi.azure.com", CapacityBytes: gi}, "", "limits.preset: the kind of disk is unknown"},
 		"an SSD share":                 {Volume{Driver: "file.csi.azure.com", Attributes: class("skuName=Premium_LRS"), CapacityBytes: 100 * gi}, "azure-files/ssd-v1", ""},
 		"a provisioned share":          {Volume{Driver: "file.csi.azure.com", Attributes: class("skuName=PremiumV2_LRS provisionedIOPS=5000 provisionedBandwidth=200")}, "azure-files/ssd-v2", ""},
-		"a share as you go":            {Volume{Driver: "file.csi.azure.com", Parameters: class("")}, "", `limits.preset: a share of the kind "Standard_LRS" is paid as you go`},
+		"a share as you go":            {Volume{Driver: "file.csi.azure.com", Parameters: class("")}, "", `limits.preset: the share of kind "Standard_LRS" is pay-as-you-go`},
 		"Lustre":                       {Volume{Driver: "fsx.csi.aws.com", Attributes: class("dnsname=a mountname=b"), Parameters: class("deploymentType=PERSISTENT_2 perUnitStorageThroughput=250"), CapacityBytes: 1200 * gi}, "aws-fsx-lustre/persistent-2-ssd-250", ""},
 		"Lustre by default":            {Volume{Driver: "fsx.csi.aws.com", Parameters: class(""), CapacityBytes: 1200 * gi}, "aws-fsx-lustre/scratch-1", ""},
-		"Lustre without a class":       {Volume{Driver: "fsx.csi.aws.com", Attributes: class("dnsname=a mountname=b"), CapacityBytes: 1200 * gi}, "", "limits.preset: an FSx for Lustre volume does not say what it is"},
+		"Lustre without a class":       {Volume{Driver: "fsx.csi.aws.com", Attributes: class("dnsname=a mountname=b"), CapacityBytes: 1200 * gi}, "", "limits.preset: the deployment type of the FSx for Lustre volume is unknown"},
 		"Lustre of another kind":       {Volume{Driver: "fsx.csi.aws.com", Parameters: class("deploymentType=PERSISTENT_2 perUnitStorageThroughput=77")}, "", "limits.preset: the catalog has no aws-fsx-lustre/persistent-2-ssd-77; there are"},
-		"an SMB share":                 {Volume{Driver: "smb.csi.k8s.io", Attributes: class("source=//fs/share"), CapacityBytes: gi}, "", "limits.preset: what is behind an SMB share cannot be discovered; name it, such as aws-fsx-windows/hdd-32"},
-		"EFS":                          {Volume{Driver: "efs.csi.aws.com", Parameters: class(""), CapacityBytes: gi}, "", "limits.preset: neither the throughput mode of an EFS file system nor how much is stored"},
+		"an SMB share":                 {Volume{Driver: "smb.csi.k8s.io", Attributes: class("source=//fs/share"), CapacityBytes: gi}, "", "limits.preset: the server behind an SMB share cannot be discovered; set limits.preset, such as aws-fsx-windows/hdd-32"},
+		"EFS":                          {Volume{Driver: "efs.csi.aws.com", Parameters: class(""), CapacityBytes: gi}, "", "limits.preset: the throughput mode and the stored size of an EFS file system cannot be discovered"},
 		"OpenZFS":                      {Volume{Driver: "fsx.openzfs.csi.aws.com", Parameters: class(`ResourceType="filesystem" ThroughputCapacity="512"`), CapacityBytes: 64 * gi}, "aws-fsx-openzfs/512", ""},
-		"OpenZFS, a volume of another": {Volume{Driver: "fsx.openzfs.csi.aws.com", Parameters: class(`ResourceType="volume" ParentVolumeId="fsvol-1"`), CapacityBytes: 64 * gi}, "", "limits.preset: the throughput capacity of the FSx for OpenZFS file system is not known"},
-		"an unknown driver":            {Volume{Driver: "nfs.csi.k8s.io", Parameters: class(""), CapacityBytes: gi}, "", `limits.preset: the CSI driver "nfs.csi.k8s.io" is not in the catalog`},
+		"OpenZFS, a volume of another": {Volume{Driver: "fsx.openzfs.csi.aws.com", Parameters: class(`ResourceType="volume" ParentVolumeId="fsvol-1"`), CapacityBytes: 64 * gi}, "", "limits.preset: the throughput capacity of the FSx for OpenZFS file system is unknown"},
+		"an unknown driver":            {Volume{Driver: "nfs.csi.k8s.io", Parameters: class(""), CapacityBytes: gi}, "", `limits.preset: the catalog has no CSI driver "nfs.csi.k8s.io"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := catalog.Compute(Description{Volumes: []Volume{test.volume}}, nil)
@@ -128,7 +128,7 @@ func TestReached(t *testing.T) {
 		if first != test.want {
 			t.Errorf("%s: %q, want %q", name, first, test.want)
 		}
-		if said := slices.ContainsFunc(got.Missing, func(m Missing) bool { return strings.Contains(m.What, "over the network or as a disk") }); said != (test.want == "") {
+		if said := slices.ContainsFunc(got.Missing, func(m Missing) bool { return strings.Contains(m.What, "a network file system or a disk") }); said != (test.want == "") {
 			t.Errorf("%s: missing %+v", name, got.Missing)
 		}
 	}
@@ -148,7 +148,7 @@ func TestPresets(t *testing.T) {
 		t.Errorf("without a size: %v, %+v", err, got)
 	}
 	_, err = catalog.Compute(Description{Volumes: []Volume{{}}}, declared("aws-fsx-windows/hdd-33", ""))
-	if err == nil || !strings.Contains(err.Error(), `limits.preset: "aws-fsx-windows/hdd-33" is not in the catalog of limits; the nearest names are aws-fsx-windows/hdd-32, `) {
+	if err == nil || !strings.Contains(err.Error(), `limits.preset: "aws-fsx-windows/hdd-33" does not exist in the catalog of limits; similar names are aws-fsx-windows/hdd-32, `) {
 		t.Error(err)
 	}
 	_, err = catalog.Compute(Description{Volumes: []Volume{{}}}, declared("nonsense", ""))

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// lustre: the volume carries only the server's name; the class says what it is.
+// lustre resolves FSx for Lustre: the volume contains only the server's name, the class its type.
 func lustre(v Volume, c *Catalog) resolved {
 	if v.Parameters == nil {
-		return lacking("an FSx for Lustre volume does not say what it is, and its StorageClass is not there; name the deployment, such as aws-fsx-lustre/persistent-2-ssd-250, and limits.capacity")
+		return lacking("the deployment type of the FSx for Lustre volume is unknown, because its StorageClass does not exist; set limits.preset, such as aws-fsx-lustre/persistent-2-ssd-250, and limits.capacity")
 	}
 	deployment := strings.ToLower(strings.ReplaceAll(v.given("SCRATCH_1", "deploymentType"), "_", "-"))
 	storage := strings.ToLower(v.given("SSD", "storageType"))
@@ -28,20 +28,20 @@ func lustre(v Volume, c *Catalog) resolved {
 	found := resolved{rows: []string{key}, complete: true,
 		compressed: strings.EqualFold(v.given("NONE", "dataCompressionType"), "LZ4")}
 	if strings.EqualFold(v.given("NONE", "driveCacheType"), "READ") {
-		found.notes = append(found.notes, "the SSD read cache is not in the catalog: what it answers is faster than the limits of the disks")
+		found.notes = append(found.notes, "the catalog does not cover the SSD read cache: reads that it answers exceed the limits of the disks")
 	}
 	return found
 }
 
-// smb: a share shows nothing but its address.
+// smb resolves nothing: a share shows only its address.
 func smb(Volume, *Catalog) resolved {
-	return lacking("what is behind an SMB share cannot be discovered; name it, such as aws-fsx-windows/hdd-32, and limits.capacity")
+	return lacking("the server behind an SMB share cannot be discovered; set limits.preset, such as aws-fsx-windows/hdd-32, and limits.capacity")
 }
 
-// ebs: the type and what was provisioned are in the classes only.
+// ebs resolves an EBS volume: only the classes contain the type and the provisioned figures.
 func ebs(v Volume, c *Catalog) resolved {
 	if v.Parameters == nil && v.Modified["type"] == "" {
-		return lacking("an EBS volume does not say its type, and its StorageClass is not there; name it, such as aws-ebs/gp2, or write the limits themselves, in limits.throughput and limits.iops")
+		return lacking("the type of the EBS volume is unknown, because its StorageClass does not exist; set limits.preset, such as aws-ebs/gp2, or limits.throughput and limits.iops")
 	}
 	kind := strings.ToLower(v.given("gp3", "type"))
 	key := "aws-ebs/" + kind
@@ -51,16 +51,18 @@ func ebs(v Volume, c *Catalog) resolved {
 	return resolved{rows: []string{key}, complete: v.Parameters != nil}
 }
 
-// efs: neither the throughput mode nor the amount of stored data, on which it depends, can be discovered.
+// efs resolves nothing: neither the throughput mode nor the amount of stored data, on which the limits depend, can be
+// discovered.
 func efs(Volume, *Catalog) resolved {
-	return lacking("neither the throughput mode of an EFS file system nor how much is stored in it can be discovered; write aws-efs/bursting and, in limits.capacity, the size of the stored data, or the limits themselves, in limits.throughput")
+	return lacking("the throughput mode and the stored size of an EFS file system cannot be discovered; set limits.preset to aws-efs/bursting and limits.capacity to the stored size, or set limits.throughput")
 }
 
-// openZFS: parameters are JSON values; a volume on a file system that exists does not say that system's tier.
+// openZFS resolves FSx for OpenZFS, whose parameters are JSON values. A volume on an existing file system does not show
+// that system's tier.
 func openZFS(v Volume, c *Catalog) resolved {
 	tier, given := jsonParameter(v, "ThroughputCapacity")
 	if !given {
-		return lacking("the throughput capacity of the FSx for OpenZFS file system is not known: the StorageClass does not say it, or is not there; name it, such as aws-fsx-openzfs/512, and limits.capacity")
+		return lacking("the throughput capacity of the FSx for OpenZFS file system is unknown, because the StorageClass lacks it or does not exist; set limits.preset, such as aws-fsx-openzfs/512, and limits.capacity")
 	}
 	key := "aws-fsx-openzfs/" + tier
 	if _, known := c.rows[key]; !known {
@@ -73,7 +75,7 @@ func openZFS(v Volume, c *Catalog) resolved {
 	return found
 }
 
-// jsonParameter takes a value out of its quotes.
+// jsonParameter returns a parameter without its JSON quotes.
 func jsonParameter(v Volume, name string) (string, bool) {
 	text, given := v.parameter(name)
 	if !given {
@@ -86,7 +88,7 @@ func jsonParameter(v Volume, name string) (string, bool) {
 	return strings.TrimSpace(text), true
 }
 
-// provisionedIOPS is the number of DiskIopsConfiguration, "" where it is automatic.
+// provisionedIOPS returns the number in DiskIopsConfiguration, "" if it is automatic.
 func provisionedIOPS(v Volume) string {
 	text, given := v.parameter("DiskIopsConfiguration")
 	if !given {
@@ -97,7 +99,7 @@ func provisionedIOPS(v Volume) string {
 		Iops float64
 	}
 	if err := json.Unmarshal([]byte(text), &configured); err != nil {
-		return text // which is said to be no number
+		return text // reported later as not a number
 	}
 	if configured.Iops == 0 || strings.EqualFold(configured.Mode, "AUTOMATIC") {
 		return ""

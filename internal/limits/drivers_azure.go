@@ -7,10 +7,10 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// azureDisk: the volume carries all parameters of its class. The tier follows from the size.
+// azureDisk resolves an Azure disk: the volume contains all parameters of its class, and its size decides the tier.
 func azureDisk(v Volume, c *Catalog) resolved {
 	if v.Parameters == nil && v.Attributes == nil {
-		return lacking("the volume does not say what kind of disk it is, and its StorageClass is not there; name it, such as azure-disk/p30")
+		return lacking("the kind of disk is unknown, because the volume lacks it and its StorageClass does not exist; set limits.preset, such as azure-disk/p30")
 	}
 	sku := v.given("StandardSSD_LRS", "skuName", "storageAccountType")
 	found := resolved{complete: true}
@@ -22,7 +22,7 @@ func azureDisk(v Volume, c *Catalog) resolved {
 		found.rows = []string{"azure-disk/ultra"}
 	case "premium", "standardssd":
 		if v.CapacityBytes <= 0 {
-			return lacking("the size of the disk is not known, from which its tier follows; name it, such as azure-disk/p30")
+			return lacking("the disk's tier is unknown, because its size is; set limits.preset, such as azure-disk/p30")
 		}
 		row, fits := c.azureTier(kind, v)
 		if !fits {
@@ -30,19 +30,20 @@ func azureDisk(v Volume, c *Catalog) resolved {
 		}
 		found.rows = []string{row}
 	default:
-		return lacking(fmt.Sprintf("the kind of disk %.40q is not in the catalog; write the limits themselves, in limits.throughput and limits.iops", sku))
+		return lacking(fmt.Sprintf("the catalog has no kind of disk %.40q; set limits.throughput and limits.iops", sku))
 	}
 	if set, on := v.hostCache(); on {
 		found.cached = true
-		found.notes = append(found.notes, fmt.Sprintf("cachingMode is %s: reads that the cache of the machine's host answers pass the limits of the disks", set))
+		found.notes = append(found.notes, fmt.Sprintf("cachingMode is %s: reads that the host's cache answers exceed the limits of the disks", set))
 	}
 	return found
 }
 
-// azureDisks is the driver of disks that the machine's host may cache.
+// azureDisks is the driver whose disks the machine's host may cache.
 const azureDisks = "disk.csi.azure.com"
 
-// hostCache is the cachingMode of a disk that says what kind it is, and whether the machine's host caches it.
+// hostCache returns the cachingMode of an Azure disk, which defaults by the kind of disk, and whether the host caches
+// it.
 func (v Volume) hostCache() (mode string, on bool) {
 	mode = "ReadOnly" // the driver's default
 	kind, _, _ := strings.Cut(strings.ToLower(v.given("StandardSSD_LRS", "skuName", "storageAccountType")), "_")
@@ -53,8 +54,8 @@ func (v Volume) hostCache() (mode string, on bool) {
 	return mode, !strings.EqualFold(mode, "None")
 }
 
-// HostCache is the mode in which the host of the client's machine caches a volume; false where it does not, or nobody
-// can tell.
+// HostCache returns the mode in which the host of the client's machine caches a volume; false if it does not, or if
+// that is not known.
 func HostCache(recorded v1alpha1.VolumeDescription) (mode string, on bool) {
 	if recorded.Driver != azureDisks || recorded.StorageClassGone && len(recorded.Parameters) == 0 {
 		return "", false
@@ -62,8 +63,8 @@ func HostCache(recorded v1alpha1.VolumeDescription) (mode string, on bool) {
 	return Volume{Parameters: recorded.Parameters}.hostCache()
 }
 
-// azureTier is the smallest tier that holds the volume. Disks of 512 GiB and less have no performance plus,
-// and of 512 GiB and less no bursting on demand: their burst is by credits.
+// azureTier returns the row of the smallest tier that holds the volume. Tiers up to 512 GiB have neither performance
+// plus nor on-demand bursting: they burst with credits.
 func (c *Catalog) azureTier(kind string, v Volume) (string, bool) {
 	letter := "p"
 	if kind == "standardssd" {
@@ -87,10 +88,11 @@ func (c *Catalog) azureTier(kind string, v Volume) (string, bool) {
 	return best, best != ""
 }
 
-// azureFiles: the account's kind decides; what was provisioned is in the parameters of the newer model only.
+// azureFiles resolves an Azure file share by the kind of its account. Only the parameters of the v2 billing model
+// contain the provisioned figures.
 func azureFiles(v Volume, _ *Catalog) resolved {
 	if v.Parameters == nil && v.Attributes == nil {
-		return lacking("the volume does not say what kind of share it is, and its StorageClass is not there; name it, such as azure-files/ssd-v1, and limits.capacity")
+		return lacking("the kind of share is unknown, because the volume lacks it and its StorageClass does not exist; set limits.preset, such as azure-files/ssd-v1, and limits.capacity")
 	}
 	sku := v.given("Standard_LRS", "skuName", "storageAccountType")
 	found := resolved{complete: true}
@@ -103,7 +105,7 @@ func azureFiles(v Volume, _ *Catalog) resolved {
 	case "standardv2":
 		found.rows = []string{"azure-files/hdd-v2"}
 	default:
-		return lacking(fmt.Sprintf("a share of the kind %.40q is paid as you go: its limits are not in the catalog, and it has no burst; write the limits themselves, in limits.throughput and limits.iops", sku))
+		return lacking(fmt.Sprintf("the share of kind %.40q is pay-as-you-go: the catalog has no limits for it, and it has no burst; set limits.throughput and limits.iops", sku))
 	}
 	if _, set := v.mountOption("max_channels"); !set && strings.EqualFold(v.given("false", "enableMultichannel"), "true") {
 		found.notes = append(found.notes, "the account allows several channels, but the mount uses one: add max_channels to the mount options")

@@ -1,37 +1,38 @@
 package limits
 
-// Load is what a target is asked to do, as far as its limits depend on it.
+// Load is the part of a load that limits depend on.
 type Load struct {
-	// BlockBytes is the size of an operation; 0 where it is not known: then limits of bytes and of operations
-	// cannot be compared.
+	// BlockBytes is the size of an operation; 0 if it is not known, and then limits of bytes and of operations cannot
+	// be compared.
 	BlockBytes float64
-	// Operation of the load; Both for a mixture, to which the limits of reads and of writes alone do not apply.
+	// Operation of the load; Both for a mixture, to which limits of only reads or only writes do not apply.
 	Operation Operation
-	// CachedShare is the part of the reads, 0 to 1, that the cache of the server or of the machine's host answers.
+	// CachedShare is the share of the reads, 0 to 1, that the cache of the server or of the machine's host answers.
 	CachedShare float64
 }
 
-// Bound is the least of several limits for a load.
+// Bound is the lowest of several limits for a load.
 type Bound struct {
-	// BytesPerSecond and OperationsPerSecond that can pass; 0 where nothing is known of it.
+	// BytesPerSecond and OperationsPerSecond that can pass; 0 if not known.
 	BytesPerSecond, OperationsPerSecond float64
-	// Limit that is the least; nil where none is known. Burst tells that its burst is meant.
+	// Limit is the lowest limit; nil if none is known. Burst is true if the bound is its burst.
 	Limit *Limit
 	Burst bool
-	// Arithmetic from the limit to the rate: "5,000 IOPS x 64 KiB = 327.68 MB/s".
+	// Arithmetic shows how the rate follows from the limit: "5,000 IOPS x 64 KiB = 327.68 MB/s".
 	Arithmetic string
 }
 
-// Effective is what can pass a target.
+// Effective is what a target lets through.
 type Effective struct {
-	// Burst is with credits in every bucket, Baseline without any. They are the same where nothing bursts.
+	// Burst is the bound with credits in every bucket, Baseline the bound without any. They are equal if nothing
+	// bursts.
 	Burst, Baseline Bound
-	// LeastBytes and LeastOperations are the least limits of each dimension by itself, without credits and
-	// with them; nil Limit where there is none.
+	// BytesBurst and the others are the lowest limits of each dimension alone, with credits and without; Limit is nil
+	// if there is none.
 	BytesBurst, BytesBaseline, OperationsBurst, OperationsBaseline Bound
 }
 
-// At finds the effective limits for a load.
+// At returns the effective limits for a load.
 func (c Computed) At(load Load) Effective {
 	made := Effective{}
 	for index := range c.Limits {
@@ -68,7 +69,7 @@ func (b Bound) less(than Bound, by Dimension) bool {
 	return b.OperationsPerSecond < than.OperationsPerSecond
 }
 
-// applies reports whether a load meets the limit at all.
+// applies reports whether the limit applies to a load.
 func (l *Limit) applies(load Load) bool {
 	switch {
 	case l.StoredBytes, l.CacheOnly && (load.CachedShare == 0 || load.Operation == Write):
@@ -81,7 +82,7 @@ func (l *Limit) applies(load Load) bool {
 	return true
 }
 
-// Rate is the limit in its own dimension, with or without its burst.
+// Rate returns the limit in its own dimension, with or without its burst.
 func (l *Limit) Rate(burst bool) float64 {
 	if burst && l.Burst > 0 {
 		return l.Burst
@@ -89,7 +90,7 @@ func (l *Limit) Rate(burst bool) float64 {
 	return l.Baseline
 }
 
-// bound is what a limit lets through of a load.
+// bound returns how much of a load the limit lets through.
 func (l *Limit) bound(load Load, burst bool) Bound {
 	rate := l.Rate(burst)
 	text := l.Arithmetic
@@ -103,7 +104,7 @@ func (l *Limit) bound(load Load, burst bool) Bound {
 		text += ", for " + number(100*share) + " % of the reads"
 	case l.CachedReadsPass:
 		rate /= 1 - share
-		text += ", for the " + number(100*(1-share)) + " % of the reads that no cache answers"
+		text += ", for the " + number(100*(1-share)) + " % of the reads that miss the cache"
 	}
 	made := Bound{Limit: l, Burst: burst && l.Burst > 0, Arithmetic: text}
 	switch {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// figure is how a limit follows from a size and from what was provisioned:
+// figure computes a limit from the capacity and the provisioned parameters:
 //
 //	base + each x capacity | parameter | times x baseline,   then at least min, at most max and mostEach x capacity
 type figure struct {
@@ -18,28 +18,28 @@ type figure struct {
 	parameter, perCapacity string // names of parameters
 	parameterUnit          *quantity
 	perCapacityUnit        *quantity
-	preset                 *quantity // when the parameter is absent
-	optional               bool      // base and each apply when the parameter is absent
+	preset                 *quantity // value if the parameter is absent
+	optional               bool      // base and each apply if the parameter is absent
 	times                  float64
 	kind                   kind
 }
 
 // environment is what figures depend on.
 type environment struct {
-	// capacityBytes is 0 where it is not known.
+	// capacityBytes is 0 if it is not known.
 	capacityBytes float64
-	// terabytes is the capacity in the vendor's TiB where that is not 2^40 bytes, otherwise 0.
+	// terabytes is the capacity in the vendor's TiB if that is not 2^40 bytes, otherwise 0.
 	terabytes float64
-	// parameter gives what was provisioned.
+	// parameter returns a provisioned parameter.
 	parameter func(name string) (string, bool)
-	// complete tells that an absent parameter means the driver's default; otherwise it is not known.
+	// complete is true if an absent parameter has the driver's default, false if it is unknown.
 	complete bool
-	// baseline is the value of the baseline, for figures that are a multiple of it.
+	// baseline is the value of the baseline, for figures that are multiples of it.
 	baseline float64
 }
 
-// value is what a figure comes to, in bytes, operations or seconds (a second), with the arithmetic as a
-// text; or what is missing for it.
+// value is the result of a figure, in bytes, operations or seconds (rates per second), with its arithmetic as text; or
+// what is missing.
 type value struct {
 	amount  float64
 	text    string
@@ -48,7 +48,7 @@ type value struct {
 
 func unknown(field, what string) value { return value{missing: &Missing{Field: field, What: what}} }
 
-// capacityField is the field of the API that gives a size where none can be discovered.
+// capacityField is the API field that sets a size that cannot be discovered.
 const capacityField = "limits.capacity"
 
 // of evaluates the figure.
@@ -71,19 +71,19 @@ func (f *figure) of(e environment) value {
 	return f.bounded(made, e)
 }
 
-// provisioned is what the parameters say; false where figures of another kind apply.
+// provisioned returns the value that the parameters set; false if base and each apply instead.
 func (f *figure) provisioned(e environment) (value, bool) {
 	if text, given := e.parameter(f.parameter); given {
 		amount, err := strconv.ParseFloat(text, 64)
 		if err != nil || amount <= 0 {
-			return unknown(f.parameter, fmt.Sprintf("the parameter is %.40q, which is no number above zero", text)), true
+			return unknown(f.parameter, fmt.Sprintf("the parameter is %.40q, not a number above zero", text)), true
 		}
 		return value{amount: amount * f.parameterUnit.unit.factor, text: f.parameter + " is " + number(amount) + " " + f.parameterUnit.name}, true
 	}
 	if text, given := e.parameter(f.perCapacity); f.perCapacity != "" && given {
 		amount, err := strconv.ParseFloat(text, 64)
 		if err != nil || amount <= 0 {
-			return unknown(f.perCapacity, fmt.Sprintf("the parameter is %.40q, which is no number above zero", text)), true
+			return unknown(f.perCapacity, fmt.Sprintf("the parameter is %.40q, not a number above zero", text)), true
 		}
 		by := *f.perCapacityUnit
 		by.number = amount
@@ -95,13 +95,13 @@ func (f *figure) provisioned(e environment) (value, bool) {
 	case f.preset != nil && e.complete:
 		return value{amount: f.preset.value(), text: f.preset.String() + ", the default"}, true
 	}
-	return unknown(f.parameter, "what was provisioned is not known: the StorageClass is not there or does not say it; write the limits themselves, in limits.throughput and limits.iops"), true
+	return unknown(f.parameter, "the provisioned rate is unknown, because the StorageClass lacks it or does not exist; set limits.throughput and limits.iops"), true
 }
 
-// sum is base + each x capacity.
+// sum returns base + each x capacity.
 func (f *figure) sum(e environment) value {
 	if len(f.each) > 0 && e.capacityBytes <= 0 {
-		return unknown(capacityField, "the size of the storage is not known, and its limits follow from it; write the size, such as 5Ti")
+		return unknown(capacityField, "the size of the storage is unknown, and its limits depend on it; set limits.capacity, such as 5Ti")
 	}
 	var terms []string
 	amount, name := 0.0, ""
@@ -127,7 +127,7 @@ func (f *figure) sum(e environment) value {
 	return value{amount: amount, text: text}
 }
 
-// size is the capacity in the size that a figure is of, and its text.
+// size returns the capacity in the unit that a figure is per, GiB or TiB, and its text.
 func (e environment) size(q quantity) (float64, string) {
 	if q.unit.perBytes == gibibyte {
 		return e.capacityBytes / gibibyte, number(e.capacityBytes/gibibyte) + " GiB"
@@ -139,11 +139,11 @@ func (e environment) size(q quantity) (float64, string) {
 	return terabytes, number(terabytes) + " TiB"
 }
 
-// bounded applies the bounds, and says so where one has an effect.
+// bounded applies the bounds, and adds those that have an effect to the text.
 func (f *figure) bounded(v value, e environment) value {
 	if f.mostEach != nil {
 		if e.capacityBytes <= 0 {
-			return unknown(capacityField, "the size of the storage is not known, and bounds its limits; write the size, such as 5Ti")
+			return unknown(capacityField, "the size of the storage is unknown, and bounds its limits; set limits.capacity, such as 5Ti")
 		}
 		size, text := e.size(*f.mostEach)
 		if most := size * f.mostEach.value(); v.amount > most {
@@ -159,7 +159,7 @@ func (f *figure) bounded(v value, e environment) value {
 	return v
 }
 
-// plainUnit is the unit in which values of a kind are written where nothing says another one.
+// plainUnit returns the default unit for values of a kind.
 func plainUnit(k kind) string {
 	switch k {
 	case byteRate:

@@ -24,10 +24,10 @@ type figureText struct {
 	MostEach             string  `yaml:"mostEach"`
 }
 
-// texts is a list that may be written as a single text.
+// texts is a list of strings that may be written as a single string.
 type texts []string
 
-// UnmarshalYAML takes a text or a list of them.
+// UnmarshalYAML accepts a string or a list of strings.
 func (t *texts) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.ScalarNode {
 		*t = texts{node.Value}
@@ -36,7 +36,7 @@ func (t *texts) UnmarshalYAML(node *yaml.Node) error {
 	return node.Decode((*[]string)(t))
 }
 
-// parseFigure reads a figure whose value is of one of the kinds.
+// parseFigure parses a figure of one of the kinds.
 func parseFigure(node *yaml.Node, kinds ...kind) (*figure, error) {
 	if node.Kind == yaml.ScalarNode {
 		single, err := parseQuantity(node.Value, kinds...)
@@ -55,7 +55,7 @@ func parseFigure(node *yaml.Node, kinds ...kind) (*figure, error) {
 	return text.parse(kinds)
 }
 
-// part of a figure: a text of it, where its value goes, and whether it belongs to a capacity.
+// part is one part of a figure: its text, the place of its value, and whether it is per capacity.
 type part struct {
 	field, text string
 	into        **quantity
@@ -83,8 +83,8 @@ func (t figureText) parse(kinds []kind) (*figure, error) {
 		}
 		if (q.unit.perBytes > 0) != part.perCapacity {
 			return nil, fmt.Errorf("%s: %q is %s; %s", part.field, part.text,
-				choose(part.perCapacity, "a figure of its own", "a figure a GiB or TiB"),
-				choose(part.perCapacity, "write it a GiB or TiB, such as 3 IOPS/GiB", "write it without the capacity, or under each"))
+				choose(part.perCapacity, "a plain figure", "a figure per GiB or TiB"),
+				choose(part.perCapacity, "write it per GiB or TiB, such as 3 IOPS/GiB", "write it without the capacity, or under each"))
 		}
 		kinds = []kind{q.unit.kind}
 		made.kind = q.unit.kind
@@ -114,21 +114,21 @@ func (f *figure) check() error {
 	summed, given, multiple := f.base != nil || len(f.each) > 0, f.parameter != "", f.times > 0
 	switch {
 	case !summed && !given && !multiple:
-		return errors.New("it says nothing; write base, each, parameter or times")
+		return errors.New("it is empty; write base, each, parameter or times")
 	case multiple && (summed || given):
-		return errors.New("times goes with none of base, each and parameter; leave one")
+		return errors.New("times cannot be combined with base, each or parameter; keep one")
 	case summed && given && !f.optional:
-		return errors.New("base and each beside a parameter are for when that is absent; write optional: true, or remove them")
+		return errors.New("base and each with a parameter are its default; write optional: true, or remove them")
 	case f.optional && !summed:
-		return errors.New("optional: nothing is said for when the parameter is absent; write base or each")
+		return errors.New("optional: the parameter has no default; write base or each")
 	case f.times < 0:
 		return errors.New("times: below zero; write a factor such as 3")
 	case !given && (f.preset != nil || f.perCapacity != "" || f.optional || f.parameterUnit != nil):
-		return errors.New("default, optional, parameterUnit and perCapacityParameter belong to a parameter; name one")
+		return errors.New("default, optional, parameterUnit and perCapacityParameter need a parameter; name one")
 	case given && f.parameterUnit == nil:
-		return errors.New("parameterUnit: missing; write the unit in which the parameter is given, such as MiB/s")
+		return errors.New("parameterUnit: missing; write the unit of the parameter, such as MiB/s")
 	case f.perCapacity != "" && f.perCapacityUnit == nil:
-		return errors.New("perCapacityUnit: missing; write the unit in which that parameter is given, such as IOPS/GiB")
+		return errors.New("perCapacityUnit: missing; write the unit of that parameter, such as IOPS/GiB")
 	}
 	return nil
 }

@@ -11,15 +11,15 @@ const (
 	CauseNetwork     Cause = "Network"     // the network of the storage server
 	CauseFlow        Cause = "Flow"        // one connection
 	CauseInstance    Cause = "Instance"    // the client's machine: its network or its way to the disks
-	CauseCredits     Cause = "Credits"     // a limit that is at its baseline since its credits are gone
+	CauseCredits     Cause = "Credits"     // a limit that is at its baseline because its credits are gone
 	CauseServerCache Cause = "ServerCache" // the cache of the storage server, at its own speed
 	CauseClientCPU   Cause = "ClientCPU"
-	CauseQueueDepth  Cause = "QueueDepth" // too little was asked for at a time, at the latency that there is
-	CauseTool        Cause = "Tool"       // the tool, or the rate that it was told
+	CauseQueueDepth  Cause = "QueueDepth" // too few operations outstanding for the latency
+	CauseTool        Cause = "Tool"       // the tool, or the rate limit of the load
 	CauseUnknown     Cause = "Unknown"
 )
 
-// Rate is what passed a second.
+// Rate is what passes per second.
 type Rate struct {
 	BytesPerSecond, OperationsPerSecond float64
 }
@@ -28,24 +28,24 @@ type Rate struct {
 type Fill struct {
 	// Most is the fill if the bucket was full at first, Least if it was empty.
 	Most, Least float64
-	// Emptied tells that a rate was seen to fall to the baseline, and has stayed there.
+	// Emptied is true if the rate was seen to fall to the baseline and stay there.
 	Emptied bool
 }
 
-// FillOf takes the fill from an account of package credits.
+// FillOf returns the fill of an account of package credits.
 func FillOf(account credits.Account, emptied bool) Fill {
 	return Fill{Most: account.Percent(), Least: account.LeastPercent(), Emptied: emptied}
 }
 
-// spent percent are no credits to speak of; above it there are some.
+// spent is the fill, in percent, up to which a bucket counts as empty.
 const spent = 2
 
-// gone tells that there are no credits for certain, left that there are some. Of credits that nobody follows, nil,
-// neither is known.
+// gone reports whether the credits are certainly gone, left whether some are certainly left. Both are false for nil:
+// credits that are not followed.
 func (f *Fill) gone() bool { return f != nil && (f.Emptied || f.Most <= spent) }
 func (f *Fill) left() bool { return f != nil && !f.Emptied && f.Least > spent }
 
-// fill of a limit, nil where its credits are not followed.
+// fill returns the fill of a limit, nil if its credits are not followed.
 func (m Measured) fill(limit *Limit) *Fill {
 	if fill, followed := m.Credits[limit.Name]; followed {
 		return &fill
@@ -53,39 +53,42 @@ func (m Measured) fill(limit *Limit) *Fill {
 	return nil
 }
 
-// Measured is what a phase, or one level of it, came to over all clients. What was not measured is zero.
+// Measured holds the figures of a phase, or of one level of it, over all clients. Values that were not measured are
+// zero.
 type Measured struct {
-	// Load that was asked for. Its CachedShare counts for what is documented, where a load is meant to read from a cache;
-	// for what held it back WorkingSetBytes says more.
+	// Load is the load that was asked for. Its CachedShare counts only for the documented limits, if the load is meant
+	// to read from a cache; the attribution uses WorkingSetBytes instead.
 	Load Load
 	Rate
-	// LatencySeconds is the mean time of an operation.
+	// LatencySeconds is the mean latency of an operation.
 	LatencySeconds float64
-	// Outstanding is what was asked for at a time: clients x jobs x queue depth.
+	// Outstanding is the number of operations that the load asks for at a time: clients x jobs x queue depth.
 	Outstanding float64
 	// FloorSeconds is the mean latency of a step with one operation outstanding.
 	FloorSeconds float64
-	// DeeperGain is the rate of a step with more outstanding, over this one's: 1.5 for half as much again.
+	// DeeperGain is the rate of a step with more operations outstanding, as a multiple of this rate: 1.5 is half as
+	// much again.
 	DeeperGain float64
-	// CPUShare of what the busiest client may use, 0 to 1; ThrottledShare of the periods in which a client was
-	// stopped at its limit.
+	// CPUShare is the CPU use of the busiest client, as a share of what it may use, 0 to 1. ThrottledShare is the share
+	// of periods in which a client was throttled at its CPU limit.
 	CPUShare, ThrottledShare float64
-	// WorkingSetBytes that reads go to, over all clients, and whether they go there in random order.
+	// WorkingSetBytes is the size of the data that is read, over all clients; Random is true if it is read in random
+	// order.
 	WorkingSetBytes float64
 	Random          bool
-	// Nodes are the rates of the client nodes, Flows those of connections, in bytes and operations a second.
+	// Nodes are the rates of the client nodes, Flows those of the connections.
 	Nodes, Flows []Rate
-	// Credits by the name of the limit, for limits whose credits are followed.
+	// Credits holds the fills of limits whose credits are followed, by the name of the limit.
 	Credits map[string]Fill
-	// ToolCeiling is what the tool reaches without storage, Asked the rate that it was told not to exceed.
+	// ToolCeiling is the rate that the tool reaches without storage, Asked the rate limit of the load.
 	ToolCeiling, Asked Rate
 }
 
-// AtLevel is the same phase at another rate and latency: one level of it. A level that follows a lasting drop
-// has emptied the buckets that are named.
+// AtLevel returns the phase at the rate and latency of one of its levels. The named buckets are empty: those that a
+// level after a lasting drop has emptied.
 func (m Measured) AtLevel(rate Rate, latencySeconds float64, emptied ...string) Measured {
 	m.Rate, m.LatencySeconds = rate, latencySeconds
-	m.Nodes, m.Flows = nil, nil // theirs are means over all levels
+	m.Nodes, m.Flows = nil, nil // they are means over all levels
 	fills := map[string]Fill{}
 	for name, fill := range m.Credits {
 		fills[name] = fill
@@ -97,8 +100,8 @@ func (m Measured) AtLevel(rate Rate, latencySeconds float64, emptied ...string) 
 	return m
 }
 
-// share is what was reached of a bound: in operations where the block size is known, otherwise in the bound's
-// own dimension; 0 where they cannot be compared.
+// share returns the share of a bound that was reached: in operations if the block size is known, otherwise in the
+// bound's own dimension; 0 if they cannot be compared.
 func (r Rate) share(of Bound) float64 {
 	switch {
 	case of.OperationsPerSecond > 0 && r.OperationsPerSecond > 0:
@@ -109,7 +112,7 @@ func (r Rate) share(of Bound) float64 {
 	return 0
 }
 
-// shareOf is what was reached of a ceiling that is a rate, by the dimension that is nearer to it.
+// shareOf returns the share of a ceiling that was reached, in the dimension that is nearer to it.
 func (r Rate) shareOf(ceiling Rate) float64 {
 	share := 0.0
 	if ceiling.BytesPerSecond > 0 {
@@ -121,8 +124,8 @@ func (r Rate) shareOf(ceiling Rate) float64 {
 	return share
 }
 
-// weighted is the mean of what nodes or flows reached of their part of a bound, by how much passed each: a
-// quiet one says little about what holds back the sum. False where they are not known one by one.
+// weighted returns the mean share that nodes or flows reached of their part of a bound, weighted by their rates: a
+// quiet one shows little about what limits the sum. It returns false if the rates of the parts are not known.
 func weighted(parts []Rate, units int, of Bound) (float64, bool) {
 	if len(parts) == 0 || units < 1 {
 		return 0, false
@@ -142,8 +145,8 @@ func weighted(parts []Rate, units int, of Bound) (float64, bool) {
 	return sum / weights, true
 }
 
-// little is the part of what was asked for at a time that was outstanding, by Little's law; false where it is
-// not known.
+// little returns the share of the asked-for operations that were outstanding, by Little's law; false if it is not
+// known.
 func (m Measured) little() (float64, bool) {
 	if m.LatencySeconds <= 0 || m.Outstanding <= 0 || m.OperationsPerSecond <= 0 {
 		return 0, false

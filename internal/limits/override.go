@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// Overridden says what an override has changed.
+// Overridden is one change by an override.
 type Overridden struct {
-	// File is the key of the ConfigMap's data, Key the row or the preset.
+	// File is the key in the ConfigMap's data, Key the row or the preset.
 	File, Key string
-	// Replaced tells that the built-in catalog has such a row or preset; otherwise it was added.
+	// Replaced is true if the built-in catalog has such a row or preset; otherwise it was added.
 	Replaced bool
 }
 
-// Override makes a catalog with the rows and presets of a ConfigMap's data added, or put in the place of
-// those with the same key. Each value of the data is a file of the catalog's own form. It is read as strictly
-// as the catalog itself, and nothing of it is used when anything in it is wrong; the error names the file,
-// the key and the remedy. The changes are sorted by file and key.
+// Override returns a catalog with the rows and presets of a ConfigMap's data, which are added to those of c or replace
+// those with the same key. Each value of the data is a file in the catalog's format. Override checks it as strictly as
+// the catalog itself and uses nothing of it if anything is wrong; the error names the file, the key and the remedy. The
+// changes are sorted by file and key.
 func (c *Catalog) Override(data map[string]string) (*Catalog, []Overridden, error) {
 	made := &Catalog{version: c.version, rows: maps.Clone(c.rows), presets: maps.Clone(c.presets)}
 	var changes []Overridden

@@ -7,18 +7,19 @@ import (
 	"github.com/storagebench/storagebench/internal/credits"
 )
 
-// Rates are what is documented of one dimension, a second, as one token bucket as far as one can stand for all limits
-// that a load meets. What is not known is 0.
+// Rates describes the limits that a load meets in one dimension, per second, as a single token bucket, as far as that
+// is possible. Values that are not known are 0.
 type Rates struct {
-	// Baseline and Burst are the least of the limits; Burst is 0 where nothing bursts.
+	// Baseline and Burst are the lowest of the limits; Burst is 0 if nothing bursts.
 	Baseline, Burst float64
-	// Bucket and Refill are those of the limit whose credits a load is the first to spend, where what is left then is the
-	// baseline: a second bucket that ends later, or one that is not published, cannot be told in one figure.
+	// Bucket and Refill are those of the limit whose credits the load spends first, if the rate then falls to the
+	// baseline. They are 0 otherwise: a single bucket cannot describe a second bucket that ends later, or an
+	// unpublished one.
 	Bucket, Refill float64
 }
 
-// Rates of a dimension. It is what everything that knows one bucket only goes by: the end of a drain, its refill, and
-// whether it lasted long enough.
+// Rates returns the limits of a dimension as a single bucket. Code that handles only one bucket uses it: for the end of
+// a drain, its refill, and whether it lasted long enough.
 func (c Computed) Rates(load Load, of Dimension) Rates {
 	at := c.At(load)
 	baseline, burst := at.BytesBaseline, at.BytesBurst
@@ -38,7 +39,7 @@ func (c Computed) Rates(load Load, of Dimension) Rates {
 	return made
 }
 
-// nearly tells figures that differ by rounding only.
+// nearly reports whether two figures differ only by rounding.
 func nearly(a, b float64) bool { return math.Abs(a-b) <= 0.005*max(a, b) }
 
 func (b Bound) rate(of Dimension) float64 {
@@ -48,16 +49,16 @@ func (b Bound) rate(of Dimension) float64 {
 	return b.BytesPerSecond
 }
 
-// Main is the limit whose credits a load is the first to spend, and its bucket, whose burst and baseline are what all
-// limits together let through before and after.
+// Main is the bucket whose credits a load spends first, with its limit. The bucket's burst and baseline are what all
+// limits together let through before it is empty and after.
 type Main struct {
 	credits.Bucket
 
 	Limit *Limit
 }
 
-// Main finds the bucket whose end a load meets first: what a drain measures, and what has to fill up before another one.
-// False where no bucket is published, or several are and none ever ends.
+// Main returns the bucket that a load empties first: a drain measures it, and it must refill before another drain. It
+// returns false if no bucket is published, or if several are and the load empties none.
 func (c Computed) Main(load Load) (Main, bool) {
 	if load.BlockBytes <= 0 {
 		load.BlockBytes, c = 1<<20, c.only(Bytes)
@@ -74,7 +75,7 @@ func (c Computed) Main(load Load) (Main, bool) {
 	}
 	limit := first.Limit
 	made := Main{Limit: limit, Bucket: credits.Bucket{Baseline: limit.Baseline, Burst: limit.Burst, Size: limit.Bucket, Refill: limit.Refill}}
-	// What others let through of it, in what the limit counts.
+	// The rates that the other limits let through, in the unit that this limit counts.
 	counted := limit.Burst / limit.bound(load, true).OperationsPerSecond
 	for _, level := range course.Levels {
 		if level.StartSeconds == 0 {
@@ -86,7 +87,7 @@ func (c Computed) Main(load Load) (Main, bool) {
 	return made, true
 }
 
-// only the limits of a dimension.
+// only returns the limits of a dimension.
 func (c Computed) only(of Dimension) Computed {
 	var kept []Limit
 	for _, limit := range c.Limits {
@@ -98,7 +99,7 @@ func (c Computed) only(of Dimension) Computed {
 	return c
 }
 
-// Bursts reports whether any limit lets more through for a time.
+// Bursts reports whether any limit has a burst that ends.
 func (c Computed) Bursts() bool {
 	for index := range c.Limits {
 		if c.Limits[index].Burst > 0 && !c.Limits[index].Billed {
@@ -108,7 +109,7 @@ func (c Computed) Bursts() bool {
 	return false
 }
 
-// KnowsStorage reports whether a limit of the storage itself is known, and not only of the machines that use it.
+// KnowsStorage reports whether a limit of the storage is known, not only limits of the machines that use it.
 func (c Computed) KnowsStorage() bool {
 	for index := range c.Limits {
 		switch c.Limits[index].Layer {
@@ -120,8 +121,8 @@ func (c Computed) KnowsStorage() bool {
 	return false
 }
 
-// Part is what a part of the clients meets: the limits of machines and connections shrink with them; all limits do
-// where each client has a volume of its own.
+// Part returns the limits for a share of the clients: limits of machines and connections scale with the clients; all
+// limits do if each client has a volume of its own.
 func (c Computed) Part(share float64, ownVolumes bool) Computed {
 	if !(share > 0 && share < 1) {
 		return c
@@ -138,25 +139,12 @@ func (c Computed) Part(share float64, ownVolumes bool) Computed {
 }
 
 func (l Limit) part(share float64) Limit {
-	unit := "MB/s"
-	if l.Dimension == Operations {
-		unit = "IOPS"
-	}
-	scale := func(amount *float64, text *string) {
-		if *amount > 0 {
-			*amount *= share
-			*text += ", of which " + number(100*share) + " % of the clients have " + in(*amount, unit)
-		}
-	}
-	scale(&l.Baseline, &l.Arithmetic)
-	scale(&l.Burst, &l.BurstArithmetic)
-	l.Bucket *= share
-	l.Refill *= share
+	l.scale(share, func(now string) string { return ", of which " + number(100*share) + " % of the clients have " + now })
 	l.Units = max(1, int(math.Round(float64(l.Units)*share)))
 	return l
 }
 
-// CreditBytes are the bytes that one credit pays for at the block size of a load; 0 where that is not known.
+// CreditBytes returns the bytes that one credit pays for at the block size of a load; 0 if that is not known.
 func (l *Limit) CreditBytes(load Load) float64 {
 	switch {
 	case l.Dimension == Bytes:
@@ -167,8 +155,8 @@ func (l *Limit) CreditBytes(load Load) float64 {
 	return load.BlockBytes
 }
 
-// Settled is what a load gets in the end, in bytes a second, where it gets more at first: the last level whose beginning
-// is documented, else the baseline. 0 where nothing bursts.
+// Settled returns the rate, in bytes per second, to which a load falls after a burst: the last level with a documented
+// start, else the baseline. It returns 0 if nothing bursts.
 func (c Computed) Settled(load Load) float64 {
 	if load.BlockBytes > 0 {
 		if levels := c.Course(load, math.Inf(1)).Levels; len(levels) > 1 {
@@ -185,7 +173,7 @@ func (c Computed) Settled(load Load) float64 {
 	return 0
 }
 
-// Declared are the limits that a specification writes out, alone.
+// Declared returns only the limits that a specification contains.
 func Declared(written *v1alpha1.Limits) Computed {
 	made := Computed{}
 	made.declare(written)

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Bounds of the API.
+// Limits of the API.
 const (
 	maxRecorded   = 16 // volumes, machines, missing facts, notes
 	maxLimits     = 48
@@ -20,16 +20,16 @@ const (
 	maxSentence   = 512
 )
 
-// What a recorded limit says in passes.
+// Values of the passes field of a recorded limit.
 const (
 	passCachedReads = "CachedReads"
 	passCacheOnly   = "CacheOnly"
 	passStoredBytes = "StoredBytes"
 )
 
-// Record writes what a target was found to be, and what is documented for it, as a run records it. Equal input gives
-// equal output, and everything is within the API's bounds. Volumes of the record are those of the description, in
-// its order; their names, claims and handles, which no limit depends on, are the caller's to add.
+// Record returns the description of a target and its documented limits as a run records them. Equal input gives equal
+// output, within the limits of the API. The record has the volumes of the description in the same order; the caller
+// adds their names, claims and handles, on which no limit depends.
 func Record(target string, d Description, computed Computed) v1alpha1.StorageDescription {
 	made := v1alpha1.StorageDescription{Target: target, CatalogVersion: v1alpha1.Truncate(computed.CatalogVersion, 64)}
 	for _, volume := range d.Volumes[:min(len(d.Volumes), maxRecorded)] {
@@ -86,14 +86,15 @@ func recordVolume(v Volume) v1alpha1.VolumeDescription {
 	return made
 }
 
-// telling says of a parameter that it may describe the storage: what names Secrets and who made the volume does not.
+// telling reports whether a parameter may describe the storage. Names of Secrets and of the volume's creator do not.
 func telling(parameter string) bool {
 	low := strings.ToLower(parameter)
 	return !strings.Contains(low, "secret") && !strings.Contains(low, "password") && !strings.HasPrefix(low, "csi.storage.k8s.io/") &&
 		!strings.HasPrefix(low, "storage.kubernetes.io/")
 }
 
-// optionsThatMatter to the speed of a mount. Others, of which some are names of users, are not recorded.
+// optionsThatMatter are the mount options that affect performance. Others are not recorded, because some contain user
+// names.
 var optionsThatMatter = []string{"actimeo", "acdirmax", "acdirmin", "acregmax", "acregmin", "async", "bsize", "cache", "compress", "data", "dax",
 	"direct_io", "discard", "esize", "flock", "fsc", "handlecache", "hard", "lazytime", "local_lock", "localflock", "lookupcache", "max_channels",
 	"multichannel", "noac", "noatime", "nobarrier", "nobrl", "nocto", "noflock", "nolease", "nostrictsync", "nconnect", "proto", "rasize", "ro", "rsize",
@@ -141,7 +142,7 @@ func recordLimit(l *Limit) v1alpha1.DocumentedLimit {
 	return made
 }
 
-// rounded is a whole number; what is above zero stays above it.
+// rounded returns a whole number; positive amounts stay positive.
 func rounded(amount float64) int64 {
 	if amount <= 0 {
 		return 0
@@ -156,8 +157,8 @@ func known(amount float64) *int64 {
 	return new(rounded(amount))
 }
 
-// FromRecord reads back what a run recorded, so that results are compared with what was known then. What a record does
-// not hold, such as the day on which a source was read, is left out.
+// FromRecord returns what a run recorded, so that results are compared with what was known then. It leaves out what a
+// record does not contain, such as the day on which a source was read.
 func FromRecord(recorded v1alpha1.StorageDescription) Computed {
 	made := Computed{CatalogVersion: recorded.CatalogVersion, Notes: slices.Clone(recorded.Notes)}
 	for index := range recorded.Limits {
@@ -195,8 +196,8 @@ func figureOf(amount *int64) float64 {
 	return float64(max(0, *amount))
 }
 
-// Describe computes what is documented of a target and records both. An error is one of the target's limits, and names
-// field, value and remedy.
+// Describe computes the documented limits of a target and records both. Errors are mistakes in the target's limits, and
+// name field, value and remedy.
 func (c *Catalog) Describe(target *v1alpha1.Target, d Description) (v1alpha1.StorageDescription, error) {
 	computed, err := c.Compute(d, target.Limits)
 	if err != nil {

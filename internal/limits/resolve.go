@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// resolved is what a volume was found to be: rows of the catalog, and how to reckon with them.
+// resolved is what a volume was identified as: the rows of the catalog, and how to evaluate them.
 type resolved struct {
 	rows    []string
 	traffic traffic
-	// cached tells that reads may be answered by the cache of the machine's host.
+	// cached is true if the cache of the machine's host may answer reads.
 	cached bool
-	// compressed tells that the store compresses what is written.
+	// compressed is true if the store compresses the data.
 	compressed bool
-	// flowsPerNode is 0 where it is not known.
+	// flowsPerNode is 0 if it is not known.
 	flowsPerNode int
-	// complete tells that a parameter which is absent has its default.
+	// complete is true if absent parameters have their defaults.
 	complete   bool
-	parameters map[string]string // in place of those of the volume, where they are written in another form
+	parameters map[string]string // replace those of the volume, if they have another form
 	missing    []Missing
 	notes      []string
 }
 
-// lacking is a volume that has to be named first.
+// lacking returns a volume that cannot be identified unless limits.preset names it.
 func lacking(what string) resolved { return resolved{missing: []Missing{{presetField, what}}} }
 
-// driver of a kind of volume: how it is reached, and what a volume of it is.
+// driver is how volumes of a CSI driver are reached, and how to identify them.
 type driver struct {
 	traffic traffic
 	find    func(Volume, *Catalog) resolved
@@ -44,37 +44,37 @@ var drivers = map[string]driver{
 	"fsx.openzfs.csi.aws.com": {fileTraffic, openZFS},
 }
 
-// presetField is the field of the API that names rows.
+// presetField is the API field that names rows.
 const presetField = "limits.preset"
 
-// resolve finds the rows of a volume by its driver.
+// resolve returns the rows of a volume by its driver.
 func (c *Catalog) resolve(v Volume) resolved {
 	by, known := drivers[v.Driver]
 	if v.Driver == "" {
-		return lacking("the volume is of no CSI driver, so that nothing can be found out about it; name an entry of the catalog, or write the limits themselves, in limits.throughput and limits.iops")
+		return lacking("the volume has no CSI driver, so its limits cannot be discovered; set limits.preset, or limits.throughput and limits.iops")
 	}
 	if !known {
-		return lacking(fmt.Sprintf("the CSI driver %q is not in the catalog; name an entry, or write the limits themselves, in limits.throughput and limits.iops", v.Driver))
+		return lacking(fmt.Sprintf("the catalog has no CSI driver %q; set limits.preset, or limits.throughput and limits.iops", v.Driver))
 	}
 	found := by.find(v, c)
 	found.traffic, found.flowsPerNode = by.traffic, flowsOf(v)
 	return found
 }
 
-// preset finds the rows of a name.
+// preset returns the rows of a preset or of a row's key.
 func (c *Catalog) preset(name string, v Volume) (resolved, error) {
 	rows, known := c.presets[name]
 	if _, isRow := c.rows[name]; isRow {
 		rows, known = []string{name}, true
 	}
 	if !known {
-		return resolved{}, &UnknownPresetError{Preset: name, Remedy: "is not in the catalog of limits; " + c.alike(name) + "; or write the limits themselves, in limits.throughput and limits.iops"}
+		return resolved{}, &UnknownPresetError{Preset: name, Remedy: "does not exist in the catalog of limits; " + c.alike(name) + "; or set limits.throughput and limits.iops"}
 	}
 	return resolved{rows: rows, traffic: c.reached(v, rows), flowsPerNode: flowsOf(v)}, nil
 }
 
-// reached is how a machine reaches a volume: by its driver, else by its rows. What has a network is reached over
-// one. It is empty where nobody can tell.
+// reached returns how a machine reaches a volume: by its driver, else by its rows. A row with a network limit is
+// reached over the network. It returns anyTraffic if that is not known.
 func (c *Catalog) reached(v Volume, rows []string) traffic {
 	if by, known := drivers[v.Driver]; known {
 		return by.traffic
@@ -90,7 +90,7 @@ func (c *Catalog) reached(v Volume, rows []string) traffic {
 	return anyTraffic
 }
 
-// flowsOf is the number of connections of one node, 0 where nobody can tell.
+// flowsOf returns the number of connections of one node, 0 if it is not known.
 func flowsOf(v Volume) int {
 	switch v.Driver {
 	case "smb.csi.k8s.io":
@@ -103,7 +103,7 @@ func flowsOf(v Volume) int {
 	return 0
 }
 
-// environment of the rows of a volume.
+// environment returns the environment for the row of a volume.
 func (r resolved) environment(v Volume, of row) environment {
 	made := environment{capacityBytes: float64(v.CapacityBytes), complete: r.complete, parameter: func(name string) (string, bool) {
 		if value, found := r.parameters[name]; found {
@@ -111,7 +111,7 @@ func (r resolved) environment(v Volume, of row) environment {
 		}
 		return v.parameter(name)
 	}}
-	// What is sold in steps of, say, 1,200 GiB is called 1.2 TiB by those who sell it.
+	// Vendors that sell steps of, say, 1,200 GiB call them 1.2 TiB.
 	if of.soldIn > 0 && made.capacityBytes > 0 && math.Mod(made.capacityBytes, of.soldIn) == 0 {
 		made.terabytes = made.capacityBytes / gibibyte / 1000
 	}

@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Layer is where a limit acts.
+// Layer is where a limit applies.
 type Layer string
 
 // The layers, from the client to the disk.
@@ -20,7 +20,7 @@ const (
 	LayerVolume   Layer = "Volume"   // the volume, share or file system itself
 )
 
-// Operation is what a limit holds for.
+// Operation is the operation that a limit applies to.
 type Operation string
 
 // The operations; empty is both.
@@ -30,33 +30,33 @@ const (
 	Write Operation = "Write"
 )
 
-// traffic is what passes a limit of a machine.
+// traffic is the kind of traffic that a machine's limit applies to.
 type traffic string
 
 const (
 	anyTraffic    traffic = ""
 	fileTraffic   traffic = "File"   // over the network to a file server
-	blockTraffic  traffic = "Block"  // to disks that are attached
+	blockTraffic  traffic = "Block"  // to attached disks
 	cachedTraffic traffic = "Cached" // reads from the cache of the machine's host
 )
 
-// Source is where a figure was read.
+// Source is where a figure was published.
 type Source struct {
 	Title string `yaml:"title"`
 	URL   string `yaml:"url"`
-	// AsOf is the age of what was read, and Read the day of reading, YYYY-MM-DD or YYYY-MM.
+	// AsOf is the date of the published figures, Read the date on which they were read: YYYY-MM-DD or YYYY-MM.
 	AsOf string `yaml:"asOf"`
 	Read string `yaml:"read"`
 }
 
-// row of the catalog.
+// row is a row of the catalog.
 type row struct {
-	key, about, note string
-	sources          []Source
-	size, soldIn     float64
-	cache            *figure
-	limits           []limitRow
-	overridden       bool
+	key, note    string
+	sources      []Source
+	size, soldIn float64
+	cache        *figure
+	limits       []limitRow
+	overridden   bool
 }
 
 type rowText struct {
@@ -79,14 +79,14 @@ type limitRow struct {
 	baseline, burst *figure
 	bucket, refill  *figure
 	burstSeconds    float64
-	unpublished     bool // the vendor does not say how large the bucket is
-	billed          bool // the burst costs money in place of credits
+	unpublished     bool // the vendor does not publish the size of the bucket
+	billed          bool // the burst is billed instead of paid with credits
 	operationUnit   float64
 	above, upTo     float64
 	regions         []string
 	regionalBurst   *figure
-	raised          bool // compression raises it: it counts stored bytes
-	passed          bool // reads that a cache answers do not reach it
+	raised          bool // compression raises the limit: it counts stored bytes
+	passed          bool // reads that a cache answers do not reach the limit
 	note            string
 }
 
@@ -112,25 +112,25 @@ type limitText struct {
 	Note        string `yaml:"note"`
 }
 
-// parseRow reads a row; its key is given back also with an error, as far as there is one.
+// parseRow parses a row. It returns the row's key even with an error, if there is a key.
 func parseRow(node *yaml.Node, sources map[string]Source) (row, error) {
 	var text rowText
 	if err := strictly(node, &text); err != nil {
 		return row{key: keyOf(node)}, err
 	}
-	made := row{key: text.Key, about: text.About, note: text.Note}
+	made := row{key: text.Key, note: text.Note}
 	switch {
 	case text.Key == "":
 		return made, errors.New("key: missing; write one such as my-store/fast")
 	case len(text.Source) == 0:
 		return made, errors.New("source: missing; name an entry of sources")
 	case len(text.Limits) == 0:
-		return made, errors.New("limits: there is none; write at least one")
+		return made, errors.New("limits: missing; write at least one")
 	}
 	for _, name := range text.Source {
 		source, known := sources[name]
 		if !known {
-			return made, fmt.Errorf("source: %.60q is not in sources; add it there or correct it", name)
+			return made, fmt.Errorf("source: %.60q is not in sources; add or correct it", name)
 		}
 		made.sources = append(made.sources, source)
 	}
@@ -156,7 +156,7 @@ func parseRow(node *yaml.Node, sources map[string]Source) (row, error) {
 	return made, nil
 }
 
-// keyOf is the key of a row that cannot be read as a whole.
+// keyOf returns the key of a row that cannot be parsed.
 func keyOf(node *yaml.Node) string {
 	for index := 0; index+1 < len(node.Content); index += 2 {
 		if node.Content[index].Value == "key" {
@@ -175,7 +175,7 @@ func amountOf(field, text string, of kind) (float64, error) {
 		return 0, fmt.Errorf("%s: %w", field, err)
 	}
 	if q.unit.perBytes > 0 || q.number == 0 {
-		return 0, fmt.Errorf("%s: %q has to be a figure of its own above zero, such as %s", field, text, example([]kind{of}))
+		return 0, fmt.Errorf("%s: %q must be a plain figure above zero, such as %s", field, text, example([]kind{of}))
 	}
 	return q.value(), nil
 }
@@ -184,5 +184,5 @@ func oneOf[T ~string](field string, value T, known ...T) error {
 	if slices.Contains(known, value) {
 		return nil
 	}
-	return fmt.Errorf("%s: %.40q is not known; write one of %q", field, value, known)
+	return fmt.Errorf("%s: unknown %.40q; write one of %q", field, value, known)
 }

@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// words of the catalog in place of a bucket.
+// Words that the catalog writes in place of a bucket.
 const (
 	bucketUnpublished = "unpublished"
 	bucketBilled      = "billed"
@@ -40,7 +40,7 @@ func parseLimit(node *yaml.Node) (limitRow, error) {
 	return made, nil
 }
 
-// sizes reads the conditions on the size of the storage, and the size of a counted operation.
+// sizes parses the conditions on the capacity, and the size of a counted operation.
 func (l *limitRow) sizes(text limitText) (err error) {
 	for _, one := range []struct {
 		field, text string
@@ -51,12 +51,12 @@ func (l *limitRow) sizes(text limitText) (err error) {
 		}
 	}
 	if l.upTo > 0 && l.upTo <= l.above {
-		return errors.New("upTo: has to be more than above; exchange the two")
+		return errors.New("upTo: must be above `above`; exchange the two")
 	}
 	return nil
 }
 
-// rates reads baseline and burst, which have to count the same.
+// rates parses baseline and burst, which must have the same dimension.
 func (l *limitRow) rates(text limitText) (err error) {
 	if text.Baseline.IsZero() {
 		return errors.New("baseline: missing; write it with its unit, such as 150 MB/s")
@@ -65,11 +65,11 @@ func (l *limitRow) rates(text limitText) (err error) {
 		return fmt.Errorf("baseline: %w", err)
 	}
 	if l.baseline.times > 0 {
-		return errors.New("baseline: times is a multiple of the baseline itself; write it in burst")
+		return errors.New("baseline: times multiplies the baseline itself; use it in burst")
 	}
 	counts := l.baseline.kind
 	if counts != operationRate && l.operationUnit > 0 {
-		return errors.New("operationUnit: belongs to a limit of operations; remove it")
+		return errors.New("operationUnit: only for limits of operations; remove it")
 	}
 	if !text.Burst.IsZero() {
 		if l.burst, err = parseFigure(&text.Burst, counts); err != nil {
@@ -79,7 +79,7 @@ func (l *limitRow) rates(text limitText) (err error) {
 	}
 	if text.Regional != nil {
 		if text.Regional.Burst.IsZero() || len(text.Regional.Regions) == 0 || l.burst == nil {
-			return errors.New("regional: write burst and regions, beside a burst that holds elsewhere")
+			return errors.New("regional: needs burst and regions, and a burst for other regions")
 		}
 		if l.regionalBurst, err = parseFigure(&text.Regional.Burst, counts); err != nil {
 			return fmt.Errorf("regional.burst: %w", err)
@@ -89,11 +89,11 @@ func (l *limitRow) rates(text limitText) (err error) {
 	return nil
 }
 
-// credits reads what a burst is paid with. A burst says where it ends, or that nobody says so.
+// credits parses the bucket of a burst: its size or length, or that it is unpublished or billed.
 func (l *limitRow) credits(text limitText) (err error) {
 	if l.burst == nil {
 		if !text.Bucket.IsZero() || text.BurstSeconds != "" || !text.Refill.IsZero() {
-			return errors.New("bucket, burstSeconds and refill belong to a burst; write burst or remove them")
+			return errors.New("bucket, burstSeconds and refill need a burst; write burst or remove them")
 		}
 		return nil
 	}
@@ -118,7 +118,7 @@ func (l *limitRow) credits(text limitText) (err error) {
 	}
 	if err == nil && !text.Refill.IsZero() {
 		if l.unpublished || l.billed {
-			return errors.New("refill: belongs to a bucket with a size; remove it")
+			return errors.New("refill: only for a bucket with a size; remove it")
 		}
 		if l.refill, err = parseFigure(&text.Refill, l.baseline.kind); err != nil {
 			err = fmt.Errorf("refill: %w", err)

@@ -10,12 +10,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// strictly decodes a part of a document; fields that nobody knows and keys that come twice are errors.
-// Decoding a node by itself would let unknown fields pass.
+// strictly decodes a part of a document. Unknown fields and duplicate keys are errors; decoding the node directly would
+// accept unknown fields.
 func strictly(node *yaml.Node, into any) error {
 	text, err := yaml.Marshal(node)
 	if err != nil {
-		return fmt.Errorf("take a part of the document: %w", err)
+		return fmt.Errorf("decode a part of the document: %w", err)
 	}
 	return strictBytes(text, into)
 }
@@ -31,12 +31,12 @@ func strictBytes(text []byte, into any) error {
 		return plainly(err)
 	}
 	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return errors.New("there is more than one document in it; write one")
+		return errors.New("it has more than one document; write one")
 	}
 	return nil
 }
 
-// plainly takes what Go calls the types out of a message of the parser.
+// plainly removes the names of Go types from a parser's message.
 func plainly(err error) error {
 	var typed *yaml.TypeError
 	if !errors.As(err, &typed) {
@@ -48,7 +48,7 @@ func plainly(err error) error {
 			line = after
 		}
 		if before, _, found := strings.Cut(line, " not found in type"); found {
-			line = before + " is not known; correct its spelling or remove it"
+			line = before + " is unknown; correct its spelling or remove it"
 		}
 		lines = append(lines, line)
 	}

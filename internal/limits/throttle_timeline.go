@@ -6,57 +6,49 @@ import (
 	"github.com/storagebench/storagebench/internal/credits"
 )
 
-// Level is a stretch of time in which a load gets one rate.
+// Level is an interval in which a load gets one rate.
 type Level struct {
-	// StartSeconds and Seconds of the level; Seconds is infinite for the last one.
+	// StartSeconds and Seconds are the start and the length of the level; Seconds is infinite for the last one.
 	StartSeconds, Seconds float64
 	// BytesPerSecond and OperationsPerSecond that the load gets.
 	BytesPerSecond, OperationsPerSecond float64
-	// Limit that holds the rate; nil where the load asks for no more.
+	// Limit is the limit that sets the rate; nil if the load does not ask for more. Burst is true if the rate is its
+	// burst.
 	Limit *Limit
 	Burst bool
 }
 
-// Drain is how long the credits of one limit last under a load, and how long they take to come back.
+// Drain is how long the credits of one limit last under a load, and how long they take to refill.
 type Drain struct {
 	Limit *Limit
-	// Seconds until a full bucket is empty; infinite where the load does not empty it.
+	// Seconds until a full bucket is empty; infinite if the load does not empty it.
 	Seconds float64
-	// RefillSeconds from empty to full without load.
+	// RefillSeconds is the time from empty to full without load.
 	RefillSeconds float64
 }
 
-// Course is what a load gets from storage whose buckets are full, over time, until nothing changes any more.
+// Course is what a load gets over time from storage whose buckets are full at first, until nothing changes any more.
 type Course struct {
 	Levels []Level
-	// Drains of every limit that bursts on credits and publishes its bucket.
+	// Drains of every limit with a published bucket.
 	Drains []Drain
-	// Unpublished are limits that hold the load back without credits and do not say how long those last: the
-	// levels may end earlier than they say.
+	// Unpublished lists limits that would hold the load back without credits and whose bucket is not published: levels
+	// may end earlier than stated.
 	Unpublished []*Limit
 }
 
-// Expected is the time after which the last level begins: what a drain needs to see at least. It is 0 where
-// nothing drains.
-func (c Course) Expected() float64 {
-	if len(c.Levels) == 0 {
-		return 0
-	}
-	return c.Levels[len(c.Levels)-1].StartSeconds
-}
-
-// bucketOf is an account of a limit's credits.
+// bucketOf is the account of a limit's credits.
 type bucketOf struct {
 	limit   *Limit
 	account credits.Account
-	bound   float64 // operations a second, with credits
-	counted float64 // credits an operation costs
+	bound   float64 // operations per second, with credits
+	counted float64 // credits per operation
 	empty   bool
 	drained float64
 }
 
-// Course reckons with full buckets and a load that asks for so many bytes a second; math.Inf(1) for all that it
-// can get. The block size of the load has to be known.
+// Course computes the course from full buckets for a load of demandBytesPerSecond; math.Inf(1) is unlimited demand. The
+// block size of the load must be known.
 func (c Computed) Course(load Load, demandBytesPerSecond float64) Course {
 	made := Course{}
 	if load.BlockBytes <= 0 {
@@ -103,7 +95,7 @@ func (l *Level) take(operations float64, limit *Limit, burst bool) {
 	}
 }
 
-// buckets are the limits with credits that apply, and the bounds of the others.
+// buckets returns the applicable limits with credits, and the bounds of the others.
 func (c Computed) buckets(load Load) (with []*bucketOf, fixed []Bound) {
 	for index := range c.Limits {
 		limit := &c.Limits[index]
@@ -121,7 +113,7 @@ func (c Computed) buckets(load Load) (with []*bucketOf, fixed []Bound) {
 	return with, fixed
 }
 
-// lasts is how long the credits hold at a rate of operations.
+// lasts returns how long the credits last at a rate of operations per second.
 func (b *bucketOf) lasts(operations float64) float64 {
 	if b.empty {
 		return math.Inf(1)
@@ -131,7 +123,7 @@ func (b *bucketOf) lasts(operations float64) float64 {
 	return at.DrainSeconds(b.account.Fill())
 }
 
-// spend takes the credits of a level.
+// spend spends the credits of a level.
 func (b *bucketOf) spend(level Level, start float64) {
 	if b.empty {
 		return
@@ -144,7 +136,7 @@ func (b *bucketOf) spend(level Level, start float64) {
 	b.account.Load(level.OperationsPerSecond*b.counted, level.Seconds)
 }
 
-// finish adds the drains, and the bursts of which nobody knows the end.
+// finish adds the drains, and the bursts of unpublished length.
 func (c *Course) finish(of Computed, load Load, buckets []*bucketOf) {
 	for _, bucket := range buckets {
 		c.Drains = append(c.Drains, Drain{Limit: bucket.limit, Seconds: bucket.drained, RefillSeconds: bucket.account.Bucket().FillSeconds(100)})

@@ -12,16 +12,15 @@ import (
 // kind is what a unit counts.
 type kind string
 
-// The kinds of units.
 const (
 	byteRate      kind = "bytes a second"
-	operationRate kind = "operations a second"
+	operationRate kind = "operations per second"
 	byteAmount    kind = "bytes"
 	ioAmount      kind = "operations"
 	duration      kind = "seconds"
 )
 
-// Powers in use. Decimal units are powers of 1000 and binary ones of 1024, as everywhere in the project.
+// Powers in use. In the whole project decimal units are powers of 1000, binary units powers of 1024.
 const (
 	gibibyte = 1 << 30
 	tebibyte = 1 << 40
@@ -31,7 +30,7 @@ const (
 type unit struct {
 	kind   kind
 	factor float64
-	// perBytes is the size to which the figure belongs, 0 for a figure of its own.
+	// perBytes is the capacity that the figure is per, in bytes; 0 for a figure that is not per capacity.
 	perBytes float64
 }
 
@@ -46,7 +45,7 @@ var baseUnits = map[string]unit{
 
 var capacityUnits = map[string]float64{"GiB": gibibyte, "TiB": tebibyte}
 
-// unitOf reads the name of a unit: a base unit, or one a GiB or TiB of capacity.
+// unitOf parses the name of a unit: a base unit, or one per GiB or TiB of capacity.
 func unitOf(name string) (unit, bool) {
 	if base, known := baseUnits[name]; known {
 		return base, true
@@ -68,29 +67,29 @@ type quantity struct {
 	unit   unit
 }
 
-// value in bytes, operations or seconds (a second), for figures of their own.
+// value returns the quantity in bytes, operations or seconds (rates per second), for figures that are not per capacity.
 func (q quantity) value() float64 { return q.number * q.unit.factor }
 
-// String is the quantity as it would be written: "2,880 MB/s".
+// String formats the quantity as it is written: "2,880 MB/s".
 func (q quantity) String() string { return number(q.number) + " " + q.name }
 
-// parseQuantity reads a figure with its unit, which has to be of one of the kinds.
+// parseQuantity parses a figure with its unit, which must be of one of the kinds.
 func parseQuantity(text string, kinds ...kind) (quantity, error) {
 	figure, name, found := strings.Cut(strings.TrimSpace(text), " ")
 	parsed, err := strconv.ParseFloat(figure, 64)
 	if err != nil || math.IsNaN(parsed) || math.IsInf(parsed, 0) || parsed < 0 {
-		return quantity{}, fmt.Errorf("%.60q is no figure; write a number, a space and a unit, such as %s", text, example(kinds))
+		return quantity{}, fmt.Errorf("%.60q is not a figure; write a number, a space and a unit, such as %s", text, example(kinds))
 	}
 	if !found {
-		return quantity{}, fmt.Errorf("%.60q has no unit; write it behind the number, such as %s", text, example(kinds))
+		return quantity{}, fmt.Errorf("%.60q has no unit; write it after the number, such as %s", text, example(kinds))
 	}
 	known, ok := unitOf(name)
 	if !ok {
-		return quantity{}, fmt.Errorf("%.60q has the unknown unit %.20q; known are %s, and these a GiB or a TiB of capacity, such as MB/s/TiB",
+		return quantity{}, fmt.Errorf("%.60q has the unknown unit %.20q; use %s, or one of them per GiB or TiB of capacity, such as MB/s/TiB",
 			text, name, strings.Join(slices.Sorted(maps.Keys(baseUnits)), ", "))
 	}
 	if !slices.Contains(kinds, known.kind) {
-		return quantity{}, fmt.Errorf("%.60q counts %s, which has no place here; write for instance %s", text, known.kind, example(kinds))
+		return quantity{}, fmt.Errorf("%.60q counts %s, which does not fit here; write for example %s", text, known.kind, example(kinds))
 	}
 	return quantity{number: parsed, name: name, unit: known}, nil
 }
@@ -99,7 +98,7 @@ func example(kinds []kind) string {
 	return map[kind]string{byteRate: "150 MB/s", operationRate: "3000 IOPS", byteAmount: "4 GiB", ioAmount: "5400000 IO", duration: "1800 s"}[kinds[0]]
 }
 
-// in writes a value in a unit: in(2.88e9, "MB/s") is "2,880 MB/s".
+// in formats a value in a unit: in(2.88e9, "MB/s") is "2,880 MB/s".
 func in(value float64, name string) string {
 	known, ok := unitOf(name)
 	if !ok {
@@ -108,7 +107,7 @@ func in(value float64, name string) string {
 	return number(value/known.factor) + " " + name
 }
 
-// flat is the unit without the capacity that it is of: MB/s for MB/s/TiB.
+// flat returns the unit without its capacity: MB/s for MB/s/TiB.
 func (q quantity) flat() string {
 	if q.unit.perBytes == 0 {
 		return q.name
@@ -116,7 +115,8 @@ func (q quantity) flat() string {
 	return q.name[:strings.LastIndexByte(q.name, '/')]
 }
 
-// number writes a figure to seven significant digits, with commas.
+// number formats a figure with commas, to seven significant digits, at most six of them decimals; the integer part is
+// never cut.
 func number(value float64) string {
 	if value == 0 || math.IsNaN(value) || math.IsInf(value, 0) {
 		return strconv.FormatFloat(value, 'f', -1, 64)

@@ -9,11 +9,11 @@ import (
 	"github.com/storagebench/storagebench/internal/spelling"
 )
 
-// UnknownPresetError is a preset that the catalog does not have.
+// UnknownPresetError is returned for a preset that the catalog does not have.
 type UnknownPresetError struct {
-	// Preset is what was written in limits.preset.
+	// Preset is the value of limits.preset.
 	Preset string
-	// Remedy says which names are alike, and what else can be done.
+	// Remedy names similar presets, and what else can be done.
 	Remedy string
 }
 
@@ -21,10 +21,10 @@ func (e *UnknownPresetError) Error() string {
 	return fmt.Sprintf("%s: %.128q %s", presetField, e.Preset, e.Remedy)
 }
 
-// maxAlike names are told.
+// maxAlike is the number of names in a message.
 const maxAlike = 4
 
-// alike names the presets whose names are the nearest.
+// alike lists the presets with the most similar names.
 func (c *Catalog) alike(name string) string {
 	// A longer text is no name, and takes long to compare.
 	name = name[:min(len(name), 128)]
@@ -37,5 +37,5 @@ func (c *Catalog) alike(name string) string {
 	if far[all[0]] > len(name)/2 {
 		return strings.TrimPrefix(c.nearest(name), "; ")
 	}
-	return "the nearest names are " + strings.Join(all[:min(len(all), maxAlike)], ", ")
+	return "similar names are " + strings.Join(all[:min(len(all), maxAlike)], ", ")
 }

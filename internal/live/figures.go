@@ -6,10 +6,11 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// figuresOf are the main figures of a phase, in words.
+// figuresOf returns the main figures of a phase as text.
 func figuresOf(run *v1alpha1.BenchmarkRun, spec *v1alpha1.Phase) []string {
 	var words []string
 	for _, phase := range run.Status.Phases {
@@ -29,16 +30,17 @@ func figuresOf(run *v1alpha1.BenchmarkRun, spec *v1alpha1.Phase) []string {
 	return words
 }
 
-// targetFigures are what most people look at first: of a ramp or a sweep nothing, because no one cell is all of it.
+// targetFigures returns the most important figures of a target. It returns none for a ramp or a sweep, because no
+// single cell represents it.
 func targetFigures(target *v1alpha1.TargetResult, kind v1alpha1.PhaseKind) []string {
-	if target.Mdtest != nil {
-		return metadataRates(target.Mdtest)
-	}
-	if burst := target.Burst; burst != nil && burst.Bytes != nil && burst.Bytes.Burst != nil && burst.Bytes.Baseline != nil {
-		return []string{fmt.Sprintf("%s, then %s", rate(burst.Bytes.Burst.Value), rate(burst.Bytes.Baseline.Value))}
-	}
-	if kind == v1alpha1.PhaseRamp || kind == v1alpha1.PhaseSweep {
+	if phasekind.Of(kind).InCells() {
 		return nil
+	}
+	if target.Mdtest != nil {
+		return metadataRates(phasekind.Of(kind).Figures(target))
+	}
+	if drained := drainFigures(target.Burst); drained != nil {
+		return drained
 	}
 	var words []string
 	for _, operation := range target.Operations {
@@ -49,21 +51,34 @@ func targetFigures(target *v1alpha1.TargetResult, kind v1alpha1.PhaseKind) []str
 	return words
 }
 
+// drainFigures returns the burst and the baseline of a drain; nil unless both are known.
+func drainFigures(result *v1alpha1.BurstResult) []string {
+	levels := phasekind.Levels(result)
+	_, of := phasekind.MainSeries(result)
+	burst, baseline := phasekind.Find(levels, v1alpha1.FigureBurst, of), phasekind.Find(levels, v1alpha1.FigureBaseline, of)
+	if burst == nil || baseline == nil {
+		return nil
+	}
+	format := rate
+	if of == phasekind.InOperations {
+		format = func(milli int64) string { return measure.FormatOperationsPerSecond(float64(milli) / 1000) }
+	}
+	return []string{format(burst.Value) + ", then " + format(baseline.Value)}
+}
+
 func rate(bytesPerSecond int64) string { return measure.FormatBytesPerSecond(float64(bytesPerSecond)) }
 
-// metadataRates are those of mdtest that most people look at first.
-func metadataRates(mdtest *v1alpha1.MdtestResult) []string {
+// metadataRates returns the two most important rates of mdtest.
+func metadataRates(figures []phasekind.Figure) []string {
 	var rates []string
-	for _, rate := range mdtest.Rates {
-		if rate.Operation == "File creation" || rate.Operation == "File stat" {
-			rates = append(rates, fmt.Sprintf("%s %s/s", rate.Operation,
-				strings.TrimSuffix(measure.FormatOperationsPerSecond(float64(rate.MeanOPSMilli)/1000), " IOPS")))
-		}
+	for _, f := range figures[:min(len(figures), 2)] {
+		rates = append(rates, fmt.Sprintf("%s %s/s", f.Operation,
+			strings.TrimSuffix(measure.FormatOperationsPerSecond(float64(f.Value)/1000), " IOPS")))
 	}
 	return rates
 }
 
-// stepFigures are what one step has measured on each target, an operation each.
+// stepFigures returns the figures of one step on each target, one per operation.
 func stepFigures(run *v1alpha1.BenchmarkRun, step *plan.Step) []string {
 	var words []string
 	for _, phase := range run.Status.Phases {
@@ -77,7 +92,11 @@ func stepFigures(run *v1alpha1.BenchmarkRun, step *plan.Step) []string {
 					words = append(words, string(operation.Operation)+" "+rate(operation.BytesPerSecond))
 				}
 			}
-			if step.Purpose != plan.Precondition && step.Purpose != plan.Idle {
+			switch step.Purpose {
+			case plan.Precondition, plan.Idle:
+			case plan.Drain:
+				words = append(words, targetFigures(target, v1alpha1.PhaseBurstDrain)...)
+			case plan.Prepare, plan.Measure:
 				words = append(words, targetFigures(target, step.Kind)...)
 			}
 		}
@@ -85,7 +104,8 @@ func stepFigures(run *v1alpha1.BenchmarkRun, step *plan.Step) []string {
 	return words
 }
 
-// cellOperations are the figures of the step's cell. Of one that is measured again the first ones are kept.
+// cellOperations returns the figures of the step's cell. For a repeated cell it returns none: the first measurement is
+// kept.
 func cellOperations(target *v1alpha1.TargetResult, step *plan.Step) []v1alpha1.StepOperation {
 	for _, cell := range target.Steps {
 		if int(cell.Cell) == step.Cell && !step.Repeat {

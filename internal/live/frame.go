@@ -10,14 +10,14 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// The least that a frame is made for; a smaller terminal shows a part of it.
+// The minimum size of a frame; a smaller terminal shows a part of it.
 const (
 	minWidth  = 40
 	minHeight = 8
 )
 
-// Frame is the view in as many lines as there is room for, each of one column less than the terminal has: one that
-// fills it would wrap on some.
+// Frame draws the view in as many lines as fit. Each line is one column shorter than the terminal, because some
+// terminals wrap a full line.
 func Frame(view View, options Options) []string {
 	o := options
 	o.Width, o.Height = max(o.Width, minWidth)-1, max(o.Height, minHeight)-1
@@ -57,7 +57,7 @@ func (v *View) head() []line {
 	return []line{title, clock, nil}
 }
 
-// clock says how long the run has taken and how long it will.
+// clock describes the elapsed and the expected time of the run.
 func (v *View) clock() string {
 	text := Short(v.Elapsed)
 	switch {
@@ -76,17 +76,17 @@ func (v *View) clock() string {
 	return fmt.Sprintf("%s of about %s, ends about %s", text, Short(v.Elapsed+v.Remaining), v.End.Format(time.TimeOnly[:5]))
 }
 
-// phases shows those around the present one where there is no room for all.
+// phases shows the phases around the current one if not all fit.
 func (v *View) phases(room int) []line {
 	first, last := 0, len(v.Phases)
-	if room--; last > room { // a line is empty
+	if room--; last > room { // the last line is blank
 		present := 0
 		for i := range v.Phases {
 			if v.Phases[i].State != Coming {
 				present = i
 			}
 		}
-		room = max(1, room-2) // for what is left out
+		room = max(1, room-2) // two lines count the hidden phases
 		first = max(0, min(present-room/2, last-room))
 		last = first + room
 	}
@@ -96,13 +96,13 @@ func (v *View) phases(room int) []line {
 	}
 	var lines []line
 	if first > 0 {
-		lines = append(lines, styled(Dim, fmt.Sprintf("    %s before", many(first, "phase"))))
+		lines = append(lines, styled(Dim, fmt.Sprintf("    %s before", measure.FormatCount(first, "phase"))))
 	}
 	for i := range v.Phases[first:last] {
 		lines = append(lines, v.Phases[first+i].line(min(name, 24), does))
 	}
 	if rest := len(v.Phases) - last; rest > 0 {
-		lines = append(lines, styled(Dim, fmt.Sprintf("    %s to come", many(rest, "more phase"))))
+		lines = append(lines, styled(Dim, fmt.Sprintf("    %s to come", measure.FormatCount(rest, "more phase"))))
 	}
 	return append(lines, nil)
 }
@@ -124,12 +124,12 @@ func (p *Phase) line(name, does int) line {
 	}
 	steps := ""
 	if p.Steps > 1 {
-		steps = fmt.Sprintf(", %s", many(p.Steps, "step"))
+		steps = fmt.Sprintf(", %s", measure.FormatCount(p.Steps, "step"))
 	}
 	return styled(Dim, "  · "+words+p.takes()+steps)
 }
 
-// of says how long a phase goes, behind how long it has.
+// of returns the phase's expected length, for display after the elapsed time.
 func (p *Phase) of() string {
 	switch {
 	case p.AtLeast:
@@ -152,7 +152,7 @@ func (p *Phase) takes() string {
 	return Short(p.Expected)
 }
 
-// now is what the running step does.
+// now shows what the running step does.
 func (v *View) now(o Options) []line {
 	step := v.Now
 	if step == nil {
@@ -185,7 +185,7 @@ func (v *View) now(o Options) []line {
 	return append(append(lines, step.credits(o)...), nil)
 }
 
-// rates are throughput, operations and latency, and the clients that give them.
+// rates shows throughput, IOPS, latency and the number of clients that load.
 func (s *Step) rates(o Options) []line {
 	signs := bars
 	if o.Plain {
@@ -228,7 +228,7 @@ func (s *Step) rates(o Options) []line {
 	return append(lines, clients)
 }
 
-// credits are the estimated fills of buckets that are known.
+// credits shows the estimated fill of the buckets for which there is an estimate.
 func (s *Step) credits(o Options) []line {
 	if s.Figures == nil {
 		return nil
@@ -260,7 +260,7 @@ func (v *View) warnings(room int) []line {
 	var lines []line
 	for i, warning := range v.Warnings {
 		if i+1 == room-1 && len(v.Warnings) > i+1 {
-			lines = append(lines, styled(Warn, fmt.Sprintf("  ! and %s", many(len(v.Warnings)-i, "more warning"))))
+			lines = append(lines, styled(Warn, fmt.Sprintf("  ! and %s", measure.FormatCount(len(v.Warnings)-i, "more warning"))))
 			break
 		}
 		style := Warn
@@ -283,7 +283,7 @@ func (v *View) foot(o Options) []line {
 	return []line{styled(Dim, o.Hint)}
 }
 
-// Short writes a length of time for people, in two units at most: 9s, 2m05s, 3h12m.
+// Short formats a duration for people, in at most two units: 9s, 2m05s, 3h12m.
 func Short(length time.Duration) string {
 	length = length.Round(time.Second)
 	seconds := int64(length / time.Second)
@@ -296,11 +296,4 @@ func Short(length time.Duration) string {
 		return fmt.Sprintf("%dh%02dm", seconds/3600, seconds/60%60)
 	}
 	return fmt.Sprintf("%dd%02dh", seconds/86400, seconds/3600%24)
-}
-
-func many(count int, what string) string {
-	if count == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", count, what)
 }

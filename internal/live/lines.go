@@ -12,27 +12,28 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// quietInterval is how often something is said where lines cannot be drawn over.
+// quietInterval is the interval between progress lines in output that cannot be redrawn.
 const quietInterval = 10 * time.Second
 
-// Lines tells a run in lines that stay: one for each step that ends, and every ten seconds one of what goes on.
+// Lines reports a run in lines that stay: one for each step that ends, and one every ten seconds about the running
+// step.
 type Lines struct {
 	w     io.Writer
 	plan  *plan.Plan
 	done  map[string]bool
 	quiet time.Time
-	// waited is the message of a run that does not load yet, as it was told last.
+	// waited is the last reported message of a run that does not load yet.
 	waited string
-	// failed is when the run was first seen to have failed.
+	// failed is when the run was first observed to have failed.
 	failed time.Time
 }
 
-// NewLines tells a run of that plan. What it has done before now is told at once.
+// NewLines reports a run of the given plan. The first Tell reports all steps that have already ended.
 func NewLines(w io.Writer, planned *plan.Plan, now time.Time) *Lines {
 	return &Lines{w: w, plan: planned, done: map[string]bool{}, quiet: now}
 }
 
-// Tell says what is new.
+// Tell writes what is new.
 func (l *Lines) Tell(run *v1alpha1.BenchmarkRun, now time.Time) {
 	for i := range run.Status.Steps {
 		step := &run.Status.Steps[i]
@@ -60,7 +61,7 @@ func (l *Lines) Tell(run *v1alpha1.BenchmarkRun, now time.Time) {
 	}
 }
 
-// wait says what a run waits for that has nothing to measure at present, when that has changed.
+// wait reports what a run without a running step waits for, when that changes.
 func (l *Lines) wait(view *View, now time.Time) {
 	message := view.Stage
 	if view.Message != "" {
@@ -76,7 +77,7 @@ func (l *Lines) wait(view *View, now time.Time) {
 	l.line(message, now)
 }
 
-// ending says that a run has failed and what its end waits for: at once, and again from time to time.
+// ending reports that a run has failed and what it still waits for: at once, and then every ten seconds.
 func (l *Lines) ending(view *View, now time.Time) {
 	first := l.failed.IsZero()
 	if first {
@@ -90,7 +91,7 @@ func (l *Lines) ending(view *View, now time.Time) {
 		words, _, _ = strings.Cut(view.Verdict, ":")
 	}
 	if view.Now != nil && !view.Now.Idle {
-		words += fmt.Sprintf("; waiting for %s to stop outstanding I/O", many(cmp.Or(view.Now.Clients, view.Now.Of), "client"))
+		words += fmt.Sprintf("; waiting for %s to stop outstanding I/O", measure.FormatCount(cmp.Or(view.Now.Clients, view.Now.Of), "client"))
 	} else {
 		words += "; waiting for clients to leave"
 	}
@@ -105,7 +106,7 @@ func (l *Lines) line(words string, now time.Time) {
 	_, _ = fmt.Fprintln(l.w, string(printable(words, false)))
 }
 
-// number is the place of a step in the plan, for people.
+// number formats a step with its position in the plan.
 func (l *Lines) number(id string) string {
 	for i, step := range l.plan.Steps {
 		if step.ID == id {
@@ -133,13 +134,13 @@ func (l *Lines) running(run *v1alpha1.BenchmarkRun, view *View) string {
 	if step.Figures == nil || step.Idle {
 		return words
 	}
-	// The first sample comes two seconds after the start; until then nothing is known.
+	// The first sample arrives two seconds after the start; there are no figures before.
 	var bytes, operations int64
 	for _, one := range step.Figures.Operations {
 		bytes, operations = bytes+one.BytesPerSecond, operations+one.OperationsPerSecond
 	}
 	if operations > 0 || bytes > 0 {
-		words += fmt.Sprintf(", %s, %s, %s", rate(bytes), measure.FormatOperationsPerSecond(float64(operations)), many(step.Clients, "client"))
+		words += fmt.Sprintf(", %s, %s, %s", rate(bytes), measure.FormatOperationsPerSecond(float64(operations)), measure.FormatCount(step.Clients, "client"))
 	}
 	for _, target := range step.Figures.Targets {
 		if target.CreditPercent != nil {

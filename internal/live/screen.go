@@ -9,16 +9,16 @@ import (
 	"golang.org/x/term"
 )
 
-// Screen draws frames over each other on a terminal, below what was there before. The last one stays.
+// Screen draws frames over each other on a terminal, below the existing output. The last frame stays.
 type Screen struct {
 	file    *os.File
 	options Options
-	// drawn lines of the frame that is there, on a terminal of width and height.
+	// drawn is the number of lines of the current frame, drawn on a terminal of width and height.
 	drawn         int
 	width, height int
 }
 
-// NewScreen draws on w; nil where that is no terminal, or one that cannot move its cursor.
+// NewScreen returns a Screen that draws on w, or nil if w is not a terminal that can move its cursor.
 func NewScreen(w io.Writer, hint string) *Screen {
 	file, isFile := w.(*os.File)
 	if !isFile || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {
@@ -27,10 +27,11 @@ func NewScreen(w io.Writer, hint string) *Screen {
 	return &Screen{file: file, options: Options{Colour: colourAllowed(), Plain: !utf8Locale(), Hint: hint}}
 }
 
-// colourAllowed is the convention of no-color.org.
+// colourAllowed follows the convention of no-color.org.
 func colourAllowed() bool { return os.Getenv("NO_COLOR") == "" }
 
-// utf8Locale is what the environment says of the characters that a terminal can show; most can show all.
+// utf8Locale reports whether the locale is UTF-8, and true if the environment sets none, because most terminals can
+// show UTF-8.
 func utf8Locale() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if value := os.Getenv(name); value != "" {
@@ -41,7 +42,7 @@ func utf8Locale() bool {
 	return true
 }
 
-// Draw replaces the frame by a new one.
+// Draw replaces the current frame.
 func (s *Screen) Draw(view View) {
 	width, height, err := term.GetSize(int(s.file.Fd()))
 	if err != nil || width <= 0 || height <= 0 {
@@ -50,7 +51,7 @@ func (s *Screen) Draw(view View) {
 	var b strings.Builder
 	switch {
 	case s.drawn > 0 && (width != s.width || height != s.height):
-		// A terminal that has changed its size has moved its lines; where they are now nobody tells.
+		// A resized terminal has moved its lines to unknown positions.
 		b.WriteString("\x1b[H\x1b[2J")
 	case s.drawn > 0:
 		b.WriteString("\x1b[" + strconv.Itoa(s.drawn) + "A\r")
@@ -59,14 +60,14 @@ func (s *Screen) Draw(view View) {
 	s.options.Width, s.options.Height = width, height
 	frame := Frame(view, s.options)
 	for _, one := range frame {
-		b.WriteString(one + "\x1b[K\r\n") // the rest of the old line goes; to clear all first would flicker
+		b.WriteString(one + "\x1b[K\r\n") // Clear only the rest of the old line: clearing the whole screen flickers.
 	}
 	b.WriteString("\x1b[J")
 	s.drawn = len(frame)
 	_, _ = s.file.WriteString(b.String())
 }
 
-// Say writes a line that stays, above what is drawn next.
+// Say writes a line that stays, above the next frame.
 func (s *Screen) Say(words string) {
 	s.drawn = 0
 	_, _ = s.file.WriteString(words + "\r\n")

@@ -6,14 +6,14 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// bars are the heights of a sparkline, from nothing to all. A terminal that has no such signs gets the second row.
+// bars are the characters of a sparkline, from empty to full height; plainBars are their ASCII equivalents.
 var (
 	bars      = []rune(" ▁▂▃▄▅▆▇█")
 	plainBars = []rune(" ._-=+*%#")
 )
 
-// ratesOf are the mean rates a second in so many equal parts of the time that points cover; fewer points give fewer
-// parts. The points are running totals, so that no part loses anything that lies between two points.
+// ratesOf returns the mean rates per second in at most the given number of equal parts of the time that points cover;
+// fewer points give fewer parts. The points are running totals, so nothing between two points is lost.
 func ratesOf(points []v1alpha1.LivePoint, total func(v1alpha1.LivePoint) int64, parts int) []float64 {
 	if parts = min(parts, len(points)-1); parts < 1 {
 		return nil
@@ -51,7 +51,7 @@ func ratesOf(points []v1alpha1.LivePoint, total func(v1alpha1.LivePoint) int64, 
 	return rates
 }
 
-// spark draws rates from 0 to the highest one.
+// spark draws rates on a scale from 0 to the highest.
 func spark(rates []float64, signs []rune) string {
 	if len(rates) == 0 {
 		return ""
@@ -68,7 +68,7 @@ func spark(rates []float64, signs []rune) string {
 	return string(drawn)
 }
 
-// bar draws a share of 0 to 1.
+// bar draws a share from 0 to 1.
 func bar(share float64, width int, full, empty rune) string {
 	drawn := make([]rune, width)
 	for i := range drawn {

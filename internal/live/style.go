@@ -5,10 +5,10 @@ import (
 	"unicode"
 )
 
-// Style is how a piece of text looks.
+// Style is the appearance of a piece of text.
 type Style int
 
-// The styles. Nothing is told by colour alone: signs and words say the same.
+// The styles. Colour is never the only signal: signs and words say the same.
 const (
 	Plain Style = iota
 	Bold
@@ -21,24 +21,24 @@ const (
 
 var codes = map[Style]string{Bold: "1", Dim: "2", Good: "32", Bad: "31;1", Warn: "33", Accent: "36"}
 
-// Options are what a terminal can show.
+// Options describes what the terminal can show.
 type Options struct {
 	Width, Height int
-	// Colour allows colours.
+	// Colour permits colours.
 	Colour bool
-	// Plain allows ASCII only.
+	// Plain restricts output to ASCII.
 	Plain bool
-	// Hint is the last line, such as what Ctrl-C does; none when the run has ended.
+	// Hint is the last line, for example about Ctrl-C; it is not shown once the run has ended.
 	Hint string
 }
 
-// piece of a line.
+// piece is a styled part of a line.
 type piece struct {
 	style Style
 	text  string
 }
 
-// line is a line of the view.
+// line is one line of the view.
 type line []piece
 
 func text(words string) line { return line{{Plain, words}} }
@@ -47,7 +47,7 @@ func styled(style Style, words string) line { return line{{style, words}} }
 
 func (l line) with(style Style, words string) line { return append(l, piece{style, words}) }
 
-// draw writes the line into so many columns.
+// draw renders the line in at most o.Width columns.
 func (l line) draw(o Options) string {
 	var b strings.Builder
 	left := o.Width
@@ -73,7 +73,7 @@ func (l line) draw(o Options) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// printable is a text of one column a sign: what came from outside must neither move the cursor nor break the lines.
+// printable returns text with one column per character. Foreign text must neither move the cursor nor break lines.
 func printable(text string, plain bool) []rune {
 	var runes []rune
 	for _, r := range text {
@@ -83,7 +83,7 @@ func printable(text string, plain bool) []rune {
 		case plain && r > unicode.MaxASCII:
 			r = inASCII(r)
 		case !unicode.IsPrint(r) || unicode.In(r, unicode.Mn, unicode.Me) || r >= 0x1100 && r < 0x2000 || r >= 0x2e80:
-			r = '?' // control, combining, or of two columns
+			r = '?' // control, combining or double-width
 		}
 		runes = append(runes, r)
 	}

@@ -9,10 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// State is how far a phase is.
+// State is the progress of a phase.
 type State int
 
 // The states of a phase.
@@ -23,44 +24,45 @@ const (
 	Failed
 )
 
-// View is a run at an instant.
+// View is the state of a run at one instant.
 type View struct {
 	Benchmark, Run string
-	// Stage and Message are the run's own.
+	// Stage and Message are those of the run's status.
 	Stage, Message string
-	// Ended says that nothing happens any more; Verdict then is what became of it.
+	// Ended is true once the run is over. Verdict is the reason if the run failed or is not valid; otherwise empty.
 	Ended, Failed bool
 	Verdict       string
-	// Started is false while the run waits for its clients; Elapsed counts from when it began.
+	// Started is false while the run waits for its clients; Elapsed counts from its start.
 	Started bool
 	Elapsed time.Duration
-	// Remaining is how long the run is expected to go on, at least where AtLeast, and End when it ends by that.
+	// Remaining is the expected time to the end, a lower bound if AtLeast; End is the expected end.
 	Remaining time.Duration
 	AtLeast   bool
 	End       time.Time
 	Phases    []Phase
-	// Now is the running step; nil when none runs.
+	// Now is the running step; nil if none is running.
 	Now *Step
-	// Warnings of all that was measured so far, the gravest first, and clients that were lost.
+	// Warnings lists the warnings so far, disqualifying ones first, and lost clients.
 	Warnings []Warning
 }
 
 // Phase is one phase of the run.
 type Phase struct {
 	Name string
-	// Does is its kind in words.
+	// Does describes its kind.
 	Does  string
 	State State
-	// Steps of the phase, and how many are done.
+	// Steps is the number of steps of the phase; StepsDone of them have ended.
 	Steps, StepsDone int
-	// Took is how long it took, or has taken so far.
+	// Took is the time that the phase took, or has taken so far.
 	Took time.Duration
-	// Expected is how long it takes by the plan, AtLeast where a part of that is not known, AtMost where it may end before.
+	// Expected is the planned time. It is a lower bound if AtLeast, because a part is unknown; the phase may end
+	// earlier if AtMost.
 	Expected        time.Duration
 	AtLeast, AtMost bool
-	// Figures are what was measured, in words.
+	// Figures are the measured figures as text.
 	Figures []string
-	// Message says why it failed.
+	// Message is the reason of a failure.
 	Message string
 }
 
@@ -68,27 +70,27 @@ type Phase struct {
 type Step struct {
 	Label   string
 	Elapsed time.Duration
-	// Whole is how long it goes, AtMost where it may end before; 0 where that is not known.
+	// Whole is the total time, an upper bound if AtMost; 0 if unknown.
 	Whole  time.Duration
 	AtMost bool
-	// Share of it that is done, from 0 to 1; negative where that is not known.
+	// Share is the completed share, from 0 to 1; negative if unknown.
 	Share float64
-	// Remaining until its expected end; negative where that is not known.
+	// Remaining is the time until the expected end; negative if unknown.
 	Remaining time.Duration
-	// Idle says that nothing is loaded.
+	// Idle is true if the step loads no target.
 	Idle bool
-	// Clients that load, of so many that are to.
+	// Clients is the number of clients that load, Of the number of clients that should.
 	Clients, Of int
 	Figures     *v1alpha1.LiveFigures
 }
 
-// Warning is one warning, and where.
+// Warning is a warning and what it is about.
 type Warning struct {
 	Type, Where, Message string
 	Disqualifying        bool
 }
 
-// Of looks at a run. planned is the plan that its specification gives, in this version.
+// Of returns the view of a run. planned is the plan that this version derives from the run's specification.
 func Of(run *v1alpha1.BenchmarkRun, planned *plan.Plan, now time.Time) View {
 	status := &run.Status
 	view := View{
@@ -124,14 +126,14 @@ func Of(run *v1alpha1.BenchmarkRun, planned *plan.Plan, now time.Time) View {
 	return view
 }
 
-// looker reads a run.
+// looker reads the state of a run.
 type looker struct {
 	run  *v1alpha1.BenchmarkRun
 	plan *plan.Plan
 	now  time.Time
 }
 
-// newest is the newest attempt of a step; nil when it was not begun.
+// newest returns the newest attempt of a step; nil if the step has not begun.
 func (l *looker) newest(id string) *v1alpha1.StepStatus {
 	for i := len(l.run.Status.Steps) - 1; i >= 0; i-- {
 		if fact := &l.run.Status.Steps[i]; fact.ID == id {
@@ -143,7 +145,7 @@ func (l *looker) newest(id string) *v1alpha1.StepStatus {
 
 func (l *looker) phase(index int) Phase {
 	spec := &l.run.Spec.Run.Phases[index]
-	shown := Phase{Name: spec.Name, Does: kindWords[spec.Kind()]}
+	shown := Phase{Name: spec.Name, Does: phasekind.Of(spec.Kind()).Label}
 	var begun bool
 	for i := range l.plan.Steps {
 		step := &l.plan.Steps[i]
@@ -188,13 +190,7 @@ func (l *looker) phase(index int) Phase {
 	return shown
 }
 
-// kindWords are the kinds of phases, for people.
-var kindWords = map[v1alpha1.PhaseKind]string{
-	v1alpha1.PhasePrepare: "lay out", v1alpha1.PhaseSteady: "steady", v1alpha1.PhaseBurstDrain: "drain", v1alpha1.PhaseCooldown: "cooldown",
-	v1alpha1.PhaseRamp: "ramp", v1alpha1.PhaseSweep: "sweep",
-}
-
-// step is the running step.
+// step returns the running step; nil if there is none.
 func (l *looker) step() *Step {
 	for i := range l.plan.Steps {
 		planned := &l.plan.Steps[i]
@@ -227,13 +223,13 @@ func (l *looker) step() *Step {
 	return nil
 }
 
-// share takes the time that is over for the part that is done.
+// share derives the progress from the elapsed time.
 func (s *Step) share(whole time.Duration) {
 	s.Share = min(1, s.Elapsed.Seconds()/whole.Seconds())
 	s.Remaining = max(0, whole-s.Elapsed)
 }
 
-// shareOfWork takes the bytes that are laid down for the part that is done: false where those are not known.
+// shareOfWork derives the progress from the bytes that are laid out. It returns false if those are unknown.
 func (l *looker) shareOfWork(planned *plan.Step, shown *Step) bool {
 	var total float64
 	for _, each := range planned.NewBytes {
@@ -253,7 +249,8 @@ func (l *looker) shareOfWork(planned *plan.Step, shown *Step) bool {
 	return true
 }
 
-// remaining is how long the steps that are not done are expected to take; atLeast where that of one is not known.
+// remaining returns the expected time of the steps that have not ended. atLeast is true if one of them has no known
+// length.
 func (l *looker) remaining(live *Step) (remaining time.Duration, atLeast bool) {
 	for i := range l.plan.Steps {
 		planned := &l.plan.Steps[i]

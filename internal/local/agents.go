@@ -18,35 +18,38 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 )
 
-// Agent is an agent that runs as a child of ours.
+// Agent is an agent that runs as a child process.
 type Agent struct {
 	command *exec.Cmd
-	// lifeline is held open as long as the agent shall live.
+	// lifeline stays open as long as the agent should live.
 	lifeline *os.File
 	ready    *os.File
 	exited   chan struct{}
 }
 
-// The file descriptors that an agent of a local run is given.
+// The file descriptors that an agent of a local run inherits.
 const (
 	fdConfig   = 3
 	fdReady    = 4
 	fdLifeline = 5
 )
 
-// AgentFlags are the flags by which an agent finds those descriptors.
+// AgentFlags returns the flags that tell an agent these descriptors.
 func AgentFlags() []string {
 	fd := func(n int) string { return "/dev/fd/" + strconv.Itoa(n) }
 	return []string{"--config=" + fd(fdConfig), "--ready=" + fd(fdReady), "--lifeline=" + fd(fdLifeline)}
 }
 
-// StartAgent starts an agent and hands it its configuration. locks keep the target's directories ours
-// for as long as any agent lives, even when we do not.
-func StartAgent(command []string, config agent.Config, locks ...*os.File) (*Agent, error) {
+// StartAgent starts an agent and passes it its configuration. The agent inherits locks, so that the target's
+// directories stay locked as long as any agent lives, even if this process dies.
+func StartAgent(command []string, config agent.Config, locks ...*os.File) (_ *Agent, err error) {
 	var parent, child [3]*os.File
 	defer func() {
-		for _, file := range child {
-			_ = file.Close()
+		for i := range child {
+			_ = child[i].Close()
+			if err != nil {
+				_ = parent[i].Close()
+			}
 		}
 	}()
 	for i := range parent {
@@ -68,12 +71,13 @@ func StartAgent(command []string, config agent.Config, locks ...*os.File) (*Agen
 	spawned.command.ExtraFiles = child[:]
 	spawned.command.ExtraFiles = append(spawned.command.ExtraFiles, locks...)
 	spawned.command.Stderr = os.Stderr
-	// A group of its own: Ctrl-C is the runner's to handle, and what it decides reaches the agent.
+	// Its own process group, so that Ctrl-C does not reach the agent directly: the runner handles it and directs the
+	// agent.
 	spawned.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := spawned.command.Start(); err != nil {
 		return nil, fmt.Errorf("start an agent: %w", err)
 	}
-	err := json.NewEncoder(parent[0]).Encode(config)
+	err = json.NewEncoder(parent[0]).Encode(config)
 	if err = errors.Join(err, parent[0].Close()); err != nil {
 		_ = spawned.command.Process.Kill()
 		return nil, errors.Join(fmt.Errorf("configure an agent: %w", err), spawned.command.Wait())
@@ -81,19 +85,19 @@ func StartAgent(command []string, config agent.Config, locks ...*os.File) (*Agen
 	return spawned, nil
 }
 
-// Leave lets the agent go: it stops its load, removes its data and exits.
+// Leave closes the lifeline: the agent then stops its load, removes its data and exits.
 func (p *Agent) Leave() { _ = p.lifeline.Close() }
 
-// Kill ends the agent's process, if it lives, and returns when it has ended. It must be followed.
+// Kill ends the agent's process, if it lives, and returns once it has exited. Follow must have been called.
 func (p *Agent) Kill() {
 	_ = p.command.Process.Kill()
 	<-p.exited
 }
 
-// Exited is closed when the agent's process has ended, once it is followed.
+// Exited is closed once the agent's process has exited. It requires Follow.
 func (p *Agent) Exited() <-chan struct{} { return p.exited }
 
-// Follow reports the end of the agent's process, once.
+// Follow waits for the agent's process in the background and calls ended once when it exits.
 func (p *Agent) Follow(ended func(message string)) {
 	go func() {
 		err := p.command.Wait()
@@ -107,7 +111,7 @@ func (p *Agent) Follow(ended func(message string)) {
 	}()
 }
 
-// locate waits for the agent to say where it listens.
+// locate waits until the agent reports its address.
 func (p *Agent) locate(ctx context.Context) (string, error) {
 	stop := context.AfterFunc(ctx, func() { _ = p.ready.SetReadDeadline(time.Now()) })
 	defer stop()
@@ -119,7 +123,7 @@ func (p *Agent) locate(ctx context.Context) (string, error) {
 	return line[:len(line)-1], nil
 }
 
-// Endpoint is how the conductor reaches the agent.
+// Endpoint returns how the conductor reaches the agent.
 func (p *Agent) Endpoint(key decide.ClientKey, runUID string, authority *identity.Authority) (conductor.Endpoint, error) {
 	operator, err := authority.Operator()
 	if err != nil {

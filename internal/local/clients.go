@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// store writes the facts of the run, and the series of a step that has ended, to the guard.
+// store passes the state of the run, and the series of a step that has ended, to the guard.
 func (r *runner) store(_ decide.Action, step *series.Step) error {
 	if step != nil {
 		r.options.Series.Add(*step)
@@ -24,7 +24,7 @@ func (r *runner) store(_ decide.Action, step *series.Step) error {
 // Replace starts new agents in place of lost ones.
 func (r *runner) Replace(keys []decide.ClientKey) error {
 	for _, key := range keys {
-		// One that is out of reach may live, and load the files of its replacement.
+		// An unreachable agent may still live and load the files of its replacement.
 		r.agents[key].Kill()
 		r.killOrphans()
 		if err := r.add(key); err != nil {
@@ -57,7 +57,7 @@ func (r *runner) add(key decide.ClientKey) error {
 		DatasetHash:  r.options.Plan.DatasetHash,
 		KeepData:     t.keep,
 		FioPath:      r.options.FioPath,
-		// The lifeline tells sooner; this is for a runner that lives and does not speak.
+		// The lifeline detects a dead runner sooner; this timeout is for a runner that lives but is silent.
 		OrphanTimeout: time.Hour,
 	}, t.locks()...)
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *runner) add(key decide.ClientKey) error {
 	return nil
 }
 
-// Finish tells agents to leave, with or without their data.
+// Finish directs the agents to leave and to remove their data, unless the target keeps it.
 func (r *runner) Finish(keys []decide.ClientKey) {
 	for _, t := range r.targets {
 		var own []decide.ClientKey
@@ -86,7 +86,7 @@ func (r *runner) Finish(keys []decide.ClientKey) {
 			}
 		}
 		r.conductor.Finish(own, conductor.FinishOptions{RemoveData: !t.keep}, func(decide.ClientKey, *agentapi.FinishResponse) {
-			// What an agent could not remove is found and named by the sweep at the end.
+			// The sweep at the end finds and reports what an agent could not remove.
 		})
 	}
 }

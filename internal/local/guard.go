@@ -19,20 +19,20 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// runnerEnvironment marks a process as the runner that a guard has started.
+// runnerEnvironment marks a process as a runner that a guard has started.
 const runnerEnvironment = "STORAGEBENCH_LOCAL_RUNNER"
 
-// The file descriptors of a runner.
+// The file descriptors that a runner inherits.
 const (
 	fdJournal        = 3
 	fdRunnerLifeline = 4
 )
 
-// abandonTimeout is how long agents may take to tidy up when their runner was killed.
+// abandonTimeout is how long the agents of a killed runner may take to remove their data and exit.
 const abandonTimeout = 60 * time.Second
 
-// InRunner reports whether this process was started by a guard; if so it gives the journal to write
-// to and a context that ends when the guard is gone or a signal asks for the end.
+// InRunner reports whether a guard started this process. If so, it returns the journal to write to and a context that
+// ends when the guard dies or a signal arrives.
 func InRunner(parent context.Context) (ctx context.Context, journal *Journal, stop func(), ok bool) {
 	if os.Getenv(runnerEnvironment) == "" {
 		return parent, nil, func() {}, false
@@ -54,9 +54,9 @@ func InRunner(parent context.Context) (ctx context.Context, journal *Journal, st
 	return ctx, NewJournal(os.NewFile(fdJournal, "journal")), func() { signal.Stop(signals) }, true
 }
 
-// Guard starts this program again as the runner, waits for it, and returns its exit code. When the
-// runner is killed it waits for the agents to leave, removes what is left, and gives the run as far
-// as it got to dead, with its series, whose exit code it returns.
+// Guard starts this program again as the runner, waits for it, and returns its exit code. If the runner is killed,
+// Guard waits for the agents to leave, removes what remains, calls dead with the last state of the run and its series,
+// and returns dead's exit code.
 func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, error) int) (int, error) {
 	if err := process.SetSubreaper(); err != nil {
 		return 0, fmt.Errorf("become the parent of orphans: %w", err)
@@ -78,7 +78,7 @@ func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, er
 	runner.Env = append(os.Environ(), runnerEnvironment+"=1")
 	runner.Stdin, runner.Stdout, runner.Stderr = os.Stdin, os.Stdout, os.Stderr
 	runner.ExtraFiles = []*os.File{journalWriter, lifelineReader}
-	// Signals of the terminal come to both; those to us alone are passed on.
+	// The terminal signals both processes; signals to the guard alone are forwarded.
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	if err := runner.Start(); err != nil {
@@ -100,7 +100,7 @@ func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, er
 	return dead(epitaph(entry.Entry, runner.ProcessState.String(), left), &entry.series, errors.Join(journalErr, left)), nil
 }
 
-// clean waits for the agents of a dead runner, ends what does not leave, and removes their data.
+// clean waits for the agents of a dead runner, kills those that do not exit, and removes their data.
 func clean(entry Entry) error {
 	deadline := time.Now().Add(abandonTimeout)
 	for time.Now().Before(deadline) {
@@ -129,7 +129,7 @@ func living(processes []process.Process) []process.Process {
 	return found
 }
 
-// Stillborn is the record of a run whose runner died before it had begun; nil where none can be made.
+// Stillborn returns the record of a run whose runner died before the run began; nil if none can be created.
 func Stillborn(options Options) *v1alpha1.BenchmarkRun {
 	run, err := newRun(options)
 	if err != nil {
@@ -138,14 +138,18 @@ func Stillborn(options Options) *v1alpha1.BenchmarkRun {
 	return epitaph(Entry{Run: run}, "before the run began", nil)
 }
 
-// epitaph is the record of a run whose runner is dead; nil when it had told of none.
+// epitaph returns the record of a run whose runner died; nil if the runner reported no run.
 func epitaph(entry Entry, state string, left error) *v1alpha1.BenchmarkRun {
 	if entry.Run == nil {
 		return nil
 	}
 	var data []v1alpha1.DataLeft
 	if left != nil {
-		data = append(data, v1alpha1.DataLeft{Path: entry.Data[0].Path, Reason: left.Error()})
+		path := "/proc" // Without data to remove, only processes can be left.
+		if len(entry.Data) > 0 {
+			path = entry.Data[0].Path
+		}
+		data = append(data, v1alpha1.DataLeft{Path: path, Reason: left.Error()})
 	}
 	record.Fail(entry.Run, decide.Failure{Reason: v1alpha1.ReasonInternalError,
 		Message: "the process that conducted the run died (" + state + "); its results end there"}, time.Now())

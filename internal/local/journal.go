@@ -10,15 +10,15 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// Entry is what a runner tells its guard, so that the guard can finish for it.
+// Entry is a report from a runner to its guard, which lets the guard finish the run if the runner dies.
 type Entry struct {
-	// Run as its facts stand.
+	// Run is the current state of the run.
 	Run *v1alpha1.BenchmarkRun `json:"run,omitempty"`
-	// Series of a step that has ended.
+	// Series is the series of a step that has ended.
 	Series *series.Step `json:"series,omitempty"`
-	// Data that is to be removed at the end.
+	// Data is what must be removed at the end.
 	Data []Data `json:"data,omitempty"`
-	// Printed says that the result has been told to the user.
+	// Printed is true once the result was printed for the user.
 	Printed bool `json:"printed,omitempty"`
 }
 
@@ -28,16 +28,16 @@ type Data struct {
 	BenchmarkUID string `json:"benchmarkUID"`
 }
 
-// Journal writes entries, leaving out those that tell nothing new. A nil Journal writes nothing.
+// Journal writes entries, except those that repeat the previous one. A nil Journal writes nothing.
 type Journal struct {
 	w    io.Writer
 	last []byte
 }
 
-// NewJournal writes to a guard.
+// NewJournal returns a Journal that writes to w.
 func NewJournal(w io.Writer) *Journal { return &Journal{w: w} }
 
-// Write tells an entry. A guard that is gone is noticed by other means.
+// Write writes an entry. It ignores errors: the lifeline detects a dead guard.
 func (j *Journal) Write(entry Entry) {
 	if j == nil {
 		return
@@ -50,13 +50,14 @@ func (j *Journal) Write(entry Entry) {
 	_, _ = j.w.Write(append(line, '\n'))
 }
 
-// told is all that a runner has told.
+// told is the sum of a runner's entries.
 type told struct {
 	Entry
 	series series.Log
 }
 
-// readJournal gives the newest run, the series of its steps, and whether the result was printed, when the writer is gone.
+// readJournal reads until the writer exits and returns the newest run, the series of its steps, the data to remove, and
+// whether the result was printed.
 func readJournal(r io.Reader) (told, error) {
 	var sum told
 	decoder := json.NewDecoder(r)
@@ -64,7 +65,7 @@ func readJournal(r io.Reader) (told, error) {
 		var entry Entry
 		err := decoder.Decode(&entry)
 		if err != nil {
-			// A runner that is killed may leave half a line; what came before it counts.
+			// A killed runner may leave an incomplete line; the entries before it count.
 			return sum, ignoreEnd(err)
 		}
 		if entry.Run != nil {

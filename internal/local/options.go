@@ -16,35 +16,32 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// Options say what to run and where.
+// Options describes what to run and where.
 type Options struct {
-	// Benchmark with defaults filled in, and Run, its spec.run with all references resolved.
+	// Benchmark has its defaults filled in. Run is its spec.run with all references resolved.
 	Benchmark *v1alpha1.StorageBenchmark
 	Run       *v1alpha1.RunSpec
 	Plan      plan.Plan
-	// Directories are what each target loads, by target name: one for each of its volumes, in their order.
+	// Directories lists what each target loads, by target name: one directory per volume, in the volumes' order.
 	Directories map[string][]string
-	// AgentCommand is the program and arguments of an agent.
+	// AgentCommand is the program and the arguments of an agent.
 	AgentCommand []string
-	// FioPath is the fio to run; empty is that of PATH.
+	// FioPath is the fio to run; if empty, the one in PATH.
 	FioPath string
-	// Seed of everything random in the run; the plan was made with it.
+	// Seed is the seed of all random choices of the run; the plan was created with it.
 	Seed int64
-	// Series gets what the steps did over time; nil where nobody wants it.
+	// Series collects what the steps did over time; may be nil.
 	Series *series.Log
-	// Journal tells the guard; nil where there is none.
+	// Journal reports to the guard; nil without a guard.
 	Journal *Journal
-	// Observe is called after each change of the run's facts, and every second while it runs.
+	// Observe is called after each change of the run's state, and every second while it runs.
 	Observe func(Progress)
 }
 
-// Progress is a run as it stands.
+// Progress is the current state of a run.
 type Progress = drive.Progress
 
-// Live is the running step.
-type Live = drive.Live
-
-// newRun makes the run's record.
+// newRun creates the run's record.
 func newRun(options Options) (*v1alpha1.BenchmarkRun, error) {
 	var random [16]byte
 	if _, err := rand.Read(random[:]); err != nil {
@@ -62,9 +59,9 @@ func newRun(options Options) (*v1alpha1.BenchmarkRun, error) {
 	}, options.Run, options.Plan), nil
 }
 
-// benchmarkUID names the benchmark's own directory on a target. There is no API server to give a
-// UID, so it follows from what makes the benchmark the same one again: its name, the target and
-// the directory. A later run finds the data that an earlier one kept or left.
+// benchmarkUID returns the name of the benchmark's own directory on a target. Without an API server there is no UID, so
+// it is derived from what identifies the benchmark: its namespace and name, the target and the directories. A later run
+// thus finds the data that an earlier run kept or left.
 func benchmarkUID(benchmark *v1alpha1.StorageBenchmark, target string, directories []string) (string, error) {
 	name := "local\x00" + benchmark.Namespace + "\x00" + benchmark.Name + "\x00" + target
 	for _, directory := range directories {

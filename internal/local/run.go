@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// lossTimeout is how long an agent on this machine may be out of reach while its process lives.
+	// lossTimeout is how long an agent on this machine may be unreachable while its process lives.
 	lossTimeout = 30 * time.Second
-	// leaveTimeout is how long an agent may take to go once it has finished.
+	// leaveTimeout is how long the agents may take to exit at the end.
 	leaveTimeout = 10 * time.Second
 )
 
-// runner is one local run.
+// runner executes one local run.
 type runner struct {
 	options   Options
 	run       *v1alpha1.BenchmarkRun
@@ -33,13 +33,13 @@ type runner struct {
 	targets   map[string]*target
 	left      []v1alpha1.DataLeft
 
-	// mu keeps an agent from being taken for an orphan while it is being started.
+	// mu prevents an agent that is being started from being killed as an orphan.
 	mu     sync.Mutex
 	agents map[decide.ClientKey]*Agent
 }
 
-// Run carries the benchmark out. A context that ends stops the load; the run then ends as failed,
-// with the results so far. An error means that nothing was begun and there is no run.
+// Run runs the benchmark. If the context ends, the load stops and the run ends as failed, with the results so far. An
+// error means that there is no run.
 func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 	if err := process.SetSubreaper(); err != nil {
 		return nil, fmt.Errorf("become the parent of orphans: %w", err)
@@ -59,7 +59,8 @@ func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 	if err := r.identify(); err != nil {
 		return nil, err
 	}
-	r.conductor = conductor.New(conductor.Options{RunUID: string(run.UID), Epoch: 1, LossTimeout: lossTimeout, Tools: options.Plan.Tools})
+	r.conductor = conductor.New(conductor.Options{RunUID: string(run.UID), Epoch: 1, LossTimeout: lossTimeout,
+		Tools: options.Plan.Tools, Steps: options.Plan.Steps})
 	record.Begin(run, r.now())
 	options.Journal.Write(Entry{Run: run, Data: r.data()})
 	for _, spec := range options.Run.Targets {
@@ -102,7 +103,7 @@ func (r *runner) identify() error {
 func (r *runner) conduct(ctx context.Context) error {
 	return drive.New(drive.Options{
 		Run: r.run, Plan: r.options.Plan, Conductor: r.conductor, Clients: r,
-		// Whatever the claims say, all clients of a target have one directory here.
+		// Whatever the claims specify, all clients of a target share one directory here.
 		Shared:  func(string) bool { return true },
 		Storage: r.noteStorage,
 		Store:   r.store,
@@ -110,7 +111,7 @@ func (r *runner) conduct(ctx context.Context) error {
 	}).Until(ctx)
 }
 
-// killOrphans ends what a dead agent has left running, before anything else uses its files.
+// killOrphans kills the processes that a dead agent left running, before another agent uses its files.
 func (r *runner) killOrphans() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,21 +121,22 @@ func (r *runner) killOrphans() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
 	defer cancel()
-	// What cannot be ended now is tried again, and told, at the end of the run.
+	// The end of the run retries and reports what cannot be killed now.
 	_ = process.KillDescendants(ctx, os.Getpid(), agents...)
 }
 
-// clear ends whatever still runs below us and removes the data that the agents could not.
+// clear ends the remaining child processes and removes the data that the agents could not.
 func (r *runner) clear() error {
 	r.conductor.Close()
 	for _, agent := range r.agents {
 		agent.Leave()
 	}
-	patience := time.After(leaveTimeout)
+	patience, stop := context.WithTimeout(context.Background(), leaveTimeout)
+	defer stop()
 	for _, agent := range r.agents {
 		select {
 		case <-agent.Exited():
-		case <-patience:
+		case <-patience.Done():
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)

@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// noteStorage records what each target is documented to do, before the first step. Of a directory nothing can be found
-// out but its mount: its specification says what it is.
+// noteStorage records the documented performance of each target before the first step. Only the mount of a directory
+// can be detected; the specification describes the rest.
 func (r *runner) noteStorage() error {
 	if record.StorageNoted(r.run) {
 		return nil
@@ -39,7 +39,7 @@ func (r *runner) noteStorage() error {
 	return nil
 }
 
-// mounted are the volumes of a target as its clients found them.
+// mounted returns the volumes of a target as its clients found them.
 func (r *runner) mounted(target string) []v1alpha1.MountedVolume {
 	for _, environment := range r.run.Status.Environments {
 		if environment.Target == target && len(environment.Volumes) > 0 {

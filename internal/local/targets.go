@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// installationName is what ownership files of local runs have in the place of an operator's.
+	// installationName is the installation that the ownership files of local runs record.
 	installationName = "local"
-	// leftTimeout bounds the removal of what runs that were killed have left.
+	// leftTimeout bounds the removal of data that killed runs left.
 	leftTimeout = time.Minute
 )
 
-// target is what is loaded: a directory, or one for each of several volumes.
+// target is a target under test: one directory, or one per volume.
 type target struct {
 	name    string
 	uid     string
@@ -32,11 +32,11 @@ type target struct {
 	volumes []*volume
 }
 
-// volume is one of its directories.
+// volume is one directory of a target.
 type volume struct {
 	name  string
 	mount dataset.Mount
-	// lock is nil where it is mounted read-only.
+	// lock is nil if the directory is mounted read-only.
 	lock *dataset.Lock
 }
 
@@ -59,7 +59,7 @@ func (t *target) locks() []*os.File {
 	return all
 }
 
-// prove looks at every directory before anything is written, and takes its lock.
+// prove verifies each target's directories before it writes to them, and locks them.
 func (r *runner) prove() error {
 	for i := range r.options.Run.Targets {
 		if err := r.proveTarget(&r.options.Run.Targets[i]); err != nil {
@@ -98,7 +98,7 @@ func (r *runner) proveTarget(spec *v1alpha1.Target) error {
 	}
 	for j, one := range added.volumes {
 		if readOnly[j] {
-			continue // Nothing can be written there by anybody that came by this mount.
+			continue // This mount lets no process write there.
 		}
 		one.lock, err = dataset.AcquireLock(one.mount, dataset.Owner{
 			BenchmarkUID: uid,
@@ -115,7 +115,7 @@ func (r *runner) proveTarget(spec *v1alpha1.Target) error {
 	return nil
 }
 
-// volumeName is that of the specification; a single directory is called data, whatever its volume is.
+// volumeName returns the specified name of a volume; a single directory is always called data.
 func volumeName(spec *v1alpha1.Target, index int) string {
 	if len(spec.Volumes) < 2 || index >= len(spec.Volumes) {
 		return "data"
@@ -123,7 +123,7 @@ func volumeName(spec *v1alpha1.Target, index int) string {
 	return spec.Volumes[index].Name
 }
 
-// proveDirectory proves one; it may be read-only where no phase needs to write to it.
+// proveDirectory verifies a directory. It may be read-only if no phase needs to write to it.
 func (r *runner) proveDirectory(spec *v1alpha1.Target, directory string) (mount dataset.Mount, readOnly bool, err error) {
 	mount, err = dataset.ProveMount(directory, dataset.Expectation{})
 	if !errors.Is(err, dataset.ErrReadOnly) {
@@ -137,9 +137,8 @@ func (r *runner) proveDirectory(spec *v1alpha1.Target, directory string) (mount 
 	return mount, true, err
 }
 
-// checkSpace refuses a run that could not lay its data down: each agent checks for itself too, but
-// cannot know of the others. Data of an earlier run may be there to be used again; then only the
-// agents can tell.
+// checkSpace refuses a run whose data does not fit. Each agent checks too, but only for itself. Volumes with data of an
+// earlier run, which may be reused, are left to the agents.
 func (r *runner) checkSpace(t *target) error {
 	var all uint64
 	for _, step := range r.options.Plan.Steps {
@@ -163,7 +162,7 @@ func (r *runner) checkSpace(t *target) error {
 	return nil
 }
 
-// data is what the end of the run has to remove.
+// data lists what must be removed at the end of the run.
 func (r *runner) data() []Data {
 	var all []Data
 	for _, t := range r.targets {
@@ -176,7 +175,7 @@ func (r *runner) data() []Data {
 	return all
 }
 
-// release gives the locks up; what holds nothing any more is removed with them.
+// release releases the locks and removes the directories that are empty then.
 func (r *runner) release() {
 	for _, t := range r.targets {
 		for _, one := range t.volumes {
@@ -201,8 +200,9 @@ func (t *target) sweep() []v1alpha1.DataLeft {
 	return left
 }
 
-// clearLeft removes what other local runs have left that are over and were to keep nothing, as one that was killed with
-// all its processes. That they are over is known by their locks, on file systems of this machine alone.
+// clearLeft removes data of other local runs that have ended without removing it, such as a run that was killed with
+// all its processes, except data that was to be kept. Their locks show that they have ended, which is reliable only on
+// local file systems.
 func (t *target) clearLeft(run *v1alpha1.BenchmarkRun) {
 	ctx, cancel := context.WithTimeout(context.Background(), leftTimeout)
 	defer cancel()
@@ -214,7 +214,7 @@ func (t *target) clearLeft(run *v1alpha1.BenchmarkRun) {
 		}
 		others, err := dataset.Owners(one.mount, installationName, t.uid)
 		if err != nil {
-			continue // Nobody has asked for it.
+			continue // This cleanup is best effort.
 		}
 		for _, uid := range others {
 			found, err := dataset.RemoveLeft(ctx, one.mount, dataset.Behind{BenchmarkUID: uid, Installation: installationName, Locked: true,
@@ -227,7 +227,7 @@ func (t *target) clearLeft(run *v1alpha1.BenchmarkRun) {
 		}
 	}
 	if removed == 0 {
-		return // Others are at work there, or have kept what is theirs: no news.
+		return // Other runs are active there or have kept their data: nothing to report.
 	}
 	message := fmt.Sprintf("target %s: %d directories of clients were removed that runs on this machine had left", t.name, removed)
 	if len(stays) > 0 {

@@ -5,18 +5,18 @@ import (
 	"os/exec"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// packages say where programs come from that a machine seldom has.
+// packages describes where to get the programs that few machines have.
 var packages = map[string]string{
-	string(v1alpha1.EngineIOR):    "it comes with IOR (github.com/hpc/ior, or the package ior of openSUSE)",
-	string(v1alpha1.EngineMdtest): "it comes with IOR (github.com/hpc/ior, or the package ior of openSUSE)",
-	plan.ToolMPI:                  "it comes with Open MPI (the package openmpi-bin of Debian, openmpi4 of openSUSE)",
+	"ior":          "it comes with IOR (github.com/hpc/ior, or the package ior of openSUSE)",
+	"mdtest":       "it comes with IOR (github.com/hpc/ior, or the package ior of openSUSE)",
+	engine.ToolMPI: "it comes with Open MPI (the package openmpi-bin of Debian, openmpi4 of openSUSE)",
 }
 
-// checkTools finds programs of jobs of MPI that are not here, before anything is written. That a fio is one that can be
-// run is for the agents to find out.
+// checkTools finds missing programs of MPI jobs before anything is written. The agents check whether fio works.
 func checkTools(planned plan.Plan, run *v1alpha1.RunSpec) error {
 	for _, target := range run.Targets {
 		for _, name := range planned.Tools(target.Name) {

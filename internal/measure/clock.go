@@ -3,28 +3,31 @@ package measure
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
-// RoundTrip is one question about the time: the local clock when it was sent and when the
-// answer came, and the remote clock in between.
+// RoundTrip is one request for the time: the local clock when the request was sent and when the answer arrived, and the
+// remote clock in between.
 type RoundTrip struct {
 	LocalSendNanoseconds    int64
 	RemoteNanoseconds       int64
 	LocalReceiveNanoseconds int64
 }
 
-// ClockOffset says how far a remote clock is ahead of the local one. The true offset lies
-// within Uncertainty of it, whatever the network did: the remote clock was read at some
-// time between sending and receiving.
+// ClockOffset is how far a remote clock is ahead of the local one. Whatever the network did, the true offset lies
+// within the uncertainty: the remote clock was read at some time between sending and receiving.
 type ClockOffset struct {
 	OffsetNanoseconds int64 `json:"offsetNanoseconds"`
 	// UncertaintyNanoseconds is half of the round trip, rounded up.
 	UncertaintyNanoseconds int64 `json:"uncertaintyNanoseconds"`
+	// RemoteNanoseconds is when the offset was estimated, by the remote clock.
+	RemoteNanoseconds int64 `json:"remoteNanoseconds"`
 }
 
-// EstimateClock keeps the shortest of the round trips, because the less time there was, the
-// less can be wrong. No round trips, one that was received before it was sent, and clocks
-// further apart than 146 years are errors.
+// EstimateClock estimates the offset from the shortest of the round trips, because it has the smallest uncertainty. It
+// is an error if there is no round trip, if one was received before it was sent, if a local instant is further than
+// MaxInstant from zero, or a remote one further than half of it, which is 73 years. Offsets that are added to such
+// instants, or subtracted from them, then fit an int64.
 func EstimateClock(trips []RoundTrip) (ClockOffset, error) {
 	if len(trips) == 0 {
 		return ClockOffset{}, errors.New("estimate clock: there was no round trip")
@@ -35,9 +38,11 @@ func EstimateClock(trips []RoundTrip) (ClockOffset, error) {
 			return ClockOffset{}, fmt.Errorf("estimate clock: round trip %d was received %d ns before it was sent: use a monotonic clock",
 				i, trip.LocalSendNanoseconds-trip.LocalReceiveNanoseconds)
 		}
-		for _, instant := range []int64{trip.LocalSendNanoseconds, trip.RemoteNanoseconds, trip.LocalReceiveNanoseconds} {
-			if instant < -maxInstant/2 || instant > maxInstant/2 {
-				return ClockOffset{}, fmt.Errorf("estimate clock: round trip %d has the time %d ns, which is out of range", i, instant)
+		for _, instant := range []struct{ at, most int64 }{
+			{trip.LocalSendNanoseconds, MaxInstant}, {trip.RemoteNanoseconds, MaxInstant / 2}, {trip.LocalReceiveNanoseconds, MaxInstant},
+		} {
+			if instant.at < -instant.most || instant.at > instant.most {
+				return ClockOffset{}, fmt.Errorf("estimate clock: round trip %d has the time %d ns, which is out of range", i, instant.at)
 			}
 		}
 		if i == 0 || trip.length() < best.length() {
@@ -48,6 +53,7 @@ func EstimateClock(trips []RoundTrip) (ClockOffset, error) {
 	return ClockOffset{
 		OffsetNanoseconds:      best.RemoteNanoseconds - (best.LocalSendNanoseconds + half),
 		UncertaintyNanoseconds: best.length() - half,
+		RemoteNanoseconds:      best.RemoteNanoseconds,
 	}, nil
 }
 
@@ -63,34 +69,57 @@ func (c ClockOffset) ToLocal(remoteNanoseconds int64) int64 {
 	return remoteNanoseconds - c.OffsetNanoseconds
 }
 
-// CombineClocks joins estimates that were made at several times, at the start and at the
-// end of a step say. Each bounds the true offset, so while one offset fits all of them the
-// joined one is more certain than any. When none does, a clock was set or runs at another
-// speed: then certain is false, and the offset is the middle of all bounds, with an
-// uncertainty that covers them. No estimates give the zero offset and certain=false.
-func CombineClocks(estimates ...ClockOffset) (combined ClockOffset, certain bool) {
-	if len(estimates) == 0 {
-		return ClockOffset{}, false
+// maxDriftPPM is the highest difference in speed between two clocks that counts as drift. The kernel corrects a clock's
+// frequency by at most 500 ppm (adjtimex(2)); the quartz of a machine is off by up to 100 ppm.
+const maxDriftPPM = 500
+
+// RemoteClock translates instants of a remote clock whose offset was estimated at two instants.
+type RemoteClock struct {
+	first, last ClockOffset
+	// UncertaintyNanoseconds is how far a translated instant can be off.
+	UncertaintyNanoseconds int64
+}
+
+// CombineClocks combines two estimates of a remote clock's offset, for example from the start and from the end of a step.
+// Clocks run at different speeds, so the offset changes linearly between the estimates, and is that of the nearer one
+// outside of them. A change that drift cannot explain is noise if one offset fits both estimates. If none does, a machine
+// stood still or its clock was set, and the uncertainty covers both.
+func CombineClocks(first, last ClockOffset) RemoteClock {
+	var drift uint64 // 0 unless last is later
+	if last.RemoteNanoseconds > first.RemoteNanoseconds {
+		drift = apart(first.RemoteNanoseconds, last.RemoteNanoseconds) / 1_000_000 * maxDriftPPM
 	}
-	first := estimates[0]
-	latestLow, earliestHigh := first.bounds()
-	lowest, highest := latestLow, earliestHigh
-	for _, estimate := range estimates[1:] {
-		low, high := estimate.bounds()
-		latestLow, earliestHigh = max(latestLow, low), min(earliestHigh, high)
-		lowest, highest = min(lowest, low), max(highest, high)
+	if apart(first.OffsetNanoseconds, last.OffsetNanoseconds) <= drift {
+		return RemoteClock{first: first, last: last, UncertaintyNanoseconds: max(first.UncertaintyNanoseconds, last.UncertaintyNanoseconds)}
 	}
-	if latestLow <= earliestHigh {
-		return offsetBetween(latestLow, earliestHigh), true
+	lowFirst, highFirst := first.bounds()
+	lowLast, highLast := last.bounds()
+	if low, high := max(lowFirst, lowLast), min(highFirst, highLast); low <= high {
+		return constantClock(low-int64(drift), high+int64(drift)) // #nosec G115 -- far smaller
 	}
-	return offsetBetween(lowest, highest), false
+	return constantClock(min(lowFirst, lowLast), max(highFirst, highLast))
+}
+
+// constantClock has one offset, between low and high.
+func constantClock(low, high int64) RemoteClock {
+	half := apart(low, high) / 2
+	offset := ClockOffset{OffsetNanoseconds: low + int64(half)}                                             // #nosec G115 -- half of it fits
+	return RemoteClock{first: offset, last: offset, UncertaintyNanoseconds: int64(apart(low, high) - half)} // #nosec G115 -- as above
+}
+
+// ToLocal translates an instant of the remote clock to the local one.
+func (c RemoteClock) ToLocal(remoteNanoseconds int64) int64 {
+	offset := c.first.OffsetNanoseconds
+	if elapsed := c.last.RemoteNanoseconds - c.first.RemoteNanoseconds; elapsed > 0 {
+		share := float64(remoteNanoseconds-c.first.RemoteNanoseconds) / float64(elapsed)
+		offset += int64(math.Round(min(max(share, 0), 1) * float64(c.last.OffsetNanoseconds-offset)))
+	}
+	return remoteNanoseconds - offset
 }
 
 func (c ClockOffset) bounds() (low, high int64) {
 	return c.OffsetNanoseconds - c.UncertaintyNanoseconds, c.OffsetNanoseconds + c.UncertaintyNanoseconds
 }
 
-func offsetBetween(low, high int64) ClockOffset {
-	half := (high - low) / 2
-	return ClockOffset{OffsetNanoseconds: low + half, UncertaintyNanoseconds: high - low - half}
-}
+// apart returns the distance of two instants or offsets, which need not fit an int64.
+func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) } // #nosec G115 -- wraps to the right difference

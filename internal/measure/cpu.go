@@ -7,27 +7,26 @@ import (
 	"strings"
 )
 
-// CPUStat is the state of a cgroup's ever growing CPU counters.
+// CPUStat holds the CPU counters of a cgroup at one instant. The counters only grow.
 type CPUStat struct {
-	// Periods is how many enforcement periods (100 ms as a rule) the group was runnable in.
+	// Periods is the number of enforcement periods (usually 100 ms each) in which the group was runnable.
 	Periods uint64
-	// ThrottledPeriods is in how many of them it used up its quota and was stopped.
+	// ThrottledPeriods is the number of those periods in which the group used up its quota and was stopped.
 	ThrottledPeriods uint64
-	// ThrottledNanoseconds is how long its threads were stopped.
+	// ThrottledNanoseconds is the total time for which its threads were stopped.
 	ThrottledNanoseconds uint64
-	// UsageNanoseconds is the CPU time used. HasUsage is false in cgroup v1, where
-	// cpu.stat does not hold it and it is read from cpuacct.usage.
+	// UsageNanoseconds is the CPU time used. HasUsage is false for cgroup v1, whose cpu.stat lacks it: there it must be
+	// read from cpuacct.usage.
 	UsageNanoseconds uint64
 	HasUsage         bool
 }
 
-// maxCPUStatBytes bounds what is read; the kernel writes under 1 KiB.
+// maxCPUStatBytes bounds the text that is parsed; the kernel writes less than 1 KiB.
 const maxCPUStatBytes = 64 << 10
 
-// ParseCPUStat reads the text of a cgroup's cpu.stat, v1 or v2 (the kernel's
-// Documentation/admin-guide/cgroup-v2.rst and scheduler/sched-bwc.rst). Fields that are not
-// known are skipped. v2 without a CPU controller has no nr_periods; all its counters but the
-// usage are then 0. A file with none of the fields is an error.
+// ParseCPUStat parses the text of a cgroup's cpu.stat, v1 or v2 (the kernel's Documentation/admin-guide/cgroup-v2.rst
+// and scheduler/sched-bwc.rst). It skips unknown fields. Without a CPU controller, v2 has no nr_periods; all counters
+// except the usage are then 0. A text without any known field is an error.
 func ParseCPUStat(text string) (CPUStat, error) {
 	if len(text) > maxCPUStatBytes {
 		return CPUStat{}, fmt.Errorf("parse cpu.stat: %d bytes are too long", len(text))
@@ -58,7 +57,8 @@ func ParseCPUStat(text string) (CPUStat, error) {
 	return stat, nil
 }
 
-// field gives where a field of cpu.stat is kept, and its unit in the unit of that place.
+// field returns the destination of a field of cpu.stat and the factor that converts the field to the destination's
+// unit. It returns nil for a field that is not read.
 func (s *CPUStat) field(name string) (target *uint64, unit uint64) {
 	const nanosecondsInMicrosecond = 1000
 	switch name {
@@ -76,55 +76,10 @@ func (s *CPUStat) field(name string) (target *uint64, unit uint64) {
 	return nil, 0
 }
 
-// CPUUse is what a cgroup did with the CPU between two states of its counters.
-type CPUUse struct {
-	// ThrottledShare is the share of its periods, 0 to 1, in which it was stopped for
-	// having used up its quota. While it was, I/O was neither submitted nor seen to
-	// complete, and the latencies measured are those of the client and not of the storage.
-	ThrottledShare       float64
-	ThrottledNanoseconds uint64
-	// Cores is the mean number of cores in use. HasCores is false when not known.
-	Cores    float64
-	HasCores bool
-}
-
-// CPUUseBetween gives what happened between two states that were taken the given time
-// apart. Counters that went down wrap ErrCounterReset: the cgroup was replaced.
-func CPUUseBetween(earlier, later CPUStat, elapsedNanoseconds int64) (CPUUse, error) {
-	if elapsedNanoseconds <= 0 {
-		return CPUUse{}, fmt.Errorf("CPU use: the states are %d ns apart", elapsedNanoseconds)
-	}
-	hasCores := earlier.HasUsage && later.HasUsage
-	if later.Periods < earlier.Periods || later.ThrottledPeriods < earlier.ThrottledPeriods ||
-		later.ThrottledNanoseconds < earlier.ThrottledNanoseconds ||
-		(hasCores && later.UsageNanoseconds < earlier.UsageNanoseconds) {
-		return CPUUse{}, fmt.Errorf("CPU use: %w", ErrCounterReset)
-	}
-	use := CPUUse{
-		ThrottledNanoseconds: later.ThrottledNanoseconds - earlier.ThrottledNanoseconds,
-		HasCores:             hasCores,
-	}
-	if periods := later.Periods - earlier.Periods; periods > 0 {
-		throttled := min(later.ThrottledPeriods-earlier.ThrottledPeriods, periods)
-		use.ThrottledShare = float64(throttled) / float64(periods)
-	}
-	if hasCores {
-		use.Cores = float64(later.UsageNanoseconds-earlier.UsageNanoseconds) / float64(elapsedNanoseconds)
-	}
-	return use, nil
-}
-
-// SaturatedShare is the share of its CPU limit, 0 to 1, from which a client counts as
-// saturated: the tool may then be what limits the result.
+// SaturatedShare is the share of its CPU limit, 0 to 1, from which a client counts as saturated: the tool, and not the
+// storage, may then limit the result.
 const SaturatedShare = 0.90
 
-// Saturation gives the share of a limit of cores that was in use, and whether that is
-// SaturatedShare or more. limitCores is the quota, or the CPUs of the machine where there
-// is none. ok is false when use or limit is not known.
-func (u CPUUse) Saturation(limitCores float64) (share float64, saturated, ok bool) {
-	if !u.HasCores || !(limitCores > 0) {
-		return 0, false, false
-	}
-	share = u.Cores / limitCores
-	return share, share >= SaturatedShare, true
-}
+// MinLittleShare is the share of the requested concurrency below which the load generator, and not the storage, limits
+// the result: by Little's law, the mean number in flight is the rate times the mean latency.
+const MinLittleShare = 0.90

@@ -1,17 +1,14 @@
-// Package measure turns what a benchmark tool counted into figures that can be defended.
+// Package measure turns the counters of a benchmark tool into figures that can be defended.
 //
-// It exists so that every figure of a result is computed in one place, once, from
-// things that add up exactly:
+// Every figure of a result is computed here, once, from values that add up exactly:
 //
-//   - latency is kept in fio's own histogram grid (Histogram). Bins of many jobs,
-//     clients and steps are added, and a percentile is computed once, from the sum, by
-//     the rule that fio uses. Percentiles are never averaged.
-//   - throughput is kept as integer counters between two instants (Sample, Series). The
-//     throughput of a step is what all clients completed inside the window in which all
-//     of them were running, divided by the length of that window.
-//   - instants come from many machines, so they are translated to one clock, with the
-//     uncertainty of that translation kept beside it (ClockOffset).
+//   - Latency is kept in fio's own histogram grid (Histogram). The bins of many jobs, clients and steps are added, and
+//     a percentile is computed once, from the sum, by fio's rule. Percentiles are never averaged.
+//   - Throughput is kept as integer counters between two instants (Sample, Series). The throughput of a step is what
+//     all clients completed inside the window in which all of them were running, divided by the length of that window.
+//   - Instants come from many machines. They are translated to one clock, and the uncertainty of that translation is
+//     kept with them (ClockOffset).
 //
-// All code here is pure: no clock is read, nothing is opened, nothing is logged. Times are
-// int64 nanoseconds of one clock, the reference clock, unless a name says otherwise.
+// All code here is pure: it reads no clock, opens nothing and logs nothing. Times are int64 nanoseconds of one clock,
+// the reference clock, unless a name says otherwise.
 package measure

@@ -14,12 +14,11 @@ const (
 	lastBucket     = numBuckets - 1
 )
 
-// LastBucketNanoseconds is the key of fio's last bucket, about 17.1 s. Everything slower
-// is counted there too, so a percentile equal to it is a lower bound only.
+// LastBucketNanoseconds is the key of fio's last bucket, about 17.1 s. Slower operations are counted there too, so a
+// percentile equal to it is only a lower bound.
 const LastBucketNanoseconds uint64 = 17_112_760_320
 
-// bucketOf gives the index of the bucket that holds a latency. It is plat_val_to_idx of
-// fio's stat.c.
+// bucketOf returns the index of the bucket that holds a latency. It is plat_val_to_idx of fio's stat.c.
 func bucketOf(nanoseconds uint64) int {
 	highest := bits.Len64(nanoseconds|1) - 1
 	if highest <= bucketBits {
@@ -31,9 +30,8 @@ func bucketOf(nanoseconds uint64) int {
 	return min(index, lastBucket)
 }
 
-// keyOf gives the nanoseconds that stand for a bucket: its midpoint, as an integer. It is
-// plat_idx_to_val of fio's stat.c, and is what fio prints as a key of "bins" and as a
-// percentile. index must be in [0, numBuckets).
+// keyOf returns the key of a bucket, in nanoseconds: its midpoint, as an integer. It is plat_idx_to_val of fio's
+// stat.c; fio prints it as a key of "bins" and as a percentile. index must be in [0, numBuckets).
 func keyOf(index int) uint64 {
 	if index < 2*bucketsInGroup {
 		return uint64(index) // #nosec G115 -- the caller's index is not negative
@@ -44,7 +42,7 @@ func keyOf(index int) uint64 {
 	return base + within<<dropped + uint64(1)<<dropped>>1
 }
 
-// lowestOf gives the smallest latency that is counted in a bucket.
+// lowestOf returns the smallest latency in nanoseconds that is counted in a bucket.
 func lowestOf(index int) uint64 {
 	if index < 2*bucketsInGroup {
 		return uint64(index) // #nosec G115 -- the caller's index is not negative

@@ -7,34 +7,31 @@ import (
 	"math"
 )
 
-// ErrCounterReset is wrapped by Sub when a counter went down: the tool started counting
-// anew (fio does so when its ramp time ends), and the later state has to be taken as a
-// new start and not as a difference.
+// ErrCounterReset is wrapped by errors about a counter that went down: the tool started counting anew (fio does so when
+// its ramp time ends), so the later state is a new start and must not be used for a difference.
 var ErrCounterReset = errors.New("a counter went down")
 
-// page holds the counts of one group of buckets. A page that is reachable from a
-// Histogram is never changed, it is replaced: that is what makes copies of a Histogram
-// independent and merging into an empty one free.
+// page holds the counts of one group of buckets. A page that is reachable from a Histogram is never changed, only
+// replaced. That makes copies of a Histogram independent, and a merge into an empty one free.
 type page [bucketsInGroup]uint64
 
-// Histogram counts latencies in fio's grid of 1,856 buckets. Since all fio processes of
-// the versions in use have the same grid, histograms of any jobs, clients, steps and
-// times add up without loss.
+// Histogram counts latencies in fio's grid of 1,856 buckets. All supported fio versions use the same grid, so
+// histograms of any jobs, clients, steps and times add up without loss.
 //
-// The zero value is empty and ready to use. A Histogram is a value: a copy is independent
-// of its original. Memory is 240 bytes and 512 more for each octave in use. One Histogram
-// must not be changed by two goroutines at once.
+// The zero value is empty and ready to use. A Histogram is a value: a copy is independent of its original. It takes 248
+// bytes and another 512 for each octave in use. Two goroutines must not change one Histogram at the same time.
 //
-// Counts saturate at 2^64-1. Saturated tells when that has happened; then no percentile
-// is given and nothing is encoded.
+// Counts saturate at 2^64-1. Saturated reports whether that has happened; no percentile is then returned and nothing is
+// encoded.
 type Histogram struct {
 	pages     [numGroups]*page
 	total     uint64
 	saturated bool
 }
 
-// HistogramOf builds a histogram from pairs of key and count, as in "bins" of fio's json+.
-// It is the fast way to read one. The errors are those of AddBin.
+// HistogramOf builds a histogram from pairs of key and count, as in "bins" of fio's json+. A key that is not on fio's
+// grid is an error: the figures come from another tool, or from a fio with another grid, and cannot be merged without
+// loss. A sum of counts that would overflow is an error too.
 func HistogramOf(bins iter.Seq2[uint64, uint64]) (Histogram, error) {
 	var h Histogram
 	for key, n := range bins {
@@ -50,7 +47,7 @@ func HistogramOf(bins iter.Seq2[uint64, uint64]) (Histogram, error) {
 	return h, nil
 }
 
-// addFresh counts into pages that nobody else holds yet. The total must not overflow.
+// addFresh counts into pages that are not shared with another Histogram. The total must not overflow.
 func (h *Histogram) addFresh(index int, n uint64) {
 	if n == 0 {
 		return
@@ -66,22 +63,6 @@ func (h *Histogram) addFresh(index int, n uint64) {
 // AddNanoseconds counts n latencies of the given length.
 func (h *Histogram) AddNanoseconds(nanoseconds, n uint64) {
 	h.add(bucketOf(nanoseconds), n)
-}
-
-// AddBin counts n latencies in the bucket whose key is given, as fio's json+ writes it. A
-// key that is not on fio's grid is an error: the figures came from something else, or from
-// a fio with another grid, and can not be merged without loss. So is a count that would
-// overflow. On an error nothing is counted.
-func (h *Histogram) AddBin(keyNanoseconds, n uint64) error {
-	index, err := indexOfKey(keyNanoseconds)
-	if err != nil {
-		return err
-	}
-	if n > math.MaxUint64-h.total {
-		return fmt.Errorf("bin %d ns with count %d: the sum of all counts does not fit 64 bits", keyNanoseconds, n)
-	}
-	h.add(index, n)
-	return nil
 }
 
 func indexOfKey(keyNanoseconds uint64) (int, error) {
@@ -115,12 +96,12 @@ func (h *Histogram) addTotal(n uint64) {
 	h.total = saturatingAdd(h.total, n)
 }
 
-// Merge adds all counts of other. Any order and grouping of merges gives the same result.
+// Merge adds all counts of other. The order and grouping of merges do not change the result.
 func (h *Histogram) Merge(other *Histogram) {
 	if other == nil {
 		return
 	}
-	// No count is greater than the total, so none overflows when the total does not.
+	// No count is greater than the total, so none overflows if the total does not.
 	fits := other.total <= math.MaxUint64-h.total
 	for group, theirs := range &other.pages {
 		switch ours := h.pages[group]; {
@@ -149,8 +130,8 @@ func saturatingSum(a, b *page) *page {
 	return sum
 }
 
-// Sub gives what was counted after earlier was taken of the same, ever growing counter. A
-// bin that went down is an error that wraps ErrCounterReset.
+// Sub returns what was counted after earlier, where both are states of the same growing counter. If a bin went down,
+// the error wraps ErrCounterReset.
 func (h *Histogram) Sub(earlier *Histogram) (Histogram, error) {
 	if h.saturated || earlier.saturated {
 		return Histogram{}, errors.New("subtract histograms: a count does not fit 64 bits")
@@ -181,14 +162,14 @@ func (h *Histogram) Sub(earlier *Histogram) (Histogram, error) {
 	return difference, nil
 }
 
-// Count is the number of latencies counted.
+// Count returns the number of latencies counted.
 func (h *Histogram) Count() uint64 { return h.total }
 
-// Saturated tells that more was counted than 64 bits hold, so the counts are wrong.
+// Saturated reports whether more was counted than fits 64 bits, so that the counts are wrong.
 func (h *Histogram) Saturated() bool { return h.saturated }
 
-// CountInLastBucket is the number of latencies in fio's last bucket, of 17.05 s and more,
-// whose true length the histogram does not know. Any makes the result LatencyClipped.
+// CountInLastBucket returns the number of latencies in fio's last bucket, of 17.05 s and more, whose true length is
+// unknown. If there are any, the result gets the warning LatencyClipped.
 func (h *Histogram) CountInLastBucket() uint64 {
 	if last := h.pages[numGroups-1]; last != nil {
 		return last[bucketsInGroup-1]
@@ -196,7 +177,7 @@ func (h *Histogram) CountInLastBucket() uint64 {
 	return 0
 }
 
-// Bins gives key and count of every bucket that is not empty, in ascending order of keys.
+// Bins returns the key and count of every bucket that is not empty, by ascending key.
 func (h *Histogram) Bins() iter.Seq2[uint64, uint64] {
 	pages := h.pages
 	return func(yield func(uint64, uint64) bool) {
@@ -220,8 +201,8 @@ func saturatingAdd(a, b uint64) uint64 {
 	return a + b
 }
 
-// MeanNanoseconds is the mean by the buckets' keys, which lie in their middles: within 1 % of the true one, for who
-// looks on. 0 while nothing is counted. Results take a Latency, whose sum is exact.
+// MeanNanoseconds returns the mean of the buckets' keys, which are their midpoints. It is within 1 % of the true mean
+// and meant for live views; results use Latency, whose sum is exact. It is 0 if nothing was counted.
 func (h *Histogram) MeanNanoseconds() uint64 {
 	var sum, count float64
 	for key, n := range h.Bins() {

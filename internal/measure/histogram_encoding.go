@@ -7,13 +7,12 @@ import (
 	"math"
 )
 
-// histogramFormat is the first byte of an encoded histogram. A new layout gets a new one.
+// histogramFormat is the first byte of an encoded histogram. It changes with the layout.
 const histogramFormat = 1
 
-// AppendBinary appends the sparse encoding: the format byte, the number of bins, and for
-// each bin, ascending, how many empty buckets precede it and its count, all as unsigned
-// varints. It is canonical: equal histograms have equal bytes. A bin takes 2 to 4 bytes as
-// a rule. A saturated histogram is an error.
+// AppendBinary appends the sparse encoding, all unsigned varints after the format byte: the number of bins, and for
+// each bin, ascending, the number of empty buckets before it and its count. The encoding is canonical: equal histograms
+// have equal bytes. A bin usually takes 2 to 4 bytes. A saturated histogram is an error.
 func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 	if h.saturated {
 		return b, errors.New("encode histogram: a count does not fit 64 bits")
@@ -27,19 +26,19 @@ func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 	next := 0
 	for key, n := range h.Bins() {
 		index := bucketOf(key)
-		b = binary.AppendUvarint(b, uint64(index-next)) // #nosec G115 -- ascending
+		b = binary.AppendUvarint(b, uint64(index-next)) // #nosec G115 -- not negative, because bins ascend
 		b = binary.AppendUvarint(b, n)
 		next = index + 1
 	}
 	return b, nil
 }
 
-// MarshalBinary is AppendBinary to a new slice.
+// MarshalBinary returns the encoding of AppendBinary in a new slice.
 func (h *Histogram) MarshalBinary() ([]byte, error) { return h.AppendBinary(nil) }
 
-// UnmarshalBinary reads what AppendBinary wrote and nothing else: bytes that are cut off,
-// left over, out of the grid, not canonical or whose counts overflow are an error, and
-// then h is not changed. Memory is bounded by the grid, whatever the bytes say.
+// UnmarshalBinary reads exactly what AppendBinary wrote. Data that is truncated, has trailing bytes, leaves the grid,
+// is not canonical or whose counts overflow is an error, and then h is not changed. The grid bounds the memory,
+// whatever the data.
 func (h *Histogram) UnmarshalBinary(data []byte) error {
 	decoded, rest, err := decodeHistogram(data)
 	if err != nil {
@@ -79,14 +78,14 @@ func decodeHistogram(data []byte) (Histogram, []byte, error) {
 		if n == 0 || n > math.MaxUint64-h.total {
 			return Histogram{}, nil, fmt.Errorf("count %d is empty or overflows the sum", n)
 		}
-		index := next + int(skipped) // #nosec G115 -- under numBuckets
+		index := next + int(skipped) // #nosec G115 -- less than numBuckets
 		h.addFresh(index, n)
 		next = index + 1
 	}
 	return h, data, nil
 }
 
-// takeUvarint reads one unsigned varint in its shortest form and gives what follows it.
+// takeUvarint reads one unsigned varint in its shortest form and returns it and the data after it.
 func takeUvarint(data []byte) (uint64, []byte, error) {
 	value, length := binary.Uvarint(data)
 	switch {

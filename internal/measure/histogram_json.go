@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// MarshalJSON writes the bins as fio's json+ does: an object of nanoseconds to count,
-// ascending. A saturated histogram is an error.
+// MarshalJSON writes the bins as fio's json+ does: an object of nanoseconds to count, ascending. A saturated histogram
+// is an error.
 func (h Histogram) MarshalJSON() ([]byte, error) {
 	if h.saturated {
 		return nil, errors.New("encode histogram: a count does not fit 64 bits")
@@ -26,13 +26,12 @@ func (h Histogram) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// UnmarshalJSON reads an object of nanoseconds to count, as in "bins" of fio's json+, in
-// any order. A key that is not on fio's grid or that comes twice, a count that is not a
-// plain unsigned integer, and counts whose sum overflows are an error, and then h is not
-// changed. As is the custom, null changes nothing.
+// UnmarshalJSON reads an object of nanoseconds to count, as in "bins" of fio's json+, in any order. It is an error if a
+// key is not on fio's grid or is repeated, a count is not a plain unsigned integer, or the sum of the counts overflows;
+// h is then not changed. By convention, null changes nothing.
 //
-// It reads the bytes itself, because encoding/json would take the last of two equal keys
-// without a word, and since a fio dump holds thousands of bins a second.
+// It parses the bytes itself, because encoding/json would silently keep the last of two equal keys, and for speed:
+// fio's dumps hold thousands of bins per second.
 func (h *Histogram) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
@@ -63,7 +62,7 @@ func (h *Histogram) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// binScanner reads {"digits": digits, ...}.
+// binScanner scans {"digits": digits, ...}.
 type binScanner struct {
 	data   []byte
 	opened bool
@@ -71,7 +70,7 @@ type binScanner struct {
 
 var errNotBins = errors.New(`bins must be an object such as {"1200": 3}, of nanoseconds to count`)
 
-// next gives the next pair; more is false after the last, when nothing may follow.
+// next returns the next pair. more is false after the last one, where only white space may follow.
 func (s *binScanner) next() (key, n uint64, more bool, err error) {
 	first := !s.opened
 	if first {
@@ -120,7 +119,7 @@ func (s *binScanner) skipSpace() {
 	}
 }
 
-// take skips white space and then one byte, when it is the wanted one.
+// take skips white space, and then one byte if it is the wanted one. It reports whether it was.
 func (s *binScanner) take(wanted byte) bool {
 	s.skipSpace()
 	if len(s.data) == 0 || s.data[0] != wanted {

@@ -1,30 +1,27 @@
 package measure
 
-// maxLateIntervals bounds a chain of late samples, in intervals.
+// maxLateIntervals bounds the length of a chain of late samples, in intervals.
 const maxLateIntervals = 30
 
-// MergeLate repairs the samples of a tool whose dumps can wait, as those of fio's
-// --status-interval do for a job that is inside an I/O. Before fio 3.42 the bytes of such a
-// dump are those of the instant when it was asked for, its time is that when it was at last
-// written, and the bytes of the wait are all in the next, short sample (measured: 32.6 and
-// then 2,805 MB/s, where 150 is true). The fio engine puts bytes where they belong as far
-// as it can tell; this is for what it can not. So
+// MergeLate repairs the samples of a tool whose dumps can be delayed, as those of fio's --status-interval are for a job
+// that is inside an I/O. Before fio 3.42 such a dump has the bytes of the instant at which it was requested but the
+// time at which it was finally written, and all bytes of the delay are in the next, short sample (measured: 32.6 and
+// then 2,805 MB/s, where 150 is true). The fio engine moves bytes to the right sample if it can determine it; MergeLate
+// handles the rest:
 //
-//   - a late sample, over 1.5 intervals long, is merged with its successor, and as long as
-//     that is late too, with the one after it. Such a chain ends at 30 intervals: where
-//     every dump is late there would be one sample left, of the whole run; what the
-//     chain's last wait displaces is then small against its length;
-//   - a last sample under half an interval is merged with its predecessor.
+//   - A late sample, over 1.5 intervals long, is merged with its successor, and if that is late too, with the next
+//     one, and so on. Such a chain ends at 30 intervals. Without that limit, a run in which every dump is late would
+//     become one sample; at 30 intervals the bytes that the last delay displaces are few against the chain's.
+//   - A last sample shorter than half an interval is merged with its predecessor.
 //
-// Only samples that adjoin, and are both warm-up or both not, are merged. Counters and the
-// instants of the first start and of the last end are kept exactly. The given samples,
-// which must be in order, are not changed.
+// Only adjoining samples are merged, and only if both or neither belong to the warm-up. Counters, the first start and
+// the last end are kept exactly. The given samples must be in order and are not changed.
 func MergeLate(samples []Sample, intervalNanoseconds int64) []Sample {
 	if intervalNanoseconds <= 0 {
 		return append([]Sample(nil), samples...)
 	}
 	merged := make([]Sample, 0, len(samples))
-	open := false // the last of merged waits for its successor
+	open := false // the last of merged is late and waits for its successor
 	for _, sample := range samples {
 		late := lengthOf(sample)-intervalNanoseconds > intervalNanoseconds/2
 		if last := len(merged) - 1; open && mergeable(merged[last], sample) {

@@ -7,33 +7,33 @@ import (
 	"math/big"
 )
 
-// Latency is the distribution of the latency of one operation, with the exact extremes and
-// the exact sum beside the histogram, whose buckets are up to 1.6 % wide.
+// Latency is the distribution of the latency of one operation. Beside the histogram, whose buckets are up to 1.6 %
+// wide, it holds the exact minimum, maximum and sum.
 //
-// The zero value is empty and ready to use. It is a value: copies are independent.
+// The zero value is empty and ready to use. A Latency is a value: copies are independent.
 type Latency struct {
-	// Histogram counts the same operations. It is empty where the tool gave no bins, and
-	// in a dump of a running fio it can differ from Count by operations that completed
-	// while fio was writing the dump. Percentiles come from it alone.
+	// Histogram counts the same operations. It is empty if the tool reported no bins. In a dump of a running fio its
+	// total can differ from Count by the operations that completed while fio was writing the dump. Percentiles come
+	// from it alone.
 	Histogram Histogram `json:"histogram"`
 	// Count is the number of operations timed.
 	Count uint64 `json:"count"`
 	// SumNanoseconds is the sum of all their latencies.
 	SumNanoseconds Uint128 `json:"sumNanoseconds"`
-	// MinNanoseconds and MaxNanoseconds are the exact extremes, 0 while Count is 0.
+	// MinNanoseconds and MaxNanoseconds are the exact minimum and maximum, 0 if Count is 0.
 	MinNanoseconds uint64 `json:"minNanoseconds"`
 	MaxNanoseconds uint64 `json:"maxNanoseconds"`
 }
 
-// LatencyFromMean builds a Latency from what fio prints for one latency type: "bins" as a
-// histogram (empty when there are none), "N", "mean", "min" and "max".
+// LatencyFromMean builds a Latency from the figures that fio prints for one latency type: "bins" as a histogram (empty
+// if there are none), "N", "mean", "min" and "max".
 //
-// The sum is mean*N, rounded to an integer and kept between N*min and N*max. It is as true
-// as the mean is: fio prints six decimals, so up to a million samples the last nanosecond
-// of the sum is right, as far as the double arithmetic of fio's running mean is.
+// The sum is mean*N, rounded to an integer and clamped to N*min and N*max. It is as accurate as the mean: fio prints
+// six decimals, so for up to a million samples the sum is right to the nanosecond, within the double-precision error of
+// fio's running mean.
 //
-// A mean that is not a number, negative, or outside of min and max by more than rounding
-// explains is an error, and so is min over max. N = 0 gives the empty Latency.
+// It is an error if the mean is not a number, is negative, or is outside of min and max by more than rounding explains,
+// or if min is greater than max. N = 0 returns the empty Latency.
 func LatencyFromMean(bins Histogram, count uint64, meanNanoseconds float64, minNanoseconds, maxNanoseconds uint64) (Latency, error) {
 	if count == 0 {
 		if bins.Count() != 0 {
@@ -61,8 +61,7 @@ func LatencyFromMean(bins Histogram, count uint64, meanNanoseconds float64, minN
 	}, nil
 }
 
-// sumOfMean gives mean*count rounded to the nearest integer, between count*low and
-// count*high.
+// sumOfMean returns mean*count, rounded to the nearest integer and clamped to count*low and count*high.
 func sumOfMean(mean float64, count, low, high uint64) Uint128 {
 	const exact = 53 + 64 + 1 // bits of a double, of count, and of the half
 	product := new(big.Float).SetPrec(exact).SetFloat64(mean)
@@ -93,8 +92,7 @@ func (l *Latency) AddNanoseconds(nanoseconds, n uint64) {
 	l.Merge(&one)
 }
 
-// Merge adds all that other holds. It is exact, and any order and grouping of merges gives
-// the same result, bit for bit.
+// Merge adds the figures of other, exactly. The order and grouping of merges do not change the result by a single bit.
 func (l *Latency) Merge(other *Latency) {
 	if other == nil {
 		return
@@ -116,11 +114,11 @@ func (l *Latency) Merge(other *Latency) {
 	l.SumNanoseconds = l.SumNanoseconds.Add(other.SumNanoseconds)
 }
 
-// Sub gives what was measured after earlier was taken of the same, ever growing counter. A
-// figure that went down is an error that wraps ErrCounterReset.
+// Sub returns what was measured after earlier, where both are states of the same growing counter. If a figure went
+// down, the error wraps ErrCounterReset.
 //
-// Bins, count and sum are exact. The extremes of the difference are not known exactly: they
-// are bounds, from the outermost bins and from the extremes of the whole.
+// Bins, count and sum are exact. The minimum and maximum of the difference are only bounds, from its outermost bins and
+// from the minimum and maximum of l.
 func (l *Latency) Sub(earlier *Latency) (Latency, error) {
 	bins, err := l.Histogram.Sub(&earlier.Histogram)
 	if err != nil {
@@ -149,7 +147,7 @@ func (l *Latency) Sub(earlier *Latency) (Latency, error) {
 	return difference, nil
 }
 
-// bounds narrows the given extremes to those of the outermost bins that are in use.
+// bounds narrows the given minimum and maximum to the bounds of the outermost bins in use.
 func (h *Histogram) bounds(low, high uint64) (lowest, highest uint64) {
 	first, last := -1, -1
 	for key := range h.Bins() {
@@ -168,7 +166,7 @@ func (h *Histogram) bounds(low, high uint64) (lowest, highest uint64) {
 	return lowest, max(min(high, lowestOf(last+1)-1), lowest)
 }
 
-// MeanNanoseconds gives the mean, rounded to the nearest nanosecond, 0 while Count is 0.
+// MeanNanoseconds returns the mean, rounded to the nearest nanosecond, or 0 if Count is 0.
 func (l *Latency) MeanNanoseconds() uint64 {
 	if l.Count == 0 {
 		return 0
@@ -180,7 +178,7 @@ func (l *Latency) MeanNanoseconds() uint64 {
 	return mean
 }
 
-// validate tells what is impossible about figures that came from outside.
+// validate returns an error if decoded figures contradict each other.
 func (l *Latency) validate() error {
 	if l.Count == 0 {
 		if l.SumNanoseconds != (Uint128{}) || l.MinNanoseconds != 0 || l.MaxNanoseconds != 0 {

@@ -7,12 +7,12 @@ import (
 	"fmt"
 )
 
-// latencyFormat is the first byte of an encoded latency. A new layout gets a new one.
+// latencyFormat is the first byte of an encoded latency. It changes with the layout.
 const latencyFormat = 1
 
-// AppendBinary appends the format byte, then count, high and low half of the sum, min and
-// max as unsigned varints, then the histogram. It is canonical: equal latencies have equal
-// bytes. A saturated one is an error.
+// AppendBinary appends the format byte, then as unsigned varints the count, the high and low half of the sum, min and
+// max, and then the histogram. The encoding is canonical: equal latencies have equal bytes. A saturated Latency is an
+// error.
 func (l *Latency) AppendBinary(b []byte) ([]byte, error) {
 	b = append(b, latencyFormat)
 	for _, value := range []uint64{
@@ -23,12 +23,11 @@ func (l *Latency) AppendBinary(b []byte) ([]byte, error) {
 	return l.Histogram.AppendBinary(b)
 }
 
-// MarshalBinary is AppendBinary to a new slice.
+// MarshalBinary returns the encoding of AppendBinary in a new slice.
 func (l *Latency) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 
-// UnmarshalBinary reads what AppendBinary wrote and nothing else. Impossible figures, such
-// as a sum that is not between Count*min and Count*max, are an error, and then l is not
-// changed.
+// UnmarshalBinary reads exactly what AppendBinary wrote. Impossible figures, such as a sum that is not between
+// Count*min and Count*max, are an error, and then l is not changed.
 func (l *Latency) UnmarshalBinary(data []byte) error {
 	if len(data) == 0 || data[0] != latencyFormat {
 		return fmt.Errorf("decode latency: the first byte is not %d: not a latency, or of another version", latencyFormat)
@@ -54,10 +53,9 @@ func (l *Latency) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads what encoding/json writes of a Latency, with the checks of
-// UnmarshalBinary.
+// UnmarshalJSON reads the JSON that encoding/json writes for a Latency, with the checks of UnmarshalBinary.
 func (l *Latency) UnmarshalJSON(data []byte) error {
-	type plain Latency // without this method
+	type plain Latency // without this method, which would recurse
 	var decoded plain
 	if err := json.Unmarshal(data, &decoded); err != nil {
 		return fmt.Errorf("decode latency: %w", err)

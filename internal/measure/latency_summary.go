@@ -1,6 +1,6 @@
 package measure
 
-// SummaryPercentile is a percentile that every summary names.
+// SummaryPercentile is a percentile that every summary contains.
 type SummaryPercentile struct {
 	// Name is the start of the JSON field, such as "p999" of "p999Nanoseconds".
 	Name string
@@ -8,8 +8,7 @@ type SummaryPercentile struct {
 	Percentile float64
 }
 
-// SummaryPercentiles lists the percentiles of a LatencySummary, ascending. p999 is the
-// 99.9th.
+// SummaryPercentiles returns the percentiles of a LatencySummary in ascending order. p999 is the 99.9th.
 func SummaryPercentiles() []SummaryPercentile {
 	return []SummaryPercentile{
 		{Name: "p50", Percentile: 50},
@@ -20,9 +19,8 @@ func SummaryPercentiles() []SummaryPercentile {
 	}
 }
 
-// LatencySummary is what people and programs read of a Latency. A percentile is nil, and
-// absent in JSON, when it is not known; TooFewSamples names those for which there were
-// bins but fewer than MinSamplesAbove samples above.
+// LatencySummary holds the figures of a Latency for people and programs. An unknown percentile is nil, and absent in
+// JSON; TooFewSamples names those that are unknown because fewer than MinSamplesAbove samples lie above them.
 type LatencySummary struct {
 	Count            uint64  `json:"count"`
 	MeanNanoseconds  uint64  `json:"meanNanoseconds"`
@@ -33,14 +31,14 @@ type LatencySummary struct {
 	P999Nanoseconds  *uint64 `json:"p999Nanoseconds,omitempty"`
 	P9999Nanoseconds *uint64 `json:"p9999Nanoseconds,omitempty"`
 	MaxNanoseconds   uint64  `json:"maxNanoseconds"`
-	// CountInLastBucket is how many took 17.05 s or longer. Where it is not 0 the result is
-	// LatencyClipped, and a percentile equal to LastBucketNanoseconds is a lower bound.
+	// CountInLastBucket is the number of operations that took 17.05 s or longer. If it is not 0, the result gets the
+	// warning LatencyClipped, and a percentile equal to LastBucketNanoseconds is a lower bound.
 	CountInLastBucket uint64 `json:"countInLastBucket,omitempty"`
-	// TooFewSamples names percentiles that were left out, as in SummaryPercentiles.
+	// TooFewSamples names the percentiles that were left out, as in SummaryPercentiles.
 	TooFewSamples []string `json:"tooFewSamples,omitempty"`
 }
 
-// Summary computes mean, extremes and percentiles.
+// Summary computes the mean, the minimum and maximum, and the percentiles.
 func (l *Latency) Summary() LatencySummary {
 	summary := LatencySummary{
 		Count:             l.Count,

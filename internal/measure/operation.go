@@ -2,10 +2,10 @@ package measure
 
 import "fmt"
 
-// Operation is a kind of I/O that is counted and timed apart from the others.
+// Operation is a kind of I/O that is counted and timed separately.
 type Operation int
 
-// The operations, in the order in which every array indexed by Operation holds them.
+// The operations, in the order of every array that is indexed by Operation.
 const (
 	// Read is a read of data.
 	Read Operation = iota
@@ -13,20 +13,19 @@ const (
 	Write
 	// Trim is a discard of blocks.
 	Trim
-	// Sync is an fsync or fdatasync. It moves no bytes of its own; its latency is what a
-	// database waits for.
+	// Sync is an fsync or fdatasync. It moves no data of its own; a database waits for its latency.
 	Sync
 )
 
 // NumOperations is the length of arrays that are indexed by Operation.
 const NumOperations = 4
 
-// Operations lists every operation in the order of their values.
+// Operations lists every operation in the order of its value.
 var Operations = [NumOperations]Operation{Read, Write, Trim, Sync}
 
 var operationNames = [NumOperations]string{"Read", "Write", "Trim", "Sync"}
 
-// String gives the name as the API spells it: "Read", "Write", "Trim" or "Sync".
+// String returns the name as the API spells it: "Read", "Write", "Trim" or "Sync".
 func (o Operation) String() string {
 	if o < 0 || o >= NumOperations {
 		return fmt.Sprintf("Operation(%d)", int(o))
@@ -44,7 +43,7 @@ func ParseOperation(name string) (Operation, error) {
 	return 0, fmt.Errorf("operation %q is not known: use Read, Write, Trim or Sync", name)
 }
 
-// MarshalText writes the name, so that JSON shows names and not numbers.
+// MarshalText returns the name, so that JSON shows names and not numbers.
 func (o Operation) MarshalText() ([]byte, error) {
 	if o < 0 || o >= NumOperations {
 		return nil, fmt.Errorf("operation %d is not known: use Read, Write, Trim or Sync", int(o))
@@ -52,7 +51,7 @@ func (o Operation) MarshalText() ([]byte, error) {
 	return []byte(operationNames[o]), nil
 }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText parses the name that MarshalText returns.
 func (o *Operation) UnmarshalText(text []byte) error {
 	parsed, err := ParseOperation(string(text))
 	if err != nil {

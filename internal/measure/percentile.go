@@ -6,18 +6,16 @@ import (
 	"math/bits"
 )
 
-// MinSamplesAbove is how many samples have to lie above a percentile for it to be given.
-// With fewer, the figure is the length of a few single I/Os and repeats in no other run.
+// MinSamplesAbove is the number of samples that must lie above a percentile for it to be reported. With fewer, the
+// figure is the latency of a few single I/Os and no other run reproduces it.
 const MinSamplesAbove = 10
 
-// fioPercentileScale is the precision of the percentiles that fio knows: it prints them
-// with six decimals.
+// fioPercentileScale is the precision of fio's percentiles, which it prints with six decimals.
 const fioPercentileScale = 1_000_000
 
-// Percentile gives the p-th percentile in nanoseconds, for p in (0, 100], or ok=false when
-// it is not known: the histogram is empty or saturated, p is out of range, or fewer than
-// MinSamplesAbove samples lie above it, see SamplesAbove. The value is the one that fio
-// prints for the same counts, see PercentileUnchecked.
+// Percentile returns the p-th percentile in nanoseconds, for p in (0, 100]. ok is false if it is unknown: the histogram
+// is empty or saturated, p is out of range, or fewer than MinSamplesAbove samples lie above it (see SamplesAbove). The
+// value is the one that fio prints for the same counts (see PercentileUnchecked).
 func (h *Histogram) Percentile(p float64) (nanoseconds uint64, ok bool) {
 	if h.SamplesAbove(p) < MinSamplesAbove {
 		return 0, false
@@ -25,11 +23,10 @@ func (h *Histogram) Percentile(p float64) (nanoseconds uint64, ok bool) {
 	return h.PercentileUnchecked(p)
 }
 
-// SamplesAbove gives how many of the N samples lie above the p-th percentile by rank: the
-// integer part of N*(100-p)/100, in exact arithmetic, with p rounded to six decimals as
-// fio writes it. It is 0 for p out of (0, 100].
+// SamplesAbove returns how many of the N samples lie above the p-th percentile by rank: the integer part of
+// N*(100-p)/100, in exact arithmetic, with p rounded to six decimals as fio writes it. It is 0 for p out of (0, 100].
 //
-// Rank counts, not buckets: a million samples in one bucket have 1,000 above their p99.9.
+// It counts ranks, not buckets: of a million samples in one bucket, 1,000 are above p99.9.
 func (h *Histogram) SamplesAbove(p float64) uint64 {
 	if !validPercentile(p) {
 		return 0
@@ -41,20 +38,18 @@ func (h *Histogram) SamplesAbove(p float64) uint64 {
 	return quotient
 }
 
-// PercentileUnchecked gives the p-th percentile however few samples there are, for p in
-// (0, 100]; ok is false when the histogram is empty or saturated or p is out of range.
+// PercentileUnchecked returns the p-th percentile in nanoseconds however few samples there are, for p in (0, 100]. ok
+// is false if the histogram is empty or saturated or p is out of range.
 //
-// The rule is calc_clat_percentiles of fio's stat.c: the key (midpoint) of the first bucket
-// at which the cumulative count reaches p/100*N, where
+// The rule is calc_clat_percentiles of fio's stat.c: the key (midpoint) of the first bucket at which the cumulative
+// count reaches p/100*N, where
 //
 //	(long double) p / 100.0 * N
 //
-// is evaluated in the 80-bit arithmetic of x86-64, with 64 bits of mantissa. fio is built
-// with -ffast-math, which turns the division into a product and puts the factors in another
-// order: p * (0.01 * N), each step rounded. That matters when p/100*N is meant to be an
-// integer: among 1,000 samples fio takes the 1,000th as the 99.9th percentile, since 99.9 as
-// a double is a little more than 99.9. (fio on arm64 has 113 bits, and can differ in such a
-// tie by one sample.)
+// is evaluated in the 80-bit arithmetic of x86-64, with 64 bits of mantissa. fio is built with -ffast-math, which turns
+// the division into a product and reorders the factors: p * (0.01 * N), each step rounded. That matters when p/100*N
+// should be an integer: of 1,000 samples fio takes the 1,000th as the 99.9th percentile, because 99.9 as a double is
+// slightly more than 99.9. (fio on arm64 has 113 bits, and can differ in such a tie by one sample.)
 func (h *Histogram) PercentileUnchecked(p float64) (nanoseconds uint64, ok bool) {
 	if h.total == 0 || h.saturated || !validPercentile(p) {
 		return 0, false
@@ -77,7 +72,7 @@ func (h *Histogram) PercentileUnchecked(p float64) (nanoseconds uint64, ok bool)
 
 func validPercentile(p float64) bool { return p > 0 && p <= 100 }
 
-// fioRank gives the smallest count that fio takes as having reached p percent of total.
+// fioRank returns the smallest count that, by fio's arithmetic, reaches p percent of total.
 func fioRank(p float64, total uint64) uint64 {
 	const longDoubleMantissa = 64
 	longDouble := func() *big.Float { return new(big.Float).SetPrec(longDoubleMantissa) }
@@ -85,7 +80,7 @@ func fioRank(p float64, total uint64) uint64 {
 	threshold.Mul(threshold, longDouble().SetUint64(total))
 	threshold.Mul(longDouble().SetFloat64(p), threshold)
 	rank, _ := threshold.Uint64()
-	// Not by the accuracy that Uint64 returns: in Go 1.26 that says Exact for fractions too.
+	// The accuracy that Uint64 returns cannot be used: in Go 1.26 it is Exact for fractions too.
 	if !threshold.IsInt() {
 		rank++
 	}

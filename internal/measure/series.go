@@ -7,23 +7,22 @@ import (
 	"sort"
 )
 
-// maxInstant bounds the instants that are accepted, in nanoseconds: about the year 2116
-// where they count from 1970. The difference of any two then fits an int64.
-const maxInstant = int64(1) << 62
+// MaxInstant bounds the accepted instants in nanoseconds, on both sides of zero: the year 2116 if they count from 1970.
+// The difference of any two then fits an int64.
+const MaxInstant = int64(1)<<62 - 1
 
-// Series is the ordered samples of one client, and answers what that client had completed
-// at any instant. Inside a sample I/O is taken as evenly spread. Between samples, before
-// the first and after the last, nothing is known to have completed, so nothing is counted.
+// Series holds the ordered samples of one client and returns what that client had completed at any instant. I/O inside
+// a sample is assumed to be evenly spread. Between samples, before the first and after the last, nothing counts as
+// completed.
 //
-// The zero value is empty and ready to use. A copy must not be appended to together with
-// its original.
+// The zero value is empty and ready to use. Do not append both to a copy and to its original.
 type Series struct {
 	samples []Sample
-	// before[i] is what was completed before samples[i]; it has one more element, the sum.
+	// before[i] is what was completed before samples[i]. It has one more element than samples: the total.
 	before [][NumOperations]Counter
 }
 
-// NewSeries makes a series of samples, which must be in order of time and not overlap.
+// NewSeries creates a series from samples, which must be in order of time and must not overlap.
 func NewSeries(samples []Sample) (*Series, error) {
 	series := &Series{
 		samples: make([]Sample, 0, len(samples)),
@@ -37,14 +36,14 @@ func NewSeries(samples []Sample) (*Series, error) {
 	return series, nil
 }
 
-// Append adds a sample after the others. A sample that ends before it starts, that starts
-// before its predecessor ends, or that makes a sum overflow is an error, and is not added.
-// A sample that starts and ends at one instant is a step at that instant.
+// Append adds a sample at the end. It is an error, and the sample is not added, if the sample ends before it starts,
+// starts before its predecessor ends, or makes a sum overflow. The counters of a sample that starts and ends at one
+// instant count as completed at that instant.
 func (s *Series) Append(sample Sample) error {
 	if sample.EndNanoseconds < sample.StartNanoseconds {
 		return fmt.Errorf("sample: it ends at %d ns, before its start at %d ns", sample.EndNanoseconds, sample.StartNanoseconds)
 	}
-	if sample.StartNanoseconds < -maxInstant || sample.EndNanoseconds > maxInstant {
+	if sample.StartNanoseconds < -MaxInstant || sample.EndNanoseconds > MaxInstant {
 		return fmt.Errorf("sample: %d to %d ns is out of the range of time", sample.StartNanoseconds, sample.EndNanoseconds)
 	}
 	if last := len(s.samples) - 1; last >= 0 && sample.StartNanoseconds < s.samples[last].EndNanoseconds {
@@ -67,13 +66,13 @@ func (s *Series) Append(sample Sample) error {
 	return nil
 }
 
-// Len is the number of samples.
+// Len returns the number of samples.
 func (s *Series) Len() int { return len(s.samples) }
 
-// At gives the i-th sample.
+// At returns the i-th sample.
 func (s *Series) At(i int) Sample { return s.samples[i] }
 
-// Total is what was completed in all samples, the warm-up included.
+// Total returns what was completed in all samples, including the warm-up.
 func (s *Series) Total() [NumOperations]Counter {
 	if len(s.before) == 0 {
 		return [NumOperations]Counter{}
@@ -81,12 +80,11 @@ func (s *Series) Total() [NumOperations]Counter {
 	return s.before[len(s.before)-1]
 }
 
-// CountersAt gives what was completed up to an instant, the warm-up included. It never
-// decreases with time, is exact at the edges of samples, and is rounded down to whole
-// bytes and operations inside of them, so differences over adjoining intervals add up to
-// the total exactly.
+// CountersAt returns what was completed up to an instant, including the warm-up. It never decreases with time, is exact
+// at the edges of samples, and is rounded down to whole bytes and operations inside them, so that differences over
+// adjoining intervals add up exactly to the total.
 func (s *Series) CountersAt(nanoseconds int64) [NumOperations]Counter {
-	// The first sample that is not wholly in the past.
+	// The first sample that ends after the instant.
 	i := sort.Search(len(s.samples), func(i int) bool { return s.samples[i].EndNanoseconds > nanoseconds })
 	if len(s.before) == 0 {
 		return [NumOperations]Counter{}
@@ -97,7 +95,7 @@ func (s *Series) CountersAt(nanoseconds int64) [NumOperations]Counter {
 	}
 	current := &s.samples[i]
 	passed := uint64(nanoseconds - current.StartNanoseconds)            // #nosec G115 -- positive, see above
-	length := uint64(current.EndNanoseconds - current.StartNanoseconds) // #nosec G115 -- over passed
+	length := uint64(current.EndNanoseconds - current.StartNanoseconds) // #nosec G115 -- greater than passed
 	for operation, c := range current.Counters {
 		done[operation].Bytes += scaled(c.Bytes, passed, length)
 		done[operation].Operations += scaled(c.Operations, passed, length)
@@ -105,23 +103,13 @@ func (s *Series) CountersAt(nanoseconds int64) [NumOperations]Counter {
 	return done
 }
 
-// BytesAt gives the bytes of all operations that were completed up to an instant, as
-// CountersAt does, or the greatest uint64 where the sum does not fit.
-func (s *Series) BytesAt(nanoseconds int64) uint64 {
-	var sum uint64
-	for _, c := range s.CountersAt(nanoseconds) {
-		sum = saturatingAdd(sum, c.Bytes)
-	}
-	return sum
-}
-
-// CountersIn gives what was completed inside a window, edges interpolated.
+// CountersIn returns what was completed inside a window, interpolated at its edges.
 func (s *Series) CountersIn(window Window) [NumOperations]Counter {
 	return minus(s.CountersAt(window.EndNanoseconds), s.CountersAt(window.StartNanoseconds))
 }
 
-// Span is the time from start to end of the client's measured I/O, without the warm-up.
-// ok is false when there is none.
+// Span returns the time from the start to the end of the client's measured I/O, without the warm-up. ok is false if
+// there is none.
 func (s *Series) Span() (span ClientSpan, ok bool) {
 	for i := range s.samples {
 		if s.samples[i].WarmUp {
@@ -135,8 +123,8 @@ func (s *Series) Span() (span ClientSpan, ok bool) {
 	return span, ok
 }
 
-// CoveredNanoseconds is how much of the window lies inside of samples. What is missing was
-// lost on the way, and the counters of the window are too low by it.
+// CoveredNanoseconds returns how much of the window lies inside samples. Samples for the rest are missing, and the
+// counters of the window are too low by what they held.
 func (s *Series) CoveredNanoseconds(window Window) int64 {
 	var covered int64
 	first := sort.Search(len(s.samples), func(i int) bool { return s.samples[i].EndNanoseconds > window.StartNanoseconds })
@@ -147,7 +135,7 @@ func (s *Series) CoveredNanoseconds(window Window) int64 {
 	return covered
 }
 
-// scaled gives value*part/whole, rounded down, for part < whole.
+// scaled returns value*part/whole, rounded down, for part < whole.
 func scaled(value, part, whole uint64) uint64 {
 	high, low := bits.Mul64(value, part)
 	quotient, _ := bits.Div64(high, low, whole)

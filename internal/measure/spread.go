@@ -11,15 +11,14 @@ type ClientValue struct {
 	Value  float64
 }
 
-// Spread is how a figure differs over the clients. Each of its values is that of a real
-// client, so that one can go and look at it.
+// Spread is the range of a figure over the clients. Each of its values belongs to a real client that can be inspected.
 type Spread struct {
 	Best, Median, Worst ClientValue
 }
 
-// SpreadOf orders the figures of all clients, of which greater is better. Median is the
-// lower one of the middle two when their number is even. Of equal figures the client with
-// the lower index comes first as the better. ok is false for no clients.
+// SpreadOf returns the best, median and worst figure of all clients, where greater is better. For an even number of
+// clients the median is the worse of the middle two. Of equal figures, the client with the lower index counts as
+// better. ok is false if there are no clients.
 func SpreadOf(values []float64) (spread Spread, ok bool) {
 	if len(values) == 0 {
 		return Spread{}, false

@@ -2,22 +2,21 @@ package measure
 
 import "fmt"
 
-// maxGridCells bounds the memory of a Grid: 14 days of seconds, twice the longest run.
+// maxGridCells bounds the memory of a Grid: 14 days in steps of a second, twice the longest run.
 const maxGridCells = 14 * 24 * 3600
 
-// Grid is what several clients completed together in steps of equal length. The last cell
-// ends with the window and can be shorter.
+// Grid holds what several clients completed together in steps of equal length. The last cell ends with the window and
+// can be shorter.
 type Grid struct {
 	Window
 	StepNanoseconds int64
 	Cells           [][NumOperations]Counter
 }
 
-// SumOver adds the series of several clients up on a grid of the given step, which starts and
-// ends with the window. Inside of samples I/O is spread evenly. The sum over all cells is exactly
-// what Throughput counts in the window, a warm-up in it included, because that spends credits too.
-// A window without a length, a step that is not positive, a grid of more cells than 14 days have
-// seconds, and a sum over 64 bits are errors.
+// SumOver adds up the series of several clients on a grid of the given step, which starts and ends with the window. I/O
+// inside a sample is spread evenly. The sum over all cells is exactly what Throughput counts in the window, including
+// any warm-up in it, because that spends credits too. It is an error if the window has no length, the step is not
+// positive, the grid has more cells than 14 days have seconds, or a sum does not fit 64 bits.
 func SumOver(window Window, stepNanoseconds int64, series ...*Series) (Grid, error) {
 	if !window.sound() {
 		return Grid{}, fmt.Errorf("sum of series: the window from %d to %d ns has no length", window.StartNanoseconds, window.EndNanoseconds)
@@ -33,13 +32,13 @@ func SumOver(window Window, stepNanoseconds int64, series ...*Series) (Grid, err
 }
 
 func checkStep(stepNanoseconds int64) error {
-	if stepNanoseconds <= 0 || stepNanoseconds > maxInstant {
+	if stepNanoseconds <= 0 || stepNanoseconds > MaxInstant {
 		return fmt.Errorf("sum of series: the step of %d ns is not positive or too long", stepNanoseconds)
 	}
 	return nil
 }
 
-// newGrid makes the cells, and proves that no sum over the series overflows.
+// newGrid creates the empty cells and checks that no sum over the series overflows.
 func newGrid(stepNanoseconds int64, window Window, series []*Series) (Grid, error) {
 	if err := checkStep(stepNanoseconds); err != nil {
 		return Grid{}, err
@@ -62,7 +61,7 @@ func newGrid(stepNanoseconds int64, window Window, series []*Series) (Grid, erro
 	}, nil
 }
 
-// add counts what one client completed beyond the state before.
+// add adds what one client completed in each cell. before is its state at the start of the grid.
 func (g *Grid) add(one *Series, before [NumOperations]Counter) {
 	for i := range g.Cells {
 		now := one.CountersAt(g.CellWindow(i).EndNanoseconds)
@@ -74,7 +73,7 @@ func (g *Grid) add(one *Series, before [NumOperations]Counter) {
 	}
 }
 
-// CellWindow is the time of the i-th cell.
+// CellWindow returns the window of the i-th cell.
 func (g *Grid) CellWindow(i int) Window {
 	start := g.StartNanoseconds + int64(i)*g.StepNanoseconds
 	return Window{StartNanoseconds: start, EndNanoseconds: min(start+g.StepNanoseconds, g.EndNanoseconds)}

@@ -78,7 +78,7 @@ func TestSumRefuses(t *testing.T) {
 		{"a step out of range", Window{0, second}, math.MaxInt64, []*Series{some}},
 		{"too many cells", Window{0, second}, 1, []*Series{some}},
 		{"an overflow", Window{0, second}, second, []*Series{seriesOf(t, reads(0, second, math.MaxUint64)), some}},
-		{"ages", Window{0, maxInstant}, second, []*Series{some}},
+		{"ages", Window{0, MaxInstant}, second, []*Series{some}},
 		{"a window without a length", Window{5, 5}, second, []*Series{some}},
 	} {
 		if grid, err := SumOver(test.window, test.step, test.series...); err == nil {

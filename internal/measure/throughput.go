@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// Rate is what was completed of one operation, and how fast.
+// Rate holds what was completed of one operation, and how fast.
 type Rate struct {
 	Counter
 	BytesPerSecond      float64 `json:"bytesPerSecond"`
 	OperationsPerSecond float64 `json:"operationsPerSecond"`
 }
 
-// Rates is a Rate for each operation, indexed by Operation.
+// Rates holds a Rate for each operation, indexed by Operation.
 type Rates [NumOperations]Rate
 
-// BytesPerSecond is the sum over all operations.
+// BytesPerSecond returns the sum over all operations.
 func (r *Rates) BytesPerSecond() float64 {
 	var sum float64
 	for i := range r {
@@ -26,7 +26,7 @@ func (r *Rates) BytesPerSecond() float64 {
 	return sum
 }
 
-// OperationsPerSecond is the sum over all operations.
+// OperationsPerSecond returns the sum over all operations.
 func (r *Rates) OperationsPerSecond() float64 {
 	var sum float64
 	for i := range r {
@@ -35,9 +35,8 @@ func (r *Rates) OperationsPerSecond() float64 {
 	return sum
 }
 
-// Throughput gives what all series completed in the window, edges interpolated, over the
-// length of the window. A window without a length is an error, and so is a sum that does
-// not fit 64 bits.
+// Throughput returns what all series completed in the window, interpolated at its edges, and the rates over the length
+// of the window. It is an error if the window has no length or a sum does not fit 64 bits.
 func Throughput(series []*Series, window Window) (Rates, error) {
 	if !window.sound() {
 		return Rates{}, fmt.Errorf("throughput: the window from %d to %d ns has no length", window.StartNanoseconds, window.EndNanoseconds)
@@ -53,9 +52,8 @@ func Throughput(series []*Series, window Window) (Rates, error) {
 	return ratesOf(sum, window), nil
 }
 
-// sumOf adds up the counters of all clients.
 func sumOf(clients [][NumOperations]Counter) ([NumOperations]Counter, error) {
-	// As steps of a series, which looks after overflow.
+	// Adding them as samples of a series checks for overflow.
 	sum := &Series{}
 	for client, counters := range clients {
 		if err := sum.Append(Sample{Counters: counters}); err != nil {
@@ -78,30 +76,29 @@ func ratesOf(counters [NumOperations]Counter, window Window) Rates {
 	return rates
 }
 
-// TimeBound is the throughput of a step in which every client runs for a time.
+// TimeBound is the throughput of a step in which every client runs for a fixed time.
 type TimeBound struct {
-	// Window is when every client was running.
+	// Window is the time in which every client was running.
 	Window Window
 	Rates  Rates
-	// Share is the smallest share of its own time that a client spent in the window.
+	// Share is the smallest share of its own time, 0 to 1, that a client spent in the window.
 	Share   float64
 	Verdict WindowVerdict
-	// StartSkewNanoseconds is the time from the first client's start to the last one's.
+	// StartSkewNanoseconds is the time from the first client's start to the last client's start.
 	StartSkewNanoseconds int64
-	// Coverage is the smallest share of the window for which a client's samples are there.
-	// Under 1 samples were lost, and the rates are too low.
+	// Coverage is the smallest share of the window, 0 to 1, that a client's samples cover. If it is less than 1,
+	// samples were lost and the rates are too low.
 	Coverage float64
 	// Clients holds each client's own rates in the window, in the order given.
 	Clients []Rates
 }
 
-// ErrNoCommonWindow tells that there was no time when every client was running.
+// ErrNoCommonWindow is returned if there was no time in which every client was running.
 var ErrNoCommonWindow = errors.New("there is no time when every client was running")
 
-// MeasureTimeBound computes throughput as all bytes in the common window over the window.
-// It is not the sum of each client's own average, in which times count when some clients
-// had the storage to themselves. It wraps ErrNoCommonWindow when a client measured nothing,
-// or when the clients did not overlap.
+// MeasureTimeBound computes the throughput as all bytes in the common window over its length. It is not the sum of the
+// clients' own averages, which would include times when some clients had the storage to themselves. The error wraps
+// ErrNoCommonWindow if a client measured nothing or the clients did not overlap.
 func MeasureTimeBound(series []*Series) (TimeBound, error) {
 	spans, err := spansOf(series)
 	if err != nil {
@@ -128,13 +125,13 @@ func MeasureTimeBound(series []*Series) (TimeBound, error) {
 	return result, nil
 }
 
-// WorkBound is the throughput of a step in which every client does an amount of work.
+// WorkBound is the throughput of a step in which every client does a fixed amount of work.
 type WorkBound struct {
-	// Window is from the first client's start to the last one's end.
+	// Window is the time from the first client's start to the last client's end.
 	Window Window
 	Rates  Rates
-	// TailNanoseconds is the time between the first and the last client's end, in which
-	// not all were running, and TailShare is its share of the window, 0 to 1.
+	// TailNanoseconds is the time between the first and the last client's end, in which not all clients were running.
+	// TailShare is its share of the window, 0 to 1.
 	TailNanoseconds      int64
 	TailShare            float64
 	StartSkewNanoseconds int64
@@ -142,8 +139,8 @@ type WorkBound struct {
 	Clients []Rates
 }
 
-// MeasureWorkBound computes throughput as all bytes, without those of warm-ups, over the
-// time from first start to last end. It wraps ErrNoCommonWindow when a client measured nothing.
+// MeasureWorkBound computes the throughput as all bytes, without those of warm-ups, over the time from the first start
+// to the last end. The error wraps ErrNoCommonWindow if a client measured nothing.
 func MeasureWorkBound(series []*Series) (WorkBound, error) {
 	spans, err := spansOf(series)
 	if err != nil {
@@ -156,7 +153,7 @@ func MeasureWorkBound(series []*Series) (WorkBound, error) {
 	result := WorkBound{Window: window, StartSkewNanoseconds: StartSkewNanoseconds(spans)}
 	counters := make([][NumOperations]Counter, len(series))
 	for client, one := range series {
-		// Its own span, because one client's warm-up can lie in the window of all.
+		// Each client's own span, because its warm-up can lie in the window of all.
 		counters[client] = one.CountersIn(spans[client])
 		result.Clients = append(result.Clients, ratesOf(counters[client], spans[client]))
 	}

@@ -8,9 +8,8 @@ import (
 	"math/bits"
 )
 
-// Uint128 is an unsigned integer of 128 bits: enough for the sum of 2^64 latencies, so
-// that sums are exact and do not depend on the order in which they are taken, as sums of
-// floating point numbers do.
+// Uint128 is an unsigned integer of 128 bits. It holds the sum of 2^64 latencies, so sums are exact and, unlike sums of
+// floating-point numbers, do not depend on the order of addition.
 type Uint128 struct {
 	High uint64
 	Low  uint64
@@ -18,13 +17,13 @@ type Uint128 struct {
 
 var maxUint128 = Uint128{High: math.MaxUint64, Low: math.MaxUint64}
 
-// productOf gives a times b, which always fits.
+// productOf returns a times b, which always fits.
 func productOf(a, b uint64) Uint128 {
 	high, low := bits.Mul64(a, b)
 	return Uint128{High: high, Low: low}
 }
 
-// Add gives the sum, or the greatest Uint128 where it does not fit.
+// Add returns the sum, or the greatest Uint128 if it does not fit.
 func (u Uint128) Add(v Uint128) Uint128 {
 	low, carry := bits.Add64(u.Low, v.Low, 0)
 	high, over := bits.Add64(u.High, v.High, carry)
@@ -34,14 +33,14 @@ func (u Uint128) Add(v Uint128) Uint128 {
 	return Uint128{High: high, Low: low}
 }
 
-// sub gives the difference and whether it is not negative.
+// sub returns the difference and reports whether it is not negative.
 func (u Uint128) sub(v Uint128) (Uint128, bool) {
 	low, borrow := bits.Sub64(u.Low, v.Low, 0)
 	high, under := bits.Sub64(u.High, v.High, borrow)
 	return Uint128{High: high, Low: low}, under == 0
 }
 
-// Compare gives -1, 0 or +1 for less, equal and greater.
+// Compare returns -1, 0 or +1 if u is less than, equal to or greater than v.
 func (u Uint128) Compare(v Uint128) int {
 	if c := cmp.Compare(u.High, v.High); c != 0 {
 		return c
@@ -49,8 +48,8 @@ func (u Uint128) Compare(v Uint128) int {
 	return cmp.Compare(u.Low, v.Low)
 }
 
-// dividedBy gives the quotient rounded to the nearest integer, halves up, and whether it
-// fits 64 bits. The divisor must not be 0.
+// dividedBy returns the quotient rounded to the nearest integer, halves up, and reports whether it fits 64 bits. The
+// divisor must not be 0.
 func (u Uint128) dividedBy(divisor uint64) (uint64, bool) {
 	if u.High >= divisor {
 		return 0, false
@@ -65,7 +64,7 @@ func (u Uint128) dividedBy(divisor uint64) (uint64, bool) {
 	return quotient, true
 }
 
-// String gives the decimal digits.
+// String returns the decimal digits.
 func (u Uint128) String() string {
 	return u.big().String()
 }
@@ -75,7 +74,7 @@ func (u Uint128) big() *big.Int {
 	return value.Lsh(value, 64).Or(value, new(big.Int).SetUint64(u.Low))
 }
 
-// uint128Of converts a big integer, and reports whether it fits.
+// uint128Of converts a big integer and reports whether it fits.
 func uint128Of(value *big.Int) (Uint128, bool) {
 	if value.Sign() < 0 || value.BitLen() > 128 {
 		return Uint128{}, false
@@ -84,11 +83,10 @@ func uint128Of(value *big.Int) (Uint128, bool) {
 	return Uint128{High: new(big.Int).Rsh(value, 64).Uint64(), Low: low.Uint64()}, true
 }
 
-// MarshalText writes the decimal digits. In JSON this is a string, because most readers
-// of JSON round numbers over 2^53.
+// MarshalText returns the decimal digits. JSON then holds a string, because most JSON readers round numbers over 2^53.
 func (u Uint128) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// UnmarshalText reads decimal digits and nothing else.
+// UnmarshalText accepts decimal digits only.
 func (u *Uint128) UnmarshalText(text []byte) error {
 	const longest = 39 // digits of 2^128-1
 	fail := fmt.Errorf("%.50q is not a decimal integer of at most 128 bits", text)
@@ -110,9 +108,4 @@ func (u *Uint128) UnmarshalText(text []byte) error {
 	}
 	*u = parsed
 	return nil
-}
-
-// float gives the nearest floating point number, to about 1 part in 2^52.
-func (u Uint128) float() float64 {
-	return math.Ldexp(float64(u.High), 64) + float64(u.Low)
 }

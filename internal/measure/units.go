@@ -1,59 +1,52 @@
 package measure
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
 )
 
-// Decimal units are powers of 1000 and binary units powers of 1024, everywhere: MB is 10^6
-// bytes and MiB is 2^20. (DiskSpd prints MiB and calls them MB.)
+// Decimal units are powers of 1000 and binary units powers of 1024: MB is 10^6 bytes and MiB is 2^20. (DiskSpd prints
+// MiB and calls them MB.)
 const (
 	decimalBase = 1000
 	binaryBase  = 1024
 	megabyte    = 1e6
-	mebibyte    = 1 << 20
 )
 
-// notKnown is shown for what is no number.
+// notKnown is shown for values that are not finite.
 const notKnown = "n/a"
 
-// Significant digits. Throughput compares well to four; a latency comes from buckets that
-// are up to 1.6 % wide, where a fourth would be noise.
+// Significant digits. Four suit throughput; latencies come from buckets that are up to 1.6 % wide, so a fourth digit
+// would be noise.
 const (
 	throughputDigits = 4
 	latencyDigits    = 3
 )
 
-// FormatBytes writes a size in decimal units, to four digits: "287.5 MB".
+// FormatBytes formats a size in decimal units, to four digits: "287.5 MB".
 func FormatBytes(bytes uint64) string {
 	return scale(float64(bytes), decimalBase, throughputDigits, []string{" B", " kB", " MB", " GB", " TB", " PB", " EB"})
 }
 
-// FormatBinaryBytes writes a size in binary units, to four digits: "1.500 GiB".
+// FormatBinaryBytes formats a size in binary units, to four digits: "1.500 GiB".
 func FormatBinaryBytes(bytes uint64) string {
 	return scale(float64(bytes), binaryBase, throughputDigits, []string{" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"})
 }
 
-// FormatBytesPerSecond writes a rate in the decimal unit that suits it, to four digits:
-// "287.5 MB/s", "12.46 GB/s".
+// FormatBytesPerSecond formats a rate in the fitting decimal unit, to four digits: "287.5 MB/s", "12.46 GB/s".
 func FormatBytesPerSecond(bytesPerSecond float64) string {
 	return scale(bytesPerSecond, decimalBase, throughputDigits, []string{" B/s", " kB/s", " MB/s", " GB/s", " TB/s"})
 }
 
-// FormatMegabytesPerSecond writes a rate in MB/s (10^6) whatever its size, for columns that
-// are compared: "12,460 MB/s", "32.00 MB/s".
+// FormatMegabytesPerSecond formats a rate in MB/s (10^6) whatever its size, for columns that are compared: "12,460
+// MB/s", "32.00 MB/s".
 func FormatMegabytesPerSecond(bytesPerSecond float64) string {
 	return withUnit(digits(bytesPerSecond/megabyte, throughputDigits), " MB/s")
 }
 
-// FormatMebibytesPerSecond writes a rate in MiB/s (2^20) whatever its size.
-func FormatMebibytesPerSecond(bytesPerSecond float64) string {
-	return withUnit(digits(bytesPerSecond/mebibyte, throughputDigits), " MiB/s")
-}
-
-// FormatOperationsPerSecond writes a rate of operations: "1,985 IOPS", "51,200 IOPS",
-// "1.234M IOPS" from a million.
+// FormatOperationsPerSecond formats a rate of operations: "1,985 IOPS", "51,200 IOPS", "1.234M IOPS" from a million.
 func FormatOperationsPerSecond(operationsPerSecond float64) string {
 	const million = 1e6
 	if math.Abs(operationsPerSecond) >= million-0.5 {
@@ -62,12 +55,12 @@ func FormatOperationsPerSecond(operationsPerSecond float64) string {
 	return withUnit(digits(operationsPerSecond, throughputDigits), " IOPS")
 }
 
-// FormatLatency writes a latency to three digits: "870 ns", "12.3 us", "1.23 ms", "17.1 s".
+// FormatLatency formats a latency to three digits: "870 ns", "12.3 us", "1.23 ms", "17.1 s".
 func FormatLatency(nanoseconds uint64) string {
 	return scale(float64(nanoseconds), decimalBase, latencyDigits, []string{" ns", " us", " ms", " s"})
 }
 
-// FormatShare writes a share of 0 to 1 in percent: "99.5 %".
+// FormatShare formats a share of 0 to 1 in percent: "99.5 %".
 func FormatShare(share float64) string {
 	if math.IsNaN(share) || math.IsInf(share, 0) {
 		return notKnown
@@ -75,9 +68,16 @@ func FormatShare(share float64) string {
 	return strconv.FormatFloat(share*100, 'f', 1, 64) + " %"
 }
 
-// scale divides by base until the rounded figure is below it, and appends the unit. The
-// first unit is one that is not divided, so a figure in it is written without a fraction
-// when it is whole.
+// FormatRatio formats a ratio in thousandths: "1.98:1".
+func FormatRatio(milli int64) string {
+	if milli >= 100_000 {
+		return strconv.FormatInt(milli/1000, 10) + ":1"
+	}
+	return strconv.FormatFloat(float64(milli)/1000, 'f', 2, 64) + ":1"
+}
+
+// scale divides by base until the rounded value is less than base, and appends the unit. A whole value in the first,
+// undivided unit has no fraction.
 func scale(value, base float64, significant int, units []string) string {
 	unit := 0
 	for unit < len(units)-1 && math.Abs(roundTo(value, significant)) >= base {
@@ -97,7 +97,7 @@ func withUnit(text, unit string) string {
 	return text + unit
 }
 
-// roundTo rounds to a number of significant digits, but never before the decimal point.
+// roundTo rounds to a number of significant digits, but keeps all digits before the decimal point.
 func roundTo(value float64, significant int) float64 {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(value, 'f', decimals(value, significant), 64), 64)
 	if err != nil {
@@ -106,8 +106,8 @@ func roundTo(value float64, significant int) float64 {
 	return rounded
 }
 
-// decimals is how many decimals give a figure that many significant digits once it is
-// rounded: 9.9996 has two to four digits, as 10.00.
+// decimals returns the number of decimals, at most 3, that show a value with the given number of significant digits
+// after rounding: 9.9996 to four digits has two, as 10.00.
 func decimals(value float64, significant int) int {
 	_, exponent, found := strings.Cut(strconv.FormatFloat(value, 'e', significant-1, 64), "e")
 	if !found {
@@ -117,12 +117,12 @@ func decimals(value float64, significant int) int {
 	if err != nil {
 		return 0
 	}
-	const most = 3 // what is smaller is nothing to people
+	const most = 3 // smaller fractions do not matter to readers
 	return min(max(significant-1-magnitude, 0), most)
 }
 
-// digits writes a figure with that many significant digits, all of those before the
-// decimal point, and commas between thousands. Nothing at all is "0".
+// digits formats a value with the given number of significant digits, but all digits before the decimal point, and with
+// commas between thousands. Zero is "0".
 func digits(value float64, significant int) string {
 	if value == 0 {
 		return "0"
@@ -147,4 +147,12 @@ func group(number string) string {
 		return sign + integer + "." + fraction
 	}
 	return sign + integer
+}
+
+// FormatCount formats a number of things, such as "1 client" and "3 clients".
+func FormatCount(count int, what string) string {
+	if count == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", count, what)
 }

@@ -18,8 +18,7 @@ func TestFormatsGolden(t *testing.T) {
 	}
 	for _, v := range []float64{0, 0.5, 1, 999.96, 12_345, 29_430_000, 32e6, 287.5e6, 999.949e6, 999.96e6, 1e9,
 		3_560e6, 12_460e6, 1.5e15, -1_500, 1e-12, math.NaN(), math.Inf(1)} {
-		fmt.Fprintf(&got, "rate      %20v  %-12s %-14s %s\n", v,
-			FormatBytesPerSecond(v), FormatMegabytesPerSecond(v), FormatMebibytesPerSecond(v))
+		fmt.Fprintf(&got, "rate      %20v  %-12s %s\n", v, FormatBytesPerSecond(v), FormatMegabytesPerSecond(v))
 	}
 	for _, v := range []float64{0, 0.25, 7, 12.345, 1_985, 1_985.4, 51_200, 999_999.4, 999_999.6, 1e6, 1_234_567, 2.5e9, math.NaN()} {
 		fmt.Fprintf(&got, "IOPS      %20v  %s\n", v, FormatOperationsPerSecond(v))
@@ -30,6 +29,9 @@ func TestFormatsGolden(t *testing.T) {
 	}
 	for _, v := range []float64{0, 0.005, 0.9949, 0.9999, 1, 1.25, math.NaN(), math.Inf(-1)} {
 		fmt.Fprintf(&got, "share     %20v  %s\n", v, FormatShare(v))
+	}
+	for _, n := range []int{0, 1, 2} {
+		fmt.Fprintf(&got, "count     %20d  %s\n", n, FormatCount(n, "client"))
 	}
 	if *update {
 		writeGolden(t, "units.golden", got.Bytes())

@@ -2,38 +2,38 @@ package measure
 
 import "math"
 
-// Limits of the share of its own measured time that a client spent in the common window.
+// Limits of the share of its own measured time, 0 to 1, that a client spent in the common window.
 const (
-	// MinShareAgree is the share under which a result is marked WindowsDiffer.
+	// MinShareAgree is the share below which a result gets the warning WindowsDiffer.
 	MinShareAgree = 0.95
-	// MinShareValid is the share under which a result is not valid.
+	// MinShareValid is the share below which a result is invalid.
 	MinShareValid = 0.80
 )
 
-// Window is a time from one instant to a later one of the reference clock.
+// Window is the time between two instants of the reference clock.
 type Window struct {
 	StartNanoseconds int64 `json:"startNanoseconds"`
 	EndNanoseconds   int64 `json:"endNanoseconds"`
 }
 
-// Nanoseconds is the length.
+// Nanoseconds returns the length.
 func (w Window) Nanoseconds() int64 { return w.EndNanoseconds - w.StartNanoseconds }
 
-// Seconds is the length.
+// Seconds returns the length.
 func (w Window) Seconds() float64 { return float64(w.Nanoseconds()) / nanosecondsInSecond }
 
 const nanosecondsInSecond = 1e9
 
-// sound reports whether the window has a length and is in the range of time.
+// sound reports whether the window has a length and is in the accepted range of time.
 func (w Window) sound() bool {
-	return w.StartNanoseconds < w.EndNanoseconds && w.StartNanoseconds >= -maxInstant && w.EndNanoseconds <= maxInstant
+	return w.StartNanoseconds < w.EndNanoseconds && w.StartNanoseconds >= -MaxInstant && w.EndNanoseconds <= MaxInstant
 }
 
-// ClientSpan is when one client was running and measured.
+// ClientSpan is the time in which one client was running and measured.
 type ClientSpan = Window
 
-// CommonWindow gives the time when every client was running. ok is false when there was
-// none, when there are no clients, and when a span has no length.
+// CommonWindow returns the time in which every client was running. ok is false if there is none, if there are no
+// clients, or if a span has no length.
 func CommonWindow(spans []ClientSpan) (window Window, ok bool) {
 	window = Window{StartNanoseconds: math.MinInt64, EndNanoseconds: math.MaxInt64}
 	for _, span := range spans {
@@ -49,7 +49,8 @@ func CommonWindow(spans []ClientSpan) (window Window, ok bool) {
 	return window, true
 }
 
-// wholeWindow gives the time from the first start to the last end.
+// wholeWindow returns the time from the first start to the last end. ok is false if there are no clients or a span has
+// no length.
 func wholeWindow(spans []ClientSpan) (window Window, ok bool) {
 	for i, span := range spans {
 		if !span.sound() {
@@ -64,7 +65,7 @@ func wholeWindow(spans []ClientSpan) (window Window, ok bool) {
 	return window, len(spans) > 0
 }
 
-// WindowVerdict says how far a common window stands for what the clients did.
+// WindowVerdict is how well a common window represents what the clients did.
 type WindowVerdict int
 
 // The verdicts, from good to bad.
@@ -78,8 +79,7 @@ const (
 	WindowsInvalid
 )
 
-// JudgeWindow gives the smallest share of its own time, 0 to 1, that any client spent in
-// the window, and what follows from it.
+// JudgeWindow returns the smallest share of its own time, 0 to 1, that any client spent in the window, and the verdict.
 func JudgeWindow(window Window, spans []ClientSpan) (share float64, verdict WindowVerdict) {
 	if !window.sound() || len(spans) == 0 {
 		return 0, WindowsInvalid
@@ -101,8 +101,7 @@ func JudgeWindow(window Window, spans []ClientSpan) (share float64, verdict Wind
 	return share, WindowsAgree
 }
 
-// StartSkewNanoseconds is the time from the first client's start to the last one's, 0 for
-// no clients.
+// StartSkewNanoseconds returns the time from the first client's start to the last client's start, or 0 without clients.
 func StartSkewNanoseconds(spans []ClientSpan) int64 {
 	if len(spans) == 0 {
 		return 0

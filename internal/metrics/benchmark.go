@@ -9,13 +9,13 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// conditions of a benchmark that are told of.
+// conditions are the conditions of a benchmark that have a metric.
 var conditions = []string{v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionRunning, v1alpha1.ConditionRegressed}
 
 var statuses = []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}
 
-// Benchmark tells the state of a benchmark, its schedule and the verdicts on its newest run. Runs are those of it that
-// there are.
+// Benchmark returns the state of a benchmark, its schedule and the verdicts on its newest run. runs are its existing
+// runs.
 func Benchmark(benchmark *v1alpha1.StorageBenchmark, runs []*v1alpha1.BenchmarkRun) []Point {
 	p := points{common: []string{benchmark.Namespace, benchmark.Name}}
 	for _, name := range conditions {
@@ -45,7 +45,7 @@ func Benchmark(benchmark *v1alpha1.StorageBenchmark, runs []*v1alpha1.BenchmarkR
 	return p.all
 }
 
-// verdict tells what is thought of the newest judged run.
+// verdict adds the verdicts on the newest evaluated run.
 func (p *points) verdict(status *v1alpha1.StorageBenchmarkStatus) {
 	if status.LastRun != nil {
 		p.add(benchmarkLastRun, 1, status.LastRun.Name, status.LastRun.Reason)
@@ -78,8 +78,8 @@ func (p *points) verdict(status *v1alpha1.StorageBenchmarkStatus) {
 	}
 }
 
-// Headlines are the figures of the newest judged run as the benchmark itself keeps them, for when the run is gone. There
-// are none where they measure something else than was asked for.
+// Headlines returns the figures of the newest evaluated run from the benchmark's status, for when the run is gone. It
+// returns none if the run was incomplete or not valid.
 func Headlines(benchmark *v1alpha1.StorageBenchmark) []Point {
 	last := benchmark.Status.LastRun
 	if last == nil || !good(last.Reason) {
@@ -95,13 +95,14 @@ func Headlines(benchmark *v1alpha1.StorageBenchmark) []Point {
 	return p.all
 }
 
-// good says of the reason of a verdict that the run was complete and valid.
+// good reports whether a verdict's reason means that the run was complete and valid.
 func good(reason string) bool {
 	return reason == v1alpha1.ReasonPassed || reason == v1alpha1.ReasonObjectiveMissed || reason == v1alpha1.ReasonRegressed ||
 		reason == v1alpha1.ReasonFigureAbsent
 }
 
-// Queues counts the runs of each queue. Benchmarks say which queue they use; a run without one is in none.
+// Queues counts the runs of each queue. The benchmark names the queue; a run whose benchmark is gone or names none is
+// not counted.
 func Queues(benchmarks map[string]*v1alpha1.StorageBenchmark, runs []*v1alpha1.BenchmarkRun) []Point {
 	type key struct{ namespace, queue string }
 	type count struct{ waiting, live int }

@@ -8,25 +8,26 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Facts are all that there is to tell at one scrape.
+// Facts is the input of one scrape.
 type Facts struct {
-	// Leading says that this process is the one that works; another tells of nothing but itself.
+	// Leading is true if this process is the leader; other processes report only themselves.
 	Leading    bool
 	Version    string
 	Benchmarks []*v1alpha1.StorageBenchmark
-	// Runs of all benchmarks; those that have ended may be trimmed.
+	// Runs are the runs of all benchmarks; those that have ended may be trimmed.
 	Runs []*v1alpha1.BenchmarkRun
-	// Results of the newest judged run of a benchmark; known is false where they were not read yet, or the run is gone.
+	// Results returns the points of a benchmark's newest evaluated run; known is false if they have not been read yet
+	// or the run is gone.
 	Results func(*v1alpha1.StorageBenchmark) (results []Point, known bool)
 	Live    []LiveRun
 }
 
-// Collector gives metrics of what its source finds at each scrape.
+// Collector exports what its source returns at each scrape.
 type Collector struct {
 	source func() Facts
 }
 
-// NewCollector makes a collector.
+// NewCollector returns a Collector.
 func NewCollector(source func() Facts) *Collector { return &Collector{source: source} }
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -43,7 +44,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	facts := c.source()
 	seen := map[string]bool{}
 	for _, point := range facts.points() {
-		// Two series of the same labels would make the whole scrape fail.
+		// Duplicate series would make the whole scrape fail.
 		key := point.Family.Name + "\xff" + strings.Join(point.Labels, "\xff")
 		if seen[key] {
 			continue
@@ -57,7 +58,6 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// points of everything.
 func (f *Facts) points() []Point {
 	var own points
 	own.add(leading, truth(f.Leading))

@@ -6,22 +6,22 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Family is a metric: its name, what it says and which labels its series have.
+// Family is a metric: its name, its meaning and the labels of its series.
 type Family struct {
-	// Name without the prefix.
+	// Name is without the prefix.
 	Name string
 	Help string
-	// Labels of each series, in the order of the values of a Point.
+	// Labels are the label names of each series, in the order of a Point's values.
 	Labels []string
 	// Kind is prometheus.GaugeValue or prometheus.CounterValue.
 	Kind prometheus.ValueType
-	// Group in the reference.
+	// Group is the section in the reference.
 	Group Group
 
 	desc *prometheus.Desc
 }
 
-// Group of metrics that come from the same facts.
+// Group is a group of metrics with the same source.
 type Group string
 
 // The groups, in the order of the reference.
@@ -33,13 +33,13 @@ const (
 	GroupOperator  Group = "Queues and the operator"
 )
 
-// prefix of all names.
+// prefix begins all metric names.
 const prefix = "storagebench_"
 
-// FullName is the name with the prefix.
+// FullName returns the name with the prefix.
 func (f *Family) FullName() string { return prefix + f.Name }
 
-// The labels.
+// Common label names, by what a series is about.
 var (
 	ofBenchmark = []string{"namespace", "benchmark"}
 	ofPhase     = append(slices.Clone(ofBenchmark), "phase")
@@ -64,10 +64,10 @@ func gauge(group Group, labels []string, name, help string, more ...string) *Fam
 	return define(group, prometheus.GaugeValue, labels, name, help, more...)
 }
 
-// Families are all metrics that the Collector gives.
+// Families returns all metrics of the Collector.
 func Families() []*Family { return slices.Clone(families) }
 
-// Of a benchmark, by its spec and status.
+// Metrics of a benchmark, from its spec and status.
 var (
 	benchmarkCondition = gauge(GroupBenchmark, ofBenchmark, "benchmark_condition",
 		"1 for the status that a condition of the benchmark has, 0 for the two others: Ready, Reconciling, Stalled, Running, Regressed.", "condition", "status")
@@ -91,7 +91,7 @@ var (
 		"By how much a judged figure of the newest runs differs from that of earlier ones: 0.1 is 10 % more.", "figure")
 )
 
-// Results of the newest run: of every ended one.
+// Results of the newest run, whether it is valid or not.
 var (
 	resultStart = gauge(GroupResults, ofBenchmark, "benchmark_last_run_start_timestamp_seconds",
 		"When the newest judged run began to make its pods.")
@@ -107,7 +107,7 @@ var (
 		"From the begin of the first step of a phase of the newest judged run to the end of its last one.")
 )
 
-// Results of the newest run: only where it is complete and valid.
+// Results of the newest run, only if it is complete and valid.
 var (
 	resultThroughput = gauge(GroupResults, ofOperation, "benchmark_throughput_bytes_per_second",
 		"Throughput over all clients, in the time in which all of them ran.")
@@ -151,7 +151,7 @@ var (
 		"What the busiest client used of the CPU that its load can use.")
 )
 
-// Of runs that have not ended.
+// Metrics of runs that have not ended.
 var (
 	runStage = gauge(GroupRun, ofRun, "run_stage",
 		"1 for the stage of the run: Pending, Queued, Deploying, Meeting, Running, Collecting or Finishing.", "stage")
@@ -162,7 +162,7 @@ var (
 	runDeadline = gauge(GroupRun, ofRun, "run_deadline_timestamp_seconds",
 		"By when what the run does now has to be over: its start, its step, its end. A run that is late is stuck.")
 	runWaiting = gauge(GroupRun, ofRun, "run_waiting",
-		"1 while the run waits for its turn, by what for: WaitsForQueue, WaitsForVolume or WaitsForQuota.", "reason")
+		"1 while the run waits for its turn, by what for: WaitsForQueue, WaitsForVolume, WaitsForClients or WaitsForQuota.", "reason")
 	runPhase = gauge(GroupRun, ofRun, "run_phase_state",
 		"1 for the state of a phase of the run: Pending, Running, Succeeded, Failed or Skipped.", "phase", "state")
 	runSteps = gauge(GroupRun, ofRun, "run_steps",
@@ -173,7 +173,7 @@ var (
 		"Warnings about the run so far, over all its phases and targets.", "warning", "severity")
 )
 
-// From live sessions.
+// Metrics of live sessions.
 var (
 	liveClients = gauge(GroupLive, ofRunTarget, "run_clients",
 		"Clients of a target by how their agents are reached: Connecting, Ready, Lost, Unfit or Finished.", "state")
@@ -191,7 +191,7 @@ var (
 		"Seconds of the clients' load that are in no sample.")
 )
 
-// Of queues and the operator.
+// Metrics of queues and the operator.
 var (
 	queueRuns = gauge(GroupOperator, []string{"namespace", "queue"}, "queue_runs",
 		"Runs in a queue by state: Waiting or Live.", "state")

@@ -7,16 +7,16 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// LiveRun is what a session knows of a run at one instant.
+// LiveRun is the state of a run in a live session at one instant.
 type LiveRun struct {
 	Namespace, Benchmark, Name string
-	// Clients by target and by how they are reached.
+	// Clients counts the clients by target and connection state.
 	Clients map[string]map[string]int
-	// Samples by target.
+	// Samples counts the samples by target.
 	Samples map[string]SampleCount
-	// Loads are what was done so far. They never go down while the session lasts.
+	// Loads are the totals so far. They never decrease during the session.
 	Loads map[Load]measure.Counter
-	// Latencies are those of the step that runs.
+	// Latencies are those of the running step.
 	Latencies map[Load]Latency
 }
 
@@ -26,16 +26,16 @@ type Load struct {
 	Operation     measure.Operation
 }
 
-// SampleCount is how many samples were told of, and how many seconds are in none.
+// SampleCount is the number of samples received, and the number of seconds that are in no sample.
 type SampleCount struct{ Taken, Lost uint64 }
 
-// Latency of a step that runs: all that was told of it, and what came in the newest minute.
+// Latency is the latency of the running step: in total, and in the newest minute.
 type Latency struct{ Whole, Newest measure.Histogram }
 
-// connections are the states of clients that are told of, so that one that nobody is in is 0.
+// connections are the exported connection states, so that a state without clients is exported as 0.
 var connections = []string{"Connecting", "Ready", "Lost", "Unfit", "Finished"}
 
-// Live tells what the clients of a run do.
+// Live returns what the clients of a run do.
 func Live(run *LiveRun) []Point {
 	p := points{common: []string{run.Namespace, run.Benchmark, run.Name}}
 	for _, target := range slices.Sorted(maps.Keys(run.Clients)) {
@@ -66,7 +66,7 @@ func Live(run *LiveRun) []Point {
 	return p.all
 }
 
-// Connected counts the agents that are reached.
+// Connected counts the connected agents.
 func Connected(runs []LiveRun) int {
 	sum := 0
 	for i := range runs {

@@ -23,13 +23,13 @@ const referenceTail = `
 
 | metric | type | labels | meaning |
 | --- | --- | --- | --- |
-| ` + "`storagebench_limits_catalog_valid`" + ` | gauge | | 1 while the ConfigMap of documented limits is valid or absent, 0 while it is faulty and what was valid before is used. |
+| ` + "`storagebench_limits_catalog_valid`" + ` | gauge | | 1 if the ConfigMap of documented limits is valid or absent, 0 if it is invalid and the last valid limits are in use. |
 
 Beside them are those of controller-runtime (` + "`controller_runtime_*`, `workqueue_*`, `rest_client_*`" + `) and of Go and the
 process (` + "`go_*`, `process_*`" + `).
 `
 
-// Reference is docs/reference/metrics.md.
+// Reference returns the content of docs/reference/metrics.md.
 func Reference() []byte {
 	var text bytes.Buffer
 	text.WriteString(referenceHead)

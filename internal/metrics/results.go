@@ -4,11 +4,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Results tells of the newest run of a benchmark, which has to be whole, not as a cache trims it: when it was, what is
-// wrong with it and, where it is complete and valid, its figures. Figures of others measure something else than was
-// asked for, or nothing; a gap in a graph is better.
+// Results returns the results of the newest run of a benchmark: its times, its problems and, if it is complete and
+// valid, its figures. Figures of other runs do not measure what was requested; a gap in a graph is better. run must be
+// the whole object, not one that a cache has trimmed.
 func Results(run *v1alpha1.BenchmarkRun) []Point {
 	p := points{common: []string{run.Namespace, run.Spec.BenchmarkRef.Name}}
 	status := &run.Status
@@ -39,7 +40,7 @@ func Results(run *v1alpha1.BenchmarkRun) []Point {
 	return p.all
 }
 
-// result is of one target in one phase.
+// result adds the figures of one target in one phase.
 func (p *points) result(target *v1alpha1.TargetResult) {
 	for i := range target.Operations {
 		p.operation(&target.Operations[i])
@@ -66,7 +67,7 @@ func (p *points) result(target *v1alpha1.TargetResult) {
 	p.burst(target.Burst)
 }
 
-// operationOf gives reads and writes together a name.
+// operationOf returns the label value of an operation; reads and writes together are "All".
 func operationOf(operation v1alpha1.Operation) string {
 	if operation == "" {
 		return "All"
@@ -89,7 +90,7 @@ func (p *points) operation(figures *v1alpha1.OperationResult) {
 	}
 }
 
-// percentiles that are told of, as the API names them.
+// percentiles are the exported percentiles, as the API names them.
 var percentiles = []struct {
 	label string
 	value float64
@@ -100,28 +101,22 @@ func (p *points) burst(burst *v1alpha1.BurstResult) {
 		return
 	}
 	p.add(resultExhausted, truth(burst.Exhausted))
-	p.addEstimate(resultToBaseline, burst.NanosecondsToBaseline, nanoseconds)
-	for _, kind := range []struct {
-		series                 *v1alpha1.BurstSeries
-		level, baseline, spent *Family
-		in                     float64
-	}{
-		{burst.Bytes, resultBurst, resultBaseline, resultSpent, one},
-		{burst.Operations, resultBurstIOPS, resultBaselineIOPS, resultSpentOperations, milli},
-	} {
-		series := kind.series
-		if series == nil {
-			continue
+	if burst.Exhausted {
+		p.addEstimate(resultToBaseline, burst.NanosecondsToBaseline, nanoseconds)
+	}
+	for _, f := range phasekind.Levels(burst) {
+		level, baseline, spent, in := resultBurst, resultBaseline, resultSpent, float64(one)
+		if f.Operation == phasekind.InOperations {
+			level, baseline, spent, in = resultBurstIOPS, resultBaselineIOPS, resultSpentOperations, milli
 		}
-		p.addEstimate(kind.level, series.Burst, kind.in, "Burst")
-		p.addEstimate(kind.level, series.Sustained, kind.in, "Sustained")
-		p.addEstimate(kind.level, series.Peak, kind.in, "Peak")
-		if burst.Exhausted {
-			// What a drain ends on whose credits did not run out is no baseline.
-			p.addEstimate(kind.baseline, series.Baseline, kind.in)
-		}
-		if last := len(series.Drops) - 1; last >= 0 {
-			p.addEstimate(kind.spent, series.Drops[last].Spent, one)
+		switch f.Name {
+		case v1alpha1.FigureBurst, v1alpha1.FigureSustained, v1alpha1.FigurePeak:
+			p.addEstimate(level, &f.Estimate, in, string(f.Name))
+		case v1alpha1.FigureBaseline:
+			p.addEstimate(baseline, &f.Estimate, in)
+		case v1alpha1.FigureSpent:
+			p.addEstimate(spent, &f.Estimate, one)
+		default:
 		}
 	}
 	if burst.Bytes != nil {
@@ -129,7 +124,8 @@ func (p *points) burst(burst *v1alpha1.BurstResult) {
 	}
 }
 
-// fill is the estimated fill of the bucket at the start of a phase's first step and at the end of its last one.
+// fill adds the estimated fill of the bucket at the start and at the end of a phase: the first and the last estimate of
+// its steps.
 func (p *points) fill(run *v1alpha1.BenchmarkRun, phase string, target *v1alpha1.TargetResult) {
 	ofPhase := map[string]bool{}
 	for _, step := range run.Spec.Steps {

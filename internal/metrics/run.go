@@ -9,25 +9,25 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// RunState is what has become of a run, in a word.
+// RunState is the state of a run in one word.
 type RunState string
 
 // The states.
 const (
-	// RunWaiting: it has not made a pod yet.
+	// RunWaiting means that the run has not created a pod yet.
 	RunWaiting RunState = "Waiting"
-	// RunLive: it has, and is not over.
+	// RunLive means that the run has begun and not ended.
 	RunLive RunState = "Live"
-	// RunComplete: every phase has its result.
+	// RunComplete means that every phase has its result.
 	RunComplete RunState = "Complete"
-	// RunFailed: it ended without.
+	// RunFailed means that the run ended incomplete.
 	RunFailed RunState = "Failed"
 )
 
-// RunStates are all of them.
+// RunStates lists all states.
 var RunStates = []RunState{RunWaiting, RunLive, RunComplete, RunFailed}
 
-// StateOf a run, from what is left of one that has ended, too.
+// StateOf returns the state of a run. A trimmed run that has ended suffices.
 func StateOf(run *v1alpha1.BenchmarkRun) RunState {
 	switch {
 	case meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete):
@@ -40,8 +40,8 @@ func StateOf(run *v1alpha1.BenchmarkRun) RunState {
 	return RunWaiting
 }
 
-// Run tells the state of a run and of its phases; nothing of one that has ended: its results are told as those of its
-// benchmark, and its own series would never end.
+// Run returns the state of a run and of its phases. It returns nothing for a run that has ended: its results are those
+// of its benchmark, and its own series would accumulate forever.
 func Run(run *v1alpha1.BenchmarkRun) []Point {
 	state := StateOf(run)
 	if state != RunWaiting && state != RunLive {
@@ -67,14 +67,14 @@ func Run(run *v1alpha1.BenchmarkRun) []Point {
 	return p.all
 }
 
-// stepStates are the words for steps and phases.
+// stepStates are the label values for steps and phases.
 var stepStates = []string{"Pending", "Running", "Succeeded", "Failed", "Skipped"}
 
-// progress tells how far steps and phases are.
+// progress adds the progress of steps and phases.
 func (p *points) progress(run *v1alpha1.BenchmarkRun) {
 	states := map[string]string{}
 	for _, fact := range run.Status.Steps {
-		// Attempts are in order, so that the last one stays.
+		// Attempts are in order, so the last one wins.
 		switch fact.State {
 		case v1alpha1.StepStarting, v1alpha1.StepRunning, v1alpha1.StepCollecting:
 			states[fact.ID] = "Running"
@@ -104,7 +104,7 @@ func (p *points) progress(run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// phaseState is the state of a phase whose steps have these.
+// phaseState derives the state of a phase from those of its steps.
 func phaseState(steps []string) string {
 	all := func(states ...string) bool {
 		return !slices.ContainsFunc(steps, func(step string) bool { return !slices.Contains(states, step) })
@@ -122,7 +122,8 @@ func phaseState(steps []string) string {
 	return "Running"
 }
 
-// Deadline is by when what a run does now has to be over; zero where nothing limits it, as while it waits for its turn.
+// Deadline returns when the current activity of a run must be over; zero if it has no limit, for example while the run
+// waits for its turn.
 func Deadline(run *v1alpha1.BenchmarkRun) time.Time {
 	start := run.Status.StartTime
 	if start == nil {
@@ -130,7 +131,7 @@ func Deadline(run *v1alpha1.BenchmarkRun) time.Time {
 	}
 	spec := &run.Spec.Run
 	if leaving := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved); leaving != nil {
-		// Agents that nobody tells to end do so by themselves by then.
+		// By then, agents end by themselves without the operator.
 		return after(leaving.LastTransitionTime.Time, spec.OrphanTimeout)
 	}
 	deadline := after(start.Time, spec.ActiveDeadline)
@@ -151,7 +152,7 @@ func after(at time.Time, length v1alpha1.Duration) time.Time {
 	return at.Add(parsed)
 }
 
-// earlier of two instants, a zero one being none.
+// earlier returns the earlier of two instants; a zero one does not count.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

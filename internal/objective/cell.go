@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// cells gives the figures of all cells that the selector picks.
+// cells returns the figures of all cells that the selector matches.
 func cells(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, target *v1alpha1.TargetResult) []figure {
 	where := "target " + target.Target
 	var found []figure
@@ -34,8 +34,8 @@ func cells(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, target *v1alp
 	return found
 }
 
-// picks reports whether a step has the values of a selector. A value that no axis has is not known to a
-// step, and picks none.
+// picks reports whether a step has the values of a selector. A step records only the values of the sweep's axes, so a
+// selector with another value matches none.
 func picks(selector *v1alpha1.CellSelector, step *v1alpha1.ResolvedStep) bool {
 	if selector.Clients != nil && *selector.Clients != step.Clients {
 		return false
@@ -69,7 +69,7 @@ func selected(selector *v1alpha1.CellSelector) string {
 	return strings.Join(words, ", ")
 }
 
-// ofCell gives a figure of a step, which has fewer than a phase.
+// ofCell returns the figure of a cell, which has fewer figures than a phase.
 func ofCell(o *v1alpha1.Objective, step *v1alpha1.StepResult, where string) figure {
 	if o.Ratio != nil && o.Ratio.Of != "Compression" {
 		return documentedOfCell(o, step, where)

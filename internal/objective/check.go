@@ -2,15 +2,18 @@ package objective
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine/engines"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Check names objectives that no result of a run could tell anything of, before hours are spent on it. The run's
-// profiles have to be resolved.
+// Check finds objectives that no result of the run could decide, before hours are spent on the run. The run's profiles
+// must be resolved.
 func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorList {
 	var problems field.ErrorList
 	for i := range objectives {
@@ -26,16 +29,16 @@ func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorLi
 	return problems
 }
 
-// unfit says why a phase has no such figure; empty where it may have.
+// unfit returns why a phase cannot have the objective's figure; empty if it can.
 func unfit(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) string {
 	kind := phase.Kind()
-	inCells := kind == v1alpha1.PhaseRamp || kind == v1alpha1.PhaseSweep
+	inCells := phasekind.Of(kind).InCells()
 	redrains := kind == v1alpha1.PhaseCooldown && phase.Cooldown.Redrain != nil
 	drains := kind == v1alpha1.PhaseBurstDrain || redrains
 	switch {
 	case o.Burst != nil, o.TimeToBaseline != nil, o.Credits != nil, o.Baseline != nil, o.Refill != nil:
 		if !drains {
-			return fmt.Sprintf("it is a %s phase, and %s is measured by a burstDrain, or a cooldown with redrain: name one", word(kind), strings.SplitN(Figure(o), " of ", 2)[0])
+			return fmt.Sprintf("it is a %s phase, and %s is measured by a burstDrain, or a cooldown with redrain: name one", phasekind.Name(kind), strings.SplitN(Figure(o), " of ", 2)[0])
 		}
 		return ""
 	case o.Ratio != nil && o.Ratio.Of == "Compression":
@@ -43,34 +46,20 @@ func unfit(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) 
 	case kind == v1alpha1.PhaseCooldown && !redrains:
 		return "it is a cooldown, which loads nothing: name another phase"
 	case inCells && o.Cell == nil:
-		return fmt.Sprintf("it is a %s, which has a result for each cell: add cell, such as {jobs: 8}", word(kind))
+		return fmt.Sprintf("it is a %s, which has a result for each cell: add cell, such as {jobs: 8}", phasekind.Name(kind))
 	case !inCells && o.Cell != nil:
-		return fmt.Sprintf("it is a %s phase, which has no cells: remove cell", word(kind))
+		return fmt.Sprintf("it is a %s phase, which has no cells: remove cell", phasekind.Name(kind))
 	}
-	if o.Latency != nil && !timesOperations(run, phase) {
+	if o.Latency != nil && !timesOperations(o, run, phase) {
 		return "its program is not fio, and only fio times single operations: ask for throughput or iops"
 	}
 	return ""
 }
 
-// timesOperations reports whether any workload of a phase is fio's.
-func timesOperations(run *v1alpha1.RunSpec, phase *v1alpha1.Phase) bool {
-	workload := phase.Workload
-	if workload == nil {
-		workload = run.Workload
-	}
-	for i := range phase.TargetWorkloads {
-		if phase.TargetWorkloads[i].Workload.Fio != nil {
-			return true
-		}
-	}
-	return workload != nil && workload.Fio != nil
-}
-
-// word is a kind as it is written in a file.
-func word(kind v1alpha1.PhaseKind) string {
-	if kind == "" {
-		return "unknown"
-	}
-	return strings.ToLower(string(kind[:1])) + string(kind[1:])
+// timesOperations reports whether a target of the objective has a workload in the phase whose tool times single operations.
+func timesOperations(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) bool {
+	return slices.ContainsFunc(run.Targets, func(t v1alpha1.Target) bool {
+		workload := run.WorkloadOf(phase, t.Name)
+		return (o.Target == "" || o.Target == t.Name) && workload != nil && engines.Of(&workload.Engine).TimesOperations
+	})
 }

@@ -10,13 +10,16 @@ import (
 
 func TestCheck(t *testing.T) {
 	fio := &v1alpha1.Workload{Engine: v1alpha1.Engine{Fio: &v1alpha1.FioProfile{}}}
-	run := &v1alpha1.RunSpec{Workload: fio, Phases: []v1alpha1.Phase{
+	program := v1alpha1.Workload{Engine: v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}}
+	run := &v1alpha1.RunSpec{Workload: fio, Targets: []v1alpha1.Target{{Name: "a"}, {Name: "b"}}, Phases: []v1alpha1.Phase{
 		{Name: "steady", Steady: &v1alpha1.SteadyPhase{}},
 		{Name: "drain", BurstDrain: &v1alpha1.BurstDrainPhase{}},
 		{Name: "pause", Cooldown: &v1alpha1.CooldownPhase{}},
 		{Name: "refill", Cooldown: &v1alpha1.CooldownPhase{Redrain: &v1alpha1.Redrain{}}},
 		{Name: "ramp", Ramp: &v1alpha1.RampPhase{}},
-		{Name: "zip", Steady: &v1alpha1.SteadyPhase{}, Workload: &v1alpha1.Workload{Engine: v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}}},
+		{Name: "zip", Steady: &v1alpha1.SteadyPhase{}, Workload: &program},
+		{Name: "mixed", Steady: &v1alpha1.SteadyPhase{}, TargetWorkloads: []v1alpha1.TargetWorkload{{Target: "b", Workload: program}}},
+		{Name: "own", Steady: &v1alpha1.SteadyPhase{}, TargetWorkloads: []v1alpha1.TargetWorkload{{Target: "a", Workload: program}, {Target: "b", Workload: program}}},
 	}}
 	jobs := &v1alpha1.CellSelector{Jobs: pointer[int32](8)}
 	for name, test := range map[string]struct {
@@ -37,6 +40,10 @@ func TestCheck(t *testing.T) {
 		"throughput of a ramp":       {v1alpha1.Objective{Phase: "ramp", Throughput: atLeast("1M")}, "add cell"},
 		"cell of a steady phase":     {v1alpha1.Objective{Phase: "steady", Cell: jobs, Throughput: atLeast("1M")}, "remove cell"},
 		"latency of a program":       {v1alpha1.Objective{Phase: "zip", Latency: latency("99", "1ms")}, "only fio times single operations"},
+		"latency of two workloads":   {v1alpha1.Objective{Phase: "mixed", Latency: latency("99", "1ms")}, ""},
+		"latency of its fio":         {v1alpha1.Objective{Phase: "mixed", Target: "a", Latency: latency("99", "1ms")}, ""},
+		"latency of its program":     {v1alpha1.Objective{Phase: "mixed", Target: "b", Latency: latency("99", "1ms")}, "only fio times single operations"},
+		"latency of two programs":    {v1alpha1.Objective{Phase: "own", Latency: latency("99", "1ms")}, "only fio times single operations"},
 		"documented of a whole ramp": {v1alpha1.Objective{Phase: "ramp", Ratio: &v1alpha1.RatioObjective{Of: "Documented"}}, "add cell"},
 	} {
 		problems := objective.Check([]v1alpha1.Objective{test.objective}, run)

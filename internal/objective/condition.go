@@ -9,10 +9,10 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// mostNamed objectives in one message.
+// mostNamed is the most objectives named in one message.
 const mostNamed = 3
 
-// Condition is what the results mean for the condition ObjectivesMet.
+// Condition returns the condition ObjectivesMet that follows from the results.
 func Condition(results []v1alpha1.ObjectiveResult) (status metav1.ConditionStatus, reason, message string) {
 	if len(results) == 0 {
 		return metav1.ConditionTrue, v1alpha1.ReasonNoObjectives, ""
@@ -28,7 +28,7 @@ func Condition(results []v1alpha1.ObjectiveResult) (status metav1.ConditionStatu
 	return metav1.ConditionUnknown, v1alpha1.ReasonFigureAbsent, told(results, overall)
 }
 
-// told names those of a verdict with what there is to say of the first ones.
+// told describes the first objectives with a verdict and counts the rest.
 func told(results []v1alpha1.ObjectiveResult, verdict v1alpha1.Verdict) string {
 	var lines []string
 	count := 0

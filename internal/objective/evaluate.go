@@ -12,8 +12,11 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Evaluate judges a run by each of its objectives, in their order. An objective without a target is about
-// every target, and one whose cell picks several is about each of them.
+// maxMessage is the API's bound on a message.
+const maxMessage = 512
+
+// Evaluate evaluates each objective, in order. An objective without a target applies to every target, and one whose
+// cell selector matches several cells applies to each of them.
 func Evaluate(objectives []v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunStatus) []v1alpha1.ObjectiveResult {
 	results := make([]v1alpha1.ObjectiveResult, 0, len(objectives))
 	for i := range objectives {
@@ -22,7 +25,7 @@ func Evaluate(objectives []v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, 
 	return results
 }
 
-// Overall is the verdict on all: Missed when one is, else Unknown when one is, else Met.
+// Overall returns the overall verdict: Missed if one is missed, else Unknown if one is unknown, else Met.
 func Overall(results []v1alpha1.ObjectiveResult) v1alpha1.Verdict {
 	overall := v1alpha1.VerdictMet
 	for i := range results {
@@ -44,7 +47,7 @@ func gravity(verdict v1alpha1.Verdict) int {
 	return 1
 }
 
-// bounds of a figure in its unit; nil where there is none.
+// bounds of a figure in its unit; nil if unbounded.
 type bounds struct {
 	unit     string
 	min, max *int64
@@ -71,7 +74,7 @@ func boundsOf(o *v1alpha1.Objective) (bounds, error) {
 	return bounds{}, nil
 }
 
-// times are bounds of either type of the API's.
+// times returns the bounds for either of the API's duration types.
 func times[T interface{ Parse() (time.Duration, error) }](name string, least, most *T) (bounds, error) {
 	made := bounds{unit: unitTime}
 	for _, one := range []struct {
@@ -125,7 +128,7 @@ func evaluate(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1
 	limits, err := boundsOf(o)
 	result := v1alpha1.ObjectiveResult{Name: o.Name, Figure: Figure(o), Unit: limits.unit}
 	if err != nil {
-		result.Verdict, result.Message = v1alpha1.VerdictUnknown, clip(err.Error())
+		result.Verdict, result.Message = v1alpha1.VerdictUnknown, v1alpha1.Truncate(err.Error(), maxMessage)
 		return result
 	}
 	var worst judged
@@ -145,7 +148,7 @@ func evaluate(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1
 		result.Observed = &worst.figure.value
 	}
 	result.Required = worst.required
-	result.Message = clip(worst.say(result.Unit, others))
+	result.Message = v1alpha1.Truncate(worst.say(result.Unit, others), maxMessage)
 	return result
 }
 
@@ -155,7 +158,7 @@ type judged struct {
 	verdict  v1alpha1.Verdict
 	required *int64
 	atMost   bool
-	// margin by which it is within its bound, as a share of the bound; below 0 where it is not.
+	// margin is the distance of the figure inside its bound, as a share of the bound; negative if the bound is missed.
 	margin float64
 }
 
@@ -179,7 +182,7 @@ func judge(f figure, limits *bounds) judged {
 		if bound.atMost {
 			margin = -margin
 		}
-		// Floats carry 53 bits: whether it is met is said by the integers.
+		// Floats have 53 bits of precision, so integers decide whether the bound is met.
 		missed := !bound.atMost && f.value < *bound.value || bound.atMost && f.value > *bound.value
 		if margin < least.margin || missed {
 			least.required, least.atMost, least.margin = bound.value, bound.atMost, margin
@@ -191,7 +194,7 @@ func judge(f figure, limits *bounds) judged {
 	return least
 }
 
-// graver reports whether it decides the objective rather than the other.
+// graver reports whether j decides the objective rather than other.
 func (j *judged) graver(other *judged) bool {
 	if a, b := gravity(j.verdict), gravity(other.verdict); a != b {
 		return a > b
@@ -199,7 +202,7 @@ func (j *judged) graver(other *judged) bool {
 	return j.margin < other.margin
 }
 
-// say says the verdict in a sentence.
+// say describes the verdict in a sentence.
 func (j *judged) say(unit string, others int) string {
 	if j.figure.missing != "" {
 		return fmt.Sprintf("%s: %s", j.figure.where, j.figure.missing)
@@ -237,7 +240,7 @@ func written(unit string, value int64) string {
 	return strconv.FormatFloat(float64(value)/10, 'f', -1, 64) + " %"
 }
 
-// Direction says on which side of a required figure the observed one has to be: "at least" or "at most".
+// Direction returns on which side of a required figure the observed one must be: "at least" or "at most".
 func Direction(o *v1alpha1.Objective, required int64) string {
 	if limits, err := boundsOf(o); err == nil && limits.max != nil && *limits.max == required && (limits.min == nil || *limits.min != required) {
 		return "at most"
@@ -245,17 +248,7 @@ func Direction(o *v1alpha1.Objective, required int64) string {
 	return "at least"
 }
 
-// Written is a figure of a result as people read it.
+// Written formats a figure of a result for people.
 func Written(result *v1alpha1.ObjectiveResult, value int64) string {
 	return written(result.Unit, value)
-}
-
-// clip keeps a message within its field.
-func clip(text string) string {
-	const most = 512
-	runes := []rune(text)
-	if len(runes) <= most {
-		return text
-	}
-	return string(runes[:most-3]) + "..."
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
 // The units of results.
@@ -13,22 +14,22 @@ const (
 	unitBytes = "BytesPerSecond"
 	unitIOPS  = "IOPSMilli"
 	unitTime  = "Nanoseconds"
-	// unitPermille is thousandths of what is compared with.
+	// unitPermille is thousandths of the reference value.
 	unitPermille   = "Permille"
 	unitAmount     = "Bytes"
 	unitOperations = "Operations"
 )
 
-// figure is what one target, or one cell of it, has to show for an objective.
+// figure is what one target or cell measured for an objective.
 type figure struct {
-	// where it is from, for the message.
+	// where names the source for the message.
 	where string
 	value int64
-	// unit where it is not that of the objective.
+	// unit is set if it differs from the objective's.
 	unit string
-	// lower and upper end of the 95 % interval; nil where there is none.
+	// lower and upper are the ends of the 95 % interval; nil if there is none.
 	lower, upper *int64
-	// missing says why there is no figure, and what to do. "" when there is one.
+	// missing explains why there is no figure and what to do; "" if there is one.
 	missing string
 }
 
@@ -36,7 +37,7 @@ func absent(where, format string, arguments ...any) figure {
 	return figure{where: where, missing: fmt.Sprintf(format, arguments...)}
 }
 
-// figures gives one of each target and cell that the objective is about.
+// figures returns one figure for each target and cell that the objective covers.
 func figures(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunStatus) []figure {
 	at := slices.IndexFunc(status.Phases, func(p v1alpha1.PhaseResult) bool { return p.Name == o.Phase })
 	if at < 0 {
@@ -55,7 +56,7 @@ func figures(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1a
 		}
 		found = append(found, ofTarget(o, target))
 	}
-	// A target without a result must not be taken for one that met it.
+	// A target without a result must not count as one that met the objective.
 	for i := range spec.Run.Targets {
 		name := spec.Run.Targets[i].Name
 		wanted := o.Target == "" || o.Target == name
@@ -94,7 +95,7 @@ func ofTarget(o *v1alpha1.Objective, target *v1alpha1.TargetResult) figure {
 	return absent(where, "the objective asks for no figure")
 }
 
-// ofOperation gives throughput, operations a second, or a latency.
+// ofOperation returns throughput, operations per second, or a latency.
 func ofOperation(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
 	names := make([]v1alpha1.Operation, len(target.Operations))
 	for i := range target.Operations {
@@ -119,7 +120,7 @@ func ofOperation(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where str
 	return withError(figure{where: where, value: *rate}, operation.RateErrorPPM)
 }
 
-// withError sets the interval from half of it in millionths.
+// withError adds the interval, given its half width in millionths of the value.
 func withError(f figure, errorPPM *int64) figure {
 	if errorPPM == nil || *errorPPM < 0 || *errorPPM > 1_000_000 {
 		return f
@@ -130,7 +131,7 @@ func withError(f figure, errorPPM *int64) figure {
 	return f
 }
 
-// chosen finds the operation that is named, or the only one that moves bytes.
+// chosen returns the index of the named operation, or of the only one that moves bytes.
 func chosen(names []v1alpha1.Operation, wanted v1alpha1.Operation) (at int, missing string) {
 	if wanted != "" {
 		if at = slices.Index(names, wanted); at < 0 {
@@ -154,32 +155,36 @@ func chosen(names []v1alpha1.Operation, wanted v1alpha1.Operation) (at int, miss
 	return at, ""
 }
 
-// ofDrain gives the levels of a burst drain.
+// ofDrain returns a level of a burst drain or its refill.
 func ofDrain(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
 	if target.Burst == nil || target.Burst.Bytes == nil {
 		return absent(where, "no burst was measured: name a phase burstDrain")
 	}
-	series := target.Burst.Bytes
-	estimate, what := series.Burst, "burst"
+	series, name, what := target.Burst.Bytes, v1alpha1.FigureBurst, "burst"
 	switch {
 	case o.Baseline != nil:
-		estimate, what = series.Baseline, "baseline"
+		name, what = v1alpha1.FigureBaseline, "baseline"
 		if !target.Burst.Exhausted {
 			return absent(where, "the credits did not run out, so the baseline was not seen: make the drain longer")
 		}
 	case o.Refill != nil:
-		estimate, what = series.Refill, "refill"
-		if estimate != nil && series.RefillSource != "Measured" {
+		name, what = v1alpha1.FigureRefill, "refill"
+		if series.Refill != nil && series.RefillSource != "Measured" {
 			return absent(where, "the refill is %s and was not measured: add a cooldown and a second drain", strings.ToLower(series.RefillSource))
 		}
 	}
-	if estimate == nil {
+	found := phasekind.Find(phasekind.Levels(target.Burst), name, "")
+	if found == nil {
 		return absent(where, "the %s was not found in the drain", what)
 	}
-	return figure{where: where, value: estimate.Value, lower: estimate.Lower, upper: estimate.Upper}
+	return figureOf(where, found)
 }
 
-// ofExhaustion gives what a drain needed until the credits were gone.
+func figureOf(where string, found *phasekind.Figure) figure {
+	return figure{where: where, value: found.Value, unit: string(found.Unit()), lower: found.Lower, upper: found.Upper}
+}
+
+// ofExhaustion returns the time or the credits that a drain needed until the credits were used up.
 func ofExhaustion(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
 	burst := target.Burst
 	switch {
@@ -187,24 +192,20 @@ func ofExhaustion(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where st
 		return absent(where, "no burst was measured: name a phase burstDrain")
 	case !burst.Exhausted:
 		return absent(where, "the credits did not run out: make the drain longer")
-	case o.TimeToBaseline != nil && burst.NanosecondsToBaseline == nil:
-		return absent(where, "the throughput did not settle: make the drain longer")
-	case o.TimeToBaseline != nil:
-		found := burst.NanosecondsToBaseline
-		return figure{where: where, value: found.Value, lower: found.Lower, upper: found.Upper}
 	}
-	series, unit := burst.Bytes, unitAmount
-	if burst.Dimension == "Operations" {
-		series, unit = burst.Operations, unitOperations
+	_, operation := phasekind.MainSeries(burst)
+	name, why := v1alpha1.FigureSpent, "what was spent is not known: the refill is neither documented nor measured; set limits of the target"
+	if o.TimeToBaseline != nil {
+		name, why = v1alpha1.FigureTimeToBaseline, "the throughput did not settle: make the drain longer"
 	}
-	if series == nil || len(series.Drops) == 0 || series.Drops[len(series.Drops)-1].Spent == nil {
-		return absent(where, "what was spent is not known: the refill is neither documented nor measured; set limits of the target")
+	found := phasekind.Find(phasekind.Levels(burst), name, operation)
+	if found == nil {
+		return absent(where, "%s", why)
 	}
-	found := series.Drops[len(series.Drops)-1].Spent
-	return figure{where: where, value: found.Value, unit: unit, lower: found.Lower, upper: found.Upper}
+	return figureOf(where, found)
 }
 
-// ofRatio gives thousandths of what is documented, or of the space that the data takes.
+// ofRatio returns thousandths of the documented rate, or of the space that the data occupies.
 func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
 	if o.Ratio.Of == "Compression" {
 		if target.Usage == nil || target.Usage.CompressionRatioMilli == nil {
@@ -229,8 +230,9 @@ func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string)
 	return figure{where: where, value: rate.PermilleReached}
 }
 
-// attributionOf is the one that an objective is about: of a drain that of the level that is compared, and without
-// the same operation the only one there is, where the target did nothing else.
+// attributionOf returns the attribution that an objective concerns. In a drain that is the one of the compared level.
+// If no attribution is of the same operation, it returns the only one, provided that the target performed no other
+// operation.
 func attributionOf(o *v1alpha1.Objective, target *v1alpha1.TargetResult) *v1alpha1.Attribution {
 	burst := o.Ratio.Of == "DocumentedBurst"
 	var candidates []*v1alpha1.Attribution

@@ -7,8 +7,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// ofLatency gives the mean, the extreme or a percentile: one that the result has, or any other from the
-// histogram that is stored with it.
+// ofLatency returns the mean, the maximum or a percentile: a recorded one, or any other one from the histogram stored
+// with the result.
 func ofLatency(percentile string, latency *v1alpha1.LatencyResult, where string) figure {
 	if latency == nil || latency.Samples == 0 {
 		return absent(where, "no latency was measured")
@@ -37,7 +37,7 @@ func ofLatency(percentile string, latency *v1alpha1.LatencyResult, where string)
 	return figure{where: where, value: *value}
 }
 
-// fromHistogram is nil where too few samples lie above the percentile; known is false without a histogram.
+// fromHistogram returns nil if too few samples lie above the percentile; known is false without a histogram.
 func fromHistogram(encoded []byte, percentile float64) (value *int64, known bool) {
 	var histogram measure.Histogram
 	if len(encoded) == 0 || histogram.UnmarshalBinary(encoded) != nil {
@@ -47,6 +47,6 @@ func fromHistogram(encoded []byte, percentile float64) (value *int64, known bool
 	if !ok {
 		return nil, true
 	}
-	nanoseconds := int64(min(found, 1<<62)) // #nosec G115 -- bounded
+	nanoseconds := int64(min(found, 1<<62)) // #nosec G115 -- bounded by min
 	return &nanoseconds, true
 }

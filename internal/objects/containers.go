@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Names of the volumes that every client pod has, beside "data-<volume>" for those under test.
+// Names of the volumes of every client pod, other than "data-<volume>" for those under test.
 const (
 	programVolume = "program"
 	configVolume  = "config"
@@ -17,7 +17,7 @@ const (
 	dataPrefix    = "data-"
 )
 
-// installContainer copies the agent, a static program, to where the tool's image can run it.
+// installContainer copies the agent, a static program, to a volume from which the tool's image can run it.
 func installContainer(s Settings, run *v1alpha1.BenchmarkRun) corev1.Container {
 	return corev1.Container{
 		Name:                     InstallContainer,
@@ -31,7 +31,7 @@ func installContainer(s Settings, run *v1alpha1.BenchmarkRun) corev1.Container {
 	}
 }
 
-// clientContainer runs the agent as process 1, beside the tools of the image.
+// clientContainer runs the agent as process 1, with the tools of the image.
 func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) corev1.Container {
 	image := run.Spec.Run.Clients.Image
 	switch {
@@ -43,7 +43,7 @@ func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storag
 	}
 	port := corev1.ContainerPort{Name: AgentPortName, ContainerPort: Port(run, c), Protocol: corev1.ProtocolTCP}
 	if hostNetwork(run) {
-		// Said, so that the scheduler finds a node where it is free.
+		// Declared, so that the scheduler finds a node on which the port is free.
 		port.HostPort = port.ContainerPort
 	}
 	mounts := []corev1.VolumeMount{
@@ -57,7 +57,7 @@ func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storag
 			devices = append(devices, corev1.VolumeDevice{Name: dataPrefix + volume.Name, DevicePath: DevicePath(volume.Name)})
 			continue
 		}
-		// The whole volume and no folder of it: so the agent can prove that it is mounted.
+		// The whole volume and not a folder of it, so that the agent can verify that it is mounted.
 		mounts = append(mounts, corev1.VolumeMount{
 			Name: dataPrefix + volume.Name, MountPath: VolumePath(volume.Name), ReadOnly: on.readOnly(volume.Name)})
 	}
@@ -69,15 +69,15 @@ func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storag
 		Ports:           []corev1.ContainerPort{port},
 		Resources:       clientResources(run),
 		SecurityContext: containerSecurity(),
-		// An agent says why it leaves on its standard error; so the pod's status says it too.
+		// The agent writes the reason of its exit to standard error; this copies it to the pod's status.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		VolumeMounts:             mounts,
 		VolumeDevices:            devices,
 	}
 }
 
-// clientResources are the user's, or little: enough to be no pod of the last class, that the kernel
-// kills first, and not so much that it finds no place on a small node.
+// clientResources returns the user's resources. The default is small enough for a small node, but sets requests,
+// because pods without requests (QoS class BestEffort) are killed first.
 func clientResources(run *v1alpha1.BenchmarkRun) corev1.ResourceRequirements {
 	if wanted := template(run).Resources; wanted != nil {
 		return corev1.ResourceRequirements{Requests: wanted.Requests, Limits: wanted.Limits}
@@ -87,9 +87,9 @@ func clientResources(run *v1alpha1.BenchmarkRun) corev1.ResourceRequirements {
 	}}
 }
 
-// installResources are the client's: an init container runs before it, so the pod needs no more
-// for that, a limit of the user's on both makes the pod "Guaranteed", and a quota that asks for
-// limits is content. Devices are not needed to copy a file.
+// installResources returns the client's resources: an init container runs before the client, so the pod needs no more
+// in total, a user's limits on both containers make the pod "Guaranteed", and a quota that requires limits is
+// satisfied. Copying a file needs no devices.
 func installResources(run *v1alpha1.BenchmarkRun) corev1.ResourceRequirements {
 	if template(run).Resources == nil {
 		return corev1.ResourceRequirements{Requests: corev1.ResourceList{
@@ -113,10 +113,10 @@ func ordinary(all corev1.ResourceList) corev1.ResourceList {
 	return some
 }
 
-// volumes of a client's pod.
+// volumes returns the volumes of a client's pod.
 func volumes(run *v1alpha1.BenchmarkRun, c Client, on Storage) []corev1.Volume {
-	// The kubelet gives a Secret's files to root. The agent is another user, whom only the last of
-	// the three digits lets in; nobody else is there, the pod has one container and one user.
+	// The kubelet creates a Secret's files as root. The agent runs as another user, so the file must be readable for
+	// all. No other user exists in the pod.
 	mode := int32(0o444)
 	all := []corev1.Volume{
 		emptyDir(programVolume, "128Mi"),
@@ -135,8 +135,8 @@ func volumes(run *v1alpha1.BenchmarkRun, c Client, on Storage) []corev1.Volume {
 	return all
 }
 
-// scratchSize is what a client may write to /tmp. Open MPI keeps its sessions there, and what the ranks of a pod
-// share.
+// scratchSize limits what a client may write to /tmp. Open MPI stores its sessions and the memory that the ranks of a
+// pod share there.
 func scratchSize(run *v1alpha1.BenchmarkRun) string {
 	const least, ofRank = 256, 16 // MiB
 	size := int64(least)
@@ -146,7 +146,7 @@ func scratchSize(run *v1alpha1.BenchmarkRun) string {
 	return strconv.FormatInt(size, 10) + "Mi"
 }
 
-// emptyDir is a folder on the node's disk; its limit keeps a tool from filling that.
+// emptyDir returns a volume on the node's disk, with a limit that keeps a tool from filling the disk.
 func emptyDir(name, limit string) corev1.Volume {
 	size := resource.MustParse(limit)
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &size}}}

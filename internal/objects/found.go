@@ -10,36 +10,39 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Storage is what was found of the claims of a client's target, and its pod depends on. The zero value is that of
-// file systems which any node may mount.
+// Storage is what was found about the claims of a client's target and affects its pod. The zero value stands for file
+// systems that any node can mount.
 type Storage struct {
-	// Devices are the volumes, by name, that are raw devices.
+	// Devices lists the names of the volumes that are raw devices.
 	Devices []string
-	// ReadOnly are those that nothing may be written to.
+	// Provisioned lists the names of the volumes that are provisioned for the run, or were for its benchmark. They hold
+	// no files of others.
+	Provisioned []string
+	// ReadOnly lists the names of the volumes that must not be written to.
 	ReadOnly []string
-	// Together are the targets whose clients have to be on one node, because they share a volume that one node at a
-	// time can have. Empty: they may be on any.
+	// Together lists the targets whose clients must be on one node, because they share a volume that only one node at a
+	// time can use. If empty, the clients may be on any node.
 	Together []string
-	// Node is where such a volume is in use already; empty where it is nowhere.
+	// Node is the node that already uses such a volume; empty if none does.
 	Node string
 }
 
 const (
 	deviceDirectory = "/dev/storagebench"
-	// diskGroup is the group that owns the files of disks on every common Linux. A pod's files of devices are as
-	// those of its node, and its user is not root.
+	// diskGroup is the group that owns disk devices on every common Linux. Device files in a pod have the owner that
+	// they have on its node, and the pod's user is not root.
 	diskGroup = 6
 )
 
-// DevicePath is where a client finds a volume of its target that is a raw device.
+// DevicePath returns where a client finds a volume of its target that is a raw device.
 func DevicePath(volume string) string { return path.Join(deviceDirectory, volume) }
 
 func (s Storage) device(volume string) bool { return slices.Contains(s.Devices, volume) }
 
 func (s Storage) readOnly(volume string) bool { return slices.Contains(s.ReadOnly, volume) }
 
-// onOneNode asks for the node of the others that share a volume, and for that where it is. The first of them is free
-// to choose: the scheduler lets a pod pass that nothing but itself could satisfy.
+// onOneNode requires the node of the other clients that share a volume, and the node that already uses it. The first
+// client may choose any node: the scheduler admits a pod whose affinity only itself could satisfy.
 func (s Storage) onOneNode(run *v1alpha1.BenchmarkRun, affinity *corev1.Affinity) *corev1.Affinity {
 	if len(s.Together) == 0 && s.Node == "" {
 		return affinity
@@ -68,7 +71,7 @@ func (s Storage) onOneNode(run *v1alpha1.BenchmarkRun, affinity *corev1.Affinity
 	return affinity
 }
 
-// onNode asks for one node. Terms of a selector are alternatives, so it goes into each.
+// onNode requires one node. The terms of a node selector are alternatives, so each gets the requirement.
 func onNode(affinity *corev1.Affinity, node string) {
 	is := corev1.NodeSelectorRequirement{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}
 	if affinity.NodeAffinity == nil {

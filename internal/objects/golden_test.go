@@ -19,6 +19,10 @@ var runs = map[string]*builders.BenchmarkBuilder{
 	"any-spread":     usual(),
 	"claim-a-client": usual().Mutate(made(v1alpha1.ClaimPerClient, v1alpha1.ClaimForRun)),
 	"claim-stays":    usual().Mutate(made(v1alpha1.ClaimShared, v1alpha1.ClaimForBenchmark)),
+	"claim-of-existing-volume": usual().Mutate(made(v1alpha1.ClaimShared, v1alpha1.ClaimForRun)).Mutate(func(r *v1alpha1.RunSpec) {
+		template := r.Targets[0].Volumes[0].ClaimTemplate
+		template.AllowExistingVolumes, template.Spec.StorageClassName, template.Spec.VolumeName = yes(), new(""), "pv-1"
+	}),
 	"everything-said": usual().Mutate(templated(everything())).Mutate(func(r *v1alpha1.RunSpec) {
 		r.Clients.Spread = v1alpha1.SpreadOnePerNode
 		r.Clients.Image = "example.com/fio:3.41"
@@ -40,8 +44,10 @@ var runs = map[string]*builders.BenchmarkBuilder{
 
 // found is what the claims of those runs were found to be, where that matters.
 var found = map[string]objects.Storage{
-	"devices":   {Devices: []string{"one", "two"}, Together: []string{"data"}, Node: "node-7"},
-	"read-only": {ReadOnly: []string{"data"}},
+	"claim-a-client": {Provisioned: []string{"data"}},
+	"claim-stays":    {Provisioned: []string{"data"}},
+	"devices":        {Devices: []string{"one", "two"}, Together: []string{"data"}, Node: "node-7"},
+	"read-only":      {ReadOnly: []string{"data"}},
 }
 
 // TestObjects shows all that a run puts into a cluster: everything once, and of the pods and Secrets

@@ -10,23 +10,23 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// What Kueue's integration of plain pods reads and writes. See its documentation, "Run Plain Pods", and
-// pkg/controller/jobs/pod in its source.
+// The interface of Kueue's plain pod integration. See its documentation, "Run Plain Pods", and pkg/controller/jobs/pod
+// in its source.
 const (
-	// kueueGroup is the label with the name of the group of pods that is admitted as one; its Workload has
-	// that name too. kueueCount is the annotation that says how many they are.
+	// kueueGroup is the label with the name of the pod group that is admitted as one; its Workload has the same name.
+	// kueueCount is the annotation with the number of pods in the group.
 	kueueGroup = "kueue.x-k8s.io/pod-group-name"
 	kueueCount = "kueue.x-k8s.io/pod-group-total-count"
-	// kueueRetriable, as the annotation of one pod, says that a group that is over is so for good.
+	// kueueRetriable, with the value "false" on one pod, declares that the group is finished for good.
 	kueueRetriable = "kueue.x-k8s.io/retriable-in-group"
-	// kueueGate keeps a pod from being scheduled until Kueue takes it away; topology-aware scheduling has
-	// one more of the prefix.
+	// kueueGate is the prefix of the scheduling gates that Kueue removes on admission; topology-aware scheduling has a
+	// second one.
 	kueueGate = "kueue.x-k8s.io/"
 	// kueueEnds is the condition of a pod that Kueue is about to delete.
 	kueueEnds corev1.PodConditionType = "TerminationTarget"
 )
 
-// KueueQueue is the LocalQueue of Kueue that a run's pods are sent to; empty where they are not.
+// KueueQueue returns the LocalQueue for a run's pods; empty if they do not use Kueue.
 func KueueQueue(run *v1alpha1.BenchmarkRun) string {
 	if queue := template(run).Labels[v1alpha1.LabelKueueQueue]; queue != "" {
 		return queue
@@ -34,8 +34,8 @@ func KueueQueue(run *v1alpha1.BenchmarkRun) string {
 	return run.Labels[v1alpha1.LabelKueueQueue]
 }
 
-// kueueLabels make all pods of a run one group, which is admitted whole or not at all: clients that have
-// room one by one would wait for each other.
+// kueueLabels makes all pods of a run one group, which is admitted as a whole or not at all: clients that were admitted
+// one by one would wait for each other.
 func kueueLabels(run *v1alpha1.BenchmarkRun) map[string]string {
 	queue := KueueQueue(run)
 	if queue == "" {
@@ -48,7 +48,7 @@ func kueueLabels(run *v1alpha1.BenchmarkRun) map[string]string {
 	return labels
 }
 
-// kueueAnnotations go with kueueLabels.
+// kueueAnnotations returns the annotations that go with kueueLabels.
 func kueueAnnotations(run *v1alpha1.BenchmarkRun) map[string]string {
 	if KueueQueue(run) == "" {
 		return nil
@@ -66,8 +66,8 @@ func AwaitsQuota(pod *corev1.Pod) bool {
 	return false
 }
 
-// KueueEnds is why Kueue ends a pod; nil where it does not. evicted says that it may be admitted again some
-// time: its quota was taken away. Otherwise somebody has deleted or deactivated its Workload.
+// KueueEnds returns the condition that explains why Kueue ends a pod; nil if it does not. evicted is true if the pod
+// lost its quota and may be admitted again later. Otherwise its Workload was deleted or deactivated.
 func KueueEnds(pod *corev1.Pod) (why *corev1.PodCondition, evicted bool) {
 	for i := range pod.Status.Conditions {
 		condition := &pod.Status.Conditions[i]
@@ -81,9 +81,8 @@ func KueueEnds(pod *corev1.Pod) (why *corev1.PodCondition, evicted bool) {
 	return nil, false
 }
 
-// EndKueueGroup marks a pod of a run that is over, in a group of Kueue; false where nothing has to be
-// marked. Kueue keeps the pods of a group that has not succeeded, and its quota, for replacements, unless one
-// says that there will be none.
+// EndKueueGroup marks a pod of a finished run in a Kueue group as not retriable; false if there is nothing to mark.
+// Without the mark Kueue keeps the pods of an unsuccessful group, and its quota, for replacements.
 func EndKueueGroup(pod *corev1.Pod) bool {
 	if pod.Labels[kueueGroup] == "" || pod.Annotations[kueueRetriable] == "false" {
 		return false

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// RunLabels are on every object of a run, and on no other run's.
+// RunLabels returns the labels of every object of a run, which no other run's objects have.
 func RunLabels(run *v1alpha1.BenchmarkRun) map[string]string {
 	return map[string]string{
 		v1alpha1.LabelBenchmark: labelValue(run.Spec.BenchmarkRef.Name),
@@ -19,7 +19,7 @@ func RunLabels(run *v1alpha1.BenchmarkRun) map[string]string {
 	}
 }
 
-// ClientLabels are those of a client's claims; its pods and Secrets have LabelAttempt too.
+// ClientLabels returns the labels of a client's claims; its pods and Secrets also have LabelAttempt.
 func ClientLabels(run *v1alpha1.BenchmarkRun, target string, index int) map[string]string {
 	labels := RunLabels(run)
 	labels[v1alpha1.LabelTarget] = labelValue(target)
@@ -27,7 +27,7 @@ func ClientLabels(run *v1alpha1.BenchmarkRun, target string, index int) map[stri
 	return labels
 }
 
-// ClientOf reads back which client a pod is of; false when it is none of ours.
+// ClientOf returns the client that a pod belongs to; false if it is not a client's pod.
 func ClientOf(labels map[string]string) (Client, bool) {
 	target, known := labels[v1alpha1.LabelTarget]
 	index, indexErr := strconv.Atoi(labels[v1alpha1.LabelClient])
@@ -38,14 +38,14 @@ func ClientOf(labels map[string]string) (Client, bool) {
 	return Client{Target: target, Index: index, Attempt: attempt}, true
 }
 
-// ownLabels are those of a pod's labels that are ours.
+// ownLabels returns the labels of a pod that belong to storagebench.
 func ownLabels(labels map[string]string) map[string]string {
 	own := maps.Clone(labels)
 	maps.DeleteFunc(own, func(key, _ string) bool { return !strings.HasPrefix(key, v1alpha1.Group+"/") })
 	return own
 }
 
-// added is the first map with what the second has beside it; the first has the last word.
+// added merges two maps; ours takes precedence.
 func added(ours, theirs map[string]string) map[string]string {
 	all := maps.Clone(theirs)
 	if all == nil {
@@ -55,12 +55,12 @@ func added(ours, theirs map[string]string) map[string]string {
 	return all
 }
 
-// ownedByRun makes an object go with its run.
+// ownedByRun makes the run the owner, so that the object is deleted with it.
 func ownedByRun(run *v1alpha1.BenchmarkRun) []metav1.OwnerReference {
 	return ownedBy(v1alpha1.BenchmarkRunKind, run.Name, run.UID)
 }
 
-// ownedByBenchmark makes an object outlive the run, and go with the benchmark.
+// ownedByBenchmark makes the benchmark the owner, so that the object outlives the run.
 func ownedByBenchmark(run *v1alpha1.BenchmarkRun) []metav1.OwnerReference {
 	benchmark := run.Spec.BenchmarkRef
 	return ownedBy(v1alpha1.StorageBenchmarkKind, benchmark.Name, types.UID(benchmark.UID))

@@ -10,27 +10,26 @@ import (
 )
 
 const (
-	// maxNameLength is that of a DNS subdomain, which is what these objects are named by.
+	// maxNameLength is the maximum length of a DNS subdomain, which the names of these objects are.
 	maxNameLength = 253
-	// maxLabelLength is that of a DNS label, a hostname and a label's value.
+	// maxLabelLength is the maximum length of a DNS label, a hostname and a label's value.
 	maxLabelLength = 63
-	// hashLength is how many hexadecimal digits stand for what a name leaves out.
+	// hashLength is the number of hexadecimal digits of a hash in a shortened name.
 	hashLength = 10
 )
 
-// PodName is <run>-<target>-<client>-<attempt>. The two numbers at its end hold no dash, so no two
-// clients of a run share a name, however many dashes and digits a target's name has.
+// PodName returns <run>-<target>-<client>-<attempt>. The two numbers at the end contain no dash, so no two clients of a
+// run share a name, even if a target's name contains dashes and digits.
 func PodName(run *v1alpha1.BenchmarkRun, c Client) string {
 	return join(maxNameLength, run.Name, c.Target, strconv.Itoa(c.Index), strconv.Itoa(c.Attempt))
 }
 
-// NetworkPolicyName is the run's name.
+// NetworkPolicyName returns the run's name.
 func NetworkPolicyName(run *v1alpha1.BenchmarkRun) string { return run.Name }
 
-// ClaimName is the claim that a client mounts for a volume: the one that the user named, or the one
-// that the volume's template makes: <run>-<target>-<volume>[-<client>], with the benchmark in place
-// of the run where the claim outlives it. Where dashes and digits could make that the name of
-// another volume's claim too, a hash follows.
+// ClaimName returns the name of the claim that a client mounts for a volume: the one that the user named, or the one
+// that the volume's template creates: <run>-<target>-<volume>[-<client>], with the benchmark instead of the run if the
+// claim outlives the run. A hash is appended if dashes and digits could make the name that of another volume's claim.
 func ClaimName(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, volume v1alpha1.Volume, index int) string {
 	if volume.ClaimTemplate == nil {
 		return volume.ClaimName
@@ -48,14 +47,14 @@ func ClaimName(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, volume v1alph
 	return join(maxNameLength, parts...)
 }
 
-// isPlain is true when a claim's name can be read in one way only: from its end, a part without
-// dashes is the volume or, being a number, the client; and it is no hash.
+// isPlain reports whether a claim's name is unambiguous: read from its end, a part without dashes is the client if it
+// is a number, and otherwise the volume, which is no hash.
 func isPlain(target, volume string) bool {
 	return !strings.Contains(target, "-") && !strings.Contains(volume, "-") &&
 		strings.Trim(volume, "0123456789") != "" && len(volume) != hashLength
 }
 
-// hostname is the pod's name where that can be one, else a label of its own; empty means the former.
+// hostname returns a hostname for a pod whose name is not a valid one; empty means the pod's name.
 func hostname(podName string) string {
 	if len(podName) <= maxLabelLength && !strings.Contains(podName, ".") {
 		return ""
@@ -63,10 +62,10 @@ func hostname(podName string) string {
 	return hashed(maxLabelLength, []string{strings.ReplaceAll(podName, ".", "-")}, podName)
 }
 
-// labelValue is a name as a label's value.
+// labelValue shortens a name to a valid label value.
 func labelValue(name string) string { return join(maxLabelLength, name) }
 
-// join puts a dash between the parts, and a hash at the end where that is too long.
+// join joins the parts with dashes, shortened and with a hash at the end if the result is too long.
 func join(maxLength int, parts ...string) string {
 	if text := strings.Join(parts, "-"); len(text) <= maxLength {
 		return text
@@ -74,8 +73,7 @@ func join(maxLength int, parts ...string) string {
 	return hashed(maxLength, parts)
 }
 
-// hashed is the parts joined, as far as there is room, and a hash of them and of what else tells
-// them apart.
+// hashed returns the joined parts, shortened to fit, and a hash of the parts and of more.
 func hashed(maxLength int, parts []string, more ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(append(parts[:len(parts):len(parts)], more...), "\x00")))
 	text := strings.Join(parts, "-")

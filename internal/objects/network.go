@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// operatorLabels are on the operator's pods.
+// operatorLabels returns the labels of the operator's pods.
 func operatorLabels() map[string]string {
 	return map[string]string{
 		"app.kubernetes.io/name":      "storagebench",
@@ -17,14 +17,13 @@ func operatorLabels() map[string]string {
 	}
 }
 
-// NetworkPolicy lets only the operator, and the clients of the same run, reach the agents of a run.
-// mTLS decides who may command them; this keeps strangers from knocking at all. What the clients
-// themselves reach is not limited: most storage is mounted by the node, whose traffic no policy
-// sees, and a real program under test may need its own. Pods on the node's network are beyond any
-// policy too.
+// NetworkPolicy lets only the operator and the clients of the same run reach the agents of a run. mTLS decides who may
+// command the agents; the policy also prevents other connections. It does not restrict the clients' own connections:
+// most storage is mounted by the node, whose traffic is outside any policy, and a program under test may need the
+// network. Policies do not apply to pods on the node's network.
 //
-// Open MPI takes any port for what the ranks of a run say to each other, so that its clients may reach all TCP ports
-// of each other where a workload needs it.
+// Open MPI uses any port between the ranks of a run, so if a workload needs it the clients may reach all TCP ports of
+// each other.
 func NetworkPolicy(s Settings, run *v1alpha1.BenchmarkRun) *networkingv1.NetworkPolicy {
 	tcp, first := corev1.ProtocolTCP, intstr.FromInt32(AgentPort)
 	policy := &networkingv1.NetworkPolicy{

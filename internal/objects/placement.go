@@ -16,7 +16,7 @@ func onePerNode(run *v1alpha1.BenchmarkRun) bool {
 	return run.Spec.Run.Clients.Spread != v1alpha1.SpreadAny
 }
 
-// affinity is the user's and, where each client shall have a node to itself, ours beside it.
+// affinity returns the user's affinity and, if each client needs a node of its own, a pod anti-affinity.
 func affinity(run *v1alpha1.BenchmarkRun) *corev1.Affinity {
 	all := template(run).Affinity.DeepCopy()
 	if !onePerNode(run) {
@@ -34,12 +34,12 @@ func affinity(run *v1alpha1.BenchmarkRun) *corev1.Affinity {
 	return all
 }
 
-// topologySpread is the user's and, where clients may share nodes, the wish that they share them
+// topologySpread returns the user's constraints and, if clients may share nodes, one that prefers to spread them
 // evenly.
 func topologySpread(run *v1alpha1.BenchmarkRun, on Storage) []corev1.TopologySpreadConstraint {
 	all := append([]corev1.TopologySpreadConstraint(nil), template(run).TopologySpreadConstraints...)
 	for _, constraint := range all {
-		// The API server refuses two of one kind for one topology.
+		// The API server rejects two constraints of one kind for one topology.
 		if constraint.TopologyKey == corev1.LabelHostname && constraint.WhenUnsatisfiable == corev1.ScheduleAnyway {
 			return all
 		}

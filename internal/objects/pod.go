@@ -13,22 +13,21 @@ import (
 )
 
 const (
-	// gracePeriod is what an agent has, after SIGTERM, to end its load and to remove its data.
+	// gracePeriod is the time from SIGTERM in which an agent must stop its load and remove its data.
 	gracePeriod = 2 * time.Minute
-	// deadlineMargin is what the end of a run may take beyond its deadlines: the data goes, and
-	// ten minutes are allowed for that.
+	// deadlineMargin is the time that the end of a run may take after its deadlines. Removing the data may take ten
+	// minutes of it.
 	deadlineMargin = 15 * time.Minute
-	// The API's defaults, for a run that was made without them.
+	// The API's defaults, for a run that was created without them.
 	defaultActiveDeadline = 48 * time.Hour
 	defaultOrphanTimeout  = time.Hour
 )
 
-// Pod is one client. It does nothing by itself: its agent waits for the conductor, and leaves when
-// nobody comes.
+// Pod is one client. Its agent waits for the conductor and exits if the conductor does not connect.
 //
-// There is no readiness probe. The conductor meets the agent by mTLS, which proves more than an open
-// port does; a probe would cost up to a second of every start and, while a tool saturates the CPU,
-// could only take a healthy client for a bad one.
+// There is no readiness probe. The conductor connects to the agent by mTLS, which proves more than an open port. A
+// probe would delay every start by up to a second and, while a tool saturates the CPU, could only mistake a healthy
+// client for an unhealthy one.
 func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.Pod {
 	wanted, name := template(run), PodName(run, c)
 	labels := ClientLabels(run, c.Target, c.Index)
@@ -53,7 +52,7 @@ func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.P
 			ActiveDeadlineSeconds:         &deadline,
 			TerminationGracePeriodSeconds: &seconds,
 			AutomountServiceAccountToken:  &no,
-			// Hundreds of services would be hundreds of variables in the tool's environment.
+			// Hundreds of services would add hundreds of variables to the tool's environment.
 			EnableServiceLinks:        &no,
 			SecurityContext:           podSecurity(run, targetOf(run, c.Target), on),
 			NodeSelector:              added(map[string]string{corev1.LabelOSStable: "linux"}, wanted.NodeSelector),
@@ -69,13 +68,13 @@ func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.P
 	}
 	if hostNetwork(run) {
 		pod.Spec.HostNetwork = true
-		// Without it a pod on the node's network would not find the names of the cluster.
+		// Without it a pod on the node's network cannot resolve the cluster's names.
 		pod.Spec.DNSPolicy = corev1.DNSClusterFirstWithHostNet
 	}
-	return pod.DeepCopy() // nothing of the run is shared with what a caller may change
+	return pod.DeepCopy() // shares nothing with the run, so the caller may change it
 }
 
-// pullSecrets are those that a benchmark names, and those of the operator for images of its registries.
+// pullSecrets returns the Secrets that a benchmark names and those of the operator that apply to the images.
 func pullSecrets(s Settings, named []corev1.LocalObjectReference, images ...string) []corev1.LocalObjectReference {
 	all := slices.Clone(named)
 	for _, secret := range s.PullSecrets {
@@ -87,24 +86,24 @@ func pullSecrets(s Settings, named []corev1.LocalObjectReference, images ...stri
 	return all
 }
 
-// undisturbed asks what moves pods about, or puts containers into them, to leave a measurement alone.
+// undisturbed asks autoscalers not to move the pod, and service meshes not to add containers to it.
 func undisturbed() map[string]string {
 	return map[string]string{
 		"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
 		"karpenter.sh/do-not-disrupt":                    "true",
-		"sidecar.istio.io/inject":                        "false", // older versions read the annotation, newer ones the label
+		"sidecar.istio.io/inject":                        "false", // annotation for old versions, label for new ones
 		"linkerd.io/inject":                              "disabled",
 	}
 }
 
-// activeDeadlineSeconds is the backstop of a pod that neither operator nor agent ends. It is longer
-// than what they may take, because it leaves no time to tidy up.
+// activeDeadlineSeconds is the backstop for a pod that neither operator nor agent ends. It is longer than their
+// timeouts, because it leaves no time for cleanup.
 func activeDeadlineSeconds(run *v1alpha1.BenchmarkRun) int64 {
 	return int64((length(run.Spec.Run.ActiveDeadline, defaultActiveDeadline) +
 		length(run.Spec.Run.OrphanTimeout, defaultOrphanTimeout) + deadlineMargin).Seconds())
 }
 
-// length is a duration of the API, which admission has checked; what it never saw has the default.
+// length parses a duration that admission has validated, or returns the default if it is missing.
 func length(text v1alpha1.Duration, fallback time.Duration) time.Duration {
 	parsed, err := text.Parse()
 	if err != nil || parsed <= 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// podSecurity is what Pod Security "restricted" asks, with the user's wishes about who owns files.
+// podSecurity complies with Pod Security "restricted" and applies the user's settings for file ownership.
 func podSecurity(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, on Storage) *corev1.PodSecurityContext {
 	var wanted v1alpha1.ClientSecurityContext
 	if said := template(run).SecurityContext; said != nil {
@@ -20,7 +20,7 @@ func podSecurity(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, on Storage)
 	}
 	nonRoot := user != 0
 	if !nonRoot {
-		// Without capabilities root may do what the owner root and the group root may, no more.
+		// Without capabilities root has only the access that file permissions give to user and group root.
 		group = 0
 	}
 	if wanted.RunAsGroup != nil {
@@ -36,7 +36,7 @@ func podSecurity(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, on Storage)
 	if len(on.Devices) > 0 && !slices.Contains(security.SupplementalGroups, diskGroup) {
 		security.SupplementalGroups = append(slices.Clone(security.SupplementalGroups), diskGroup)
 	}
-	if security.FSGroup == nil && allMade(target) {
+	if security.FSGroup == nil && provisioned(target, on) {
 		security.FSGroup = &group
 	}
 	if security.FSGroup != nil {
@@ -49,19 +49,19 @@ func podSecurity(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, on Storage)
 	return security
 }
 
-// allMade is true when every volume of the target is a claim that we made. An fsGroup changes the
-// owner of every file of a volume: on a claim of the user's that is for the user to ask.
-func allMade(target v1alpha1.Target) bool {
+// provisioned reports whether all volumes of the target are provisioned for the run. An fsGroup changes the group of every
+// file of a volume: on an existing volume only the user may request that.
+func provisioned(target v1alpha1.Target, on Storage) bool {
 	for _, volume := range target.Volumes {
-		if volume.ClaimTemplate == nil {
+		if !slices.Contains(on.Provisioned, volume.Name) {
 			return false
 		}
 	}
 	return len(target.Volumes) > 0
 }
 
-// containerSecurity leaves a container nothing but its user. The root file system is read-only, so
-// that a tool can write to the volumes under test and to /tmp only.
+// containerSecurity drops all privileges. The root file system is read-only, so that a tool can write only to the
+// volumes under test and to /tmp.
 func containerSecurity() *corev1.SecurityContext {
 	yes, no := true, false
 	return &corev1.SecurityContext{

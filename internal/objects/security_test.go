@@ -181,21 +181,25 @@ func TestOnlyBuilder(t *testing.T) {
 // TestOwnersOfFiles is about who may change the owners of a volume's files.
 func TestOwnersOfFiles(t *testing.T) {
 	root, group := int64(0), int64(7)
+	fresh, part := objects.Storage{Provisioned: []string{"data"}}, objects.Storage{Provisioned: []string{"more"}}
 	for name, test := range map[string]struct {
 		benchmark          *builders.BenchmarkBuilder
+		on                 objects.Storage
 		user, group, files int64
 	}{
-		"a claim of the user's": {usual(), 65532, 65532, -1},
-		"a claim that we make":  {usual().Mutate(made(v1alpha1.ClaimShared, v1alpha1.ClaimForRun)), 65532, 65532, 65532},
+		"a claim of the user's":              {usual(), objects.Storage{}, 65532, 65532, -1},
+		"a volume that we have provisioned":  {usual().Mutate(made(v1alpha1.ClaimShared, v1alpha1.ClaimForRun)), fresh, 65532, 65532, 65532},
+		"a template, and an existing volume": {usual().Mutate(made(v1alpha1.ClaimShared, v1alpha1.ClaimForRun)), objects.Storage{}, 65532, 65532, -1},
+		"another volume was provisioned":     {usual().Mutate(made(v1alpha1.ClaimShared, v1alpha1.ClaimForRun)), part, 65532, 65532, -1},
 		"asked for": {usual().Mutate(templated(v1alpha1.PodTemplate{
-			SecurityContext: &v1alpha1.ClientSecurityContext{FSGroup: &group}})), 65532, 65532, 7},
+			SecurityContext: &v1alpha1.ClientSecurityContext{FSGroup: &group}})), objects.Storage{}, 65532, 65532, 7},
 		"root": {usual().Mutate(made(v1alpha1.ClaimShared, v1alpha1.ClaimForRun)).Mutate(templated(v1alpha1.PodTemplate{
-			SecurityContext: &v1alpha1.ClientSecurityContext{RunAsUser: &root}})), 0, 0, 0},
+			SecurityContext: &v1alpha1.ClientSecurityContext{RunAsUser: &root}})), fresh, 0, 0, 0},
 		"a group of its own": {usual().Mutate(made(v1alpha1.ClaimShared, v1alpha1.ClaimForRun)).Mutate(templated(v1alpha1.PodTemplate{
-			SecurityContext: &v1alpha1.ClientSecurityContext{RunAsGroup: &group}})), 65532, 7, 7},
+			SecurityContext: &v1alpha1.ClientSecurityContext{RunAsGroup: &group}})), fresh, 65532, 7, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := objects.Pod(settings, runOf(test.benchmark), objects.Client{Target: "data", Attempt: 1}, objects.Storage{}).Spec.SecurityContext
+			got := objects.Pod(settings, runOf(test.benchmark), objects.Client{Target: "data", Attempt: 1}, test.on).Spec.SecurityContext
 			files := int64(-1)
 			if got.FSGroup != nil {
 				files = *got.FSGroup

@@ -9,16 +9,16 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// SeriesKey is where the series are in a ConfigMap.
+// SeriesKey is the key of the series in a ConfigMap.
 const SeriesKey = "series.json.gz"
 
-// SeriesName is the ConfigMap with what a step did over time: <run>-series-<step>-<attempt>.
+// SeriesName returns the name of the ConfigMap with the series of a step: <run>-series-<step>-<attempt>.
 func SeriesName(run, step string, attempt int) string {
 	return join(maxNameLength, run, "series", step, strconv.Itoa(attempt))
 }
 
-// Series is the ConfigMap with what a step did over time. It is made once and goes with the run, so that the operator
-// needs no right to read, change or delete any ConfigMap: cluster-wide it would have that on everybody's.
+// Series returns the ConfigMap with the series of a step. It is immutable and deleted with the run, so the operator
+// needs no permission to read, change or delete ConfigMaps, which would apply to all ConfigMaps of the cluster.
 func Series(run *v1alpha1.BenchmarkRun, step string, attempt int, encoded []byte) *corev1.ConfigMap {
 	yes := true
 	return &corev1.ConfigMap{

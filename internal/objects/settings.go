@@ -7,26 +7,27 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Settings are what the operator knows and a run does not say.
+// Settings is the operator's configuration for the objects of runs.
 type Settings struct {
-	// AgentImage carries AgentProgram. FioImage is what clients run that name no image of their own, and IORImage
-	// where a workload of the run needs MPI: a pod has one image, so that has fio too.
+	// AgentImage contains AgentProgram. FioImage is for clients without an image of their own. IORImage replaces it if
+	// a workload of the run needs MPI; it contains fio too, because a pod has only one image.
 	AgentImage, FioImage, IORImage string
-	// PullSecrets are of every client's pod that has an image for them, beside those that a benchmark names.
+	// PullSecrets are added to every client pod with an image that they apply to, beside those that a benchmark names.
 	PullSecrets []PullSecret
-	// ClientLabels are of every client's pod, unless a benchmark gives a label another value.
+	// ClientLabels are added to every client pod, unless a benchmark sets another value.
 	ClientLabels map[string]string
-	// OperatorNamespace is where the conductor's connections come from.
+	// OperatorNamespace is the namespace from which the conductor connects.
 	OperatorNamespace string
 }
 
 // PullSecret is the name of an image pull Secret in the namespaces of runs.
 type PullSecret struct {
-	// Registry is what the names of images begin with that it is for, such as "registry.example/mirror"; empty for all.
+	// Registry is the prefix of the images that the Secret applies to, such as "registry.example/mirror"; empty for
+	// all.
 	Registry, Name string
 }
 
-// fits reports whether the Secret is for an image: for that registry, or what is below that path of it.
+// fits reports whether the Secret applies to an image: one of the registry, or below its path.
 func (p PullSecret) fits(image string) bool {
 	rest, below := strings.CutPrefix(image, strings.TrimSuffix(p.Registry, "/"))
 	return p.Registry == "" || below && strings.HasPrefix(rest, "/")
@@ -35,26 +36,26 @@ func (p PullSecret) fits(image string) bool {
 // Client is one pod of a run.
 type Client struct {
 	Target string
-	// Index counts the clients of the target from 0; Attempt counts the pods of this client from 1.
+	// Index counts the target's clients from 0; Attempt counts this client's pods from 1.
 	Index, Attempt int
 }
 
-// Names and places inside a client pod.
+// Names and paths inside a client pod.
 const (
 	// InstallContainer copies the agent into the pod; ClientContainer runs it.
 	InstallContainer = "install-agent"
 	ClientContainer  = "client"
-	// AgentProgram is the agent in the operator's image.
+	// AgentProgram is the agent's path in the operator's image.
 	AgentProgram = "/storagebench-agent"
-	// ConfigKey is the key of a client's Secret, and ConfigFile where the agent reads it: an
-	// agent.Config in JSON.
+	// ConfigKey is the key of a client's Secret, and ConfigFile the path where the agent reads it: an agent.Config in
+	// JSON.
 	ConfigKey  = "agent.json"
 	ConfigFile = configDirectory + "/" + ConfigKey
 	// AgentPort is the TCP port of an agent with an address of its own; see Port.
 	AgentPort = 7440
 	// AgentPortName is the name of that port in the pod.
 	AgentPortName = "agent"
-	// DefaultUser is the user and the group of a client that asks for none.
+	// DefaultUser is the user and group ID of a client that specifies none.
 	DefaultUser = 65532
 
 	configDirectory  = "/etc/storagebench"
@@ -63,11 +64,11 @@ const (
 	dataDirectory    = "/data"
 )
 
-// VolumePath is where a client finds a volume of its target.
+// VolumePath returns where a client finds a volume of its target.
 func VolumePath(volume string) string { return path.Join(dataDirectory, volume) }
 
-// Port is the TCP port at which a client's agent listens: on the node's network each client of the
-// run has one of its own, because several may share a node.
+// Port returns the TCP port of a client's agent. On the node's network each client of the run has its own port, because
+// several may share a node.
 func Port(run *v1alpha1.BenchmarkRun, c Client) int32 {
 	if !hostNetwork(run) {
 		return AgentPort
@@ -75,7 +76,7 @@ func Port(run *v1alpha1.BenchmarkRun, c Client) int32 {
 	return AgentPort + ordinal(run, c)
 }
 
-// ordinal counts the clients over all targets, from 0.
+// ordinal numbers the clients of all targets, from 0.
 func ordinal(run *v1alpha1.BenchmarkRun, c Client) int32 {
 	for i, target := range run.Spec.Run.Targets {
 		if target.Name == c.Target {
@@ -92,7 +93,7 @@ func hostNetwork(run *v1alpha1.BenchmarkRun) bool {
 	return wanted != nil && *wanted
 }
 
-// template is what the user said of the pods; nothing where that is nothing.
+// template returns the user's pod template, or an empty one.
 func template(run *v1alpha1.BenchmarkRun) v1alpha1.PodTemplate {
 	if run.Spec.Run.Clients.Template == nil {
 		return v1alpha1.PodTemplate{}
@@ -100,7 +101,7 @@ func template(run *v1alpha1.BenchmarkRun) v1alpha1.PodTemplate {
 	return *run.Spec.Run.Clients.Template
 }
 
-// targetOf finds a target by its name; the zero value when the run has none of it.
+// targetOf finds a target by its name; the zero value if the run has no such target.
 func targetOf(run *v1alpha1.BenchmarkRun, name string) v1alpha1.Target {
 	for _, target := range run.Spec.Run.Targets {
 		if target.Name == name {

@@ -9,9 +9,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Secret holds a client's configuration, its private key included. The pod owns it, so that it goes
-// when the pod goes, and nobody needs a right to delete Secrets: pod is as the API server has stored
-// it. It never changes.
+// Secret holds a client's configuration, including its private key. The pod owns it, so it is deleted with the pod and
+// the operator needs no permission to delete Secrets: pod must be as stored by the API server. It never changes.
 func Secret(pod *corev1.Pod, agentJSON []byte) *corev1.Secret {
 	immutable := true
 	return &corev1.Secret{
@@ -27,8 +26,8 @@ func Secret(pod *corev1.Pod, agentJSON []byte) *corev1.Secret {
 	}
 }
 
-// Claims are those that the templates of a run's volumes ask for, in the order of the targets, their
-// volumes and their clients.
+// Claims returns the claims that the templates of a run's volumes create, in the order of the targets, their volumes
+// and their clients.
 func Claims(run *v1alpha1.BenchmarkRun) []*corev1.PersistentVolumeClaim {
 	var all []*corev1.PersistentVolumeClaim
 	for _, target := range run.Spec.Run.Targets {
@@ -47,7 +46,7 @@ func Claims(run *v1alpha1.BenchmarkRun) []*corev1.PersistentVolumeClaim {
 	return all
 }
 
-// claim is one claim of a volume's template; its spec is the user's.
+// claim returns one claim of a volume's template; its spec is the user's.
 func claim(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, volume v1alpha1.Volume, index int) *corev1.PersistentVolumeClaim {
 	labels, owners := ClientLabels(run, target.Name, index), ownedByRun(run)
 	if volume.ClaimTemplate.Scope != v1alpha1.ClaimPerClient {

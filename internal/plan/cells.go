@@ -9,17 +9,17 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// maxCells is the API's limit for a sweep.
+// maxCells is the API's limit for the cells of a sweep.
 const maxCells = 256
 
 // cell is one combination of a sweep's axes.
 type cell struct {
-	// clients that take part; 0 where no axis says so.
+	// clients is the number of clients that take part; 0 if no axis sets it.
 	clients   int
 	overrides Overrides
 }
 
-// put makes a step one of this cell.
+// put applies the cell's values to a step.
 func (c cell) put(step *Step) {
 	step.Overrides = c.overrides
 	if c.clients > 0 {
@@ -27,7 +27,7 @@ func (c cell) put(step *Step) {
 	}
 }
 
-// cellsOf are the combinations by index: axes in the order clients, jobs, queueDepth, blockSize,
+// cellsOf returns the combinations of the axes by index: axes in the order clients, jobs, queueDepth, blockSize,
 // readPercent, the last one changing fastest.
 func cellsOf(axes *v1alpha1.SweepAxes) []cell {
 	cells := []cell{{}}
@@ -38,7 +38,7 @@ func cellsOf(axes *v1alpha1.SweepAxes) []cell {
 	return cross(cells, axes.ReadPercent, func(c *cell, value int32) { c.overrides.ReadPercent = &value })
 }
 
-// cross combines each cell with each value of an axis; an absent axis leaves them as they are.
+// cross combines each cell with each value of an axis. An absent axis leaves the cells unchanged.
 func cross[T any](cells []cell, values []T, set func(*cell, T)) []cell {
 	if len(values) == 0 {
 		return cells
@@ -62,8 +62,8 @@ func blockSizes(axes *v1alpha1.SweepAxes) []int64 {
 	return sizes
 }
 
-// heaviest is the load that spends the most credits: the largest values, and the fewest reads, which a
-// server's memory can answer.
+// heaviest returns the load that spends the most credits: the largest value of each axis, but the lowest readPercent,
+// because a server's memory can answer reads.
 func heaviest(axes *v1alpha1.SweepAxes) cell {
 	var c cell
 	if len(axes.Clients) > 0 {
@@ -85,8 +85,8 @@ func heaviest(axes *v1alpha1.SweepAxes) cell {
 	return c
 }
 
-// refuseAxes finds what admission refuses too, and values that are there twice: each cell is one
-// figure of a matrix.
+// refuseAxes reports values that admission refuses too, and duplicate values, because each cell is one figure of a
+// matrix.
 func (p *phaseMaker) refuseAxes(at *field.Path, axes *v1alpha1.SweepAxes) {
 	refuseTwice(p.maker, at.Child("clients"), axes.Clients)
 	refuseTwice(p.maker, at.Child("jobs"), axes.Jobs)
@@ -104,7 +104,7 @@ func (p *phaseMaker) refuseAxes(at *field.Path, axes *v1alpha1.SweepAxes) {
 	refuseBelowOne(p.maker, at.Child("blockSize"), blockSizes(axes))
 	count := 1
 	for _, length := range []int{len(axes.Clients), len(axes.Jobs), len(axes.QueueDepth), len(axes.BlockSize), len(axes.ReadPercent)} {
-		count *= max(1, min(length, maxCells+1)) // at most 257^5, which an int holds
+		count *= max(1, min(length, maxCells+1)) // at most 257^5, which fits an int
 	}
 	switch {
 	case count > maxCells:
@@ -115,7 +115,7 @@ func (p *phaseMaker) refuseAxes(at *field.Path, axes *v1alpha1.SweepAxes) {
 	}
 }
 
-// refuseBelowOne finds what would count as absent.
+// refuseBelowOne reports values below 1, which would count as absent.
 func refuseBelowOne[T int32 | int64](m *maker, at *field.Path, values []T) {
 	for i, value := range values {
 		if value < 1 {
@@ -132,9 +132,9 @@ func refuseTwice[T comparable](m *maker, at *field.Path, values []T) {
 	}
 }
 
-// shuffled is a random order of so many cells. It follows from the seed alone, in every version: a run
-// that is conducted by a later build must find its steps again. The numbers are splitmix64, by Sebastiano
-// Vigna, the order is by Fisher and Yates.
+// shuffled returns a random order of count cells. The order depends only on the seed, in every version, because a later
+// build that takes up the run must find the same steps. The numbers are splitmix64 by Sebastiano Vigna, the shuffle is
+// Fisher-Yates.
 func shuffled(count int, seed uint64) []int {
 	order := make([]int, count)
 	for i := range order {

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// cooldown idles, on all targets at once also where the phase is Sequential: nothing is loaded, so
-// there are no turns.
+// cooldown idles all targets at once, even if the phase is Sequential: nothing is loaded, so the targets need not take
+// turns.
 func (p *phaseMaker) cooldown(phase *v1alpha1.CooldownPhase) {
 	at := p.path.Child("cooldown")
 	kinds := 0
@@ -45,7 +45,7 @@ func (p *phaseMaker) cooldown(phase *v1alpha1.CooldownPhase) {
 	}
 }
 
-// pause reads a length of time that is idled.
+// pause parses the length of an idle time, which must be longer than zero.
 func (m *maker) pause(at *field.Path, text v1alpha1.Duration) (time.Duration, bool) {
 	before := len(m.problems)
 	length := m.duration(at, text)
@@ -56,8 +56,9 @@ func (m *maker) pause(at *field.Path, text v1alpha1.Duration) (time.Duration, bo
 	return length, len(m.problems) == before
 }
 
-// untilCredits waits until the bucket holds so much for certain. Where the limits are not known its
-// length follows from what a redrain has measured, or there is none.
+// untilCredits waits until the bucket is certain to hold the given percentage. If the limits are not known yet, the run
+// computes the wait from the limits that it discovers or from the refill that a redrain has measured; without either it
+// waits for maxDuration, or not at all.
 func (p *phaseMaker) untilCredits(at *field.Path, phase *v1alpha1.CooldownPhase) {
 	percent := int(phase.UntilCredits.Percent)
 	if percent < 1 || percent > 100 {
@@ -103,8 +104,8 @@ func (p *phaseMaker) untilCredits(at *field.Path, phase *v1alpha1.CooldownPhase)
 	p.add(step, "")
 }
 
-// wait is how long it takes until all these targets hold so many percent for certain, and how long it takes
-// at most, from empty; unknown are those whose limits say nothing of it.
+// wait returns how long all these targets must idle until their buckets are certain to hold percent, and how long that
+// takes from empty buckets, the longest possible. unknown lists the targets whose bucket is not known.
 func (m *maker) wait(targets []string, percent float64) (wait, longest time.Duration, unknown []string) {
 	for _, target := range targets {
 		known := m.tallies[target]
@@ -132,7 +133,7 @@ func (p *phaseMaker) warnUnknown(at *field.Path, limit time.Duration, unknown []
 		"bucket, and no phase before it measures the refill (cooldown.redrain); %s", strings.Join(unknown, ", "), waits)
 }
 
-// discovered reports whether what is not known now may be found when the run begins, of all these targets.
+// discovered reports whether the limits of all these targets, not known now, may be discovered when the run begins.
 func (m *maker) discovered(targets []string) bool {
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]
@@ -145,7 +146,7 @@ func (m *maker) discovered(targets []string) bool {
 	return true
 }
 
-// redrain idles, then drains again. The pause is one for all targets; drains take turns where the phase says so.
+// redrain idles, then drains again. All targets share one pause; the drains take turns if the phase is Sequential.
 func (p *phaseMaker) redrain(at *field.Path, phase *v1alpha1.CooldownPhase) {
 	pause, sound := p.pause(at.Child("redrain", "idle"), phase.Redrain.Idle)
 	times, timed := p.redrainTimes(at, phase, pause)
@@ -167,7 +168,8 @@ func (p *phaseMaker) redrain(at *field.Path, phase *v1alpha1.CooldownPhase) {
 	}
 }
 
-// redrainTimes are those of the newest burst drain before, within what maxDuration leaves of the pause.
+// redrainTimes returns the times of the last burst drain before this phase, within what maxDuration leaves after the
+// pause.
 func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase, pause time.Duration) (drainTimes, bool) {
 	before := len(p.problems)
 	least, err := defaultMinDuration.Parse()
@@ -178,7 +180,7 @@ func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase,
 	drained := p.earlierDrain()
 	if drained != nil {
 		var sound bool
-		// Mistakes in it were told where it is.
+		// Its problems were reported for that phase.
 		if times, sound = (&maker{}).drainTimes(at, drained); !sound {
 			return times, false
 		}
@@ -198,11 +200,11 @@ func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase,
 	return times, len(p.problems) == before
 }
 
-// wholeSeconds rounds up, but not for what is only the inaccuracy of arithmetic.
+// wholeSeconds rounds up to whole seconds, except for floating-point error (1e-6 s), and to at most 1000 days.
 func wholeSeconds(seconds float64) time.Duration {
 	const most = 1000 * 24 * 3600
 	return time.Duration(math.Ceil(min(seconds, most)-1e-6)) * time.Second
 }
 
-// length writes a length of time as in specifications.
+// length formats a duration as specifications write it.
 func length(d time.Duration) v1alpha1.Duration { return v1alpha1.DurationOf(d) }

@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// nearlyFull counts as full, and nearlyEmpty as empty, in percent.
+	// nearlyFull and nearlyEmpty, in percent, are the fills from which a bucket counts as full or empty.
 	nearlyFull, nearlyEmpty = 99.5, 2
-	// unseen is for how long credits have to last, so that their end can be seen. A drain that begins with
-	// less has no fall to end by; a redrain knows the baseline of the drain before it.
+	// unseen is how long credits must last for their end to be visible. A drain that begins with less shows no fall
+	// that could end it; a redrain uses the baseline of the drain before it instead.
 	unseen = 10 * time.Second
 )
 
-// tally is what is expected of a target's bucket while the plan is made, in bytes.
+// tally is the expected state of a target's bucket while the plan is created, in bytes.
 type tally struct {
 	account credits.Account
-	// spentBy is the credits that each phase has spent since the bucket was full.
+	// spentBy is the credits that each phase has spent since the bucket was last full.
 	spentBy map[string]float64
-	// ceiling is the most that can be in the bucket, in credits: as if all loads but drains had been none. A load
-	// of one operation at a time spends little.
+	// ceiling is the most credits that the bucket can hold, assuming that no load but drains spends any: a load of one
+	// operation at a time spends little.
 	ceiling float64
 }
 
-// charge carries the accounts over a step, and notes what is expected of it.
+// charge advances the tallies over a step and stores the expected length and credits in the step.
 func (p *phaseMaker) charge(step *Step) {
 	took, known := p.expected(step)
 	if known {
@@ -65,7 +65,7 @@ func (p *phaseMaker) charge(step *Step) {
 	}
 }
 
-// load carries one account over a step that takes so long.
+// load advances one account over a step of length took.
 func (p *phaseMaker) load(step *Step, target string, one *tally, took time.Duration) {
 	account := &one.account
 	switch step.Purpose {
@@ -85,7 +85,7 @@ func (p *phaseMaker) load(step *Step, target string, one *tally, took time.Durat
 	}
 }
 
-// bound carries the ceiling over a step that takes so long, or for longer where that is not known.
+// bound advances the ceiling over a step of length took; took is only a lower bound if known is false.
 func (t *tally) bound(step *Step, takesPart bool, took time.Duration, known bool) {
 	bucket := t.account.Bucket()
 	switch {
@@ -107,7 +107,7 @@ func (t *tally) idle(took time.Duration) {
 	}
 }
 
-// expected is how long a step takes by what is known; where that is not known, how long at least.
+// expected returns the expected length of a step; if known is false, took is a lower bound.
 func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 	known = true
 	switch step.Purpose {
@@ -126,7 +126,7 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 	for _, target := range step.Targets {
 		one := p.tallies[target]
 		switch {
-		case p.loads[target].engine.Command != nil:
+		case p.loads[target].Opaque:
 			known = false
 		case step.WorkBound() && p.work(step, target) == 0:
 		case one == nil:
@@ -139,7 +139,7 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 		default:
 			fall := wholeSeconds(one.account.SecondsToEmpty())
 			if !step.Redrain {
-				fall += sampled // it is dated to the end of the second that it is in
+				fall += sampled // the fall is dated to the end of its second
 			}
 			took = max(took, fall+step.settles())
 		}
@@ -153,71 +153,54 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 	return took, known
 }
 
-// sampled is how much later than it is true something is known that samples of a second tell.
+// sampled is the delay with which 1 s samples show an event.
 const sampled = time.Second
 
-// settles is how long a drain goes on after the credits are gone, to measure the baseline: see package watch.
+// settles returns how long a drain continues after the credits are gone, to measure the baseline: see package
+// earlystop.
 func (s Step) settles() time.Duration {
 	return min(85*time.Second, max(8*time.Second, s.MinDuration*7/10)).Round(time.Second)
 }
 
-// demand is what a step asks of a target at most, in bytes a second: all that it takes, but for a rate limit.
+// demand returns the most bytes per second that a step asks of a target: unlimited, unless the workload has a rate
+// limit.
 func (p *phaseMaker) demand(step *Step, target string) float64 {
-	engine := p.loads[target].engine
+	made, err := p.demands.describe(p.loads[target].spec, step.For(target))
 	switch {
-	case engine.Mdtest != nil:
-		return 0 // it works on metadata
-	case engine.IOR != nil, engine.Command != nil:
-		return math.Inf(1)
-	}
-	profile := engine.Fio
-	if files, err := p.describe(profile, step.Overrides); err != nil || files.NoStorage {
+	case err != nil || made.NoStorage || made.Metadata:
 		return 0
-	}
-	limit := profile.RateLimit
-	// All cells of a sweep count alike, so that nothing but their order depends on the seed.
-	if limit == nil || limit.BytesPerSecond == nil || step.WorkBound() || step.Kind == v1alpha1.PhaseSweep {
+	// A rate limit is ignored in all cells of a sweep, so that only the order of the cells depends on the seed.
+	case made.LimitBytesPerSecond == 0 || step.Kind == v1alpha1.PhaseSweep:
 		return math.Inf(1)
 	}
-	return limit.BytesPerSecond.AsApproximateFloat64() * float64(step.Clients)
+	return made.LimitBytesPerSecond * float64(step.Clients)
 }
 
-// work is the bytes that a layout writes on a target. What is there already is not written again.
+// work returns the bytes that a layout writes on a target; 0 if that is unknown.
 func (p *phaseMaker) work(step *Step, target string) float64 {
-	if engine := p.loads[target].engine; engine.SpansClients() {
-		return rankWork(engine, step)
-	} else if engine.Command != nil {
-		return 0 // nobody knows
-	}
-	files, err := p.describe(p.loads[target].engine.Fio, step.Overrides)
+	load := p.loads[target]
+	made, err := p.demands.describe(load.spec, step.For(target))
+	all := float64(made.ClientBytes) * float64(step.Clients)
 	switch {
-	case err != nil:
+	case err != nil || made.Metadata:
 		return 0
 	case step.Purpose == Precondition:
-		return float64(files.DatasetBytes) * float64(step.Clients) * float64(step.Passes)
-	case step.NewBytes[target] == 0:
-		return 0
+		return all * float64(step.Passes)
+	case load.ReusesFiles && step.NewBytes[target] == 0:
+		return 0 // the data exists already and is not written again
 	}
-	return float64(files.DatasetBytes) * float64(step.Clients)
+	return all
 }
 
-// rankWork is the bytes that a layout of IOR writes, over all clients.
-func rankWork(engine *v1alpha1.Engine, step *Step) float64 {
-	traits, err := describeRanks(engine, step)
-	if err != nil || engine.IOR == nil {
-		return 0
-	}
-	return float64(traits.DatasetBytes)
-}
-
-// warnPartEmpty tells of a drain that does not measure the whole bucket.
+// warnPartEmpty warns of a drain that starts with a bucket that is not full, so that it does not measure the whole
+// bucket.
 func (p *phaseMaker) warnPartEmpty(step *Step) {
 	for _, target := range step.Targets {
 		one := p.tallies[target]
 		if one == nil || one.account.Percent() >= nearlyFull {
 			continue
 		}
-		// By name where two spent the same, so that it does not depend on the order of a map.
+		// If two phases spent the same, the first by name counts, so that the result does not depend on the map order.
 		phases := slices.Sorted(maps.Keys(one.spentBy))
 		spender := slices.MaxFunc(phases, func(a, b string) int { return cmp.Compare(one.spentBy[a], one.spentBy[b]) })
 		p.warn(p.path, "the bucket of target %s is expected to hold %.0f %% when the drain starts, which then measures no more than that: "+
@@ -226,7 +209,7 @@ func (p *phaseMaker) warnPartEmpty(step *Step) {
 	}
 }
 
-// warnTooShort tells of a drain that is expected to end before the credits do.
+// warnTooShort warns of a drain that is expected to end before the credits do.
 func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
 	for _, target := range step.Targets {
 		one := p.tallies[target]
@@ -248,7 +231,8 @@ func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
 	}
 }
 
-// warnFull tells of a pause in which a bucket gets full, so that the refill is not known from it.
+// warnFull warns of a pause from which the refill cannot be measured: the bucket becomes full in it, or is not empty at
+// its start.
 func (p *phaseMaker) warnFull(at *field.Path, pause time.Duration) {
 	for _, target := range targetNames(p.run) {
 		one := p.tallies[target]
@@ -267,5 +251,5 @@ func (p *phaseMaker) warnFull(at *field.Path, pause time.Duration) {
 	}
 }
 
-// amount writes an amount of bytes.
+// amount formats a number of bytes.
 func amount(bytes float64) string { return measure.FormatBytes(uint64(max(0, bytes))) }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Least is how long the step takes at least, as far as that is known.
+// Least returns the minimum length of the step, as far as it is known before the run.
 func (s Step) Least() time.Duration {
 	if s.Adaptive() {
 		return s.WarmUp + min(s.MinDuration, s.Duration)
@@ -15,8 +15,7 @@ func (s Step) Least() time.Duration {
 	return s.WarmUp + s.Duration
 }
 
-// judgeLength finds a plan that cannot be done in the time that the run has, and warns of one that
-// probably cannot.
+// judgeLength reports a plan that cannot finish before the run's deadline, and warns of one that probably cannot.
 func (m *maker) judgeLength() {
 	var least, expected time.Duration
 	for _, step := range m.plan.Steps {

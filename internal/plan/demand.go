@@ -1,151 +1,123 @@
 package plan
 
 import (
+	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
-	"github.com/storagebench/storagebench/internal/engine/fio"
-	"github.com/storagebench/storagebench/internal/engine/ior"
+	"github.com/storagebench/storagebench/internal/engine"
+	"github.com/storagebench/storagebench/internal/engine/engines"
 	"github.com/storagebench/storagebench/internal/limits"
 )
 
-// Demand is what a step asks of a target at a time, over all its clients; what is not known is zero.
+// Demand is the load that a step puts on a target, over all its clients. Values that are not known are zero.
 type Demand struct {
-	// Load by which limits differ. BlockBytes is 0 where operations are of several sizes.
+	// Load is the part of the demand that limits depend on. BlockBytes is 0 if operations have several sizes.
 	Load limits.Load
-	// Outstanding operations.
+	// Outstanding is the number of operations outstanding at a time.
 	Outstanding float64
-	// DatasetBytes that is worked on, and whether in random order.
+	// DatasetBytes is the size of the data that the load works on; Random is true if it does so in random order.
 	DatasetBytes float64
 	Random       bool
-	// Limit that the load was told not to exceed.
+	// Limit is the workload's rate limit.
 	Limit limits.Rate
-	// Metadata tells that it works on names and not on data, for which nothing is documented here.
+	// Metadata is true if the load works on names, not on data; no documented limits exist for that.
 	Metadata bool
 }
 
-// DemandModel gives the demand of each step of a frozen run. It is not safe for concurrent use.
+// DemandModel computes the demand of each step of a frozen run. It is not safe for concurrent use.
 type DemandModel struct {
 	run *v1alpha1.RunSpec
-	// traits of profiles as they are written: to list the files of one can take long.
-	traits map[*v1alpha1.FioProfile]*fio.Traits
+	// described caches the descriptions of loads: reading a profile can take long.
+	described map[useOf]engine.Description
 }
 
-// NewDemandModel makes a model. The run has to be resolved.
+// useOf identifies a load in a step.
+type useOf struct {
+	spec *v1alpha1.Engine
+	step engine.Step
+}
+
+// NewDemandModel returns a model. The run must be resolved.
 func NewDemandModel(run *v1alpha1.RunSpec) *DemandModel {
-	return &DemandModel{run: run, traits: map[*v1alpha1.FioProfile]*fio.Traits{}}
+	return &DemandModel{run: run, described: map[useOf]engine.Description{}}
 }
 
-// Of is what a step asks of a target; false where it loads nothing, or nobody can tell.
+// describe returns what a load does in a step.
+func (a *DemandModel) describe(spec *v1alpha1.Engine, step engine.Step) (engine.Description, error) {
+	key := useOf{spec, step}
+	if made, known := a.described[key]; known {
+		return made, nil
+	}
+	load := engines.Of(spec)
+	if load.Kind == "" {
+		return engine.Description{}, errors.New("it has no engine")
+	}
+	made, err := load.Describe(&step)
+	if err == nil {
+		a.described[key] = made
+	}
+	return made, err
+}
+
+// Of returns the demand of a step on a target; false if the step does not load the target or its demand is unknown.
 func (a *DemandModel) Of(step *v1alpha1.ResolvedStep, target string) (Demand, bool) {
-	at := slices.IndexFunc(a.run.Phases, func(p v1alpha1.Phase) bool { return p.Name == step.Phase })
-	if at < 0 || step.Purpose == Idle || !slices.Contains(step.Targets, target) {
+	phase := a.run.Phase(step.Phase)
+	chosen := a.run.WorkloadOf(phase, target)
+	if chosen == nil || step.Purpose == Idle || !slices.Contains(step.Targets, target) {
 		return Demand{}, false
 	}
-	chosen, _ := (&maker{run: a.run}).chosen(nil, &a.run.Phases[at], target)
-	if chosen == nil {
-		return Demand{}, false
-	}
-	demand, ok := a.demand(&chosen.Engine, step.Purpose, thawOverrides(step), max(1, int(step.Clients)))
-	demand.expect(&a.run.Phases[at])
+	overrides := thawOverrides(step)
+	overrides.LayoutJobs = cmp.Or(overrides.LayoutJobs, overrides.Jobs) // format 1 does not store it
+	demand, ok := a.demand(&chosen.Engine, engine.Step{
+		Purpose: step.Purpose, Clients: max(1, int(step.Clients)), Processes: a.processes(overrides), Overrides: overrides,
+	})
+	demand.expect(phase)
 	return demand, ok
 }
 
-// expect notes that a phase is meant to read from the server's cache.
+// expect marks reads as cached if the phase is meant to read from the server's cache.
 func (a *Demand) expect(phase *v1alpha1.Phase) {
 	if phase.Expect == v1alpha1.ExpectServerCache && a.Load.Operation == limits.Read {
 		a.Load.CachedShare = 1
 	}
 }
 
-// Demand is what a step asks of a target; false where it loads nothing, or nobody can tell.
+// Demand returns the demand of the step on a target; false if the step does not load the target or its demand is
+// unknown.
 func (s *Step) Demand(target string) (Demand, bool) {
-	engine := s.Workloads[target]
-	if engine == nil || s.Purpose == Idle {
+	if s.Purpose == Idle {
 		return Demand{}, false
 	}
-	return NewDemandModel(&v1alpha1.RunSpec{}).demand(engine, s.Purpose, s.demandOverrides(), max(1, s.Clients))
+	return NewDemandModel(nil).demand(s.Workloads[target], s.For(target))
 }
 
-// demandOverrides are the step's overrides with its ranks.
-func (s *Step) demandOverrides() Overrides {
-	o := s.Overrides
-	o.Processes = int32(s.Processes) //nolint:gosec // The API allows few.
-	return o
+// processes returns the ranks of each client.
+func (a *DemandModel) processes(o Overrides) int {
+	return int(cmp.Or(o.Processes, max(1, a.run.Clients.ProcessesPerClient)))
 }
 
-// demand is what an engine asks of a target with that many clients.
-func (a *DemandModel) demand(engine *v1alpha1.Engine, purpose Purpose, o Overrides, clients int) (Demand, bool) {
+// demand returns the demand of a workload on a target; false if it loads nothing, or if its demand is unknown.
+func (a *DemandModel) demand(spec *v1alpha1.Engine, step engine.Step) (Demand, bool) {
+	made, err := a.describe(spec, step)
 	switch {
-	case engine.Fio != nil:
-		return a.fio(engine.Fio, purpose, o, float64(clients))
-	case engine.IOR != nil:
-		processes := max(1, int(a.run.Clients.ProcessesPerClient))
-		if o.Processes > 0 {
-			processes = int(o.Processes)
-		}
-		traits, err := ior.Describe(engine.IOR, clients, processes)
-		if err != nil {
-			return Demand{}, false
-		}
-		return Demand{Load: limits.Load{BlockBytes: float64(traits.TransferBytes), Operation: operation(traits.Reads, traits.Writes)},
-			Outstanding: float64(traits.MaxOutstanding) * float64(clients), DatasetBytes: float64(traits.DatasetBytes),
-			Random: engine.IOR.Random != nil && *engine.IOR.Random}, true
-	case engine.Mdtest != nil:
+	case err != nil || made.NoStorage || engines.Of(spec).Opaque:
+		return Demand{}, false
+	case made.Metadata:
 		return Demand{Metadata: true}, true
 	}
-	return Demand{}, false
+	clients := float64(step.Clients)
+	return Demand{
+		Load:         limits.Load{BlockBytes: float64(made.BlockBytes), Operation: operation(made.Reads, made.Writes)},
+		Outstanding:  float64(made.MaxOutstanding) * clients,
+		DatasetBytes: float64(made.ClientBytes) * clients,
+		Random:       made.Random,
+		Limit:        limits.Rate{BytesPerSecond: made.LimitBytesPerSecond * clients, OperationsPerSecond: made.LimitIOPS * clients},
+	}, true
 }
 
-func (a *DemandModel) fio(profile *v1alpha1.FioProfile, purpose Purpose, o Overrides, clients float64) (Demand, bool) {
-	traits := a.traits[profile]
-	if traits == nil {
-		described, err := fio.Describe(profile)
-		if err != nil {
-			return Demand{}, false
-		}
-		traits = &described
-		a.traits[profile] = traits
-	}
-	if traits.NoStorage {
-		return Demand{}, false
-	}
-	reading, writing := traits.Reads, traits.Writes
-	depth := float64(traits.MaxOutstanding) / float64(max(1, traits.Jobs))
-	jobs, block := float64(traits.Jobs), float64(traits.BlockBytes)
-	if profile.JobFile == "" {
-		if o.ReadPercent != nil {
-			reading, writing = *o.ReadPercent > 0, *o.ReadPercent < 100
-		}
-		if o.QueueDepth > 0 {
-			depth = float64(o.QueueDepth)
-		}
-		if o.Jobs > 0 {
-			jobs = float64(o.Jobs)
-		}
-		if o.BlockSizeBytes > 0 {
-			block = float64(o.BlockSizeBytes)
-		}
-	}
-	made := Demand{Load: limits.Load{BlockBytes: block, Operation: operation(reading, writing)}, Outstanding: jobs * depth * clients,
-		DatasetBytes: float64(traits.DatasetBytes) * clients, Random: profile.Pattern == v1alpha1.FioRandom}
-	if limit := profile.RateLimit; limit != nil && purpose != Prepare && purpose != Precondition {
-		if limit.BytesPerSecond != nil {
-			made.Limit.BytesPerSecond = limit.BytesPerSecond.AsApproximateFloat64() * clients
-		}
-		if limit.IOPS != nil {
-			made.Limit.OperationsPerSecond = float64(*limit.IOPS) * clients
-		}
-	}
-	if purpose == Prepare || purpose == Precondition {
-		// They write everything, in the tool's own way.
-		made.Load = limits.Load{Operation: limits.Write}
-		made.Outstanding = 0
-	}
-	return made, true
-}
-
-// operation that a load does, both where it does both or nobody can tell.
+// operation returns the operation of a load; Both if it reads and writes, or if that is unknown.
 func operation(reads, writes bool) limits.Operation {
 	switch {
 	case reads && !writes:
@@ -156,8 +128,8 @@ func operation(reads, writes bool) limits.Operation {
 	return limits.Both
 }
 
-// Loads are what the phases of a run ask of a target, each kind once: those of drains first, because what they drain is
-// what the run is about.
+// Loads returns the distinct loads that the phases of a run put on a target. The loads of phases with a drain come
+// first, because the run is about what they drain.
 func (a *DemandModel) Loads(target string) []limits.Load {
 	var drains, others []limits.Load
 	for i := range a.run.Phases {
@@ -180,19 +152,20 @@ func (a *DemandModel) Loads(target string) []limits.Load {
 	return drains
 }
 
-// asks of a phase that measures, one a kind of load; none of others.
+// ofPhase returns the demands of a phase that measures, one for each kind of load; none for other phases.
 func (a *DemandModel) ofPhase(phase *v1alpha1.Phase, target string) []Demand {
 	redrain := phase.Cooldown != nil && phase.Cooldown.Redrain != nil
 	if phase.BurstDrain == nil && phase.Steady == nil && phase.Ramp == nil && phase.Sweep == nil && !redrain {
 		return nil
 	}
-	chosen, _ := (&maker{run: a.run}).chosen(nil, phase, target)
+	chosen := a.run.WorkloadOf(phase, target)
 	if chosen == nil || chosen.ProfileRef != nil {
 		return nil
 	}
 	var all []Demand
 	for _, o := range overridesIn(phase) {
-		if demand, ok := a.demand(&chosen.Engine, Measure, o, 1); ok && !demand.Metadata {
+		step := engine.Step{Purpose: Measure, Clients: 1, Processes: a.processes(o), Overrides: o}
+		if demand, ok := a.demand(&chosen.Engine, step); ok && !demand.Metadata {
 			demand.expect(phase)
 			all = append(all, demand)
 		}
@@ -200,7 +173,7 @@ func (a *DemandModel) ofPhase(phase *v1alpha1.Phase, target string) []Demand {
 	return all
 }
 
-// overridesIn are the block sizes and shares of reads of a phase.
+// overridesIn returns the combinations of block size and read percentage of a phase.
 func overridesIn(phase *v1alpha1.Phase) []Overrides {
 	if phase.Sweep == nil {
 		return []Overrides{{}}

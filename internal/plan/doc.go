@@ -1,6 +1,5 @@
-// Package plan turns the specification of a run into the list of steps that will run, before
-// anything runs. It is pure, and works offline: the operator freezes its result into the
-// BenchmarkRun, `run --local` drives it, and `plan` prints it.
+// Package plan turns the specification of a run into its list of steps, before anything runs. It is pure and works
+// offline: the operator freezes its result into the BenchmarkRun, `run --local` drives it, and `plan` prints it.
 //
 //	spec.run -> Resolve (profiles by name become inline workloads)
 //	         -> Make    (phases become steps; what cannot run is refused with its field)
@@ -14,10 +13,10 @@
 //	ramp        Measure for each value
 //	sweep       [Drain] Measure for each cell, in an order by the seed; [Idle] before each of them
 //
-// Three things are carried from step to step: what lies in the files of each target, so that nothing
-// is read that nobody wrote; the space that is taken; and the credits that each bucket is expected to
-// hold. Credits decide on pauses and warn; what a run finds to be there is another thing.
+// The planner tracks three states from step to step: the content of the files of each target, so that no step reads
+// data that was never written; the space that the files need; and the credits that each bucket is expected to hold. The
+// expected credits set the lengths of pauses and cause warnings; a run may find other ones.
 //
-// A plan follows from the specification and the seed alone: it is made again from them whenever a run is
-// taken up, and has to be the one that the run has frozen.
+// A plan depends only on the specification, the seed and the storage descriptions that are known before the run. A run
+// stores the plan (Freeze) and is conducted from what it stores (Thaw), without planning again.
 package plan

@@ -11,14 +11,14 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Format is that of the steps that Freeze writes. Raise it when an older operator that conducts a run from them would do
-// something else than this one, and keep what Thaw reads of those before.
+// Format is the format of the steps that Freeze writes. Raise it when an older operator would run these steps
+// differently, and keep Thaw able to read all earlier formats.
 //
-//	1: the planner made the rest of each step anew from the specification
-//	2: the steps hold all that they are conducted from
+//	1: the planner recomputed the rest of each step from the specification
+//	2: the steps hold everything that is needed to run them
 const Format int32 = 2
 
-// Freeze gives the steps of a plan as a run stores them.
+// Freeze returns the steps of a plan as a run stores them.
 func (p Plan) Freeze() []v1alpha1.ResolvedStep {
 	var frozen []v1alpha1.ResolvedStep
 	for _, step := range p.Steps {
@@ -38,7 +38,7 @@ func (s Step) freeze() v1alpha1.ResolvedStep {
 		WarmUp:              v1alpha1.DurationOf(s.WarmUp),
 		MaxDuration:         v1alpha1.DurationOf(s.Limit),
 		Repeat:              unlessZero(s.Repeat),
-		Overrides:           s.Overrides.freeze(),
+		Overrides:           freezeOverrides(s.Overrides),
 		Processes:           unlessZero(int32(s.Processes)), //nolint:gosec // The API allows far fewer.
 		LayoutJobs:          unlessZero(s.Overrides.LayoutJobs),
 		Passes:              unlessZero(int32(s.Passes)), //nolint:gosec // The API allows few.
@@ -63,8 +63,8 @@ func (s Step) freeze() v1alpha1.ResolvedStep {
 	return frozen
 }
 
-// freeze is nil where nothing is replaced.
-func (o Overrides) freeze() *v1alpha1.StepOverrides {
+// freezeOverrides returns nil if nothing is overridden.
+func freezeOverrides(o Overrides) *v1alpha1.StepOverrides {
 	frozen := v1alpha1.StepOverrides{ReadPercent: o.ReadPercent, Jobs: unlessZero(o.Jobs), QueueDepth: unlessZero(o.QueueDepth), Processes: unlessZero(o.Processes)}
 	if o.BlockSizeBytes != 0 {
 		frozen.BlockSize = resource.NewQuantity(o.BlockSizeBytes, resource.BinarySI)
@@ -75,11 +75,11 @@ func (o Overrides) freeze() *v1alpha1.StepOverrides {
 	return &frozen
 }
 
-// Thaw gives the plan that a run is conducted by from what the run stores. No step is planned anew, so an operator with another
-// planner conducts the run as it began. What a plan predicts (Documented, Promises, Warnings, and of its steps Credits and
-// Expected) is not stored.
+// Thaw returns the plan from which a run is conducted, as the run stores it. No step is planned again, so an operator
+// with a different planner conducts the run as it began. Predictions (Documented, Promises, Warnings, and the Credits
+// and Expected of steps) are not stored.
 //
-// It fails on a newer Format, and on steps that do not belong to the run's specification.
+// Thaw fails on a newer Format, and on steps that do not match the run's specification.
 func Thaw(run *v1alpha1.BenchmarkRunSpec) (Plan, error) {
 	if format := valueOf(run.Format); format > Format {
 		return Plan{}, fmt.Errorf("its steps have format %d, and this version of the operator reads formats up to %d: run the version that made it, or a newer one", format, Format)
@@ -102,7 +102,7 @@ func Thaw(run *v1alpha1.BenchmarkRunSpec) (Plan, error) {
 	return thawed, nil
 }
 
-// Show gives the plan of a run for people: what is stored of any format, with what this version predicts of it.
+// Show returns the plan of a run for display: the stored steps of any format, with this version's predictions.
 func Show(run *v1alpha1.BenchmarkRunSpec) Plan {
 	shown := Plan{ClientsPerTarget: max(1, int(run.Run.Clients.Count)), DatasetHash: run.DatasetHash}
 	predicted, _ := Make(&run.Run, run.Seed)
@@ -164,7 +164,7 @@ func thaw(run *v1alpha1.RunSpec, frozen *v1alpha1.ResolvedStep) (Step, error) {
 	return step, nil
 }
 
-// thawTarget adds what the step does on a target, which follows from the specification.
+// thawTarget adds the parts of the step for one target that follow from the specification.
 func (s *Step) thawTarget(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, name string) error {
 	at := slices.IndexFunc(run.Targets, func(t v1alpha1.Target) bool { return t.Name == name })
 	if at < 0 {
@@ -173,7 +173,7 @@ func (s *Step) thawTarget(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, name str
 	if s.Purpose == Idle {
 		return nil
 	}
-	chosen, _ := (&maker{run: run}).chosen(nil, phase, name)
+	chosen := run.WorkloadOf(phase, name)
 	if chosen == nil || chosen.EngineKind() == "" {
 		return fmt.Errorf("target %s has no workload in phase %s", name, phase.Name)
 	}
@@ -182,7 +182,7 @@ func (s *Step) thawTarget(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, name str
 	if lustre := target.Lustre; lustre != nil && s.Clients > 0 {
 		s.stripe(name, stripingOf(lustre))
 	}
-	if chosen.Fio != nil {
+	if s.Load(name).ManyVolumes {
 		s.place(target)
 	}
 	return nil
@@ -199,12 +199,12 @@ func thawOverrides(frozen *v1alpha1.ResolvedStep) Overrides {
 	return o
 }
 
-// completed gives the steps and the dataset's hash of a run of format 1, with what that did not store: as its specification says,
-// by the rules of that time.
+// completed returns the steps and the dataset hash of a run of format 1. It adds what format 1 did not store, from the
+// specification and by the rules of that format.
 func completed(run *v1alpha1.BenchmarkRunSpec) (steps []v1alpha1.ResolvedStep, datasetHash string) {
-	m := maker{run: &run.Run}
+	m := maker{run: &run.Run, demands: NewDemandModel(&run.Run)}
 	m.findLayoutJobs()
-	// The space that files need is a question of the layout, as is the hash.
+	// The needed space depends on the layout, as does the hash.
 	made, _ := Make(&run.Run, run.Seed)
 	for i := range run.Steps {
 		step := *run.Steps[i].DeepCopy()
@@ -222,7 +222,7 @@ func completed(run *v1alpha1.BenchmarkRunSpec) (steps []v1alpha1.ResolvedStep, d
 
 func (m *maker) complete(phase *v1alpha1.Phase, step *v1alpha1.ResolvedStep) {
 	for _, target := range step.Targets {
-		chosen, _ := m.chosen(nil, phase, target)
+		chosen := m.run.WorkloadOf(phase, target)
 		switch {
 		case step.Purpose == Idle || chosen == nil:
 		case chosen.SpansClients():
@@ -230,8 +230,8 @@ func (m *maker) complete(phase *v1alpha1.Phase, step *v1alpha1.ResolvedStep) {
 			if step.Overrides != nil && step.Overrides.Processes != nil {
 				step.Processes = step.Overrides.Processes
 			}
-		case chosen.Fio != nil:
-			if one, own := shapeOf(target, chosen.Fio); own {
+		default:
+			if one, _, own := m.shapeOf(target, &chosen.Engine); own {
 				step.LayoutJobs = unlessZero(m.layoutJobs[one])
 			}
 		}
@@ -248,7 +248,7 @@ func (m *maker) complete(phase *v1alpha1.Phase, step *v1alpha1.ResolvedStep) {
 	}
 }
 
-// unlessZero is nil for a zero value.
+// unlessZero returns a pointer to value, or nil for the zero value.
 func unlessZero[T comparable](value T) *T {
 	var zero T
 	if value == zero {
@@ -257,7 +257,7 @@ func unlessZero[T comparable](value T) *T {
 	return &value
 }
 
-// valueOf is the zero value for nil.
+// valueOf returns the value of the pointer, or the zero value for nil.
 func valueOf[T any](pointer *T) T {
 	if pointer == nil {
 		var zero T

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// steadyRounds is the least that a steady state can be judged by: five rounds of a minute.
+	// steadyRounds is the minimum time to evaluate a steady state: five rounds of a minute.
 	steadyRounds = 5 * time.Minute
-	// defaultMinDuration of a drain is the API's.
+	// defaultMinDuration is the API's default for a drain.
 	defaultMinDuration = v1alpha1.Duration("2m")
 )
 
-// prepare lays out what each target works on, and overwrites it.
+// prepare lays out the dataset of each target, then overwrites it if preconditioning is set.
 func (p *phaseMaker) prepare(phase *v1alpha1.PreparePhase) {
 	before := len(p.problems)
 	limit := p.deadline
@@ -48,7 +48,7 @@ func (p *phaseMaker) prepare(phase *v1alpha1.PreparePhase) {
 	}
 }
 
-// steady measures for a time.
+// steady measures for a given time.
 func (p *phaseMaker) steady(phase *v1alpha1.SteadyPhase) {
 	before := len(p.problems)
 	at := p.path.Child("steady")
@@ -62,8 +62,9 @@ func (p *phaseMaker) steady(phase *v1alpha1.SteadyPhase) {
 			return
 		}
 		step := p.measured(group, warmUp, duration)
-		if len(group) > 0 && p.loads[group[0]].engine.Mdtest != nil {
-			p.warn(at.Child("duration"), "mdtest is bound by its work: the phase ends when all is done, and fails where that takes longer than %s", phase.Duration)
+		if step.Duration == 0 && !p.loads[group[0]].Opaque {
+			p.warn(at.Child("duration"), "%s is bound by its work: the phase ends when all is done, and fails where that takes longer than %s",
+				p.loads[group[0]].Kind, phase.Duration)
 		}
 		if phase.EndWhenSteady != nil && *phase.EndWhenSteady {
 			step.EndWhenSteady, step.MinDuration = true, steadyRounds
@@ -81,13 +82,13 @@ func (p *phaseMaker) steady(phase *v1alpha1.SteadyPhase) {
 	}
 }
 
-// measured is a step that measures for a time, or until the work is done, for so long at most.
+// measured returns a step that measures for duration, or until its work is done and at most for duration.
 func (p *phaseMaker) measured(targets []string, warmUp, duration time.Duration) Step {
 	step := p.step(Measure, targets)
 	step.WarmUp, step.Duration = warmUp, duration
 	step.Limit = warmUp + duration + measuredSlack
-	if len(targets) > 0 && p.boundByWork(targets[0]) {
-		// So are all that are loaded together.
+	if len(targets) > 0 && p.loads[targets[0]].WorkBound {
+		// All targets that are loaded together are bound by work, or none.
 		step.Duration, step.Limit = 0, duration
 	}
 	return step
@@ -96,7 +97,7 @@ func (p *phaseMaker) measured(targets []string, warmUp, duration time.Duration) 
 // drainTimes are the bounds of a drain.
 type drainTimes struct{ least, most time.Duration }
 
-// drain is a step that loads until the credits are gone.
+// drain returns a step that loads until the credits are gone.
 func (p *phaseMaker) drain(targets []string, times drainTimes) Step {
 	step := p.step(Drain, targets)
 	step.MinDuration, step.Duration = min(times.least, times.most), times.most
@@ -104,14 +105,14 @@ func (p *phaseMaker) drain(targets []string, times drainTimes) Step {
 	return step
 }
 
-// idle is a step that loads nothing.
+// idle returns a step that loads nothing.
 func (p *phaseMaker) idle(targets []string, length time.Duration) Step {
 	step := p.step(Idle, targets)
 	step.Duration, step.Limit = length, length
 	return step
 }
 
-// burstDrain runs until the burst credits are gone.
+// burstDrain loads until the burst credits are gone.
 func (p *phaseMaker) burstDrain(phase *v1alpha1.BurstDrainPhase) {
 	times, sound := p.drainTimes(p.path.Child("burstDrain"), phase)
 	if !p.loadable() || !sound {
@@ -142,7 +143,7 @@ func (m *maker) drainTimes(at *field.Path, phase *v1alpha1.BurstDrainPhase) (dra
 	return times, len(m.problems) == before
 }
 
-// earlierDrain is the newest burstDrain phase before this one.
+// earlierDrain returns the last burstDrain phase before this one.
 func (p *phaseMaker) earlierDrain() *v1alpha1.BurstDrainPhase {
 	for i := p.index - 1; i >= 0; i-- {
 		if found := p.run.Phases[i].BurstDrain; found != nil {

@@ -6,26 +6,32 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// dataset is what lies on a target after the steps so far.
+// dataset is the data on a target after the steps planned so far.
 type dataset struct {
-	// laidOut is the bytes that phases so far have written for certain in each file.
+	// laidOut is the bytes of each file that earlier phases are certain to have written.
 	laidOut map[string]uint64
-	// reserved is the size that each file may have reached: a measured step writes as far as it
-	// gets in its time.
+	// reserved is the size that each file may have reached: how far a measured step writes depends on its speed.
 	reserved map[string]uint64
-	// reservedFor, laidOutFor and readableBy are files that this was done for, or proven of, before: doing it
-	// again changes nothing, and there can be many.
+	// reservedFor, laidOutFor and readableBy hold the sets of files that were already reserved, laid out or proven
+	// readable: repeating that changes nothing, and there can be many files.
 	reservedFor, laidOutFor, readableBy map[filesKey]bool
-	// laidRanks and reservedRanks are the same of jobs of MPI. brokenBy is the phase that has written anew what
-	// was laid out.
+	// laidRanks and reservedRanks are the same for MPI jobs. brokenBy is the phase that has rewritten laid-out files.
 	laidRanks, reservedRanks rankFiles
 	brokenBy                 string
-	// programs are those of the user for which space was kept.
-	programs map[string]bool
-	// unknown says that a phase which would have laid data out could not be planned.
+	// declared holds the keys of loads whose declared space is reserved.
+	declared map[string]bool
+	// unknown is true if a phase that lays data out could not be planned, or if the content of raw devices is not
+	// known.
 	unknown bool
+}
+
+// filesKey holds everything that determines the files of a load. All cells of a sweep share one key.
+type filesKey struct {
+	spec       *v1alpha1.Engine
+	layoutJobs int32
 }
 
 func (m *maker) dataset(target string) *dataset {
@@ -33,64 +39,89 @@ func (m *maker) dataset(target string) *dataset {
 		m.datasets[target] = &dataset{
 			laidOut: map[string]uint64{}, reserved: map[string]uint64{},
 			reservedFor: map[filesKey]bool{}, laidOutFor: map[filesKey]bool{}, readableBy: map[filesKey]bool{},
-			programs:  map[string]bool{},
+			declared:  map[string]bool{},
 			laidRanks: rankFiles{}, reservedRanks: rankFiles{},
 		}
 	}
 	return m.datasets[target]
 }
 
-// readable proves that a step reads nothing that nobody wrote.
-func (m *maker) readable(path *field.Path, target string, step *Step, profile *v1alpha1.FioProfile) bool {
-	traits, err := m.describe(profile, step.Overrides)
-	if err != nil {
-		m.addOnce(field.Invalid(path, step.Phase, err.Error()))
-		return false
-	}
-	data, key := m.dataset(target), filesOf(profile, step.Overrides)
-	if data.unknown || step.WorkBound() || !reads(profile, traits, step.Overrides) || data.readableBy[key] {
+// readable proves that a step reads only data that earlier phases have written.
+func (p *phaseMaker) readable(target string, step *Step, made *engine.Description) bool {
+	data := p.dataset(target)
+	if data.unknown || !made.NeedsFiles {
 		return true
 	}
-	first := ""
-	for name, size := range traits.FileSizes {
+	why := ""
+	if made.Ranks.Name != "" {
+		why = p.lackingRanks(target, step, made)
+	} else {
+		why = p.lackingFile(target, step, made)
+	}
+	if why != "" {
+		p.addOnce(field.Invalid(p.path, step.Phase, why))
+	}
+	return why == ""
+}
+
+// lackingFile returns why a step must not read its files; empty if it may.
+func (p *phaseMaker) lackingFile(target string, step *Step, made *engine.Description) string {
+	data, key := p.dataset(target), filesKey{p.loads[target].spec, step.Overrides.LayoutJobs}
+	if data.readableBy[key] {
+		return ""
+	}
+	first, bytes := "", uint64(0)
+	for name, size := range made.Files {
 		if data.laidOut[name] < size && (first == "" || name < first) {
-			first = name
+			first, bytes = name, size
 		}
 	}
 	if first != "" {
-		m.addOnce(field.Invalid(path, step.Phase, fmt.Sprintf(
-			"it reads %d bytes of each client's file %s on target %s, of which earlier phases lay out %d: "+
-				"reads of bytes that nobody wrote measure nothing. Put a phase with `prepare: {}` and the same "+
-				"workload before it", traits.FileSizes[first], first, target, data.laidOut[first])))
-		return false
+		return fmt.Sprintf("it reads %d bytes of each client's file %s on target %s, of which earlier phases lay out %d: "+
+			"reads of bytes that nobody wrote measure nothing. Put a phase with `prepare: {}` and the same "+
+			"workload before it", bytes, first, target, data.laidOut[first])
 	}
 	data.readableBy[key] = true
-	return true
+	return ""
 }
 
-// planLayout follows what lies in the files of a target, and the space that each step takes.
-func (m *maker) planLayout(enginePath *field.Path, target string, step *Step, profile *v1alpha1.FioProfile) {
-	traits, err := m.describe(profile, step.Overrides)
+// planLayout updates the data in the files of a target, and the space that the step needs.
+func (p *phaseMaker) planLayout(target string, step *Step) {
+	one := p.loads[target]
+	made, err := p.demands.describe(one.spec, step.For(target))
 	if err != nil {
-		return // told already
+		return // reported already
 	}
-	for _, caution := range traits.Cautions {
-		m.warn(enginePath.Child("fio"), "%s", caution)
+	for _, caution := range made.Cautions {
+		p.warn(one.profile(), "%s", caution)
 	}
-	data, key := m.dataset(target), filesOf(profile, step.Overrides)
-	if !data.reservedFor[key] {
-		for name, size := range traits.FileSizes {
-			if size > data.reserved[name] {
-				step.NewBytes[target] += size - data.reserved[name]
-				data.reserved[name] = size
+	data := p.dataset(target)
+	if reserved := made.Reserved; reserved.Bytes > 0 && !data.declared[reserved.Key] {
+		data.declared[reserved.Key] = true
+		step.NewBytes[target] += reserved.Bytes
+	}
+	switch {
+	case made.Ranks.Name != "":
+		p.layRanks(target, step, &made)
+	case made.Files != nil:
+		data.layFiles(target, step, filesKey{one.spec, step.Overrides.LayoutJobs}, &made)
+	}
+}
+
+func (d *dataset) layFiles(target string, step *Step, key filesKey, made *engine.Description) {
+	if !d.reservedFor[key] {
+		for name, size := range made.Files {
+			if size > d.reserved[name] {
+				step.NewBytes[target] += size - d.reserved[name]
+				d.reserved[name] = size
 			}
 		}
-		data.reservedFor[key] = true
+		d.reservedFor[key] = true
 	}
-	if step.Purpose == Prepare && !data.laidOutFor[key] {
-		for name, size := range traits.FileSizes {
-			data.laidOut[name] = max(data.laidOut[name], size)
+	if step.Purpose == Prepare && !d.laidOutFor[key] {
+		for name, size := range made.Files {
+			d.laidOut[name] = max(d.laidOut[name], size)
 		}
-		data.laidOutFor[key] = true
+		d.laidOutFor[key] = true
 	}
 }

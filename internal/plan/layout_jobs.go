@@ -8,53 +8,48 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
 // maxJobs is the API's limit for the jobs of a client.
 const maxJobs = 1024
 
-// shape is what tells data sets of jobs with files of their own apart.
+// shape distinguishes the datasets of jobs with files of their own.
 type shape struct {
-	target       string
-	datasetBytes int64
-	filesPerJob  int32
+	target string
+	files  engine.JobFiles
 }
 
-// shapeOf is false where the number of jobs does not change the files.
-func shapeOf(target string, profile *v1alpha1.FioProfile) (shape, bool) {
-	if profile.JobFile != "" || profile.FileSharing == v1alpha1.FilesShared || profile.IOEngine == v1alpha1.FioNull {
-		return shape{}, false
+// shapeOf returns the shape of a workload's dataset, and its own number of jobs; false if the number of jobs does not
+// change the files.
+func (m *maker) shapeOf(target string, spec *v1alpha1.Engine) (one shape, jobs int32, own bool) {
+	made, err := m.demands.describe(spec, engine.Step{Purpose: Measure, Clients: 1, Processes: 1})
+	if err != nil || made.JobFiles == (engine.JobFiles{}) {
+		return shape{}, 0, false
 	}
-	s := shape{target: target, datasetBytes: profile.DatasetSize.Value(), filesPerJob: 1}
-	if profile.FilesPerJob != nil {
-		s.filesPerJob = *profile.FilesPerJob
-	}
-	return s, true
+	return shape{target, made.JobFiles}, int32(made.Jobs), true //nolint:gosec // The API allows few.
 }
 
-// findLayoutJobs looks ahead for phases that raise the jobs on a data set. All steps that work on it
-// have to divide it alike: else the files that one step has laid out are not those of the next.
+// findLayoutJobs looks ahead for phases that raise the number of jobs on a dataset. All steps that work on a dataset
+// must divide it in the same way: otherwise a step does not find the files that an earlier one laid out.
 func (m *maker) findLayoutJobs() {
 	m.layoutJobs = map[shape]int32{}
 	for _, raised := range []bool{true, false} {
 		for i := range m.run.Phases {
 			phase := &m.run.Phases[i]
 			for _, target := range targetNames(m.run) {
-				chosen, _ := m.chosen(m.root, phase, target)
-				if chosen == nil || chosen.Fio == nil {
+				chosen := m.run.WorkloadOf(phase, target)
+				jobs := raisedJobs(phase)
+				if chosen == nil || (jobs > 0) != raised {
 					continue
 				}
-				one, own := shapeOf(target, chosen.Fio)
-				jobs := raisedJobs(phase)
-				if !own || (jobs > 0) != raised {
+				one, ownJobs, own := m.shapeOf(target, &chosen.Engine)
+				if !own || !raised && m.layoutJobs[one] == 0 { // no phase raises the jobs
 					continue
 				}
 				if !raised {
-					if m.layoutJobs[one] == 0 {
-						continue // nobody raises them
-					}
-					jobs = ownJobs(chosen.Fio)
+					jobs = ownJobs
 				}
 				m.layoutJobs[one] = max(m.layoutJobs[one], jobs)
 			}
@@ -62,7 +57,7 @@ func (m *maker) findLayoutJobs() {
 	}
 }
 
-// raisedJobs is the largest number that a phase puts in place of the workload's own; 0 where it does not.
+// raisedJobs returns the largest number of jobs that a phase sets in place of the workload's own; 0 if it sets none.
 func raisedJobs(phase *v1alpha1.Phase) int32 {
 	most := int64(0)
 	switch {
@@ -78,23 +73,16 @@ func raisedJobs(phase *v1alpha1.Phase) int32 {
 	return int32(min(most, maxJobs))
 }
 
-func ownJobs(profile *v1alpha1.FioProfile) int32 {
-	if profile.Jobs != nil {
-		return *profile.Jobs
-	}
-	return 1
-}
-
-// setLayoutJobs says for how many jobs the files of the step are laid out.
+// setLayoutJobs sets the number of jobs for which the step's files are laid out.
 func (p *phaseMaker) setLayoutJobs(step *Step) bool {
 	first := ""
 	for _, target := range step.Targets {
-		profile := p.loads[target].engine.Fio
-		if profile == nil {
-			continue // of MPI: it has no jobs
+		load := p.loads[target]
+		if !load.HasJobs {
+			continue
 		}
 		jobs := int32(0)
-		if one, own := shapeOf(target, profile); own {
+		if one, _, own := p.shapeOf(target, load.spec); own {
 			jobs = p.layoutJobs[one]
 		}
 		if first != "" && jobs != step.Overrides.LayoutJobs {
@@ -108,27 +96,25 @@ func (p *phaseMaker) setLayoutJobs(step *Step) bool {
 	return true
 }
 
-// part is how much of the data of a client so many jobs work on.
+// part is the share of a client's data that some of the jobs work on.
 type part struct {
 	jobs, all int32
 	bytes     int64
 }
 
-// warnParts tells of steps whose jobs have files of their own, of which there are more: of the smallest part
-// of each phase and target.
+// warnParts warns of steps with fewer jobs than the files are laid out for, each job having its own files: once for the
+// smallest part of each phase and target.
 func (m *maker) warnParts() {
 	smallest := map[int]map[string]part{} // by phase and target
 	for i := range m.plan.Steps {
 		step := &m.plan.Steps[i]
-		for target, engine := range step.Workloads {
-			if engine.Fio == nil {
+		for target, spec := range step.Workloads {
+			made, err := m.demands.describe(spec, step.For(target))
+			one := part{jobs: int32(made.Jobs), all: step.Overrides.LayoutJobs} //nolint:gosec // The API allows few.
+			if err != nil || step.WorkBound() || made.JobFiles == (engine.JobFiles{}) || one.jobs >= one.all {
 				continue
 			}
-			one := part{jobs: step.jobs(target), all: step.Overrides.LayoutJobs}
-			if step.WorkBound() || one.jobs >= one.all {
-				continue
-			}
-			one.bytes = engine.Fio.DatasetSize.Value() / int64(one.all) * int64(one.jobs)
+			one.bytes = made.JobFiles.Bytes / int64(one.all) * int64(one.jobs)
 			if smallest[step.PhaseIndex] == nil {
 				smallest[step.PhaseIndex] = map[string]part{}
 			}
@@ -154,30 +140,15 @@ func (m *maker) warnParts() {
 	for _, one := range order {
 		m.warn(m.root.Child("phases"), "each job has files of its own, and they are laid out for %d jobs: with %s a step of %s on %s works on "+
 			"%s of each client's data. With fileSharing: Shared in the workload any number of jobs works on all of it",
-			one.all, few(one.jobs), strings.Join(phases[one], ", "), strings.Join(targets[one], ", "),
+			one.all, measure.FormatCount(int(one.jobs), "job"), strings.Join(phases[one], ", "), strings.Join(targets[one], ", "),
 			measure.FormatBinaryBytes(uint64(one.bytes))) //nolint:gosec // Sizes are positive.
 	}
 }
 
-// with adds a name to a list that does not have it.
+// with appends a name to a list unless the list contains it.
 func with(list []string, name string) []string {
 	if slices.Contains(list, name) {
 		return list
 	}
 	return append(list, name)
-}
-
-// jobs of the step on a target, of each client.
-func (s Step) jobs(target string) int32 {
-	if s.Overrides.Jobs > 0 {
-		return s.Overrides.Jobs
-	}
-	return ownJobs(s.Workloads[target].Fio)
-}
-
-func few(jobs int32) string {
-	if jobs == 1 {
-		return "1 job"
-	}
-	return fmt.Sprintf("%d jobs", jobs)
 }

@@ -9,29 +9,27 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/claims"
-	"github.com/storagebench/storagebench/internal/engine/fio"
 	"github.com/storagebench/storagebench/internal/limits"
 )
 
 const (
-	// measuredSlack is how long a measured step may take beyond its own time: the tool has to
-	// start, and what is in flight at the end has to come back. Load itself ends by the tool's own
-	// clock.
+	// measuredSlack is how long a measured step may run beyond its own time: the tool must start, and operations in
+	// flight at the end must complete. The load itself ends by the tool's own clock.
 	measuredSlack = time.Minute
-	// defaultDeadline is the API's, for a specification without its defaults.
+	// defaultDeadline is the API's default, for a specification without defaults filled in.
 	defaultDeadline = 48 * time.Hour
 	// maxSteps is the API's limit for the steps of a run.
 	maxSteps = 1024
 )
 
-// Make plans a resolved run. All problems are returned together, each with its field; the plan is
-// of use only when there are none.
+// Make plans a resolved run. It returns all problems together, each with its field; use the plan only if there are
+// none.
 //
-// The seed is the run's: it gives the order of a sweep. Problems and warnings do not depend on it.
+// The run's seed determines the order of a sweep. Problems and warnings do not depend on it.
 func Make(run *v1alpha1.RunSpec, seed int64, options ...Option) (Plan, field.ErrorList) {
 	m := maker{
-		run: run, seed: seed, root: field.NewPath("spec", "run"),
-		datasets: map[string]*dataset{}, tallies: map[string]*tally{}, described: map[filesKey]*fio.Traits{}, rendered: map[renderKey]bool{}, setUps: map[setupKey]bool{},
+		run: run, seed: seed, root: field.NewPath("spec", "run"), cluster: Cluster{PriorityClass: OperatorPriorityClass},
+		datasets: map[string]*dataset{}, tallies: map[string]*tally{}, rendered: map[useOf]bool{}, setUps: map[setupKey]bool{},
 	}
 	for _, option := range options {
 		option(&m)
@@ -43,8 +41,10 @@ func Make(run *v1alpha1.RunSpec, seed int64, options ...Option) (Plan, field.Err
 	}
 	m.refuseAmbiguous()
 	m.refuseTargets()
+	m.refuseCrowds()
 	m.refuseUnbuilt()
 	m.refuseVolumes()
+	m.refusePriority()
 	m.openTallies()
 	m.findLayoutJobs()
 	for i := range run.Phases {
@@ -60,37 +60,34 @@ func Make(run *v1alpha1.RunSpec, seed int64, options ...Option) (Plan, field.Err
 	return m.plan, m.problems
 }
 
-// maker holds what is known while phases are planned one after the other.
+// maker holds the state of planning, phase after phase.
 type maker struct {
 	run      *v1alpha1.RunSpec
 	seed     int64
 	root     *field.Path
 	deadline time.Duration
 	storage  Storage
-	// documented limits of targets, by name.
+	cluster  Cluster
+	// documented holds the documented limits of targets, by name.
 	documented map[string]limits.Computed
 	plan       Plan
 	problems   field.ErrorList
 	datasets   map[string]*dataset
 	tallies    map[string]*tally
-	// demands caches the traits of profiles.
+	// demands computes the demands of loads; it caches their descriptions.
 	demands *DemandModel
-	// layoutJobs is for how many jobs the files of a dataset are laid out, where a phase raises them.
+	// layoutJobs is the number of jobs for which the files of a dataset are laid out, if a phase raises the jobs.
 	layoutJobs map[shape]int32
-	// described are data sets, with files files in all; rendered are jobs that were proven to be possible.
-	described map[filesKey]*fio.Traits
-	files     int
-	rendered  map[renderKey]bool
-	// setUp are targets and setups of commands that a prepare phase has run.
+	// rendered holds the loads whose input was proven to render.
+	rendered map[useOf]bool
+	// setUps holds the targets and setups of commands that a prepare phase has run.
 	setUps map[setupKey]bool
-	// tooManySteps is set once it was reported that there are too many steps.
+	// tooManySteps is true once the excess of steps was reported.
 	tooManySteps bool
-	// placed are jobs that were proven to suit the volumes of targets.
-	placed map[placedKey]bool
 }
 
-// phase plans one phase. Where it cannot be planned, what it would have laid out is not known, and its
-// lack is not a second mistake.
+// phase plans one phase. If a prepare phase has problems, its layout is unknown, and later phases do not report the
+// missing data as another problem.
 func (m *maker) phase(index int, phase *v1alpha1.Phase) {
 	if m.tooManySteps {
 		return
@@ -113,7 +110,7 @@ func (m *maker) phase(index int, phase *v1alpha1.Phase) {
 		p.ramp(phase.Ramp)
 	case v1alpha1.PhaseSweep:
 		p.sweep(phase.Sweep)
-	default: // told already
+	default: // reported already
 	}
 	p.name()
 	if len(m.problems) > before && phase.Kind() == v1alpha1.PhasePrepare {
@@ -131,7 +128,7 @@ func (m *maker) duration(path *field.Path, text v1alpha1.Duration) time.Duration
 	return length
 }
 
-// lasting reads a length of time that load is measured for; it is refused where that measures nothing.
+// lasting parses the length of a measured time, and refuses one that is too short to measure anything.
 func (m *maker) lasting(path *field.Path, text v1alpha1.Duration) time.Duration {
 	length, err := text.Parse()
 	switch {
@@ -144,7 +141,7 @@ func (m *maker) lasting(path *field.Path, text v1alpha1.Duration) time.Duration 
 	return length
 }
 
-// addOnce keeps a problem of a shared workload from being told for each phase that uses it.
+// addOnce reports a problem once, not for each phase that shares the workload.
 func (m *maker) addOnce(problems ...*field.Error) {
 	for _, problem := range problems {
 		if !slices.ContainsFunc(m.problems, func(known *field.Error) bool { return known.Error() == problem.Error() }) {
@@ -153,7 +150,7 @@ func (m *maker) addOnce(problems ...*field.Error) {
 	}
 }
 
-// warn says something to whoever reads the plan, once.
+// warn adds a warning to the plan, once.
 func (m *maker) warn(at *field.Path, format string, arguments ...any) {
 	text := at.String() + ": " + fmt.Sprintf(format, arguments...)
 	if !slices.Contains(m.plan.Warnings, text) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
-	"github.com/storagebench/storagebench/internal/engine/ior"
+	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/test/builders"
 )
@@ -61,12 +61,13 @@ func TestPostCommand(t *testing.T) {
 		t.Fatal(problems.ToAggregate())
 	}
 	step := made.Steps[0]
-	arguments, err := ior.Arguments(step.Workloads["lz4"].IOR, step.IORParameters(1, "4.0.0"))
+	use := step.For("lz4")
+	request, err := step.Load("lz4").Render(&use, &engine.Client{Version: "4.0.0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := "-a POSIX -t 1m -b 1m -s 12000 --posix.odirect -F -w -g -i 1000 -k -T 720 -v -O summaryFormat=CSV -o ior.data"
-	if got := strings.Join(arguments, " "); got != want {
+	if got := strings.Join(request.GetMpi().GetArguments(), " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if step.Clients*step.Processes != 144 {

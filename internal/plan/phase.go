@@ -2,14 +2,14 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
-	"github.com/storagebench/storagebench/internal/engine/command"
-	"github.com/storagebench/storagebench/internal/engine/fio"
-	"github.com/storagebench/storagebench/internal/engine/ior"
+	"github.com/storagebench/storagebench/internal/engine"
+	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
 // maxIDLength is the API's limit for the ID of a step.
@@ -21,21 +21,27 @@ type phaseMaker struct {
 	index int
 	phase *v1alpha1.Phase
 	path  *field.Path
-	// first is the index of the phase's first step, and words what is special about each, in its ID.
+	// first is the index of the phase's first step; words holds, for each step, what its ID says beyond the phase and
+	// target.
 	first int
 	words []string
 	loads map[string]load
-	// proven says that all steps that are still to come were proven to fit.
+	// proven is true once all remaining steps were proven to fit.
 	proven bool
 }
 
-// load is what a target does in a phase, and where that is written. Its engine is nil where it cannot be run.
+// load is the workload of a target in a phase: its engine, its specification and the path of that. It is the zero value
+// if it cannot run.
 type load struct {
-	engine *v1alpha1.Engine
-	path   *field.Path
+	engine.Load
+	spec *v1alpha1.Engine
+	path *field.Path
 }
 
-// groups are the targets that are loaded together, in the order of their turns.
+// profile returns the path of the engine's profile.
+func (l load) profile() *field.Path { return l.path.Child(string(l.Kind)) }
+
+// groups returns the targets that are loaded together, in running order.
 func (p *phaseMaker) groups() [][]string {
 	targets := targetNames(p.run)
 	if p.phase.Mode != v1alpha1.PhaseSequential {
@@ -48,7 +54,7 @@ func (p *phaseMaker) groups() [][]string {
 	return groups
 }
 
-// step begins one of all clients.
+// step returns a step for all clients of the targets.
 func (p *phaseMaker) step(purpose Purpose, targets []string) Step {
 	made := Step{
 		Phase:      p.phase.Name,
@@ -67,27 +73,26 @@ func (p *phaseMaker) step(purpose Purpose, targets []string) Step {
 		return made
 	}
 	for _, target := range targets {
-		if p.loads[target].engine.SpansClients() {
+		if p.loads[target].SpansClients {
 			made.Processes = p.processes()
 		}
 	}
 	return made
 }
 
-// loadable resolves what all targets do; false when one of them has nothing that can be run.
+// loadable resolves the workloads of all targets and reports whether all of them can run.
 func (p *phaseMaker) loadable() bool {
 	sound := true
 	for _, target := range targetNames(p.run) {
 		if _, done := p.loads[target]; !done {
-			engine, path := p.workload(p.path, p.phase, target)
-			p.loads[target] = load{engine: engine, path: path}
+			p.loads[target] = p.workload(p.path, p.phase, target)
 		}
-		sound = sound && p.loads[target].engine != nil
+		sound = sound && p.loads[target].spec != nil
 	}
 	return sound && p.compatible()
 }
 
-// add plans a step. It is false where that failed, and then there is no use in the phase's others.
+// add plans a step. It returns false if that failed; the phase's remaining steps need not be planned then.
 func (p *phaseMaker) add(step Step, word string) bool {
 	if len(p.plan.Steps) == maxSteps {
 		p.tooManySteps = true
@@ -101,16 +106,8 @@ func (p *phaseMaker) add(step Step, word string) bool {
 			return false
 		}
 		for _, target := range step.Targets {
-			one := p.loads[target]
-			step.Workloads[target] = one.engine
-			switch {
-			case one.engine.SpansClients():
-				p.layRanks(one.path, target, &step, one.engine)
-			case one.engine.Command != nil:
-				p.layCommand(target, &step, one.engine.Command)
-			default:
-				p.planLayout(one.path, target, &step, one.engine.Fio)
-			}
+			step.Workloads[target] = p.loads[target].spec
+			p.planLayout(target, &step)
 		}
 	}
 	step.Limit = min(step.Limit, p.deadline)
@@ -120,7 +117,7 @@ func (p *phaseMaker) add(step Step, word string) bool {
 	return true
 }
 
-// validateStep checks that the step can be run on what is laid out.
+// validateStep reports whether the step can run on the data that is laid out.
 func (p *phaseMaker) validateStep(step *Step) bool {
 	if !p.setLayoutJobs(step) {
 		return false
@@ -134,38 +131,38 @@ func (p *phaseMaker) validateStep(step *Step) bool {
 	return len(p.problems) == before
 }
 
-// fits is false where the step reads what is not there. That its tool's input cannot be made is a problem too,
-// and no reason to leave other targets out.
+// fits returns false if the step reads data that was not written. If the tool's input cannot be rendered, it reports a
+// problem but returns true, so that the other targets are checked too.
 func (p *phaseMaker) fits(step *Step, target string) bool {
-	one := p.loads[target]
-	switch {
-	case one.engine.SpansClients():
-		return !p.rendersRanks(step, one) || p.readableRanks(target, step, one.engine)
-	case one.engine.Command != nil:
-		return true // what it reads nobody knows
-	}
-	return !p.renders(step, one) || p.readable(p.path, target, step, one.engine.Fio)
-}
-
-// renders proves that the tool's input can be made, so that no run fails for it hours later.
-func (p *phaseMaker) renders(step *Step, one load) bool {
-	key := renderOf(one.engine.Fio, step)
-	if p.rendered[key] {
-		return true
-	}
-	if _, err := fio.Render(one.engine.Fio, step.FioParameters(p.seed, 0)); err != nil {
-		at := one.path.Child("fio").String()
-		if step.Cell >= 0 {
-			at += " and " + step.Overrides.String()
+	one, use := p.loads[target], step.For(target)
+	err := p.renders(one.Load, one.spec, use)
+	if err == nil {
+		var made engine.Description
+		if made, err = p.demands.describe(one.spec, use); err == nil {
+			return p.readable(target, step, &made)
 		}
-		p.addOnce(field.Invalid(p.path, step.Phase, fmt.Sprintf("%s with %s: change the phase or the workload", err, at)))
-		return false
+		err = fmt.Errorf("the files of the workload: %w", err)
 	}
-	p.rendered[key] = true
+	at := one.profile().String()
+	if overrides := step.Overrides.String(); step.Cell >= 0 && overrides != "" {
+		at += " and " + overrides
+	}
+	p.addOnce(field.Invalid(p.path, step.Phase, fmt.Sprintf("%s with %s: change the phase or the workload", err, at)))
 	return true
 }
 
-// name gives the phase's steps their IDs, once it is known how many there are.
+// renders proves that the tool's input can be rendered, so that no run fails for that hours later.
+func (m *maker) renders(load engine.Load, spec *v1alpha1.Engine, use engine.Step) error {
+	key := useOf{spec, use}
+	if m.rendered[key] {
+		return nil
+	}
+	err := load.Prove(&use)
+	m.rendered[key] = err == nil
+	return err
+}
+
+// name sets the IDs of the phase's steps, once their number is known.
 func (p *phaseMaker) name() {
 	steps := p.plan.Steps[p.first:]
 	sequential := p.phase.Mode == v1alpha1.PhaseSequential && len(p.run.Targets) > 1
@@ -200,50 +197,38 @@ func (p *phaseMaker) name() {
 	}
 }
 
-// workload is what a target does in a phase: the phase's own for that target, the phase's, or the
-// run's. It is nil when there is none that can be run.
-func (m *maker) workload(path *field.Path, phase *v1alpha1.Phase, target string) (*v1alpha1.Engine, *field.Path) {
-	chosen, chosenPath := m.chosen(path, phase, target)
+// workload returns the load of a target in a phase: the phase's own for that target, else the phase's, else the run's.
+// It returns the zero value, and reports why, if none can run.
+func (m *maker) workload(path *field.Path, phase *v1alpha1.Phase, target string) load {
+	chosen, at := m.run.WorkloadOf(phase, target), m.workloadPath(path, phase, target)
 	switch {
 	case chosen == nil:
 		m.addOnce(field.Required(path.Child("workload"), "neither the phase nor spec.run has a workload: give one of them"))
-		return nil, nil
+		return load{}
 	case chosen.ProfileRef != nil:
-		m.addOnce(field.Forbidden(chosenPath.Child("profileRef"), "a run holds no profileRef; put the profile's spec in its place"))
-		return nil, nil
-	case chosen.EngineKind() == "":
-		m.addOnce(field.Required(chosenPath, "there is no engine in it: give fio, ior, mdtest or command"))
-		return nil, nil
+		m.addOnce(field.Forbidden(at.Child("profileRef"), "a run holds no profileRef; put the profile's spec in its place"))
+		return load{}
 	}
-	var problems field.ErrorList
-	switch chosen.EngineKind() {
-	case v1alpha1.EngineFio:
-		problems = fio.Validate(chosenPath.Child("fio"), chosen.Fio)
-	case v1alpha1.EngineIOR:
-		problems = ior.Validate(chosenPath.Child("ior"), chosen.IOR)
-	case v1alpha1.EngineMdtest:
-		problems = ior.ValidateMdtest(chosenPath.Child("mdtest"), chosen.Mdtest)
-	case v1alpha1.EngineCommand:
-		problems = command.Validate(chosenPath.Child("command"), chosen.Command)
+	made := load{Load: engines.Of(&chosen.Engine), spec: &chosen.Engine, path: at}
+	if made.Kind == "" {
+		m.addOnce(field.Required(at, "no engine: set fio, ior, mdtest or command"))
+		return load{}
 	}
-	if len(problems) > 0 {
+	if problems := made.Validate(made.profile()); len(problems) > 0 {
 		m.addOnce(problems...)
-		return nil, nil
+		return load{}
 	}
-	return &chosen.Engine, chosenPath
+	return made
 }
 
-// chosen is the workload that is written for a target in a phase, valid or not; nil where there is none.
-func (m *maker) chosen(path *field.Path, phase *v1alpha1.Phase, target string) (*v1alpha1.Workload, *field.Path) {
-	chosen, chosenPath := m.run.Workload, m.root.Child("workload")
-	if phase.Workload != nil {
-		chosen, chosenPath = phase.Workload, path.Child("workload")
+// workloadPath returns the path of what WorkloadOf returns.
+func (m *maker) workloadPath(path *field.Path, phase *v1alpha1.Phase, target string) *field.Path {
+	switch m.run.WorkloadOf(phase, target) {
+	case m.run.Workload:
+		return m.root.Child("workload")
+	case phase.Workload:
+		return path.Child("workload")
 	}
-	for i := range phase.TargetWorkloads {
-		if phase.TargetWorkloads[i].Target == target {
-			chosen = &phase.TargetWorkloads[i].Workload
-			chosenPath = path.Child("targetWorkloads").Index(i).Child("workload")
-		}
-	}
-	return chosen, chosenPath
+	own := slices.IndexFunc(phase.TargetWorkloads, func(w v1alpha1.TargetWorkload) bool { return w.Target == target })
+	return path.Child("targetWorkloads").Index(own).Child("workload")
 }

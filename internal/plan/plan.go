@@ -5,158 +5,140 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
-	"github.com/storagebench/storagebench/internal/engine/fio"
+	"github.com/storagebench/storagebench/internal/engine"
+	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// Plan is what a run will do.
+// Plan is the list of steps of a run, and what is predicted for them.
 type Plan struct {
 	Steps []Step
 	// ClientsPerTarget is the number of clients of each target.
 	ClientsPerTarget int
-	// DatasetHash names the layout of the data. Runs with equal hashes can share it.
+	// DatasetHash identifies the layout of the data. Runs with equal hashes can share the data.
 	DatasetHash string
-	// Documented is what is documented of targets, as far as it is known before the run, and Promises what of it their
-	// loads can expect.
+	// Documented holds the documented limits of targets, as far as they are known before the run; Promises what their
+	// loads can expect of them.
 	Documented []v1alpha1.StorageDescription
 	Promises   []Promise
-	// Warnings are for whoever reads the plan; they stop nothing.
+	// Warnings are for the reader of the plan; they stop nothing.
 	Warnings []string
 }
 
-// Step is the step of that ID, which has to be one of the plan's.
+// Step returns the step with an ID, which must be one of the plan's.
 func (p Plan) Step(id string) Step {
 	return p.Steps[slices.IndexFunc(p.Steps, func(step Step) bool { return step.ID == id })]
 }
 
-// Purpose is what a step is for.
+// Purpose is the purpose of a step.
 type Purpose = v1alpha1.StepPurpose
 
-// The purposes.
 const (
-	// Prepare lays data out: a fixed amount of work.
+	// Prepare lays out data: a fixed amount of work.
 	Prepare = v1alpha1.StepPrepare
-	// Precondition overwrites all of it, some times: a fixed amount of work.
+	// Precondition overwrites all data, Passes times: a fixed amount of work.
 	Precondition = v1alpha1.StepPrecondition
-	// Measure loads for a time; see Step.EndWhenSteady.
+	// Measure loads for a given time; see Step.EndWhenSteady.
 	Measure = v1alpha1.StepMeasure
-	// Drain loads until the burst credits are gone and the baseline is measured, for Duration at most.
+	// Drain loads until the burst credits are gone and the baseline is measured, at most for Duration.
 	Drain = v1alpha1.StepDrain
-	// Idle loads nothing for a time.
+	// Idle loads nothing for a given time.
 	Idle = v1alpha1.StepIdle
 )
 
-// Step is one thing that the clients do together.
+// Step is one round of I/O, or idling, that the clients start together.
 type Step struct {
 	// ID is unique in the run and sorts in running order.
 	ID string
-	// Phase and PhaseIndex say which phase of the specification it is of.
+	// Phase and PhaseIndex are the name and the index of the step's phase in the specification.
 	Phase      string
 	PhaseIndex int
-	// Number of the step in its phase, from 0.
+	// Number is the index of the step in its phase, from 0.
 	Number  int
 	Kind    v1alpha1.PhaseKind
 	Purpose Purpose
-	// Targets that are loaded together in it.
+	// Targets are the targets that the step loads together, or idles.
 	Targets []string
-	// Clients of each target that take part, those with the lowest indexes; 0 where nothing is loaded.
+	// Clients is the number of clients of each target that take part, those with the lowest indexes; 0 if nothing is
+	// loaded.
 	Clients int
-	// Workloads by target; none where nothing is loaded.
+	// Workloads holds the engine of each target; empty if nothing is loaded.
 	Workloads map[string]*v1alpha1.Engine
-	// Processes are the ranks of each client in a job of MPI; 0 where there is none.
+	// Processes is the number of ranks of each client in an MPI job; 0 if there is none.
 	Processes int
-	// Overrides take the place of values of the workloads, in a ramp or a sweep.
+	// Overrides replace values of the workloads, in a ramp or a sweep.
 	Overrides Overrides
-	// Cell is the index of the ramp's step or the sweep's cell that is measured, -1 elsewhere. Value is
-	// the ramp's. Repeat marks a cell that was measured before.
+	// Cell is the index of the ramp's value or the sweep's cell that is measured, otherwise -1. Value is the ramp's
+	// value. Repeat is true for a cell that was measured before.
 	Cell   int
 	Value  int64
 	Repeat bool
-	// Passes over the data of a Precondition.
+	// Passes is how many times a Precondition overwrites the data.
 	Passes int
-	// Duration that is measured, or idled, and WarmUp before it. Of a Drain it is the longest; it is 0 for
-	// a fixed amount of work, such as mdtest's, and for an Idle step whose length follows from what was measured before.
+	// Duration is the measured or idle time, and WarmUp the time before it. For a Drain, Duration is the maximum.
+	// Duration is 0 for a fixed amount of work, such as mdtest's, and for an Idle step whose length depends on earlier
+	// measurements.
 	Duration, WarmUp time.Duration
-	// MinDuration, after the WarmUp, before which a step that ends by what it measures is not ended.
+	// MinDuration is the time after the WarmUp before which a step that ends by what it measures does not end.
 	MinDuration time.Duration
-	// EndWhenSteady lets a Measure step end as soon as five rounds were steady.
+	// EndWhenSteady lets a Measure step end as soon as five consecutive rounds were steady.
 	EndWhenSteady bool
-	// UntilCreditsPercent is the fill of the bucket that an Idle step waits for; 0 where it waits for a
+	// UntilCreditsPercent is the fill of the bucket, in percent, that an Idle step waits for; 0 if it waits for a
 	// Duration.
 	UntilCreditsPercent int
-	// Redrain marks the Drain after an Idle step that measures the refill.
+	// Redrain is true for the Drain after an Idle step that measures the refill.
 	Redrain bool
-	// Limit is the time after which the load is ended whatever happened.
+	// Limit is the time after which the load is ended in any case.
 	Limit time.Duration
-	// NewBytes is the free space that each client of a target takes in it at most, beyond what the
-	// steps before it may have taken; by target.
+	// NewBytes is the most free space that each client of a target needs in the step, beyond what earlier steps may
+	// have used; by target.
 	NewBytes map[string]uint64
-	// Striping of the files on Lustre, by target; none where that is the file system's own.
+	// Striping of the files on Lustre, by target; none for the file system's default.
 	Striping map[string]Striping
-	// Volumes are the names of the volumes over which the files of each client are spread, by target; none where there
-	// is one. RawWrites are the targets whose raw devices may be written to.
+	// Volumes lists the volumes over which the files of each client are spread, by target; none if there is only one.
+	// RawWrites holds the targets whose raw devices may be written to.
 	Volumes   map[string][]string
 	RawWrites map[string]bool
-	// Credits is what is expected of the bucket of bytes of each target whose limits are known: as if it was
-	// full at the start of the run, and every load was as much as the target takes.
+	// Credits is the expected fill of the byte bucket of each target with known limits, assuming that the bucket was
+	// full at the start of the run and that every load was the most that the target accepts.
 	Credits map[string]Credits
-	// Expected is how long the step takes by what is known before the run, from its start to that of the next one; 0
-	// where that is not known. Longer says that it is the least, and nobody knows how much more it is.
+	// Expected is the predicted time from the start of the step to the start of the next one; 0 if unknown. Longer is
+	// true if Expected is only a lower bound and the excess is unknown.
 	Expected time.Duration
 	Longer   bool
 }
 
-// Overrides take the place of values of a workload; 0 and nil leave the workload's own.
-type Overrides struct {
-	Jobs, QueueDepth int32
-	BlockSizeBytes   int64
-	ReadPercent      *int32
-	// Processes are the ranks of each client, in a ramp that raises them; see Step.Processes.
-	Processes int32
-	// LayoutJobs is the largest number of jobs that any step of the run works on these files with, where that
-	// number is raised and each job has files of its own.
-	LayoutJobs int32
-}
+// Overrides replace values of a workload.
+type Overrides = engine.Overrides
 
 // Credits is the expected fill of a bucket at the start and at the end of a step, in percent.
 type Credits struct {
 	StartPercent, EndPercent float64
 }
 
-// WorkBound says that the step ends when its work is done and not at a time.
+// WorkBound reports whether the step ends when its work is done, not after a time.
 func (s Step) WorkBound() bool {
 	return s.Purpose == Prepare || s.Purpose == Precondition || s.Purpose == Measure && s.Duration == 0
 }
 
-// Adaptive says that the step may end before its time, by what it has measured.
+// Adaptive reports whether the step may end early because of what it has measured.
 func (s Step) Adaptive() bool { return s.Purpose == Drain || s.EndWhenSteady }
 
-// FioParameters are what the step adds to the fio profile of one client.
-func (s Step) FioParameters(seed int64, client int) fio.Parameters {
-	parameters := fio.Parameters{
-		Purpose:        fio.Measure,
-		Duration:       s.Duration,
-		WarmUp:         s.WarmUp,
-		Jobs:           s.Overrides.Jobs,
-		QueueDepth:     s.Overrides.QueueDepth,
-		BlockSizeBytes: s.Overrides.BlockSizeBytes,
-		ReadPercent:    s.Overrides.ReadPercent,
-		LayoutJobs:     s.Overrides.LayoutJobs,
-		Seed:           s.loadSeed(seed),
-		ClientIndex:    client,
+// Load returns the workload of a target with its engine; the zero value if the step does not load the target.
+func (s Step) Load(target string) engine.Load { return engines.Of(s.Workloads[target]) }
+
+// For returns what the engine of a target may know of the step.
+func (s Step) For(target string) engine.Step {
+	return engine.Step{
+		Purpose: s.Purpose, Clients: max(1, s.Clients), Processes: max(1, s.Processes), Duration: s.Duration, WarmUp: s.WarmUp,
+		Passes: s.Passes, Overrides: s.Overrides, Volumes: len(s.Volumes[target]),
 	}
-	switch s.Purpose {
-	case Prepare:
-		parameters.Purpose, parameters.Duration, parameters.WarmUp = fio.Prepare, 0, 0
-	case Precondition:
-		parameters.Purpose, parameters.Duration, parameters.WarmUp = fio.Precondition, 0, 0
-		parameters.Passes = int32(s.Passes) //nolint:gosec // The API allows few.
-	case Measure, Drain, Idle:
-	}
-	return parameters
 }
 
-// loadSeed is that of the random offsets. No two steps share one: a load that goes where another has just
-// been finds the store's caches warm.
-func (s Step) loadSeed(seed int64) uint64 {
-	return uint64(seed) + uint64(s.PhaseIndex)<<32 + uint64(s.Number)<<40 //nolint:gosec // Any bits are a seed.
+// Client returns what an engine may know of a client in the step. No two steps share a StepSeed: a load that repeats
+// the offsets of an earlier one would find the store's caches warm.
+func (s Step) Client(seed int64, index int) engine.Client {
+	return engine.Client{
+		Index: index, Seed: uint64(seed), //nolint:gosec // Any bits are a seed.
+		StepSeed: uint64(seed) + uint64(s.PhaseIndex)<<32 + uint64(s.Number)<<40, //nolint:gosec // As above.
+	}
 }

@@ -56,7 +56,7 @@ func (p *phaseMaker) ramp(phase *v1alpha1.RampPhase) {
 	}
 }
 
-// refuseValues finds values that cannot be: the first of each mistake is told.
+// refuseValues reports missing values, or the first invalid one.
 func (p *phaseMaker) refuseValues(at *field.Path, phase *v1alpha1.RampPhase) {
 	if len(phase.Steps) == 0 {
 		p.problems = append(p.problems, field.Required(at, "give values that rise, such as [1, 2, 4, 8]"))

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
-	"github.com/storagebench/storagebench/internal/engine/fio"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/test/builders"
 )
@@ -157,7 +156,7 @@ func check(t *testing.T, run *v1alpha1.RunSpec, made plan.Plan) {
 		if step.Purpose == plan.Idle && len(step.NewBytes) > 0 {
 			t.Errorf("step %s lays something down", step.ID)
 		}
-		seeds[step.FioParameters(5, 0).Seed] = true
+		seeds[step.Client(5, 0).StepSeed] = true
 		for target, credits := range step.Credits {
 			if credits.StartPercent < last[target]-1e-9 || credits.StartPercent > 100+1e-9 || credits.EndPercent < 0 || credits.EndPercent > 100+1e-9 {
 				t.Errorf("step %s: credits of %s %+v after %g", step.ID, target, credits, last[target])
@@ -179,24 +178,24 @@ func check(t *testing.T, run *v1alpha1.RunSpec, made plan.Plan) {
 // loads proves that each client's tool can be told what to do, and reads only what was written.
 func loads(t *testing.T, step *plan.Step, written map[string]map[string]uint64) {
 	t.Helper()
-	for target, engine := range step.Workloads {
-		parameters := step.FioParameters(5, 3)
-		if _, err := fio.Render(engine.Fio, parameters); err != nil {
+	for target := range step.Workloads {
+		load, use, client := step.Load(target), step.For(target), step.Client(5, 3)
+		if _, err := load.Render(&use, &client); err != nil {
 			t.Errorf("step %s: %v", step.ID, err)
 		}
-		traits, err := fio.DescribeStep(engine.Fio, parameters)
+		made, err := load.Describe(&use)
 		if err != nil {
-			t.Errorf("step %s: %v", step.ID, err)
+			t.Fatalf("step %s: %v", step.ID, err)
 		}
 		if written[target] == nil {
 			written[target] = map[string]uint64{}
 		}
-		for name, size := range traits.FileSizes {
+		for name, size := range made.Files {
 			switch step.Purpose {
 			case plan.Prepare:
 				written[target][name] = max(written[target][name], size)
 			case plan.Measure, plan.Drain:
-				if traits.Reads && written[target][name] < size {
+				if made.NeedsFiles && written[target][name] < size {
 					t.Errorf("step %s reads %d bytes of %s on %s, of which %d are written", step.ID, size, name, target, written[target][name])
 				}
 			case plan.Precondition, plan.Idle:

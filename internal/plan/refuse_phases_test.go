@@ -67,6 +67,9 @@ var phaseRefusals = map[string]refusal{
 	"ramp of an instant": {on().Ramp("x", v1alpha1.RampJobs, "500ms", 1), "spec.run.phases[0].ramp.stepDuration", "at least 1s"},
 	"ramp above the clients": {on().Ramp("x", v1alpha1.RampClients, "30s", 1, 5),
 		"spec.run.phases[0].ramp.steps[1]", "there are 4 at most: lower it, or raise clients.count"},
+	"ramp of clients that ends in its warm-up": {on().Ramp("x", v1alpha1.RampClients, "5s", 1, 2).With(slow()).Mutate(func(r *v1alpha1.RunSpec) {
+		r.Phases[0].Ramp.WarmUp = "5s"
+	}), "spec.run.phases[0]", "would end in its warm-up with spec.run.phases[0].workload.fio: change the phase or the workload"},
 	"ramp of too many jobs": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 2048), "spec.run.phases[0]", "must be from 1 to 1024"},
 	"ramp of too many for a number": {on().Ramp("x", v1alpha1.RampQueueDepth, "30s", 1, 1<<40),
 		"spec.run.phases[0].ramp.steps[1]", "there are 2147483647 at most: lower it"},

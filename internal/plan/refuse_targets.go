@@ -7,14 +7,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// maxNameLength is that of a target and of a volume. It keeps what derives from them within what
-// Kubernetes allows: labels of 63 characters, names of 253.
+// maxNameLength is the limit for the names of targets and volumes. It keeps names derived from them within the limits
+// of Kubernetes: 63 characters for labels, 253 for names.
 const maxNameLength = 40
 
-// refuseTargets names targets that cannot become pods, and those that would get into each other's
-// way.
+// refuseTargets reports targets that cannot become pods, and targets that would interfere with each other.
 func (m *maker) refuseTargets() {
 	used := map[string]int{}
 	for i := range m.run.Targets {
@@ -28,7 +29,33 @@ func (m *maker) refuseTargets() {
 	}
 }
 
-// refuseName finds what admission refuses too; a plan must not depend on that.
+// refuseCrowds reports runs with more clients or claims than one operator can look after. Admission refuses them too.
+func (m *maker) refuseCrowds() {
+	targets, each := len(m.run.Targets), m.plan.ClientsPerTarget
+	if clients := targets * each; clients > v1alpha1.MaxRunClients {
+		m.problems = append(m.problems, field.Invalid(m.root.Child("clients", "count"), each, fmt.Sprintf(
+			"%d targets make %d clients in all, and a run has at most %d: use fewer clients or fewer targets", targets, clients, v1alpha1.MaxRunClients)))
+	}
+	claims := 0
+	for i := range m.run.Targets {
+		for _, volume := range m.run.Targets[i].Volumes {
+			switch {
+			case volume.ClaimTemplate == nil:
+			case volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient:
+				claims += each
+			default:
+				claims++
+			}
+		}
+	}
+	if claims > v1alpha1.MaxRunClaims {
+		m.problems = append(m.problems, field.Invalid(m.root.Child("targets"), field.OmitValueType{}, fmt.Sprintf(
+			"the claim templates make %d claims, and a run makes at most %d: use fewer clients, fewer volumes, or claimTemplate.scope Shared",
+			claims, v1alpha1.MaxRunClaims)))
+	}
+}
+
+// refuseName reports names that admission refuses too; a plan must not depend on admission.
 func (m *maker) refuseName(at *field.Path, name string) {
 	if len(name) <= maxNameLength && len(validation.IsDNS1123Label(name)) == 0 {
 		return
@@ -38,8 +65,8 @@ func (m *maker) refuseName(at *field.Path, name string) {
 			"beginning and ending with a letter or a digit", maxNameLength)))
 }
 
-// refuseSharedFolder finds a folder that two targets share: client 0 of the one and client 0 of the
-// other would have the same directory, and overwrite each other's files.
+// refuseSharedFolder reports a folder that two targets share: client 0 of both targets would use the same directory,
+// and they would overwrite each other's files.
 func (m *maker) refuseSharedFolder(index int, used map[string]int) {
 	target, targets := &m.run.Targets[index], m.root.Child("targets")
 	at := targets.Index(index)
@@ -52,7 +79,7 @@ func (m *maker) refuseSharedFolder(index int, used map[string]int) {
 		switch {
 		case !taken:
 			used[folder] = index
-		case m.run.Targets[other].Name != target.Name: // two of one name are told of already
+		case m.run.Targets[other].Name != target.Name: // a duplicate name is reported already
 			m.problems = append(m.problems, field.Invalid(at.Child("path"), target.Path, fmt.Sprintf(
 				"%s is claim %s, which %s loads in the same folder: the clients of both would overwrite each other's files. "+
 					"Give each target a path of its own, such as bench/%s",

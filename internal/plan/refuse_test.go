@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -32,6 +33,15 @@ func (r refusal) check(t *testing.T) {
 	}
 }
 
+// crowd has many targets of many clients.
+func crowd(targets int, clients int32) *builders.BenchmarkBuilder {
+	made := builders.Benchmark("b").Clients(clients).Steady("write", "1m")
+	for i := range targets {
+		made.Target(fmt.Sprintf("t%d", i))
+	}
+	return made
+}
+
 // refusals are specifications that cannot be run: the field that is named, and words of the remedy.
 var refusals = map[string]refusal{
 	"read without layout": {builders.Benchmark("b").Target("a").Steady("read", "1m").With(builders.Fio().Reads()),
@@ -61,7 +71,7 @@ var refusals = map[string]refusal{
 		"spec.run.phases[0].workload", "give one of them"},
 	"empty workload": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].Workload = &v1alpha1.Workload{}
-	}), "spec.run.phases[0].workload", "give fio"},
+	}), "spec.run.phases[0].workload", "set fio"},
 	"unresolved profile": {builders.Benchmark("b").Target("a").Steady("write", "1m").WithProfile("WorkloadProfile", "p"),
 		"spec.run.phases[0].workload.profileRef", "put the profile's spec in its place"},
 	"bad workload": {builders.Benchmark("b").Target("a").Steady("write", "1m").Workload(builders.Fio().Jobs(5000)),
@@ -87,6 +97,12 @@ var refusals = map[string]refusal{
 		"spec.run.activeDeadline", "such as 1h30m or 90s"},
 	"longer than the run may be": {builders.Benchmark("b").Target("a").Steady("one", "30m").WarmUp("1m").Steady("two", "30m").ActiveDeadline("1h"),
 		"spec.run.activeDeadline", "take 1h1m: raise it"},
+	"too many clients": {crowd(16, 63), "spec.run.clients.count", "16 targets make 1008 clients in all, and a run has at most 1000: use fewer clients or fewer targets"},
+	"too many claims": {crowd(2, 400).Mutate(func(r *v1alpha1.RunSpec) {
+		claims := &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimPerClient, Spec: builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")}
+		r.Targets[0].Volumes = []v1alpha1.Volume{{Name: "a", ClaimTemplate: claims}, {Name: "b", ClaimTemplate: claims}}
+		r.Targets[1].Volumes = []v1alpha1.Volume{{Name: "a", ClaimTemplate: claims}}
+	}), "spec.run.targets", "the claim templates make 1200 claims, and a run makes at most 1000: use fewer clients, fewer volumes, or claimTemplate.scope Shared"},
 	"no target": {builders.Benchmark("b").Steady("write", "1m"), "spec.run.targets", "give at least one target"},
 	"no phase":  {builders.Benchmark("b").Target("a"), "spec.run.phases", "give at least one phase"},
 	"two targets of one name": {builders.Benchmark("b").Target("a").Target("a").Steady("write", "1m"),
@@ -115,6 +131,10 @@ var refusals = map[string]refusal{
 	"a template without a size": {builders.Benchmark("b").Target("a").
 		Template(v1alpha1.ClaimShared, v1alpha1.ClaimForRun, corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}}).Steady("write", "1m"),
 		"spec.run.targets[0].volumes[0].claimTemplate.spec.resources.requests.storage", "such as 100Gi"},
+	"a template of an existing volume": {builders.Benchmark("b").Target("a").
+		Template(v1alpha1.ClaimShared, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")).Steady("write", "1m").
+		Mutate(func(r *v1alpha1.RunSpec) { r.Targets[0].Volumes[0].ClaimTemplate.Spec.VolumeName = "pv-1" }),
+		"spec.run.targets[0].volumes[0].claimTemplate.spec.volumeName", "set claimTemplate.allowExistingVolumes to true"},
 	"two phases of one name": {builders.Benchmark("b").Target("a").Steady("write", "1m").Steady("write", "1m"),
 		"spec.run.phases[1].name", "Duplicate"},
 	"workload of nobody": {builders.Benchmark("b").Target("a").Steady("write", "1m").For("z", builders.Fio()),
@@ -137,7 +157,7 @@ var refusals = map[string]refusal{
 	}), "spec.run.targets[0].volumes[0].claimTemplate.scope", "overwrite each other on one raw device"},
 	"an unknown preset": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Limits = &v1alpha1.Limits{Preset: "aws-fsx-windows/hhd-32"}
-	}), "spec.run.targets[0].limits.preset", "aws-fsx-windows/hhd-32\": is not in the catalog of limits; the nearest names are aws-fsx-windows/hdd-32, "},
+	}), "spec.run.targets[0].limits.preset", "aws-fsx-windows/hhd-32\": does not exist in the catalog of limits; similar names are aws-fsx-windows/hdd-32, "},
 	"leave for raw devices that are none": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Volumes[0], r.Targets[0].AllowRawDeviceWrites = rawVolume(), yes()
 		r.Targets[0].Volumes[0].ClaimTemplate.Spec.VolumeMode = nil

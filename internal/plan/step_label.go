@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Label names the step for people: its phase, and which part of the phase it is where there are several.
+// Label names the step for display: its phase, and its part of the phase if there are several.
 func (s Step) Label() string {
 	var words []string
 	switch {
@@ -34,20 +34,19 @@ func (s Step) Label() string {
 	return s.Phase + " (" + strings.Join(words, ", ") + ")"
 }
 
-// CellWords are the values of the ramp's step or the sweep's cell, such as "jobs 4"; none elsewhere.
+// CellWords returns the values of the ramp's step or the sweep's cell, such as "jobs 4"; none for other steps.
 func (s Step) CellWords() []string {
 	if s.Cell < 0 {
 		return nil
 	}
-	words := s.Overrides.words()
+	words := s.Overrides.Words()
 	if len(words) == 0 || s.Kind == v1alpha1.PhaseSweep {
 		words = append([]string{fmt.Sprintf("clients %d", s.Clients)}, words...)
 	}
 	return words
 }
 
-// Whole says for how long the step goes, for people: " of 1m0s", " of at most 6h0m0s", or nothing where it
-// is not known.
+// Whole returns the length of the step for display: " of 1m0s", " of at most 6h0m0s", or "" if it is not known.
 func (s Step) Whole() string {
 	whole := s.WarmUp + s.Duration
 	switch {

@@ -8,14 +8,14 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// handling is what a step takes beside its load: its tools start, their results are collected, the next step is begun.
-// It was measured with one to eight clients on two processors (0.3 to 0.7 s), and pods are no slower: see TestDeadTime.
+// handling is the time of a step beside its load: its tools start, their results are collected, the next step begins.
+// TestDeadTime measured 0.3 to 0.7 s with one to eight clients on two processors; pods are no slower.
 const handling = 500 * time.Millisecond
 
-// launching is how much longer it takes where mpirun starts the tools on all clients.
+// launching is the additional time if mpirun starts the tools on all clients.
 const launching = time.Second
 
-// around is how long a step takes beside the time that it loads for. Its accounts are those of its end.
+// around returns the time of a step beside its load. The tallies must be at the end of the step.
 func (p *phaseMaker) around(step *Step) time.Duration {
 	if step.Purpose == Idle {
 		return 0
@@ -23,21 +23,22 @@ func (p *phaseMaker) around(step *Step) time.Duration {
 	longest, begins := 0.0, handling
 	for _, target := range step.Targets {
 		longest = max(longest, p.tail(step, target))
-		if p.loads[target].engine.SpansClients() {
+		if p.loads[target].SpansClients {
 			begins = handling + launching
 		}
 	}
 	return begins + time.Duration(longest*float64(time.Second)).Round(100*time.Millisecond)
 }
 
-// tail is the seconds that a target takes for what is in flight when a load is over. On a store without credits that is
-// seconds: 32 operations of 1 MiB at 8 MB/s are four. Cells of a sweep are left out, whose order is the seed's alone.
+// tail returns the seconds that a target needs to complete the operations in flight when a load ends. Without credits
+// that can be seconds: 32 operations of 1 MiB at 8 MB/s take four. Cells of a sweep return 0, because their order
+// depends on the seed.
 func (p *phaseMaker) tail(step *Step, target string) float64 {
-	one, engine := p.tallies[target], p.loads[target].engine
+	one, load := p.tallies[target], p.loads[target]
 	if one == nil || step.WorkBound() || step.Kind == v1alpha1.PhaseSweep || p.phase.Expect == v1alpha1.ExpectServerCache || !math.IsInf(p.demand(step, target), 1) {
 		return 0
 	}
-	demand, ok := p.demands.demand(engine, step.Purpose, step.demandOverrides(), max(1, step.Clients))
+	demand, ok := p.demands.demand(load.spec, step.For(target))
 	if !ok {
 		return 0
 	}
@@ -52,9 +53,10 @@ func (p *phaseMaker) tail(step *Step, target string) float64 {
 	return demand.Outstanding * demand.Load.BlockBytes / rate
 }
 
-// coarse reports whether the drain's length is unpredictable because few operations complete per second: the baseline then
-// varies by one operation per sample, and takes longer to be known well enough. Over n seconds a rate of whole operations
-// is known to 2 % from 50 / sqrt(n) operations per second on: their number varies by half an operation, times 1.96.
+// coarse reports whether the drain's length is unpredictable because few operations complete per second: the baseline
+// then varies by one operation per sample, and takes longer to measure precisely enough. Over n seconds a rate of whole
+// operations has an error below 2 % from 50 / sqrt(n) operations per second: their number per second varies by half an
+// operation, times 1.96.
 func (p *phaseMaker) coarse(step *Step) bool {
 	const known = 50
 	return slices.ContainsFunc(step.Targets, func(target string) bool {
@@ -62,7 +64,7 @@ func (p *phaseMaker) coarse(step *Step) bool {
 		if one == nil || step.Redrain {
 			return false
 		}
-		demand, ok := p.demands.demand(p.loads[target].engine, step.Purpose, step.demandOverrides(), max(1, step.Clients))
+		demand, ok := p.demands.demand(p.loads[target].spec, step.For(target))
 		return ok && demand.Load.BlockBytes > 0 && one.account.Bucket().Baseline/demand.Load.BlockBytes < known/math.Sqrt(step.settles().Seconds())
 	})
 }

@@ -13,65 +13,65 @@ import (
 	"github.com/storagebench/storagebench/internal/limits"
 )
 
-// Storage is what is known of storage beside the specification.
+// Storage is what is known of the storage beyond the specification.
 type Storage struct {
-	// Catalog of documented limits; nil is the one that is built in.
+	// Catalog holds documented limits; nil means the built-in catalog.
 	Catalog *limits.Catalog
-	// Descriptions of targets by name, of those that are known before the run. They decide how long pauses and drains
-	// are expected to take: whoever makes the plan of a run anew has to give the same ones.
+	// Descriptions holds the descriptions of targets that are known before the run, by name. They decide the expected
+	// lengths of pauses and drains, so planning a run again needs the same descriptions.
 	Descriptions map[string]limits.Description
 }
 
-// Option changes how a plan is made.
+// Option changes how a plan is computed.
 type Option func(*maker)
 
-// WithStorage makes a plan with more knowledge of the storage.
+// WithStorage plans with what is known of the storage.
 func WithStorage(known Storage) Option { return func(m *maker) { m.storage = known } }
 
-// Promise is what is documented for one kind of load on a target, from full buckets on.
+// Promise is what is documented for one kind of load on a target whose buckets are full at first.
 type Promise struct {
 	Target string
-	// Phases that load it so.
+	// Phases with this load.
 	Phases []string
-	// BlockBytes is 0 where operations are of several sizes; then only Baseline and Burst are known. Operation is empty
-	// for a mixture.
+	// BlockBytes is 0 if operations have several sizes; then only Baseline and Burst are known. Operation is empty for
+	// a mixture.
 	BlockBytes float64
 	Operation  limits.Operation
-	// Cached reads are meant to be answered by the server's cache, and do not meet the limits behind it.
+	// Cached is true for reads that the server's cache is meant to answer, which do not meet the limits behind it.
 	Cached bool
-	// Baseline and Burst are the least of all limits without credits and with them.
+	// Baseline and Burst are the lowest of all limits, without credits and with them.
 	Baseline, Burst PromisedRate
-	// Levels one after the other; the last one has no end.
+	// Levels in order of time; the last one has no end.
 	Levels []PromisedLevel
-	// Drains of the limits whose credits end or could.
+	// Drains of the limits with credits, whether or not the load empties them.
 	Drains []PromisedDrain
-	// Unpublished are limits that burst for nobody says how long: a level may end earlier.
+	// Unpublished lists limits whose burst has no published length: a level may end earlier.
 	Unpublished []string
 }
 
-// PromisedRate is a rate and where it is from; Limit is empty where nothing is known.
+// PromisedRate is a rate and its source; Limit is empty if no rate is known.
 type PromisedRate struct {
 	Limit                               string
 	BytesPerSecond, OperationsPerSecond float64
 	Arithmetic                          string
 }
 
-// PromisedLevel is a stretch of time with one rate; Seconds is infinite for the last one.
+// PromisedLevel is an interval with one rate; Seconds is infinite for the last level.
 type PromisedLevel struct {
 	StartSeconds, Seconds, BytesPerSecond, OperationsPerSecond float64
-	// Limit that holds the rate, with its Burst or its baseline.
+	// Limit is the limit that sets the rate; Burst is true if its burst does, not its baseline.
 	Limit string
 	Burst bool
 }
 
-// PromisedDrain is how long the credits of a limit last, infinite where the load does not end them, and how long they
-// take to come back.
+// PromisedDrain is how long the credits of a limit last, infinite if the load does not empty them, and how long they
+// take to refill.
 type PromisedDrain struct {
 	Limit                  string
 	Seconds, RefillSeconds float64
 }
 
-// ExpectedSeconds is when the last level begins: what a drain has to see at least. 0 where nothing drains.
+// ExpectedSeconds returns the start of the last level, up to which a drain must last at least; 0 if nothing drains.
 func (p *Promise) ExpectedSeconds() float64 {
 	if len(p.Levels) == 0 {
 		return 0
@@ -79,10 +79,11 @@ func (p *Promise) ExpectedSeconds() float64 {
 	return p.Levels[len(p.Levels)-1].StartSeconds
 }
 
-// maxPromises of a target: of the cells of a sweep the first ones.
+// maxPromises is the limit for the promises of a target: of the cells of a sweep, only the first are kept.
 const maxPromises = 8
 
-// findLimits computes what is documented of each target, as far as that follows from the specification.
+// findLimits computes the documented limits of each target, as far as they follow from the specification and the known
+// descriptions.
 func (m *maker) findLimits() {
 	m.documented = map[string]limits.Computed{}
 	for i := range m.run.Targets {
@@ -90,7 +91,7 @@ func (m *maker) findLimits() {
 		described, known := m.storage.Descriptions[target.Name]
 		if !known {
 			if target.Limits == nil {
-				continue // discovered when the run begins, where that is possible
+				continue // discovered when the run begins, if possible
 			}
 			described = m.assumed(target)
 		}
@@ -118,8 +119,8 @@ func (m *maker) findLimits() {
 	}
 }
 
-// assumed is what a specification tells of a target's volumes. What is asked for in a template is the least that is
-// made of it.
+// assumed describes a target's volumes from the specification. The size that a claim template requests is the minimum
+// size of its volumes.
 func (m *maker) assumed(target *v1alpha1.Target) limits.Description {
 	made := limits.Description{}
 	for i := range target.Volumes {
@@ -137,8 +138,7 @@ func (m *maker) assumed(target *v1alpha1.Target) limits.Description {
 	return made
 }
 
-// openTallies begins the accounts of targets whose bucket is known: of that which the loads of the run are the first to
-// empty.
+// openTallies opens the tallies of targets with a known bucket: the one that the loads of the run empty first.
 func (m *maker) openTallies() {
 	m.findLimits()
 	m.demands = NewDemandModel(m.run)
@@ -151,7 +151,7 @@ func (m *maker) openTallies() {
 		loads := m.demands.Loads(target.Name)
 		m.promise(target.Name, computed)
 		bucket, found := mainBucket(computed, loads)
-		if !found && target.Limits != nil { // one that never ends is worth a word
+		if !found && target.Limits != nil { // a bucket that never empties causes a warning
 			bucket, found = credits.Of(target.Limits.Throughput)
 		}
 		if found {
@@ -160,7 +160,8 @@ func (m *maker) openTallies() {
 	}
 }
 
-// mainBucket is the bucket that the loads are the first to empty, in bytes; that of operations by their size.
+// mainBucket returns the bucket that the loads empty first, in bytes; a bucket of operations is converted by the size
+// of the loads' operations.
 func mainBucket(computed limits.Computed, loads []limits.Load) (credits.Bucket, bool) {
 	var found credits.Bucket
 	for _, load := range append(slices.Clone(loads), limits.Load{}) {
@@ -183,7 +184,7 @@ func mainBucket(computed limits.Computed, loads []limits.Load) (credits.Bucket, 
 	return found, found != (credits.Bucket{})
 }
 
-// promise notes what is documented for the loads of a target.
+// promise records what is documented for the loads of a target.
 func (m *maker) promise(target string, computed limits.Computed) {
 	made := []Promise{}
 	for i := range m.run.Phases {
@@ -228,7 +229,7 @@ func promiseOf(computed limits.Computed, load limits.Load) Promise {
 	return made
 }
 
-// rateOf a bound; of an unknown block size that of bytes.
+// rateOf returns the rate of a bound; if the block size is not known, the rate of the bytes bound.
 func rateOf(whole, bytes limits.Bound) PromisedRate {
 	if whole.Limit == nil {
 		whole = bytes
@@ -239,7 +240,7 @@ func rateOf(whole, bytes limits.Bound) PromisedRate {
 	return PromisedRate{Limit: whole.Limit.Name, BytesPerSecond: whole.BytesPerSecond, OperationsPerSecond: whole.OperationsPerSecond, Arithmetic: whole.Arithmetic}
 }
 
-// warnInBurst tells of a run that ends before the burst does: of a steady phase where no phase drains the target.
+// warnInBurst warns of a steady phase that ends before the burst does, if no phase of the run drains the target.
 func (p *phaseMaker) warnInBurst(at *field.Path, step *Step) {
 	for i := range p.run.Phases {
 		if p.run.Phases[i].BurstDrain != nil {
@@ -264,7 +265,7 @@ func (p *phaseMaker) warnInBurst(at *field.Path, step *Step) {
 	}
 }
 
-// warnLaterDrops tells of a drain that ends while a second bucket still has credits.
+// warnLaterDrops warns of a drain that ends while a second bucket still has credits.
 func (p *phaseMaker) warnLaterDrops(at *field.Path, step *Step) {
 	for i := range p.plan.Promises {
 		promise := &p.plan.Promises[i]

@@ -9,11 +9,11 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Striping is how files are spread over the object targets of Lustre.
+// Striping is how files are spread over the OSTs of Lustre.
 type Striping struct {
-	// Count is -1 for all of them, 0 for the file system's own.
+	// Count is the number of OSTs: -1 for all, 0 for the file system's default.
 	Count int32
-	// SizeBytes is 0 for the file system's own.
+	// SizeBytes is the stripe size; 0 for the file system's default.
 	SizeBytes uint64
 }
 
@@ -23,9 +23,9 @@ const (
 	maxStripeBytes = math.MaxUint32
 )
 
-// strips is the striping of each target that asks for one. It is a part of the identity of a layout, because files
-// keep the striping that they were made with: who asks for another one must not find them. Admission refuses most of what is refused here; a plan
-// must not depend on that.
+// strips returns the striping of each target that sets one. Striping is part of a layout's identity, because files keep
+// the striping that they were created with: a run with another striping must not reuse them. Admission refuses most of
+// what strips refuses; a plan must not depend on admission.
 func (m *maker) strips() map[string]Striping {
 	found := map[string]Striping{}
 	for i := range m.run.Targets {
@@ -55,7 +55,7 @@ func (m *maker) strips() map[string]Striping {
 	return found
 }
 
-// stripe tells each step that loads a target how its files are spread.
+// stripe sets the striping in each step that loads a target with one.
 func (m *maker) stripe() {
 	strips := m.strips()
 	for i := range m.plan.Steps {
@@ -68,7 +68,7 @@ func (m *maker) stripe() {
 	}
 }
 
-// stripe tells the step how the files on a target are spread.
+// stripe sets the striping of the files on a target.
 func (s *Step) stripe(target string, striping Striping) {
 	if s.Striping == nil {
 		s.Striping = map[string]Striping{}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,20 +13,20 @@ import (
 )
 
 const (
-	// repeatEvery is after how many cells the first one is measured again.
+	// repeatEvery is the number of cells after which the first cell is measured again.
 	repeatEvery = 8
-	// unknownDrain is how long the drain before a sweep may take where the limits do not say, leastDrain
-	// where they do.
+	// unknownDrain is the maximum length of the drain before a sweep if the limits are not known; leastDrain is the
+	// lowest maximum if they are.
 	unknownDrain = time.Hour
 	leastDrain   = 10 * time.Minute
-	// spareCredits is by how much a cell in a burst starts with more than it needs, as a share: documented
-	// rates are rounded, and load does not begin and end at once.
+	// spareCredits is the share of credits that a cell in a burst starts with beyond its need: documented rates are
+	// rounded, and load does not start and end instantly.
 	spareCredits = 0.05
-	// knownShare is how exactly credits are known, as a share: waits are of whole seconds.
+	// knownShare is the tolerance of the credits of a bucket, as a share: waits are whole seconds.
 	knownShare = 0.01
 )
 
-// sweep measures each combination of the axes in random order, and the first one again and again.
+// sweep measures each combination of the axes in random order, and repeats the first cell at intervals and at the end.
 func (p *phaseMaker) sweep(phase *v1alpha1.SweepPhase) {
 	before := len(p.problems)
 	at := p.path.Child("sweep")
@@ -76,7 +77,7 @@ type sweeper struct {
 	warmUp, duration time.Duration
 }
 
-// proveCells finds cells that cannot be run, by index: what is told does not depend on the order.
+// proveCells proves that all cells can run, by index, so that problems do not depend on the random order.
 func (s *sweeper) proveCells() bool {
 	for _, group := range s.groups() {
 		for index := range s.cells {
@@ -85,7 +86,7 @@ func (s *sweeper) proveCells() bool {
 			}
 		}
 	}
-	// The drain before them is a load of its own, but of no other kind.
+	// The drain before the cells runs the heaviest values too, but as a Drain step.
 	if drain := s.drain(targetNames(s.run), drainTimes{least: leastDrain, most: leastDrain}); s.phase.Regime == v1alpha1.RegimeBaseline {
 		heaviest(&s.phase.Axes).put(&drain)
 		if !s.validateStep(&drain) {
@@ -96,7 +97,7 @@ func (s *sweeper) proveCells() bool {
 	return true
 }
 
-// step is that of a cell.
+// step returns the step of a cell.
 func (s *sweeper) step(targets []string, index int) Step {
 	step := s.measured(targets, s.warmUp, s.duration)
 	step.Cell = index
@@ -104,7 +105,7 @@ func (s *sweeper) step(targets []string, index int) Step {
 	return step
 }
 
-// measure adds a cell, after a pause where it has to start with credits that are not there.
+// measure adds the step of a cell, after a pause if the cell must start with more credits than the bucket holds.
 func (s *sweeper) measure(targets []string, index int, repeat bool) bool {
 	if s.phase.Regime == v1alpha1.RegimeBurst {
 		if pause := s.pauseFor(targets, s.warmUp+s.duration); pause > 0 && !s.add(s.idle(targets, pause), "idle") {
@@ -116,7 +117,7 @@ func (s *sweeper) measure(targets []string, index int, repeat bool) bool {
 	return s.add(step, "")
 }
 
-// drainFirst empties the buckets, unless the step before has just done so.
+// drainFirst drains the buckets, unless the previous step has just done so.
 func (p *phaseMaker) drainFirst(at *field.Path, targets []string, c cell) bool {
 	if p.justDrained(targets) {
 		return true
@@ -144,16 +145,16 @@ func (p *phaseMaker) drainFirst(at *field.Path, targets []string, c cell) bool {
 	return p.add(step, "drain")
 }
 
-// justDrained reports whether the step right before is a drain of all these targets that was asked for.
+// justDrained reports whether the previous step is a drain of all these targets, of another phase.
 func (p *phaseMaker) justDrained(targets []string) bool {
 	if len(p.plan.Steps) == 0 {
 		return false
 	}
 	last := &p.plan.Steps[len(p.plan.Steps)-1]
-	return last.Purpose == Drain && last.PhaseIndex != p.index && containsAll(last.Targets, targets)
+	return last.Purpose == Drain && last.PhaseIndex != p.index && !slices.ContainsFunc(targets, func(name string) bool { return !slices.Contains(last.Targets, name) })
 }
 
-// refuseBurst finds targets whose credits are not known, or do not last for a cell.
+// refuseBurst reports targets whose credits are not known or do not last for a cell.
 func (p *phaseMaker) refuseBurst(at *field.Path, phase *v1alpha1.SweepPhase, warmUp, duration time.Duration) {
 	var unknown []string
 	for _, target := range targetNames(p.run) {
@@ -184,7 +185,7 @@ func (p *phaseMaker) refuseBurst(at *field.Path, phase *v1alpha1.SweepPhase, war
 	}
 }
 
-// pauseFor is how long these targets have to be left alone until each can burst for so long.
+// pauseFor returns how long these targets must idle until each can burst for the given time.
 func (p *phaseMaker) pauseFor(targets []string, burst time.Duration) time.Duration {
 	var pause time.Duration
 	for _, target := range targets {
@@ -198,7 +199,7 @@ func (p *phaseMaker) pauseFor(targets []string, burst time.Duration) time.Durati
 	return pause
 }
 
-// warnAssumed tells of buckets that hold the credits of a cell only if they were full when the run starts.
+// warnAssumed warns of buckets that hold the credits of a cell only if they were full when the run starts.
 func (p *phaseMaker) warnAssumed(at *field.Path, burst time.Duration) {
 	for _, target := range targetNames(p.run) {
 		account := p.tallies[target].account

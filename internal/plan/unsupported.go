@@ -8,11 +8,11 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// builtKinds are those of phases.
+// builtKinds lists the phase kinds that this version supports.
 const builtKinds = "prepare, steady, ramp, sweep, burstDrain, cooldown"
 
-// refuseAmbiguous names what would leave a result without an owner, or a wish without an effect.
-// Admission says it first.
+// refuseAmbiguous reports duplicate names, phases of several kinds, workloads of unknown targets, and missing targets
+// or phases. Admission reports them first.
 func (m *maker) refuseAmbiguous() {
 	targets, phases := map[string]bool{}, map[string]bool{}
 	for i, target := range m.run.Targets {
@@ -46,8 +46,8 @@ func (m *maker) refuseAmbiguous() {
 	}
 }
 
-// refuseUnbuilt names everything of the API that this version would otherwise ignore. Admission
-// says most of it first; a plan must not depend on that.
+// refuseUnbuilt reports the parts of the API that this version would otherwise ignore. Admission reports most of them
+// first; a plan must not depend on admission.
 func (m *maker) refuseUnbuilt() {
 	for i := range m.run.Phases {
 		phase := &m.run.Phases[i]

@@ -7,21 +7,21 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/claims"
-	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// isRaw says of a volume that its claims will be raw block devices. What a claim is that exists already only the
-// cluster knows.
+// isRaw reports whether the claims that a volume's template creates are raw block devices. Only the cluster knows the
+// mode of an existing claim.
 func isRaw(volume *v1alpha1.Volume) bool {
 	return volume.ClaimTemplate != nil && claims.Raw(&volume.ClaimTemplate.Spec)
 }
 
-// allowsRawWrites is what a target says of writes to raw devices.
+// allowsRawWrites reports whether a target allows writes to raw devices.
 func allowsRawWrites(target *v1alpha1.Target) bool {
 	return target.AllowRawDeviceWrites != nil && *target.AllowRawDeviceWrites
 }
 
-// refuseVolumes names what cannot be of the volumes of each target, as far as the specification tells.
+// refuseVolumes reports volumes that cannot be used together or with the target's settings, as far as the specification
+// shows.
 func (m *maker) refuseVolumes() {
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]
@@ -53,13 +53,14 @@ func (m *maker) refuseVolumes() {
 			m.addOnce(field.Forbidden(path.Child("lustre"), "a raw device has no file system: leave it out"))
 		}
 		if target.AllowRawDeviceWrites != nil && !allowsRawWrites(target) || raw > 0 && !allowsRawWrites(target) {
-			// It is read as it is; agents look how much of it is zero.
+			// The device is read as it is; agents check how much of it is zero.
 			m.dataset(target.Name).unknown = true
 		}
 	}
 }
 
-// severalVolumes is the number of volumes of targets that have more than one: it is a part of the identity of a layout.
+// severalVolumes returns the number of volumes of each target that has more than one: it is part of a layout's
+// identity.
 func (m *maker) severalVolumes() map[string]int {
 	found := map[string]int{}
 	for i := range m.run.Targets {
@@ -70,7 +71,7 @@ func (m *maker) severalVolumes() map[string]int {
 	return found
 }
 
-// placeVolumes tells each step which volumes it works on, and refuses what cannot work on them.
+// placeVolumes sets the volumes of each step, and refuses workloads that cannot use them.
 func (m *maker) placeVolumes() {
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]
@@ -94,43 +95,29 @@ func (m *maker) placeVolumes() {
 	}
 }
 
-// placeStep puts a step on several volumes, or on raw devices.
+// placeStep sets several volumes or raw devices in a step.
 func (m *maker) placeStep(path *field.Path, target *v1alpha1.Target, step *Step, names []string, raw bool) {
-	engine := step.Workloads[target.Name]
-	if engine == nil {
+	load := step.Load(target.Name)
+	if load.Kind == "" {
 		return
 	}
-	if engine.Fio == nil {
+	if !load.ManyVolumes {
 		if what := map[bool]string{true: "raw devices", false: "several volumes"}[raw]; raw || len(names) > 1 {
 			m.addOnce(field.Invalid(path.Child("volumes"), step.Phase, fmt.Sprintf(
 				"phase %s runs %s, which works in a folder of one volume, and the target has %s: use fio, or a target of one volume with a file system",
-				step.Phase, engine.EngineKind(), what)))
+				step.Phase, load.Kind, what)))
 		}
 		return
 	}
 	step.place(target)
-	if m.placed == nil {
-		m.placed = map[placedKey]bool{}
-	}
-	key := placedKey{render: renderOf(engine.Fio, step), target: target.Name}
-	if m.placed[key] {
-		return
-	}
-	m.placed[key] = true
-	parameters := step.FioParameters(m.seed, 0)
-	parameters.Volumes, parameters.Devices = len(names), raw
-	if _, err := fio.Render(engine.Fio, parameters); err != nil {
+	use := step.For(target.Name)
+	use.Volumes, use.Devices = len(names), raw
+	if err := m.renders(load, step.Workloads[target.Name], use); err != nil {
 		m.addOnce(field.Invalid(path.Child("volumes"), len(names), fmt.Sprintf("phase %s: %s", step.Phase, err)))
 	}
 }
 
-// placedKey is a job that was proven to suit a target's volumes.
-type placedKey struct {
-	render renderKey
-	target string
-}
-
-// place tells the step the volumes of a target over which files are spread, and whether it may write to raw devices.
+// place sets the target's volumes over which the step spreads files, and whether the step may write to raw devices.
 func (s *Step) place(target *v1alpha1.Target) {
 	if len(target.Volumes) > 1 {
 		if s.Volumes == nil {

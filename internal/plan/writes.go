@@ -4,55 +4,40 @@ import (
 	"slices"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
-	"github.com/storagebench/storagebench/internal/engine/fio"
-	"github.com/storagebench/storagebench/internal/engine/ior"
 )
 
-// FirstWrite is the first phase that lays data out on a target or writes to it; empty when none does. A command may
-// write or not: its volume says.
+// FirstWrite returns the first phase that lays out data on a target or writes to it; "" if none does. Commands do not
+// count, except for their setups: whether they write is known only when they run.
 func (p Plan) FirstWrite(target string) string {
 	for i := range p.Steps {
 		step := &p.Steps[i]
-		if slices.Contains(step.Targets, target) && step.writes(p.ClientsPerTarget, step.Workloads[target]) {
+		if slices.Contains(step.Targets, target) && step.writes(target) {
 			return step.Phase
 		}
 	}
 	return ""
 }
 
-// FirstChange is FirstWrite on volumes that cannot be written to: a prepare of fio is no write to data that is kept, since
-// what an earlier run has laid out may take its place, and is refused otherwise.
+// FirstChange is FirstWrite for volumes that must not be written to. A prepare step on a target whose data is retained
+// does not count if it can reuse the dataset of an earlier run; the step is refused otherwise.
 func (p Plan) FirstChange(target *v1alpha1.Target) string {
 	for i := range p.Steps {
 		step := &p.Steps[i]
-		load := step.Workloads[target.Name]
-		if !slices.Contains(step.Targets, target.Name) || !step.writes(p.ClientsPerTarget, load) {
+		if !slices.Contains(step.Targets, target.Name) || !step.writes(target.Name) {
 			continue
 		}
-		if step.Purpose != Prepare || target.DataPolicy != v1alpha1.DataRetain || load.Fio == nil {
+		if step.Purpose != Prepare || target.DataPolicy != v1alpha1.DataRetain || !step.Load(target.Name).ReusesFiles {
 			return step.Phase
 		}
 	}
 	return ""
 }
 
-func (s *Step) writes(clients int, load *v1alpha1.Engine) bool {
-	switch {
-	case load == nil:
-		return false
-	case s.Purpose == Prepare, s.Purpose == Precondition:
-		return true
-	case load.Fio != nil:
-		if s.Overrides.ReadPercent != nil && load.Fio.JobFile == "" {
-			return *s.Overrides.ReadPercent < 100
-		}
-		traits, err := fio.Describe(load.Fio)
-		return err != nil || (traits.Writes || traits.Trims) && !traits.NoStorage
-	case load.IOR != nil:
-		traits, err := ior.Describe(load.IOR, clients, max(1, s.Processes))
-		return err != nil || traits.Writes
-	case load.Mdtest != nil:
-		return true
+func (s *Step) writes(target string) bool {
+	load, use := s.Load(target), s.For(target)
+	if load.Kind == "" || use.Layout() {
+		return load.Kind != ""
 	}
-	return false
+	made, err := load.Describe(&use)
+	return err != nil || (made.Writes || made.Trims) && !made.NoStorage
 }

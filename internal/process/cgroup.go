@@ -22,16 +22,15 @@ type Limit struct {
 	Period time.Duration
 }
 
-// cgroup is where the CPU controller of a process is.
+// cgroup is where the CPU controller of a process is mounted.
 type cgroup struct {
-	// directory is the process's own group; mount is the highest that can be seen, where looking
-	// upwards ends.
+	// directory is the process's own group. mount is the highest visible group, at which the search for limits ends.
 	directory, mount string
 	unified          bool
 }
 
-// CgroupCPUStat is the text of our control group's cpu.stat: of version 2, or of version 1 where
-// the cpu controller is mounted that way.
+// CgroupCPUStat returns the text of our control group's cpu.stat: of version 1 if the cpu controller is mounted that
+// way, else of version 2.
 func CgroupCPUStat() (string, error) {
 	group, err := ownCgroup()
 	if err != nil {
@@ -44,8 +43,8 @@ func CgroupCPUStat() (string, error) {
 	return string(text), nil
 }
 
-// CgroupCPULimit is the tightest CPU limit of our control group and those above it that can be
-// seen; limited is false when there is none.
+// CgroupCPULimit returns the tightest CPU limit of our control group and of the groups above it that are visible;
+// limited is false if there is none.
 func CgroupCPULimit() (limit Limit, limited bool, err error) {
 	group, err := ownCgroup()
 	if err != nil {
@@ -69,8 +68,8 @@ func (g cgroup) limit() (limit Limit, limited bool, err error) {
 	}
 }
 
-// limitOf reads cpu.max ("max 100000" or "50000 100000"), or cpu.cfs_quota_us (-1 for none) and
-// cpu.cfs_period_us. A root group has neither.
+// limitOf reads cpu.max ("max 100000" or "50000 100000"), or cpu.cfs_quota_us (-1 for none) and cpu.cfs_period_us. A
+// root group has none of them.
 func (g cgroup) limitOf(directory string) (Limit, bool, error) {
 	var words []string
 	if g.unified {
@@ -130,9 +129,8 @@ func ownCgroup() (cgroup, error) {
 	return findCgroup(text, mounts)
 }
 
-// findCgroup joins /proc/self/cgroup with the mounts. A version 1 mount that carries the cpu
-// controller wins: the controller is only in one place, and the unified mount of a hybrid system
-// is not it.
+// findCgroup combines /proc/self/cgroup with the mounts. A version 1 mount with the cpu controller wins: a controller
+// is in only one hierarchy, and on a hybrid system that is not the unified one.
 func findCgroup(membership []byte, mounts []*mountinfo.Info) (cgroup, error) {
 	var paths [2]string // version 1, version 2
 	lines := bufio.NewScanner(bytes.NewReader(membership))
@@ -160,8 +158,8 @@ func findCgroup(membership []byte, mounts []*mountinfo.Info) (cgroup, error) {
 	return cgroup{}, errors.New("find our control group: none with the cpu controller is mounted")
 }
 
-// inMount finds a group's directory in a mount. The mount may show only a part of the tree (its
-// root), as in a container without a cgroup namespace of its own.
+// inMount returns a group's directory in a mount. The mount may show only a part of the tree (its root), as in a
+// container without a cgroup namespace of its own.
 func inMount(mount *mountinfo.Info, path string, unified bool) cgroup {
 	relative, err := filepath.Rel(mount.Root, path)
 	if err != nil || relative == ".." || strings.HasPrefix(relative, "../") {

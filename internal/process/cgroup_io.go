@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DeviceIO is what a control group has had a block device do.
+// DeviceIO is the I/O of a control group on a block device.
 type DeviceIO struct {
 	ReadBytes, WriteBytes           uint64
 	ReadOperations, WriteOperations uint64
 }
 
-// Since gives what was added after an earlier reading; a counter that is lower now counts as 0.
+// Since returns what was added after an earlier reading; a counter that has decreased counts as 0.
 func (d DeviceIO) Since(before DeviceIO) DeviceIO {
 	less := func(a, b uint64) uint64 { return max(a, b) - b }
 	return DeviceIO{
@@ -26,11 +26,12 @@ func (d DeviceIO) Since(before DeviceIO) DeviceIO {
 	}
 }
 
-// ErrNoDeviceIO says that our control group does not tell what it does to a device.
+// ErrNoDeviceIO means that our control group does not count its I/O on a device.
 var ErrNoDeviceIO = errors.New("the control group does not count what it does to the device")
 
-// CgroupDeviceIO reads what our control group has done to the device of a file system, as far as nobody else is
-// in the group. Version 1 is not asked: there what is written back from memory counts for no group.
+// CgroupDeviceIO returns the I/O of our control group on the device of a file system. It returns ErrNoDeviceIO if
+// other processes are in the group, if the file system has no device, and for version 1, which charges writeback to
+// no group.
 func CgroupDeviceIO(device uint64) (DeviceIO, error) {
 	group, err := ownCgroup()
 	if err != nil {
@@ -52,7 +53,7 @@ func CgroupDeviceIO(device uint64) (DeviceIO, error) {
 	return DeviceIO{}, nil
 }
 
-// isOurs reports whether all processes of the group are we and those below us.
+// isOurs reports whether all processes of the group are ours: this process and its descendants.
 func (g cgroup) isOurs() bool {
 	text, err := os.ReadFile(filepath.Join(g.directory, "cgroup.procs"))
 	if err != nil {
@@ -74,7 +75,8 @@ func (g cgroup) isOurs() bool {
 	return true
 }
 
-// deviceNames are those of a device and, where it is a partition, of its disk: I/O counts for that.
+// deviceNames returns the numbers (major:minor) of a device and, if it is a partition, of its disk, which the kernel
+// charges for the I/O.
 func deviceNames(device uint64) []string {
 	name := fmt.Sprintf("%d:%d", unix.Major(device), unix.Minor(device))
 	names := []string{name}
@@ -91,7 +93,7 @@ func deviceNames(device uint64) []string {
 	return names
 }
 
-// parseDeviceIO finds a line such as "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0".
+// parseDeviceIO finds the line of a device, such as "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0".
 func parseDeviceIO(text, device string) (found DeviceIO, known bool, err error) {
 	for line := range strings.Lines(text) {
 		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")

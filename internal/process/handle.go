@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cookieName is in the environment of a command and of all that it starts, so that they are known
+// cookieName is in the environment of a command and of everything that it starts, so that they are recognized
 // wherever they go: fio's jobs make sessions of their own and lose their parent when it is killed.
 const cookieName = "STORAGEBENCH_PROCESS="
 
@@ -26,23 +26,22 @@ type Handle struct {
 	command *exec.Cmd
 	cookie  string
 	pid     int
-	// startTicks tells the command from a later process with its number.
+	// startTicks distinguishes the command from a later process with its PID.
 	startTicks uint64
 	exited     chan struct{}
 
 	wait    sync.Once
 	waitErr error
 
-	// mu is held while the command is waited for and while the group is signalled: until the wait
-	// the PID, and with it the group's number, cannot be given to anybody else.
+	// mu guards waited and is held while the group is signalled: until the command is waited for, its PID, and with
+	// it the group's number, cannot be given to another process.
 	mu     sync.Mutex
 	waited bool
 }
 
-// Start starts a command as the leader of a process group. The command is killed by the kernel when
-// we die; what it started is killed when the command has ended, or by KillDescendants of whoever
-// inherits it. Use Start in place of cmd.Start, and Handle.Wait in place of cmd.Wait; pipes and
-// contexts work as with os/exec.
+// Start starts a command as the leader of a process group. The kernel kills the command when we die. What the command
+// started is killed when it has ended, or by KillDescendants in the process that inherits it. Use Start in place of
+// cmd.Start, and Handle.Wait in place of cmd.Wait; pipes and contexts work as with os/exec.
 func Start(command *exec.Cmd) (*Handle, error) {
 	if command.SysProcAttr == nil {
 		command.SysProcAttr = &syscall.SysProcAttr{}
@@ -60,9 +59,9 @@ func Start(command *exec.Cmd) (*Handle, error) {
 	return h, nil
 }
 
-// attend starts the command and stays until it has ended. The kernel sends the death signal when
-// the thread ends that has forked, not the process, and Go ends idle threads; so this goroutine
-// keeps its thread to itself for as long as the command lives.
+// attend starts the command and returns when it has ended. The kernel sends the death signal when the thread that
+// forked ends, not the process, and Go ends idle threads. So this goroutine locks its thread for as long as the
+// command lives.
 func (h *Handle) attend(begun chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -71,7 +70,7 @@ func (h *Handle) attend(begun chan<- error) {
 	if err == nil {
 		h.pid = h.command.Process.Pid
 		started.pids[h.pid] = true
-		// It may have ended, but cannot be gone before it was waited for.
+		// The command may have ended, but its entry stays until it is waited for.
 		if stat, statErr := readStat(fmt.Sprintf("/proc/%d/stat", h.pid)); statErr == nil {
 			h.startTicks = stat.StartTicks
 		}
@@ -82,30 +81,30 @@ func (h *Handle) attend(begun chan<- error) {
 		return
 	}
 	for {
-		// WNOWAIT leaves the status to Wait, which may come later: its caller reads pipes first.
+		// WNOWAIT leaves the status to Wait, which may come later, because its caller reads pipes first.
 		err := unix.Waitid(unix.P_PID, h.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
 			break
 		}
 	}
-	// Orphans hold our pipes open and write to files that others may think free. What cannot be
-	// killed now is inside an I/O; Kill, which the user of a Handle calls too, tells of it.
+	// Orphans hold our pipes open and write to files that others may think are free. What cannot be killed now is
+	// inside an I/O; Kill, which the user of a Handle calls too, reports it.
 	_ = h.Kill()
 	close(h.exited)
 }
 
-// PID is the number of the command's first process, and of its group.
+// PID returns the PID of the command's first process, which is also the number of its group.
 func (h *Handle) PID() int { return h.pid }
 
-// Exited is closed when the command's first process has ended and what it left was killed. Wait is
-// still to be called.
+// Exited returns a channel that is closed when the command's first process has ended and what it left was killed.
+// Wait must still be called.
 func (h *Handle) Exited() <-chan struct{} { return h.exited }
 
-// Wait is cmd.Wait: it collects the status once pipes made by StdoutPipe were read to their end. It
-// may be called several times and gives the same error each time.
+// Wait is like cmd.Wait: it collects the status once pipes made by StdoutPipe were read to their end. It may be
+// called several times and returns the same error each time.
 func (h *Handle) Wait() error {
 	h.wait.Do(func() {
-		// Not under the lock yet: whoever waits must not keep others from killing.
+		// Do not hold the lock yet: a caller that waits must not keep others from killing.
 		<-h.exited
 		h.waitErr = h.collect()
 	})
@@ -113,8 +112,8 @@ func (h *Handle) Wait() error {
 }
 
 func (h *Handle) collect() error {
-	// cmd.Wait collects the status and then waits for the copying of output, which children that
-	// still live can hold up. From here on the PID may be given away.
+	// cmd.Wait collects the status and then waits for the output to be copied, which living children can delay. From
+	// here on the PID may be reused.
 	h.mu.Lock()
 	h.waited = true
 	h.mu.Unlock()
@@ -125,7 +124,7 @@ func (h *Handle) collect() error {
 	return err
 }
 
-// Signal sends a signal to the whole group; os.ErrProcessDone when the command was waited for.
+// Signal sends a signal to the whole group. It returns os.ErrProcessDone if the command was waited for.
 func (h *Handle) Signal(signal syscall.Signal) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -138,22 +137,22 @@ func (h *Handle) Signal(signal syscall.Signal) error {
 	return nil
 }
 
-// Kill kills the command, its group, and whatever it has started, and returns when none is left
-// alive, or after a second with a *LeftError. It may be called again, also after Wait. What it has killed
-// and is a child of ours by then is collected.
+// Kill kills the command, its group, and everything that it has started. It returns when none of them is alive, or
+// after about a second with a *LeftError. It may be called again, also after Wait. It collects the killed processes
+// that are our children by then.
 func (h *Handle) Kill() error {
-	var killed []int
+	killed := map[int]Process{}
 	for round, began := 0, time.Now(); round < killRounds || time.Since(began) < killPatience; round++ {
 		left, err := h.members()
 		if err != nil {
 			return err
 		}
-		if len(left) == 0 {
-			started.collect(killed)
-			return nil
-		}
 		for _, p := range left {
-			killed = append(killed, p.PID)
+			killed[p.PID] = p
+		}
+		if len(left) == 0 && !slices.ContainsFunc(slices.Collect(maps.Values(killed)), exiting) {
+			started.collect(slices.Collect(maps.Keys(killed)))
+			return nil
 		}
 		if err := killAll(left); err != nil {
 			return fmt.Errorf("kill %s (%d): %w", h.command.Path, h.pid, err)
@@ -167,8 +166,14 @@ func (h *Handle) Kill() error {
 	return &LeftError{Processes: left}
 }
 
-// members lists what is alive of the command: its group, what is below that, and what carries its
-// cookie.
+// exiting reports whether a killed process has not ended yet. In the middle of its exit it has no environment any more and
+// its parent may have ended, so members does not find it, but its files can still be open.
+func exiting(p Process) bool {
+	now, err := readStat(fmt.Sprintf("/proc/%d/stat", p.PID))
+	return err == nil && now.StartTicks == p.StartTicks && !now.ended()
+}
+
+// members lists the living processes of the command: its group, their descendants, and the processes with its cookie.
 func (h *Handle) members() ([]Process, error) {
 	processes, err := table()
 	if err != nil {
@@ -188,8 +193,8 @@ func (h *Handle) members() ([]Process, error) {
 	return slices.DeleteFunc(alive, Process.ended), nil
 }
 
-// owns is true for the processes of the group and those with the cookie. The kernel gives the
-// number of a group to another process only when the group is empty; then its leader is younger.
+// owns reports whether a process is in the group or has the cookie. The kernel gives the number of a group to another
+// process only when the group is empty; then its leader is younger.
 func (h *Handle) owns(p Process) bool {
 	if p.StartTicks < h.startTicks {
 		return false

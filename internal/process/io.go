@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// IO is what a process has read and written by system calls, whatever they led to: files, pipes and
-// sockets (of sockets only what went by read, write and their vectored forms). It does not know
-// memory that is mapped to files.
+// IO is what a process has read and written by system calls on anything: files, pipes and sockets (on sockets only by
+// read, write and their vectored forms). It does not include I/O through memory-mapped files.
 //
-// It holds the process's own threads, ended ones too, and those of its children that it has waited for. So what
-// a child did in its last moments is found with its parent.
+// It includes the process's threads, ended ones too, and the children that the process has waited for. So what a
+// child did in its last moments is in its parent's counters.
 type IO struct {
 	ReadBytes, WriteBytes uint64
 	ReadCalls, WriteCalls uint64
 	// StorageReadBytes were fetched from storage for the process, by whatever means. StorageWriteBytes are those of
-	// pages that it has dirtied, or written past the cache, and CancelledBytes those that never went since their file
-	// was cut off or removed. File systems without a device behind them count none of it, but for network ones.
+	// pages that it has dirtied, or written past the cache. CancelledBytes are those that were never written because
+	// their file was truncated or removed. File systems without a device count none of them, except network file
+	// systems.
 	StorageReadBytes, StorageWriteBytes, CancelledBytes uint64
 }
 
-// fields are all counters.
+// fields returns pointers to all counters.
 func (a *IO) fields() [7]*uint64 {
 	return [...]*uint64{&a.ReadBytes, &a.WriteBytes, &a.ReadCalls, &a.WriteCalls, &a.StorageReadBytes, &a.StorageWriteBytes, &a.CancelledBytes}
 }
 
-// each makes a reading of two, counter by counter.
+// each combines two readings, counter by counter.
 func (a IO) each(b IO, of func(a, b uint64) uint64) IO {
 	var made IO
 	to, from, other := made.fields(), a.fields(), b.fields()
@@ -38,17 +38,17 @@ func (a IO) each(b IO, of func(a, b uint64) uint64) IO {
 	return made
 }
 
-// Add gives the sum of both.
+// Add returns the sum of both.
 func (a IO) Add(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return a + b }) }
 
-// Max gives the greater of each counter.
+// Max returns the maximum of each counter.
 func (a IO) Max(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return max(a, b) }) }
 
-// Since gives what was added after an earlier reading; a counter that is lower now counts as 0.
+// Since returns what was added after an earlier reading; a counter that has decreased counts as 0.
 func (a IO) Since(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return max(a, b) - b }) }
 
-// ReadIO reads the counters of a process, also of one that has ended and was not waited for. Those of other
-// users cannot be read.
+// ReadIO reads the counters of a process, also of one that has ended and was not waited for. Those of other users'
+// processes cannot be read.
 func ReadIO(pid int) (IO, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
 	if err != nil {
@@ -67,7 +67,7 @@ func parseIO(text string) (IO, error) {
 		"rchar": &counters.ReadBytes, "wchar": &counters.WriteBytes,
 		"syscr": &counters.ReadCalls, "syscw": &counters.WriteCalls,
 	}
-	// Without them there is less to compare with, and nothing wrong.
+	// These may be missing; then there is less to compare with.
 	optional := map[string]*uint64{
 		"read_bytes": &counters.StorageReadBytes, "write_bytes": &counters.StorageWriteBytes, "cancelled_write_bytes": &counters.CancelledBytes,
 	}
@@ -112,5 +112,5 @@ func HasOpenBelow(pid int, directory string) bool {
 	return false
 }
 
-// State gives a process's line of the table.
+// State returns a process's entry in the process table.
 func State(pid int) (Process, error) { return readStat(fmt.Sprintf("/proc/%d/stat", pid)) }

@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// killPatience is how long what was killed is waited for, and killRounds how often it is looked for at least: a look takes much
-	// of a second where a busy machine has many processes.
+	// killPatience is how long killed processes are waited for, and killRounds how often they are checked at least:
+	// on a busy machine with many processes, one check takes much of a second.
 	killPatience = time.Second
 	killRounds   = 10
 	killPause    = 5 * time.Millisecond
-	// collectPatience is how many rounds an ended child is left to whoever may wait for it.
+	// collectPatience is for how many rounds an ended child is left to a caller that may wait for it.
 	collectPatience = 20
 )
 
 func pause() { time.Sleep(killPause) }
 
-// LeftError names what could not be ended.
+// LeftError lists the processes that could not be killed.
 type LeftError struct{ Processes []Process }
 
-// Error lists the processes. One in state D is inside an I/O that does not come back; the kernel
-// ends it when it does.
+// Error lists the processes. One in state D is inside an I/O that does not return; the kernel ends the process when
+// it does.
 func (e *LeftError) Error() string {
 	names := make([]string, 0, len(e.Processes))
 	for _, p := range e.Processes {
@@ -36,8 +36,8 @@ func (e *LeftError) Error() string {
 	return fmt.Sprintf("still alive after SIGKILL: %s", strings.Join(names, ", "))
 }
 
-// SetSubreaper makes the orphans among our descendants our children, so that they can be found and
-// ended. Process 1 of a PID namespace has that anyway.
+// SetSubreaper makes the orphans among our descendants our children, so that they can be found and killed. Process 1
+// of a PID namespace gets them anyway.
 func SetSubreaper() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the parent of orphans: %w", err)
@@ -45,12 +45,11 @@ func SetSubreaper() error {
 	return nil
 }
 
-// KillDescendants kills everything below a process, but the exceptions and what is below those,
-// until nothing is left, or the context ends; then the error is a *LeftError. Children of ours that
-// nobody waits for are collected.
+// KillDescendants kills everything below a process, except the given processes and what is below them, until nothing
+// is left or the context ends; then it returns a *LeftError. It collects our children that no caller waits for.
 //
-// A process may fork while it is being killed, so it looks again until a look finds nothing; in a
-// process that is not a subreaper an orphan can slip away to somebody else.
+// A process may fork while it is being killed, so KillDescendants repeats until it finds nothing. If the process is
+// not a subreaper, an orphan can escape to another parent.
 func KillDescendants(ctx context.Context, pid int, except ...int) error {
 	for patience := collectPatience; ; {
 		processes, err := table()
@@ -81,13 +80,13 @@ func KillDescendants(ctx context.Context, pid int, except ...int) error {
 			started.collect(ended)
 			return nil
 		default:
-			patience-- // somebody may be waiting for them, and needs their status
+			patience-- // another goroutine may be waiting for them, and needs their status
 		}
 		pause()
 	}
 }
 
-// killAll sends SIGKILL to each process, but never to one that has taken a number over since.
+// killAll sends SIGKILL to each process, but never to a later process with the same PID.
 func killAll(processes []Process) error {
 	var failed error
 	for _, p := range processes {
@@ -107,7 +106,7 @@ func killOne(p Process) error {
 		return fmt.Errorf("open process %s: %w", p, err)
 	}
 	defer func() { _ = unix.Close(fd) }()
-	// The descriptor holds the process, so what is read now is read of the one that is killed.
+	// The descriptor pins the process, so what is read now belongs to the process that is killed.
 	now, err := readStat(fmt.Sprintf("/proc/%d/stat", p.PID))
 	if isGone(err) || err == nil && now.StartTicks != p.StartTicks {
 		return nil

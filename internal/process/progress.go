@@ -2,9 +2,9 @@ package process
 
 import "time"
 
-// Progress remembers when each worker of a tool was last seen to have run. It is the watchdog's
-// measure of the age of outstanding I/O: a tool's own dumps wait for a worker that is inside an
-// I/O, the scheduler's counters do not. The zero value is ready. Not for concurrent use.
+// Progress records when each worker of a tool last ran. The watchdog measures the age of outstanding I/O by it: a
+// tool's own dumps wait for a worker that is inside an I/O, but the scheduler's counters do not. The zero value is
+// ready to use. It is not safe for concurrent use.
 type Progress struct {
 	workers map[workerKey]*advance
 	// latest is in the order of Workers.
@@ -21,8 +21,8 @@ type advance struct {
 	at     time.Duration
 }
 
-// Observe looks at a fio process at an instant of any clock that goes forward only. A worker that
-// is new counts as having run now.
+// Observe reads the workers of a fio process at an instant of a clock that never goes back. A new worker counts as
+// having run now.
 func (p *Progress) Observe(pid int, now time.Duration) error {
 	workers, err := Workers(pid)
 	if err != nil {
@@ -47,10 +47,10 @@ func (p *Progress) observe(workers []Worker, now time.Duration) {
 	}
 }
 
-// Any is true when the last look found a worker at all.
+// Any reports whether the last observation found any worker.
 func (p *Progress) Any() bool { return len(p.latest) > 0 }
 
-// Stalled lists the workers of the last look that have not run for at least age.
+// Stalled lists the workers of the last observation that have not run for at least age.
 func (p *Progress) Stalled(now, age time.Duration) []Worker {
 	var stalled []Worker
 	for _, key := range p.latest {
@@ -59,13 +59,4 @@ func (p *Progress) Stalled(now, age time.Duration) []Worker {
 		}
 	}
 	return stalled
-}
-
-// Oldest is how long the worker that ran least recently has not run; 0 without workers.
-func (p *Progress) Oldest(now time.Duration) time.Duration {
-	var oldest time.Duration
-	for _, known := range p.workers {
-		oldest = max(oldest, now-known.at)
-	}
-	return oldest
 }

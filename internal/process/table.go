@@ -13,31 +13,31 @@ import (
 	"time"
 )
 
-// ticksPerSecond is USER_HZ, the unit of times in /proc; Linux has 100 on every machine that Go
-// runs on, whatever the kernel's own clock.
+// ticksPerSecond is USER_HZ, the unit of times in /proc. Linux has 100 on every machine that Go runs on, whatever the
+// kernel's own clock rate.
 const ticksPerSecond = 100
 
-// Process is a line of the process table.
+// Process is an entry of the process table.
 type Process struct {
 	PID, PPID, PGID, Session int
 	Command                  string
-	// State is the kernel's letter: R, S, D (inside an I/O), Z (ended, not waited for) ...
+	// State is the kernel's letter for the state: R, S, D (inside an I/O), Z (ended, not waited for) ...
 	State byte
-	// StartTicks tells a process from a later one with the same PID.
+	// StartTicks distinguishes a process from a later one with the same PID.
 	StartTicks uint64
-	// CPU is what the process used, and what those of its children used that were waited for.
+	// CPU is the time used by the process and by those of its children that were waited for.
 	CPU time.Duration
 }
 
-// ended is true for what is only waiting to be collected.
+// ended reports whether the process only waits to be collected.
 func (p Process) ended() bool { return p.State == 'Z' || p.State == 'X' }
 
-// String is the process as an error message names it.
+// String returns the process as error messages name it.
 func (p Process) String() string {
 	return fmt.Sprintf("%d (%s, state %c)", p.PID, p.Command, p.State)
 }
 
-// readStat reads one line of the table: /proc/<pid>/stat or /proc/<pid>/task/<tid>/stat.
+// readStat reads one entry of the table: /proc/<pid>/stat or /proc/<pid>/task/<tid>/stat.
 func readStat(path string) (Process, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -50,7 +50,7 @@ func readStat(path string) (Process, error) {
 	return found, nil
 }
 
-// Places in /proc/<pid>/stat after the command, proc_pid_stat(5) minus 3.
+// Indexes of fields in /proc/<pid>/stat after the command: their numbers in proc_pid_stat(5) minus 3.
 const (
 	statState = iota
 	statPPID
@@ -61,8 +61,8 @@ const (
 	statFieldsRequired = 20
 )
 
-// parseStat reads the form of /proc/<pid>/stat. The command stands in parentheses and may hold
-// spaces and parentheses itself, so its end is the last one.
+// parseStat parses /proc/<pid>/stat. The command is in parentheses and may contain spaces and parentheses itself, so
+// it ends at the last parenthesis.
 func parseStat(text []byte) (Process, error) {
 	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if open < 1 || end < open {
@@ -77,7 +77,7 @@ func parseStat(text []byte) (Process, error) {
 		if i == statState {
 			continue
 		}
-		// Some fields are unsigned and may not fit; none of those that are read.
+		// Some unsigned fields may not fit; none of them is used.
 		value, err := strconv.ParseInt(field, 10, 64)
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
 			return Process{}, fmt.Errorf("field %d of %q: %w", i+3, text, err)
@@ -100,7 +100,7 @@ func parseStat(text []byte) (Process, error) {
 	}, nil
 }
 
-// table reads all processes that can be seen. Those that end meanwhile are left out.
+// table reads all visible processes. Processes that end meanwhile are left out.
 func table() ([]Process, error) {
 	directories, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -123,13 +123,13 @@ func table() ([]Process, error) {
 	return processes, nil
 }
 
-// isGone is true for the errors by which /proc says that a process has ended.
+// isGone reports whether an error from /proc means that a process has ended.
 func isGone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH)
 }
 
-// Descendants lists all processes below one, parents before their children, ended ones that nobody
-// has waited for included. The process itself is not among them.
+// Descendants lists all processes below one, parents before their children. It includes ended processes that were not
+// waited for, but not the process itself.
 func Descendants(pid int) ([]Process, error) {
 	processes, err := table()
 	if err != nil {
@@ -151,7 +151,7 @@ func below(processes []Process, pid int, except ...int) []Process {
 	queue := []int{pid}
 	for len(queue) > 0 {
 		for _, child := range children[queue[0]] {
-			// The table is not read in one instant, so a recycled PID could close a circle.
+			// The table is not read in one instant, so a recycled PID could close a cycle.
 			if !spared[child.PID] {
 				spared[child.PID] = true
 				found = append(found, child)
@@ -161,22 +161,4 @@ func below(processes []Process, pid int, except ...int) []Process {
 		queue = queue[1:]
 	}
 	return found
-}
-
-// TreeCPU is the processor time that a process and all below it used so far, those that ended and
-// were waited for included. It counts in hundredths of a second.
-func TreeCPU(pid int) (time.Duration, error) {
-	root, err := readStat(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, fmt.Errorf("read the CPU time of process %d: %w", pid, err)
-	}
-	descendants, err := Descendants(pid)
-	if err != nil {
-		return 0, err
-	}
-	sum := root.CPU
-	for _, p := range descendants {
-		sum += p.CPU
-	}
-	return sum, nil
 }

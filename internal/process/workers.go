@@ -13,26 +13,25 @@ import (
 	"time"
 )
 
-// Worker is a part of a tool that does I/O: a forked job, or a thread.
+// Worker is a part of a tool that does I/O: a forked job or a thread.
 type Worker struct {
 	PID, TID int
 	Command  string
-	// State is the kernel's letter; D is inside an I/O.
+	// State is the kernel's letter for the state; D means inside an I/O.
 	State byte
-	// OnCPU is the time it ran; Turns is how many times it was given a CPU. One of both grows with
-	// every I/O that completes, however fast.
+	// OnCPU is the time it ran; Turns is how many times it was given a CPU. At least one of them grows with every I/O
+	// that completes, however fast.
 	OnCPU time.Duration
 	Turns uint64
 
 	startTicks uint64
 }
 
-// Workers lists the tasks that do the I/O of a fio process, by age.
+// Workers lists the tasks that do the I/O of a fio process, oldest first.
 //
-// fio forks a process a job, or with thread=1 makes a thread a job. Its main thread sleeps and looks
-// after them; the first other thread of the main process is its helper, which prints the statistics
-// and always moves. A forked job counts as one worker with all its threads. One fio can have both
-// kinds of jobs.
+// fio forks a process per job or, with thread=1, starts a thread per job. Its main thread sleeps and supervises them.
+// The first other thread of the main process is fio's helper, which prints the statistics and always makes progress.
+// A forked job counts as one worker with all its threads. One fio can have both kinds of jobs.
 func Workers(pid int) ([]Worker, error) {
 	processes, err := table()
 	if err != nil {
@@ -67,7 +66,7 @@ func older(a, b Worker) int {
 	return cmp.Or(cmp.Compare(a.startTicks, b.startTicks), cmp.Compare(a.TID, b.TID))
 }
 
-// merge makes one worker of a process: it moves when any of its threads does.
+// merge makes one worker of a process: it makes progress if any of its threads does.
 func merge(p Process, tasks []Worker) Worker {
 	whole := Worker{PID: p.PID, TID: p.PID, Command: p.Command, State: p.State, startTicks: p.StartTicks}
 	for _, task := range tasks {
@@ -114,7 +113,7 @@ func readTask(directory string) (Worker, error) {
 	if err == nil {
 		worker.OnCPU, worker.Turns, err = parseSchedstat(string(text))
 	} else if errors.Is(err, fs.ErrNotExist) {
-		// A kernel without scheduler statistics; or the task is gone, which the next read shows.
+		// The kernel has no scheduler statistics, or the task is gone, which the next read shows.
 		worker.OnCPU = stat.CPU
 		if text, err = os.ReadFile(filepath.Join(directory, "status")); err == nil {
 			worker.Turns, err = parseSwitches(string(text))
@@ -126,7 +125,7 @@ func readTask(directory string) (Worker, error) {
 	return worker, nil
 }
 
-// parseSchedstat reads time on a CPU, time waiting for one (both in nanoseconds), turns on one.
+// parseSchedstat reads the time on a CPU, the time waiting for one (both in nanoseconds), and the turns on one.
 func parseSchedstat(text string) (onCPU time.Duration, turns uint64, err error) {
 	fields := strings.Fields(text)
 	if len(fields) != 3 {
@@ -140,7 +139,7 @@ func parseSchedstat(text string) (onCPU time.Duration, turns uint64, err error) 
 	return time.Duration(nanoseconds), turns, err
 }
 
-// parseSwitches adds up both kinds of context switches in /proc/<pid>/status.
+// parseSwitches adds up voluntary and involuntary context switches in /proc/<pid>/status.
 func parseSwitches(text string) (uint64, error) {
 	var sum uint64
 	found := false

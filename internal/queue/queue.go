@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// State is how far a run is.
+// State is how far a run has come.
 type State string
 
-// The states of a run. One that is over is not in any list.
+// The states of a run. Runs that are over are not listed.
 const (
 	// Waiting runs have not begun.
 	Waiting State = "Waiting"
@@ -21,51 +21,52 @@ const (
 	Live State = "Live"
 )
 
-// Run is what is known of a run that is not over.
+// Run describes a run that is not over.
 type Run struct {
 	Namespace, Name, UID string
-	// Created has whole seconds, as the API server gives it.
+	// Created has a resolution of a second, as the API server sets it.
 	Created time.Time
 	State   State
-	// Queue is the name of its queue, with what makes it unique in the cluster; empty where it has none.
+	// Queue is the run's queue, with an ID that is unique in the cluster; empty if it has none.
 	Queue Named
-	// Claims and Volumes that it uses. A volume has several identities where there are several ways to tell
-	// that two are one storage.
+	// Claims and Volumes are those that the run uses. A volume has several identities if there are several ways to
+	// detect that two volumes are the same storage.
 	Claims, Volumes []Named
+	// Clients is the number of clients of the run, for Limits.
+	Clients int
 }
 
-// Named is something that runs share: what makes it the same, and how people call it.
+// Named is something that runs share: ID identifies it, Text is its name in messages.
 type Named struct{ ID, Text string }
 
 // Verdict is what a run does now.
 type Verdict string
 
-// The verdicts.
 const (
-	// Wait: it stays, or becomes again, Waiting.
+	// Wait means that the run stays Waiting, or becomes Waiting again.
 	Wait Verdict = "Wait"
-	// Raise: it becomes Raised, and asks again with a list that was made after that.
+	// Raise means that the run becomes Raised, and asks again with a list that was read after that.
 	Raise Verdict = "Raise"
-	// Stay: it stays Raised and asks again, for another one that is about to lower itself.
+	// Stay means that the run stays Raised and asks again, because another Raised run is about to lower itself.
 	Stay Verdict = "Stay"
-	// Begin: it becomes Live.
+	// Begin means that the run becomes Live.
 	Begin Verdict = "Begin"
 )
 
 // Turn is a verdict with its reason.
 type Turn struct {
 	Verdict Verdict
-	// For is whom it waits for, the first of them; nil where it waits for nobody.
+	// For is the first run that it waits for; nil if it waits for none.
 	For *Run
-	// Shares is what they share, and Volume says that it is storage and no queue.
+	// Shares is what the two runs share. Volume is true if that is storage, not a queue.
 	Shares Named
 	Volume bool
-	// More is how many others it waits for.
+	// More is the number of further runs that it waits for.
 	More int
 }
 
-// Of reports whether it is a run's turn. others are all other runs that are not over, or those that may
-// matter.
+// Of decides whether it is a run's turn. others holds all other runs that are not over, or at least those that may
+// matter (see Matters).
 func Of(run Run, others []Run) Turn {
 	var blocking []Run
 	later := false
@@ -100,7 +101,7 @@ func Of(run Run, others []Run) Turn {
 	return Turn{Verdict: Begin}
 }
 
-// Shared is what two runs must not use at the same time.
+// Shared returns what two runs must not use at the same time. volume is true if that is storage, not a queue.
 func Shared(a, b Run) (what Named, volume, shared bool) {
 	if a.Queue.ID != "" && a.Queue.ID == b.Queue.ID {
 		return a.Queue, false, true
@@ -115,23 +116,24 @@ func Shared(a, b Run) (what Named, volume, shared bool) {
 	return Named{}, false, false
 }
 
-// Matters reports whether an other run can keep a run from beginning, by its state and age alone.
+// Matters reports whether another run can keep a run from beginning, by its state and age alone.
 func Matters(run, other Run) bool { return other.State != Waiting || before(other, run) }
 
-// before is the order in which runs are served.
+// before reports whether a is served before b.
 func before(a, b Run) bool { return order(a, b) < 0 }
 
 func order(a, b Run) int {
 	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.UID, b.UID))
 }
 
-// inTurn puts those first that will be over first.
+// inTurn sorts runs in the order in which they will be over.
 func inTurn(a, b Run) int {
 	rank := map[State]int{Live: 0, Raised: 1, Waiting: 2}
 	return cmp.Or(rank[a.State]-rank[b.State], order(a, b))
 }
 
-// Message says whom a run waits for. Who may see its namespace may not see others.
+// Message says which run this one waits for, for readers of the given namespace. It does not name runs of other
+// namespaces, which such readers may not be allowed to see.
 func (t Turn) Message(namespace string) string {
 	if t.For == nil {
 		return ""

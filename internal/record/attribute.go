@@ -11,9 +11,9 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// attribute names, of all that a run has measured on a target, what held the rate back. It is worked out anew with each
-// result, from facts alone: a step with one operation outstanding, or a deeper one, says something of others that were
-// measured before it.
+// attribute ranks, for everything that a run has measured on a target, what held the rate back. It computes all
+// attributions again with each result, from recorded facts only: a step with one operation outstanding, or a deeper
+// one, is evidence for steps that were measured before it.
 func attribute(run *v1alpha1.BenchmarkRun, target string) {
 	a := attributor{run: run, target: target, documented: promised(run, target), demands: plan.NewDemandModel(&run.Spec.Run)}
 	a.follow()
@@ -31,22 +31,22 @@ func attribute(run *v1alpha1.BenchmarkRun, target string) {
 	}
 }
 
-// attributor works on one target of a run.
+// attributor attributes the rates of one target of a run.
 type attributor struct {
 	run        *v1alpha1.BenchmarkRun
 	target     string
 	documented limits.Computed
 	demands    *plan.DemandModel
-	// credits are, by the ID of a step, what is known of them in all of it, and emptied the limits of which nobody knows
-	// how many they have, but that they were seen to be gone.
+	// credits holds, by step ID, the bounds of each limit's credits during the whole step. emptied holds, by step ID,
+	// the limits whose credits were seen to be gone; it matters for limits whose credits are not followed.
 	credits map[string]map[string]limits.Fill
 	emptied map[string][]string
-	// points to relate to each other, and what to do then.
+	// points are related to each other first; then the functions of set store their attributions.
 	points []*result.Point
 	set    []func()
 }
 
-// follow carries the credits through all I/O on the target.
+// follow tracks the credits through all I/O on the target.
 func (a *attributor) follow() {
 	a.credits, a.emptied = map[string]map[string]limits.Fill{}, map[string][]string{}
 	buckets := open(a.run, a.demands, "", a.target)
@@ -59,7 +59,8 @@ func (a *attributor) follow() {
 			idle(buckets, end, one.span.Start)
 			before := buckets.Fills()
 			load(a.run, a.demands, buckets, one, a.target)
-			// Of the whole step is certain what the start says of the most and the end of the least.
+			// During the whole step the fill was at most that at its start, and at least the lower of start and end. If
+			// the credits at the start end soon in the step, those at its end are the most.
 			fills := map[string]limits.Fill{}
 			for name, after := range buckets.Fills() {
 				most := before[name].Most
@@ -72,14 +73,14 @@ func (a *attributor) follow() {
 		}
 		end = one.span.End
 		if one.step.Purpose == v1alpha1.StepDrain {
-			if found := resultOf(a.run, one.step.Phase, a.target); found != nil {
+			if found := a.run.Status.Result(one.step.Phase, a.target); found != nil {
 				gone = result.EmptiedBy(a.documented, found.Burst)
 			}
 		}
 	}
 }
 
-// brief tells that so many percent of credits pay for no more of a burst than a step's warm-up and a tenth of the rest.
+// brief reports whether percent of the credits pays for no more burst than the step's warm-up and a tenth of the rest.
 func (a *attributor) brief(name string, percent float64, one *done) bool {
 	at := slices.IndexFunc(a.documented.Limits, func(l limits.Limit) bool { return l.Name == name })
 	if at < 0 {
@@ -96,7 +97,8 @@ func (a *attributor) brief(name string, percent float64, one *done) bool {
 	return lasts <= warmUp.Seconds()+share*max(seconds, 0)
 }
 
-// stillGone are the limits whose credits are gone still when a load begins: a pause or a slow load lets them grow.
+// stillGone returns the limits whose credits are still gone when a load begins: they grow in a pause or under a slow
+// load.
 func (a *attributor) stillGone(gone []string, one done, end time.Time) []string {
 	seconds := one.span.End.Sub(one.span.Start).Seconds()
 	if len(gone) == 0 || seconds <= 0 || one.span.Start.Sub(end) > longGap {
@@ -115,7 +117,7 @@ func (a *attributor) stillGone(gone []string, one done, end time.Time) []string 
 	})
 }
 
-// collect the points of a phase.
+// collect adds the points of a phase.
 func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.TargetResult) {
 	found.Attributions = nil
 	for i := range a.run.Spec.Steps {
@@ -145,7 +147,7 @@ func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.Target
 	}
 }
 
-// levels adds what was measured, or the levels of a drain, to be attributed.
+// levels adds the point of a phase, or of each level of a drain.
 func (a *attributor) levels(found *v1alpha1.TargetResult, whole *result.Point) {
 	levels, points := result.DrainPoints(whole, found.Burst)
 	for i, point := range points {
@@ -163,7 +165,7 @@ func (a *attributor) add(point *result.Point, step *v1alpha1.ResolvedStep) *resu
 	return point
 }
 
-// prepare adds what the run knows.
+// prepare adds the facts of the run to a point.
 func (a *attributor) prepare(point *result.Point, step *v1alpha1.ResolvedStep) *result.Point {
 	point.Documented = shareOf(a.run, a.documented, a.target, step.Clients)
 	point.Credits = a.credits[step.ID]
@@ -172,7 +174,7 @@ func (a *attributor) prepare(point *result.Point, step *v1alpha1.ResolvedStep) *
 			point.Emptied = append(point.Emptied, name)
 		}
 	}
-	if phase := phaseOf(a.run, step.Phase); phase != nil {
+	if phase := a.run.Spec.Run.Phase(step.Phase); phase != nil {
 		point.Cached = phase.Expect == v1alpha1.ExpectServerCache
 	}
 	return point

@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
-	"github.com/storagebench/storagebench/internal/result"
+	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// Bounds of the API.
+// Limits of the API.
 const (
-	// maxConditionMessage is far below what a condition can hold: it is read on a terminal.
+	// maxConditionMessage is far below the API's limit, because users read conditions on a terminal.
 	maxConditionMessage = 1024
 	maxReason           = 512
 	maxStepMessage      = 512
@@ -20,24 +20,22 @@ const (
 	maxLostClients      = 64
 	maxDataLeft         = 32
 	maxSteps            = 1024
-	// maxStatusBytes of JSON, and maxLongStatusBytes of a run of more than longRun steps: the facts of a sweep
-	// of 256 cells alone take over 64 KiB.
+	// maxStatusBytes limits the JSON of a status; maxLongStatusBytes that of a run with more than longRun steps: the
+	// facts of a sweep of 256 cells alone need over 64 KiB.
 	maxStatusBytes     = 64 << 10
 	maxLongStatusBytes = 384 << 10
 	longRun            = 64
 )
 
-// bound cuts what clients say of themselves to what the API takes.
+// bound cuts what clients report of themselves to the limits of the API.
 func bound(e *v1alpha1.Environment) {
 	e.Target = v1alpha1.Truncate(e.Target, 40)
 	e.AgentVersion = v1alpha1.Truncate(e.AgentVersion, 128)
 	e.ToolVersion = v1alpha1.Truncate(e.ToolVersion, 128)
 	e.Kernel = v1alpha1.Truncate(e.Kernel, 128)
 	e.Architecture = v1alpha1.Truncate(e.Architecture, 32)
-	switch e.Engine {
-	case v1alpha1.EngineFio, v1alpha1.EngineIOR, v1alpha1.EngineMdtest, v1alpha1.EngineCommand:
-	default:
-		e.Engine = "" // the API refuses words that it does not know
+	if !engines.Known(e.Engine) {
+		e.Engine = "" // the API refuses it
 	}
 	e.Volumes = slices.Clone(e.Volumes[:min(len(e.Volumes), 16)])
 	for i := range e.Volumes {
@@ -49,9 +47,8 @@ func bound(e *v1alpha1.Environment) {
 	}
 }
 
-// fit makes a status that has grown too large smaller: what is told at length first, what is good to
-// know next. Figures, and the type of what disqualifies them, always stay; so a run with very many
-// targets and phases can still be over.
+// fit shrinks a status that is too large: it shortens texts first, then drops details. Main figures and the types of
+// disqualifying warnings always stay, so a run with very many targets and phases can still be too large.
 func fit(run *v1alpha1.BenchmarkRun) {
 	status := &run.Status
 	most := maxStatusBytes
@@ -81,7 +78,7 @@ func size(status *v1alpha1.BenchmarkRunStatus) int {
 	return len(encoded)
 }
 
-// dropTried forgets the oldest attempts that others took the place of.
+// dropTried drops up to count of the oldest attempts that were repeated.
 func dropTried(status *v1alpha1.BenchmarkRunStatus, count int) {
 	newest := map[string]int32{}
 	for _, fact := range status.Steps {
@@ -150,17 +147,10 @@ func dropInfo(status *v1alpha1.BenchmarkRunStatus) {
 	})
 }
 
-// omitRepetitions leaves so many of each operation of IOR; what they say over all of them stays.
+// omitRepetitions keeps at most most repetitions of each IOR operation, and the figures over all of them.
 func omitRepetitions(most int) func(*v1alpha1.BenchmarkRunStatus) {
 	return func(status *v1alpha1.BenchmarkRunStatus) {
-		eachTarget(status, func(target *v1alpha1.TargetResult) {
-			if target.IOR == nil {
-				return
-			}
-			for i := range target.IOR.Operations {
-				result.OmitRepetitions(&target.IOR.Operations[i], most)
-			}
-		})
+		eachTarget(status, func(target *v1alpha1.TargetResult) { engines.OmitRepetitions(target, most) })
 	}
 }
 

@@ -10,9 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// sharedNodes are, by target, remarks on the clients that ran on a machine together with clients of another target
-// while both were loaded: neither figure is of its storage alone. A client that does not say where it ran is taken to
-// be alone.
+// sharedNodes returns, by target, remarks on the clients that shared a machine with clients of another target while
+// both were loaded: neither result is of its storage alone. A client that does not report its machine counts as alone.
 func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result.Remark {
 	if planned.Purpose == plan.Idle || len(planned.Targets) < 2 {
 		return nil
@@ -40,7 +39,7 @@ func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result
 	for target := range remarks {
 		slices.Sort(others[target])
 		for i := range remarks[target] {
-			// The same of all clients, so that it is said once.
+			// All clients get the same message, so that it is reported once.
 			remarks[target][i].Message = "shared a machine with clients of " + strings.Join(others[target], ", ") +
 				" that were loaded at the same time: each had less of its CPU, memory and network, and the targets are not compared"
 		}
@@ -48,7 +47,7 @@ func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result
 	return remarks
 }
 
-// compareTargets notes how the targets of a step's phase compare, as far as they have results.
+// compareTargets records the comparison of the targets with results in a step's phase.
 func compareTargets(run *v1alpha1.BenchmarkRun, planned plan.Step) {
 	if planned.Purpose == plan.Idle && planned.Kind != v1alpha1.PhaseCooldown {
 		return
@@ -57,7 +56,8 @@ func compareTargets(run *v1alpha1.BenchmarkRun, planned plan.Step) {
 	phase.Comparisons = compare.Targets(&run.Spec.Run, phase)
 }
 
-// dropComparisons forgets what follows from the figures, which anybody can compare again.
+// dropComparisons keeps two figures of each comparison and drops its notes; both can be computed again from the
+// results.
 func dropComparisons(status *v1alpha1.BenchmarkRunStatus) {
 	for i := range status.Phases {
 		for j := range status.Phases[i].Comparisons {

@@ -16,7 +16,7 @@ func condition(run *v1alpha1.BenchmarkRun, kind string) *metav1.Condition {
 	return meta.FindStatusCondition(run.Status.Conditions, kind)
 }
 
-// failed is the condition Failed where it is True, else nil.
+// failed returns the condition Failed if it is True, else nil.
 func failed(run *v1alpha1.BenchmarkRun) *metav1.Condition {
 	if found := condition(run, v1alpha1.ConditionFailed); found != nil && found.Status == metav1.ConditionTrue {
 		return found
@@ -24,7 +24,7 @@ func failed(run *v1alpha1.BenchmarkRun) *metav1.Condition {
 	return nil
 }
 
-// set writes a condition. Its time has whole seconds, as that of a condition read back has.
+// set sets a condition. It truncates the time to whole seconds, as the API server does.
 func set(run *v1alpha1.BenchmarkRun, kind string, status metav1.ConditionStatus, reason, message string, now time.Time) {
 	meta.SetStatusCondition(&run.Status.Conditions, metav1.Condition{
 		Type:               kind,
@@ -35,8 +35,8 @@ func set(run *v1alpha1.BenchmarkRun, kind string, status metav1.ConditionStatus,
 	})
 }
 
-// reasons are the API's words for those of decisions, agents and tools; what is not here and is no
-// documented reason itself is a StepFailed. The word itself is told in the message.
+// reasons maps the reasons of decisions, agents and tools to the API's. A reason that is neither here nor in
+// documentedReasons becomes StepFailed. The message contains the original reason.
 var reasons = map[string]string{
 	"NoSpace":            v1alpha1.ReasonNotEnoughSpace,
 	"QuotaExceeded":      v1alpha1.ReasonNotEnoughSpace,
@@ -65,10 +65,12 @@ var reasons = map[string]string{
 	"NoIO":               v1alpha1.ReasonToolFailed,
 	"WrongAgent":         v1alpha1.ReasonInternalError,
 	"BadAddress":         v1alpha1.ReasonInternalError,
+	"BadRecord":          v1alpha1.ReasonInternalError,
 	"BadResult":          v1alpha1.ReasonInternalError,
+	"ProtocolMismatch":   v1alpha1.ReasonInternalError,
 }
 
-// documentedReasons are those that the API has for Failed.
+// documentedReasons are the API's reasons for Failed.
 var documentedReasons = map[string]bool{
 	v1alpha1.ReasonStartTimeout: true, v1alpha1.ReasonDeadlineExceeded: true, v1alpha1.ReasonStepFailed: true,
 	v1alpha1.ReasonToolFailed: true, v1alpha1.ReasonInvalidWorkload: true, v1alpha1.ReasonMountNotFound: true,
@@ -77,10 +79,10 @@ var documentedReasons = map[string]bool{
 	v1alpha1.ReasonReplaced: true, v1alpha1.ReasonStopped: true, v1alpha1.ReasonInternalError: true,
 }
 
-// word is a reason that is worth telling; anything else came from an agent that makes no sense.
+// word matches a reason that is worth reporting; any other came from a faulty agent.
 var word = regexp.MustCompile(`^[A-Za-z]{1,40}$`)
 
-// documented gives a failure in the API's own words.
+// documented returns a failure as a reason of the API and its message.
 func documented(failure decide.Failure) (reason, message string) {
 	if documentedReasons[failure.Reason] {
 		return failure.Reason, failure.Message

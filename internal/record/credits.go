@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// account is the estimated credits of a target after all I/O of the run but that of one attempt, and when that I/O
-// ended. ok is false where neither limits nor a redrain tell of a bucket.
+// account returns the estimated credits of a target after all I/O of the run except that of one attempt, and the end of
+// that I/O. ok is false if neither the limits nor a redrain describe a bucket.
 func account(run *v1alpha1.BenchmarkRun, phase, target string, attempt decide.Attempt) (a *limits.Buckets, end time.Time, ok bool) {
 	demands := plan.NewDemandModel(&run.Spec.Run)
 	if a = open(run, demands, phase, target); a == nil {
@@ -30,14 +30,14 @@ func account(run *v1alpha1.BenchmarkRun, phase, target string, attempt decide.At
 
 func idle(a *limits.Buckets, from, to time.Time) { a.Idle(to.Sub(from).Seconds()) }
 
-// load notes the I/O of an attempt, and that a drain was seen to end the credits.
+// load updates the credits with the I/O of an attempt, and empties them if it was a drain that exhausted them.
 func load(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buckets, one done, target string) {
 	if spend(run, demands, a, one, target) && one.step.Purpose == v1alpha1.StepDrain {
 		noteEmptied(run, a, one.step.Phase, target)
 	}
 }
 
-// spend notes the I/O of an attempt, if there was any.
+// spend updates the credits with the I/O of an attempt, and reports whether there was any.
 func spend(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buckets, one done, target string) bool {
 	seconds := one.span.End.Sub(one.span.Start).Seconds()
 	if seconds <= 0 {
@@ -47,33 +47,25 @@ func spend(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buck
 	if demand, known := demands.Of(&one.step, target); known {
 		spent.Operation = demand.Load.Operation
 	}
-	if phase := phaseOf(run, one.step.Phase); phase != nil && phase.Expect == v1alpha1.ExpectServerCache {
+	if phase := run.Spec.Run.Phase(one.step.Phase); phase != nil && phase.Expect == v1alpha1.ExpectServerCache {
 		spent.MaybeCached = spent.Operation != limits.Write
 	}
 	a.Spend(spent)
 	return true
 }
 
-// noteEmptied notes whose credits a drain was seen to end.
+// noteEmptied empties the buckets that a drain was seen to empty.
 func noteEmptied(run *v1alpha1.BenchmarkRun, a *limits.Buckets, phase, target string) {
-	found := resultOf(run, phase, target)
+	found := run.Status.Result(phase, target)
 	if found == nil || found.Burst == nil || !found.Burst.Exhausted {
 		return
 	}
 	a.Emptied(result.EmptiedBy(promised(run, target), found.Burst)...)
 }
 
-func phaseOf(run *v1alpha1.BenchmarkRun, name string) *v1alpha1.Phase {
-	for i := range run.Spec.Run.Phases {
-		if run.Spec.Run.Phases[i].Name == name {
-			return &run.Spec.Run.Phases[i]
-		}
-	}
-	return nil
-}
-
-// open begins the accounts of what is known of a target's buckets before a phase: those that are documented, with the
-// refill that a redrain has measured; or what a drain and a redrain have shown of one. Nil where nothing is known.
+// open opens the accounts of a target's buckets before a phase: of the documented limits, with the refill that a
+// redrain has measured; else of the one bucket that a drain and a redrain have measured. It returns nil if none is
+// known.
 func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string) *limits.Buckets {
 	bytes, operations := measuredRefill(run, phase, target)
 	if made := promised(run, target).Open(demands.Loads(target)...); made != nil {
@@ -94,7 +86,7 @@ func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target s
 		if one.Name == phase {
 			break
 		}
-		found := resultOf(run, one.Name, target)
+		found := run.Status.Result(one.Name, target)
 		if found == nil || found.Burst == nil || found.Burst.Bytes == nil || one.Kind != v1alpha1.PhaseBurstDrain {
 			continue
 		}
@@ -105,7 +97,7 @@ func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target s
 	return nil
 }
 
-// shown is the bucket that a drain has spent; it may be larger.
+// shown returns the bucket that a drain has spent; the real one may be larger.
 func shown(series *v1alpha1.BurstSeries, refill float64) (credits.Bucket, bool) {
 	if series.Burst == nil || series.Baseline == nil || len(series.Drops) == 0 {
 		return credits.Bucket{}, false
@@ -115,7 +107,7 @@ func shown(series *v1alpha1.BurstSeries, refill float64) (credits.Bucket, bool) 
 		return credits.Bucket{}, false
 	}
 	bucket := credits.Bucket{Baseline: float64(series.Baseline.Value), Burst: float64(series.Burst.Value), Refill: refill}
-	// The drain took the refill for what was known then; with the one that is measured it has spent so much.
+	// The drain computed its credits with the refill that was known then; correct them for the measured refill.
 	bucket.Size = float64(last.Spent.Value)
 	if series.Refill != nil {
 		bucket.Size += (float64(series.Refill.Value) - refill) * float64(last.AtNanoseconds.Value) / 1e9
@@ -123,51 +115,51 @@ func shown(series *v1alpha1.BurstSeries, refill float64) (credits.Bucket, bool) 
 	return bucket, bucket.Size > 0 && bucket.Baseline > 0 && bucket.Burst > 0
 }
 
-// noteCredits notes the estimated fill of each target's bucket around an attempt.
+// noteCredits records the estimated fill of each target's bucket at the start and the end of an attempt.
 func noteCredits(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt) {
 	fact := step(run, attempt)
 	for i := range fact.IO {
 		io := &fact.IO[i]
-		io.CreditPercentAtStart, io.CreditPercentAtEnd = credit(run, planned, attempt, io.Target)
+		io.CreditPercentAtStart, io.CreditPercentAtEnd, _ = credit(run, planned, attempt, io.Target)
 	}
 }
 
-// credit is the estimated fill of a target's bucket at the start and at the end of an attempt; nil where
-// nothing is known of it.
-func credit(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, target string) (start, end *int32) {
+// credit returns the estimated fill of a target's emptiest bucket at the start and the end of an attempt, in percent,
+// and the fill of each bucket at the start, by the name of its limit; nil if it is not known.
+func credit(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, target string) (start, end *int32, fills map[string]limits.Fill) {
 	a, last, ok := account(run, planned.Phase, target, attempt)
 	if !ok {
-		return nil, nil
+		return nil, nil, nil
 	}
 	fact := step(run, attempt)
 	if planned.Purpose == plan.Idle {
 		idle(a, last, timeOf(fact.StartTime))
-		start = percentOf(a)
+		start, fills = percentOf(a), a.Fills()
 		idle(a, latest(last, timeOf(fact.StartTime)), timeOf(fact.EndTime))
-		return start, percentOf(a)
+		return start, percentOf(a), fills
 	}
 	io, loaded := span(fact, target)
 	if !loaded {
-		return nil, nil
+		return nil, nil, nil
 	}
 	idle(a, last, io.Start)
-	start = percentOf(a)
+	start, fills = percentOf(a), a.Fills()
 	load(run, plan.NewDemandModel(&run.Spec.Run), a, done{step: resolved(run, planned.ID), span: io}, target)
-	return start, percentOf(a)
+	return start, percentOf(a), fills
 }
 
 func percentOf(a *limits.Buckets) *int32 {
 	return new(int32(math.Round(a.Percent())))
 }
 
-// idleUntil is when an Idle step that waits for credits ends: when every target's bucket holds them for
-// certain. It is zero for one that waits as long as it may.
+// idleUntil returns when an Idle step that waits for credits ends: when every target's bucket is certain to hold them.
+// It is zero if the step waits for its maximum.
 func idleUntil(run *v1alpha1.BenchmarkRun, planned plan.Step) (until time.Time) {
 	for _, target := range planned.Targets {
 		a, end, known := account(run, planned.Phase, target, decide.Attempt{})
 		if !known {
 			if cooldown := run.Spec.Run.Phases[planned.PhaseIndex].Cooldown; cooldown == nil || cooldown.MaxDuration == nil {
-				// There is nothing to wait for: its end lies in the past.
+				// There is nothing to wait for: the step ends at once.
 				return timeOf(run.Status.StartTime)
 			}
 			return time.Time{}

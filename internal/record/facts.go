@@ -9,10 +9,11 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Begin notes that clients are being made.
+// Begin records that the clients are being created.
 func Begin(run *v1alpha1.BenchmarkRun, now time.Time) {
 	run.Status.StartTime = micro(now)
 	run.Status.Stage = v1alpha1.StageMeeting
@@ -20,8 +21,7 @@ func Begin(run *v1alpha1.BenchmarkRun, now time.Time) {
 	set(run, v1alpha1.ConditionFailed, metav1.ConditionFalse, v1alpha1.ReasonInProgress, "", now)
 }
 
-// Intent notes when a step is to start and to end, before anybody is told. An intent that is there
-// already stays as it is.
+// Intent records the planned start and end of a step, before any client is told. It does not change an existing intent.
 func Intent(run *v1alpha1.BenchmarkRun, planned plan.Step, action decide.Action) {
 	fact := step(run, action.Attempt)
 	fact.State = v1alpha1.StepRunning
@@ -32,7 +32,7 @@ func Intent(run *v1alpha1.BenchmarkRun, planned plan.Step, action decide.Action)
 	run.Status.Stage = v1alpha1.StageRunning
 }
 
-// plannedEnd is when a step is to end; zero where that is not known before.
+// plannedEnd returns the planned end of a step; zero if it is not known in advance.
 func plannedEnd(planned plan.Step, action decide.Action) time.Time {
 	switch {
 	case planned.WorkBound(), planned.Adaptive():
@@ -43,7 +43,7 @@ func plannedEnd(planned plan.Step, action decide.Action) time.Time {
 	return action.Start.Add(planned.WarmUp + planned.Duration)
 }
 
-// Conclude notes that enough was measured, before anybody is told to stop.
+// Conclude records that enough was measured, before any client is told to stop.
 func Conclude(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
 	fact := step(run, action.Attempt)
 	if fact.ConcludedTime == nil {
@@ -51,7 +51,7 @@ func Conclude(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
 	}
 }
 
-// Retry notes that an attempt is over without a result and the next one begins.
+// Retry records that an attempt has ended without a result and the next one begins.
 func Retry(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
 	old := step(run, decide.Attempt{Step: action.Attempt.Step, Number: action.Attempt.Number - 1})
 	old.State, old.EndTime = v1alpha1.StepFailed, micro(now)
@@ -64,12 +64,11 @@ func Retry(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
 	fit(run)
 }
 
-// Relayout notes that what the phases so far have laid out on a target may be gone with a client that
-// was lost: each step that did so is to be done once more. A layout that is as it was is laid out
-// again all the same, because nobody can tell before a replacement is there.
+// Relayout repeats each step that has laid out data on a target, because the data may be gone with a lost client. It
+// repeats complete layouts too: whether the data is gone is not known before a replacement runs.
 func Relayout(run *v1alpha1.BenchmarkRun, target string) {
 	for _, planned := range run.Spec.Steps {
-		if planned.Kind != v1alpha1.PhasePrepare || !slices.Contains(planned.Targets, target) {
+		if !phasekind.Of(planned.Kind).LaysOut || !slices.Contains(planned.Targets, target) {
 			continue
 		}
 		newest := newestAttempt(run, planned.ID)
@@ -81,7 +80,7 @@ func Relayout(run *v1alpha1.BenchmarkRun, target string) {
 	fit(run)
 }
 
-// newestAttempt is the facts of the last try at a step; nil when it was never begun.
+// newestAttempt returns the facts of the last attempt of a step; nil if there is none.
 func newestAttempt(run *v1alpha1.BenchmarkRun, id string) *v1alpha1.StepStatus {
 	var newest *v1alpha1.StepStatus
 	for i := range run.Status.Steps {
@@ -92,7 +91,7 @@ func newestAttempt(run *v1alpha1.BenchmarkRun, id string) *v1alpha1.StepStatus {
 	return newest
 }
 
-// Fail notes the first reason why the run cannot be completed.
+// Fail records the first reason why the run cannot complete.
 func Fail(run *v1alpha1.BenchmarkRun, failure decide.Failure, now time.Time) {
 	if failed(run) != nil {
 		return
@@ -102,14 +101,14 @@ func Fail(run *v1alpha1.BenchmarkRun, failure decide.Failure, now time.Time) {
 	run.Status.Message = v1alpha1.Truncate(message, maxConditionMessage)
 }
 
-// Finishing notes that the clients were told to tidy up.
+// Finishing records that the clients were told to remove data and exit.
 func Finishing(run *v1alpha1.BenchmarkRun, now time.Time) {
 	run.Status.Stage = v1alpha1.StageFinishing
 	set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, "", now)
 }
 
-// Environments notes what the clients run on: at most as many entries as the API holds, what is over
-// is counted with an entry of the same target.
+// Environments records the environments of the clients, up to the API's limit. The clients of further environments are
+// counted in the first entry of the same target.
 func Environments(run *v1alpha1.BenchmarkRun, found []v1alpha1.Environment) {
 	run.Status.Environments = nil
 	for _, one := range found {
@@ -128,7 +127,7 @@ func Environments(run *v1alpha1.BenchmarkRun, found []v1alpha1.Environment) {
 	fit(run)
 }
 
-// step finds or adds the facts of an attempt. The pointer is good until the next call.
+// step returns the facts of an attempt, and adds them if needed. The pointer is valid until the next call.
 func step(run *v1alpha1.BenchmarkRun, attempt decide.Attempt) *v1alpha1.StepStatus {
 	for i := range run.Status.Steps {
 		if fact := &run.Status.Steps[i]; fact.ID == attempt.Step && int(fact.Attempt) == attempt.Number {

@@ -150,6 +150,18 @@ func TestFirstFailureStays(t *testing.T) {
 	}
 }
 
+// An agent that breaks the protocol is no failure of the user's step.
+func TestFailuresOfAgents(t *testing.T) {
+	for _, reason := range []string{"BadRecord", "BadResult", "ProtocolMismatch", "WrongAgent", "BadAddress"} {
+		run, _ := begun(t, usual())
+		record.Fail(run, decide.Failure{Reason: reason, Message: "client a/1"}, builders.Start)
+		check(t, run)
+		if failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed); failed.Reason != v1alpha1.ReasonInternalError || failed.Message != "client a/1 ("+reason+")" {
+			t.Errorf("%s became %s: %s", reason, failed.Reason, failed.Message)
+		}
+	}
+}
+
 // TestHostileFailures come from an agent that makes no sense.
 func TestHostileFailures(t *testing.T) {
 	for _, reason := range []string{"", "no space", "X\n", strings.Repeat("x", 5000), "99", "Unheard"} {

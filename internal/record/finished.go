@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/trend"
 )
 
-// Finished notes what became of the data, and judges the run.
+// Finished records the end of the run and the state of its data, and evaluates the run.
 func Finished(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Time) {
 	run.Status.EndTime = micro(now)
 	run.Status.Live = nil
@@ -34,7 +34,7 @@ func Finished(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Tim
 	fit(run)
 }
 
-// unfinished is the first step without a result; empty when all have one.
+// unfinished returns the first step without a result; empty if all have one.
 func unfinished(run *v1alpha1.BenchmarkRun) string {
 	for _, planned := range run.Spec.Steps {
 		if !slices.ContainsFunc(run.Status.Steps, func(fact v1alpha1.StepStatus) bool {
@@ -46,7 +46,7 @@ func unfinished(run *v1alpha1.BenchmarkRun) string {
 	return ""
 }
 
-// removed notes what became of the data.
+// removed records the state of the data.
 func removed(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Time) {
 	run.Status.DataLeft = nil
 	for _, one := range left[:min(len(left), maxDataLeft)] {
@@ -81,7 +81,7 @@ func directories(count int) string {
 	return fmt.Sprintf("%d directories are", count)
 }
 
-// judge sets Valid by the first warning that disqualifies, and ObjectivesMet.
+// judge sets the conditions Valid, by the first disqualifying warning, and ObjectivesMet.
 func judge(run *v1alpha1.BenchmarkRun, now time.Time) {
 	judgeObjectives(run, now)
 	run.Status.Comparable = trend.Compare(run)
@@ -101,7 +101,7 @@ func judge(run *v1alpha1.BenchmarkRun, now time.Time) {
 		}
 	}
 	for _, fact := range run.Status.Steps {
-		// A step without a result has no warnings either; it cannot count as good for that.
+		// A step without a result has no warnings, but must not count as valid.
 		if fact.State == v1alpha1.StepFailed && !triedAgain(run, fact) && failed(run) == nil {
 			set(run, v1alpha1.ConditionValid, metav1.ConditionFalse, string(v1alpha1.WarningResultIncomplete),
 				fmt.Sprintf("step %s: %s", fact.ID, fact.Message), now)

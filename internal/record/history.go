@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// keepsEmpty is the share of the baseline at which a load keeps a spent bucket from filling.
+	// keepsEmpty is the share of the baseline from which a load keeps an empty bucket from filling.
 	keepsEmpty = 0.9
-	// longGap is a pause in which a spent bucket fills noticeably.
+	// longGap is the length of a pause in which an empty bucket fills noticeably.
 	longGap = 30 * time.Second
 )
 
-// historyOf is what the facts say of a target before an attempt.
+// historyOf returns the facts about a target before an attempt.
 func historyOf(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, target string) result.History {
 	made := result.History{Documented: shareOf(run, promised(run, target), target, int32(planned.Clients)), Described: describedOf(run, target)} //nolint:gosec // The API allows far fewer clients.
 	for i := range run.Spec.Run.Phases {
 		made.SeesEnd = made.SeesEnd || run.Spec.Run.Phases[i].BurstDrain != nil
 	}
 	made.Loads = plan.NewDemandModel(&run.Spec.Run).Loads(target)
-	if phase := phaseOf(run, planned.Phase); phase != nil {
+	if phase := run.Spec.Run.Phase(planned.Phase); phase != nil {
 		made.Expect = phase.Expect
 	}
 	earlier := earlierIO(run, attempt, target)
@@ -34,7 +34,7 @@ func historyOf(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Att
 	made.MeasuredRefill, made.MeasuredRefillOperations = measuredRefill(run, planned.Phase, target)
 	made.BucketEmpty = bucketEmpty(run, planned, target, earlier)
 	made.DrainSpent, made.DrainSpentOperations = drainSpent(run, planned.Phase, target)
-	made.CreditPercentAtStart, made.CreditPercentAtEnd = credit(run, planned, attempt, target)
+	made.CreditPercentAtStart, made.CreditPercentAtEnd, made.Fills = credit(run, planned, attempt, target)
 	for i := range run.Status.Steps {
 		if fact := &run.Status.Steps[i]; fact.ID == attempt.Step && int(fact.Attempt) == attempt.Number {
 			made.Concluded = timeOf(fact.ConcludedTime)
@@ -43,14 +43,14 @@ func historyOf(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Att
 	return made
 }
 
-// done is the I/O of an earlier attempt.
+// done is the I/O of an attempt.
 type done struct {
 	step v1alpha1.ResolvedStep
 	span result.Span
 }
 
-// earlierIO is all I/O of the run on a target but that of one attempt, in order of time: attempts that
-// were repeated have spent credits too.
+// earlierIO returns all I/O of the run on a target except that of one attempt, in order of time. It includes repeated
+// attempts, because they have spent credits too.
 func earlierIO(run *v1alpha1.BenchmarkRun, attempt decide.Attempt, target string) []done {
 	var all []done
 	for i := range run.Status.Steps {
@@ -66,7 +66,7 @@ func earlierIO(run *v1alpha1.BenchmarkRun, attempt decide.Attempt, target string
 	return all
 }
 
-// resolved is the frozen step of that ID.
+// resolved returns the frozen step with that ID.
 func resolved(run *v1alpha1.BenchmarkRun, id string) v1alpha1.ResolvedStep {
 	for _, step := range run.Spec.Steps {
 		if step.ID == id {
@@ -76,28 +76,14 @@ func resolved(run *v1alpha1.BenchmarkRun, id string) v1alpha1.ResolvedStep {
 	return v1alpha1.ResolvedStep{}
 }
 
-// resultOf is what a phase found on a target; nil when it has no result.
-func resultOf(run *v1alpha1.BenchmarkRun, phase, target string) *v1alpha1.TargetResult {
-	for i := range run.Status.Phases {
-		if run.Status.Phases[i].Name != phase {
-			continue
-		}
-		for j := range run.Status.Phases[i].Targets {
-			if found := &run.Status.Phases[i].Targets[j]; found.Target == target {
-				return found
-			}
-		}
-	}
-	return nil
-}
-
-// measuredRefill is that of the newest redrain before a phase, in bytes and in operations a second.
+// measuredRefill returns the refill of the last redrain before a phase, in bytes and in operations per second; nil if
+// none was measured.
 func measuredRefill(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, operations *float64) {
 	for _, one := range run.Status.Phases {
 		if one.Name == phase {
 			break
 		}
-		found := resultOf(run, one.Name, target)
+		found := run.Status.Result(one.Name, target)
 		if found == nil || found.Burst == nil {
 			continue
 		}
@@ -107,7 +93,7 @@ func measuredRefill(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, op
 	return bytes, operations
 }
 
-// refillOf is a measured refill in whole units, or the one that was known before.
+// refillOf returns the measured refill of a series divided by scale, else before.
 func refillOf(series *v1alpha1.BurstSeries, scale float64, before *float64) *float64 {
 	if series == nil || series.Refill == nil || series.RefillSource != "Measured" {
 		return before
@@ -116,8 +102,8 @@ func refillOf(series *v1alpha1.BurstSeries, scale float64, before *float64) *flo
 	return &value
 }
 
-// bucketEmpty reports whether the credits were spent for certain when the step began; of the drain that
-// measures a refill, when the pause before it began.
+// bucketEmpty reports whether the target was certainly without credits when the step began, or for a redrain, when the
+// pause before it began. It is true for storage that is known not to burst.
 func bucketEmpty(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, earlier []done) bool {
 	if known := promised(run, target); known.KnowsStorage() && !known.Bursts() && !burstAlone(run, target) {
 		return true
@@ -137,7 +123,7 @@ func bucketEmpty(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, e
 	return empty && !idled(run, planned, target)
 }
 
-// burstAlone reports whether a specification gives a burst without a baseline, which is then taken for a limit that holds.
+// burstAlone reports whether the specification has a burst without a baseline, which then counts as a lasting limit.
 func burstAlone(run *v1alpha1.BenchmarkRun, target string) bool {
 	at := slices.IndexFunc(run.Spec.Run.Targets, func(t v1alpha1.Target) bool { return t.Name == target })
 	if at < 0 || run.Spec.Run.Targets[at].Limits == nil {
@@ -152,9 +138,9 @@ func burstAlone(run *v1alpha1.BenchmarkRun, target string) bool {
 	return false
 }
 
-// drained reports whether a phase has spent the credits, and at what baseline, in bytes a second.
+// drained reports whether a phase has spent the credits, and returns the baseline in bytes per second.
 func drained(run *v1alpha1.BenchmarkRun, phase, target string) (empty bool, baseline float64) {
-	found := resultOf(run, phase, target)
+	found := run.Status.Result(phase, target)
 	if found == nil || found.Burst == nil || !found.Burst.Exhausted {
 		return false, 0
 	}
@@ -164,7 +150,7 @@ func drained(run *v1alpha1.BenchmarkRun, phase, target string) (empty bool, base
 	return true, baseline
 }
 
-// idled reports whether nothing was loaded for a planned time between the I/O before a step and the step.
+// idled reports whether an Idle step precedes the step on the target. The pause before a redrain does not count.
 func idled(run *v1alpha1.BenchmarkRun, planned plan.Step, target string) bool {
 	if planned.Redrain {
 		return false
@@ -182,20 +168,21 @@ func idled(run *v1alpha1.BenchmarkRun, planned plan.Step, target string) bool {
 	return idle
 }
 
-// drainSpent is what the first burst drain before a phase has spent, in bytes and in operations.
+// drainSpent returns what the first burst drain before a phase has spent, in bytes and in operations.
 func drainSpent(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, operations *result.Spent) {
 	for _, one := range run.Status.Phases {
 		if one.Name == phase {
 			break
 		}
-		if found := resultOf(run, one.Name, target); one.Kind == v1alpha1.PhaseBurstDrain && found != nil && found.Burst != nil {
+		if found := run.Status.Result(one.Name, target); one.Kind == v1alpha1.PhaseBurstDrain && found != nil && found.Burst != nil {
 			return spentOf(found.Burst.Bytes, 1), spentOf(found.Burst.Operations, 1000)
 		}
 	}
 	return nil, nil
 }
 
-// spentOf is what a series has spent at its last drop. scale is of rates only: amounts are whole.
+// spentOf returns what a series has spent at its last drop. scale applies to the rates only: amounts are in whole
+// units.
 func spentOf(series *v1alpha1.BurstSeries, scale float64) *result.Spent {
 	if series == nil || len(series.Drops) == 0 || series.Refill == nil {
 		return nil
@@ -212,8 +199,8 @@ func spentOf(series *v1alpha1.BurstSeries, scale float64) *result.Spent {
 	}
 }
 
-// Baselines are, by target, the levels in bytes a second on which the newest drains of the run have ended;
-// of targets without one there is none.
+// Baselines returns, by target, the baseline of the run's last drain in bytes per second. Targets without a drain that
+// has spent the credits are absent.
 func Baselines(run *v1alpha1.BenchmarkRun) map[string]float64 {
 	levels := map[string]float64{}
 	for _, phase := range run.Status.Phases {

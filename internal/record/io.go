@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// noteIO notes when a step did its I/O and how much, by what its clients reported: what was done in the
-// warm-up spends credits too.
+// noteIO records the times and the amount of a step's I/O from its clients' reports. The warm-up is included, because
+// it spends credits too.
 func noteIO(fact *v1alpha1.StepStatus, targets []string, clients []result.Client) {
 	var first, measured, last time.Time
 	fact.IO = nil
@@ -37,7 +37,7 @@ func noteIO(fact *v1alpha1.StepStatus, targets []string, clients []result.Client
 		}
 	}
 	if first.IsZero() {
-		// A tool that told nothing over time is known by its end alone.
+		// Without samples, only the tool's final report shows the start.
 		first = measured
 	}
 	fact.FirstIOTime, fact.MeasuredTime, fact.LastIOTime = micro(first), micro(measured), micro(last)
@@ -57,7 +57,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// sum is the greatest number where the sum does not fit.
+// sum returns a + b, or math.MaxInt64 if that overflows.
 func sum(a int64, b uint64) int64 {
 	if b > math.MaxInt64 || a > math.MaxInt64-int64(b) {
 		return math.MaxInt64
@@ -65,7 +65,7 @@ func sum(a int64, b uint64) int64 {
 	return a + int64(b)
 }
 
-// span is the I/O of one attempt on a target; ok is false where there was none.
+// span returns the I/O of one attempt on a target; ok is false if there was none.
 func span(fact *v1alpha1.StepStatus, target string) (made result.Span, ok bool) {
 	if fact.FirstIOTime == nil || fact.LastIOTime == nil {
 		return result.Span{}, false

@@ -12,10 +12,10 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// maxPoints is the API's bound on status.live.points.
+// maxPoints is the API's limit for status.live.points.
 const maxPoints = 48
 
-// Live notes what the running step does at present.
+// Live records what the running step is doing.
 func Live(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, doing []result.Doing, now time.Time) {
 	live := &v1alpha1.LiveFigures{Step: planned.ID, Time: *micro(now)}
 	var done result.Doing
@@ -61,12 +61,9 @@ func Live(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt,
 	run.Status.Live = live
 }
 
-// NothingLive notes that no step runs.
-func NothingLive(run *v1alpha1.BenchmarkRun) { run.Status.Live = nil }
-
-// withPoint adds what was done until now. The first point is when the first I/O was, with nothing done; when there
-// are too many every second one goes, so that they show the step from its beginning however long it is. Points never
-// go back: the estimate of an agent's clock may.
+// withPoint appends what was done until now. The first point is the start of the I/O, with nothing done. If there are
+// too many points, every second one is dropped, so that they cover the whole step, however long it is. Points never go
+// back in time, although the estimate of an agent's clock may.
 func withPoint(points []v1alpha1.LivePoint, fact *v1alpha1.StepStatus, done *result.Doing) []v1alpha1.LivePoint {
 	if done.UntilNanoseconds == 0 || fact.StartTime == nil {
 		return points
@@ -94,13 +91,14 @@ func withPoint(points []v1alpha1.LivePoint, fact *v1alpha1.StepStatus, done *res
 			kept = append(kept, points[i])
 		}
 	} else if n := len(kept); n >= 3 && 4*(last.Milliseconds-kept[n-2].Milliseconds) < 3*(kept[n-2].Milliseconds-kept[0].Milliseconds)/int64(n-2) {
-		// The last point is not as far yet as those before it are from each other: it moves on.
+		// The last point is closer to its predecessor than the earlier points are to each other: the new point replaces
+		// it.
 		kept = kept[:n-1]
 	}
 	return append(kept, point)
 }
 
-// creditNow is the estimated fill of a target's bucket at present; nil where nothing is known of it.
+// creditNow returns the current estimated fill of a target's bucket, in percent; nil if it is not known.
 func creditNow(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, one *result.Doing, now time.Time) *int32 {
 	a, last, ok := account(run, planned.Phase, one.Target, attempt)
 	if !ok {

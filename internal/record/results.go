@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// Result notes what came out of a step: figures and warnings of each of its targets. In a run that
-// has failed a step in which no client measured anything has no result: the failure says why.
+// Result records the outcome of a step: figures and warnings of each of its targets. In a failed run, a step in which
+// no client did I/O has no result: the failure explains that.
 func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, clients []result.Client, now time.Time) {
 	parts := make([]part, len(planned.Targets))
 	concluded := step(run, attempt).ConcludedTime != nil
@@ -28,12 +28,12 @@ func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 			}
 		}
 	}
-	// Where one fails the others are stopped: what failed is the cause.
+	// If one client fails, the others are stopped: the failure is the cause, so it comes first.
 	end(step(run, attempt), append(problems, stopped...), now)
 	noteIO(step(run, attempt), planned.Targets, clients)
 	run.Status.Stage = v1alpha1.StageCollecting
 	if failed(run) == nil {
-		// What it said was how far the step is.
+		// It described the progress of the step.
 		run.Status.Message = ""
 	}
 	if step(run, attempt).FirstIOTime == nil && failed(run) != nil {
@@ -52,7 +52,7 @@ func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	fit(run)
 }
 
-// end notes that an attempt is over, and what was wrong with it.
+// end records that an attempt has ended, and its problems.
 func end(fact *v1alpha1.StepStatus, problems []string, now time.Time) {
 	fact.EndTime = micro(now)
 	fact.State = v1alpha1.StepSucceeded
@@ -67,8 +67,7 @@ func end(fact *v1alpha1.StepStatus, problems []string, now time.Time) {
 	}
 }
 
-// extend makes the time of a phase that of its steps' measured I/O; of one that only idles, that of the
-// pause.
+// extend extends the time of a phase by the measured I/O of a step, or by the pause if the step idles.
 func extend(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt) {
 	fact := step(run, attempt)
 	start, end := timeOf(fact.MeasuredTime), timeOf(fact.LastIOTime)
@@ -80,14 +79,14 @@ func extend(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	phase.EndTime = micro(latest(timeOf(phase.EndTime), end))
 }
 
-// fold adds what a step measured on a target to the result of its phase. A result that is recorded again,
-// by somebody who did not live to know that it was, changes nothing.
+// fold adds the measurements of a step on a target to the result of its phase. Recording the same result again, such as
+// after a restart, changes nothing.
 func fold(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, target string, p part) {
 	history := historyOf(run, planned, attempt, target)
 	var made v1alpha1.TargetResult
 	if planned.Purpose == plan.Idle {
 		if planned.Kind != v1alpha1.PhaseCooldown {
-			return // It was put between the cells of a sweep, whose own figures say how full the bucket was.
+			return // a pause between the cells of a sweep, whose own figures show the fill of the bucket
 		}
 		fact := step(run, attempt)
 		made = result.Cooldown(planned, target, history, timeOf(fact.StartTime), timeOf(fact.EndTime))
@@ -103,16 +102,15 @@ func fold(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt,
 	result.Fold(&run.Spec.Run.Phases[planned.PhaseIndex], &phase.Targets[at], planned, history, made)
 }
 
-// part is one target's part in a step.
+// part is what the clients of one target contribute to a step.
 type part struct {
 	clients []result.Client
 	remarks []result.Remark
-	// problems and stopped are, in words, clients that failed and that were ended before their time.
+	// problems and stopped describe the clients that failed, and those that were stopped early.
 	problems, stopped []string
 }
 
-// partOf sorts out what the clients of a target, those that should be there and are not included,
-// mean for the step.
+// partOf evaluates the clients of a target in a step, including expected clients that are missing.
 func partOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, clients []result.Client) part {
 	var p part
 	goOn := run.Spec.Run.Clients.OnLoss == v1alpha1.OnLossContinueDegraded

@@ -12,20 +12,20 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Identity is who a run is and whose.
+// Identity identifies a run and its benchmark.
 type Identity struct {
 	Name      string
 	Namespace string
 	UID       types.UID
 	Benchmark v1alpha1.BenchmarkReference
-	// Hash of spec.run, and Seed of everything random.
+	// Hash of spec.run, and Seed of all random numbers.
 	Hash string
 	Seed int64
-	// Objectives that the run is judged by when it ends.
+	// Objectives that the run is evaluated by when it ends.
 	Objectives []v1alpha1.Objective
 }
 
-// New freezes a resolved and planned run.
+// New returns the BenchmarkRun that freezes a resolved and planned run.
 func New(identity Identity, run *v1alpha1.RunSpec, planned plan.Plan) *v1alpha1.BenchmarkRun {
 	return &v1alpha1.BenchmarkRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "BenchmarkRun"},
@@ -52,31 +52,18 @@ func objectives(given []v1alpha1.Objective) []v1alpha1.Objective {
 	return frozen
 }
 
-// Snapshot is what to decide on: the facts of the run, its plan, and its clients as they are now. It fails
-// only on a specification that admission would have refused.
+// Snapshot returns what decisions are based on: the facts of the run, its plan, and the current state of its clients.
+// It fails only on a specification that admission would have refused.
 func Snapshot(run *v1alpha1.BenchmarkRun, planned plan.Plan, clients []decide.Client) (decide.Snapshot, error) {
 	snapshot := decide.Snapshot{
 		Clients: clients,
-		Records: map[string]decide.Record{},
+		Records: Attempts(run, planned),
 		Policy:  defaultPolicy,
 	}
 	for _, step := range planned.Steps {
 		snapshot.Steps = append(snapshot.Steps, stepOf(run, step))
-		snapshot.Records[step.ID] = decide.Record{Attempt: 1}
 	}
 	snapshot.Policy.StartLead = StartLead(len(clients))
-	for _, fact := range run.Status.Steps {
-		if snapshot.Records[fact.ID].Attempt > int(fact.Attempt) {
-			continue
-		}
-		snapshot.Records[fact.ID] = decide.Record{
-			Attempt:   int(fact.Attempt),
-			Start:     timeOf(fact.StartTime),
-			Deadline:  timeOf(fact.Deadline),
-			Done:      fact.EndTime != nil,
-			Concluded: timeOf(fact.ConcludedTime),
-		}
-	}
 	timeout, err := run.Spec.Run.StartTimeout.Parse()
 	if err != nil {
 		return decide.Snapshot{}, fmt.Errorf("spec.run.startTimeout: %w", err)
@@ -102,7 +89,28 @@ func Snapshot(run *v1alpha1.BenchmarkRun, planned plan.Plan, clients []decide.Cl
 	return snapshot, nil
 }
 
-// stepOf is what a decision needs to know of a step.
+// Attempts returns the facts of the newest attempt of each step, by step ID.
+func Attempts(run *v1alpha1.BenchmarkRun, planned plan.Plan) map[string]decide.Record {
+	records := map[string]decide.Record{}
+	for _, step := range planned.Steps {
+		records[step.ID] = decide.Record{Attempt: 1}
+	}
+	for _, fact := range run.Status.Steps {
+		if records[fact.ID].Attempt > int(fact.Attempt) {
+			continue
+		}
+		records[fact.ID] = decide.Record{
+			Attempt:   int(fact.Attempt),
+			Start:     timeOf(fact.StartTime),
+			Deadline:  timeOf(fact.Deadline),
+			Done:      fact.EndTime != nil,
+			Concluded: timeOf(fact.ConcludedTime),
+		}
+	}
+	return records
+}
+
+// stepOf returns what decisions need of a step.
 func stepOf(run *v1alpha1.BenchmarkRun, step plan.Step) decide.Step {
 	made := decide.Step{
 		ID:               step.ID,
@@ -114,7 +122,7 @@ func stepOf(run *v1alpha1.BenchmarkRun, step plan.Step) decide.Step {
 		Coupled:          step.SpansAnyClients(),
 	}
 	if made.Coupled && step.Purpose == plan.Drain {
-		// IOR ends between two repetitions only, and those can take long.
+		// IOR ends only between two repetitions, which can take long.
 		made.Latest = step.Duration
 	}
 	if step.Adaptive() {
@@ -126,8 +134,8 @@ func stepOf(run *v1alpha1.BenchmarkRun, step plan.Step) decide.Step {
 	return made
 }
 
-// StartLead is how far ahead the common start instant is set: as long as it takes to tell everybody. An agent
-// that hears too late says so, and the step begins anew with a longer one.
+// StartLead returns how far ahead the common start instant is set: long enough to tell all clients. An agent that is
+// told too late reports that, and the step starts again with a longer lead.
 func StartLead(clients int) time.Duration {
 	return min(leastLead+time.Duration(clients)*leadOfClient, mostLead)
 }

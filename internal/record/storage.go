@@ -8,9 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Storage notes what each target was found to be and is documented to do. It is noted once, when all clients are
-// there and before the first step: everything that is compared later is compared with this. What is noted already
-// stays as it is.
+// Storage records the description and the documented limits of each target. It is called once, when all clients are
+// ready and before the first step: all later comparisons use this record. It does not change an existing record.
 func Storage(run *v1alpha1.BenchmarkRun, found []v1alpha1.StorageDescription) {
 	if len(run.Status.Storage) > 0 {
 		return
@@ -27,11 +26,11 @@ func Storage(run *v1alpha1.BenchmarkRun, found []v1alpha1.StorageDescription) {
 	fit(run)
 }
 
-// StorageNoted reports whether Storage was called with something to note.
+// StorageNoted reports whether Storage has recorded any target.
 func StorageNoted(run *v1alpha1.BenchmarkRun) bool { return len(run.Status.Storage) > 0 }
 
-// boundStorage cuts what clusters and agents say of volumes to what the API takes; the rest is bounded by package
-// limits.
+// boundStorage cuts what clusters and agents report of volumes to the limits of the API. Package limits bounds the
+// rest.
 func boundStorage(d *v1alpha1.StorageDescription) {
 	d.Volumes = d.Volumes[:min(len(d.Volumes), 16)]
 	for i := range d.Volumes {
@@ -50,8 +49,8 @@ func boundStorage(d *v1alpha1.StorageDescription) {
 	}
 }
 
-// Documented is what is documented of each target, by name: as the run recorded it; before that, what its specification
-// and the catalog say.
+// Documented returns the documented limits of each target, by name: as the run recorded them, or before that, from its
+// specification and the catalog.
 func Documented(run *v1alpha1.BenchmarkRun) map[string]limits.Computed {
 	made := map[string]limits.Computed{}
 	for i := range run.Spec.Run.Targets {
@@ -61,7 +60,7 @@ func Documented(run *v1alpha1.BenchmarkRun) map[string]limits.Computed {
 	return made
 }
 
-// promised is what is documented of one target.
+// promised returns the documented limits of one target.
 func promised(run *v1alpha1.BenchmarkRun, target string) limits.Computed {
 	if described := describedOf(run, target); described != nil {
 		return limits.FromRecord(*described)
@@ -79,7 +78,7 @@ func promised(run *v1alpha1.BenchmarkRun, target string) limits.Computed {
 	return limits.Declared(declared)
 }
 
-// describedOf is what was recorded of a target; nil where nothing was.
+// describedOf returns the recorded description of a target; nil if there is none.
 func describedOf(run *v1alpha1.BenchmarkRun, target string) *v1alpha1.StorageDescription {
 	for i := range run.Status.Storage {
 		if run.Status.Storage[i].Target == target {
@@ -95,13 +94,13 @@ func ownVolumes(run *v1alpha1.BenchmarkRun, target string) bool {
 	return at >= 0 && !plan.Shared(&run.Spec.Run.Targets[at])
 }
 
-// shareOf is the part of what is documented that the clients of a step meet.
+// shareOf returns the documented limits scaled to the clients of a step.
 func shareOf(run *v1alpha1.BenchmarkRun, of limits.Computed, target string, clients int32) limits.Computed {
 	all := max(1, run.Spec.Run.Clients.Count)
 	return of.Part(float64(clients)/float64(all), ownVolumes(run, target))
 }
 
-// shortenEvidence leaves so many sentences for each suspect, of that length.
+// shortenEvidence keeps at most most sentences of each suspect's evidence, cut to length.
 func shortenEvidence(most, length int) func(*v1alpha1.BenchmarkRunStatus) {
 	return eachSuspect(func(s *v1alpha1.Suspect) {
 		s.Evidence = s.Evidence[:min(len(s.Evidence), most)]
@@ -126,7 +125,7 @@ func eachSuspect(do func(*v1alpha1.Suspect)) func(*v1alpha1.BenchmarkRunStatus) 
 	}
 }
 
-// dropSuspects leaves the likeliest.
+// dropSuspects keeps the most likely suspects.
 func dropSuspects(most int) func(*v1alpha1.BenchmarkRunStatus) {
 	return func(status *v1alpha1.BenchmarkRunStatus) {
 		eachTarget(status, func(target *v1alpha1.TargetResult) {
@@ -138,7 +137,7 @@ func dropSuspects(most int) func(*v1alpha1.BenchmarkRunStatus) {
 	}
 }
 
-// shortenStorage cuts texts about the storage; figures stay, because results are compared with them.
+// shortenStorage shortens texts about the storage; figures stay, because results are compared with them.
 func shortenStorage(length int) func(*v1alpha1.BenchmarkRunStatus) {
 	return func(status *v1alpha1.BenchmarkRunStatus) {
 		for i := range status.Storage {

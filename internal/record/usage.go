@@ -2,7 +2,7 @@ package record
 
 import "github.com/storagebench/storagebench/api/v1alpha1"
 
-// dropUsageTypes leaves the space of all files.
+// dropUsageTypes drops the space by type of file; the space of all files stays.
 func dropUsageTypes(status *v1alpha1.BenchmarkRunStatus) {
 	eachTarget(status, func(target *v1alpha1.TargetResult) {
 		if target.Usage != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Waiting notes that a run waits for its turn or for quota, and for whom; or that it waits no more. A
-// run that was never looked at has no such condition.
+// Waiting records whether a run waits for its turn or for quota, and why. A run whose turn was never checked has no
+// such condition.
 func Waiting(run *v1alpha1.BenchmarkRun, waits bool, reason, message string, now time.Time) {
 	status := metav1.ConditionFalse
 	switch {
@@ -23,5 +23,5 @@ func Waiting(run *v1alpha1.BenchmarkRun, waits bool, reason, message string, now
 	set(run, v1alpha1.ConditionWaiting, status, reason, message, now)
 }
 
-// maxRunMessage is the API's limit of status.message.
+// maxRunMessage is the API's limit for status.message.
 const maxRunMessage = 2048

@@ -6,10 +6,10 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// maxWarnings of a run, as the API bounds them.
+// maxWarnings is the API's limit for the warnings of a run.
 const maxWarnings = 64
 
-// Warn notes warnings about the whole run, each once.
+// Warn records warnings about the whole run, each once.
 func Warn(run *v1alpha1.BenchmarkRun, warnings ...v1alpha1.Warning) {
 	for _, one := range warnings {
 		told := slices.ContainsFunc(run.Status.Warnings, func(w v1alpha1.Warning) bool { return w.Type == one.Type && w.Message == one.Message })

@@ -9,9 +9,10 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// bursts are the tables of what burst drains found, and the drains of cooldowns.
+// bursts writes the results of burst drains and of cooldowns.
 func (p *page) bursts(d Document) {
 	for _, phase := range d.Phases {
 		for i := range phase.Targets {
@@ -30,7 +31,7 @@ func (p *page) bursts(d Document) {
 	}
 }
 
-// where names the phase, and the target where there are several.
+// where names the phase, and the target if the run has several.
 func where(d Document, phase v1alpha1.PhaseResult, target *v1alpha1.TargetResult) string {
 	if manyTargets(d) {
 		return phase.Name + "/" + target.Target
@@ -105,7 +106,7 @@ func burstTitle(burst *v1alpha1.BurstResult) string {
 	return title
 }
 
-// conclusionOf is why the last step of a phase was ended before its time; empty where none was.
+// conclusionOf returns why the phase's last step that ended early did so; empty if none did.
 func conclusionOf(d Document, phase string) string {
 	why := ""
 	for _, fact := range d.Steps {
@@ -120,7 +121,7 @@ func conclusionOf(d Document, phase string) string {
 	return why
 }
 
-// burstRow is one figure of both series.
+// burstRow is one figure of a drain, for bytes and for operations.
 type burstRow struct {
 	name      string
 	of        func(*v1alpha1.BurstSeries) *v1alpha1.Estimate
@@ -134,7 +135,7 @@ func burstRows(burst *v1alpha1.BurstResult) []burstRow {
 	times := [2]func(int64) string{finely, finely}
 	alternates := func(s *v1alpha1.BurstSeries, e *v1alpha1.Estimate) *v1alpha1.Estimate {
 		if e == nil || s.Burst == nil || e.Value == s.Burst.Value {
-			return nil // as the burst
+			return nil // equal to the burst
 		}
 		return e
 	}
@@ -163,7 +164,7 @@ func exactly(value *int64) *v1alpha1.Estimate {
 	return &v1alpha1.Estimate{Value: *value}
 }
 
-// written is a figure and its interval; dashes where there is none.
+// written formats a figure and its interval; the figure is a dash if there is none.
 func written(e *v1alpha1.Estimate, format func(int64) string) (figure, interval string) {
 	if e == nil {
 		return absent, ""
@@ -174,7 +175,7 @@ func written(e *v1alpha1.Estimate, format func(int64) string) (figure, interval 
 	return format(e.Value), interval
 }
 
-// between names the unit of two figures once where it is the same.
+// between joins the ends of an interval and writes their unit once if it is the same.
 func between(lower, upper string) string {
 	number, unit, found := strings.Cut(lower, " ")
 	if found && strings.HasSuffix(upper, " "+unit) {
@@ -183,14 +184,15 @@ func between(lower, upper string) string {
 	return lower + " to " + upper
 }
 
-// dropTexts tells each drop, those of the series whose credits ran out.
+// dropTexts describes each drop of the series whose credits ran out.
 func dropTexts(burst *v1alpha1.BurstResult) []string {
-	series, format := burst.Bytes, rateText
-	if burst.Bytes == nil || burst.Dimension == "Operations" && burst.Operations != nil {
-		series, format = burst.Operations, iopsText
-	}
+	series, operation := phasekind.MainSeries(burst)
 	if series == nil {
 		return nil
+	}
+	format := rateText
+	if operation == phasekind.InOperations {
+		format = iopsText
 	}
 	var texts []string
 	for _, drop := range series.Drops {
@@ -220,12 +222,12 @@ func operationsText(operations int64) string {
 	return strings.TrimSuffix(measure.FormatOperationsPerSecond(float64(operations)), " IOPS")
 }
 
-// finely is a time to a hundredth of a second.
+// finely formats a duration to a hundredth of a second.
 func finely(nanoseconds int64) string {
 	return time.Duration(nanoseconds).Round(10 * time.Millisecond).String()
 }
 
-// length is a time to a tenth of a second, and to a second from an hour on.
+// length formats a duration: to 1 ms below a second, to 100 ms below an hour, else to 1 s.
 func length(nanoseconds int64) string {
 	unit := 100 * time.Millisecond
 	if d := time.Duration(nanoseconds); d >= time.Hour {

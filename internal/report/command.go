@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// sourceNames are the sources of bytes as people read them.
+// sourceNames maps the sources of byte counts to their names in the report.
 var sourceNames = map[v1alpha1.CommandSource]string{
 	v1alpha1.SourceMount:        "statistics of the mount",
 	v1alpha1.SourceControlGroup: "control group's device counts",
@@ -16,7 +16,7 @@ var sourceNames = map[v1alpha1.CommandSource]string{
 	v1alpha1.SourceCalls:        "system calls of the processes",
 }
 
-// commands are how programs of the user's ran.
+// commands writes how users' programs ran.
 func (p *page) commands(d Document) {
 	said := false
 	for _, phase := range d.Phases {
@@ -31,8 +31,8 @@ func (p *page) commands(d Document) {
 	}
 	if said {
 		p.WriteString("\n")
-		p.line("  ", "The figures of a program are all that it and what it started read and wrote by the first source, over the time from its "+
-			"start until what it left in memory was on the storage. Nobody times its operations.")
+		p.line("  ", "The figures of a program count all reads and writes of its process tree by the first source, from its "+
+			"start until its dirty pages were on the storage. Its single operations are not timed.")
 	}
 }
 
@@ -48,7 +48,7 @@ func (p *page) ran(where string, c *v1alpha1.CommandResult) {
 	}
 	text += length(c.DurationNanoseconds)
 	if c.FlushNanoseconds >= 1e7 {
-		text += ", and " + length(c.FlushNanoseconds) + " more until all was on the storage"
+		text += ", and " + length(c.FlushNanoseconds) + " more until all data was on the storage"
 	}
 	if c.DisagreementPermille != nil {
 		text += fmt.Sprintf("; the sources differ by up to %s", measure.FormatShare(float64(*c.DisagreementPermille)/1000))

@@ -9,22 +9,24 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/compare"
+	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Comparison is two or more runs, or targets of runs, beside the first one.
+// Comparison compares two or more runs, or targets of runs, with the first one.
 type Comparison struct {
 	SchemaVersion int `json:"schemaVersion"`
-	// MarginPercent is up to which difference two figures count as the same.
+	// MarginPercent is the difference, in percent, up to which two figures count as the same.
 	MarginPercent float64          `json:"marginPercent"`
 	Sides         []ComparedSide   `json:"sides"`
 	Comparisons   []RunsComparison `json:"comparisons"`
 }
 
-// ComparedSide is what is compared.
+// ComparedSide identifies a run, or one target of it, in a comparison.
 type ComparedSide struct {
 	Name      string            `json:"name"`
 	Benchmark string            `json:"benchmark"`
@@ -35,35 +37,35 @@ type ComparedSide struct {
 	Verdict   string            `json:"verdict"`
 }
 
-// RunsComparison is one side beside the first one.
+// RunsComparison compares one side with the first one.
 type RunsComparison struct {
 	Baseline string `json:"baseline"`
 	Other    string `json:"other"`
-	// SameSpec says that both were asked for the same; else SpecDiffers says in what not.
+	// SameSpec is true if both runs had the same specification. Otherwise SpecDiffers lists the differences.
 	SameSpec    bool             `json:"sameSpec"`
 	SpecDiffers []compare.Unlike `json:"specDiffers,omitempty"`
-	// Surroundings are what else differs: tools, kernels, machines, storage.
+	// Surroundings lists the other differences: tools, kernels, machines, storage.
 	Surroundings []compare.Unlike   `json:"surroundings,omitempty"`
 	Notes        []string           `json:"notes,omitempty"`
 	Phases       []compare.RunPhase `json:"phases"`
-	// Equivalent is true where all phases could be compared and every figure that can be tested is the same within the
-	// margin, false where one is shown not to be, and null where neither is known.
+	// Equivalent is true if all phases could be compared and every figure that can be tested is the same within the
+	// margin, false if any figure is shown to differ by more, and null otherwise.
 	Equivalent *bool `json:"equivalent"`
 }
 
-// Compared names a document, or one target of it, that is compared.
+// Compared is a document, or one target of it, to compare.
 type Compared struct {
 	Name, Target string
 	Document     Document
 }
 
-// Compare puts documents beside the first one. What cannot be compared at all is an error that says why.
+// Compare compares all documents with the first one. It returns an error with the reasons if no phase can be compared.
 func Compare(all []Compared, marginPercent float64) (Comparison, error) {
 	if len(all) < 2 {
-		return Comparison{}, errors.New("there is nothing to compare with: give two runs or more, or one run of several targets")
+		return Comparison{}, errors.New("nothing to compare: give two or more runs, or one run with several targets")
 	}
 	if !(marginPercent > 0 && marginPercent <= 100) {
-		return Comparison{}, fmt.Errorf("a margin of %g %% is none: it is more than 0 and at most 100", marginPercent)
+		return Comparison{}, fmt.Errorf("the margin %g %% is out of range: give more than 0 and at most 100", marginPercent)
 	}
 	made := Comparison{SchemaVersion: SchemaVersion, MarginPercent: marginPercent}
 	for i := range all {
@@ -101,7 +103,7 @@ func Compare(all []Compared, marginPercent float64) (Comparison, error) {
 func compareRuns(a, b Compared, margin float64) (RunsComparison, error) {
 	left, right := side(&a), side(&b)
 	if left.ID == right.ID && a.Target == b.Target {
-		return RunsComparison{}, fmt.Errorf("%s and %s are the same run: a run says nothing about itself", a.Name, b.Name)
+		return RunsComparison{}, fmt.Errorf("%s and %s are the same run: give two different runs", a.Name, b.Name)
 	}
 	made := RunsComparison{Baseline: a.Name, Other: b.Name, Phases: compare.Runs(left, right, margin)}
 	if left.ID != right.ID {
@@ -114,8 +116,8 @@ func compareRuns(a, b Compared, margin float64) (RunsComparison, error) {
 		made.SameSpec = true
 	}
 	for _, one := range []*Compared{&a, &b} {
-		if isTrue(condition(one.Document, v1alpha1.ConditionFailed)) {
-			made.Notes = append(made.Notes, one.Name+" has failed ("+condition(one.Document, v1alpha1.ConditionFailed).Reason+"): only what it measured before is compared")
+		if meta.IsStatusConditionTrue(one.Document.Conditions, v1alpha1.ConditionFailed) {
+			made.Notes = append(made.Notes, one.Name+" has failed ("+meta.FindStatusCondition(one.Document.Conditions, v1alpha1.ConditionFailed).Reason+"): only what it measured before that is compared")
 		}
 	}
 	made.Equivalent = equivalent(made.Phases)
@@ -130,7 +132,7 @@ func side(c *Compared) compare.Side {
 	return compare.Side{Name: c.Name, Target: c.Target, Run: &c.Document.Spec.Run, Status: &c.Document.BenchmarkRunStatus, ID: id}
 }
 
-// equivalent is about all figures that can be tested.
+// equivalent evaluates all figures that can be tested, see RunsComparison.Equivalent.
 func equivalent(phases []compare.RunPhase) *bool {
 	yes, no, some := true, false, false
 	add := func(figures []compare.Figure) {
@@ -148,7 +150,7 @@ func equivalent(phases []compare.RunPhase) *bool {
 	}
 	for _, phase := range phases {
 		if phase.Refused != "" {
-			yes = false // of what could not be compared nothing is shown
+			yes = false // a phase that was not compared shows nothing
 		}
 		add(phase.Figures)
 		for _, cell := range phase.Cells {
@@ -165,7 +167,7 @@ func equivalent(phases []compare.RunPhase) *bool {
 	return nil
 }
 
-// CompareJSON writes a comparison for programs.
+// CompareJSON writes a comparison as JSON.
 func CompareJSON(w io.Writer, c Comparison) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
@@ -176,7 +178,7 @@ func CompareJSON(w io.Writer, c Comparison) error {
 	return nil
 }
 
-// CompareText writes a comparison for people.
+// CompareText writes a comparison as text for a terminal.
 func CompareText(w io.Writer, c Comparison, all []Compared) error {
 	p := &page{}
 	p.compared(c, all)
@@ -186,7 +188,7 @@ func CompareText(w io.Writer, c Comparison, all []Compared) error {
 	return nil
 }
 
-// CompareMarkdown writes a comparison for a pull request.
+// CompareMarkdown writes a comparison as Markdown for a pull request.
 func CompareMarkdown(w io.Writer, c Comparison, all []Compared) error {
 	m := &markdown{}
 	m.line("### " + inMarkdown(c.title()))
@@ -199,7 +201,7 @@ func CompareMarkdown(w io.Writer, c Comparison, all []Compared) error {
 	return nil
 }
 
-// CompareHTML writes a comparison as one page that opens offline.
+// CompareHTML writes a comparison as one HTML page that opens offline.
 func CompareHTML(w io.Writer, c Comparison, all []Compared) error {
 	made := htmlPage{Title: printable(c.title()), Kind: "Comparison", Footer: "Made by storagebench. MB is 10^6 bytes."}
 	made.Doubts = htmlParts(partsOf(func(p *page) { p.sides(c) }))
@@ -219,9 +221,9 @@ func equivalenceBadge(c Comparison, one *RunsComparison) badge {
 	}
 	switch {
 	case one.Equivalent == nil:
-		return badge{fmt.Sprintf("%snot shown to be the same within %g %%", name, c.MarginPercent), "open"}
+		return badge{fmt.Sprintf("%snot shown to be equivalent within %g %%", name, c.MarginPercent), "open"}
 	case *one.Equivalent:
-		return badge{fmt.Sprintf("%sthe same within %g %%", name, c.MarginPercent), "good"}
+		return badge{fmt.Sprintf("%sequivalent within %g %%", name, c.MarginPercent), "good"}
 	}
 	return badge{fmt.Sprintf("%sdiffers by more than %g %%", name, c.MarginPercent), "bad"}
 }
@@ -241,7 +243,7 @@ func (p *page) compared(c Comparison, all []Compared) {
 	}
 }
 
-// sides says what is compared.
+// sides writes the table of the runs that are compared.
 func (p *page) sides(c Comparison) {
 	lines := [][]string{{"COMPARED", "RUN", "STARTED", "VERDICT"}}
 	for _, s := range c.Sides {
@@ -254,20 +256,20 @@ func (p *page) sides(c Comparison) {
 	p.columns("  ", leftLast(lines), 4)
 }
 
-// comparedWith is one side beside the first one.
+// comparedWith writes the comparison of one side with the first one.
 func (p *page) comparedWith(c Comparison, one *RunsComparison, baseline Document) {
 	p.WriteString("\n")
 	p.line("  ", one.Other+" beside "+one.Baseline+": "+p.answer(c, one))
-	p.differs("They were not asked for the same, so that a difference may be of what was asked:", one, one.SpecDiffers)
+	p.differs("Their specifications differ, which can explain a difference:", one, one.SpecDiffers)
 	if !one.SameSpec && len(one.SpecDiffers) == 0 {
-		p.line("  ", "They have different hashes of what they were asked for, and what differs is not in their records.")
+		p.line("  ", "The hashes of their specifications differ, but their records do not show how.")
 	}
-	p.differs("What else is not the same:", one, one.Surroundings)
+	p.differs("Other differences:", one, one.Surroundings)
 	p.list("Note:", one.Notes)
 	p.comparedFigures(c, one)
 	for i := range one.Phases {
 		phase := &one.Phases[i]
-		spec := phaseSpec(baseline, phase.Phase)
+		spec := baseline.Spec.Run.Phase(phase.Phase)
 		switch {
 		case phase.Pair == nil || spec == nil:
 		case spec.Sweep != nil && cells(axesOf(spec.Sweep.Axes)) <= maxCells:
@@ -278,13 +280,13 @@ func (p *page) comparedWith(c Comparison, one *RunsComparison, baseline Document
 	}
 }
 
-// answer says in words whether the two are the same.
+// answer says in words whether two sides are the same, and which figures differ.
 func (p *page) answer(c Comparison, one *RunsComparison) string {
 	switch {
 	case one.Equivalent == nil:
-		return fmt.Sprintf("not shown to be the same within %g %%, nor to differ by more", c.MarginPercent)
+		return fmt.Sprintf("neither shown to be equivalent within %g %% nor to differ by more", c.MarginPercent)
 	case *one.Equivalent:
-		return fmt.Sprintf("the same within %g %%, by every figure whose chance is known", c.MarginPercent)
+		return fmt.Sprintf("equivalent within %g %%, by every figure with an interval", c.MarginPercent)
 	}
 	var names []string
 	for _, phase := range one.Phases {
@@ -303,10 +305,10 @@ func (p *page) answer(c Comparison, one *RunsComparison) string {
 			names = append(names, fmt.Sprintf("%s in %d of %d cells", phase.Phase, cells, len(phase.Cells)))
 		}
 	}
-	return fmt.Sprintf("they differ by more than %g %% in %s", c.MarginPercent, strings.Join(names, ", "))
+	return fmt.Sprintf("difference of more than %g %% in %s", c.MarginPercent, strings.Join(names, ", "))
 }
 
-// maxUnlikeTold are written; JSON has the rest.
+// maxUnlikeTold is the number of differing fields that the text lists; JSON has all of them.
 const maxUnlikeTold = 12
 
 func (p *page) differs(title string, one *RunsComparison, fields []compare.Unlike) {
@@ -318,7 +320,7 @@ func (p *page) differs(title string, one *RunsComparison, fields []compare.Unlik
 		items = append(items, fmt.Sprintf("%s: %s and %s", f.Field, f.Baseline, f.Other))
 	}
 	if more := len(fields) - maxUnlikeTold; more > 0 {
-		items = append(items, plural(more, "more field")+", see -o json")
+		items = append(items, measure.FormatCount(more, "more field")+", see -o json")
 	}
 	p.list(title+" ("+one.Baseline+" and "+one.Other+")", items)
 }
@@ -354,11 +356,11 @@ func (p *page) comparedFigures(c Comparison, one *RunsComparison) {
 		p.WriteString("\n")
 		p.columns("  ", leftLast(lines), 3)
 		p.WriteString("\n")
-		p.line("  ", "The interval says how far chance may take the difference of such means within these runs; to run again may differ by more. \"-\" is not known. "+
-			fmt.Sprintf("Within %g %%: two one-sided tests at 5 %% each show that the difference is no larger (yes), the whole interval is beyond it (no), or neither (unclear).", c.MarginPercent))
+		p.line("  ", "The interval is the 95 % confidence interval of the difference within these runs; another run can differ by more. \"-\" means unknown. "+
+			fmt.Sprintf("Within %g %%: two one-sided tests at 5 %% each show that the difference is not larger (yes), the whole interval is beyond it (no), or neither (unclear).", c.MarginPercent))
 	}
 	p.list("Not compared:", refused.texts())
-	p.list("To be kept in mind:", notes.texts())
+	p.list("Notes:", notes.texts())
 }
 
 func (r remarks) texts() []string {

@@ -7,17 +7,18 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/compare"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// comparisons are the tables of targets that are compared with the first one, one a target. Cells of ramps and sweeps
-// have tables of their own.
+// comparisons writes a table for each target that is compared with the first one. The cells of ramps and sweeps have
+// tables of their own.
 func (p *page) comparisons(d Document) {
 	for _, name := range comparedTargets(d) {
 		p.comparison(d, name)
 	}
 }
 
-// comparedTargets are the names of all targets that are compared with another one, in order.
+// comparedTargets lists the targets that are compared with another one, in order.
 func comparedTargets(d Document) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -44,13 +45,9 @@ func (p *page) comparison(d Document, target string) {
 			for i := range one.Figures {
 				lines = append(lines, comparisonRow(phase.Name, &one, &one.Figures[i]))
 			}
-			if one.Cells != nil && len(phase.Targets) > 2 { // two have their matrices beside each other
-				pair := compare.Pair{Kind: phase.Kind, Baseline: &phase.Targets[0], Target: targetOf(&phase, target)}
-				what := "cell"
-				if phase.Kind == v1alpha1.PhaseRamp {
-					what = "step"
-				}
-				says.add(phase.Name, countText(&pair, what))
+			if one.Cells != nil && len(phase.Targets) > 2 { // the matrices of two targets stand side by side
+				pair := compare.Pair{Kind: phase.Kind, Baseline: &phase.Targets[0], Target: phase.Target(target)}
+				says.add(phase.Name, countText(&pair, phasekind.Of(phase.Kind).Cell))
 			}
 			if one.Invalid != "" {
 				says.add(phase.Name, "not compared with "+one.Baseline+": "+one.Invalid)
@@ -72,12 +69,12 @@ func (p *page) comparison(d Document, target string) {
 		p.line("    ", strings.Join(one.phases, ", ")+": "+one.text)
 	}
 	if len(lines) > 1 {
-		p.line("    ", "The interval says how far chance may take the difference of such means within this run; another run may differ by more. "+
-			"\"-\" is not judged: how far chance takes that figure is not known.")
+		p.line("    ", "The interval is the 95 % confidence interval of the difference within this run; another run can differ by more. "+
+			"\"-\" means not evaluated: the figure has no interval.")
 	}
 }
 
-// remarks are sentences about phases, each once with all that it is about.
+// remarks holds sentences about phases, each once with all its phases.
 type remarks []struct {
 	text   string
 	phases []string
@@ -94,15 +91,6 @@ func (r *remarks) add(phase, text string) {
 		text   string
 		phases []string
 	}{text, []string{phase}})
-}
-
-func targetOf(phase *v1alpha1.PhaseResult, name string) *v1alpha1.TargetResult {
-	for i := range phase.Targets {
-		if phase.Targets[i].Target == name {
-			return &phase.Targets[i]
-		}
-	}
-	return &v1alpha1.TargetResult{}
 }
 
 func comparisonRow(phase string, of *v1alpha1.TargetComparison, one *v1alpha1.FigureComparison) []string {
@@ -124,7 +112,6 @@ func comparisonRow(phase string, of *v1alpha1.TargetComparison, one *v1alpha1.Fi
 		permilleText(one.DifferencePermille), interval, better}
 }
 
-// figureNames are the figures in words.
 var figureNames = map[v1alpha1.FigureName]string{
 	v1alpha1.FigureThroughput: "throughput", v1alpha1.FigureIOPS: "IOPS", v1alpha1.FigureMeanLatency: "mean latency",
 	v1alpha1.FigureP50Latency: "p50 latency", v1alpha1.FigureP95Latency: "p95 latency", v1alpha1.FigureP99Latency: "p99 latency",
@@ -144,7 +131,7 @@ func figureText(one *v1alpha1.FigureComparison) string {
 	return printable(strings.TrimSpace(one.Operation + " " + name))
 }
 
-// figureValue writes a figure in its unit.
+// figureValue formats a figure in its unit.
 func figureValue(figure v1alpha1.FigureName, operation string, value int64) string {
 	switch figure {
 	case v1alpha1.FigureIOPS, v1alpha1.FigureRate:
@@ -168,7 +155,7 @@ func figureValue(figure v1alpha1.FigureName, operation string, value int64) stri
 	return rateText(value)
 }
 
-// permilleText is a difference in percent, with its sign; finely where it is small.
+// permilleText formats a difference in thousandths as percent with its sign, below 100 % with one decimal.
 func permilleText(permille int64) string {
 	if permille > -1000 && permille < 1000 {
 		return fmt.Sprintf("%+.1f %%", float64(permille)/10)

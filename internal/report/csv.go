@@ -13,32 +13,32 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// ErrNoSeries is of a document without what the run did over time.
-var ErrNoSeries = errors.New("what the run did over time is not known: a record of a run has figures alone. " +
-	"Give the file that `run -o json` wrote, or the name of a run in a cluster that keeps its series")
+// ErrNoSeries is returned for a document without the series of its run.
+var ErrNoSeries = errors.New("the record of a run has no data over time. " +
+	"Give a file written by `run -o json`, or a run in a cluster whose series are still kept")
 
-// CSVTable is one of the tables that a run can be written as.
+// CSVTable names a table that CSV can write.
 type CSVTable string
 
 // The tables.
 const (
-	// CSVSeries has a row an interval and operation: rates over time.
+	// CSVSeries has a row per interval and operation: rates over time.
 	CSVSeries CSVTable = "series"
-	// CSVLatency has a row a minute and operation: percentiles over time.
+	// CSVLatency has a row per minute and operation: percentiles over time.
 	CSVLatency CSVTable = "latency"
-	// CSVDistribution has a row a bin of the distribution of latencies of a step.
+	// CSVDistribution has a row per bin of the latency distribution of a step.
 	CSVDistribution CSVTable = "distribution"
-	// CSVClients has a row a client and step.
+	// CSVClients has a row per client and step.
 	CSVClients CSVTable = "clients"
 )
 
-// CSV writes a table of the run's series as RFC 4180 has it, with a heading. Times are seconds from the start of the run,
-// and the instant in RFC 3339. A column ends with its unit. What was not measured has no row, and a percentile with too few
-// operations above it is empty.
+// CSV writes a table of the run's series as in RFC 4180 but with LF line ends, with a heading. Times are in seconds
+// from the start of the run, and the start of the interval also in RFC 3339. Names of columns end with their unit.
+// Intervals that were not measured have no row; a percentile with too few operations above it is empty.
 func CSV(w io.Writer, d Document, table CSVTable) error {
 	write, known := csvTables[table]
 	if !known {
-		return fmt.Errorf("table %q is not known: use series, latency, distribution or clients", string(table))
+		return fmt.Errorf("unknown table %q: use series, latency, distribution or clients", string(table))
 	}
 	if d.Series.Empty() || d.StartTime == nil {
 		return ErrNoSeries
@@ -58,14 +58,14 @@ var csvTables = map[CSVTable]func(*csv.Writer, Document) error{
 	CSVSeries: seriesCSV, CSVLatency: latencyCSV, CSVDistribution: distributionCSV, CSVClients: clientsCSV,
 }
 
-// placed are the columns that every row begins with.
+// placed names the columns with which every row begins.
 var placed = []string{"phase", "step", "target"}
 
 func place(step *v1alpha1.ResolvedStep, target *series.Target) []string {
 	return []string{harmless(step.Phase), harmless(step.ID), harmless(target.Name)}
 }
 
-// harmless keeps a spreadsheet from taking a name for a formula.
+// harmless prefixes a name with ' if a spreadsheet would interpret it as a formula.
 func harmless(name string) string {
 	if name != "" && (name[0] == '=' || name[0] == '+' || name[0] == '-' || name[0] == '@') {
 		return "'" + printable(name)
@@ -73,7 +73,7 @@ func harmless(name string) string {
 	return printable(name)
 }
 
-// rows writes a heading and what each target of each step gives.
+// rows writes a heading, and the rows that of adds for each target of each step.
 func rows(out *csv.Writer, d Document, columns []string, of func(step *v1alpha1.ResolvedStep, target *series.Target, add func(...string))) error {
 	failed := out.Write(append(append([]string{}, placed...), columns...))
 	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {

@@ -1,5 +1,5 @@
-// Package report shows the record of a run: as text for a terminal, as JSON for programs.
+// Package report writes the result of a run as text, JSON, CSV, Markdown or HTML, and compares runs.
 //
-// The text has one table of operations, and then a table of its own for each burst drain, ramp and sweep, and
-// for when each phase was.
+// The text has one table of operations, then a table for each burst drain, ramp and sweep, and a timeline of the
+// phases.
 package report

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -8,20 +9,20 @@ import (
 
 // Exit codes of the CLI.
 const (
-	// ExitMet: the run is complete and valid, and met its objectives.
+	// ExitMet means that the run is complete and valid and met its objectives.
 	ExitMet = 0
-	// ExitFailed: it could not run, or not to its end.
+	// ExitFailed means that the run could not start or did not complete.
 	ExitFailed = 1
-	// ExitMissed: an objective was missed, or there is a regression.
+	// ExitMissed means that the run missed an objective or regressed.
 	ExitMissed = 2
-	// ExitInvalid: the result does not measure what was asked for.
+	// ExitInvalid means that the result does not measure what was asked for.
 	ExitInvalid = 3
 )
 
-// ExitCode is what a run means to a pipeline.
+// ExitCode returns the exit code for a run.
 func ExitCode(d Document) int {
 	is := func(kind string, status metav1.ConditionStatus) bool {
-		found := condition(d, kind)
+		found := meta.FindStatusCondition(d.Conditions, kind)
 		return found != nil && found.Status == status
 	}
 	switch {
@@ -30,7 +31,7 @@ func ExitCode(d Document) int {
 	case !is(v1alpha1.ConditionValid, metav1.ConditionTrue):
 		return ExitInvalid
 	case !is(v1alpha1.ConditionObjectivesMet, metav1.ConditionTrue):
-		// A figure that is absent cannot have met an objective.
+		// An objective whose figure is absent is not met.
 		return ExitMissed
 	}
 	return ExitMet

@@ -3,13 +3,17 @@ package report_test
 import (
 	"bytes"
 	"flag"
+	"html"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/compare"
@@ -47,23 +51,81 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
+// bareLink matches what GitHub Flavored Markdown, GitHub and GitLab make a link of without any markup.
+var bareLink = regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://\S|\bwww\.\w|[\w.+-]+@[\w-]|@\w|#\d`)
+
 // TestMarkdownIsOnlyText: words of users and tools neither format nor mention anything, nor end what they are in.
 func TestMarkdownIsOnlyText(t *testing.T) {
 	d := documents["good"].document(t)
-	const words = "<img src=x> @team #12 | a `b` **c** [d](https://example.org) </details> ~e~"
+	const words = "<img src=x> @team #12 | a `b` **c** [d](https://example.org) </details> ~e~ " +
+		"ftp://f.example www.example.org WWW.example.net mailto:g@example.org"
 	d.Benchmark = words
 	d.Phases[0].Targets[0].Warnings = append(d.Phases[0].Targets[0].Warnings, v1alpha1.Warning{Type: "ToolMessages", Severity: v1alpha1.SeverityWarning, Message: words})
 	var b bytes.Buffer
 	if err := report.Markdown(&b, d); err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []string{" <img", "@team", " #12", " | a", " `b`", " **c**", "[d](", "://example"} {
+	for _, bad := range []string{" <img", "@team", " #12", " | a", " `b`", " **c**", "[d]("} {
 		if at := strings.Index(b.String(), bad); at >= 0 {
 			t.Errorf("%q is in: %s", bad, b.String()[max(0, at-20):at+40])
 		}
 	}
+	var page bytes.Buffer
+	if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert(b.Bytes(), &page); err != nil {
+		t.Fatal(err)
+	}
+	if _, link, found := strings.Cut(page.String(), "<a "); found {
+		t.Errorf("a renderer makes a link: <a %.80s", link)
+	}
+	// Some look for bare addresses and references in the source, others in the rendered text.
+	rendered := html.UnescapeString(b.String())
+	if found := bareLink.FindString(rendered); found != "" {
+		t.Errorf("%q becomes a link", found)
+	}
+	for _, kept := range []string{"https:", "ftp:", "www", "WWW", "example.net", "mailto:g@", "team"} {
+		if !strings.Contains(rendered, kept) {
+			t.Errorf("%q is lost: %s", kept, rendered)
+		}
+	}
 	if strings.Count(b.String(), "<details>") != strings.Count(b.String(), "\n</details>") {
 		t.Error("a fold is not closed where it should be")
+	}
+}
+
+// TestMarkdownOfUnprintable: characters that are replaced neither shift nor hide what is escaped.
+func TestMarkdownOfUnprintable(t *testing.T) {
+	d := documents["good"].document(t)
+	for _, words := range []string{"\x01:", "\x01\x02\x03 see https://example.org", "\xff://\x01"} {
+		d.Benchmark = words
+		var b bytes.Buffer
+		if err := report.Markdown(&b, d); err != nil {
+			t.Fatal(err)
+		}
+		if heading, _, _ := strings.Cut(b.String(), "\n"); strings.Contains(heading, "://") {
+			t.Errorf("%q is a link: %s", words, heading)
+		}
+	}
+}
+
+// TestSweepWithoutFigures: cells without figures have nothing to mark, and fill no matrix.
+func TestSweepWithoutFigures(t *testing.T) {
+	d := sweepPaper().document(t)
+	empty := func(steps []v1alpha1.StepResult) string {
+		for i := range steps {
+			steps[i].Operations, steps[i].Warnings = nil, []v1alpha1.WarningType{v1alpha1.WarningClientLost}
+		}
+		var b bytes.Buffer
+		if err := report.Text(&b, d); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	of := &d.Phases[len(d.Phases)-1].Targets[0]
+	if text := empty(of.Steps[:1]); strings.Contains(text, "-!") || !strings.Contains(text, " \\ ") {
+		t.Errorf("one cell has no figure:\n%s", text)
+	}
+	if text := empty(of.Steps); strings.Contains(text, " \\ ") {
+		t.Errorf("no cell has a figure:\n%s", text)
 	}
 }
 
@@ -207,7 +269,7 @@ func TestNotCompared(t *testing.T) {
 		sides []report.Compared
 		says  string
 	}{
-		"alone":       {[]report.Compared{compared(good)}, "two runs or more"},
+		"alone":       {[]report.Compared{compared(good)}, "two or more runs"},
 		"itself":      {[]report.Compared{compared(good), compared(good)}, "the same run"},
 		"no phase":    {[]report.Compared{compared(ramp), compared(sweep)}, "has no result of this phase"},
 		"other steps": {[]report.Compared{compared(ramp), compared(otherRamp)}, "other steps"},

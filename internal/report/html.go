@@ -11,13 +11,14 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// What a page is made of. It is one file without a link to another one, and its policy forbids every request.
+// The page is one file without links, made from these files. Its Content-Security-Policy forbids every request.
 var (
 	//go:embed page/report.html
 	pageTemplate string
@@ -27,7 +28,7 @@ var (
 	pageScript string
 )
 
-// htmlPage is what the template shows.
+// htmlPage is the data of the page's template.
 type htmlPage struct {
 	Title    string
 	Kind     string
@@ -47,7 +48,7 @@ type htmlPage struct {
 // badge is a verdict; Class is good, bad or open.
 type badge struct{ Text, Class string }
 
-// tile is a figure that the run was made for.
+// tile is one of the figures that the run was made for, at the top of the page.
 type tile struct{ Name, Value, Note string }
 
 type section struct {
@@ -56,13 +57,13 @@ type section struct {
 	Parts     []htmlPart
 }
 
-// htmlPart is a part with what tables need.
+// htmlPart is a part prepared for the template.
 type htmlPart struct {
 	Text   string
 	Class  string
 	Items  []string
 	Tables []htmlTable
-	// Grid are matrices that stand beside each other where there is room.
+	// Grid holds matrices that stand side by side if there is room.
 	Grid []htmlPart
 }
 
@@ -73,14 +74,14 @@ type htmlTable struct {
 	Lines       [][]htmlCell
 }
 
-// htmlCell has, beside its text, its class and what it is sorted by.
+// htmlCell is a cell with its CSS class and its sort key.
 type htmlCell struct {
 	Text, Class, Sort string
 	Head              bool
 }
 
 // HTML writes a run as one page that opens offline: verdicts and warnings first, then charts and all figures. Names and
-// messages are only ever text in it.
+// messages appear only as text, never as markup.
 func HTML(w io.Writer, d Document) error {
 	spec, err := yaml.Marshal(d.Spec.Run)
 	if err != nil {
@@ -102,7 +103,7 @@ func HTML(w io.Writer, d Document) error {
 	return made.write(w)
 }
 
-// severityClass makes a list of what disqualifies look like one.
+// severityClass returns the CSS class of a list by its title: that of disqualifying remarks, that of warnings, or none.
 func severityClass(title string) string {
 	switch {
 	case strings.HasPrefix(title, "The figures do not measure"):
@@ -126,31 +127,31 @@ func (p *htmlPage) write(w io.Writer) error {
 	return nil
 }
 
-// hashOf names a text in a policy: it and nothing else may be run.
+// hashOf returns the hash of a text for the Content-Security-Policy, which then allows this text and no other.
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
 func footer(d Document) string {
-	text := "Made by storagebench " + printable(d.Version) + ". MB is 10^6 bytes. Throughput and operations a second are what was completed while every client ran, over that time; " +
-		"of prepare, all of it from the first start to the last end" + ofDrains(d) + ". Latency is from submission to completion, over the operations of all clients together."
+	text := "Made by storagebench " + printable(d.Version) + ". MB is 10^6 bytes. Throughput and operations per second count what was completed while every client ran, over that time; " +
+		"for prepare, everything from the first start to the last end" + ofDrains(d) + ". Latency is from submission to completion, over all all operations of all clients."
 	return text + absence(rowsOf(d, 1), byJobs(d))
 }
 
-// badges are whether the run is complete, valid and met its objectives.
+// badges returns whether the run is complete, whether it is valid, and whether it met its objectives.
 func badges(d Document) []badge {
 	var all []badge
 	switch {
-	case isTrue(condition(d, v1alpha1.ConditionFailed)):
+	case meta.IsStatusConditionTrue(d.Conditions, v1alpha1.ConditionFailed):
 		all = append(all, badge{"Failed", "bad"})
-	case isTrue(condition(d, v1alpha1.ConditionComplete)):
+	case meta.IsStatusConditionTrue(d.Conditions, v1alpha1.ConditionComplete):
 		all = append(all, badge{"Complete", "good"})
 	default:
 		all = append(all, badge{"Not finished", "open"})
 	}
 	add := func(kind, good, bad, open string) {
-		found := condition(d, kind)
+		found := meta.FindStatusCondition(d.Conditions, kind)
 		if found == nil {
 			return
 		}
@@ -170,10 +171,10 @@ func badges(d Document) []badge {
 	return all
 }
 
-// maxTiles stand at the top.
+// maxTiles is the number of tiles at the top of the page.
 const maxTiles = 6
 
-// tiles are the first figures of the summary of a run of one target.
+// tiles returns the first figures of the summary; none if the run has several targets.
 func tiles(d Document) []tile {
 	if manyTargets(d) {
 		return nil
@@ -200,7 +201,7 @@ func tiles(d Document) []tile {
 	return all
 }
 
-// tileName names the phase too, unless it is named for its figure.
+// tileName returns the figure's name after the phase's, or alone if it begins with the phase's name.
 func tileName(phase, figure string) string {
 	if strings.HasPrefix(figure, phase) {
 		return figure
@@ -208,7 +209,6 @@ func tileName(phase, figure string) string {
 	return phase + ": " + figure
 }
 
-// sections of the page in their order.
 func sections(d Document) []section {
 	all := []section{
 		{ID: "over-time", Title: "Over time", Views: slices.Concat(rates(d), latencies(d))},
@@ -219,7 +219,7 @@ func sections(d Document) []section {
 		{ID: "sweeps", Title: "Sweeps", Parts: htmlParts(partsOf(func(p *page) { p.sweeps(d) }))},
 		{ID: "comparison", Title: "Comparison of targets", Parts: htmlParts(partsOf(func(p *page) { p.comparisons(d) }))},
 		{ID: "clients", Title: "Clients", Views: clientCharts(d)},
-		{ID: "documented", Title: "What is documented, and what was reached", Parts: htmlParts(partsOf(func(p *page) { p.promises(d) }))},
+		{ID: "documented", Title: "Documented and measured", Parts: htmlParts(partsOf(func(p *page) { p.promises(d) }))},
 		{ID: "space", Title: "Space", Parts: htmlParts(partsOf(func(p *page) { p.spaces(d) }))},
 		{ID: "timeline", Title: "Timeline", Parts: htmlParts(partsOf(func(p *page) { p.timeline(d) }))},
 		{ID: "environment", Title: "Environment", Parts: htmlParts(partsOf(func(p *page) { p.environment(d); p.storage(d); p.losses(d) }))},
@@ -228,8 +228,8 @@ func sections(d Document) []section {
 		all[10].Views = []view{made}
 	}
 	if d.Series.Empty() && len(d.Phases) > 0 {
-		all[0].Parts = []htmlPart{{Text: "What the run did over time is not known here: the record of a run has figures alone. Make the report of the file that " +
-			"`run -o json` writes, or of the run in its cluster while its series are kept."}}
+		all[0].Parts = []htmlPart{{Text: "The record of a run has no data over time. Create the report from a file written by " +
+			"`run -o json`, or from the run in its cluster while its series are kept."}}
 	}
 	return all
 }
@@ -272,7 +272,7 @@ func htmlTableOf(title string, t partTable, beside []partTable) htmlTable {
 		var cells []htmlCell
 		for column, text := range line {
 			if column == 0 && text == "" && i > 1 && !t.matrix {
-				text = made.Lines[i-2][0].Text // rows may be put into another order
+				text = made.Lines[i-2][0].Text // repeated because the reader can sort the rows
 			}
 			cell := htmlCell{Text: text, Head: t.matrix && column == 0}
 			if numeric[column] {
@@ -295,7 +295,7 @@ func htmlTableOf(title string, t partTable, beside []partTable) htmlTable {
 	return made
 }
 
-// numericColumns are those with a figure in them.
+// numericColumns reports which columns hold figures.
 func numericColumns(t partTable) []bool {
 	numeric := make([]bool, len(t.lines[0]))
 	for _, line := range t.lines[1:] {
@@ -307,7 +307,7 @@ func numericColumns(t partTable) []bool {
 	return numeric
 }
 
-// heatScale is from the least to the most of matrices that are beside each other.
+// heatScale is the range of values in matrices that stand side by side.
 type heatScale struct{ least, most float64 }
 
 func scaleOf(tables []partTable) heatScale {
@@ -324,10 +324,10 @@ func scaleOf(tables []partTable) heatScale {
 	return scale
 }
 
-// empty says that there is no figure at all.
+// empty reports whether the matrices have no figure at all.
 func (s heatScale) empty() bool { return s.least > s.most }
 
-// class is one of ten shades; a matrix of one value has none.
+// class returns the shade of a value, one of ten from h0 to h9; h0 if all values are equal.
 func (s heatScale) class(value float64) string {
 	if !(s.most > s.least) {
 		return "h0"

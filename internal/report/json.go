@@ -14,27 +14,27 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// SchemaVersion is that of every JSON document that the project prints.
+// SchemaVersion is the schema version of every JSON document that the project prints.
 const SchemaVersion = 1
 
-// Document is a run as JSON: the BenchmarkRun's status with the names of run and benchmark and with
-// what was run. Fields are added over time; those that are there stay.
+// Document is a run as JSON: the status of the BenchmarkRun, with the names of run and benchmark and the specification
+// that was run. Later versions may add fields but do not remove any.
 type Document struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	Benchmark     string `json:"benchmark"`
 	Namespace     string `json:"namespace,omitempty"`
 	Run           string `json:"run"`
 	RunUID        string `json:"runUID,omitempty"`
-	// Version is that of the storagebench that made the document.
+	// Version is the version of storagebench that conducted the run.
 	Version string `json:"storagebenchVersion"`
 	v1alpha1.BenchmarkRunStatus
 	Spec v1alpha1.BenchmarkRunSpec `json:"spec"`
-	// Series is what the run did over time, compressed, in base 64; `report -o csv` writes it out. Absent where it is
-	// not known.
+	// Series is the run over time, compressed and in base 64; `report -o csv` decodes it. It is absent if it is not
+	// known.
 	Series *series.Log `json:"series,omitempty"`
 }
 
-// With is the document with the series of its run; without where there are none.
+// With returns the document with the series of its run; without any if over is empty.
 func (d Document) With(over *series.Log) Document {
 	d.Series = nil
 	if !over.Empty() {
@@ -43,7 +43,7 @@ func (d Document) With(over *series.Log) Document {
 	return d
 }
 
-// NewDocument makes the document of a run.
+// NewDocument returns the document of a run that the given version of storagebench conducted.
 func NewDocument(run *v1alpha1.BenchmarkRun, version string) Document {
 	return Document{
 		SchemaVersion:      SchemaVersion,
@@ -57,7 +57,7 @@ func NewDocument(run *v1alpha1.BenchmarkRun, version string) Document {
 	}
 }
 
-// JSON writes the document, indented.
+// JSON writes the document as indented JSON.
 func JSON(w io.Writer, document Document) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
@@ -68,7 +68,7 @@ func JSON(w io.Writer, document Document) error {
 	return nil
 }
 
-// Read reads what JSON wrote, or a BenchmarkRun as `kubectl get benchmarkrun NAME -o json` prints it.
+// Read reads a document that JSON wrote, or a BenchmarkRun as `kubectl get benchmarkrun NAME -o json` prints it.
 func Read(r io.Reader) (Document, error) {
 	const limit = 64 << 20
 	text, err := io.ReadAll(io.LimitReader(r, limit+1))
@@ -93,15 +93,15 @@ func Read(r io.Reader) (Document, error) {
 		return Document{}, noResult("schemaVersion is %d, not %d", document.SchemaVersion, SchemaVersion)
 	}
 	if document.Run == "" || document.Benchmark == "" {
-		return Document{}, noResult("it names no run or no benchmark")
+		return Document{}, noResult("it has no run or benchmark name")
 	}
 	return document, nil
 }
 
-// readObject reads an object of a cluster.
+// readObject converts a BenchmarkRun of a cluster to a document.
 func readObject(text []byte, kind metav1.TypeMeta) (Document, error) {
 	if kind.APIVersion != v1alpha1.GroupVersion.String() || kind.Kind != v1alpha1.BenchmarkRunKind {
-		return Document{}, noResult("it is a %s of %s; give one BenchmarkRun of %s by its name",
+		return Document{}, noResult("it is a %s of %s: give one BenchmarkRun of %s by name",
 			kind.Kind, kind.APIVersion, v1alpha1.GroupVersion)
 	}
 	var run v1alpha1.BenchmarkRun
@@ -109,9 +109,9 @@ func readObject(text []byte, kind metav1.TypeMeta) (Document, error) {
 		return Document{}, err
 	}
 	if run.Name == "" || run.Spec.BenchmarkRef.Name == "" {
-		return Document{}, noResult("it names no run or no benchmark")
+		return Document{}, noResult("it has no run or benchmark name")
 	}
-	// Operator and agents are of one version.
+	// The operator and its agents have the same version.
 	var version string
 	for _, e := range run.Status.Environments {
 		version = cmp.Or(version, e.AgentVersion)
@@ -119,18 +119,18 @@ func readObject(text []byte, kind metav1.TypeMeta) (Document, error) {
 	return NewDocument(&run, version), nil
 }
 
-// decode reads one JSON value that is all of a text.
+// decode decodes text, which must be exactly one JSON value.
 func decode(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(into); err != nil {
 		return noResult("%w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return noResult("something follows the result; give one result a file")
+		return noResult("it has data after the result: use one result per file")
 	}
 	return nil
 }
 
 func noResult(format string, arguments ...any) error {
-	return fmt.Errorf("it is no result of `run -o json` and no BenchmarkRun of `kubectl get benchmarkrun NAME -o json`: "+format, arguments...)
+	return fmt.Errorf("neither a result of `run -o json` nor a BenchmarkRun of `kubectl get benchmarkrun NAME -o json`: "+format, arguments...)
 }

@@ -9,13 +9,14 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/chart"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// maxLatencyCharts are drawn over time; of more targets the rest is in the tables and in the CSV.
+// maxLatencyCharts limits the charts of latency over time, and those of clients; the CSV has the rest.
 const maxLatencyCharts = 8
 
-// percentiles that are drawn, and how they are found in a minute.
+// percentiles lists the percentiles that are drawn.
 var percentiles = []struct {
 	name string
 	of   func(*series.Minute) uint64
@@ -26,7 +27,7 @@ var percentiles = []struct {
 	{"p99.9", func(m *series.Minute) uint64 { return m.P999 }},
 }
 
-// latencies are charts of percentiles over time, one a target and operation.
+// latencies returns charts of latency percentiles over time, one per target and operation.
 func latencies(d Document) []view {
 	if d.StartTime == nil || d.Series.Empty() {
 		return nil
@@ -52,12 +53,12 @@ func latencies(d Document) []view {
 	return views
 }
 
-// latencyView is false where no minute has a percentile.
+// latencyView returns one chart of latency over time; false if no minute has a percentile.
 func latencyView(d Document, index int, name string, minutes []series.Minute) (view, bool) {
 	slices.SortFunc(minutes, func(a, b series.Minute) int { return int(min(max(a.StartNanoseconds-b.StartNanoseconds, -1), 1)) })
 	var lines []chart.Line
 	least, highest := math.Inf(1), 0.0
-	text := "Latency percentiles of " + name + " over time, a value a minute."
+	text := "Latency percentiles of " + name + " over time, one value per minute."
 	for i, one := range percentiles {
 		line := chart.Line{Name: one.name, Colour: i + 1, Dash: i}
 		low, high := math.Inf(1), 0.0
@@ -87,19 +88,20 @@ func latencyView(d Document, index int, name string, minutes []series.Minute) (v
 	bands := phaseBands(d)
 	return view{Figure: chart.Figure{ID: fmt.Sprintf("latency-%d", index), Title: "Latency over time: " + name, Text: text, Bands: bands, Lines: lines,
 		X: timeAxis(bands, lines), Y: chart.Logarithmic(least, highest, round(nanosecondsText))}, Legend: legendOf(lines), Phases: phaseNames(bands), FewPhases: allNamed(bands, timeAxis(bands, lines)),
-		Notes: []string{"A value a minute, of the operations of all clients in it; a percentile with fewer than ten operations above it is not drawn. The axis is logarithmic."}}, true
+		Notes: []string{"One value per minute, over the operations of all clients; a percentile with fewer than ten operations above it is not drawn. The axis is logarithmic."}}, true
 }
 
 func nanosecondsText(nanoseconds float64) string {
 	return measure.FormatLatency(uint64(max(nanoseconds, 0)))
 }
 
-// distributions are the latencies of each phase over its measured time, as shares of its operations.
+// distributions returns a chart per phase of its latencies over the measured time, as shares of the operations.
+// Layouts, ramps and sweeps have none.
 func distributions(d Document) []view {
 	var views []view
 	names := targetNames(d)
 	for _, phase := range d.Phases {
-		if phase.Kind == v1alpha1.PhaseRamp || phase.Kind == v1alpha1.PhaseSweep || phase.Kind == v1alpha1.PhasePrepare {
+		if kind := phasekind.Of(phase.Kind); kind.InCells() || kind.LaysOut {
 			continue
 		}
 		var lines []chart.Line
@@ -123,8 +125,8 @@ func distributions(d Document) []view {
 	return views
 }
 
-// distributionLine has the share of operations of each bin in percent. The last bin of the grid has no end, and is drawn
-// twice as wide as its beginning is far.
+// distributionLine returns the share of operations in each bin, in percent. The last bin of the grid has no upper bound
+// and is drawn up to twice its lower bound.
 func distributionLine(one series.Distribution) chart.Line {
 	total := uint64(0)
 	for _, bin := range one.Bins {
@@ -154,11 +156,11 @@ func distributionView(index int, phase string, lines []chart.Line) view {
 		}
 		first, last := line.Points[0], line.Points[len(line.Points)-1]
 		least, highest = min(least, first.Start), max(highest, last.End)
-		text += fmt.Sprintf(" %s: from %s to %s; most often %s to %s, %.1f %% of all.", line.Name, nanosecondsText(first.Start), nanosecondsText(last.End),
+		text += fmt.Sprintf(" %s: from %s to %s; most frequent %s to %s, %.1f %% of all.", line.Name, nanosecondsText(first.Start), nanosecondsText(last.End),
 			nanosecondsText(peak.Start), nanosecondsText(peak.End), peak.Y)
 	}
 	percent := func(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") + " %" }
 	return view{Figure: chart.Figure{ID: fmt.Sprintf("distribution-%d", index), Title: "Latency distribution: " + printable(phase), Text: text, Lines: lines,
 		X: chart.Logarithmic(least, highest, round(nanosecondsText)), Y: chart.Linear(most(lines), 4, percent)}, Legend: legendOf(lines),
-		Notes: []string{"The share of the operations in each eighth of an octave, over the measured time of all clients. The axis of time is logarithmic."}}
+		Notes: []string{"Share of operations per eighth of an octave, over the measured time of all clients. The latency axis is logarithmic."}}
 }

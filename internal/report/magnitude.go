@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// factors of the units that figures are written in, so that cells with different ones can be put in order.
+// factors maps the units of figures to their size in the base unit (bytes, nanoseconds, operations), so that cells with
+// different units can be sorted.
 var factors = map[string]float64{
 	"": 1, "%": 1, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
 	"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12,
@@ -14,10 +15,11 @@ var factors = map[string]float64{
 	"IOPS": 1, "k": 1e3, "M": 1e6, "G": 1e9, "kIOPS": 1e3, "MIOPS": 1e6, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "clients": 1, "client": 1,
 }
 
-// magnitude is what a figure is as a number; false for what is none. Marks behind it say nothing of its size.
+// magnitude parses a figure into a number in its base unit; false if text is no figure. It ignores the marks *, = and !
+// at the end.
 func magnitude(text string) (float64, bool) {
 	text = strings.TrimRight(strings.TrimLeft(strings.TrimSpace(text), "+"), "*=! ")
-	text, _, _ = strings.Cut(text, ":1") // of a ratio
+	text, _, _ = strings.Cut(text, ":1") // ratios are written as N:1
 	number, unit, found := strings.Cut(text, " ")
 	if !found {
 		end := strings.LastIndexAny(text, "0123456789.") + 1

@@ -8,9 +8,9 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Markdown writes a run for a pull request: the verdict, what disqualifies and the summary at the top, everything else
-// folded away. Names and messages hold words of users and tools, and are written so that they can neither format nor
-// mention anything.
+// Markdown writes a run for a pull request: the verdict, what disqualifies the figures and the summary at the top,
+// everything else collapsed. Names and messages come from users and tools; they are escaped so that they can neither
+// format nor mention anything.
 func Markdown(w io.Writer, d Document) error {
 	m := &markdown{}
 	m.line("### " + inMarkdown(d.Benchmark) + ": " + inMarkdown(verdict(d)))
@@ -18,7 +18,7 @@ func Markdown(w io.Writer, d Document) error {
 		m.part(one)
 	}
 	m.fold("All figures", figureParts(d))
-	m.fold("What is documented, and what was reached", partsOf(func(p *page) { p.promises(d) }))
+	m.fold("Documented and measured", partsOf(func(p *page) { p.promises(d) }))
 	m.fold("Timeline", partsOf(func(p *page) { p.timeline(d) }))
 	m.fold("Environment", partsOf(func(p *page) { p.environment(d); p.losses(d) }))
 	if _, err := io.WriteString(w, m.String()); err != nil {
@@ -27,8 +27,8 @@ func Markdown(w io.Writer, d Document) error {
 	return nil
 }
 
-// headlineParts are what comes first in every form: whether the figures can be believed, what was asked for and met, what
-// they are, and what else they may mean.
+// headlineParts returns the parts at the top: whether the figures can be trusted, the summary, the objectives and the
+// notes.
 func headlineParts(d Document) []part {
 	return append(doubts(d), partsOf(func(p *page) {
 		p.summary(d)
@@ -37,7 +37,7 @@ func headlineParts(d Document) []part {
 	})...)
 }
 
-// doubts are when the run was, why it has failed, and what its figures may not mean.
+// doubts returns when the run was, why it failed, and the reasons to doubt its figures.
 func doubts(d Document) []part {
 	return partsOf(func(p *page) {
 		p.headlineDetails(d)
@@ -46,19 +46,19 @@ func doubts(d Document) []part {
 	})
 }
 
-// figureParts are all figures of all phases.
+// figureParts returns all figures of all phases.
 func figureParts(d Document) []part {
 	return partsOf(func(p *page) { p.figures(d) })
 }
 
-// markdown is text of GitHub's dialect.
+// markdown builds text in GitHub Flavored Markdown.
 type markdown struct {
 	strings.Builder
 }
 
 func (m *markdown) line(text string) { m.WriteString(text + "\n\n") }
 
-// fold hides parts until somebody opens them.
+// fold writes parts that stay collapsed until the reader opens them.
 func (m *markdown) fold(title string, parts []part) {
 	if len(parts) == 0 {
 		return
@@ -112,20 +112,25 @@ func (m *markdown) table(t partTable) {
 	m.WriteString("\n")
 }
 
-// inMarkdown writes text so that it is only text: no format, no markup, no link, and no mention of people or issues.
+// unlinked is a space of no width, which keeps what is around it from becoming a link or a mention. An entity of the
+// character itself would not: GitHub and GitLab look for both in the rendered text.
+const unlinked = "&#8203;"
+
+// inMarkdown escapes text so that it contains no formatting, markup or links and mentions no people or issues. GitHub
+// Flavored Markdown also links bare addresses: with a scheme, of www., and of e-mail.
 func inMarkdown(text string) string {
+	text = printable(text)
 	var b strings.Builder
-	for i, r := range printable(text) {
+	for i, r := range text {
 		switch {
-		case strings.ContainsRune("\\`*_{}[]()<>#|~!&", r) && !(r == '(' || r == ')' || r == '!') || i == 0 && strings.ContainsRune("-+=", r) && len(text) > 1:
+		case r == '.' && i >= 3 && strings.EqualFold(text[i-3:i], "www"):
+			b.WriteString(unlinked)
+		case strings.ContainsRune("\\`*_{}[]<>#|~&", r) || i == 0 && strings.ContainsRune("-+=", r) && len(text) > 1:
 			b.WriteRune('\\')
-			b.WriteRune(r)
-		case r == '@':
-			b.WriteString("&#64;")
-		case r == ':' && strings.HasPrefix(text[i:], "://"):
-			b.WriteString("&#58;")
-		default:
-			b.WriteRune(r)
+		}
+		b.WriteRune(r)
+		if r == '@' || r == '#' || r == ':' && strings.HasPrefix(text[i:], "://") {
+			b.WriteString(unlinked)
 		}
 	}
 	return b.String()

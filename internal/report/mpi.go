@@ -10,10 +10,10 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxShown repetitions of an operation are in the text, the first and the last ones; JSON has more.
+// maxShown is the number of repetitions of an operation in the text, the first and the last ones; JSON has more.
 const maxShown = 10
 
-// jobs are what ior and mdtest say of themselves.
+// jobs writes the figures that ior and mdtest report themselves.
 func (p *page) jobs(d Document) {
 	repetitions, rates := false, false
 	for _, phase := range d.Phases {
@@ -31,11 +31,11 @@ func (p *page) jobs(d Document) {
 	}
 	var says []string
 	if repetitions {
-		says = append(says, "Repetitions are IOR's own figures: all bytes of one over the time from its first start to its last end, each "+
-			"weighing the same. Open, transfer and close are over all ranks and overlap.")
+		says = append(says, "Repetitions are IOR's own figures: the bytes of each over the time from its first start to its last end, with "+
+			"equal weight. Open, transfer and close are over all ranks and overlap.")
 	}
 	if rates {
-		says = append(says, "Operations a second are mdtest's own figures, over all ranks and its iterations.")
+		says = append(says, "Operations per second are mdtest's own figures, over all ranks and iterations.")
 	}
 	if len(says) > 0 {
 		p.WriteString("\n")
@@ -126,7 +126,7 @@ func iorRow(name string, repetition *v1alpha1.IORRepetition) []string {
 	return append(row, length(repetition.TotalNanoseconds))
 }
 
-// shortLength keeps times of milliseconds.
+// shortLength formats a duration: to 1 us below a millisecond, to 0.1 ms below a second, else to 10 ms.
 func shortLength(nanoseconds int64) string {
 	length := time.Duration(max(nanoseconds, 0))
 	switch {
@@ -157,7 +157,7 @@ func (p *page) mdtest(where string, mdtest *v1alpha1.MdtestResult) {
 	p.columns("    ", lines, 1)
 }
 
-// job is which tool it was, and how it was run.
+// job describes a tool and its MPI job: versions, ranks, clients.
 func job(tool string, run v1alpha1.MPIRun) string {
 	text := tool
 	if run.Version != "" {
@@ -167,7 +167,7 @@ func job(tool string, run v1alpha1.MPIRun) string {
 		text += " with Open MPI " + run.MPIVersion
 	}
 	if run.Ranks > 0 {
-		text += ", " + plural(int(run.Ranks), "rank") + " in " + plural(int(run.Clients), "client")
+		text += ", " + measure.FormatCount(int(run.Ranks), "rank") + " in " + measure.FormatCount(int(run.Clients), "client")
 	}
 	return text
 }
@@ -178,7 +178,7 @@ func (p *page) command(words []string) {
 	}
 }
 
-// byJobs reports whether any figures are of a job of MPI.
+// byJobs reports whether any figures are from IOR or mdtest.
 func byJobs(d Document) bool {
 	for _, phase := range d.Phases {
 		for _, target := range phase.Targets {

@@ -5,11 +5,9 @@ import (
 	"github.com/storagebench/storagebench/internal/objective"
 )
 
-// verdictWords are what a verdict is called here.
 var verdictWords = map[v1alpha1.Verdict]string{v1alpha1.VerdictMet: "met", v1alpha1.VerdictMissed: "MISSED", v1alpha1.VerdictUnknown: "NOT KNOWN"}
 
-// objectives are each with its figure, what was wanted and the verdict, and what there is to say of those that are
-// not met.
+// objectives writes the figure, bound and verdict of each objective, and the messages of those that were not met.
 func (p *page) objectives(d Document) {
 	if len(d.Objectives) == 0 {
 		return
@@ -25,7 +23,7 @@ func (p *page) objectives(d Document) {
 	}
 	p.WriteString("\n")
 	p.columns("  ", lines, 3)
-	p.list("Objectives that are not met:", remarks)
+	p.list("Objectives not met:", remarks)
 }
 
 func objectiveValue(one *v1alpha1.ObjectiveResult, value *int64) string {
@@ -35,7 +33,7 @@ func objectiveValue(one *v1alpha1.ObjectiveResult, value *int64) string {
 	return objective.Written(one, *value)
 }
 
-// wanted is the bound with its direction, which the frozen objective tells.
+// wanted returns the bound with its direction, which is in the objective of the run's specification.
 func wanted(d Document, one *v1alpha1.ObjectiveResult) string {
 	text := objectiveValue(one, one.Required)
 	for i := range d.Spec.Objectives {

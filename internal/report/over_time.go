@@ -14,15 +14,15 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// moving are the operations that have a throughput.
+// moving lists the operations that have a throughput.
 var moving = []measure.Operation{measure.Read, measure.Write, measure.Trim}
 
-// secondsOf is an instant in seconds from the start of the run.
+// secondsOf converts Unix time in nanoseconds to seconds from the start of the run.
 func secondsOf(d Document, nanoseconds int64) float64 {
 	return float64(nanoseconds-d.StartTime.UnixNano()) / 1e9
 }
 
-// eachTarget gives the series of each step and target, in the order of the steps.
+// eachTarget calls use with the series of each step and target, in the order of the steps.
 func eachTarget(d Document, use func(step *v1alpha1.ResolvedStep, target *series.Target)) {
 	if d.Series.Empty() {
 		return
@@ -38,13 +38,13 @@ func eachTarget(d Document, use func(step *v1alpha1.ResolvedStep, target *series
 	}
 }
 
-// lineKey is what a line of a chart over time is of.
+// lineKey identifies a line of a chart over time.
 type lineKey struct {
 	target    string
 	operation measure.Operation
 }
 
-// overTime are lines of a rate over the run, one a target and operation, in the order of targets and then of operations.
+// overTime returns lines of a rate over the run, one per target and operation, ordered by target and then by operation.
 func overTime(d Document, rate func(*series.Point, measure.Operation) float64, operations []measure.Operation) []chart.Line {
 	points := map[lineKey][]chart.Point{}
 	eachTarget(d, func(_ *v1alpha1.ResolvedStep, target *series.Target) {
@@ -86,12 +86,12 @@ func lineName(names []string, target string, operation measure.Operation) string
 	return printable(target) + " " + strings.ToLower(operation.String())
 }
 
-// does reports whether a target did an operation at all in a step.
+// does reports whether a target performed an operation in a step.
 func does(target *series.Target, operation measure.Operation) bool {
 	return slices.ContainsFunc(target.Points, func(p series.Point) bool { return p.Counters[operation] != (measure.Counter{}) })
 }
 
-// most is the highest of all means of the lines that are measured.
+// most returns the highest value of the lines, warm-ups and transitions included.
 func most(lines []chart.Line) float64 {
 	highest := 0.0
 	for _, line := range lines {
@@ -102,7 +102,8 @@ func most(lines []chart.Line) float64 {
 	return highest
 }
 
-// usual is a height that nearly all of the time of the lines is below, so that a spike does not press the rest flat.
+// usual returns the value that the lines do not exceed for 99.5 % of their time. An axis up to it is not flattened by a
+// spike.
 func usual(lines []chart.Line) float64 {
 	type weighted struct{ y, length float64 }
 	var all []weighted
@@ -123,30 +124,31 @@ func usual(lines []chart.Line) float64 {
 	return 0
 }
 
-// height is the top of an axis: the highest mean, unless that is a spike far above all others. told says so.
+// height returns the top of an axis: the highest value, or 1.5 times usual if the highest value is a spike of more than
+// 3 times usual. Then told says so.
 func height(lines []chart.Line) (top float64, told string) {
 	highest, common := most(lines), usual(lines)
 	if common > 0 && highest > 3*common {
-		return 1.5 * common, fmt.Sprintf(" The axis ends at half above what 99.5 %% of the time is below; the highest is %.1f times that.", highest/common)
+		return 1.5 * common, fmt.Sprintf(" The axis ends at 1.5 times the 99.5th percentile; the highest value is %.1f times its end.", highest/common)
 	}
 	return highest, ""
 }
 
-// view is a chart with what the page says beside it.
+// view is a chart with the text that the page shows beside it.
 type view struct {
 	chart.Figure
-	// Legend is of the lines; Notes are sentences below the chart.
+	// Legend describes the lines; Notes are sentences below the chart.
 	Legend []legendEntry
 	Notes  []string
-	// Phases are those that have a number in the chart.
+	// Phases lists the phases in the order of their numbers in the chart.
 	Phases []string
-	// FewPhases says that in the wide drawing every phase has its name.
+	// FewPhases is true if every phase has room for its name in the wide drawing.
 	FewPhases bool
 }
 
 type legendEntry struct{ Name, Class string }
 
-// legendOf names the lines, where there is more than one.
+// legendOf returns a legend entry for each line.
 func legendOf(lines []chart.Line) []legendEntry {
 	var all []legendEntry
 	for _, line := range lines {
@@ -155,7 +157,8 @@ func legendOf(lines []chart.Line) []legendEntry {
 	return all
 }
 
-// phaseBands are the phases of the run in seconds from its start.
+// phaseBands returns the phases in seconds from the start of the run, from first to last I/O, or as planned if that is
+// not known.
 func phaseBands(d Document) []chart.Band {
 	var bands []chart.Band
 	for _, s := range spansOf(d) {
@@ -173,7 +176,8 @@ func phaseBands(d Document) []chart.Band {
 	return bands
 }
 
-// timeAxis goes from the start of the run, or of what is shown of it, to its end.
+// timeAxis spans the bands and lines. It begins at 0, the start of the run, unless they begin later by a quarter of
+// their length or more.
 func timeAxis(bands []chart.Band, lines []chart.Line) chart.Axis {
 	from, to := math.Inf(1), math.Inf(-1)
 	for _, b := range bands {
@@ -190,7 +194,7 @@ func timeAxis(bands []chart.Band, lines []chart.Line) chart.Axis {
 	return chart.Seconds(from, to)
 }
 
-// rates are the charts of throughput and of operations over time.
+// rates returns the charts of throughput and of IOPS over time.
 func rates(d Document) []view {
 	if d.StartTime == nil || d.Series.Empty() {
 		return nil
@@ -200,7 +204,7 @@ func rates(d Document) []view {
 		views = append(views, rateView(d, "throughput", "Throughput over time", lines, bytesLevels(d), measure.FormatBytesPerSecond))
 	}
 	if lines := overTime(d, (*series.Point).OperationsPerSecond, measure.Operations[:]); len(lines) > 0 {
-		views = append(views, rateView(d, "iops", "Operations a second over time", lines, operationLevels(d), measure.FormatOperationsPerSecond))
+		views = append(views, rateView(d, "iops", "Operations per second over time", lines, operationLevels(d), measure.FormatOperationsPerSecond))
 	}
 	return views
 }
@@ -216,18 +220,18 @@ func rateView(d Document, id, title string, lines []chart.Line, levels []chart.L
 		X: timeAxis(bands, lines), Y: chart.Linear(top, 5, round(format))}, Legend: legendOf(lines)}
 	made.Phases, made.FewPhases = phaseNames(bands), allNamed(bands, made.X)
 	made.Text = textOfRates(title, d, lines, format) + told
-	made.Notes = append(made.Notes, "Every "+intervalText(lines)+" is one value; where several share a pixel their mean is drawn, with the least and the most behind it. "+
-		"Pale: a warm-up or a transition, which are in no figure. Where nothing was measured there is no line."+told)
+	made.Notes = append(made.Notes, "Every "+intervalText(lines)+" has one value; where several share a pixel, their mean is drawn, with their range behind it. "+
+		"Pale: warm-up or transition, which no figure includes. Gaps: nothing was measured."+told)
 	for _, l := range above {
 		made.Notes = append(made.Notes, "Above the chart: "+l.Name+".")
 	}
 	if d.Series.Coarsened {
-		made.Notes = append(made.Notes, "Neighbouring seconds were joined, since what is kept of a run has a size.")
+		made.Notes = append(made.Notes, "Adjacent seconds were merged to bound the size of the stored series.")
 	}
 	return made
 }
 
-// round writes the labels of an axis, which are round.
+// round formats the labels of an axis, which are round numbers: without trailing zeros, and 0 without a unit.
 func round(format func(float64) string) func(float64) string {
 	return func(value float64) string {
 		if value == 0 {
@@ -241,7 +245,7 @@ func round(format func(float64) string) func(float64) string {
 	}
 }
 
-// intervalText is how long a value is of, as most are.
+// intervalText returns the median length of the intervals in words.
 func intervalText(lines []chart.Line) string {
 	var lengths []float64
 	for _, line := range lines {
@@ -257,7 +261,7 @@ func intervalText(lines []chart.Line) string {
 	return time.Duration(middle * 1e9).Round(100 * time.Millisecond).String()
 }
 
-// textOfRates says in words what a chart over time shows.
+// textOfRates describes a chart over time in words.
 func textOfRates(title string, d Document, lines []chart.Line, format func(float64) string) string {
 	text := title + "."
 	for _, line := range lines {
@@ -280,7 +284,7 @@ func textOfRates(title string, d Document, lines []chart.Line, format func(float
 	return text + " Phases: " + strings.Join(phases, "; ") + "."
 }
 
-// clock is a time of the run.
+// clock formats a time of the run, in seconds from its start.
 func clock(seconds float64) string { return length(int64(seconds * 1e9)) }
 
 // allNamed reports whether every phase has room for its name in the wide drawing.
@@ -288,7 +292,7 @@ func allNamed(bands []chart.Band, x chart.Axis) bool {
 	return !slices.ContainsFunc(bands, func(b chart.Band) bool { return !b.Named(x) })
 }
 
-// phaseNames are the phases in the order of the numbers that stand for them where there is no room for their names.
+// phaseNames lists the phases in the order of the numbers that replace names for which there is no room.
 func phaseNames(bands []chart.Band) []string {
 	var names []string
 	for _, b := range bands {
@@ -297,7 +301,8 @@ func phaseNames(bands []chart.Band) []string {
 	return names
 }
 
-// levelsUpTo are those that do not press what was measured flat, and the others.
+// levelsUpTo splits levels: shown holds the first four that are at most twice top, because higher ones would flatten
+// the lines; above holds the others.
 func levelsUpTo(all []chart.Level, top float64) (shown, above []chart.Level) {
 	for _, l := range all {
 		if l.Y <= 2*top && len(shown) < 4 {
@@ -309,7 +314,7 @@ func levelsUpTo(all []chart.Level, top float64) (shown, above []chart.Level) {
 	return shown, above
 }
 
-// bytesLevels are the documented limits of bytes a second, one a height.
+// bytesLevels returns the documented limits of throughput, one level per value.
 func bytesLevels(d Document) []chart.Level { return documentedLevels(d, "Bytes", rateText) }
 
 func operationLevels(d Document) []chart.Level {

@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// width is what text is wrapped to.
+// width is the number of columns to which text is wrapped.
 const width = 100
 
-// page is text for a terminal. What is written is made harmless first: messages hold the words of
-// tools, and those can hold anything.
+// page builds text for a terminal. It replaces characters that a terminal would interpret, because messages quote the
+// output of tools, which can contain anything.
 type page struct {
 	strings.Builder
-	// parts, where it is not nil, takes what would be written, for forms other than text.
+	// parts, if not nil, receives what would be written, for formats other than text.
 	parts *[]part
 }
 
-// line writes a paragraph; lines after the first are indented a little deeper.
+// line writes a paragraph; lines after the first are indented by two more columns.
 func (p *page) line(indent, text string) {
 	if p.parts != nil {
 		p.take(part{text: strings.TrimPrefix(strings.Join(wordsOf(text), " "), "- ")})
@@ -44,7 +44,7 @@ func (p *page) line(indent, text string) {
 	p.WriteString("\n")
 }
 
-// units stay on the line of their number.
+// units are never separated from their number by a line break.
 var units = []string{"B", "kB", "MB", "GB", "TB", "PB", "B/s", "kB/s", "MB/s", "GB/s", "TB/s", "IOPS", "bytes", "ns", "us", "ms", "s", "%", "CPUs", "clients"}
 
 func wordsOf(text string) []string {
@@ -60,7 +60,7 @@ func wordsOf(text string) []string {
 	return words
 }
 
-// list writes paragraphs under a title; nothing when there are none.
+// list writes paragraphs under a title; nothing if there are none.
 func (p *page) list(title string, items []string) {
 	if len(items) == 0 {
 		return
@@ -76,7 +76,7 @@ func (p *page) list(title string, items []string) {
 	}
 }
 
-// printable replaces what a terminal would obey.
+// printable replaces characters that a terminal would interpret: white space by a blank, others by U+FFFD.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -8,16 +8,18 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/compare"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// The marks of two targets beside each other.
+// Marks of figures in a comparison of two targets.
 const (
 	markBetter = "*"
 	markSame   = "="
 )
 
-// pairOf is a phase's two targets, where there are two and they can be compared. What a record says of it may have been cut
-// for room; it follows from the figures.
+// pairOf returns the two targets of a phase; false unless it has exactly two that can be compared. It computes the
+// comparison from the figures, because a record may have dropped it to save space.
 func pairOf(d Document, phase *v1alpha1.PhaseResult) (*compare.Pair, bool) {
 	if len(phase.Targets) != 2 {
 		return nil, false
@@ -27,26 +29,26 @@ func pairOf(d Document, phase *v1alpha1.PhaseResult) (*compare.Pair, bool) {
 	return pair, made.Invalid == ""
 }
 
-// pairWith is the first target of a phase and another one.
+// pairWith pairs the first target of a phase with another one.
 func pairWith(d Document, phase *v1alpha1.PhaseResult, other int) *compare.Pair {
-	spec := phaseSpec(d, phase.Name)
+	spec := d.Spec.Run.Phase(phase.Name)
 	return &compare.Pair{Kind: phase.Kind, Baseline: &phase.Targets[0], Target: &phase.Targets[other],
 		BaselineClosed: compare.Closed(&d.Spec.Run, spec, phase.Targets[0].Target), TargetClosed: compare.Closed(&d.Spec.Run, spec, phase.Targets[other].Target)}
 }
 
-// judged compares two cells by one figure.
+// judged compares two cells by one figure; false if they cannot be compared.
 type judged func(pair *compare.Pair, baseline, target *v1alpha1.StepResult) (compare.Difference, bool)
 
-// pairColumn is one column of a matrix: a figure of the cells of a row.
+// pairColumn is a column of a matrix: one figure of the cell of each row.
 type pairColumn struct {
 	title string
-	// cell is the index of a row's cell.
+	// cell returns the index of a row's cell.
 	cell   func(row int) int32
 	figure figureOf
 }
 
-// pairMatrix writes the same matrix of two targets beside each other, or below each other where that is too wide, with
-// the better one of each two cells marked. corner names the rows, whose names are rows.
+// pairMatrix writes the same matrix of two targets side by side, or one below the other if they are too wide, and marks
+// the better of each two cells. corner is the heading of the column with the names of the rows.
 func (p *page) pairMatrix(pair *compare.Pair, title, corner string, rows []string, columns []pairColumn) {
 	sides := [2][][]string{}
 	for side := range sides {
@@ -84,7 +86,7 @@ func (p *page) pairMatrix(pair *compare.Pair, title, corner string, rows []strin
 	}
 }
 
-// pairCell is a figure of one side with its mark.
+// pairCell returns a figure of one side with its mark.
 func pairCell(pair *compare.Pair, column pairColumn, row, side int) string {
 	cells := [2]*v1alpha1.StepResult{compare.CellOf(pair.Baseline.Steps, column.cell(row)), compare.CellOf(pair.Target.Steps, column.cell(row))}
 	cell := cells[side]
@@ -106,7 +108,8 @@ func pairCell(pair *compare.Pair, column pairColumn, row, side int) string {
 	return text + " "
 }
 
-// beside writes two tables with the same rows next to each other, each under its name; false where they do not fit.
+// beside writes two tables with the same rows side by side, each under its name. If they do not fit, it writes nothing
+// and returns false.
 func (p *page) beside(names [2]string, sides [2][][]string) bool {
 	lines := slices.Clone(sides[0])
 	first := len(lines[0]) // where the second side begins
@@ -142,35 +145,33 @@ func (p *page) beside(names [2]string, sides [2][][]string) bool {
 
 // pairLegend explains the marks.
 func pairLegend(pair *compare.Pair) string {
-	what := "cell"
-	if pair.Kind == v1alpha1.PhaseRamp {
-		what = "step"
-	}
-	return "Of two " + what + "s " + markBetter + " is the better one; " + markSame + " marks both where the difference may be chance (95 % interval)" + driftLegend(pair) + ". " +
+	what := phasekind.Of(pair.Kind).Cell
+	return "Of two " + what + "s " + markBetter + " is the better one; " + markSame + " marks both if chance can explain the difference (95 % interval)" + driftLegend(pair) + ". " +
 		countText(pair, what) + "."
 }
 
-// driftLegend says what else is no difference.
+// driftLegend explains that a difference no larger than that of a repeated cell counts as none; empty if no cell was
+// repeated.
 func driftLegend(pair *compare.Pair) string {
 	if slices.ContainsFunc(bothSteps(pair), func(s v1alpha1.StepResult) bool { return s.DriftPermille != nil }) {
-		return ", or is no larger than that of the cell that was measured again"
+		return ", or if it is not larger than that of the repeated cell"
 	}
 	return ""
 }
 
-// countText says in how many cells which target moved more.
+// countText says in how many cells each target is faster.
 func countText(pair *compare.Pair, what string) string {
 	count := pair.Compare().Cells
 	if count == nil || count.Compared == 0 {
 		return "No " + what + " of both has a valid result"
 	}
-	text := fmt.Sprintf("%s is faster in %d of %s, %s in %d, %d within chance", pair.Target.Target, count.TargetBetter, plural(int(count.Compared), what),
+	text := fmt.Sprintf("%s is faster in %d of %s, %s in %d, %d within chance", pair.Target.Target, count.TargetBetter, measure.FormatCount(int(count.Compared), what),
 		pair.Baseline.Target, count.BaselineBetter, count.NoDifference)
 	if count.NotJudged > 0 {
-		text += fmt.Sprintf(", %d not judged", count.NotJudged)
+		text += fmt.Sprintf(", %d not evaluated", count.NotJudged)
 	}
 	if count.Omitted > 0 {
-		text += fmt.Sprintf("; %d left out, of which one or both have no valid result", count.Omitted)
+		text += fmt.Sprintf("; %d left out without a valid result of both", count.Omitted)
 	}
 	return text
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/compare"
 )
 
-// sweepPair writes the matrices of a sweep of two targets beside each other, as sweep does those of one.
+// sweepPair writes the matrices of a sweep of two targets side by side.
 func (p *page) sweepPair(phase string, sweep *v1alpha1.SweepPhase, pair *compare.Pair) {
 	title := phase + ": a sweep of " + pair.Baseline.Target + " beside " + pair.Target.Target
 	if sweep.Regime != "" {
@@ -52,8 +52,8 @@ func (p *page) sweepPair(phase string, sweep *v1alpha1.SweepPhase, pair *compare
 	p.line("    ", order(axes)+sweepMarks(bothSteps(pair)))
 }
 
-// inOneUnit is a figure without the unit of its cells where all of a matrix have the same: the title has it then, and two
-// matrices more easily stand beside each other.
+// inOneUnit moves the unit from the cells to the title if all cells of both matrices have the same unit, so that two
+// matrices fit side by side more often.
 func (f figureOf) inOneUnit(pair *compare.Pair, first int32, rows, columns axis) figureOf {
 	unit := ""
 	for i := range rows.values {
@@ -104,7 +104,7 @@ func someIn(pair *compare.Pair, rows []string, columns []pairColumn) bool {
 	return false
 }
 
-// pairLine is the table of one axis, with all figures as columns.
+// pairLine writes the table of one axis, with all figures as columns.
 func (p *page) pairLine(pair *compare.Pair, only axis, title string) {
 	var columns []pairColumn
 	for _, figure := range figuresIn(bothSteps(pair)) {
@@ -114,7 +114,7 @@ func (p *page) pairLine(pair *compare.Pair, only axis, title string) {
 	p.pairMatrix(pair, title, only.name, only.values, columns)
 }
 
-// rampPair writes the steps of a ramp of two targets beside each other, and what is known of their knees.
+// rampPair writes the steps of a ramp of two targets side by side, and their knees.
 func (p *page) rampPair(phase string, ramp *v1alpha1.RampPhase, pair *compare.Pair) {
 	only := axis{name: rampName(ramp.Dimension), stride: 1}
 	for _, value := range ramp.Steps {

@@ -2,16 +2,16 @@ package report
 
 import "strings"
 
-// part is a piece of a report without a form: a paragraph, a list under its title, or tables beside each other under
-// theirs. What is said is the same in every form.
+// part is a piece of a report, independent of the output format: a paragraph, a list under a title, or tables side by
+// side under a title. The content is the same in every format.
 type part struct {
 	text   string
 	items  []string
 	tables []partTable
 }
 
-// partTable is a table; its first line is the heading, its first left columns are text. The cells of a matrix can be
-// compared by their size.
+// partTable is a table. Its first line is the heading, and its first left columns are text. The cells of a matrix can
+// be compared by size.
 type partTable struct {
 	name   string
 	lines  [][]string
@@ -26,14 +26,14 @@ func (p *page) take(one part) {
 	*p.parts = append(*p.parts, one)
 }
 
-// partsOf is what a piece of the text says.
+// partsOf returns the parts that write produces.
 func partsOf(write func(*page)) []part {
 	var parts []part
 	write(&page{parts: &parts})
 	return parts
 }
 
-// trimmed is without the blanks that align text.
+// trimmed removes the spaces that align text.
 func trimmed(lines [][]string) [][]string {
 	clean := make([][]string, len(lines))
 	for i, line := range lines {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -10,10 +11,11 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/chart"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// drains are charts of burst drains with the segments and drops that were found, one a phase and target.
+// drains returns one chart per phase and target with a burst drain, with the segments and drops that were found.
 func drains(d Document) []view {
 	var views []view
 	for _, phase := range d.Phases {
@@ -30,7 +32,7 @@ func drains(d Document) []view {
 	return views
 }
 
-// drainView is false where the series of the drain are not known.
+// drainView returns the chart of one burst drain; false if its series is not known.
 func drainView(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult, index int) (view, bool) {
 	found, rate, format, levels := target.Burst.Bytes, (*series.Point).BytesPerSecond, rateText, bytesLevels(d)
 	operations := moving
@@ -64,7 +66,7 @@ func drainView(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetR
 		X: timeAxis(nil, lines), Y: chart.Linear(top, 5, round(write)), Text: printable(name) + ": " + burstTitle(target.Burst) + "." + told}}
 	for _, s := range found.Segments {
 		value := float64(s.Mean.Value) / unit
-		says := fmt.Sprintf("%s from %s to %s: %s", strings.ToLower(printable(cmpOr(string(s.Shape), "level"))), length(s.StartNanoseconds), length(s.EndNanoseconds), write(value))
+		says := fmt.Sprintf("%s from %s to %s: %s", strings.ToLower(printable(cmp.Or(string(s.Shape), "level"))), length(s.StartNanoseconds), length(s.EndNanoseconds), write(value))
 		made.Segments = append(made.Segments, chart.Segment{Name: says, Start: float64(s.StartNanoseconds) / 1e9, End: float64(s.EndNanoseconds) / 1e9, Y: value})
 		made.Text += " Segment: " + says + "."
 	}
@@ -75,18 +77,12 @@ func drainView(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetR
 	for _, text := range dropTexts(target.Burst) {
 		made.Text += " " + strings.ToUpper(text[:1]) + text[1:] + "."
 	}
-	made.Notes = []string{"All operations together, from the start of the measured time. Thick: the segments that were found, each at its mean." + told}
+	made.Notes = []string{"All operations, from the start of the measured time. Thick: the segments found, each at its mean." + told}
 	return made, true
 }
 
-func cmpOr(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a
-}
-
-// drainPoints are those of a drain in seconds from the start of its measured time, all operations together.
+// drainPoints returns the points of a drain, summed over operations, in seconds from the start of the measured time;
+// and that start as Unix time in nanoseconds, NaN if nothing was measured.
 func drainPoints(of *series.Target, rate func(*series.Point, measure.Operation) float64, operations []measure.Operation) ([]chart.Point, float64) {
 	start := math.NaN()
 	for i := range of.Points {
@@ -107,12 +103,12 @@ func drainPoints(of *series.Target, rate func(*series.Point, measure.Operation) 
 	return points, start
 }
 
-// rampCharts are the curves of ramps: what was moved, and the latencies.
+// rampCharts returns two charts per ramp: the rates and the latencies of its steps.
 func rampCharts(d Document) []view {
 	var views []view
 	for _, phase := range d.Phases {
-		spec := phaseSpec(d, phase.Name)
-		if phase.Kind != v1alpha1.PhaseRamp || spec == nil || spec.Ramp == nil {
+		spec := d.Spec.Run.Phase(phase.Name)
+		if spec == nil || spec.Ramp == nil {
 			continue
 		}
 		views = append(views, rampRates(&phase, spec.Ramp, len(views)))
@@ -123,7 +119,8 @@ func rampCharts(d Document) []view {
 	return views
 }
 
-// rampAxis has a label a step, as far as they have room.
+// rampAxis labels the steps, and skips a label that is closer to the one before than 5 % of the axis. It is logarithmic
+// if the largest step is at least 16 times the smallest.
 func rampAxis(steps []int64) chart.Axis {
 	least, most := slices.Min(steps), slices.Max(steps)
 	axis := chart.Axis{Min: 0, Max: float64(most) * 1.05}
@@ -186,34 +183,26 @@ func rampRates(phase *v1alpha1.PhaseResult, ramp *v1alpha1.RampPhase, index int)
 		made.Legend = append(made.Legend, legendEntry{curve.Name, fmt.Sprintf("c%d d%d", i%8+1, i%4)})
 	}
 	made.Y = chart.Linear(top, 5, round(format))
-	made.Notes = []string{"All operations together; upright lines are the 95 % intervals. Hollow: a step whose figures are not valid."}
+	made.Notes = []string{"All operations; vertical lines are 95 % intervals. Hollow: a step whose figures are not valid."}
 	return made
 }
 
-// rampPoint is what a step moved, or how often, all operations together, with the sum of their errors.
+// rampPoint returns the throughput of a step, or its IOPS if moves is false, with its interval if that is known.
 func rampPoint(step v1alpha1.StepResult, moves bool, value int64) chart.CurvePoint {
-	point := chart.CurvePoint{X: float64(value), Hollow: invalid(step, v1alpha1.PhaseRamp)}
-	half, known := 0.0, true
-	for _, o := range step.Operations {
-		rate := float64(o.BytesPerSecond)
-		if !moves {
-			rate = float64(o.IOPSMilli) / 1000
-		}
-		point.Y += rate
-		if o.RateErrorPPM == nil {
-			known = false
-		} else {
-			half += rate * float64(*o.RateErrorPPM) / 1e6
-		}
+	bytes, operations, _ := phasekind.Total(step.Operations)
+	total, scale := bytes, 1.0
+	if !moves {
+		total, scale = operations, 1000
 	}
+	point := chart.CurvePoint{X: float64(value), Y: float64(total.Value) / scale, Hollow: step.Disqualified()}
 	point.Low, point.High = point.Y, point.Y
-	if known {
-		point.Low, point.High = point.Y-half, point.Y+half
+	if total.Lower != nil && total.Upper != nil {
+		point.Low, point.High = float64(*total.Lower)/scale, float64(*total.Upper)/scale
 	}
 	return point
 }
 
-// rampLatencies are mean and p99 of each operation by step.
+// rampLatencies returns a chart of the mean and p99 latency of each operation by step; false if there are none.
 func rampLatencies(d Document, phase *v1alpha1.PhaseResult, ramp *v1alpha1.RampPhase, index int) (view, bool) {
 	made := view{Figure: chart.Figure{ID: fmt.Sprintf("ramp-%d", index), Title: "Latency by " + rampName(ramp.Dimension) + ": " + printable(phase.Name), X: rampAxis(ramp.Steps)}}
 	made.Text = made.Title + "."
@@ -255,19 +244,19 @@ func rampLatency(target *v1alpha1.TargetResult, ramp *v1alpha1.RampPhase, operat
 			if string(o.Operation) == operation.String() && value > 0 && int(step.Cell) < len(ramp.Steps) {
 				at := ramp.Steps[step.Cell]
 				curve.Points = append(curve.Points, chart.CurvePoint{X: float64(at), Y: float64(value), Low: float64(value), High: float64(value),
-					Hollow: invalid(step, v1alpha1.PhaseRamp), Name: fmt.Sprintf("%s at %d: %s", figure, at, nanosecondsText(float64(value)))})
+					Hollow: step.Disqualified(), Name: fmt.Sprintf("%s at %d: %s", figure, at, nanosecondsText(float64(value)))})
 			}
 		}
 	}
 	return curve
 }
 
-// clientCharts show how the clients of a target differ, sorted by their rate.
+// clientCharts returns charts of the throughput of each client, the fastest first, for each step and target with
+// several clients. Layouts, ramps and sweeps have none.
 func clientCharts(d Document) []view {
 	var views []view
 	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {
-		cells := step.Kind == v1alpha1.PhaseRamp || step.Kind == v1alpha1.PhaseSweep
-		if len(target.Clients) < 2 || cells || step.Purpose == v1alpha1.StepPrepare || len(views) >= maxLatencyCharts {
+		if len(target.Clients) < 2 || phasekind.Of(step.Kind).InCells() || step.Purpose == v1alpha1.StepPrepare || len(views) >= maxLatencyCharts {
 			return
 		}
 		name := printable(step.Phase)
@@ -295,18 +284,18 @@ func clientView(index int, name string, clients []series.ClientRate) view {
 		rateText(best.BytesPerSecond), rateText(clients[len(clients)/2].BytesPerSecond), worst.Client, rateText(worst.BytesPerSecond))
 	made.Lines = []chart.Line{line}
 	made.Y = chart.Linear(float64(best.BytesPerSecond), 4, round(measure.FormatBytesPerSecond))
-	made.Notes = []string{"Clients by their index, the fastest first, each over the time in which all of them ran."}
+	made.Notes = []string{"Clients by index, the fastest first, each over the time in which all of them ran."}
 	return made
 }
 
-// timelineChart has a row a phase: when it was to be, and when it was.
+// timelineChart has a row per phase, with its planned and its actual time; false if neither is known.
 func timelineChart(d Document) (view, bool) {
 	spans := spansOf(d)
 	if d.StartTime == nil || len(spans) == 0 {
 		return view{}, false
 	}
 	made := view{Figure: chart.Figure{ID: "timeline", Title: "Timeline"}}
-	made.Text = "When each phase was planned, and when it was."
+	made.Text = "Planned and actual time of each phase."
 	rows, end := float64(len(spans)), 0.0
 	for i, s := range spans {
 		made.Y.Ticks = append(made.Y.Ticks, chart.Tick{Value: rows - float64(i) - 0.58, Label: v1alpha1.Truncate(printable(s.name), 18)})

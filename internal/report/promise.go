@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Bounds of what is told of one target or one rate; the rest is in the JSON.
+// Limits of what the text lists for one target or one rate; JSON has the rest.
 const (
 	maxLimitsTold   = 8
 	maxMissingTold  = 3
@@ -15,11 +15,11 @@ const (
 	maxReasonsTold  = 3
 )
 
-// onBaseline and farAbove are, in thousandths of the documented baseline, up to where a rate is on it and from where on it
-// is a burst.
+// onBaseline and farAbove are rates in thousandths of the documented baseline: up to onBaseline a rate counts as the
+// baseline, above farAbove as a burst.
 const onBaseline, farAbove = 1050, 1250
 
-// promises say what is documented of the targets, how much of it was reached, and what held the rates back.
+// promises writes what is documented about the targets, how much of it was reached, and what limited the rates.
 func (p *page) promises(d Document) {
 	var about, rates []string
 	for i := range d.Storage {
@@ -41,18 +41,18 @@ func (p *page) promises(d Document) {
 			}
 		}
 	}
-	p.list("What is documented of the storage:", about)
-	p.list("What was reached of it, and what held the rate back:", rates)
+	p.list("Documented limits of the storage:", about)
+	p.list("Rates relative to them, and what limited them:", rates)
 }
 
-// documentedTexts are the limits of a target, and what is not known.
+// documentedTexts returns the documented limits of a target, and which of its facts are not known.
 func documentedTexts(s *v1alpha1.StorageDescription) []string {
 	var all []string
 	var limits []string
 	for i := range s.Limits {
 		l := &s.Limits[i]
 		if len(limits) == maxLimitsTold {
-			limits = append(limits, plural(len(s.Limits)-maxLimitsTold, "more limit"))
+			limits = append(limits, measure.FormatCount(len(s.Limits)-maxLimitsTold, "more limit"))
 			break
 		}
 		format := rateText
@@ -69,12 +69,12 @@ func documentedTexts(s *v1alpha1.StorageDescription) []string {
 		case l.Billed:
 			text += ", on demand " + format(*l.Burst)
 		case l.Bucket == nil:
-			text += ", in a burst " + format(*l.Burst) + " (for how long is not published)"
+			text += ", in a burst " + format(*l.Burst) + " (of unpublished length)"
 		default:
 			text += ", in a burst " + format(*l.Burst)
 		}
 		if l.Overridden {
-			text += " (not the operator's own figure)"
+			text += " (not the vendor's own figure)"
 		}
 		limits = append(limits, text)
 	}
@@ -87,7 +87,7 @@ func documentedTexts(s *v1alpha1.StorageDescription) []string {
 	return all
 }
 
-// reachedText is how a rate compares with what is documented.
+// reachedText compares a rate with what is documented.
 func reachedText(a *v1alpha1.Attribution) string {
 	rate := rateText(a.BytesPerSecond)
 	compared := func(name string, of *v1alpha1.DocumentedRate) string {
@@ -115,7 +115,7 @@ func reachedText(a *v1alpha1.Attribution) string {
 		parts = []string{compared("burst of ", a.Burst)}
 	case a.Level == v1alpha1.LevelBaseline:
 		parts = []string{compared("baseline of ", a.Baseline)}
-	default: // of a rate that is plainly one of the two, the other says nothing
+	default: // a rate that is clearly one of the two is not compared with the other
 		if a.Baseline.PermilleReached <= farAbove {
 			parts = append(parts, compared("baseline of ", a.Baseline))
 		}
@@ -130,14 +130,14 @@ func reachedText(a *v1alpha1.Attribution) string {
 	return rate + ", " + text
 }
 
-// heldText names the causes, the likeliest first, and why the first one.
+// heldText names the causes that limited a rate, the likeliest first, and the evidence for that one.
 func heldText(a *v1alpha1.Attribution) string {
 	if len(a.Suspects) == 0 {
-		return "what held it back is not known"
+		return "unknown limit"
 	}
 	first := &a.Suspects[0]
 	if first.Cause == v1alpha1.CauseUnknown {
-		text := "what held it back is not known: " + strings.Join(reasons(first, 0), "; ")
+		text := "unknown limit: " + strings.Join(reasons(first, 0), "; ")
 		if also := others(a, false); also != "" {
 			text += "; perhaps " + also
 		}
@@ -152,7 +152,7 @@ func heldText(a *v1alpha1.Attribution) string {
 	}
 	skipped := 0
 	if first.Limit != "" {
-		skipped = 1 // it tells the share, which is told already
+		skipped = 1 // the first reason is the share, which the text has already
 	}
 	if why := reasons(first, skipped); len(why) > 0 {
 		text += "; " + strings.Join(why, "; ")
@@ -160,7 +160,7 @@ func heldText(a *v1alpha1.Attribution) string {
 	return text
 }
 
-// others are the suspects behind the first, tied with it or not.
+// others lists the suspects after the first: those that are tied with it, or those that are not.
 func others(a *v1alpha1.Attribution, tied bool) string {
 	var texts []string
 	for i := range a.Suspects[1:] {
@@ -178,7 +178,7 @@ func reasons(s *v1alpha1.Suspect, skipped int) []string {
 	return s.Evidence[skipped:min(len(s.Evidence), skipped+maxReasonsTold)]
 }
 
-// figureTold reports whether the rate is compared with the suspect's limit already, so that its figure was told.
+// figureTold reports whether the text already compares the rate with the suspect's limit, and so contains its figure.
 func figureTold(a *v1alpha1.Attribution, s *v1alpha1.Suspect) bool {
 	of := a.Baseline
 	if s.Burst {
@@ -187,7 +187,7 @@ func figureTold(a *v1alpha1.Attribution, s *v1alpha1.Suspect) bool {
 	return of != nil && of.Limit == s.Limit && a.Level != v1alpha1.LevelBurst == !s.Burst
 }
 
-// suspectText is a cause with its limit, and the limit's figure where that was not told.
+// suspectText returns a cause with its limit, and with the limit's figure unless told is true.
 func suspectText(s *v1alpha1.Suspect, told bool) string {
 	if s.Limit == "" {
 		return causeText(s.Cause)
@@ -205,10 +205,10 @@ func suspectText(s *v1alpha1.Suspect, told bool) string {
 	return text + ")"
 }
 
-// specified is behind the figure of a limit that the specification states.
+// specified ends the arithmetic of a limit whose figure is given in the specification.
 const specified = ", as the specification says"
 
-// sums is the arithmetic of a limit where there is any: a figure alone was told.
+// sums returns the arithmetic of a limit; empty if that is only a figure, which the text has already.
 func sums(arithmetic string) string {
 	arithmetic = strings.TrimSuffix(arithmetic, specified)
 	if !strings.ContainsAny(arithmetic, "=x;") {
@@ -217,12 +217,11 @@ func sums(arithmetic string) string {
 	return arithmetic
 }
 
-// causeText is a cause in words.
 func causeText(c v1alpha1.Cause) string {
 	if text, known := map[v1alpha1.Cause]string{
 		v1alpha1.CauseDisk: "the disks", v1alpha1.CauseNetwork: "the server's network", v1alpha1.CauseFlow: "a single connection",
 		v1alpha1.CauseInstance: "the client's machine", v1alpha1.CauseCredits: "spent credits", v1alpha1.CauseServerCache: "the server's cache",
-		v1alpha1.CauseClientCPU: "the client's CPU", v1alpha1.CauseQueueDepth: "too few operations at a time", v1alpha1.CauseTool: "the tool or its rate limit",
+		v1alpha1.CauseClientCPU: "the client's CPU", v1alpha1.CauseQueueDepth: "too few outstanding operations", v1alpha1.CauseTool: "the tool or its rate limit",
 		v1alpha1.CauseUnknown: "something unknown",
 	}[c]; known {
 		return text
@@ -230,7 +229,7 @@ func causeText(c v1alpha1.Cause) string {
 	return string(c)
 }
 
-// cellsText counts what held the steps of a ramp or the cells of a sweep back.
+// cellsText counts the steps of a ramp, or the cells of a sweep, by what limited them.
 func cellsText(steps []v1alpha1.StepResult) string {
 	type group struct {
 		name  string
@@ -261,7 +260,7 @@ func cellsText(steps []v1alpha1.StepResult) string {
 	}
 	var texts []string
 	for _, g := range groups {
-		text := plural(g.cells, "step") + " by " + g.name
+		text := measure.FormatCount(g.cells, "step") + " by " + g.name
 		if strings.HasSuffix(g.name, ")") {
 			text += ", up to " + measure.FormatShare(float64(g.most)/1000) + " used"
 		}

@@ -9,11 +9,11 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// ramps are the tables of the steps of ramps, with the knee marked.
+// ramps writes the tables of the steps of ramps, with the knee marked.
 func (p *page) ramps(d Document) {
 	for _, phase := range d.Phases {
-		spec := phaseSpec(d, phase.Name)
-		if phase.Kind != v1alpha1.PhaseRamp || spec == nil || spec.Ramp == nil {
+		spec := d.Spec.Run.Phase(phase.Name)
+		if spec == nil || spec.Ramp == nil {
 			continue
 		}
 		if pair, ok := pairOf(d, &phase); ok {
@@ -24,16 +24,6 @@ func (p *page) ramps(d Document) {
 			p.ramp(where(d, phase, &phase.Targets[i]), spec.Ramp, &phase.Targets[i])
 		}
 	}
-}
-
-// phaseSpec is the phase of that name in what was run; nil where a document has none.
-func phaseSpec(d Document, name string) *v1alpha1.Phase {
-	phases := d.Spec.Run.Phases
-	at := slices.IndexFunc(phases, func(p v1alpha1.Phase) bool { return p.Name == name })
-	if at < 0 {
-		return nil
-	}
-	return &phases[at]
 }
 
 func (p *page) ramp(where string, ramp *v1alpha1.RampPhase, target *v1alpha1.TargetResult) {
@@ -56,7 +46,7 @@ func (p *page) ramp(where string, ramp *v1alpha1.RampPhase, target *v1alpha1.Tar
 	}
 }
 
-// rampName is what a ramp raises, in words.
+// rampName returns in words what a ramp raises.
 func rampName(dimension v1alpha1.RampDimension) string {
 	if dimension == v1alpha1.RampQueueDepth {
 		return "queue depth"
@@ -64,7 +54,8 @@ func rampName(dimension v1alpha1.RampDimension) string {
 	return printable(strings.ToLower(string(dimension)))
 }
 
-// leftLast fills the last column up, because it is text and begins at one place.
+// leftLast pads the cells of the last column to one width, so that they appear left-aligned: they are text, but columns
+// aligns the last column to the right.
 func leftLast(lines [][]string) [][]string {
 	widest := 0
 	for _, line := range lines {
@@ -77,7 +68,7 @@ func leftLast(lines [][]string) [][]string {
 	return lines
 }
 
-// marks are what there is to say of a step of a ramp.
+// marks returns the remarks on a step of a ramp: knee, 95 % of the plateau, not valid.
 func marks(knee *v1alpha1.KneeResult, value int64, step v1alpha1.StepResult) string {
 	var all []string
 	if knee != nil && knee.Found && knee.Value != nil && *knee.Value == value {
@@ -86,7 +77,7 @@ func marks(knee *v1alpha1.KneeResult, value int64, step v1alpha1.StepResult) str
 	if knee != nil && knee.ValueAt95Percent != nil && *knee.ValueAt95Percent == value {
 		all = append(all, "95 % of the plateau")
 	}
-	if invalid(step, v1alpha1.PhaseRamp) {
+	if step.Disqualified() {
 		all = append(all, "NOT VALID")
 	}
 	if len(all) == 0 {
@@ -95,7 +86,7 @@ func marks(knee *v1alpha1.KneeResult, value int64, step v1alpha1.StepResult) str
 	return "<- " + strings.Join(all, ", ")
 }
 
-// cellRows are the rows of a step, one an operation; dashes where it has no figures.
+// cellRows returns the rows of a step, one per operation, or a row of dashes if it has no figures.
 func cellRows(name string, step v1alpha1.StepResult, mark string) [][]string {
 	if len(step.Operations) == 0 {
 		return [][]string{{name, absent, absent, absent, absent, absent, mark}}
@@ -113,7 +104,7 @@ func cellRows(name string, step v1alpha1.StepResult, mark string) [][]string {
 	return rows
 }
 
-// cellFigures are throughput, operations a second, mean latency and p99.
+// cellFigures returns throughput, IOPS, mean latency and p99 latency.
 func cellFigures(o v1alpha1.StepOperation) []string {
 	cells := []string{absent, iopsOf(float64(o.IOPSMilli) / 1000), absent, absent}
 	if o.Operation != v1alpha1.OperationSync {
@@ -128,12 +119,8 @@ func cellFigures(o v1alpha1.StepOperation) []string {
 	return cells
 }
 
-// invalid reports whether the figures of a step do not measure what was asked for.
-func invalid(step v1alpha1.StepResult, kind v1alpha1.PhaseKind) bool {
-	return slices.ContainsFunc(step.Warnings, func(w v1alpha1.WarningType) bool { return w.Severity(kind) == v1alpha1.SeverityDisqualifying })
-}
-
-// creditRange is between what fills of the bucket the steps were measured, where that is known.
+// creditRange returns the lowest and highest fill of the credit bucket at the start or end of a step; empty if not
+// known.
 func creditRange(steps []v1alpha1.StepResult) string {
 	least, most := int32(101), int32(-1)
 	for _, step := range steps {

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// storage is what the targets were found to be.
+// storage lists the volumes, machines and mounts that were found for each target.
 func (p *page) storage(d Document) {
 	for i := range d.Storage {
 		var items []string
@@ -21,7 +21,7 @@ func (p *page) storage(d Document) {
 		}
 		for _, machine := range d.Storage[i].Machines {
 			if machine.InstanceType != "" {
-				items = append(items, fmt.Sprintf("%s of type %s", plural(int(machine.Nodes), "node"), machine.InstanceType))
+				items = append(items, fmt.Sprintf("%s of type %s", measure.FormatCount(int(machine.Nodes), "node"), machine.InstanceType))
 			}
 		}
 		items = append(items, d.Storage[i].Notes...)

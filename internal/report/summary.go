@@ -8,27 +8,29 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/compare"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// mostInColumns is how many targets stand in columns of their own; more get lines of their own.
+// mostInColumns is the number of targets up to which each has a column; if there are more, each has a line.
 const mostInColumns = 2
 
 // summaryFigure is one figure of a phase on one target.
 type summaryFigure struct {
-	// name in words; rows of several targets meet by it.
+	// name in words; figures of several targets with the same name share a row.
 	name string
-	// value as text, and the figure that it is in a comparison.
+	// value as text; figure and operation identify the figure in a comparison.
 	value     string
 	figure    v1alpha1.FigureName
 	operation string
-	// documented is what the vendor promises of it, and percent how much of that it is; empty where nothing is known.
+	// documented is the vendor's value for it, and percent the share of that value that was reached; empty if not
+	// known.
 	documented, percent string
-	// heldBack is the likeliest cause of the rate.
+	// heldBack is the likeliest cause that limited the rate.
 	heldBack string
 }
 
-// summary is the figures that a run was made for, a few a phase by its kind, at the top. It is left out where it would
-// say no more than the table below it.
+// summary writes, at the top, the few figures that each phase was run for, by its kind. It is left out if there is only
+// one, because the table below has it too.
 func (p *page) summary(d Document) {
 	if len(d.Phases) == 0 {
 		return
@@ -41,7 +43,7 @@ func (p *page) summary(d Document) {
 		left++
 	}
 	if len(lines) < 3 {
-		return // the heading and one figure
+		return // the heading and at most one figure
 	}
 	p.WriteString("\n")
 	p.columns("  ", lines, left)
@@ -58,7 +60,7 @@ func summaryMarked(lines [][]string) bool {
 	})
 }
 
-// summaryOfOne has a line a figure, with what is documented where anything is.
+// summaryOfOne returns a line per figure, with columns for documented values and causes if there are any.
 func summaryOfOne(d Document) [][]string {
 	lines := [][]string{{"PHASE", "FIGURE", "MEASURED", "DOCUMENTED", "PERCENT", "HELD BACK BY"}}
 	documented, held := false, false
@@ -84,7 +86,7 @@ func summaryOfOne(d Document) [][]string {
 	return lines
 }
 
-// summaryOfSeveral has a column a target, or, of more than fit beside each other, a line.
+// summaryOfSeveral returns a column per target, or a line per target if there are more than mostInColumns.
 func summaryOfSeveral(d Document) [][]string {
 	names := targetNames(d)
 	if len(names) > mostInColumns {
@@ -114,7 +116,7 @@ func summaryOfSeveral(d Document) [][]string {
 		}
 		for i := range comparisons {
 			if cells := comparisons[i].Cells; cells != nil && cells.Compared > 0 {
-				lines = append(lines, []string{printable(phase.Name), "faster, of " + plural(int(cells.Compared), "cell"), fmt.Sprint(cells.BaselineBetter) + " ", "",
+				lines = append(lines, []string{printable(phase.Name), "faster, of " + measure.FormatCount(int(cells.Compared), "cell"), fmt.Sprint(cells.BaselineBetter) + " ", "",
 					fmt.Sprint(cells.TargetBetter) + " ", "", cellsLeft(cells)})
 			}
 		}
@@ -122,7 +124,7 @@ func summaryOfSeveral(d Document) [][]string {
 	return dropEmptyColumns(lines)
 }
 
-// cellsLeft says of how many cells neither target is faster.
+// cellsLeft says in how many cells neither target is shown to be faster.
 func cellsLeft(cells *v1alpha1.CellComparison) string {
 	var parts []string
 	if cells.NoDifference > 0 || cells.NotJudged == 0 {
@@ -134,7 +136,7 @@ func cellsLeft(cells *v1alpha1.CellComparison) string {
 	return strings.Join(parts, ", ")
 }
 
-// summaryMark is that of a target by its place.
+// summaryMark returns the mark of a target by its place: 0 is the baseline, 1 the other target.
 func summaryMark(verdict v1alpha1.FigureVerdict, place int, value string) string {
 	better := verdict == v1alpha1.FigureBaselineBetter && place == 0 || verdict == v1alpha1.FigureTargetBetter && place == 1
 	switch {
@@ -147,7 +149,8 @@ func summaryMark(verdict v1alpha1.FigureVerdict, place int, value string) string
 	return " "
 }
 
-// dropEmptyColumns leaves out columns without a name in which there is nothing; others say what they are.
+// dropEmptyColumns removes the columns that are empty below the heading, and names the others that have no name: they
+// are shares of documented values.
 func dropEmptyColumns(lines [][]string) [][]string {
 	for column := len(lines[0]) - 1; column >= 0; column-- {
 		if slices.ContainsFunc(lines[1:], func(line []string) bool { return line[column] != "" }) {
@@ -189,7 +192,7 @@ func targetNames(d Document) []string {
 	return names
 }
 
-// summaryRow is a figure of all targets.
+// summaryRow is a figure of all targets, in their order.
 type summaryRow struct {
 	name, operation string
 	figure          v1alpha1.FigureName
@@ -204,7 +207,7 @@ func summaryRows(d Document, phase *v1alpha1.PhaseResult, names []string) []summ
 		for _, f := range summaryFigures(d, phase, &phase.Targets[i]) {
 			at := slices.IndexFunc(rows, func(r summaryRow) bool { return r.name == f.name })
 			if at < 0 {
-				at = last + 1 // where this target has it
+				at = last + 1 // keeps the order of this target's figures
 				rows = slices.Insert(rows, at, summaryRow{name: f.name, figure: f.figure, operation: f.operation, of: slices.Repeat([]summaryFigure{{value: absent}}, len(names))})
 			}
 			rows[at].of[place], last = f, at
@@ -213,150 +216,64 @@ func summaryRows(d Document, phase *v1alpha1.PhaseResult, names []string) []summ
 	return rows
 }
 
-// summaryFigures are what a phase was for, by its kind.
+// summaryFigures returns the figures that a phase was run for.
 func summaryFigures(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult) []summaryFigure {
+	kind := phasekind.Of(phase.Kind)
 	var all []summaryFigure
-	add := func(name string, figure v1alpha1.FigureName, operation string, value int64) {
-		all = append(all, summaryFigure{name: name, figure: figure, operation: operation, value: figureValue(figure, operation, value)})
-	}
-	switch {
-	case phase.Kind == v1alpha1.PhaseRamp || phase.Kind == v1alpha1.PhaseSweep:
-		all = mostOf(d, phase, target)
-	case target.Burst != nil:
-		all = burstFigures(phase, target)
-	case target.Mdtest != nil:
-		for _, r := range target.Mdtest.Rates[:min(len(target.Mdtest.Rates), 4)] {
-			add(printable(r.Operation), v1alpha1.FigureRate, r.Operation, r.MeanOPSMilli)
+	for _, f := range kind.Figures(target) {
+		if !f.Main || f.Name == v1alpha1.FigureCompressionRatio && toldBefore(d, phase, target) {
+			continue
 		}
-	case phase.Kind != v1alpha1.PhasePrepare:
-		for i := range target.Operations {
-			all = append(all, operationFigures(d, phase.Name, target, &target.Operations[i])...)
+		one := summaryFigure{name: summaryName(d, phase, &f), figure: f.Name, operation: f.Operation, value: figureValue(f.Name, f.Operation, f.Value)}
+		if kind.InCells() && f.Name == v1alpha1.FigureThroughput && !manyTargets(d) {
+			one.value += cellWords(d, phase.Name, f.Cell)
 		}
-		if target.Command != nil {
-			add("duration", v1alpha1.FigureDuration, "", target.Command.DurationNanoseconds)
-		}
-	}
-	if target.Usage != nil && target.Usage.CompressionRatioMilli != nil && !toldBefore(d, phase, target) {
-		add("compression ratio", v1alpha1.FigureCompressionRatio, "", *target.Usage.CompressionRatioMilli)
+		one.promise(target, f.Value)
+		all = append(all, one)
 	}
 	return all
 }
 
-// toldBefore reports whether an earlier phase has found the target's files compressed as far.
+func summaryName(d Document, phase *v1alpha1.PhaseResult, f *phasekind.Figure) string {
+	words, operation := figureNames[f.Name], strings.ToLower(printable(f.Operation))
+	switch f.Name {
+	case v1alpha1.FigureThroughput:
+		words = ""
+	case v1alpha1.FigurePeak, v1alpha1.FigureSustained:
+		words += " burst"
+	case v1alpha1.FigureRate:
+		return printable(f.Operation)
+	default:
+	}
+	spec := d.Spec.Run.Phase(phase.Name)
+	switch {
+	case f.Operation == phasekind.InOperations:
+		operation = ""
+	case phasekind.Of(phase.Kind).InCells() && operation != "":
+		operation = "most " + operation
+	case f.Operation == string(v1alpha1.OperationRead) && spec != nil && spec.Expect == v1alpha1.ExpectServerCache:
+		operation = "cache read"
+	}
+	return strings.TrimSpace(operation + " " + words)
+}
+
+// toldBefore reports whether an earlier phase found the same compression ratio of the target's files.
 func toldBefore(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult) bool {
 	for i := range d.Phases {
 		if d.Phases[i].Name == phase.Name {
 			return false
 		}
-		earlier := targetOf(&d.Phases[i], target.Target)
-		if earlier.Usage != nil && earlier.Usage.CompressionRatioMilli != nil && *earlier.Usage.CompressionRatioMilli == *target.Usage.CompressionRatioMilli {
+		earlier := d.Phases[i].Target(target.Target)
+		if earlier != nil && earlier.Usage != nil && earlier.Usage.CompressionRatioMilli != nil && *earlier.Usage.CompressionRatioMilli == *target.Usage.CompressionRatioMilli {
 			return true
 		}
 	}
 	return false
 }
 
-// smallBlock is the size of operations below which their number says more than their bytes.
-const smallBlock = 64 << 10
-
-// operationFigures are the rate of an operation, and with small blocks its operations and their mean latency.
-func operationFigures(d Document, phase string, target *v1alpha1.TargetResult, o *v1alpha1.OperationResult) []summaryFigure {
-	if o.BytesPerSecond == nil || o.IOPSMilli == nil || o.Bytes == 0 {
-		return nil // a sync, a trim of nothing, or what a program did not do
-	}
-	name := strings.ToLower(printable(string(o.Operation)))
-	if spec := phaseSpec(d, phase); spec != nil && spec.Expect == v1alpha1.ExpectServerCache && o.Operation == v1alpha1.OperationRead {
-		name = "cache read"
-	}
-	operation := string(o.Operation)
-	all := []summaryFigure{{name: name, figure: v1alpha1.FigureThroughput, operation: operation, value: rateText(*o.BytesPerSecond)}}
-	all[0].promise(target, *o.BytesPerSecond)
-	if target.Command == nil && o.Operations > 0 && o.Bytes/o.Operations < smallBlock && *o.IOPSMilli > 0 {
-		all = append(all, summaryFigure{name: name + " IOPS", figure: v1alpha1.FigureIOPS, operation: operation, value: iopsOf(float64(*o.IOPSMilli) / 1000)})
-		all[1].promise(target, *o.IOPSMilli)
-		if o.Latency != nil {
-			all = append(all, summaryFigure{name: name + " mean latency", figure: v1alpha1.FigureMeanLatency, operation: operation,
-				value: measure.FormatLatency(uint64(max(o.Latency.MeanNanoseconds, 0)))})
-		}
-	}
-	return all
-}
-
-// burstFigures are the levels of a drain, in the dimension that ran out.
-func burstFigures(phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult) []summaryFigure {
-	burst := target.Burst
-	series, operation := burst.Bytes, ""
-	if burst.Dimension == "Operations" && burst.Operations != nil || series == nil {
-		series, operation = burst.Operations, "operations"
-	}
-	if series == nil {
-		return nil
-	}
-	var all []summaryFigure
-	add := func(name string, figure v1alpha1.FigureName, e *v1alpha1.Estimate) {
-		if e != nil {
-			all = append(all, summaryFigure{name: name, figure: figure, operation: operation, value: figureValue(figure, operation, e.Value)})
-			all[len(all)-1].promise(target, e.Value)
-		}
-	}
-	if phase.Kind == v1alpha1.PhaseCooldown {
-		if series.RefillSource == "Measured" {
-			add("refill", v1alpha1.FigureRefill, series.Refill)
-		}
-		return all
-	}
-	if series.Burst != nil && series.Sustained != nil && series.Peak != nil && series.Sustained.Value != series.Peak.Value {
-		add("peak burst", v1alpha1.FigurePeak, series.Peak)
-		add("sustained burst", v1alpha1.FigureSustained, series.Sustained)
-	} else {
-		add("burst", v1alpha1.FigureBurst, series.Burst)
-	}
-	add("baseline", v1alpha1.FigureBaseline, series.Baseline)
-	add("time to baseline", v1alpha1.FigureTimeToBaseline, burst.NanosecondsToBaseline)
-	return all
-}
-
-// mostOf are the best cell of each operation, by what it moved and by how often.
-func mostOf(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult) []summaryFigure {
-	var all []summaryFigure
-	for _, operation := range []v1alpha1.Operation{v1alpha1.OperationRead, v1alpha1.OperationWrite} {
-		var bytes, operations *v1alpha1.StepOperation
-		var at int32
-		for i := range target.Steps {
-			step := &target.Steps[i]
-			if invalid(*step, phase.Kind) {
-				continue
-			}
-			for j := range step.Operations {
-				o := &step.Operations[j]
-				if o.Operation != operation {
-					continue
-				}
-				if bytes == nil || o.BytesPerSecond > bytes.BytesPerSecond {
-					bytes, at = o, step.Cell
-				}
-				if operations == nil || o.IOPSMilli > operations.IOPSMilli {
-					operations = o
-				}
-			}
-		}
-		if bytes == nil {
-			continue
-		}
-		name := "most " + strings.ToLower(string(operation))
-		value := rateText(bytes.BytesPerSecond)
-		if !manyTargets(d) {
-			value += cellWords(d, phase.Name, at)
-		}
-		all = append(all, summaryFigure{name: name, value: value},
-			summaryFigure{name: name + " IOPS", value: iopsOf(float64(operations.IOPSMilli) / 1000)})
-	}
-	return all
-}
-
-// cellWords says where a cell is.
+// cellWords describes the place of a cell in its ramp or sweep.
 func cellWords(d Document, phase string, cell int32) string {
-	spec := phaseSpec(d, phase)
+	spec := d.Spec.Run.Phase(phase)
 	switch {
 	case spec == nil:
 	case spec.Ramp != nil && int(cell) < len(spec.Ramp.Steps):

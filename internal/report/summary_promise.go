@@ -7,10 +7,10 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// aboveBaseline is the share of the documented baseline from which a rate is compared with the burst.
+// aboveBaseline is the share of the documented baseline above which a rate is compared with the burst.
 const aboveBaseline = 1.1
 
-// promise adds what is documented for a figure, how much of it was reached, and what held it back.
+// promise adds the documented value of a figure, the share of it that was reached, and what limited the rate.
 func (f *summaryFigure) promise(target *v1alpha1.TargetResult, value int64) {
 	bytes := f.figure == v1alpha1.FigureThroughput
 	level := v1alpha1.AttributionLevel("")
@@ -53,7 +53,8 @@ func (f *summaryFigure) promise(target *v1alpha1.TargetResult, value int64) {
 	f.documented = iopsText(*promised)
 }
 
-// attributionOf is that of a level of a drain, or of an operation; of both together where there is none of the one.
+// attributionOf returns the attribution of a level of a drain, or of an operation; if the target did only one
+// operation, also an attribution of reads and writes together. nil if there is none.
 func attributionOf(target *v1alpha1.TargetResult, level v1alpha1.AttributionLevel, operation string) *v1alpha1.Attribution {
 	for i := range target.Attributions {
 		one := &target.Attributions[i]
@@ -67,7 +68,7 @@ func attributionOf(target *v1alpha1.TargetResult, level v1alpha1.AttributionLeve
 	return nil
 }
 
-// heldBack is the likeliest cause in words, with those that explain the rate as well.
+// heldBack names the likeliest cause, and those that explain the rate equally well.
 func heldBack(a *v1alpha1.Attribution) string {
 	var causes []string
 	for i := range a.Suspects {
@@ -82,7 +83,7 @@ func heldBack(a *v1alpha1.Attribution) string {
 	return strings.Join(causes, " or ")
 }
 
-// causeWords writes ClientCPU as client CPU.
+// causeWords returns a cause in words: ClientCPU as client CPU.
 func causeWords(cause v1alpha1.Cause) string {
 	switch cause {
 	case v1alpha1.CauseServerCache:

@@ -10,17 +10,18 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/compare"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// axis is one axis of a sweep.
+// axis is an axis of a sweep, or the steps of a ramp.
 type axis struct {
 	name   string
 	values []string
-	// stride is how far apart two neighbours on it are in the index of cells.
+	// stride is the distance of two neighbours on this axis in the index of cells.
 	stride int
 }
 
-// axesOf are the axes that were given, in the order of the index, the last one changing fastest.
+// axesOf returns the axes that have values, in the order of the cell index: the last one changes fastest.
 func axesOf(axes v1alpha1.SweepAxes) []axis {
 	numbers := func(name string, values []int32) axis {
 		a := axis{name: name}
@@ -44,11 +45,11 @@ func axesOf(axes v1alpha1.SweepAxes) []axis {
 	return all
 }
 
-// sweeps are the matrices of sweeps.
+// sweeps writes the matrices of all sweeps.
 func (p *page) sweeps(d Document) {
 	for _, phase := range d.Phases {
-		spec := phaseSpec(d, phase.Name)
-		if phase.Kind != v1alpha1.PhaseSweep || spec == nil || spec.Sweep == nil {
+		spec := d.Spec.Run.Phase(phase.Name)
+		if spec == nil || spec.Sweep == nil {
 			continue
 		}
 		if pair, ok := pairOf(d, &phase); ok && cells(axesOf(spec.Sweep.Axes)) <= maxCells {
@@ -73,10 +74,10 @@ func (p *page) sweeps(d Document) {
 	}
 }
 
-// maxCells of the API.
+// maxCells is the API's limit for the cells of a sweep.
 const maxCells = 256
 
-// cells is the number of all combinations, or some number over maxCells.
+// cells returns the number of combinations, or any number over maxCells if there are more than that.
 func cells(axes []axis) int {
 	product := 1
 	for _, a := range axes {
@@ -90,21 +91,22 @@ func cells(axes []axis) int {
 func driftText(steps []v1alpha1.StepResult) string {
 	for _, step := range steps {
 		if step.DriftPermille != nil {
-			return fmt.Sprintf("; the cell that was measured again differed by up to %d.%d %%", *step.DriftPermille/10, *step.DriftPermille%10)
+			return fmt.Sprintf("; the repeated cell differed by up to %d.%d %%", *step.DriftPermille/10, *step.DriftPermille%10)
 		}
 	}
 	return ""
 }
 
-// figureOf is one matrix: a figure of one operation, or of all together.
+// figureOf is the figure that a matrix shows, of one operation or of all together.
 type figureOf struct {
 	title string
 	cell  func(v1alpha1.StepResult) string
 	judge judged
 }
 
-// sweep writes a block for each combination of the axes that are not rows or columns, and in it a matrix a
-// figure: rows are the longest axis, columns the next. With one axis all figures share one table.
+// sweep writes a block for each combination of the axes that are neither rows nor columns, with one matrix per figure.
+// Rows are the longest axis, columns the next longest. If only one axis has several values, all figures share one
+// table.
 func (p *page) sweep(axes []axis, steps []v1alpha1.StepResult) {
 	byLength := longestFirst(axes)
 	if len(byLength) == 0 {
@@ -137,7 +139,7 @@ func (p *page) sweep(axes []axis, steps []v1alpha1.StepResult) {
 	p.line("    ", order(axes)+sweepMarks(steps))
 }
 
-// matrix writes a figure of all combinations of two axes.
+// matrix writes one figure for all combinations of two axes.
 func (p *page) matrix(title string, lines [][]string) {
 	if p.parts != nil {
 		p.take(part{text: title, tables: []partTable{{lines: trimmed(lines), left: 1, matrix: true}}})
@@ -154,21 +156,21 @@ func longestFirst(axes []axis) []axis {
 	return byLength
 }
 
-// without are the axes but two.
+// without returns the axes other than rows and columns.
 func without(axes []axis, rows, columns axis) []axis {
 	return slices.DeleteFunc(slices.Clone(axes), func(a axis) bool { return a.name == rows.name || a.name == columns.name })
 }
 
-// order says how cells are counted.
+// order explains how cells are numbered.
 func order(axes []axis) string {
 	var names []string
 	for _, a := range axes {
 		names = append(names, a.name)
 	}
-	return "Cells count from 0 over " + strings.Join(names, ", ") + ", the last one changing fastest."
+	return "Cells are numbered from 0 over " + strings.Join(names, ", ") + ", the last one changing fastest."
 }
 
-// sweepLine is the table of a sweep of one axis; the others have one value each.
+// sweepLine writes the table of a sweep with several values on only one axis. fixed are the other axes.
 func (p *page) sweepLine(only axis, fixed []axis, steps []v1alpha1.StepResult) {
 	if names := fixedText(fixed); names != "" {
 		p.line("    ", names)
@@ -178,7 +180,7 @@ func (p *page) sweepLine(only axis, fixed []axis, steps []v1alpha1.StepResult) {
 	for i, value := range only.values {
 		step := stepOf(steps, i*only.stride)
 		mark := ""
-		if invalid(step, v1alpha1.PhaseSweep) {
+		if step.Disqualified() {
 			mark = "<- NOT VALID"
 		}
 		lines = append(lines, cellRows(value, step, mark)...)
@@ -186,7 +188,7 @@ func (p *page) sweepLine(only axis, fixed []axis, steps []v1alpha1.StepResult) {
 	p.columns("    ", leftLast(lines), 2)
 }
 
-// fixedText names the axes of one value.
+// fixedText lists axes that have one value, with that value.
 func fixedText(fixed []axis) string {
 	var names []string
 	for _, a := range fixed {
@@ -195,21 +197,21 @@ func fixedText(fixed []axis) string {
 	return strings.Join(names, ", ")
 }
 
-// sweepMarks explains the mark of cells that are not valid, where there are any.
+// sweepMarks explains the mark of invalid cells; empty if there are none.
 func sweepMarks(steps []v1alpha1.StepResult) string {
-	if slices.ContainsFunc(steps, func(s v1alpha1.StepResult) bool { return invalid(s, v1alpha1.PhaseSweep) }) {
-		return " ! is a cell whose figures do not measure what was asked for."
+	if slices.ContainsFunc(steps, func(s v1alpha1.StepResult) bool { return s.Disqualified() }) {
+		return " ! marks a cell whose figures do not measure what was asked for."
 	}
 	return ""
 }
 
-// block is a combination of the axes that are not in a matrix, and the index of its first cell.
+// block is a combination of values of the axes outside of the matrix. cell is the index of its first cell.
 type block struct {
 	name string
 	cell int
 }
 
-// title of a figure's matrix in a block.
+// title returns the title of a figure's matrix in this block.
 func (b block) title(figure string) string {
 	if b.name == "" {
 		return figure
@@ -249,21 +251,23 @@ func stepOf(steps []v1alpha1.StepResult, cell int) v1alpha1.StepResult {
 func cellText(steps []v1alpha1.StepResult, cell int, figure figureOf) string {
 	step := stepOf(steps, cell)
 	text := figure.cell(step)
-	if invalid(step, v1alpha1.PhaseSweep) {
+	if text != absent && step.Disqualified() {
 		text += "!"
 	}
 	return text
 }
 
-// figuresIn are the matrices that the cells have figures for. Rates are of all operations together;
-// latencies of each alone, because means and percentiles of two cannot be had from theirs.
+// figuresIn lists the matrices for which the cells have figures. Rates are of all operations together. Latencies are of
+// each operation alone, because the mean and percentiles of several cannot be computed from those of each.
 func figuresIn(steps []v1alpha1.StepResult) []figureOf {
 	all := []figureOf{
 		{title: "MB/s", judge: (*compare.Pair).CellThroughput, cell: func(s v1alpha1.StepResult) string {
-			return total(s, func(o v1alpha1.StepOperation) float64 { return float64(o.BytesPerSecond) }, megabytes)
+			bytes, _, ok := phasekind.Total(s.Operations)
+			return known(megabytes(float64(bytes.Value)), ok)
 		}},
 		{title: "IOPS", judge: (*compare.Pair).CellIOPS, cell: func(s v1alpha1.StepResult) string {
-			return total(s, func(o v1alpha1.StepOperation) float64 { return float64(o.IOPSMilli) / 1000 }, iopsOf)
+			_, operations, ok := phasekind.Total(s.Operations)
+			return known(iopsOf(float64(operations.Value)/1000), ok)
 		}},
 	}
 	var kinds []v1alpha1.Operation
@@ -299,21 +303,14 @@ func figuresIn(steps []v1alpha1.StepResult) []figureOf {
 	return all
 }
 
-// total is the sum over the operations of a cell that move something.
-func total(step v1alpha1.StepResult, of func(v1alpha1.StepOperation) float64, format func(float64) string) string {
-	sum, some := 0.0, false
-	for _, operation := range step.Operations {
-		if operation.Operation != v1alpha1.OperationSync {
-			sum, some = sum+of(operation), true
-		}
-	}
-	if !some {
+func known(text string, ok bool) string {
+	if !ok {
 		return absent
 	}
-	return format(sum)
+	return text
 }
 
-// megabytes are of 10^6, without their unit, which the title has.
+// megabytes formats MB/s, of 10^6 bytes, without the unit, which is in the title.
 func megabytes(bytesPerSecond float64) string {
 	return strings.TrimSuffix(measure.FormatMegabytesPerSecond(bytesPerSecond), " MB/s")
 }

@@ -9,20 +9,21 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
 const (
-	// absent stands where there is no figure.
+	// absent replaces a figure that is missing.
 	absent = "-"
-	// longestNames is how wide the names of phase and target together may be to stand in columns;
-	// longer ones get a line of their own above their figures.
+	// longestNames is the width up to which the names of phase and target stand in columns; wider ones get a line of
+	// their own above their figures.
 	longestNames = 22
 )
 
-// figureColumns are those to the right of the names.
+// figureColumns are the columns to the right of the names.
 var figureColumns = []string{"OPERATION", "THROUGHPUT", "IOPS", "MEAN", "P50", "P95", "P99", "P99.9", "MAX"}
 
-// row is the figures of one operation, or of a target without any.
+// row holds the figures of one operation, or dashes for a target without operations.
 type row struct {
 	names   []string
 	figures []string
@@ -38,12 +39,12 @@ func (p *page) phases(d Document) {
 	p.spaces(d)
 	p.timeline(d)
 	p.WriteString("\n")
-	p.line("  ", "MB is 10^6 bytes. Throughput and IOPS are what was completed while every client ran, over that time; "+
-		"of prepare, all of it from the first start to the last end"+ofDrains(d)+". Latency is from submission to completion, over "+
-		"the operations of all clients together."+absence(rowsOf(d, 1), byJobs(d)))
+	p.line("  ", "MB is 10^6 bytes. Throughput and IOPS count what was completed while every client ran, over that time; "+
+		"for prepare, everything from the first start to the last end"+ofDrains(d)+". Latency is from submission to completion, over all "+
+		"operations of all clients."+absence(rowsOf(d, 1), byJobs(d)))
 }
 
-// figures are the tables of all figures.
+// figures writes the tables of all figures.
 func (p *page) figures(d Document) {
 	p.operations(d)
 	p.bursts(d)
@@ -54,7 +55,7 @@ func (p *page) figures(d Document) {
 	p.comparisons(d)
 }
 
-// operations are the table of operations, and how its figures came about.
+// operations writes the table of operations, and a sentence per target on how its figures were measured.
 func (p *page) operations(d Document) {
 	names := []string{"PHASE"}
 	if manyTargets(d) {
@@ -83,34 +84,33 @@ func (p *page) operations(d Document) {
 	}
 }
 
-// ofDrains says what the rows of drains are, where there are any.
+// ofDrains explains the rows of burst drains; empty if there are none.
 func ofDrains(d Document) string {
 	for _, phase := range d.Phases {
 		for _, target := range phase.Targets {
 			if target.Burst != nil && len(target.Operations) > 0 {
-				return "; of a burst drain, burst and baseline together"
+				return "; for a burst drain, over burst and baseline together"
 			}
 		}
 	}
 	return ""
 }
 
-// absence explains dashes where there are any.
+// absence explains the dashes; empty if there are none.
 func absence(rows []row, byJobs bool) string {
 	switch {
 	case !slices.ContainsFunc(rows, func(r row) bool { return slices.Contains(r.figures, absent) }):
 		return ""
 	case byJobs:
-		return ` "-" is no figure: IOR times no single operation, a percentile takes ten samples above it, and a sync moves no bytes.`
+		return ` "-" means no figure: IOR does not time single operations, a percentile needs ten samples above it, and a sync moves no bytes.`
 	}
-	return ` "-" is no figure: a percentile takes ten samples above it, and a sync moves no bytes.`
+	return ` "-" means no figure: a percentile needs ten samples above it, and a sync moves no bytes.`
 }
 
-// ownTable reports whether a target's figures are in a table of their own, or there is nothing to show of it
-// but what it waited for.
+// ownTable reports whether the table of operations leaves a target out: ramps and sweeps have tables of their own, and
+// a cooldown without operations has no figures.
 func ownTable(phase v1alpha1.PhaseResult, target v1alpha1.TargetResult) bool {
-	cells := phase.Kind == v1alpha1.PhaseRamp || phase.Kind == v1alpha1.PhaseSweep
-	return cells || target.Cooldown != nil && len(target.Operations) == 0
+	return phasekind.Of(phase.Kind).InCells() || target.Cooldown != nil && len(target.Operations) == 0
 }
 
 func rowsOf(d Document, names int) []row {
@@ -144,7 +144,7 @@ func namesWidth(rows []row) int {
 	return widest
 }
 
-// table writes all in columns: names and operation to the left, figures to the right.
+// table writes all rows in columns: names and operation left-aligned, figures right-aligned.
 func (p *page) table(names []string, rows []row) {
 	lines := [][]string{slices.Concat(names, figureColumns)}
 	for _, r := range rows {
@@ -153,7 +153,7 @@ func (p *page) table(names []string, rows []row) {
 	p.columns("  ", lines, len(names)+1)
 }
 
-// tableWithHeadings writes the names above their rows.
+// tableWithHeadings writes the names on a line of their own above their rows.
 func (p *page) tableWithHeadings(rows []row) {
 	lines := [][]string{figureColumns}
 	for _, r := range rows {
@@ -171,7 +171,7 @@ func (p *page) tableWithHeadings(rows []row) {
 	}
 }
 
-// columns aligns lines; the first left columns begin at one place, the others end at one.
+// columns writes a table: the first left columns are left-aligned, the others right-aligned.
 func (p *page) columns(indent string, lines [][]string, left int) {
 	if p.parts != nil {
 		p.take(part{tables: []partTable{{lines: trimmed(lines), left: left}}})
@@ -220,7 +220,7 @@ func figures(o v1alpha1.OperationResult) []string {
 	return cells
 }
 
-// detail is a sentence on how the figures of a target came about.
+// detail returns a sentence on how the figures of a target were measured.
 func detail(phase v1alpha1.PhaseResult, target v1alpha1.TargetResult, named bool) string {
 	where := phase.Name
 	if named {
@@ -228,15 +228,15 @@ func detail(phase v1alpha1.PhaseResult, target v1alpha1.TargetResult, named bool
 	}
 	if target.Clients == 0 {
 		if slices.ContainsFunc(target.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningLayoutReused }) {
-			return where + ": the data was there already, and right"
+			return where + ": existing data was verified and reused"
 		}
 		return where + ": no client has a result"
 	}
-	parts := []string{plural(int(target.Clients), "client")}
+	parts := []string{measure.FormatCount(int(target.Clients), "client")}
 	if target.WindowNanoseconds > 0 {
 		parts[0] += " over " + time.Duration(target.WindowNanoseconds).Round(10*time.Millisecond).String()
 	} else {
-		parts = append(parts, "no time in which all of them ran")
+		parts = append(parts, "no time in which all clients ran")
 	}
 	if target.TailNanoseconds != nil && *target.TailNanoseconds >= int64(10*time.Millisecond) {
 		parts = append(parts, "the last "+time.Duration(*target.TailNanoseconds).Round(10*time.Millisecond).String()+" with some of them done")
@@ -254,7 +254,7 @@ func detail(phase v1alpha1.PhaseResult, target v1alpha1.TargetResult, named bool
 	return where + ": " + strings.Join(parts, "; ")
 }
 
-// steadyText is the verdict on the steady state.
+// steadyText returns the verdict on the steady state; empty if it was not assessed.
 func steadyText(s *v1alpha1.SteadyStateResult) string {
 	switch {
 	case s == nil, !s.Assessed || s.Steady == nil:

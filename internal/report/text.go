@@ -7,14 +7,15 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Text writes a run for people: the verdict and what disqualifies first, then the figures, then what
-// else there is to know about them. It is made for 100 columns; a table with long names takes more.
+// Text writes a run for a terminal: the verdict and what disqualifies the figures first, then the figures, then other
+// remarks. It is laid out for 100 columns; a table with long names is wider.
 func Text(w io.Writer, document Document) error {
 	p := &page{}
 	p.headline(document)
@@ -37,9 +38,9 @@ func (p *page) headline(d Document) {
 	p.headlineDetails(d)
 }
 
-// headlineDetails are why a run has failed, and when it was.
+// headlineDetails writes why a run failed, and when it ran.
 func (p *page) headlineDetails(d Document) {
-	if failed := condition(d, v1alpha1.ConditionFailed); isTrue(failed) {
+	if failed := meta.FindStatusCondition(d.Conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
 		p.line("  ", failed.Reason+": "+failed.Message)
 	}
 	text := "run " + d.Run
@@ -52,18 +53,18 @@ func (p *page) headlineDetails(d Document) {
 	p.line("  ", text)
 }
 
-// verdict is a few words that say how far the run can be believed.
+// verdict returns in a few words how far the run can be trusted.
 func verdict(d Document) string {
 	var words []string
 	switch {
-	case isTrue(condition(d, v1alpha1.ConditionFailed)):
+	case meta.IsStatusConditionTrue(d.Conditions, v1alpha1.ConditionFailed):
 		words = append(words, "FAILED")
-	case isTrue(condition(d, v1alpha1.ConditionComplete)):
+	case meta.IsStatusConditionTrue(d.Conditions, v1alpha1.ConditionComplete):
 		words = append(words, "complete")
 	default:
 		words = append(words, "not finished: "+cmp.Or(d.Stage, "unknown"))
 	}
-	if valid := condition(d, v1alpha1.ConditionValid); valid != nil {
+	if valid := meta.FindStatusCondition(d.Conditions, v1alpha1.ConditionValid); valid != nil {
 		switch valid.Status {
 		case metav1.ConditionTrue:
 			words = append(words, "valid")
@@ -73,16 +74,16 @@ func verdict(d Document) string {
 			words = append(words, "no result")
 		}
 	}
-	if objectives := condition(d, v1alpha1.ConditionObjectivesMet); objectives != nil && objectives.Status != metav1.ConditionTrue {
+	if objectives := meta.FindStatusCondition(d.Conditions, v1alpha1.ConditionObjectivesMet); objectives != nil && objectives.Status != metav1.ConditionTrue {
 		words = append(words, map[bool]string{true: "OBJECTIVES MISSED", false: "OBJECTIVES NOT JUDGED"}[objectives.Status == metav1.ConditionFalse])
 	}
 	return strings.Join(words, ", ")
 }
 
-// disqualified says why the figures are not to be used, before anybody has seen them.
+// disqualified writes why the figures must not be used. It stands before all figures.
 func (p *page) disqualified(d Document) {
 	remarks := remarksOf(d, v1alpha1.SeverityDisqualifying)
-	if valid := condition(d, v1alpha1.ConditionValid); len(remarks) == 0 && valid != nil && valid.Status == metav1.ConditionFalse {
+	if valid := meta.FindStatusCondition(d.Conditions, v1alpha1.ConditionValid); len(remarks) == 0 && valid != nil && valid.Status == metav1.ConditionFalse {
 		remarks = []string{valid.Reason + ": " + valid.Message}
 	}
 	p.list("The figures do not measure what was asked for:", remarks)
@@ -93,7 +94,7 @@ func (p *page) environment(d Document) {
 		p.line("", "")
 	}
 	for _, e := range d.Environments {
-		words := []string{plural(int(e.Clients), "client")}
+		words := []string{measure.FormatCount(int(e.Clients), "client")}
 		if tool := cmp.Or(e.ToolVersion, string(e.Engine)); tool != "" {
 			words = append(words, tool)
 		}
@@ -110,7 +111,7 @@ func (p *page) environment(d Document) {
 	}
 }
 
-// mountText is what a client sees of a volume. A raw device has a size and no file system.
+// mountText describes a volume as a client sees it. A raw device has a size and no file system.
 func mountText(volume v1alpha1.MountedVolume) string {
 	if volume.FileSystem == "" && volume.SizeBytes > 0 {
 		return fmt.Sprintf("%s without a file system (%s)", volume.Name, measure.FormatBytes(uint64(volume.SizeBytes)))
@@ -121,7 +122,7 @@ func mountText(volume v1alpha1.MountedVolume) string {
 
 func cpus(milli int64) string {
 	if milli%1000 == 0 {
-		return plural(int(milli/1000), "CPU")
+		return measure.FormatCount(int(milli/1000), "CPU")
 	}
 	return fmt.Sprintf("%.1f CPUs", float64(milli)/1000)
 }
@@ -156,7 +157,8 @@ func (p *page) losses(d Document) {
 	p.list("Data that could not be removed:", left)
 }
 
-// remarksOf are the warnings of one severity, each once with all the phases that have it.
+// remarksOf returns the warnings of one severity, each once with all phases that have it. It leaves out a note that is
+// also a warning of a phase.
 func remarksOf(d Document, severity v1alpha1.Severity) []string {
 	type remark struct {
 		text  string
@@ -203,8 +205,7 @@ func remarksOf(d Document, severity v1alpha1.Severity) []string {
 
 func textOf(warning v1alpha1.Warning) string { return string(warning.Type) + ": " + warning.Message }
 
-// textsOf are all that is said with one severity: what is told of one phase as a warning is not told
-// again as harmless in another.
+// textsOf returns the texts of all warnings of phases with one severity.
 func textsOf(d Document, severity v1alpha1.Severity) map[string]bool {
 	texts := map[string]bool{}
 	for _, phase := range d.Phases {
@@ -219,7 +220,7 @@ func textsOf(d Document, severity v1alpha1.Severity) map[string]bool {
 	return texts
 }
 
-// severityOf takes a severity that is not known for the worst.
+// severityOf returns the severity of a warning; an unknown one counts as disqualifying, the worst.
 func severityOf(warning v1alpha1.Warning) v1alpha1.Severity {
 	switch warning.Severity {
 	case v1alpha1.SeverityInfo, v1alpha1.SeverityWarning:
@@ -229,7 +230,7 @@ func severityOf(warning v1alpha1.Warning) v1alpha1.Severity {
 	return v1alpha1.SeverityDisqualifying
 }
 
-// manyTargets reports whether a target has to be named.
+// manyTargets reports whether the run has results of several targets, so that targets must be named.
 func manyTargets(d Document) bool {
 	names := map[string]bool{}
 	for _, phase := range d.Phases {
@@ -238,22 +239,4 @@ func manyTargets(d Document) bool {
 		}
 	}
 	return len(names) > 1
-}
-
-func condition(d Document, kind string) *metav1.Condition {
-	for i := range d.Conditions {
-		if d.Conditions[i].Type == kind {
-			return &d.Conditions[i]
-		}
-	}
-	return nil
-}
-
-func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
-
-func plural(count int, what string) string {
-	if count == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", count, what)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// span is when a phase was to be, and when it was.
+// span is the planned and the actual time of a phase.
 type span struct {
 	name                             string
 	steps                            int
@@ -19,8 +19,7 @@ type span struct {
 	inFlight                         *int64
 }
 
-// timeline is when each phase was planned to begin and end, and when it did. Times count from the start of
-// the run.
+// timeline writes when each phase was planned to begin and end, and when it did, counted from the start of the run.
 func (p *page) timeline(d Document) {
 	spans := spansOf(d)
 	if d.StartTime == nil || len(spans) == 0 {
@@ -49,11 +48,11 @@ func (p *page) timeline(d Document) {
 	}
 	p.WriteString("\n")
 	p.columns("  ", lines, 1)
-	p.line("  ", "Times are from the start of the run. In flight is how long it took at most, at the end of a step, until what was begun was "+
-		"complete; it counts for no rate. Pause before is from the last completion of the phase before to the first I/O.")
+	p.line("  ", "Times are from the start of the run. In flight is the longest time, at the end of a step, until outstanding operations were "+
+		"complete; no rate includes it. Pause before is from the last completion of the previous phase to the first I/O.")
 }
 
-// spansOf puts the facts of steps together by phase, of each step those of its last attempt.
+// spansOf groups the steps by phase, in the order of their start. Of each step it uses only the last attempt.
 func spansOf(d Document) []span {
 	phases := map[string]string{}
 	for _, step := range d.Spec.Steps {
@@ -99,7 +98,7 @@ func spansOf(d Document) []span {
 	return spans
 }
 
-// inFlightOf is the longest of a phase's targets.
+// inFlightOf returns the longest in-flight time of a phase's targets; nil if none is known.
 func inFlightOf(d Document, phase string) *int64 {
 	var longest *int64
 	for _, result := range d.Phases {

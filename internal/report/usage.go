@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// spaces says what the files took on the storage after the phases that wrote, once for phases of which the same is to
-// be said.
+// spaces writes how much storage the files take after the phases that wrote. Phases with equal results share an entry.
 func (p *page) spaces(d Document) {
 	type said struct {
 		text  string
@@ -40,7 +40,7 @@ func (p *page) spaces(d Document) {
 		return
 	}
 	p.WriteString("\n")
-	p.line("  ", "Space that the files take:")
+	p.line("  ", "Space used by the files:")
 	for _, one := range all {
 		p.line("  ", "- "+strings.Join(one.where, ", ")+": "+one.text)
 		p.usageTypes(one.usage)
@@ -48,7 +48,7 @@ func (p *page) spaces(d Document) {
 }
 
 func usageText(u *v1alpha1.UsageResult) string {
-	text := plural(int(u.Files), "file") + " with " + bytesText(u.DataBytes) + " of data"
+	text := measure.FormatCount(int(u.Files), "file") + " with " + bytesText(u.DataBytes) + " of data"
 	if u.ApparentBytes > u.DataBytes {
 		text += " (" + bytesText(u.ApparentBytes) + " with their holes)"
 	}
@@ -59,12 +59,12 @@ func usageText(u *v1alpha1.UsageResult) string {
 	text += "; written by " + strings.TrimSpace(string(u.Tool)+" "+strings.TrimPrefix(strings.TrimPrefix(u.ToolVersion, "fio-"), "IOR-")) +
 		", data " + u.DataPattern
 	if u.PatternRatioMilli != nil && u.Compression != "None" {
-		text += ", of which lz4 makes " + ratioText(*u.PatternRatioMilli)
+		text += ", compressed by lz4 to " + ratioText(*u.PatternRatioMilli)
 	}
 	return text
 }
 
-// compressionText is the ratio, or why there is none.
+// compressionText returns the compression ratio, or why there is none.
 func compressionText(u *v1alpha1.UsageResult) string {
 	switch {
 	case u.CompressionRatioMilli != nil:
@@ -72,11 +72,11 @@ func compressionText(u *v1alpha1.UsageResult) string {
 	case u.Compression == "None":
 		return "which does not compress"
 	case !u.Settled:
-		return "which may not have been all of it yet"
+		return "possibly not settled yet"
 	case u.Compression == "Hidden":
-		return "which does not show what it compresses"
+		return "which does not report compression"
 	}
-	return "which does not tell whether that is compressed"
+	return "which does not report whether this is compressed"
 }
 
 func (p *page) usageTypes(u *v1alpha1.UsageResult) {
@@ -101,7 +101,7 @@ func (p *page) usageTypes(u *v1alpha1.UsageResult) {
 	p.columns("    ", lines, 1)
 }
 
-// ratioText is a ratio of which thousandths are given.
+// ratioText formats a ratio given in thousandths.
 func ratioText(milli int64) string {
 	if milli >= 100_000 {
 		return fmt.Sprintf("%d:1", milli/1000)

@@ -3,6 +3,7 @@ package result
 import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/internal/measure"
 )
 
 // Bounds of the API.
@@ -14,14 +15,14 @@ const (
 	maxLimitName  = 128
 )
 
-// Attribution is what held a point's rate back, in full; nil where nothing is documented and nothing explains it.
+// Attribution returns what limited the point's rate, in full, or nil if nothing is documented and nothing explains it.
 func (p *Point) Attribution(level v1alpha1.AttributionLevel) *v1alpha1.Attribution {
 	found := p.judged()
 	if p.silent(&found) {
 		return nil
 	}
 	made := &v1alpha1.Attribution{Level: level, Operation: v1alpha1.Operation(p.Demand.Load.Operation), Ambiguous: found.Ambiguous,
-		BytesPerSecond: rounded(p.BytesPerSecond), IOPSMilli: rounded(p.OperationsPerSecond * 1000)}
+		BytesPerSecond: measure.Round(p.BytesPerSecond), IOPSMilli: measure.Round(p.OperationsPerSecond * 1000)}
 	baseline, burst := bounds(found.Documented)
 	made.Baseline, made.Burst = documentedRate(baseline, found.PercentOfBaseline), documentedRate(burst, found.PercentOfBurst)
 	for index := range found.Suspects[:min(len(found.Suspects), maxSuspects)] {
@@ -30,7 +31,7 @@ func (p *Point) Attribution(level v1alpha1.AttributionLevel) *v1alpha1.Attributi
 	return made
 }
 
-// Short is Attribution for one of many steps.
+// Short returns the attribution for a result of many steps: the first suspect without its evidence.
 func (p *Point) Short() *v1alpha1.StepAttribution {
 	found := p.judged()
 	if p.silent(&found) {
@@ -40,20 +41,21 @@ func (p *Point) Short() *v1alpha1.StepAttribution {
 	made := &v1alpha1.StepAttribution{Cause: first.Cause, Limit: first.Limit, Burst: first.Burst, PermilleUsed: first.PermilleUsed, Ambiguous: found.Ambiguous}
 	baseline, burst := bounds(found.Documented)
 	if baseline.Limit != nil {
-		made.PermilleOfBaseline = new(rounded(found.PercentOfBaseline * 10))
+		made.PermilleOfBaseline = new(measure.Round(found.PercentOfBaseline * 10))
 	}
 	if burst.Limit != nil {
-		made.PermilleOfBurst = new(rounded(found.PercentOfBurst * 10))
+		made.PermilleOfBurst = new(measure.Round(found.PercentOfBurst * 10))
 	}
 	return made
 }
 
-// silent tells that there is nothing to say.
+// silent reports whether there is no attribution to report.
 func (p *Point) silent(found *limits.Attribution) bool {
 	return p.BytesPerSecond <= 0 || len(found.Suspects) == 0 || len(p.Documented.Limits) == 0 && found.Suspects[0].Cause == limits.CauseUnknown
 }
 
-// bounds are the documented rates for the load; without a limit where none is known, or nothing bursts.
+// bounds returns the documented rates for the load. A bound has no limit if none is known or, for the burst, if nothing
+// bursts.
 func bounds(of limits.Effective) (baseline, burst limits.Bound) {
 	baseline, burst = of.Baseline, of.Burst
 	if baseline.Limit == nil {
@@ -69,19 +71,19 @@ func documentedRate(of limits.Bound, percent float64) *v1alpha1.DocumentedRate {
 	if of.Limit == nil {
 		return nil
 	}
-	made := &v1alpha1.DocumentedRate{Limit: v1alpha1.Truncate(of.Limit.Name, maxLimitName), PermilleReached: rounded(percent * 10),
+	made := &v1alpha1.DocumentedRate{Limit: v1alpha1.Truncate(of.Limit.Name, maxLimitName), PermilleReached: measure.Round(percent * 10),
 		Arithmetic: v1alpha1.Truncate(of.Arithmetic, maxArithmetic)}
 	if of.BytesPerSecond > 0 {
-		made.BytesPerSecond = new(rounded(of.BytesPerSecond))
+		made.BytesPerSecond = new(measure.Round(of.BytesPerSecond))
 	}
 	if of.OperationsPerSecond > 0 {
-		made.IOPSMilli = new(rounded(of.OperationsPerSecond * 1000))
+		made.IOPSMilli = new(measure.Round(of.OperationsPerSecond * 1000))
 	}
 	return made
 }
 
 func suspectOf(s *limits.Suspect) v1alpha1.Suspect {
-	made := v1alpha1.Suspect{Cause: v1alpha1.Cause(s.Cause), Burst: s.Burst, PermilleUsed: rounded(s.Share * 1000), Tied: s.Tied}
+	made := v1alpha1.Suspect{Cause: v1alpha1.Cause(s.Cause), Burst: s.Burst, PermilleUsed: measure.Round(s.Share * 1000), Tied: s.Tied}
 	if limit := s.Limit; limit != nil {
 		made.Limit, made.Overridden = v1alpha1.Truncate(limit.Name, maxLimitName), limit.Overridden
 		made.Arithmetic = limit.Arithmetic
@@ -96,8 +98,8 @@ func suspectOf(s *limits.Suspect) v1alpha1.Suspect {
 	return made
 }
 
-// DrainPoints are the levels of a drain as points: all of it where it did not fall. Names are those of the limits whose
-// credits ended.
+// DrainPoints returns the levels of a drain as points, or the whole drain as one point if the rate did not fall.
+// Emptied of the point after the drop lists the limits whose credits ran out.
 func DrainPoints(whole *Point, burst *v1alpha1.BurstResult) (levels []v1alpha1.AttributionLevel, points []*Point) {
 	if burst == nil || !burst.Exhausted {
 		return []v1alpha1.AttributionLevel{""}, []*Point{whole}
@@ -106,7 +108,7 @@ func DrainPoints(whole *Point, burst *v1alpha1.BurstResult) (levels []v1alpha1.A
 	first, last := levelRate(burst, func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Burst }),
 		levelRate(burst, func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Baseline })
 	before, after := whole.AtLevel(first), whole.AtLevel(last)
-	// What ended later was there before.
+	// Credits that ran out later were still there before the drop.
 	before.Credits = map[string]limits.Fill{}
 	for name, fill := range whole.Credits {
 		before.Credits[name] = fill

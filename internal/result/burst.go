@@ -11,38 +11,38 @@ import (
 )
 
 const (
-	// sameLevel is how close the level after a drop is to a documented baseline that it agrees with, and
-	// confirmedLevel how close to one that confirms what the drop came from.
+	// sameLevel is the relative difference up to which the level after a drop agrees with a documented baseline;
+	// confirmedLevel is the one up to which it confirms the cause of the drop.
 	sameLevel, confirmedLevel = 0.10, 0.05
-	// partEmpty is the fill of a bucket in percent under which a drain on it is told to be one of a part.
+	// partEmpty is the fill in percent below which a drain is reported to have started with a partial bucket.
 	partEmpty = 95
-	// maxRate a second that can be, in bytes or operations; a thousand times it still fits the API.
+	// maxRate is the greatest plausible rate in bytes or operations per second; a thousand times it still fits the API.
 	maxRate = 9e15
-	// maxBurstMessage of the API.
+	// maxBurstMessage is the API's bound on a message.
 	maxBurstMessage = 512
 )
 
-// The words of the API for what credits are of.
+// The API's words for the dimension of credits.
 const (
 	dimensionBytes      = "Bytes"
 	dimensionOperations = "Operations"
 	dimensionUnknown    = "Unknown"
 )
 
-// drain is a burst drain on its way to a BurstResult.
+// drain holds the state while a BurstResult is built.
 type drain struct {
 	b *builder
 	s summed
-	// found is what each dimension's series tells; ok where there is one.
+	// found is the analysis of each dimension's series; ok is true if there is one.
 	found [2]detect.Result
 	ok    [2]bool
-	// refill that was used, with its interval where it was measured.
+	// refill is the refill used, with its interval if it was measured.
 	refill [2]knownRefill
 	result v1alpha1.BurstResult
 	says   []string
 }
 
-// knownRefill is a refill and where it is from; source is empty where none is known.
+// knownRefill is a refill and its source; source is empty if none is known.
 type knownRefill struct {
 	value  detect.Estimate
 	source detect.RefillSource
@@ -69,7 +69,7 @@ func (b *builder) judgeDrain(s summed) {
 	b.result.Burst = &d.result
 }
 
-// analyze looks for drops in the series of a dimension, with the refill that is known of it.
+// analyze finds drops in the series of a dimension, with the refill that is known for it.
 func (d *drain) analyze(one dimension) {
 	samples := d.s.of(one)
 	if rate(samples) == 0 {
@@ -106,7 +106,7 @@ func (d *drain) analyzeWith(one dimension, earlier []detect.Sample) {
 	d.found[one], d.ok[one] = found, true
 }
 
-// knownRefill is the one that an earlier redrain measured, else the documented one.
+// knownRefill returns the refill that an earlier redrain measured, or else the documented one.
 func (d *drain) knownRefill(one dimension) knownRefill {
 	measured := d.b.history.MeasuredRefill
 	if one == inOperations {
@@ -121,9 +121,9 @@ func (d *drain) knownRefill(one dimension) knownRefill {
 	return knownRefill{}
 }
 
-// earlier is the I/O before the series that may have spent credits, in its seconds: that of the steps
-// before, and the warm-up. Where the bucket is known to have been empty at the start, what was done before
-// spent nothing that is still missing; a store without credits can even have done more than came back.
+// earlier returns the I/O before the series that may have spent credits, on its time axis: that of the steps before,
+// and the warm-up. If the bucket is known to have been empty at the start, the earlier steps do not matter: nothing
+// that they spent is still missing, and a store without credits may even have completed more than was refilled.
 func (d *drain) earlier(one dimension) []detect.Sample {
 	var all []detect.Sample
 	warmUp, warm := d.warmUp(one)
@@ -153,8 +153,8 @@ func (d *drain) earlier(one dimension) []detect.Sample {
 	return all
 }
 
-// warmUp is what was done in this step before it was measured. The tool forgets what it did between its
-// last sample of the warm-up and its first measured one; there the rate is taken to have gone on.
+// warmUp returns what was completed in this step before the measured time. The tool discards what it did between its
+// last sample of the warm-up and its first measured one; the rate is assumed to have continued there.
 func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
 	var first int64
 	rate, found := 0.0, false
@@ -173,9 +173,9 @@ func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
 			for operation, counter := range sample.Counters {
 				switch {
 				case one == inBytes:
-					amount = sum(amount, counter.Bytes)
+					amount = measure.Sum(amount, counter.Bytes)
 				case measure.Operation(operation) != measure.Sync:
-					amount = sum(amount, counter.Operations)
+					amount = measure.Sum(amount, counter.Operations)
 				}
 			}
 		}
@@ -187,7 +187,7 @@ func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
 	return detect.Sample{StartSeconds: start, Rate: rate}, found && start < 0 && rate > 0 && rate <= maxRate
 }
 
-// main is the result of the dimension whose credits ran out, else that of bytes where there are any.
+// main returns the result of the dimension whose credits ran out, or else that of bytes if there is one.
 func (d *drain) main() *detect.Result {
 	if d.result.Dimension == dimensionOperations || !d.ok[inBytes] {
 		return &d.found[inOperations]
@@ -195,7 +195,8 @@ func (d *drain) main() *detect.Result {
 	return &d.found[inBytes]
 }
 
-// findDimension finds the documented baseline that the level after agrees with, and the nearer of two.
+// findDimension finds the dimension whose documented baseline agrees with the level after the drop, and the closer of
+// two.
 func (d *drain) findDimension() {
 	nearest := sameLevel
 	for _, one := range []dimension{inBytes, inOperations} {
@@ -225,7 +226,7 @@ func (d *drain) findDimension() {
 	}
 }
 
-// judge says what is wrong with the drain.
+// judge warns of problems with the drain and explains them in its message.
 func (d *drain) judge() {
 	found := d.main()
 	one, format := inBytes, measure.FormatBytesPerSecond
@@ -268,8 +269,8 @@ func (d *drain) judge() {
 	}
 }
 
-// judgeFill says what is not known of the bucket at the start. A redrain begins with a part of it, on
-// purpose.
+// judgeFill warns if the fill of the bucket at the start was unknown or partial. A redrain starts with a partial bucket
+// on purpose.
 func (d *drain) judgeFill() {
 	percent := d.b.history.CreditPercentAtStart
 	switch {
@@ -290,7 +291,7 @@ func amountText(one dimension, amount float64) string {
 	return measure.FormatBytes(uint64(max(amount, 0)))
 }
 
-// plainNumber is whole, with its thousands apart.
+// plainNumber formats a number with commas between thousands.
 func plainNumber(value float64) string {
 	return strings.TrimSuffix(measure.FormatOperationsPerSecond(value), " IOPS")
 }
@@ -300,7 +301,7 @@ func (d *drain) say(format string, arguments ...any) {
 	d.says = append(d.says, fmt.Sprintf(format, arguments...))
 }
 
-// sayOnce says what is true of both dimensions, and again when one is analyzed again.
+// sayOnce adds a sentence that holds for both dimensions, unless it is there already.
 func (d *drain) sayOnce(words string) {
 	if !slices.Contains(d.says, words) {
 		d.says = append(d.says, words)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/detect"
+	"github.com/storagebench/storagebench/internal/measure"
 )
 
 // Bounds of the API.
@@ -13,24 +14,24 @@ const (
 	maxDrops    = 16
 )
 
-// The words of the API for what a refill is from.
+// The API's words for the source of a refill.
 const (
 	refillMeasured   = "Measured"
 	refillDocumented = "Documented"
 	refillAssumed    = "Assumed"
 )
 
-// The words of the API for what a drop came from.
+// The API's words for the cause of a drop.
 const (
 	causeVolume  = "Volume"
 	causeUnknown = "Unknown"
 )
 
-// fill writes down what was found.
+// fill adds the findings to the result.
 func (d *drain) fill() {
 	if d.ok[inBytes] {
 		d.result.Bytes = d.series(inBytes)
-		peak := rounded(d.found[inBytes].Peak5s)
+		peak := measure.Round(d.found[inBytes].Peak5s)
 		d.result.Peak5sBytesPerSecond = &peak
 	}
 	if d.ok[inOperations] {
@@ -41,7 +42,7 @@ func (d *drain) fill() {
 	}
 }
 
-// series is what a dimension's series tells. Rates of operations are in thousandths.
+// series returns the findings for one dimension. Rates of operations are in thousandths.
 func (d *drain) series(one dimension) *v1alpha1.BurstSeries {
 	found := d.found[one]
 	scale := [2]float64{1, 1000}[one]
@@ -63,7 +64,7 @@ func (d *drain) series(one dimension) *v1alpha1.BurstSeries {
 		made.Refill, made.RefillSource = made.Baseline, refillAssumed
 	}
 	if found.BucketAtLeast != nil && *found.BucketAtLeast < math.MaxInt64 {
-		least := rounded(*found.BucketAtLeast)
+		least := measure.Round(*found.BucketAtLeast)
 		made.BucketAtLeast = &least
 	}
 	for _, segment := range shortened(found.Segments, maxSegments) {
@@ -71,7 +72,7 @@ func (d *drain) series(one dimension) *v1alpha1.BurstSeries {
 			StartNanoseconds: int64(nanoseconds(segment.StartSeconds)),
 			EndNanoseconds:   int64(nanoseconds(segment.EndSeconds)),
 			Mean:             *estimate(segment.Mean, scale),
-			Deviation:        rounded(segment.Deviation * scale),
+			Deviation:        measure.Round(segment.Deviation * scale),
 			Shape:            v1alpha1.SegmentShape(segment.Shape),
 		})
 	}
@@ -92,7 +93,7 @@ func (d *drain) series(one dimension) *v1alpha1.BurstSeries {
 	return &made
 }
 
-// spentOf is nil for what cannot be.
+// spentOf returns nil if the amount does not fit the API.
 func spentOf(from detect.Estimate) *v1alpha1.Estimate {
 	if !(from.High < math.MaxInt64) {
 		return nil
@@ -100,7 +101,7 @@ func spentOf(from detect.Estimate) *v1alpha1.Estimate {
 	return estimate(from, 1)
 }
 
-// shortened are the first of too many, and the last, which is what it came to.
+// shortened returns the first elements of a list that is too long, and the last one, which is the final state.
 func shortened[T any](all []T, most int) []T {
 	if len(all) <= most {
 		return all
@@ -108,12 +109,12 @@ func shortened[T any](all []T, most int) []T {
 	return append(all[:most-1:most-1], all[len(all)-1])
 }
 
-// estimate fits a figure and its interval into the API's integers. An interval without a width is none:
-// too few samples were there for one.
+// estimate fits a figure and its interval into the API's integers. An interval without a width is omitted: there were
+// too few samples for one.
 func estimate(from detect.Estimate, scale float64) *v1alpha1.Estimate {
-	made := v1alpha1.Estimate{Value: rounded(from.Value * scale)}
+	made := v1alpha1.Estimate{Value: measure.Round(from.Value * scale)}
 	if from.High > from.Low && from.Low <= from.Value && from.Value <= from.High {
-		lower, upper := rounded(from.Low*scale), rounded(from.High*scale)
+		lower, upper := measure.Round(from.Low*scale), measure.Round(from.High*scale)
 		made.Lower, made.Upper = &lower, &upper
 	}
 	return &made

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxCellsNamed in one message.
+// maxCellsNamed bounds the cells that one message names.
 const maxCellsNamed = 8
 
-// cellNames is how steps of a ramp or cells of a sweep are named in a sentence: "at queue depth 8, 16",
-// "cell 3 (4 jobs, block size 64Ki)", "cells 0, 1, 5 and 8 more".
+// cellNames returns the name of steps of a ramp or cells of a sweep for a sentence: "at queue depth 8, 16", "cell 3 (4
+// jobs, block size 64Ki)", "cells 0, 1, 2, 3, 4, 5, 6, 7 and 8 more".
 func cellNames(phase *v1alpha1.Phase, cells []int32) string {
 	if len(cells) == 0 {
 		return ""
@@ -40,7 +41,7 @@ func cellNames(phase *v1alpha1.Phase, cells []int32) string {
 	return text
 }
 
-// dimensionName is what a ramp raises, in words.
+// dimensionName returns the name of the setting that a ramp raises.
 func dimensionName(dimension v1alpha1.RampDimension) string {
 	if dimension == v1alpha1.RampQueueDepth {
 		return "queue depth"
@@ -48,8 +49,8 @@ func dimensionName(dimension v1alpha1.RampDimension) string {
 	return strings.ToLower(string(dimension))
 }
 
-// describeCell gives the values of a cell's axes in words, the axes in the order clients, jobs, queueDepth,
-// blockSize, readPercent with the last one changing fastest.
+// describeCell returns the values of a cell's axes in words. The axes are in the order clients, jobs, queueDepth,
+// blockSize, readPercent; the last one changes fastest.
 func describeCell(axes v1alpha1.SweepAxes, cell int) string {
 	var words []string
 	pick := func(length int, word func(i int) string) {
@@ -61,8 +62,8 @@ func describeCell(axes v1alpha1.SweepAxes, cell int) string {
 	pick(len(axes.ReadPercent), func(i int) string { return fmt.Sprintf("%d %% reads", axes.ReadPercent[i]) })
 	pick(len(axes.BlockSize), func(i int) string { return "block size " + axes.BlockSize[i].String() })
 	pick(len(axes.QueueDepth), func(i int) string { return fmt.Sprintf("queue depth %d", axes.QueueDepth[i]) })
-	pick(len(axes.Jobs), func(i int) string { return plural(int(axes.Jobs[i]), "job") })
-	pick(len(axes.Clients), func(i int) string { return plural(int(axes.Clients[i]), "client") })
+	pick(len(axes.Jobs), func(i int) string { return measure.FormatCount(int(axes.Jobs[i]), "job") })
+	pick(len(axes.Clients), func(i int) string { return measure.FormatCount(int(axes.Clients[i]), "client") })
 	slices.Reverse(words)
 	return strings.Join(words, ", ")
 }

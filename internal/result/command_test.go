@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/engine/command"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
@@ -33,7 +34,7 @@ func ranProgram(index int, machine string, more ...command.Count) result.Client 
 	calls := command.Count{Source: v1alpha1.SourceCalls, ReadBytes: 100 * mb, WriteBytes: 50 * mb, HasOperations: true, ReadOperations: 1000, WriteOperations: 500}
 	client := result.Client{
 		Target: "data", Index: index, Released: start, IOStart: start, IOEnd: start.Add(10 * time.Second), Ended: true, Machine: machine,
-		Command: &result.Command{CommandLine: []string{"zip", "a.zip"}, Duration: 9 * time.Second, Flush: time.Second, Counts: append(more, calls)},
+		Command: &engine.Program{CommandLine: []string{"zip", "a.zip"}, Duration: 9 * time.Second, Flush: time.Second, Counts: append(more, calls)},
 	}
 	for i := range int64(10) {
 		sample := measure.Sample{StartNanoseconds: start.UnixNano() + i*1e9, EndNanoseconds: start.UnixNano() + (i+1)*1e9}
@@ -115,5 +116,21 @@ func TestCommandThatFailed(t *testing.T) {
 	made = result.Target(commandStep(t), "data", []result.Client{failed}, result.History{})
 	if made.Command == nil || made.Command.ExitCode != 12 || len(made.Operations) != 0 {
 		t.Errorf("%+v, %+v", made.Command, made.Operations)
+	}
+}
+
+// TestExitCodes: one client that failed is never hidden by those that did not.
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	for want, codes := range map[int32][]int{0: {0, 0}, 12: {0, 12}, 1: {1, 0}, 3: {3, 4}} {
+		var clients []result.Client
+		for i, code := range codes {
+			client := ranProgram(i, "a")
+			client.Command.ExitCode = code
+			clients = append(clients, client)
+		}
+		if made := result.Target(commandStep(t), "data", clients, result.History{}); made.Command.ExitCode != want {
+			t.Errorf("%v: exit code %d, want %d", codes, made.Command.ExitCode, want)
+		}
 	}
 }

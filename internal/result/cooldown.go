@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Cooldown is the result of an Idle step on one target, that began and ended at those instants. What its
-// redrain measures is added by Fold.
+// Cooldown returns the result of an Idle step on one target that began and ended at the given instants. Fold adds what
+// its redrain measures.
 func Cooldown(step plan.Step, target string, history History, start, end time.Time) v1alpha1.TargetResult {
 	made := v1alpha1.CooldownResult{CreditPercentAtEnd: history.CreditPercentAtEnd}
 	since := history.LastEnd()
@@ -39,7 +39,7 @@ func Cooldown(step plan.Step, target string, history History, start, end time.Ti
 	return v1alpha1.TargetResult{Target: target, Cooldown: &made}
 }
 
-// untilCredits says by what it was decided how long to wait.
+// untilCredits explains how the length of the idle time was determined.
 func untilCredits(step plan.Step, history History) string {
 	bucket, dimension := history.main()
 	refill, from := bucket.refill, "documented"
@@ -64,7 +64,7 @@ func untilCredits(step plan.Step, history History) string {
 		amountText(dimension, size), from, format(refill))
 }
 
-// main is the bucket that the loads of the run are the first to empty; what is documented of it where none is known whole.
+// main returns the bucket that the loads of the run empty first, or the documented rates if no bucket is fully known.
 func (h *History) main() (documented, dimension) {
 	for _, load := range append(slices.Clone(h.Loads), limits.Load{}) {
 		if found, ok := h.Documented.Main(load); ok {

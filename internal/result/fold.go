@@ -3,27 +3,30 @@ package result
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine/engines"
+	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Fold adds the result of one step to that of its target in the phase, which is the zero value before the
-// first step. A step that is folded a second time, because nobody lived to know that it was, changes nothing.
+// Fold adds the result of one step to that of its target in the phase, which is the zero value before the first step. A
+// step that is folded again, because the process died before it noted that, changes nothing.
 //
-// What a step gives depends on the phase: steps of a ramp and cells of a sweep go to Steps, layout and
-// precondition share one result whose figures are the layout's, a cooldown and its redrain too; a steady
-// phase and a burst drain are one step, whose result is that of the phase.
+// The effect of a step depends on the phase. Steps of a ramp and cells of a sweep are added to Steps. Layout and
+// precondition share one result whose figures are the layout's; so do a cooldown and its redrain. A steady phase and a
+// burst drain are one step, whose result is that of the phase.
 func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	into.Target = made.Target
 	before := *into
 	before.Steps = slices.Clone(into.Steps)
-	switch step.Kind {
-	case v1alpha1.PhaseRamp, v1alpha1.PhaseSweep:
+	switch kind := phasekind.Of(step.Kind); {
+	case kind.InCells():
 		foldCell(into, step, history, made)
-	case v1alpha1.PhaseCooldown:
+	case step.Kind == v1alpha1.PhaseCooldown:
 		foldCooldown(into, step, made)
-	case v1alpha1.PhasePrepare:
+	case kind.LaysOut:
 		if step.Purpose == plan.Prepare {
 			warnings := into.Warnings
 			*into = made
@@ -31,12 +34,7 @@ func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, hi
 		}
 		into.Clients = max(into.Clients, made.Clients)
 	default:
-		if step.Purpose == plan.Prepare {
-			// The setup of a command right before it: none of its figures are the phase's.
-			into.Warnings = made.Warnings
-			return
-		}
-		*into = made
+		foldSteady(into, step, made)
 		return
 	}
 	foldWarnings(phase, &before, into, step, made)
@@ -49,7 +47,47 @@ func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, hi
 	sortWarnings(into.Warnings, step.Kind)
 }
 
-// foldCooldown keeps what the idle step and what its redrain gave.
+// setupPrefix begins the messages of the warnings of a command's setup.
+const setupPrefix = "setup: "
+
+// foldSteady replaces the result, except for the warnings of a command's setup, which runs right before it as a step of
+// its own.
+func foldSteady(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.TargetResult) {
+	if step.Purpose == plan.Prepare {
+		into.Warnings = setupWarnings(made.Warnings)
+		return
+	}
+	setup := slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool { return !strings.HasPrefix(w.Message, setupPrefix) })
+	*into = made
+	for _, warning := range setup {
+		if slices.ContainsFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == warning.Type }) {
+			continue // The list has one warning of each type.
+		}
+		if len(into.Warnings) >= maxWarnings {
+			dropLeast(into, warning, step.Kind)
+		} else {
+			into.Warnings = append(into.Warnings, warning)
+		}
+		sortWarnings(into.Warnings, step.Kind)
+	}
+}
+
+// setupWarnings returns the warnings of a setup that concern the data it makes, with the severity of a prepare phase.
+// The others are about its figures, which do not belong to the phase.
+func setupWarnings(all []v1alpha1.Warning) []v1alpha1.Warning {
+	var kept []v1alpha1.Warning
+	for _, warning := range all {
+		warning.Severity = warning.Type.Severity(v1alpha1.PhasePrepare)
+		if warning.Severity == v1alpha1.SeverityInfo || warning.Type == v1alpha1.WarningNoOperations {
+			continue
+		}
+		warning.Message = v1alpha1.Truncate(setupPrefix+warning.Message, maxMessageLength)
+		kept = append(kept, warning)
+	}
+	return kept
+}
+
+// foldCooldown keeps the results of both the idle step and its redrain.
 func foldCooldown(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.TargetResult) {
 	if step.Purpose == plan.Idle {
 		into.Cooldown = made.Cooldown
@@ -60,8 +98,8 @@ func foldCooldown(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Tar
 	into.Cooldown, into.Warnings = cooldown, warnings
 }
 
-// foldCell puts a step of a ramp or a cell of a sweep in its place. What was inserted before a cell, a drain
-// or an idle time, is no cell.
+// foldCell adds a step of a ramp or a cell of a sweep in its place. A drain or an idle time that was inserted before a
+// cell is not a cell.
 func foldCell(into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	into.Clients = max(into.Clients, made.Clients)
 	if made.Usage != nil {
@@ -76,10 +114,7 @@ func foldCell(into *v1alpha1.TargetResult, step plan.Step, history History, made
 		}
 		return
 	}
-	// The figures of each cell would be too much; which command it was is the same for all but the ranks.
-	if made.IOR != nil {
-		into.IOR = &v1alpha1.IORResult{MPIRun: made.IOR.MPIRun, API: made.IOR.API, DataPattern: made.IOR.DataPattern}
-	}
+	engines.KeepRun(into, &made)
 	cell := cellOf(into, int32(step.Cell)) //nolint:gosec // The API allows few.
 	if cell == nil {
 		return
@@ -102,13 +137,13 @@ func foldCell(into *v1alpha1.TargetResult, step plan.Step, history History, made
 	cell.CreditPercentAtStart, cell.CreditPercentAtEnd = history.CreditPercentAtStart, history.CreditPercentAtEnd
 }
 
-// tellingCPU is the use of a client's CPU in thousandths from where on it is told of a step.
+// tellingCPU is the CPU use of a client, in thousandths, from which a step reports it.
 const tellingCPU = 500
 
-// maxCells of the API.
+// maxCells is the API's bound on cells.
 const maxCells = 256
 
-// cellOf finds the cell, or makes it in its place; nil where there are too many.
+// cellOf returns the cell and creates it in its place if necessary, or nil if there are too many.
 func cellOf(into *v1alpha1.TargetResult, index int32) *v1alpha1.StepResult {
 	at, found := slices.BinarySearchFunc(into.Steps, index, func(s v1alpha1.StepResult, index int32) int { return cmp.Compare(s.Cell, index) })
 	if !found {
@@ -120,7 +155,7 @@ func cellOf(into *v1alpha1.TargetResult, index int32) *v1alpha1.StepResult {
 	return &into.Steps[at]
 }
 
-// stepOperations are the figures of a step, of those operations that have a rate.
+// stepOperations returns the figures of a step, for the operations that have a rate.
 func stepOperations(made v1alpha1.TargetResult) []v1alpha1.StepOperation {
 	var all []v1alpha1.StepOperation
 	for _, operation := range made.Operations {
@@ -139,10 +174,10 @@ func stepOperations(made v1alpha1.TargetResult) []v1alpha1.StepOperation {
 	return all
 }
 
-// maxStepWarnings of the API.
+// maxStepWarnings is the API's bound on the warnings of a cell.
 const maxStepWarnings = 8
 
-// addType keeps the worst types of a cell, in one order whichever came first.
+// addType adds a warning type to a cell and keeps the worst, in an order that does not depend on that of the calls.
 func addType(cell *v1alpha1.StepResult, kind v1alpha1.WarningType, phase v1alpha1.PhaseKind) {
 	if slices.Contains(cell.Warnings, kind) {
 		return
@@ -154,28 +189,17 @@ func addType(cell *v1alpha1.StepResult, kind v1alpha1.WarningType, phase v1alpha
 	cell.Warnings = all[:min(len(all), maxStepWarnings)]
 }
 
-// totals of all operations of a cell, a second. Syncs move nothing.
-func totals(operations []v1alpha1.StepOperation) (bytesPerSecond, iops float64) {
-	for _, operation := range operations {
-		if operation.Operation == v1alpha1.OperationSync {
-			continue
-		}
-		bytesPerSecond += float64(operation.BytesPerSecond)
-		iops += float64(operation.IOPSMilli) / 1000
-	}
-	return bytesPerSecond, iops
-}
-
-// drift is the difference of a repetition from the first time, in thousandths; of bytes, or of operations
-// where no bytes are moved.
+// drift returns the relative difference between a repetition and the first measurement, in thousandths: of bytes, or of
+// operations if no bytes are moved.
 func drift(first, again []v1alpha1.StepOperation) (int64, bool) {
-	was, wasIOPS := totals(first)
-	is, isIOPS := totals(again)
-	if was == 0 {
+	was, wasIOPS, _ := phasekind.Total(first)
+	is, isIOPS, _ := phasekind.Total(again)
+	if was.Value == 0 {
 		was, is = wasIOPS, isIOPS
 	}
-	if was <= 0 || len(again) == 0 {
+	if was.Value <= 0 || len(again) == 0 {
 		return 0, false
 	}
-	return permille(max(is/was-1, 1-is/was)), true
+	ratio := float64(is.Value) / float64(was.Value)
+	return permille(max(ratio-1, 1-ratio)), true
 }

@@ -95,6 +95,13 @@ func TestFoldAgain(t *testing.T) {
 			{plan.Step{Kind: v1alpha1.PhasePrepare, Purpose: plan.Prepare, Cell: -1}, figures(100e6, few(v1alpha1.PhasePrepare))},
 			{plan.Step{Kind: v1alpha1.PhasePrepare, Purpose: plan.Precondition, Cell: -1}, figures(50e6, few(v1alpha1.PhasePrepare), warned(v1alpha1.WarningIOStalled, v1alpha1.PhasePrepare, "stalled", 1))},
 		}},
+		"setup": {&v1alpha1.Phase{Steady: &v1alpha1.SteadyPhase{}}, []foldedStep{
+			{plan.Step{Kind: v1alpha1.PhaseSteady, Purpose: plan.Prepare, Cell: -1}, figures(50e6, few(v1alpha1.PhaseSteady),
+				warned(v1alpha1.WarningClientsMissing, v1alpha1.PhaseSteady, "was lost", 3), warned(v1alpha1.WarningToolVersionsDiffer, v1alpha1.PhaseSteady, "two versions"),
+				warned(v1alpha1.WarningNoOperations, v1alpha1.PhaseSteady, "no operation completed"))},
+			{plan.Step{Kind: v1alpha1.PhaseSteady, Purpose: plan.Measure, Cell: -1}, figures(100e6, few(v1alpha1.PhaseSteady),
+				warned(v1alpha1.WarningToolVersionsDiffer, v1alpha1.PhaseSteady, "three versions"))},
+		}},
 		"cooldown": {&v1alpha1.Phase{Cooldown: &v1alpha1.CooldownPhase{}}, []foldedStep{
 			{plan.Step{Kind: v1alpha1.PhaseCooldown, Purpose: plan.Idle, Cell: -1}, v1alpha1.TargetResult{Target: "data", Cooldown: &v1alpha1.CooldownResult{IdleNanoseconds: 5}}},
 			{plan.Step{Kind: v1alpha1.PhaseCooldown, Purpose: plan.Drain, Redrain: true, Cell: -1}, func() v1alpha1.TargetResult {

@@ -8,17 +8,17 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// sources are the steps of a phase that have a warning.
+// sources identifies the steps of a phase that have a warning.
 type sources struct {
-	// cells of a ramp or sweep, in order.
+	// cells are those of a ramp or sweep, in order.
 	cells []int32
-	// extra says that the step beside them has it: a drain that was inserted before cells, or the
-	// precondition after a layout. own says that the layout has it.
+	// extra is true if the additional step has it: a drain that was inserted before cells, or the precondition after a
+	// layout. own is true if the layout has it.
 	extra, own bool
 }
 
-// prefix says in words which steps a message is of; "" where there is nothing to tell apart. It is what
-// merged messages begin with, so that it can be taken off and put on anew.
+// prefix names the steps that a message is about, or returns "" if there is only one. A merged message begins with it,
+// so that it can be removed and replaced.
 func (s sources) prefix(phase *v1alpha1.Phase) string {
 	switch phase.Kind() {
 	case v1alpha1.PhasePrepare:
@@ -46,7 +46,7 @@ func (s sources) prefix(phase *v1alpha1.Phase) string {
 	return ""
 }
 
-// cellsWith are the cells of a result that have a warning.
+// cellsWith returns the cells of a result that have a warning.
 func cellsWith(result *v1alpha1.TargetResult, kind v1alpha1.WarningType) []int32 {
 	var cells []int32
 	for _, step := range result.Steps {
@@ -57,12 +57,12 @@ func cellsWith(result *v1alpha1.TargetResult, kind v1alpha1.WarningType) []int32
 	return cells
 }
 
-// foldWarnings merges a step's warnings into those of the phase: one a type, with the message of the first
-// step that had it and the names of all that have.
+// foldWarnings merges a step's warnings into those of the phase: one per type, with the message of the first step that
+// had it and the names of all steps that have it.
 func foldWarnings(phase *v1alpha1.Phase, before, into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.TargetResult) {
 	for _, warning := range made.Warnings {
 		if step.Kind == v1alpha1.PhaseCooldown {
-			// There is one step that can have any: its redrain.
+			// Only one step can have warnings: the redrain.
 			into.Warnings = slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == warning.Type })
 			into.Warnings = append(into.Warnings, warning)
 			continue
@@ -87,7 +87,7 @@ func foldWarnings(phase *v1alpha1.Phase, before, into *v1alpha1.TargetResult, st
 	}
 }
 
-// split takes the names of the steps off a merged message. A message that was cut, and no longer has them,
+// split separates a merged message from the names of its steps. A message that was truncated and no longer has them
 // stays as it is.
 func split(phase *v1alpha1.Phase, before *v1alpha1.TargetResult, merged v1alpha1.Warning) (sources, string) {
 	cells := cellsWith(before, merged.Type)
@@ -109,7 +109,7 @@ func split(phase *v1alpha1.Phase, before *v1alpha1.TargetResult, merged v1alpha1
 	return sources{cells: cells}, merged.Message
 }
 
-// dropLeast makes room for a warning among too many, if there is a lesser one.
+// dropLeast replaces the least warning of a full list, if it is less severe than the new one.
 func dropLeast(into *v1alpha1.TargetResult, warning v1alpha1.Warning, kind v1alpha1.PhaseKind) {
 	worst := slices.MaxFunc(into.Warnings, func(a, b v1alpha1.Warning) int { return rank(a.Type, kind) - rank(b.Type, kind) })
 	if rank(worst.Type, kind) <= rank(warning.Type, kind) {
@@ -119,8 +119,8 @@ func dropLeast(into *v1alpha1.TargetResult, warning v1alpha1.Warning, kind v1alp
 	into.Warnings[at] = warning
 }
 
-// sortWarnings puts the worst first, and those alike by their names, so that their order does not depend on
-// that of the steps.
+// sortWarnings sorts by severity, the worst first, and then by name, so that the order does not depend on that of the
+// steps.
 func sortWarnings(all []v1alpha1.Warning, kind v1alpha1.PhaseKind) {
 	slices.SortStableFunc(all, func(a, b v1alpha1.Warning) int {
 		if difference := rank(a.Type, kind) - rank(b.Type, kind); difference != 0 {

@@ -1,93 +1,64 @@
 package result
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Headline is the figures of a run that a list of runs shows: those of the last phase that measures,
-// of its first target. Of a steady phase it is the operation that moved most; of a burst drain the baseline,
-// or the burst where the credits did not run out, without a latency, because there is none of that part alone;
-// of a ramp or a sweep the step that moved most. It is nil while there are none.
+// Headline returns the figures of a run for a list of runs: those of the last phase that has any, of its first target.
+// That is the operation or cell with the most bytes per second, mdtest's first rate, or the baseline of a drain; if its
+// credits did not run out, the burst. It is nil if there are no figures.
 func Headline(phases []v1alpha1.PhaseResult) *v1alpha1.HeadlineDisplay {
 	for i := len(phases) - 1; i >= 0; i-- {
-		kind := phases[i].Kind
-		if kind == v1alpha1.PhasePrepare || kind == v1alpha1.PhaseCooldown || len(phases[i].Targets) == 0 {
+		if len(phases[i].Targets) == 0 {
 			continue
 		}
-		if shown := headlineOf(&phases[i].Targets[0]); shown != nil {
+		figures := phasekind.Of(phases[i].Kind).Figures(&phases[i].Targets[0])
+		if chosen := headlineOf(figures); chosen != nil {
+			shown := &v1alpha1.HeadlineDisplay{Throughput: headlineText(chosen)}
+			if p99 := phasekind.Find(figures, v1alpha1.FigureP99Latency, chosen.Operation); p99 != nil {
+				shown.P99 = measure.FormatLatency(uint64(max(p99.Value, 0)))
+			}
 			return shown
 		}
 	}
 	return nil
 }
 
-func headlineOf(target *v1alpha1.TargetResult) *v1alpha1.HeadlineDisplay {
-	switch {
-	case len(target.Steps) > 0:
-		return headlineOfSteps(target.Steps)
-	case target.Burst != nil && target.Burst.Bytes != nil:
-		level := target.Burst.Bytes.Baseline
-		if level == nil {
-			level = target.Burst.Bytes.Burst
-		}
-		if level == nil {
-			return nil
-		}
-		return headline(level.Value, nil)
-	}
-	if target.Mdtest != nil && len(target.Mdtest.Rates) > 0 {
-		rate := target.Mdtest.Rates[0]
-		for _, one := range target.Mdtest.Rates {
-			if one.Operation == "File creation" {
-				rate = one
-			}
-		}
-		return &v1alpha1.HeadlineDisplay{Throughput: strings.TrimSuffix(measure.FormatOperationsPerSecond(float64(rate.MeanOPSMilli)/1000), " IOPS") +
-			" " + rate.Operation + "/s"}
-	}
-	var most *v1alpha1.OperationResult
-	for j := range target.Operations {
-		operation := &target.Operations[j]
-		if operation.BytesPerSecond != nil && (most == nil || *operation.BytesPerSecond > *most.BytesPerSecond) {
-			most = operation
-		}
-	}
-	if most == nil {
-		return nil
-	}
-	if most.Latency == nil {
-		return headline(*most.BytesPerSecond, nil)
-	}
-	return headline(*most.BytesPerSecond, most.Latency.P99Nanoseconds)
-}
-
-func headlineOfSteps(steps []v1alpha1.StepResult) *v1alpha1.HeadlineDisplay {
-	var most *v1alpha1.StepOperation
-	for i := range steps {
-		if slices.ContainsFunc(steps[i].Warnings, disqualifies) {
+func headlineOf(figures []phasekind.Figure) *phasekind.Figure {
+	var chosen *phasekind.Figure
+	for i := range figures {
+		f := &figures[i]
+		if !f.Main || f.Value <= 0 {
 			continue
 		}
-		for j := range steps[i].Operations {
-			operation := &steps[i].Operations[j]
-			if operation.BytesPerSecond > 0 && (most == nil || operation.BytesPerSecond > most.BytesPerSecond) {
-				most = operation
+		switch f.Name {
+		case v1alpha1.FigureThroughput:
+			if chosen == nil || f.Value > chosen.Value {
+				chosen = f
 			}
+		case v1alpha1.FigureRate:
+			if chosen == nil {
+				chosen = f
+			}
+		case v1alpha1.FigureBurst, v1alpha1.FigureSustained, v1alpha1.FigureBaseline: // the last one lasts longest
+			chosen = f
+		default:
 		}
 	}
-	if most == nil {
-		return nil
-	}
-	return headline(most.BytesPerSecond, most.P99Nanoseconds)
+	return chosen
 }
 
-func headline(bytesPerSecond int64, p99Nanoseconds *int64) *v1alpha1.HeadlineDisplay {
-	shown := &v1alpha1.HeadlineDisplay{Throughput: measure.FormatBytesPerSecond(float64(bytesPerSecond))}
-	if p99Nanoseconds != nil {
-		shown.P99 = measure.FormatLatency(uint64(max(*p99Nanoseconds, 0)))
+func headlineText(f *phasekind.Figure) string {
+	if f.Unit() == v1alpha1.UnitBytesPerSecond {
+		return measure.FormatBytesPerSecond(float64(f.Value))
 	}
-	return shown
+	text := measure.FormatOperationsPerSecond(float64(f.Value) / 1000)
+	if f.Name == v1alpha1.FigureRate {
+		return strings.TrimSuffix(text, " IOPS") + " " + f.Operation + "/s"
+	}
+	return text
 }

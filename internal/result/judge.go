@@ -8,32 +8,31 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
 // Thresholds of the warnings.
 const (
-	// maxClockUncertainty is how badly a clock may be known.
+	// maxClockUncertainty is the greatest uncertainty of a clock without a warning.
 	maxClockUncertainty = 50 * time.Millisecond
-	// maxSubmissionShare of the whole latency.
+	// maxSubmissionShare is the greatest share of submission in the whole latency.
 	maxSubmissionShare = 0.10
-	// maxByteDifference between samples and the tool's own total.
-	maxByteDifference = 0.05
 )
 
-// judgeLatency warns of what a distribution cannot say.
+// judgeLatency warns of the limits of a latency distribution.
 func (b *builder) judgeLatency(operation measure.Operation, lat *measure.Latency, submissionNanoseconds float64) {
 	summary := lat.Summary()
 	if len(summary.TooFewSamples) > 0 {
 		b.warnings.add(v1alpha1.WarningTooFewSamples, nil, "%s: %s are too few for %s", operation,
-			plural(int(min(summary.Count, 1<<31)), "sample"), percentiles(summary.TooFewSamples))
+			measure.FormatCount(int(min(summary.Count, 1<<31)), "sample"), percentiles(summary.TooFewSamples))
 	}
 	if summary.Count > 0 && lat.Histogram.Count() == 0 {
 		b.warnings.add(v1alpha1.WarningTooFewSamples, nil, "%s: the tool gave no histogram, so there are no percentiles", operation)
 	}
 	if summary.CountInLastBucket > 0 {
 		b.warnings.add(v1alpha1.WarningLatencyClipped, nil, "%s: %s took 17 s or longer; only the maximum says how long",
-			operation, plural(int(min(summary.CountInLastBucket, 1<<31)), "operation"))
+			operation, measure.FormatCount(int(min(summary.CountInLastBucket, 1<<31)), "operation"))
 	}
 	if mean := float64(summary.MeanNanoseconds); mean > 0 && submissionNanoseconds > maxSubmissionShare*mean {
 		b.warnings.add(v1alpha1.WarningSubmissionBlocks, nil,
@@ -42,7 +41,7 @@ func (b *builder) judgeLatency(operation measure.Operation, lat *measure.Latency
 	}
 }
 
-// percentiles writes names such as p999 as people do: p99.9.
+// percentiles formats names such as p999 for people: p99.9.
 func percentiles(names []string) string {
 	var written []string
 	for _, name := range names {
@@ -54,7 +53,7 @@ func percentiles(names []string) string {
 	return strings.Join(written, ", ")
 }
 
-// judgeTool warns of what the clients noticed, and of how the load was made.
+// judgeTool warns of what the clients noticed, and of how the load was generated.
 func (b *builder) judgeTool() {
 	versions := map[string]int{}
 	var clock, unwritten worst
@@ -68,7 +67,7 @@ func (b *builder) judgeTool() {
 			unwritten.add(client.Index, float64(client.UnwrittenBytes))
 			mostUnwritten = max(mostUnwritten, client.UnwrittenBytes)
 		}
-		if !b.spans {
+		if !b.load.SpansClients {
 			versions[client.ToolVersion]++
 		}
 	}
@@ -84,7 +83,7 @@ func (b *builder) judgeTool() {
 	if len(versions) > 1 {
 		b.warnings.add(v1alpha1.WarningToolVersionsDiffer, nil, "the clients run different versions of the tool: %s", versionList(versions))
 	}
-	if b.measured && !b.spans && b.traits.Buffered && b.traits.Writes && !b.traits.SyncsAtEnd && !b.traits.Syncs {
+	if b.measured && !b.load.SpansClients && b.described.Buffered && b.described.Writes && !b.described.SyncsAtEnd && !b.described.Syncs {
 		b.warnings.add(v1alpha1.WarningDirtyPages, nil,
 			"writes go to the page cache and are not flushed in the measured time: set direct, or fsync.atEnd")
 	}
@@ -105,8 +104,8 @@ func versionList(versions map[string]int) string {
 
 // judgeBytes compares the live samples with the tool's own total.
 func (b *builder) judgeBytes() {
-	if b.program != nil {
-		return // the samples are of one source, the totals of another: see judgeCounts
+	if b.load.Opaque {
+		return // samples and totals are of different sources; the engine compares them
 	}
 	var apart worst
 	var message string
@@ -115,11 +114,11 @@ func (b *builder) judgeBytes() {
 		var sampled, total uint64
 		span, _ := b.series[i].Span()
 		for operation, counter := range b.series[i].CountersIn(span) {
-			sampled = sum(sampled, counter.Bytes)
-			total = sum(total, client.Operations[operation].Bytes)
+			sampled = measure.Sum(sampled, counter.Bytes)
+			total = measure.Sum(total, client.Operations[operation].Bytes)
 		}
 		low, high := float64(min(sampled, total)), float64(max(sampled, total))
-		if high == 0 || low >= high*(1-maxByteDifference) {
+		if high == 0 || low >= high*(1-engine.MaxByteDifference) {
 			continue
 		}
 		apart.add(client.Index, 1-low/high)

@@ -10,12 +10,13 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/detect"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// maxDriftPermille of a repeated cell.
+// maxDriftPermille is the greatest difference of a repeated cell without a warning.
 const maxDriftPermille = 100
 
-// judgeDrift warns of cells that gave something else when they were measured again.
+// judgeDrift warns of cells with a different result when they were measured again.
 func judgeDrift(phase *v1alpha1.Phase, into *v1alpha1.TargetResult) {
 	into.Warnings = slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningSweepDrift })
 	var most *v1alpha1.StepResult
@@ -42,21 +43,21 @@ func judgeDrift(phase *v1alpha1.Phase, into *v1alpha1.TargetResult) {
 	into.Warnings = append(into.Warnings, made)
 }
 
-// kneeOf finds the knee of a ramp in the bytes of all operations together, or in the operations where no
-// bytes are moved. Steps that are no result, or disqualified, are left out.
+// kneeOf finds the knee of a ramp in the bytes of all operations together, or in the operations if no bytes are moved.
+// Steps without a result, or with a disqualifying warning, are left out.
 func kneeOf(ramp *v1alpha1.RampPhase, steps []v1alpha1.StepResult) *v1alpha1.KneeResult {
 	bytes, operations := []detect.Point{}, []detect.Point{}
 	left, moved := 0, false
 	for _, step := range steps {
-		if int(step.Cell) >= len(ramp.Steps) || len(step.Operations) == 0 || slices.ContainsFunc(step.Warnings, disqualifies) {
+		if int(step.Cell) >= len(ramp.Steps) || len(step.Operations) == 0 || step.Disqualified() {
 			left++
 			continue
 		}
-		bytesPerSecond, iops := totals(step.Operations)
-		moved = moved || bytesPerSecond > 0
+		rate, iops, _ := phasekind.Total(step.Operations)
+		moved = moved || rate.Value > 0
 		load := float64(ramp.Steps[step.Cell])
-		bytes = append(bytes, detect.Point{Load: load, Rate: bytesPerSecond})
-		operations = append(operations, detect.Point{Load: load, Rate: iops})
+		bytes = append(bytes, detect.Point{Load: load, Rate: float64(rate.Value)})
+		operations = append(operations, detect.Point{Load: load, Rate: float64(iops.Value) / 1000})
 	}
 	points, format := bytes, measure.FormatBytesPerSecond
 	if !moved {
@@ -64,7 +65,7 @@ func kneeOf(ramp *v1alpha1.RampPhase, steps []v1alpha1.StepResult) *v1alpha1.Kne
 	}
 	var says []string
 	if left > 0 {
-		says = append(says, plural(left, "step")+" without a valid result left out")
+		says = append(says, measure.FormatCount(left, "step")+" without a valid result left out")
 	}
 	knee := v1alpha1.KneeResult{}
 	found, err := detect.FindKnee(points)
@@ -77,11 +78,11 @@ func kneeOf(ramp *v1alpha1.RampPhase, steps []v1alpha1.StepResult) *v1alpha1.Kne
 		says = append(says, kneeText(found, dimensionName(ramp.Dimension), format)...)
 		notSeen := func(w detect.Warning) bool { return w.Kind == detect.WarnPlateauNotSeen }
 		if !slices.ContainsFunc(found.Warnings, notSeen) {
-			enough := rounded(found.Enough.Value)
+			enough := measure.Round(found.Enough.Value)
 			knee.ValueAt95Percent = &enough
 		}
 		if found.Knee != nil {
-			value := rounded(found.Knee.Value)
+			value := measure.Round(found.Knee.Value)
 			knee.Found, knee.Value = true, &value
 		}
 	}
@@ -89,11 +90,7 @@ func kneeOf(ramp *v1alpha1.RampPhase, steps []v1alpha1.StepResult) *v1alpha1.Kne
 	return &knee
 }
 
-func disqualifies(kind v1alpha1.WarningType) bool {
-	return kind.Severity(v1alpha1.PhaseRamp) == v1alpha1.SeverityDisqualifying
-}
-
-// kneeText says how sure the figures of a knee are.
+// kneeText describes the figures of a knee with their uncertainty.
 func kneeText(found detect.KneeResult, dimension string, format func(float64) string) []string {
 	interval := func(e detect.Estimate, write func(float64) string) string {
 		if !(e.High > e.Low) || math.IsInf(e.High, 1) {

@@ -7,24 +7,25 @@ import (
 )
 
 const (
-	// leastTail is how many seconds a redrain must have been back on the baseline that is known.
+	// leastTail is the least time in seconds that a redrain must have been back on the known baseline.
 	leastTail = 5
-	// aboveBaseline is how much over the baseline a sample is of the burst, or cut by its end.
+	// aboveBaseline is the multiple of the baseline above which a sample belongs to the burst, or is cut by its end.
 	aboveBaseline = 1.25
 	// wholly is the share of the way from the baseline to the burst above which a sample lies wholly in the burst.
 	wholly = 0.9
-	// cutShare of a sample is how exactly a drop inside of one can be told.
+	// cutShare is the uncertainty of a drop inside a sample, as a share of the sample.
 	cutShare = 0.05
 )
 
-// onKnownLevels finds the end of a burst that is too short to be found as a level, of a few samples or of
-// a part of one. It needs no search: the drain before has shown the levels. Up to the last sample that lies wholly in
-// the burst, dips and all, nothing has dropped; what is done above the baseline after it is done in the burst, so that
+// onKnownLevels finds the end of a burst that is too short to be found as a level, of a few samples or part of one. It
+// needs no search, because the earlier drain has shown the levels. Up to the last sample that lies wholly in the burst,
+// dips included, nothing has dropped. What is completed above the baseline after that sample is completed in the burst,
+// so
 //
 //	time of the drop = end of that sample + sum (rate - baseline) dt / (burst - baseline)
 //
-// The rate of the burst is this one's own where a sample lies wholly in it, else that of the drain before. ok is false
-// where the end of the series is not that baseline, or nothing is above it.
+// The burst's rate is measured in this series if a leading sample lies wholly in the burst, and else taken from the
+// earlier drain. ok is false if the end of the series is not on that baseline, or nothing is above it.
 func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Options, whole detect.Result) (found detect.Result, ok bool) {
 	if levels == nil || !(levels.Baseline > 0) || !(levels.Burst > aboveBaseline*levels.Baseline) {
 		return whole, false
@@ -64,7 +65,7 @@ func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Option
 	burst, baseline := spreadOf(head[:full]), spreadOf(tail)
 	mean := level
 	if leading(head[:full], (level+base)/2) < full {
-		// Dips count in it.
+		// The mean includes dips.
 		mean = (through + level*(seconds-from)) / (seconds - start)
 	}
 	burst = detect.Estimate{Value: mean, Low: max(mean-(burst.High-burst.Value), 0), High: mean + burst.High - burst.Value}
@@ -96,7 +97,7 @@ func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Option
 	return found, true
 }
 
-// fullSamples is how many samples there are up to the last one above a rate.
+// fullSamples returns the number of samples up to the last one above a rate.
 func fullSamples(samples []detect.Sample, above float64) int {
 	for i := len(samples); i > 0; i-- {
 		if samples[i-1].Rate > above {
@@ -106,7 +107,7 @@ func fullSamples(samples []detect.Sample, above float64) int {
 	return 0
 }
 
-// leading is how many samples from the first on are above a rate.
+// leading returns the number of samples above a rate from the first on.
 func leading(samples []detect.Sample, above float64) int {
 	for i, s := range samples {
 		if s.Rate <= above {
@@ -116,7 +117,7 @@ func leading(samples []detect.Sample, above float64) int {
 	return len(samples)
 }
 
-// spreadOf is the mean of samples, with an interval by their spread; of one it is the value alone, of none 0.
+// spreadOf returns the mean of samples with an interval from their spread: none for one sample, and 0 without samples.
 func spreadOf(samples []detect.Sample) detect.Estimate {
 	if len(samples) == 0 {
 		return detect.Estimate{}

@@ -8,12 +8,13 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// documented is what is documented of a bucket of bytes or of operations, a second; 0 where it is not.
+// documented holds the documented figures of a bucket of bytes or of operations, per second; 0 if not documented.
 type documented struct {
 	baseline, burst, bucket, refill float64
 }
 
-// documentedOf are the limits of a dimension for the load of a step. A refill that is not documented is the baseline.
+// documentedOf returns the documented limits of a dimension for the load of a step. If the refill is not documented, it
+// is the baseline.
 func documentedOf(history *History, step *plan.Step, target string, d dimension) documented {
 	demand, _ := step.Demand(target)
 	of := limits.Bytes
@@ -28,14 +29,14 @@ func documentedOf(history *History, step *plan.Step, target string, d dimension)
 	return known
 }
 
-// documented limits of a dimension for the load of the step.
+// documented returns the documented limits of a dimension for the load of the step.
 func (d *drain) documented(one dimension) documented {
 	return documentedOf(&d.b.history, &d.b.step, d.b.result.Target, one)
 }
 
-// EmptiedBy names the limits whose credits a drain was seen to end: those that burst, and whose baseline the level after
-// the last drop is on. One of which nobody says how long it bursts is named only where none with a known bucket agrees.
-// None where no documented baseline does.
+// EmptiedBy returns the names of the limits whose credits a drain exhausted: those that burst and whose baseline agrees
+// with the level after the last drop. A limit without a published bucket is named only if none with a bucket agrees. It
+// returns nil if no documented baseline agrees.
 func EmptiedBy(of limits.Computed, burst *v1alpha1.BurstResult) []string {
 	if burst == nil || !burst.Exhausted {
 		return nil
@@ -64,5 +65,5 @@ func EmptiedBy(of limits.Computed, burst *v1alpha1.BurstResult) []string {
 	return names
 }
 
-// within reports whether a value is at most a share of a documented one away from it.
+// within reports whether a value differs from a documented one by at most the given share of the latter.
 func within(value, of, share float64) bool { return of > 0 && math.Abs(value-of) <= share*of }

@@ -4,28 +4,30 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Doing is what the clients of one target do at present in a step, by what they have told so far. It is for who looks
-// on: results come from what they report at their end.
+// Doing is the current activity of the clients of one target in a step, from their reports so far. It is for live
+// views; results come from the reports at the end.
 type Doing struct {
 	Target string
-	// Clients that load at present.
+	// Clients is the number of clients that currently generate load.
 	Clients int
-	// Rates of those clients, by the newest sample of each.
+	// Rates are the sums over those clients, from the newest sample of each.
 	Rates [measure.NumOperations]DoingRate
-	// Done since the step began, over all clients, warm-up included, and SinceNanoseconds to UntilNanoseconds when: the
-	// means over the clients of when their samples begin and end, in the reference clock. 0 before the first sample.
+	// Done is what all clients completed since the step began, warm-up included. SinceNanoseconds and UntilNanoseconds
+	// bound it: the means over the clients of the starts and the ends of their samples, in the reference clock; 0
+	// before the first sample.
 	Done                               measure.Counter
 	SinceNanoseconds, UntilNanoseconds int64
 }
 
-// DoingRate is one operation at present.
+// DoingRate is the current rate of one operation.
 type DoingRate struct {
 	BytesPerSecond, OperationsPerSecond float64
-	// LatencySumNanoseconds over the LatencyOperations whose latency is known: added up over clients they give the mean.
+	// LatencySumNanoseconds is the sum over the LatencyOperations whose latency is known. Summed over clients, their
+	// quotient is the mean.
 	LatencySumNanoseconds, LatencyOperations float64
 }
 
-// Add adds up rates of several clients.
+// Add adds the rates of another client.
 func (r *DoingRate) Add(other DoingRate) {
 	r.BytesPerSecond += other.BytesPerSecond
 	r.OperationsPerSecond += other.OperationsPerSecond
@@ -33,7 +35,7 @@ func (r *DoingRate) Add(other DoingRate) {
 	r.LatencyOperations += other.LatencyOperations
 }
 
-// MeanNanoseconds is the mean latency; 0 where it is not known.
+// MeanNanoseconds returns the mean latency, or 0 if it is unknown.
 func (r *DoingRate) MeanNanoseconds() float64 {
 	if r.LatencyOperations <= 0 {
 		return 0

@@ -8,10 +8,10 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxThrottledShare of the cgroup's periods.
+// maxThrottledShare is the greatest share of throttled cgroup periods without a warning.
 const maxThrottledShare = 0.05
 
-// machine is the clients that ran on one.
+// machine holds the clients that ran on one machine.
 type machine struct {
 	clients     []int
 	memoryBytes uint64
@@ -19,8 +19,8 @@ type machine struct {
 	cpuMilli    int64
 }
 
-// machines finds the clients that share one. A client that does not say where it runs is taken to
-// be alone: nothing is claimed that is not known.
+// machines groups the clients by machine. A client that does not report its machine counts as alone, so that nothing
+// unknown is claimed.
 func (b *builder) machines() []*machine {
 	known := map[string]*machine{}
 	var all []*machine
@@ -45,8 +45,7 @@ func (b *builder) machines() []*machine {
 	return all
 }
 
-// judgeMachines warns of what the clients' own machines did to the figures.
-// sharing is a client that may share a machine, by number.
+// sharing returns the i-th client that may share a machine: first the usable ones, then the hosted ones.
 func (b *builder) sharing(i int) *Client {
 	if i < len(b.usable) {
 		return &b.usable[i]
@@ -54,6 +53,7 @@ func (b *builder) sharing(i int) *Client {
 	return &b.hosted[i-len(b.usable)]
 }
 
+// judgeMachines warns of effects of the clients' own machines on the figures.
 func (b *builder) judgeMachines() {
 	all := b.machines()
 	b.judgeSharing(all)
@@ -109,10 +109,10 @@ func (b *builder) judgeThrottling() {
 	}
 }
 
-// cpuUse is that of the busiest client, or of the busiest machine where several share one.
+// cpuUse records the CPU use of the busiest client, or of the busiest machine if several clients share one.
 func (b *builder) cpuUse(machines []*machine) {
-	if b.spans {
-		return // ranks that wait for each other are busy doing so
+	if b.load.SpansClients {
+		return // ranks that wait for each other are busy while they wait
 	}
 	most := 0.0
 	for i := range b.usable {
@@ -128,20 +128,20 @@ func (b *builder) cpuUse(machines []*machine) {
 	}
 }
 
-// usableCPU is what the tool of a client can use, in thousandths. A job is one thread: more than one CPU it cannot use,
-// however many there are.
+// usableCPU returns the CPU that the tool of a client can use, in thousandths. A job is one thread, which cannot use
+// more than one CPU.
 func (b *builder) usableCPU(client *Client) int64 {
-	if b.measured && b.traits.Jobs > 0 {
-		return min(client.CPU.LimitMilli, int64(b.traits.Jobs)*1000)
+	if b.measured && b.described.Jobs > 0 {
+		return min(client.CPU.LimitMilli, int64(b.described.Jobs)*1000)
 	}
 	return client.CPU.LimitMilli
 }
 
-// judgeSaturation compares each client with its own limit, and all clients of a machine with the
-// machine.
+// judgeSaturation compares the CPU use of each client with its own limit, and that of all clients of a machine with the
+// machine's CPUs.
 func (b *builder) judgeSaturation(machines []*machine) {
-	if b.spans {
-		return // ranks that wait for each other are busy doing so
+	if b.load.SpansClients {
+		return // ranks that wait for each other are busy while they wait
 	}
 	var own worst
 	for i := range b.usable {
@@ -182,13 +182,14 @@ func saturation(busy, wall time.Duration, cpuMilli int64) (share float64, satura
 }
 
 func (b *builder) judgePageCache(machines []*machine) {
-	if !b.measured || !b.traits.Reads || !b.traits.Buffered {
+	cached := b.described.Cached
+	if !b.measured || cached.Why == "" {
 		return
 	}
 	var clients []int
 	var dataset, memory uint64
 	for _, m := range machines {
-		bytes := b.traits.DatasetBytes * uint64(len(m.clients))
+		bytes := b.described.ClientBytes * uint64(len(m.clients))
 		if m.memoryBytes == 0 || bytes >= m.memoryBytes {
 			continue
 		}
@@ -197,22 +198,8 @@ func (b *builder) judgePageCache(machines []*machine) {
 		}
 		clients = append(clients, m.clients...)
 	}
-	switch {
-	case len(clients) > 0 && b.mdtest:
-		b.warnings.add(v1alpha1.WarningPageCacheSuspected, clients,
-			"what mdtest reads has just been written, and that of a client's machine (%s) fits in its memory (%s): raise filesPerProcess, or let "+
-				"ranks of other clients read it, by args -N and processesPerClient", measure.FormatBytes(dataset), measure.FormatBytes(memory))
-	case len(clients) > 0:
-		b.warnings.add(v1alpha1.WarningPageCacheSuspected, clients,
-			"the reads are not direct and the data on a client's machine (%s) fits in its memory (%s): set direct, or a larger %s",
-			measure.FormatBytes(dataset), measure.FormatBytes(memory), b.sizeField())
+	if len(clients) > 0 {
+		b.warnings.add(v1alpha1.WarningPageCacheSuspected, clients, "%s a client's machine (%s) fits in its memory (%s): %s",
+			cached.Why, measure.FormatBytes(dataset), measure.FormatBytes(memory), cached.Remedy)
 	}
-}
-
-// sizeField is what of a profile makes its data larger.
-func (b *builder) sizeField() string {
-	if b.spans {
-		return "blockSize"
-	}
-	return "datasetSize"
 }

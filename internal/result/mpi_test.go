@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine/ior"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/result"
@@ -144,7 +145,7 @@ func TestManyRepetitions(t *testing.T) {
 		made.Repetitions[15].Index != 15 || made.Repetitions[16].Index != 984 || made.Repetitions[31].Index != 999 {
 		t.Errorf("%d of %d listed, %d left out", len(made.Repetitions), made.Count, made.OmittedRepetitions)
 	}
-	result.OmitRepetitions(&made, 3)
+	ior.OmitRepetitions(&made, 3)
 	if made.OmittedRepetitions != 997 || made.Repetitions[1].Index != 1 || made.Repetitions[2].Index != 999 {
 		t.Errorf("then %+v", made.Repetitions)
 	}

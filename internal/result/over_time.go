@@ -8,16 +8,13 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// OverTime is what a target did over time in a step, of the same clients and by the same rules as [Target]: each point
-// reports whether all clients were to run, whether one was warming up, and whether it is a transition. Where samples of a
-// client are missing there is no point, because its sum would be too low.
+// OverTime returns what a target did over time in a step, from the same clients and by the same rules as [Target]. The
+// state of each point is measured, warm-up or transition, in which not all clients were running. If samples of a client
+// are missing there is no point, because its sum would be too low.
 func OverTime(step plan.Step, target string, clients []Client, history History) series.Target {
-	b := builder{step: step, clients: clients, history: history}
-	b.result.Target = target
-	if engine := step.Workloads[target]; engine != nil {
-		b.describe(engine)
-	}
+	b := newBuilder(step, target, clients, history)
 	b.judgeClients()
+	b.consult()
 	b.throughput()
 	made := series.Target{Name: target, Points: b.points(), Clients: b.clientRates()}
 	var merged [measure.NumOperations]measure.Latency
@@ -34,20 +31,20 @@ func OverTime(step plan.Step, target string, clients []Client, history History) 
 	return made
 }
 
-// clientRates are the rates of which the spread tells the best, the middle and the worst.
+// clientRates returns the rates from which the spread takes the best, the median and the worst.
 func (b *builder) clientRates() []series.ClientRate {
 	if len(b.usable) < 2 || len(b.each) != len(b.usable) {
 		return nil
 	}
 	var all []series.ClientRate
 	for i := range b.usable {
-		all = append(all, series.ClientRate{Client: b.usable[i].Index, BytesPerSecond: rounded(b.each[i].BytesPerSecond())})
+		all = append(all, series.ClientRate{Client: b.usable[i].Index, BytesPerSecond: measure.Round(b.each[i].BytesPerSecond())})
 	}
 	slices.SortFunc(all, func(a, b series.ClientRate) int { return a.Client - b.Client })
 	return all
 }
 
-// points are all that the target's clients completed, from the first sample to the last.
+// points returns everything that the target's clients completed, from the first sample to the last.
 func (b *builder) points() []series.Point {
 	whole := b.series
 	if len(b.cutShort) > 0 {
@@ -68,12 +65,12 @@ func (b *builder) points() []series.Point {
 	return points
 }
 
-// edges are the instants at which the worth of a target's samples changes.
+// edges are the instants at which the state of a target's points changes.
 type edges struct {
-	// first sample of any client, and end of the last.
+	// first is the start of the first sample of any client, last the end of the last one.
 	first, last int64
-	// running is when the last client had begun, measuring when the last one's warm-up was over, and ending when the
-	// first one's load was.
+	// running is when the last client had started, measuring when the last client's warm-up was over, and ending when
+	// the first client's load ended.
 	running, measuring, ending int64
 	spans                      []measure.ClientSpan
 }
@@ -96,7 +93,7 @@ func (b *builder) edgesOf(whole []*measure.Series) edges {
 	return e
 }
 
-// parts are the times between the edges, in order.
+// parts returns the periods between the edges, in order.
 func (e *edges) parts() []measure.Window {
 	instants := []int64{e.first, e.running, e.measuring, e.ending, e.last}
 	slices.Sort(instants)
@@ -109,11 +106,12 @@ func (e *edges) parts() []measure.Window {
 	return all
 }
 
-// leastTransition is the shortest transition of which a rate says anything: in a few milliseconds one operation more or
-// less is a rate of its own.
+// leastTransition is the shortest transition with a meaningful rate: in a few milliseconds, one operation more or less
+// changes the rate a lot.
 const leastTransition = int64(gridStep / 4)
 
-// together adds clients up on a grid of seconds over a part of the time; a short rest belongs to the second before.
+// together adds up the clients on a grid of seconds over a part of the time. A short remainder is joined to the second
+// before it.
 func (e *edges) together(part measure.Window, whole []*measure.Series) []series.Point {
 	grid, err := measure.SumOver(part, int64(gridStep), whole...)
 	if err != nil {
@@ -129,8 +127,8 @@ func (e *edges) together(part measure.Window, whole []*measure.Series) []series.
 		if n := len(points) - 1; n >= 0 && cell.Nanoseconds() < int64(gridStep)/2 && points[n].EndNanoseconds == one.StartNanoseconds {
 			points[n].EndNanoseconds = one.EndNanoseconds
 			for operation, counter := range one.Counters {
-				points[n].Counters[operation].Bytes = sum(points[n].Counters[operation].Bytes, counter.Bytes)
-				points[n].Counters[operation].Operations = sum(points[n].Counters[operation].Operations, counter.Operations)
+				points[n].Counters[operation].Bytes = measure.Sum(points[n].Counters[operation].Bytes, counter.Bytes)
+				points[n].Counters[operation].Operations = measure.Sum(points[n].Counters[operation].Operations, counter.Operations)
 			}
 			continue
 		}
@@ -141,7 +139,7 @@ func (e *edges) together(part measure.Window, whole []*measure.Series) []series.
 	return points
 }
 
-// alone takes the samples of a single client as they are. One in which the load ends is divided there.
+// alone returns the samples of a single client as they are. It divides the sample in which the load ends.
 func (e *edges) alone(one *measure.Series) []series.Point {
 	var points []series.Point
 	for i := range one.Len() {
@@ -163,10 +161,10 @@ func (e *edges) alone(one *measure.Series) []series.Point {
 	return points
 }
 
-// point says what a part of the time is worth.
+// point returns a point with the state of its part of the time.
 func (e *edges) point(window measure.Window, counters [measure.NumOperations]measure.Counter) series.Point {
 	made := series.Point{StartNanoseconds: window.StartNanoseconds, EndNanoseconds: window.EndNanoseconds, Counters: counters}
-	const tolerance = joinGap // instants are translated between clocks
+	const tolerance = joinGap // because instants are translated between clocks
 	switch {
 	case window.StartNanoseconds < e.running-tolerance || window.EndNanoseconds > e.ending+tolerance:
 		made.State = series.Transition

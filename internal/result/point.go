@@ -9,61 +9,65 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Point is one load on a target with its figures: what a phase measured, a level of a drain, a step of a ramp or a cell
+// Point is one load on a target with its figures: the result of a phase, a level of a drain, a step of a ramp or a cell
 // of a sweep.
 type Point struct {
 	Phase  string
 	Demand plan.Demand
-	// Clients that made the load.
+	// Clients is the number of clients that generated the load.
 	Clients int
 	limits.Rate
 	LatencySeconds float64
-	// Derived tells that the latency follows from the rate by Little's law, and was not measured.
+	// Derived is true if the latency was not measured but follows from the rate by Little's law.
 	Derived bool
-	// CPUShare and ThrottledShare of the busiest client, 0 to 1.
+	// CPUShare and ThrottledShare are those of the busiest client, 0 to 1.
 	CPUShare, ThrottledShare float64
-	// Documented for these clients, and Credits by the name of the limit, of those that are followed.
+	// Documented holds the documented limits for these clients. Credits holds the fill of the limits whose credits are
+	// followed, by the name of the limit.
 	Documented limits.Computed
 	Credits    map[string]limits.Fill
-	// Emptied are limits whose credits were seen to end before.
+	// Emptied lists the limits whose credits were seen to run out before.
 	Emptied []string
-	// Cached tells that it is meant to measure a cache, so that it is compared with none that is not.
+	// Cached is true if the point is meant to measure a cache. It is only compared with other such points.
 	Cached bool
-	// Valid tells that the figures measure what was asked for.
+	// Valid is true if the figures measure what was requested.
 	Valid bool
 
 	floorSeconds, deeperGain float64
 }
 
 const (
-	// sameBlock is how far two mean sizes of operations of one kind of load may be apart, as a share.
+	// sameBlock is the relative difference up to which two mean operation sizes belong to one kind of load.
 	sameBlock = 0.02
-	// leastDeeper is how much more has to be outstanding to count as deeper, and aimDeeper what is looked for.
+	// leastDeeper is the factor in outstanding operations from which a step counts as deeper, aimDeeper the preferred
+	// factor.
 	leastDeeper, aimDeeper = 1.25, 2.0
-	// sameLatency is how far the latencies of the two shallowest steps may be apart for neither to have a wait in it.
+	// sameLatency is the relative difference up to which the latencies of the two shallowest steps show that operations
+	// wait in neither.
 	sameLatency = 0.10
-	// sameOutstanding and sameRate are how far a step may be from another to stand for it.
+	// sameOutstanding and sameRate are the relative differences up to which one step can stand for another.
 	sameOutstanding, sameRate = 0.05, 0.05
-	// exceeded is by how much a rate has to be over a baseline to show that there were credits.
+	// exceeded is the multiple of a baseline from which a rate shows that there were credits.
 	exceeded = 1.25
 )
 
-// alike tells loads that differ only in how much is asked for at a time.
+// alike reports whether loads differ only in the number of outstanding operations.
 func (p *Point) alike(q *Point) bool {
 	a, b := p.Demand.Load, q.Demand.Load
 	return a.Operation == b.Operation && p.Cached == q.Cached && a.BlockBytes > 0 && math.Abs(a.BlockBytes-b.BlockBytes) <= sameBlock*a.BlockBytes
 }
 
-// Relate finds for each point what others show of it: the latency of a single operation, and what more outstanding
-// would have brought.
+// Relate sets for each point what the other points show about it: the latency of a single operation, and the gain from
+// more outstanding operations.
 func Relate(points []*Point) {
 	for _, p := range points {
 		p.floorSeconds, p.deeperGain = floorOf(p, points), gainOf(p, points)
 	}
 }
 
-// floorOf is the latency of one operation alone: of the steps with one outstanding, the lowest. Where there is none, the
-// shallowest step will do if the next one has the same latency: then operations do not wait in either.
+// floorOf returns the latency of a single operation: the lowest of the steps with one outstanding. If there is no such
+// step, it is that of the shallowest step, provided that the next one has the same latency, so that operations wait in
+// neither.
 func floorOf(p *Point, points []*Point) float64 {
 	floor := 0.0
 	var first, second *Point
@@ -88,13 +92,13 @@ func floorOf(p *Point, points []*Point) float64 {
 	return floor
 }
 
-// gainOf is the rate of a step of the same phase and clients with twice as much outstanding, or about that, over this
-// one's. Steps of other phases were measured with other credits, and other clients have other machines.
+// gainOf returns the rate of a step with about twice as many operations outstanding over this one's rate. The step must
+// be of the same phase and number of clients: other phases had other credits, and other clients have other machines.
 func gainOf(p *Point, points []*Point) float64 {
 	if gain := deeperIn(p, points); gain > 0 {
 		return gain
 	}
-	// A step of a ramp with as much outstanding, and as fast, had the same credits, and stands for it.
+	// A step with as many outstanding and the same rate had the same credits, and can stand for this one.
 	for _, q := range points {
 		same := q != p && q.Valid && q.Clients == p.Clients && p.alike(q) && within(q.Demand.Outstanding, p.Demand.Outstanding, sameOutstanding) &&
 			within(q.OperationsPerSecond, p.OperationsPerSecond, sameRate)
@@ -108,7 +112,7 @@ func gainOf(p *Point, points []*Point) float64 {
 	return 0
 }
 
-// deeperIn is gainOf by the point's own phase; 0 where it has no deeper step.
+// deeperIn is gainOf within the point's own phase; it returns 0 if that has no deeper step.
 func deeperIn(p *Point, points []*Point) float64 {
 	var deeper *Point
 	off := math.Inf(1)
@@ -124,13 +128,13 @@ func deeperIn(p *Point, points []*Point) float64 {
 		return 0
 	}
 	gain, ratio := deeper.OperationsPerSecond/p.OperationsPerSecond, deeper.Demand.Outstanding/p.Demand.Outstanding
-	if ratio < aimDeeper { // less than twice as much can bring less than twice as much
+	if ratio < aimDeeper { // scale the gain to twice as many outstanding
 		gain = 1 + (gain-1)*(aimDeeper-1)/(ratio-1)
 	}
 	return max(gain, 0.01)
 }
 
-// judged is what held the point's rate back.
+// judged returns the attribution of the point's rate.
 func (p *Point) judged() limits.Attribution {
 	m := limits.Measured{
 		Load: p.Demand.Load, Rate: p.Rate, LatencySeconds: p.LatencySeconds, Outstanding: p.Demand.Outstanding, FloorSeconds: p.floorSeconds, DeeperGain: p.deeperGain,
@@ -145,7 +149,7 @@ func (p *Point) judged() limits.Attribution {
 		if limit.Dimension == limits.Operations {
 			above = p.OperationsPerSecond
 		}
-		// Credits that a rate shows to be there are not gone, whatever the account says.
+		// A rate well above the baseline shows that there are credits, so an account that is not full is ignored.
 		if followed && !(above > exceeded*limit.Baseline && fill.Most < partEmpty) {
 			fills[limit.Name] = fill
 		}
@@ -154,8 +158,8 @@ func (p *Point) judged() limits.Attribution {
 	return p.Documented.Attribute(m.AtLevel(p.Rate, p.LatencySeconds, p.Emptied...))
 }
 
-// loadOf completes what is asked by what was measured: the mean size of operations where they differ, and the rate of
-// operations of a known size where the tool does not count them.
+// complete derives missing figures: the mean operation size if sizes differ, and the rate of operations from the bytes
+// if the size is known.
 func (p *Point) complete() {
 	if p.Demand.Load.BlockBytes == 0 && p.BytesPerSecond > 0 && p.OperationsPerSecond > 0 {
 		p.Demand.Load.BlockBytes = p.BytesPerSecond / p.OperationsPerSecond
@@ -165,14 +169,14 @@ func (p *Point) complete() {
 	}
 }
 
-// NewPoint makes a point of figures a second; latency is 0 where it was not measured.
+// NewPoint creates a point from figures per second; latencySeconds is 0 if it was not measured.
 func NewPoint(phase string, demand plan.Demand, clients int, rate limits.Rate, latencySeconds float64) *Point {
 	made := &Point{Phase: phase, Demand: demand, Clients: clients, Rate: rate, LatencySeconds: latencySeconds, Valid: rate.BytesPerSecond > 0}
 	made.complete()
 	return made
 }
 
-// PointOfStep makes one of a step of a ramp or a cell of a sweep.
+// PointOfStep creates the point of a step of a ramp or a cell of a sweep.
 func PointOfStep(phase string, kind v1alpha1.PhaseKind, demand plan.Demand, step *v1alpha1.StepResult) *Point {
 	var done waits
 	for _, operation := range step.Operations {
@@ -186,7 +190,7 @@ func PointOfStep(phase string, kind v1alpha1.PhaseKind, demand plan.Demand, step
 	return made
 }
 
-// PointOfTarget makes one of all that a phase measured.
+// PointOfTarget creates the point of everything that a phase measured.
 func PointOfTarget(phase string, kind v1alpha1.PhaseKind, demand plan.Demand, target *v1alpha1.TargetResult) *Point {
 	var done waits
 	for i := range target.Operations {
@@ -211,8 +215,8 @@ func PointOfTarget(phase string, kind v1alpha1.PhaseKind, demand plan.Demand, ta
 	return made
 }
 
-// AtLevel is the point at one level of a drain. Its latency follows from Little's law, where the load was seen to keep
-// as many operations outstanding as was asked for.
+// AtLevel returns the point at one level of a drain. If the load was seen to keep the requested number of operations
+// outstanding, its latency follows from Little's law.
 func (p *Point) AtLevel(rate limits.Rate) *Point {
 	made := *p
 	made.Rate, made.Derived, made.LatencySeconds = rate, true, 0
@@ -225,12 +229,12 @@ func (p *Point) AtLevel(rate limits.Rate) *Point {
 	return &made
 }
 
-// waits adds up what was done in a second, and how long it took. A sync moves nothing, and whoever waits for it asks for
-// nothing else: its time is part of that of the writes.
+// waits adds up the rates and the time that operations took. A sync moves no data, and its caller waits for it without
+// other requests: its time is part of that of the writes.
 type waits struct {
 	rate    limits.Rate
 	seconds float64
-	// untimed tells that the time of some is not known, so that the mean is not.
+	// untimed is true if the time of some operations, and so the mean, is unknown.
 	untimed bool
 }
 
@@ -245,7 +249,7 @@ func (w *waits) add(operation v1alpha1.Operation, bytesPerSecond, iopsMilli, nan
 	w.rate.OperationsPerSecond += iops
 }
 
-// latency is the mean time of an operation that moves something; 0 where it is not known.
+// latency returns the mean time of an operation that moves data, or 0 if unknown.
 func (w *waits) latency() float64 {
 	if w.untimed || w.rate.OperationsPerSecond <= 0 {
 		return 0

@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	// tooFast is over the highest documented burst what cannot be the storage alone.
+	// tooFast is the multiple of the highest documented burst above which the storage alone cannot be the cause.
 	tooFast = 1.25
-	// cacheMemories is how many memories of the server a data set has to be larger than for its cache to matter little.
+	// cacheMemories is the multiple of the server's memory from which a dataset is so large that the server's cache
+	// matters little.
 	cacheMemories = 2
 )
 
-// judgePromise warns by what is documented of the storage.
+// judgePromise compares the result with the documented limits of the storage.
 func (b *builder) judgePromise() {
 	demand, known := b.demand()
 	if len(b.usable) == 0 || !known || demand.Metadata {
@@ -31,7 +32,7 @@ func (b *builder) judgePromise() {
 	b.judgeBurstOnly(p)
 }
 
-// judgeVolumes warns of what the volumes themselves make of figures.
+// judgeVolumes warns of properties of the volumes that affect the figures.
 func (b *builder) judgeVolumes() {
 	described := b.history.Described
 	if described == nil || !b.measured {
@@ -69,16 +70,16 @@ func (b *builder) storageBursts() bool {
 // judgeServerCache warns of reads that the memory of the storage server may answer.
 func (b *builder) judgeServerCache(p *Point) {
 	memory := b.history.Documented.Cache.Bytes
-	if !b.measured || !b.traits.Reads || memory <= 0 || p.Demand.DatasetBytes <= 0 || b.cacheExpected() || p.Demand.DatasetBytes >= cacheMemories*memory {
+	if !b.measured || !b.described.Reads || memory <= 0 || p.Demand.DatasetBytes <= 0 || b.cacheExpected() || p.Demand.DatasetBytes >= cacheMemories*memory {
 		return
 	}
 	b.warnings.add(v1alpha1.WarningServerCacheSuspected, nil, "the data of all clients (%s) is less than twice the memory of the storage server (%s), which may answer "+
-		"its reads: raise %s, or say expect: ServerCache", measure.FormatBytes(uint64(p.Demand.DatasetBytes)), measure.FormatBytes(uint64(memory)), b.sizeField())
+		"its reads: raise %s, or say expect: ServerCache", measure.FormatBytes(uint64(p.Demand.DatasetBytes)), measure.FormatBytes(uint64(memory)), b.load.SizeField)
 }
 
 func (b *builder) cacheExpected() bool { return b.history.Expect == v1alpha1.ExpectServerCache }
 
-// judgeFast warns of a rate that what is documented does not let through, with all credits.
+// judgeFast warns of a rate that exceeds the documented limits even with all credits.
 func (b *builder) judgeFast(p *Point) {
 	load := p.Demand.Load
 	if b.cacheExpected() && load.Operation == limits.Read {
@@ -119,7 +120,7 @@ func (b *builder) judgeBilled(p *Point) {
 	}
 }
 
-// judgeBurstOnly warns of a phase that measures nothing but the burst, where no phase of the run measures the end of it.
+// judgeBurstOnly warns of a phase that measures only the burst, if no phase of the run measures its end.
 func (b *builder) judgeBurstOnly(p *Point) {
 	if b.step.Kind != v1alpha1.PhaseSteady || b.step.Purpose != plan.Measure || b.step.WorkBound() || b.history.SeesEnd || b.history.BucketEmpty || b.cacheExpected() {
 		return
@@ -129,7 +130,7 @@ func (b *builder) judgeBurstOnly(p *Point) {
 		return
 	}
 	if main.Limit.CachedReadsPass && p.Demand.Load.Operation == limits.Read && p.Demand.DatasetBytes < cacheMemories*p.Documented.Cache.Bytes {
-		return // the server's memory may answer, which is warned of
+		return // the server's memory may answer the reads; judgeServerCache warns of that
 	}
 	rate, dimension := p.BytesPerSecond, inBytes
 	if main.Limit.Dimension == limits.Operations {
@@ -138,8 +139,8 @@ func (b *builder) judgeBurstOnly(p *Point) {
 	at := main.Bucket
 	at.Burst = rate
 	fill := main.Size
-	if percent := b.history.CreditPercentAtStart; percent != nil {
-		fill *= float64(*percent) / 100
+	if known, followed := b.history.Fills[main.Limit.Name]; followed {
+		fill *= known.Most / 100
 	}
 	seconds := float64(b.result.WindowNanoseconds) / 1e9
 	if lasts := at.DrainSeconds(fill); at.Drains() && rate > main.Baseline*(1+sameLevel) && lasts > seconds {

@@ -9,15 +9,15 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// leastRounds of IOR that tell how far they differ.
+// leastRounds is the number of IOR repetitions needed for their error.
 const leastRounds = 3
 
-// rateError is half of the 95 % interval of an operation's rate, in millionths of it; nil where the rate is no mean
-// over samples of one level, or there are too few. Of bytes and operations the larger share counts: they differ where
-// blocks do.
+// rateError returns half of the 95 % interval of an operation's rate, in millionths of the rate. It is nil if the rate
+// is not a mean over samples of one level, or there are too few. It is the larger share of bytes and operations, which
+// differ if block sizes do.
 func (b *builder) rateError(operation measure.Operation) *int64 {
 	if b.step.Purpose != plan.Measure || len(b.loaded) == 0 {
-		return nil // a layout is work, and a drain has two levels with intervals of their own
+		return nil // a layout is a fixed amount of work, and a drain has two levels with intervals of their own
 	}
 	if b.job != nil && len(b.job.Repetitions) > 0 {
 		return b.repetitionError(operation)
@@ -32,24 +32,24 @@ func (b *builder) rateError(operation measure.Operation) *int64 {
 		if !ok {
 			continue
 		}
-		if mean := meanRate(samples); mean > 0 {
+		if mean := rate(samples); mean > 0 {
 			widest = wider(widest, half/mean)
 		}
 	}
 	return widest
 }
 
-// wider is the larger of an error and a share, in millionths.
+// wider returns the larger of an error in millionths and a share, in millionths.
 func wider(than *int64, share float64) *int64 {
-	millionths := rounded(math.Ceil(share * 1e6))
+	millionths := measure.Round(math.Ceil(share * 1e6))
 	if than != nil && *than > millionths {
 		return than
 	}
 	return &millionths
 }
 
-// inWindow is what all clients did of an operation in each second of the time in which all of them ran. Seconds in
-// which samples are missing are left out.
+// inWindow returns what all clients completed of an operation in each second in which all of them ran. It leaves out
+// seconds with missing samples.
 func (b *builder) inWindow(operation measure.Operation) (bytes, operations []detect.Sample) {
 	spans := make([]measure.ClientSpan, 0, len(b.loaded))
 	for _, one := range b.loaded {
@@ -70,7 +70,7 @@ func (b *builder) inWindow(operation measure.Operation) (bytes, operations []det
 	for i := range grid.Cells {
 		cell := grid.CellWindow(i)
 		if cell.Nanoseconds() < int64(gridStep)/2 || !complete(cell, b.loaded, spans) {
-			continue // the last one may be of some milliseconds
+			continue // the last cell may have only a few milliseconds
 		}
 		sample := detect.Sample{StartSeconds: float64(cell.StartNanoseconds-window.StartNanoseconds) / 1e9, EndSeconds: float64(cell.EndNanoseconds-window.StartNanoseconds) / 1e9}
 		counter := grid.Cells[i][operation]
@@ -82,16 +82,7 @@ func (b *builder) inWindow(operation measure.Operation) (bytes, operations []det
 	return bytes, operations
 }
 
-func meanRate(samples []detect.Sample) float64 {
-	amount, seconds := 0.0, 0.0
-	for _, s := range samples {
-		amount += s.Rate * (s.EndSeconds - s.StartSeconds)
-		seconds += s.EndSeconds - s.StartSeconds
-	}
-	return amount / seconds
-}
-
-// repetitionError is that of IOR's repetitions: each is a round of its own, with pauses between.
+// repetitionError returns the error from IOR's repetitions: each is a separate round, with pauses in between.
 func (b *builder) repetitionError(operation measure.Operation) *int64 {
 	var rates []float64
 	mean := 0.0

@@ -6,18 +6,19 @@ import (
 	"github.com/storagebench/storagebench/internal/detect"
 )
 
-// sameSpent is how close what two drains spent is when both began with a full bucket.
+// sameSpent is the relative difference up to which the amounts that two drains spent show that both started with a full
+// bucket.
 const sameSpent = 0.05
 
 // redrain measures the refill, in each dimension whose credits may have run out.
 //
-// The bucket is empty when the earlier drain ends, at -idle, and again at the drop, at t. In between it
-// gains refill in each second and loses what is let through, so
+// The bucket is empty when the earlier drain ends, at -idle, and again at the drop, at t. In between it gains the
+// refill each second and loses what is let through, so
 //
 //	0 = refill * (idle + t) - let through        refill = let through / (idle + t)
 //
-// That holds only where the bucket did not fill up in between: a full one gains nothing. It needs neither
-// the size of the bucket, nor the burst, nor that the refill equals the level after the drop.
+// That holds only if the bucket did not fill up in between: a full bucket gains nothing. It requires neither the size
+// of the bucket, nor the burst, nor that the refill equals the level after the drop.
 func (d *drain) redrain() {
 	if len(d.b.history.Earlier) == 0 {
 		d.say("the refill is not measured: nothing was done before the idle time")
@@ -47,9 +48,9 @@ func (d *drain) redrain() {
 	}
 }
 
-// measureRefill takes the place of the refill that was known before, and measures what was spent anew.
+// measureRefill replaces the refill that was known before, and computes again what was spent.
 func (d *drain) measureRefill(one dimension, idle float64) {
-	earlier := d.earlier(one) // the warm-up only, since the bucket was empty
+	earlier := d.earlier(one) // only the warm-up, because the bucket was empty
 	refillAt := func(seconds float64) float64 {
 		through := 0.0
 		before := 0.0
@@ -68,8 +69,8 @@ func (d *drain) measureRefill(one dimension, idle float64) {
 	d.analyzeWith(one, earlier)
 }
 
-// sayFull says where the bucket was full again, or may have been. What both drains spent is compared with
-// the same refill, that of the first.
+// sayFull reports that the bucket was full again, or may have been. It compares what both drains spent with the same
+// refill, that of the first.
 func (d *drain) sayFull(one dimension, at float64) {
 	name := [2]string{"bytes", "operations"}[one]
 	spentWith := func(refill float64) float64 { return d.letThrough(one, at) - refill*at }
@@ -93,7 +94,7 @@ func (d *drain) sayFull(one dimension, at float64) {
 	}
 }
 
-// firstIO is the first I/O of the step, warm-up included.
+// firstIO returns the start of the step's first I/O, including the warm-up.
 func (d *drain) firstIO() time.Time {
 	first := d.s.start.UnixNano()
 	for _, series := range d.b.contributing() {
@@ -104,7 +105,7 @@ func (d *drain) firstIO() time.Time {
 	return time.Unix(0, first).UTC()
 }
 
-// letThrough is what was done in the series up to a time about that of its last drop.
+// letThrough returns what was completed in the series up to a time near its last drop.
 func (d *drain) letThrough(one dimension, until float64) float64 {
 	drops := d.found[one].Drops
 	last := drops[len(drops)-1]

@@ -9,15 +9,16 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxSizeOff is how far bytes and operations of a rate may be apart, where the size of every operation is known.
+// maxSizeOff is the greatest relative difference between the bytes and the operations of a rate if the size of every
+// operation is known.
 const maxSizeOff = 0.05
 
-// judgeSizes holds the bytes and the operations of the rates against each other. fio counts them in two ways: what is
-// completed while its warm-up ends is in its bytes and was not timed, which in a short step with many outstanding is a
-// lot, and on a machine without time to spare more than that. Neither figure can then be believed by itself.
+// judgeSizes compares the bytes of the rates with their operations. fio counts them in two ways: operations that
+// complete while its warm-up ends are in its bytes but were not timed. In a short step with many outstanding that is a
+// large part, and on a busy machine even more. Neither figure can then be trusted by itself.
 func (b *builder) judgeSizes() {
 	demand, known := b.demand()
-	if !known || !b.measured || b.spans || b.step.WarmUp <= 0 || demand.Load.BlockBytes <= 0 {
+	if !known || !b.measured || b.load.SpansClients || b.step.WarmUp <= 0 || demand.Load.BlockBytes <= 0 {
 		return
 	}
 	var apart []string

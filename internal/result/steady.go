@@ -9,12 +9,11 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxMeanDifference between the steady rounds and all that was measured: over it the figures of the step
-// are not those of its steady state.
+// maxMeanDifference is the greatest relative difference between the means of the steady rounds and of everything
+// measured. Beyond it, the figures of the step are not those of its steady state.
 const maxMeanDifference = 0.10
 
-// judgeSteady judges the steady state of the summed series: of bytes, or of operations where no bytes are
-// moved.
+// judgeSteady assesses the steady state of the summed series: of bytes, or of operations if no bytes are moved.
 func (b *builder) judgeSteady(s summed) {
 	b.result.SteadyState = &v1alpha1.SteadyStateResult{}
 	samples, format := s.bytes, measure.FormatBytesPerSecond
@@ -61,13 +60,13 @@ func (b *builder) judgeSteady(s summed) {
 	}
 }
 
-// excess says how far a window is from steady.
+// excess describes how far a window is from steady.
 func excess(w *detect.SteadyWindow) string {
 	return "the last five minutes differ by " + measure.FormatShare(w.Excursion) + " of their mean (20 % is steady), with a trend of " +
 		measure.FormatShare(w.Slope) + " (10 % is steady)"
 }
 
-// rate is the mean over all samples.
+// rate returns the mean over all samples.
 func rate(samples []detect.Sample) float64 {
 	var amount, seconds float64
 	for _, s := range samples {
@@ -80,7 +79,7 @@ func rate(samples []detect.Sample) float64 {
 	return amount / seconds
 }
 
-// length is from the start of the first sample to the end of the last, in seconds.
+// length returns the time from the start of the first sample to the end of the last, in seconds.
 func length(samples []detect.Sample) float64 {
 	if len(samples) == 0 {
 		return 0
@@ -88,10 +87,10 @@ func length(samples []detect.Sample) float64 {
 	return samples[len(samples)-1].EndSeconds - samples[0].StartSeconds
 }
 
-// permille is a share in thousandths.
-func permille(share float64) int64 { return rounded(share * 1000) }
+// permille returns a share in thousandths.
+func permille(share float64) int64 { return measure.Round(share * 1000) }
 
-// duration is a number of seconds as a text: whole seconds, or tenths of them where it is short.
+// duration formats seconds: in whole seconds, or in tenths if less than a minute.
 func duration(seconds float64) string {
 	unit := time.Second
 	if seconds < 60 {
@@ -100,5 +99,4 @@ func duration(seconds float64) string {
 	return nanoseconds(seconds).Round(unit).String()
 }
 
-// nanoseconds of so many seconds.
-func nanoseconds(seconds float64) time.Duration { return time.Duration(rounded(seconds * 1e9)) }
+func nanoseconds(seconds float64) time.Duration { return time.Duration(measure.Round(seconds * 1e9)) }

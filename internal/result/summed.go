@@ -11,17 +11,17 @@ import (
 // gridStep is the length of the samples of a sum over clients.
 const gridStep = time.Second
 
-// summed is what all usable clients did together over time, warm-up and what was in flight at the end
-// excluded. Seconds count from start.
+// summed is the I/O of all usable clients together over time, without the warm-up and what was in flight at the end.
+// Seconds count from start.
 type summed struct {
 	start             time.Time
 	bytes, operations []detect.Sample
 }
 
-// seconds of an instant in the time of the samples.
+// seconds converts an instant to the time of the samples.
 func (s *summed) seconds(at time.Time) float64 { return at.Sub(s.start).Seconds() }
 
-// of is one of the two: that of bytes, or that of operations.
+// of returns the samples of a dimension.
 func (s *summed) of(d dimension) []detect.Sample {
 	if d == inOperations {
 		return s.operations
@@ -29,7 +29,7 @@ func (s *summed) of(d dimension) []detect.Sample {
 	return s.bytes
 }
 
-// dimension is what a bucket's credits are of.
+// dimension is the unit of a bucket's credits.
 type dimension int
 
 const (
@@ -37,16 +37,15 @@ const (
 	inOperations
 )
 
-// contributing are the samples that a sum is of.
+// contributing returns the series that a sum consists of.
 func (b *builder) contributing() []*measure.Series { return slices.Concat(b.loaded, b.cutShort) }
 
-// sumUp makes the series of the target. It begins with the first measured instant of any client and
-// ends where the first client's load ended: after that fewer clients make a lower rate, which is no drop.
-// Clients that were lost in a drain count up to then: it ends with what it has. ok is false where there is
-// nothing.
+// sumUp creates the series of the target. It begins with the first measured instant of any client and ends when the
+// first client's load ended: after that, fewer clients cause a lower rate, which is not a drop. Clients that were lost
+// in a drain count up to their loss, and the sum ends there. ok is false if there are no samples.
 //
-// Samples of one client are taken as they are. Those of several lie on a grid of seconds; a cell in which
-// samples of a client are missing is left out, because its sum is too low, and so is a gap.
+// Samples of a single client are used as they are. Those of several clients are summed on a grid of seconds; a cell
+// with missing samples of a client is left out as a gap, because its sum would be too low.
 func (b *builder) sumUp() (s summed, ok bool) {
 	all := b.contributing()
 	spans := make([]measure.ClientSpan, 0, len(all))
@@ -54,7 +53,7 @@ func (b *builder) sumUp() (s summed, ok bool) {
 	for i, one := range all {
 		span, measured := one.Span()
 		if !measured {
-			return summed{}, false // cannot be: only those that measured are here
+			return summed{}, false // cannot happen: all these clients measured something
 		}
 		spans = append(spans, span)
 		if i == 0 {
@@ -89,8 +88,8 @@ func (b *builder) sumUp() (s summed, ok bool) {
 	return s, len(s.bytes) > 0
 }
 
-// joinShortEnd joins a last sample that is short to the one before. The load ends at an instant, and what is
-// left of the last second may be of some milliseconds, in which one operation more or less is a rate of its own.
+// joinShortEnd joins a short last sample to the one before it. The load ends at any instant, and the rest of the last
+// second may be some milliseconds, in which one operation more or less changes the rate a lot.
 func (s *summed) joinShortEnd() {
 	for _, samples := range []*[]detect.Sample{&s.bytes, &s.operations} {
 		count := len(*samples)
@@ -109,7 +108,7 @@ func (s *summed) joinShortEnd() {
 	}
 }
 
-// add appends a sample; one without length is none.
+// add appends a sample, unless it has no length.
 func (s *summed) add(window measure.Window, counters [measure.NumOperations]measure.Counter) {
 	start, end := s.seconds(time.Unix(0, window.StartNanoseconds)), s.seconds(time.Unix(0, window.EndNanoseconds))
 	if last := len(s.bytes) - 1; last >= 0 {
@@ -120,10 +119,10 @@ func (s *summed) add(window measure.Window, counters [measure.NumOperations]meas
 	}
 	var bytes, operations uint64
 	for operation, counter := range counters {
-		bytes = sum(bytes, counter.Bytes)
-		// A sync moves nothing: what stores count and limit are reads, writes and trims.
+		bytes = measure.Sum(bytes, counter.Bytes)
+		// A sync moves no data: stores count and limit reads, writes and trims.
 		if measure.Operation(operation) != measure.Sync {
-			operations = sum(operations, counter.Operations)
+			operations = measure.Sum(operations, counter.Operations)
 		}
 	}
 	sample := detect.Sample{StartSeconds: start, EndSeconds: end}
@@ -133,8 +132,8 @@ func (s *summed) add(window measure.Window, counters [measure.NumOperations]meas
 	s.operations = append(s.operations, sample)
 }
 
-// loadEnd is until when a client began new operations: for as long as it was to measure, or until it was
-// stopped since enough was measured. What was completed later was in flight then, and is of no step.
+// loadEnd returns until when a client started new operations: until its time to measure was over, or until it was
+// stopped because enough was measured. What completed later was in flight then, and counts for no step.
 func (b *builder) loadEnd(span measure.ClientSpan) int64 {
 	end := span.EndNanoseconds
 	if b.step.Duration > 0 && !b.step.WorkBound() {
@@ -146,7 +145,7 @@ func (b *builder) loadEnd(span measure.ClientSpan) int64 {
 	return end
 }
 
-// until is a series without what was done from an instant on.
+// until returns a series without what was done from an instant on.
 func until(series *measure.Series, end int64) *measure.Series {
 	if last := series.Len() - 1; last < 0 || series.At(last).EndNanoseconds <= end {
 		return series
@@ -162,13 +161,14 @@ func until(series *measure.Series, end int64) *measure.Series {
 			sample.Counters = series.CountersIn(measure.Window{StartNanoseconds: sample.StartNanoseconds, EndNanoseconds: end})
 		}
 		if err := cut.Append(sample); err != nil {
-			break // cannot be: it is a part of a series that is sound
+			break // cannot happen: it is a part of a valid series
 		}
 	}
 	return cut
 }
 
-// complete is whether there are samples of every client for all of its part of a window.
+// complete reports whether samples of every client cover all of its part of a window, but for the share 1 -
+// minCoverage.
 func complete(window measure.Window, all []*measure.Series, spans []measure.ClientSpan) bool {
 	for i, one := range all {
 		part := measure.Window{
@@ -182,9 +182,8 @@ func complete(window measure.Window, all []*measure.Series, spans []measure.Clie
 	return true
 }
 
-// inFlight is how long it took, after the last client's load was to end, until the last operation was
-// complete. An agent's end of I/O is that of fio's own runtime, which lasts until what was in flight is
-// complete.
+// inFlight records how long it took from the planned end of the last client's load until the last operation was
+// complete. An agent's end of I/O is that of fio's own runtime, which lasts until everything in flight is complete.
 func (b *builder) inFlight() {
 	if b.step.WorkBound() || b.step.Duration <= 0 {
 		return
@@ -197,7 +196,7 @@ func (b *builder) inFlight() {
 		}
 		end := b.loadEnd(span)
 		if b.usable[i].Stopped && b.history.Concluded.IsZero() {
-			return // when its load ended is not known
+			return // the end of its load is unknown
 		}
 		completed := span.EndNanoseconds
 		if last := b.usable[i].IOEnd; !last.IsZero() {
@@ -205,11 +204,11 @@ func (b *builder) inFlight() {
 		}
 		loaded, done = max(loaded, end), max(done, completed)
 	}
-	// An end of I/O that is hours off is nonsense; the whole step with its limit is shorter.
+	// An end of I/O that is hours off is wrong: even the whole step with its limit is shorter.
 	if nanoseconds := done - loaded; len(b.usable) > 0 && nanoseconds >= 0 && nanoseconds < int64(maxInFlight) {
 		b.result.InFlightNanoseconds = &nanoseconds
 	}
 }
 
-// maxInFlight is longer than any agent waits for what is in flight.
+// maxInFlight is longer than any agent waits for operations in flight.
 const maxInFlight = time.Hour

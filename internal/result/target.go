@@ -1,31 +1,28 @@
 package result
 
 import (
+	"cmp"
 	"slices"
-	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
-	"github.com/storagebench/storagebench/internal/engine/fio"
+	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// SampleInterval is how far apart the tool's live samples are meant to be.
-const SampleInterval = time.Second
+// SampleInterval is the intended interval of the tool's live samples.
+const SampleInterval = engine.SampleInterval
 
-// Target makes the result of one target in a step, of what its clients reported and of what the
-// run's history says of them. It never fails: what is missing or wrong is a warning of the result.
+// Target returns the result of one target in a step, from the reports of its clients and the run's history. It never
+// fails: anything missing or wrong is a warning of the result.
 func Target(step plan.Step, target string, clients []Client, history History, remarks ...Remark) v1alpha1.TargetResult {
-	b := builder{step: step, clients: clients, history: history}
-	b.result.Target = target
+	b := newBuilder(step, target, clients, history)
 	b.result.WorkBound = step.WorkBound()
-	if engine := step.Workloads[target]; engine != nil {
-		b.describe(engine)
-	}
 	for _, remark := range remarks {
 		b.warnings.addClient(remark.Warning, remark.Client, "%s", remark.Message)
 	}
 	b.judgeClients()
+	b.consult()
 	b.throughput()
 	b.operations()
 	b.judgeSizes()
@@ -34,39 +31,39 @@ func Target(step plan.Step, target string, clients []Client, history History, re
 	b.judgePromise()
 	b.judgeSeries()
 	b.inFlight()
-	b.judgeJob(step.Workloads[target])
-	b.command(step.Workloads[target])
+	b.judgeShort()
+	b.addFindings()
 	b.usage()
 	b.result.Warnings = b.warnings.list(step.Kind)
 	return b.result
 }
 
-// builder collects one target's result.
+// builder builds one target's result.
 type builder struct {
 	step    plan.Step
 	clients []Client
 	history History
-	// traits of the load; those of the workload do not hold while its files are laid out.
-	traits   traitsOf
-	measured bool
-	// spans says that all clients are one job of MPI, mdtest that it is mdtest's. job is what it says of itself,
-	// nil where it does not, and jobVersion the version of the tool.
-	spans, mdtest bool
-	job           *Job
-	jobVersion    string
-	// program is what is known of programs of the user; nil for other loads.
-	program *program
+	// load is the workload, described what it does. measured is true if it is the workload itself that runs: not during
+	// a layout.
+	load      engine.Load
+	described engine.Description
+	measured  bool
+	// job is the report of an MPI job about itself, nil if there is none, and jobVersion the version of the tool.
+	job        *engine.Job
+	jobVersion string
+	// findings are what the engine makes of the clients' reports.
+	findings engine.Findings
 	// hosted are clients without ranks of their own.
 	hosted []Client
-	// usable are the clients with a result, series their samples, and loaded these up to the end of the
-	// client's load.
+	// usable are the clients with a result, series their samples, and loaded the samples up to the end of the client's
+	// load.
 	usable []Client
 	series []*measure.Series
 	loaded []*measure.Series
-	// cutShort are the samples of clients of a drain without a result, up to when they were lost.
+	// cutShort are the samples of a drain's clients without a result, up to their loss.
 	cutShort []*measure.Series
 	rates    measure.Rates
-	// each is the rates of the usable clients; nil where they cannot be told apart.
+	// each holds the rates of the usable clients; nil if they cannot be separated.
 	each []measure.Rates
 	// demanded and demandKnown cache the result of demand.
 	demanded    *plan.Demand
@@ -75,7 +72,8 @@ type builder struct {
 	warnings    warnings
 }
 
-// demand is what the step asks of the target; false where nobody can tell. It reads the workload once.
+// demand returns what the step requests from the target, or false if that cannot be determined. It reads the workload
+// once.
 func (b *builder) demand() (plan.Demand, bool) {
 	if b.demanded == nil {
 		made, known := b.step.Demand(b.result.Target)
@@ -84,7 +82,7 @@ func (b *builder) demand() (plan.Demand, bool) {
 	return *b.demanded, b.demandKnown
 }
 
-// judgeSeries judges the rate over time, as the step's purpose asks.
+// judgeSeries assesses the rate over time, according to the step's purpose.
 func (b *builder) judgeSeries() {
 	if len(b.usable)+len(b.cutShort) == 0 {
 		return
@@ -103,43 +101,33 @@ func (b *builder) judgeSeries() {
 	}
 }
 
-// describe finds out what the load was like. The plan has done so before the run, so that a
-// workload which cannot be described comes from a record that somebody has changed.
-func (b *builder) describe(engine *v1alpha1.Engine) {
+// newBuilder determines the properties of the load. The plan has done so before the run, so a workload that cannot be
+// described comes from a record that was changed.
+func newBuilder(step plan.Step, target string, clients []Client, history History) *builder {
+	b := &builder{step: step, clients: clients, history: history, load: step.Load(target)}
+	b.result.Target = target
+	if b.load.Kind == "" {
+		return b
+	}
 	b.measured = b.step.Purpose == plan.Measure || b.step.Purpose == plan.Drain
-	if engine.SpansClients() {
-		b.describeJob(engine)
-		return
+	if b.load.SpansClients {
+		for i := range b.clients {
+			if job := b.clients[i].Job; job != nil {
+				b.job, b.jobVersion = job, b.clients[i].ToolVersion
+				break
+			}
+		}
 	}
-	if engine.Command != nil {
-		return // what it does nobody knows before
-	}
-	parameters := fio.Parameters{}
-	if b.measured {
-		parameters = b.step.FioParameters(0, 0)
-	}
-	traits, err := fio.DescribeStep(engine.Fio, parameters)
-	if err != nil {
+	use := b.step.For(b.result.Target)
+	var err error
+	if b.described, err = b.load.Describe(&use); err != nil {
 		b.warnings.add(v1alpha1.WarningToolMessages, nil, "whether a cache took part was not judged: %s", err)
 		b.measured = false
-		return
 	}
-	b.traits = traitsOf{
-		Reads: traits.Reads, Writes: traits.Writes, Syncs: traits.Syncs, SyncsAtEnd: traits.SyncsAtEnd, Buffered: traits.Buffered,
-		Jobs: traits.Jobs, DatasetBytes: traits.DatasetBytes,
-	}
+	return b
 }
 
-// traitsOf are what is judged of a load of any engine.
-type traitsOf struct {
-	Reads, Writes, Syncs, SyncsAtEnd, Buffered bool
-	// Jobs are threads that one CPU each is enough for; 0 where that says nothing.
-	Jobs int
-	// DatasetBytes of each client, and TransferBytes of each operation of a job of MPI where it is known.
-	DatasetBytes, TransferBytes uint64
-}
-
-// judgeClients sorts out clients without a result.
+// judgeClients separates the clients with a result from those without.
 func (b *builder) judgeClients() {
 	if len(b.clients) == 0 {
 		b.warnings.add(v1alpha1.WarningResultIncomplete, nil, "no client reported anything")
@@ -151,7 +139,6 @@ func (b *builder) judgeClients() {
 			b.keepWhatThereIs(client)
 			continue
 		}
-		b.chooseCounts(client)
 		series, refused, err := seriesOf(client.Samples)
 		if err != nil {
 			b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "its samples cannot be: %s", err)
@@ -176,8 +163,58 @@ func (b *builder) judgeClients() {
 	b.result.Clients = int32(len(b.usable) + len(b.hosted)) //nolint:gosec // The API allows far fewer clients.
 }
 
-// keepWhatThereIs: a drain cannot be repeated, so that what it found up to the loss of a client is told.
-// Without that client the others would seem to have made all of the rate.
+// consult lets the engine read what its tool reported.
+func (b *builder) consult() {
+	if b.load.Kind == "" {
+		return
+	}
+	report := engine.Report{Measured: b.measured && len(b.usable) > 0, Job: b.job, Version: b.jobVersion}
+	usable := map[int]bool{}
+	for i := range b.usable {
+		usable[b.usable[i].Index] = true
+	}
+	for i := range b.clients {
+		client := &b.clients[i]
+		report.Clients = append(report.Clients, engine.ClientReport{
+			Index: client.Index, Machine: client.Machine, Usable: usable[client.Index], Program: client.Command, Like: client.Like,
+		})
+		if !b.load.SpansClients {
+			report.Version = cmp.Or(report.Version, client.ToolVersion)
+		}
+	}
+	if len(b.series) > 0 && len(b.series)+len(b.hosted) >= b.step.Clients {
+		report.Sampled = b.sampledUntil
+	}
+	use := b.step.For(b.result.Target)
+	b.findings = b.load.Result(&use, &report, &b.result)
+	for i := range b.usable {
+		count, counted := b.findings.Counted[b.usable[i].Index]
+		if !counted {
+			continue
+		}
+		// A source that counts bytes alone leaves the operations that the program requested.
+		read, write := &b.usable[i].Operations[measure.Read].Counter, &b.usable[i].Operations[measure.Write].Counter
+		reads, writes := read.Operations, write.Operations
+		if count.HasOperations {
+			reads, writes = count.ReadOperations, count.WriteOperations
+		}
+		b.usable[i].Operations = [measure.NumOperations]Operation{}
+		*read, *write = measure.Counter{Bytes: count.ReadBytes, Operations: reads}, measure.Counter{Bytes: count.WriteBytes, Operations: writes}
+	}
+}
+
+// addFindings adds the warnings of the engine.
+func (b *builder) addFindings() {
+	for _, warning := range b.findings.Warnings {
+		b.warnings.add(warning.Type, warning.Clients, "%s", warning.Text)
+	}
+	if b.described.Metadata && b.job != nil {
+		b.result.ClientSpread = nil // it is by bytes, which a load of metadata does not move
+	}
+}
+
+// keepWhatThereIs keeps the samples of a client that was lost in a drain. A drain cannot be repeated, so its findings
+// up to the loss are reported. Without that client, the others would seem to have produced the whole rate.
 func (b *builder) keepWhatThereIs(client *Client) {
 	if b.step.Purpose != plan.Drain {
 		return
@@ -201,7 +238,7 @@ func (b *builder) judgeEnd(client *Client) bool {
 	case client.Failure != "":
 		b.warnings.addClient(v1alpha1.WarningToolError, client.Index, "%s: %s", client.Failure, client.FailureMessage)
 	default:
-		// Who was stopped since enough was measured has done all that was wanted.
+		// A client that was stopped because enough was measured has done all that was wanted.
 		if client.Stopped && b.history.Concluded.IsZero() {
 			b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "stopped before its time: %s", client.StopMessage)
 		}
@@ -210,11 +247,11 @@ func (b *builder) judgeEnd(client *Client) bool {
 	return false
 }
 
-// judgeNoSamples is a client with an end of which nothing is known over time. It cannot be part of
-// a rate, so it is no part of the result, and the result is not what was asked for.
+// judgeNoSamples warns of a client that ended but has no samples. It cannot be part of a rate, so it is left out of the
+// result, which is then incomplete.
 func (b *builder) judgeNoSamples(client *Client) {
 	if b.step.Purpose == plan.Prepare && slices.ContainsFunc(client.Notices, func(n Notice) bool { return n.Warning == string(v1alpha1.WarningLayoutReused) }) {
-		return // its files were there already, so that nothing was written
+		return // its files existed already, so nothing was written
 	}
 	for _, operation := range client.Operations {
 		if operation.Operations > 0 {

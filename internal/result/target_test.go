@@ -242,3 +242,20 @@ func TestPercentilesOfAllClients(t *testing.T) {
 		}
 	}
 }
+
+// TestYear2100: the figures are those of today, whatever the year.
+func TestYear2100(t *testing.T) {
+	planned, problems := plan.Make(builders.Benchmark("b").Target("data").Clients(2).Steady("write", "1m").Run(), 1)
+	if len(problems) > 0 {
+		t.Fatal(problems.ToAggregate())
+	}
+	const later = 74 * 365 * 24 * time.Hour
+	var clients []result.Client
+	for index := range 2 {
+		clients = append(clients, builders.Client("data", index).Later(later).Does(60, measure.Write, hundred, 10*ms).Obj())
+	}
+	made := result.Target(planned.Steps[0], "data", clients, result.History{})
+	if len(made.Operations) != 1 || made.Operations[0].BytesPerSecond == nil || *made.Operations[0].BytesPerSecond != 200*mebibyte {
+		t.Errorf("%+v, %v", made.Operations, made.Warnings)
+	}
+}

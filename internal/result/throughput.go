@@ -2,7 +2,6 @@ package result
 
 import (
 	"errors"
-	"math"
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -10,22 +9,22 @@ import (
 )
 
 const (
-	// Clients whose first I/O is further apart than the larger of the two warn StartSkew. The
-	// throughput is not touched by it: it counts the common window only.
+	// If the clients' first I/O is further apart than the larger of these, the result gets the warning StartSkew. The
+	// throughput is not affected: it counts only the common window.
 	maxStartSkew      = 500 * time.Millisecond
 	maxStartSkewShare = 0.02
-	// minCoverage of the common window by samples.
+	// minCoverage is the least share of the common window that samples must cover.
 	minCoverage = 0.98
 )
 
-// throughput measures the series, by time or by work.
+// throughput computes the rates, by time or by work.
 func (b *builder) throughput() {
 	if len(b.usable) == 0 {
 		return
 	}
 	for _, one := range b.series {
 		if span, ok := one.Span(); ok {
-			b.result.MeasuredNanoseconds = clamp(sum(uint64(b.result.MeasuredNanoseconds), uint64(span.Nanoseconds()))) //nolint:gosec // Neither is negative.
+			b.result.MeasuredNanoseconds = measure.Clamp(measure.Sum(uint64(b.result.MeasuredNanoseconds), uint64(span.Nanoseconds()))) //nolint:gosec // Neither is negative.
 		}
 	}
 	var err error
@@ -39,7 +38,7 @@ func (b *builder) throughput() {
 	switch {
 	case errors.Is(err, measure.ErrNoCommonWindow):
 		b.warnings.add(v1alpha1.WarningCommonWindowTooShort, nil, "there was no time at which all %s were running",
-			plural(len(b.usable), "client"))
+			measure.FormatCount(len(b.usable), "client"))
 	case err != nil:
 		b.warnings.add(v1alpha1.WarningResultIncomplete, nil, "%s", err)
 	}
@@ -72,8 +71,8 @@ func (b *builder) timeBound() error {
 	return nil
 }
 
-// syncRate is for tools that tell of syncs at their end only: then each client's are taken as even
-// over its own measured time.
+// syncRate is for tools that report syncs only at their end: each client's syncs are assumed to be evenly spread over
+// its own measured time.
 func (b *builder) syncRate() {
 	rate := &b.rates[measure.Sync]
 	if rate.Operations > 0 {
@@ -86,8 +85,8 @@ func (b *builder) syncRate() {
 	}
 }
 
-// workBound is all that the tools say they have done over the time from first start to last end;
-// samples only give the times.
+// workBound computes the rates from all that the tools report to have done, over the time from the first start to the
+// last end. Samples only provide the times.
 func (b *builder) workBound() error {
 	measured, err := measure.MeasureWorkBound(b.series)
 	if err != nil {
@@ -97,8 +96,8 @@ func (b *builder) workBound() error {
 	for _, operation := range measure.Operations {
 		rate := &b.rates[operation]
 		for i := range b.usable {
-			rate.Bytes = sum(rate.Bytes, b.usable[i].Operations[operation].Bytes)
-			rate.Operations = sum(rate.Operations, b.usable[i].Operations[operation].Operations)
+			rate.Bytes = measure.Sum(rate.Bytes, b.usable[i].Operations[operation].Bytes)
+			rate.Operations = measure.Sum(rate.Operations, b.usable[i].Operations[operation].Operations)
 		}
 		rate.BytesPerSecond = float64(rate.Bytes) / seconds
 		rate.OperationsPerSecond = float64(rate.Operations) / seconds
@@ -121,7 +120,7 @@ func (b *builder) skew(nanoseconds int64) {
 
 func (b *builder) spread(rates []measure.Rates) {
 	if len(b.hosted) > 0 {
-		return // the ranks of several clients are counted at one
+		return // the ranks of several clients are counted at one of them
 	}
 	b.each = rates
 	values := make([]float64, len(rates))
@@ -142,15 +141,6 @@ func (b *builder) spread(rates []measure.Rates) {
 func (b *builder) clientRate(value measure.ClientValue) v1alpha1.ClientRate {
 	return v1alpha1.ClientRate{
 		Client:         int32(b.usable[value.Client].Index), //nolint:gosec // The API allows far fewer clients.
-		BytesPerSecond: rounded(value.Value),
+		BytesPerSecond: measure.Round(value.Value),
 	}
-}
-
-// rounded fits a figure into the API's integers.
-func rounded(value float64) int64 {
-	value = math.Round(value)
-	if !(value < math.MaxInt64) {
-		return math.MaxInt64
-	}
-	return int64(value)
 }

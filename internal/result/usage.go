@@ -2,24 +2,24 @@ package result
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Space is what files take: of one client, or of all.
+// Space is the size of files, of one client or of all.
 type Space struct {
 	Files uint64
-	// ApparentBytes are up to where the files reach, DataBytes those without holes, AllocatedBytes what the file
-	// system says that they take.
+	// ApparentBytes are the files' lengths, DataBytes those without holes, AllocatedBytes what the file system reports
+	// as allocated.
 	ApparentBytes, DataBytes, AllocatedBytes uint64
 }
 
-// Add adds other files, as far as figures go.
+// Add adds other files. Sums that do not fit are the greatest uint64.
 func (s *Space) Add(other Space) {
 	plus := func(a, b uint64) uint64 {
 		if a > math.MaxUint64-b {
@@ -36,7 +36,7 @@ func (s *Space) Add(other Space) {
 // maxSpace is far more than any store holds.
 const maxSpace = 1 << 60
 
-// Possible is false for figures that no files can have.
+// Possible reports whether files can have such figures.
 func (s Space) Possible() bool {
 	return s.Files <= maxSpace && s.ApparentBytes <= maxSpace && s.AllocatedBytes <= maxSpace && s.DataBytes <= s.ApparentBytes
 }
@@ -45,10 +45,11 @@ func (s Space) Possible() bool {
 type Usage struct {
 	Space
 	Types []TypeUsage
-	// HolesKnown: the file system is known to tell holes from data. Settled: what is allocated had come to rest.
+	// HolesKnown is true if the file system is known to distinguish holes from data. Settled is true if the allocated
+	// bytes had stopped changing.
 	HolesKnown, Settled bool
 	FileSystem          string
-	// Compression is the API's word for what the allocated bytes show of it.
+	// Compression is the API's word for what the allocated bytes show of compression.
 	Compression string
 }
 
@@ -67,31 +68,30 @@ const (
 )
 
 const (
-	// plainlyCompressed is the ratio, in thousandths, from which it is worth a warning that the tool's own data
-	// is what compresses.
+	// plainlyCompressed is the ratio, in thousandths, above which a warning is due that the tool's own data compresses.
 	plainlyCompressed = 1200
-	// somethingSaved is the ratio from which a file system of which nothing is known is taken to show what
-	// compression saves: rounding to blocks never makes files take less than is in them.
+	// somethingSaved is the ratio, in thousandths, from which an unknown file system is assumed to show the savings of
+	// compression: rounding to blocks never makes files smaller than their data.
 	somethingSaved = 1020
-	// maxUsageTypes of the API.
+	// maxUsageTypes is the API's bound on types.
 	maxUsageTypes = 16
 )
 
-// usage adds what the files of all clients take.
+// usage adds the space of all clients' files.
 func (b *builder) usage() {
 	total := b.sumUsage()
 	if total == nil || total.Files == 0 {
 		return
 	}
-	pattern := b.pattern()
+	pattern := &b.findings.Pattern
 	made := &v1alpha1.UsageResult{
 		Files: signed(total.Files), ApparentBytes: signed(total.ApparentBytes), DataBytes: signed(total.DataBytes),
 		AllocatedBytes: signed(total.AllocatedBytes), Settled: total.Settled,
 		FileSystem: total.FileSystem, Compression: total.Compression,
-		Tool: pattern.tool, ToolVersion: v1alpha1.Truncate(pattern.version, 128), DataPattern: v1alpha1.Truncate(pattern.name, 128),
+		Tool: b.load.Kind, ToolVersion: v1alpha1.Truncate(pattern.Version, 128), DataPattern: v1alpha1.Truncate(pattern.Name, 128),
 	}
-	if pattern.ratioMilli > 0 {
-		made.PatternRatioMilli = &pattern.ratioMilli
+	if pattern.RatioMilli > 0 {
+		made.PatternRatioMilli = &pattern.RatioMilli
 	}
 	known := b.ratioKnown(total)
 	if known {
@@ -108,10 +108,10 @@ func (b *builder) usage() {
 		}
 	}
 	b.result.Usage = made
-	b.judgeUsage(made, pattern)
+	b.judgeUsage(made)
 }
 
-// sumUsage adds up the clients; nil where one is missing, because a part is not the whole.
+// sumUsage returns the sum over the clients, or nil if one is missing, because a part is not the whole.
 func (b *builder) sumUsage() *Usage {
 	var total *Usage
 	types := map[string]Space{}
@@ -146,20 +146,20 @@ func (b *builder) sumUsage() *Usage {
 			types[of.Extension] = sum
 		}
 	}
-	// In a job that spans the clients, one may answer for the directory of all.
-	if total == nil || missing > 0 && !b.spans {
+	// In an MPI job, one client may report the directory of all.
+	if total == nil || missing > 0 && !b.load.SpansClients {
 		return nil
 	}
 	total.Types = tellTypes(types)
 	switch total.Compression {
 	case compressionShown, compressionHidden, compressionNone, compressionUnknown:
 	default:
-		total.Compression = compressionUnknown // of a newer agent
+		total.Compression = compressionUnknown // from a newer agent
 	}
 	return total
 }
 
-// otherTypes stands for all types that are too many to be told.
+// otherTypes stands for all types beyond the number that is listed.
 const otherTypes = "*"
 
 func tellTypes(types map[string]Space) []TypeUsage {
@@ -186,7 +186,7 @@ func tellTypes(types map[string]Space) []TypeUsage {
 	return all
 }
 
-// ratioKnown reports whether what the files take tells how far they were compressed.
+// ratioKnown reports whether the allocated bytes show how far the files were compressed.
 func (b *builder) ratioKnown(total *Usage) bool {
 	if !total.Settled || !total.HolesKnown && !b.noHoles() {
 		return false
@@ -199,36 +199,38 @@ func savesSomething(s Space) bool {
 	return ratio != nil && *ratio >= somethingSaved
 }
 
-// noHoles is true where all that the files hold was written one after the other: holes cannot be told from what
-// compression saves on every file system.
+// noHoles reports whether all data of the files was written sequentially. Not every file system distinguishes holes
+// from the savings of compression.
 func (b *builder) noHoles() bool {
-	if b.step.Purpose == plan.Prepare {
-		return true
-	}
-	engine := b.step.Workloads[b.result.Target]
-	if engine == nil || engine.IOR == nil {
-		return false
-	}
-	ior := engine.IOR
-	return (ior.FilePerProcess == nil || *ior.FilePerProcess) && (ior.Random == nil || !*ior.Random)
+	return b.step.Purpose == plan.Prepare || b.described.NoHoles
 }
 
-// judgeUsage warns where the tool's own data is what compresses: other data does not make those figures.
-func (b *builder) judgeUsage(made *v1alpha1.UsageResult, pattern pattern) {
-	measured := made.CompressionRatioMilli
+// judgeUsage warns if the tool's own data compresses: the figures then hold only for such data.
+func (b *builder) judgeUsage(made *v1alpha1.UsageResult) {
+	measured, pattern := made.CompressionRatioMilli, &b.findings.Pattern
 	switch {
-	case pattern.asked:
-	case measured != nil && *measured > plainlyCompressed && (pattern.ratioMilli > plainlyCompressed || pattern.repeats != ""):
+	case pattern.Asked:
+	case measured != nil && *measured > plainlyCompressed && (pattern.RatioMilli > plainlyCompressed || pattern.Repeats != ""):
 		b.warnings.add(v1alpha1.WarningPatternCompresses, nil, "%s of data take %s on the storage, a compression of %s, and %s: "+
 			"the figures are of such data, and hold for no other; %s",
-			measure.FormatBytes(unsigned(made.DataBytes)), measure.FormatBytes(unsigned(made.AllocatedBytes)), ratioText(*measured), pattern.why(), pattern.remedy())
-	case measured == nil && made.Compression != compressionNone && pattern.ratioMilli > plainlyCompressed:
+			measure.FormatBytes(unsigned(made.DataBytes)), measure.FormatBytes(unsigned(made.AllocatedBytes)), measure.FormatRatio(*measured), b.whyCompressed(), pattern.Remedy)
+	case measured == nil && made.Compression != compressionNone && pattern.RatioMilli > plainlyCompressed:
 		b.warnings.add(v1alpha1.WarningCompressionNotShown, nil, "%s; whether %s compresses it cannot be seen (%s): if it does, the figures are of such "+
-			"data, and hold for no other; %s", pattern.why(), cmp.Or(made.FileSystem, "the storage"), whyNotSeen(made), pattern.remedy())
+			"data, and hold for no other; %s", b.whyCompressed(), cmp.Or(made.FileSystem, "the storage"), whyNotSeen(made), pattern.Remedy)
 	}
 }
 
-// whyNotSeen is why there is no ratio.
+// whyCompressed returns a clause that explains why the data compresses.
+func (b *builder) whyCompressed() string {
+	p := &b.findings.Pattern
+	if p.RatioMilli == 0 {
+		return p.Repeats
+	}
+	of := strings.TrimSpace(string(b.load.Kind) + " " + strings.TrimPrefix(strings.TrimPrefix(p.Version, "fio-"), "IOR-"))
+	return "the data that " + of + " writes (" + p.Name + ") is compressed about " + measure.FormatRatio(p.RatioMilli) + " by lz4"
+}
+
+// whyNotSeen returns the reason why there is no ratio.
 func whyNotSeen(made *v1alpha1.UsageResult) string {
 	switch {
 	case !made.Settled:
@@ -241,20 +243,13 @@ func whyNotSeen(made *v1alpha1.UsageResult) string {
 	return "holes cannot be told from what is saved"
 }
 
-// ratioMilli is nil where there is nothing to divide.
+// ratioMilli returns nil if there is nothing to divide.
 func ratioMilli(s Space) *int64 {
 	if s.AllocatedBytes == 0 || s.DataBytes == 0 {
 		return nil
 	}
 	ratio := int64(math.Round(float64(s.DataBytes) / float64(s.AllocatedBytes) * 1000))
 	return &ratio
-}
-
-func ratioText(milli int64) string {
-	if milli >= 100_000 {
-		return fmt.Sprintf("%d:1", milli/1000)
-	}
-	return fmt.Sprintf("%.2f:1", float64(milli)/1000)
 }
 
 func unsigned(bytes int64) uint64 { return uint64(max(bytes, 0)) }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/result"
 	"github.com/storagebench/storagebench/test/builders"
 )
@@ -28,7 +29,7 @@ func spaces(version string, job bool, all ...*result.Usage) []result.Client {
 		client := writer(i).Obj()
 		client.ToolVersion, client.Usage = version, usage
 		if job && i == 0 {
-			client.Job = &result.Job{Ranks: 2, Clients: len(all)}
+			client.Job = &engine.Job{Ranks: 2, Clients: len(all)}
 		}
 		clients = append(clients, client)
 	}

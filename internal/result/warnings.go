@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
 )
 
 // Bounds of the API.
@@ -20,34 +21,34 @@ const (
 )
 
 const (
-	// maxStatements of one warning are told word for word.
+	// maxStatements is the number of statements of one warning that are quoted.
 	maxStatements = 3
-	// maxClientsNamed in one statement.
+	// maxClientsNamed is the number of clients that one statement names.
 	maxClientsNamed = 4
 )
 
-// warnings collects what is wrong, one entry a type however many clients have it: a thousand
-// clients with one complaint must not hide another one.
+// warnings collects problems, one entry per type however many clients have it: a thousand clients with one problem must
+// not hide another one.
 type warnings struct {
 	types []v1alpha1.WarningType
-	// statements by type, in the order in which they were first made.
+	// statements holds the statements of each type, in the order in which they were added.
 	statements map[v1alpha1.WarningType][]statement
 }
 
-// statement is one text and the clients that it is about; none for all or none in particular.
+// statement is a text and the clients that it is about, or none if it is about all or none in particular.
 type statement struct {
 	text    string
 	clients []int
-	// told says that the text itself tells which clients it is about.
+	// told is true if the text itself names its clients.
 	told bool
 }
 
-// add makes a statement about the target, or about clients where the text says which they are.
+// add adds a statement about the target, or about clients that the text names.
 func (w *warnings) add(kind v1alpha1.WarningType, clients []int, format string, arguments ...any) {
 	w.state(kind, statement{text: fmt.Sprintf(format, arguments...), clients: clients, told: true})
 }
 
-// addClient makes a statement about one client; the same text about others is told together.
+// addClient adds a statement about one client. Equal texts about several clients are merged.
 func (w *warnings) addClient(kind v1alpha1.WarningType, client int, format string, arguments ...any) {
 	w.state(kind, statement{text: fmt.Sprintf(format, arguments...), clients: []int{client}})
 }
@@ -71,8 +72,8 @@ func (w *warnings) state(kind v1alpha1.WarningType, made statement) {
 
 var severityOrder = []v1alpha1.Severity{v1alpha1.SeverityDisqualifying, v1alpha1.SeverityWarning, v1alpha1.SeverityInfo}
 
-// rank orders warnings: the worst first, and of those what caused others before what followed from
-// it. Where a client fails the others are stopped.
+// rank orders warnings: by severity, the worst first, and causes before consequences. If a client fails, the others are
+// stopped.
 func rank(kind v1alpha1.WarningType, phase v1alpha1.PhaseKind) int {
 	rank := 2 * slices.Index(severityOrder, kind.Severity(phase))
 	if kind == v1alpha1.WarningResultIncomplete || kind == v1alpha1.WarningCommonWindowTooShort {
@@ -81,8 +82,8 @@ func rank(kind v1alpha1.WarningType, phase v1alpha1.PhaseKind) int {
 	return rank
 }
 
-// list gives the warnings of a phase of that kind by their rank, and then in the order in which they
-// came up. What is over the API's limit is of the least severity.
+// list returns the warnings for a phase of that kind by rank, then in the order in which they were added. Those beyond
+// the API's limit, which are the least severe, are left out.
 func (w *warnings) list(phase v1alpha1.PhaseKind) []v1alpha1.Warning {
 	types := slices.Clone(w.types)
 	slices.SortStableFunc(types, func(a, b v1alpha1.WarningType) int { return cmp.Compare(rank(a, phase), rank(b, phase)) })
@@ -108,7 +109,7 @@ func (w *warnings) warning(kind v1alpha1.WarningType, phase v1alpha1.PhaseKind) 
 	return made
 }
 
-// message joins the first statements and says how many there are beside them.
+// message joins the first statements and counts the rest.
 func message(statements []statement) string {
 	var told []string
 	for _, made := range statements[:min(len(statements), maxStatements)] {
@@ -124,10 +125,10 @@ func message(statements []statement) string {
 		}
 		rest = fmt.Sprintf("; and %d more", len(more))
 		if len(clients) > 0 {
-			rest = "; and other words of " + plural(len(clients), "more client")
+			rest = "; and other words of " + measure.FormatCount(len(clients), "more client")
 		}
 	}
-	// Each gets its part of the space, so that a long one does not hide the others.
+	// Each statement gets its part of the space, so that a long one does not hide the others.
 	space := maxMessageLength - len(rest) - 2*(len(told)-1)
 	for i := range told {
 		told[i] = v1alpha1.Truncate(told[i], space/(len(told)-i))
@@ -143,7 +144,7 @@ func (s statement) String() string {
 	return clientNames(s.clients) + ": " + s.text
 }
 
-// clientNames is how clients are named in a sentence: "client 3", "clients 0, 1, 2, 3 and 8 more".
+// clientNames names clients for a sentence: "client 3", "clients 0, 1, 2, 3 and 8 more".
 func clientNames(clients []int) string {
 	clients = slices.Compact(slices.Sorted(slices.Values(clients)))
 	if len(clients) == 1 {
@@ -160,17 +161,10 @@ func clientNames(clients []int) string {
 	return text
 }
 
-func plural(count int, what string) string {
-	if count == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", count, what)
-}
-
 var warningName = regexp.MustCompile(`^[A-Z][A-Za-z]{0,39}$`)
 
-// warningType checks a name that an agent gave. A newer agent may know types that we do not: those
-// disqualify. What is no name at all is told as an error of the tool, which does so too.
+// warningType checks a warning name from an agent. A newer agent may use unknown types; those disqualify. An invalid
+// name is reported as an error of the tool, which disqualifies too.
 func warningType(name string) (kind v1alpha1.WarningType, prefix string) {
 	if warningName.MatchString(name) {
 		return v1alpha1.WarningType(name), ""
@@ -178,7 +172,7 @@ func warningType(name string) (kind v1alpha1.WarningType, prefix string) {
 	return v1alpha1.WarningToolError, fmt.Sprintf("the agent warned of %q: ", v1alpha1.Truncate(name, 40))
 }
 
-// worst finds, of the clients that have something, the one that has it most.
+// worst finds the client with the greatest figure among those with a problem.
 type worst struct {
 	clients []int
 	client  int
@@ -192,7 +186,7 @@ func (w *worst) add(client int, figure float64) {
 	w.clients = append(w.clients, client)
 }
 
-// others says for how many clients it is true beside the worst.
+// others states how many clients have the problem, if more than the worst one.
 func (w *worst) others() string {
 	if len(w.clients) < 2 {
 		return ""

@@ -5,23 +5,23 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	_ "time/tzdata" // the images have no zones
+	_ "time/tzdata" // the images have no time zone database
 
 	"github.com/robfig/cron/v3"
 )
 
-// ManyMissed is how many missed times are counted; more are a sign of a clock that is wrong, or of a
-// deadline that is missing.
+// ManyMissed is the number of missed times up to which they are counted. More are a sign of a wrong clock, or of a
+// missing deadline.
 const ManyMissed = 100
 
-// Schedule is a cron line in a zone. The zero value is not usable.
+// Schedule is a cron schedule in a time zone. The zero value is not usable.
 type Schedule struct {
 	line     cron.Schedule
 	location *time.Location
 }
 
-// Parse reads a cron line of five fields (minute, hour, day of the month, month, day of the week) and the
-// name of a zone; "" is UTC. Errors name the field and the remedy.
+// Parse parses a cron schedule of five fields (minute, hour, day of month, month, day of week) and the name of a time
+// zone; "" is UTC. Errors name the field and the remedy.
 func Parse(line, zone string) (Schedule, error) {
 	if strings.Contains(strings.ToUpper(line), "TZ=") {
 		return Schedule{}, fmt.Errorf("schedule %q: a zone has no place in the line: set timeZone", line)
@@ -47,34 +47,35 @@ func Parse(line, zone string) (Schedule, error) {
 	return s, nil
 }
 
-// Next is the first time after another, in the zone of the schedule; zero when there is none in five years.
+// Next returns the first time after the given one, in the schedule's time zone; the zero time if there is none within
+// five years.
 func (s Schedule) Next(after time.Time) time.Time {
 	return s.line.Next(after.In(s.location))
 }
 
-// Due is what a schedule asks for at a moment.
+// Due is what a schedule requires at a moment.
 type Due struct {
-	// At is the newest time that has come and was not handled. Zero: none.
+	// At is the newest time that has come, was not handled, and may still start; zero if there is none.
 	At time.Time
-	// Missed is how many times have come since what was handled, At with them. Where TooMany they were
-	// not all counted.
+	// Missed is the number of such times, including At. TooMany is true if there are more than ManyMissed, of which not
+	// all were counted.
 	Missed  int
 	TooMany bool
-	// Expired is the newest time that has come, was not handled, and may not start any more, where nothing
-	// is due. Zero: none.
+	// Expired is the newest time that has come, was not handled, and may no longer start. It is zero if there is none,
+	// or if a time is due.
 	Expired time.Time
-	// Next is the first time that is still to come.
+	// Next is the first time in the future.
 	Next time.Time
 }
 
-// Due tells what has to be done at a moment. handled is the newest time that was handled before, or when
-// the schedule was made. deadline is how late a run may start; 0 is any delay.
+// Due returns what the schedule requires at the moment now. handled is the newest time that was handled before, or the
+// time when the schedule was created. deadline is how late a run may start; 0 means any delay.
 func (s Schedule) Due(handled, now time.Time, deadline time.Duration) Due {
 	due := Due{Next: s.Next(now)}
 	first, last := handled, now
 	if deadline > 0 {
 		if earliest := now.Add(-deadline); earliest.After(handled) {
-			handled = earliest.Add(-time.Nanosecond) // a time of exactly the deadline ago may still start
+			handled = earliest.Add(-time.Nanosecond) // a time exactly the deadline ago may still start
 			last = handled
 		}
 	}
@@ -92,8 +93,8 @@ func (s Schedule) Due(handled, now time.Time, deadline time.Duration) Due {
 	return due
 }
 
-// newest finds the last time up to now, by looking back further and further, so that years of missed
-// minutes cost no more than one of them.
+// newest returns the last time after earliest and up to now. It searches backwards in growing steps, so that years of
+// missed minutes cost no more than a few.
 func (s Schedule) newest(earliest, now time.Time) time.Time {
 	var newest time.Time
 	for back := time.Minute; newest.IsZero(); back *= 2 {

@@ -6,11 +6,11 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// binsInOctave is how finely a distribution is kept. fio's grid has 64 buckets in an octave; eight of them make one here,
-// so that each lies in one bin as a whole.
+// binsInOctave is the resolution of a distribution. fio's grid has 64 buckets per octave; eight of them form one bin
+// here, so that no bucket spans two bins.
 const binsInOctave = 8
 
-// DistributionOf puts the buckets of a histogram together.
+// DistributionOf merges the buckets of a histogram into bins.
 func DistributionOf(operation measure.Operation, histogram *measure.Histogram) Distribution {
 	made := Distribution{Operation: operation}
 	for key, count := range histogram.Bins() {
@@ -24,7 +24,8 @@ func DistributionOf(operation measure.Operation, histogram *measure.Histogram) D
 	return made
 }
 
-// binOf gives the bin that a latency is in. Below 8 ns each nanosecond is one.
+// binOf returns the edges of the bin that contains a latency; high is 0 in the last bin. Below 8 ns each nanosecond is
+// a bin.
 func binOf(nanoseconds uint64) (low, high uint64) {
 	if nanoseconds < binsInOctave {
 		return nanoseconds, nanoseconds + 1

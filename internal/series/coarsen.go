@@ -2,7 +2,9 @@ package series
 
 import "slices"
 
-// coarsen halves the points of the target that has the most. It is false where nothing is left to join.
+// coarsen reduces the largest target: it drops the clients, drops every other minute, or joins pairs of points,
+// whichever there are most of. A target with at most one point left loses all its data. coarsen returns false if there
+// is nothing left to reduce.
 func (l *Log) coarsen() bool {
 	var most *Target
 	for i := range l.Steps {
@@ -29,7 +31,7 @@ func (l *Log) coarsen() bool {
 	return true
 }
 
-// weight is about how much room a target takes.
+// weight estimates the encoded size of a target.
 func (t *Target) weight() int {
 	bins := 0
 	for _, one := range t.Latency {
@@ -38,7 +40,8 @@ func (t *Target) weight() int {
 	return 4*len(t.Points) + 4*len(t.Minutes) + 2*len(t.Clients) + bins
 }
 
-// joinPairs joins neighbours that adjoin and are worth the same. Their sums are kept exactly.
+// joinPairs joins pairs of adjacent points of the same state and adds up their counters. If no points are adjacent, it
+// drops every other point.
 func joinPairs(points []Point) []Point {
 	var joined []Point
 	for i := 0; i < len(points); i++ {
@@ -53,7 +56,7 @@ func joinPairs(points []Point) []Point {
 		}
 		joined = append(joined, one)
 	}
-	if len(joined) == len(points) { // nothing adjoins: every second one is left out, and a gap
+	if len(joined) == len(points) { // no adjacent points: drop every other one, which leaves gaps
 		return slices.Clip(everyOther(points))
 	}
 	return joined

@@ -1,18 +1,22 @@
 package series
 
 import (
-	"errors"
 	"fmt"
+	"math"
+	"slices"
+	"time"
 
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
 const microsecond = 1000
 
-// Bounds of what is read.
+// Limits on the input of Decode.
 const (
-	maxPoints  = 1 << 21
-	maxInstant = int64(1) << 61
+	maxPoints = 1 << 21
+	// MaxDuration is the longest time that a minute, with the pauses of its clients, may cover: a run lasts at most 7
+	// days.
+	MaxDuration = 8 * 24 * time.Hour
 )
 
 func columnsOf(l *Log) columns {
@@ -51,7 +55,8 @@ func targetColumnOf(t *Target) targetColumn {
 	return made
 }
 
-// points writes instants in microseconds from the start, each rounded by itself, so that errors do not add up.
+// points adds points, with timestamps in microseconds since the first one. Each timestamp is rounded on its own, so
+// that rounding errors do not accumulate.
 func (c *targetColumn) points(points []Point) {
 	if len(points) == 0 {
 		return
@@ -107,10 +112,14 @@ func (c *targetColumn) target() (Target, error) {
 		return made, err
 	}
 	for _, m := range c.Minutes {
-		if m.End < m.Start || m.Start < -maxInstant || m.End > maxInstant {
-			return made, errors.New("a minute ends before it starts")
+		if m.End < m.Start || m.Start < -measure.MaxInstant || m.End > measure.MaxInstant || m.End-m.Start > int64(MaxDuration) {
+			return made, fmt.Errorf("a minute lasts from %d to %d ns", m.Start, m.End)
 		}
 		p := m.Percentiles
+		known := slices.DeleteFunc(slices.Clone(p[:]), func(nanoseconds uint64) bool { return nanoseconds == 0 })
+		if !slices.IsSorted(known) {
+			return made, fmt.Errorf("a higher percentile is the lower one of %d ns", p)
+		}
 		made.Minutes = append(made.Minutes, Minute{StartNanoseconds: m.Start, EndNanoseconds: m.End, Operation: m.Operation, Samples: m.Samples,
 			P50: p[0], P95: p[1], P99: p[2], P999: p[3]})
 	}
@@ -126,6 +135,9 @@ func (c *targetColumn) target() (Target, error) {
 		made.Latency = append(made.Latency, read)
 	}
 	for _, one := range c.Clients {
+		if one[0] < 0 || one[0] > math.MaxInt32 || one[1] < 0 {
+			return made, fmt.Errorf("client %d has %d bytes/s", one[0], one[1])
+		}
 		made.Clients = append(made.Clients, ClientRate{Client: int(one[0]), BytesPerSecond: one[1]})
 	}
 	return made, nil
@@ -133,7 +145,7 @@ func (c *targetColumn) target() (Target, error) {
 
 func (c *targetColumn) readPoints() ([]Point, error) {
 	count := len(c.Gaps)
-	if count > maxPoints || len(c.Lengths) != count || len(c.States) != count || c.Start < -maxInstant || c.Start > maxInstant {
+	if count > maxPoints || len(c.Lengths) != count || len(c.States) != count || c.Start < -measure.MaxInstant || c.Start > measure.MaxInstant {
 		return nil, fmt.Errorf("%d gaps, %d lengths and %d states do not go together", count, len(c.Lengths), len(c.States))
 	}
 	if count == 0 {
@@ -142,7 +154,7 @@ func (c *targetColumn) readPoints() ([]Point, error) {
 	points := make([]Point, count)
 	at := c.Start
 	for i := range points {
-		const longest = maxInstant / microsecond / 4
+		const longest = measure.MaxInstant / microsecond / 4
 		if c.Gaps[i] < 0 || c.Gaps[i] > longest || c.Lengths[i] < 0 || c.Lengths[i] > longest || c.States[i] < 0 || c.States[i] >= int(numStates) {
 			return nil, fmt.Errorf("point %d has a gap of %d us, a length of %d us and state %d", i, c.Gaps[i], c.Lengths[i], c.States[i])
 		}
@@ -150,7 +162,7 @@ func (c *targetColumn) readPoints() ([]Point, error) {
 		points[i].EndNanoseconds = points[i].StartNanoseconds + c.Lengths[i]*microsecond
 		points[i].State = State(c.States[i])
 		at = points[i].EndNanoseconds
-		if at > maxInstant {
+		if at > measure.MaxInstant {
 			return nil, fmt.Errorf("point %d is out of the range of time", i)
 		}
 	}

@@ -1,16 +1,16 @@
-// Package series is what a run did over time: bytes and operations a second, latencies a minute, and the
-// distribution of latencies of each step. The record of a run has figures alone; this is what charts and CSV are made
-// of. It is pure.
+// Package series holds what a run did over time: bytes and operations per second, latencies per minute, and the latency
+// distribution of each step. The status of a run holds only the figures; charts and CSV are made from these series. It
+// is pure.
 //
-//	Log                one a run
+//	Log                one per run
 //	  Step             the newest attempt of each step
 //	    Target
 //	      Points       |--|--|--|  |--|--|     what all clients completed in each interval; a gap stays a gap
-//	      Minutes      |-----|-----|           percentiles of a minute, from histograms that were added up
+//	      Minutes      |-----|-----|           percentiles of a minute, from merged histograms
 //	      Latency      ▂▅█▃▁                   buckets of an eighth of an octave over the measured time
-//	      Clients                              the rate of each client
+//	      Clients                              the throughput of each client
 //
-// [Log.Encode] makes it fit a size: of a log that is too large it joins neighbours, of the target with the most points
-// first. Points that are joined keep their sums exactly; percentiles of minutes are never joined, because they cannot
-// be, and are thinned out instead. [Log.Coarsened] says that it was done.
+// [Log.Encode] makes a log fit a size limit by coarsening the largest target, repeatedly. Joined points keep their sums
+// exactly. Percentiles of minutes cannot be joined, so every other minute is dropped instead. [Log.Coarsened] records
+// that this happened.
 package series

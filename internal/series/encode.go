@@ -11,17 +11,17 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// MaxBytes is how large an encoded log may be: a ConfigMap holds 1 MiB, with its name and labels.
+// MaxBytes limits the size of an encoded log: a ConfigMap holds 1 MiB, including its name and labels.
 const MaxBytes = 900 << 10
 
-// formatVersion is that of the encoding.
+// formatVersion is the version of the encoding.
 const formatVersion = 1
 
-// maxDecoded bounds what is read from a compressed text that somebody else wrote.
+// maxDecoded limits how many bytes Decode decompresses, because its input is not trusted.
 const maxDecoded = 64 << 20
 
-// Encode is the log as JSON in columns, compressed, in at most so many bytes. The log itself is not changed. limit 0 is
-// no limit.
+// Encode returns the log as gzip-compressed JSON in columns, of at most limit bytes; limit 0 means no limit. A log that
+// is too large is coarsened in a copy; it is an error if that is not enough.
 func (l *Log) Encode(limit int) ([]byte, error) {
 	text, err := l.compressed()
 	if err != nil || limit <= 0 || len(text) <= limit {
@@ -32,7 +32,7 @@ func (l *Log) Encode(limit int) ([]byte, error) {
 		if !more {
 			return nil, fmt.Errorf("the series of %d steps cannot be made to fit into %d bytes", len(l.Steps), limit)
 		}
-		// A few at a time: to compress takes far longer than to join.
+		// Coarsen several times per round: compressing takes far longer than joining.
 		for i := 0; more && i < max(1, 2*len(smaller.Steps)/3); i++ {
 			more = smaller.coarsen()
 		}
@@ -43,7 +43,7 @@ func (l *Log) Encode(limit int) ([]byte, error) {
 	return text, nil
 }
 
-// clone is deep as far as coarsen changes anything.
+// clone copies everything that coarsen changes.
 func (l *Log) clone() *Log {
 	made := &Log{Coarsened: l.Coarsened}
 	for _, step := range l.Steps {
@@ -65,7 +65,8 @@ func (l *Log) compressed() ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// Decode reads what Encode wrote. It takes nothing for granted.
+// Decode reads the output of Encode. It does not trust its input: it limits the size, and checks points, minutes, bins
+// and clients.
 func Decode(text []byte) (*Log, error) {
 	r, err := gzip.NewReader(bytes.NewReader(text))
 	if err != nil {
@@ -88,7 +89,7 @@ func Decode(text []byte) (*Log, error) {
 	return from.log()
 }
 
-// MarshalJSON writes the encoded log as one string in base 64.
+// MarshalJSON writes the encoded log, of at most MaxBytes, as one base64 string.
 func (l *Log) MarshalJSON() ([]byte, error) {
 	text, err := l.Encode(MaxBytes)
 	if err != nil {
@@ -97,7 +98,7 @@ func (l *Log) MarshalJSON() ([]byte, error) {
 	return json.Marshal(text)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (l *Log) UnmarshalJSON(data []byte) error {
 	var text []byte
 	if err := json.Unmarshal(data, &text); err != nil {
@@ -115,7 +116,7 @@ func (l *Log) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// columns is the form in which a log is written: numbers that resemble each other lie beside each other.
+// columns is the serialized form of a log. It keeps similar numbers next to each other.
 type columns struct {
 	Version   int          `json:"version"`
 	Coarsened bool         `json:"coarsened,omitempty"`
@@ -130,8 +131,8 @@ type stepColumn struct {
 
 type targetColumn struct {
 	Target string `json:"target"`
-	// Start is nanoseconds since 1970 of the first point; gaps and lengths are microseconds: from the end of the point
-	// before, and of the point itself.
+	// Start is the start of the first point in Unix nanoseconds. Gaps and Lengths are in microseconds: the distance
+	// from the end of the previous point, and the length of the point.
 	Start   int64                  `json:"start,omitempty"`
 	Gaps    []int64                `json:"gaps,omitempty"`
 	Lengths []int64                `json:"lengths,omitempty"`
@@ -152,10 +153,10 @@ type minuteColumn struct {
 	End         int64             `json:"end"`
 	Operation   measure.Operation `json:"operation"`
 	Samples     uint64            `json:"samples"`
-	Percentiles [4]uint64         `json:"percentiles"` // 50, 95, 99, 99.9; 0 is none
+	Percentiles [4]uint64         `json:"percentiles"` // p50, p95, p99, p99.9; 0 if unknown
 }
 
 type latencyColumn struct {
 	Operation measure.Operation `json:"operation"`
-	Bins      [][2]uint64       `json:"bins"` // low, count
+	Bins      [][2]uint64       `json:"bins"` // low in nanoseconds, count
 }

@@ -6,22 +6,22 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Log is the series of a run, in the order in which its steps ended. The zero value is empty and ready to use; a nil
-// Log takes nothing and has nothing.
+// Log holds the series of a run, one entry per step, in the order in which the steps ended. The zero value is an empty
+// Log, ready to use. A nil Log is empty and ignores Add.
 type Log struct {
 	Steps []Step
-	// Coarsened says that neighbours were joined, or minutes left out, to fit a size.
+	// Coarsened is true if neighbouring points were joined, or data left out, to fit a size limit.
 	Coarsened bool
 }
 
-// Step is one step of the run, of its newest attempt.
+// Step holds the series of one step, of its newest attempt.
 type Step struct {
 	ID      string
 	Attempt int
 	Targets []Target
 }
 
-// Target is one target in a step. Instants are nanoseconds since 1970 in the conductor's clock.
+// Target holds the series of one target in a step. Timestamps are Unix time in nanoseconds, by the conductor's clock.
 type Target struct {
 	Name    string
 	Points  []Point
@@ -30,21 +30,21 @@ type Target struct {
 	Clients []ClientRate
 }
 
-// State says what a point is worth.
+// State distinguishes measured time from warm-up and transitions.
 type State uint8
 
-// The states, the worse the higher.
+// The states, from the most to the least useful.
 const (
-	// Measured: every client was running, and was to.
+	// Measured: all clients were running, after their warm-up.
 	Measured State = iota
-	// WarmUp: a client was warming up. It spends credits, and is in no figure.
+	// WarmUp: a client was warming up. The point spends credits, but counts in no figure.
 	WarmUp
-	// Transition: clients began or ended, or what was in flight was completed.
+	// Transition: clients were starting or stopping, or completing the I/O in flight.
 	Transition
 	numStates
 )
 
-// String is the state as it is written.
+// String returns the name under which the state is written.
 func (s State) String() string {
 	switch s {
 	case Measured:
@@ -56,17 +56,17 @@ func (s State) String() string {
 	return "transition"
 }
 
-// Point is what all clients of a target completed in an interval. Points are in order and do not overlap.
+// Point holds what all clients of a target completed in an interval. Points are in order of time and do not overlap.
 type Point struct {
 	StartNanoseconds, EndNanoseconds int64
 	State                            State
 	Counters                         [measure.NumOperations]measure.Counter
 }
 
-// Seconds is how long the interval is.
+// Seconds returns the length of the interval.
 func (p *Point) Seconds() float64 { return float64(p.EndNanoseconds-p.StartNanoseconds) / 1e9 }
 
-// BytesPerSecond of an operation; 0 of an interval without a length.
+// BytesPerSecond returns the throughput of an operation, or 0 if the interval has no length.
 func (p *Point) BytesPerSecond(operation measure.Operation) float64 {
 	if p.EndNanoseconds <= p.StartNanoseconds {
 		return 0
@@ -74,7 +74,7 @@ func (p *Point) BytesPerSecond(operation measure.Operation) float64 {
 	return float64(p.Counters[operation].Bytes) / p.Seconds()
 }
 
-// OperationsPerSecond of an operation; 0 of an interval without a length.
+// OperationsPerSecond returns the IOPS of an operation, or 0 if the interval has no length.
 func (p *Point) OperationsPerSecond(operation measure.Operation) float64 {
 	if p.EndNanoseconds <= p.StartNanoseconds {
 		return 0
@@ -82,8 +82,8 @@ func (p *Point) OperationsPerSecond(operation measure.Operation) float64 {
 	return float64(p.Counters[operation].Operations) / p.Seconds()
 }
 
-// Minute is the latency of one operation in about a minute, over all clients. A percentile with fewer than ten samples
-// above it is 0: there is none.
+// Minute holds the latency percentiles of one operation over about a minute and all clients, in nanoseconds. A
+// percentile with fewer than ten samples above it is unknown and 0.
 type Minute struct {
 	StartNanoseconds, EndNanoseconds int64
 	Operation                        measure.Operation
@@ -91,7 +91,7 @@ type Minute struct {
 	P50, P95, P99, P999              uint64
 }
 
-// MinuteOf takes the percentiles of a histogram.
+// MinuteOf computes the percentiles of a histogram. start and end are Unix time in nanoseconds.
 func MinuteOf(start, end int64, operation measure.Operation, histogram *measure.Histogram) Minute {
 	made := Minute{StartNanoseconds: start, EndNanoseconds: end, Operation: operation, Samples: histogram.Count()}
 	for _, one := range []struct {
@@ -105,24 +105,25 @@ func MinuteOf(start, end int64, operation measure.Operation, histogram *measure.
 	return made
 }
 
-// Distribution is the latencies of one operation over the measured time of a step, of all clients.
+// Distribution holds the latency distribution of one operation over the measured time of a step and all clients.
 type Distribution struct {
 	Operation measure.Operation
 	Bins      []Bin
 }
 
-// Bin counts latencies from Low to below High. The last one of fio's grid has no upper end: High is 0.
+// Bin counts the latencies from Low up to, but not including, High. High is 0 in the last bin, which has no upper bound
+// because fio's last bucket has none.
 type Bin struct {
 	LowNanoseconds, HighNanoseconds, Count uint64
 }
 
-// ClientRate is the throughput of one client in the time in which all were running.
+// ClientRate is the throughput of one client over the time in which all clients were running.
 type ClientRate struct {
 	Client         int
 	BytesPerSecond int64
 }
 
-// Add takes the series of a step in place of those of an earlier attempt.
+// Add appends the series of a step, and removes those of an earlier attempt of the same step.
 func (l *Log) Add(step Step) {
 	if l == nil {
 		return
@@ -131,7 +132,7 @@ func (l *Log) Add(step Step) {
 	l.Steps = append(l.Steps, step)
 }
 
-// Step finds a step; nil where nothing is known of it.
+// Step returns the series of a step, or nil if there are none.
 func (l *Log) Step(id string) *Step {
 	if l == nil {
 		return nil
@@ -144,7 +145,7 @@ func (l *Log) Step(id string) *Step {
 	return nil
 }
 
-// Target finds a target of a step; nil where nothing is known of it.
+// Target returns the series of a target, or nil if there are none.
 func (s *Step) Target(name string) *Target {
 	if s == nil {
 		return nil
@@ -157,5 +158,5 @@ func (s *Step) Target(name string) *Target {
 	return nil
 }
 
-// Empty says that there is nothing in it.
+// Empty reports whether the log has no steps.
 func (l *Log) Empty() bool { return l == nil || len(l.Steps) == 0 }

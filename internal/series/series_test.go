@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/series"
@@ -51,6 +52,14 @@ func logOf(steps, points int) *series.Log {
 
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	want := logOf(3, 200)
+	const years74 = int64(74 * 365 * 24 * time.Hour)
+	of := &want.Steps[2].Targets[1]
+	for i := range of.Points {
+		of.Points[i].StartNanoseconds += years74
+		of.Points[i].EndNanoseconds += years74
+	}
+	of.Minutes[0].StartNanoseconds += years74
+	of.Minutes[0].EndNanoseconds += years74
 	text, err := want.Encode(0)
 	if err != nil {
 		t.Fatal(err)
@@ -61,6 +70,31 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read %+v", got.Steps[0].Targets[0].Points[:5])
+	}
+}
+
+// What no run has is not read.
+func TestImpossibleSeries(t *testing.T) {
+	for name, change := range map[string]func(*series.Target){
+		"a client before the first": func(of *series.Target) { of.Clients[0].Client = -1 },
+		"a client too many":         func(of *series.Target) { of.Clients[0].Client = 1 << 40 },
+		"a rate below zero":         func(of *series.Target) { of.Clients[1].BytesPerSecond = -1 },
+		"p99 below p50":             func(of *series.Target) { of.Minutes[0].P99 = of.Minutes[0].P50 - 1 },
+		"a minute of ten days":      func(of *series.Target) { of.Minutes[0].EndNanoseconds += int64(240 * time.Hour) },
+		"a minute of a century": func(of *series.Target) {
+			of.Minutes[0].StartNanoseconds, of.Minutes[0].EndNanoseconds = -measure.MaxInstant, measure.MaxInstant
+		},
+		"a point of no time": func(of *series.Target) { of.Points[0].StartNanoseconds = -measure.MaxInstant - 1 },
+	} {
+		log := logOf(1, 5)
+		change(&log.Steps[0].Targets[0])
+		text, err := log.Encode(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read, err := series.Decode(text); err == nil {
+			t.Errorf("%s: it was read, with %d steps", name, len(read.Steps))
+		}
 	}
 }
 
@@ -174,6 +208,16 @@ func FuzzDecode(f *testing.F) {
 				for i, point := range target.Points {
 					if point.EndNanoseconds < point.StartNanoseconds || i > 0 && point.StartNanoseconds < target.Points[i-1].EndNanoseconds {
 						t.Errorf("point %d: %+v", i, point)
+					}
+				}
+				for i, m := range target.Minutes {
+					if length := m.EndNanoseconds - m.StartNanoseconds; length < 0 || length > int64(series.MaxDuration) || m.P999 > 0 && m.P999 < m.P50 {
+						t.Errorf("minute %d: %+v", i, m)
+					}
+				}
+				for i, one := range target.Clients {
+					if one.Client < 0 || one.BytesPerSecond < 0 {
+						t.Errorf("client %d: %+v", i, one)
 					}
 				}
 			}

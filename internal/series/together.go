@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Together is one log of the parts in which the steps of a run were kept: of each step its newest attempt, in the order
-// of these steps. What is of no such step comes last.
+// Together merges the logs in which the steps of a run were kept into one log: the newest attempt of each step, sorted
+// by the given order of step IDs. Steps that order does not contain come last.
 func Together(parts []*Log, order []string) *Log {
 	var steps []Step
 	whole := &Log{}

@@ -1,8 +1,10 @@
-// Package spelling tells which known name somebody may have meant. It is pure.
+// Package spelling measures how alike two names are, so that a caller can suggest the known name that a user meant. It
+// is pure.
 package spelling
 
-// Distance is Levenshtein's: how many letters have to be added, removed or changed. It takes time in the product of
-// both lengths, so that a caller bounds what users write.
+// Distance returns the Levenshtein distance of a and b: the least number of bytes to insert, delete or replace to turn
+// one into the other. Its time is proportional to the product of both lengths, so callers must bound the length of user
+// input.
 func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for i := range row {

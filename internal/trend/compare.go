@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Compare is what other runs are compared with a run by.
+// Compare returns the part of a run by which other runs are compared with it.
 func Compare(run *v1alpha1.BenchmarkRun) *v1alpha1.Comparable {
 	return &v1alpha1.Comparable{
 		Store:   storeOf(&run.Status),
@@ -21,8 +21,8 @@ func Compare(run *v1alpha1.BenchmarkRun) *v1alpha1.Comparable {
 	}
 }
 
-// storeOf is a short name for the kind of storage of all targets: driver, class, parameters, file system. Not the size,
-// and not what the clients run on: those can explain a change, and the runs are still compared.
+// storeOf returns a short hash of the kind of storage of all targets: driver, class, parameters, file system. It
+// excludes the size and the clients' machines: these may explain a change, and the runs are still compared.
 func storeOf(status *v1alpha1.BenchmarkRunStatus) string {
 	type volume struct {
 		Name, Driver, Class, Attributes, Mode, FileSystem string
@@ -44,7 +44,7 @@ func storeOf(status *v1alpha1.BenchmarkRunStatus) string {
 	return digest(all)
 }
 
-// digest of what JSON can say; maps are encoded in the order of their keys.
+// digest returns a short hash of a value's JSON encoding; maps are encoded in the order of their keys.
 func digest(of any) string {
 	encoded, err := json.Marshal(of)
 	if err != nil {
@@ -61,10 +61,10 @@ const (
 	mostFactName  = 64
 )
 
-// changed is before the name of a fact whose values are digests, which tell nobody anything.
+// changed begins the names of facts whose values are digests, which mean nothing to people.
 const changed = "specification of "
 
-// factsOf are what may explain that a run differs from another one. Those that are most telling come first.
+// factsOf returns the facts that may explain why a run differs from another one, the most telling ones first.
 func factsOf(spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunStatus) []v1alpha1.RunFact {
 	var facts []v1alpha1.RunFact
 	add := func(name string, values []string) {
@@ -106,10 +106,11 @@ func factsOf(spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunStatu
 	return facts
 }
 
-// part is a part of the specification by its digest.
+// part is the digest of a part of the specification.
 type part struct{ name, digest string }
 
-// workloads are what profiles gave to the run: the rest of spec.run is the same for runs of one hash.
+// workloads returns the parts that profiles contributed to the run: the rest of spec.run is the same for runs with one
+// hash.
 func workloads(spec *v1alpha1.BenchmarkRunSpec) []part {
 	var all []part
 	if spec.Run.Workload != nil {
@@ -125,7 +126,7 @@ func workloads(spec *v1alpha1.BenchmarkRunSpec) []part {
 			all = append(all, part{"the workload of " + phase.Name + " on " + own.Target, digest(own.Workload.Engine)})
 		}
 	}
-	// Many phases share the room that one has.
+	// If there are many phases, the last fact covers the rest.
 	if len(all) > mostFacts/2 {
 		rest := all[mostFacts/2-1:]
 		all = append(all[:mostFacts/2-1:mostFacts/2-1], part{strconv.Itoa(len(rest)) + " more workloads", digest(rest)})

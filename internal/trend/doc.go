@@ -1,20 +1,20 @@
 // Package trend compares a run with earlier ones of the same benchmark. It is pure.
 //
-//	Compare     what other runs are compared with a run by: up to four figures, the kind of store, facts
-//	            that may explain a change; recorded with the run when it ends
-//	History     the runs that a benchmark's next run is compared with, as its status keeps them: it stays
-//	            when the runs are deleted
-//	Judge       a history and a run to a verdict, changes of level, and the history with the run in it
+//	Compare     returns the part of a run by which other runs are compared with it: up to four figures,
+//	            the kind of store, facts that may explain a change; recorded with the run when it ends
+//	History     the runs with which a benchmark's next run is compared, as kept in its status: it
+//	            survives the deletion of the runs
+//	Judge       turns a history and a run into a verdict, changes of level, and the history with the run in it
 //
-// Which figures are judged follows from what was run and not from what came out, so that runs of one
-// spec.run have the same ones:
+// The choice of figures depends on what was run and not on the results, so that runs of one spec.run have the same
+// ones:
 //
-//	steady        throughput; of a load with a rate limit, whose throughput is given, the mean latency; of
-//	              a program its duration; of mdtest the mean of its rates
+//	steady        throughput; for a load with a rate limit, which determines the throughput, the mean
+//	              latency; for a program its duration; for mdtest the mean of its rates
 //	ramp          the best step
 //	sweep         the geometric mean of all cells
-//	burstDrain    the burst, and where there is room among the four, credits and time to baseline
-//	cooldown      a refill that was measured
+//	burstDrain    the burst and, if fewer than four figures are chosen, credits and time to baseline
+//	cooldown      a measured refill
 //
-// One a phase for the first target, then one a phase for the next, until there are four.
+// One figure per phase for the first target, then one per phase for the next, up to four.
 package trend

@@ -72,15 +72,16 @@ func TestFiguresOfASteadyPhase(t *testing.T) {
 		result   v1alpha1.TargetResult
 		want     string
 	}{
-		"throughput":       {fio, v1alpha1.TargetResult{Operations: both}, "throughput of p on t=100000000 BytesPerSecond"},
-		"rate limit":       {limited, v1alpha1.TargetResult{Operations: both}, "mean latency of p on t=58000000000 Nanoseconds less"},
-		"no bytes":         {fio, v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{operation(v1alpha1.OperationTrim, 0, 5000)}}, "operations a second of p on t=5000 IOPSMilli"},
-		"no window":        {fio, v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{both[0], noWindow}}, ""},
-		"a program":        {nil, v1alpha1.TargetResult{Command: &v1alpha1.CommandResult{DurationNanoseconds: 9e9}, Operations: both}, "duration of p on t=9000000000 Nanoseconds less"},
-		"a program cut":    {nil, v1alpha1.TargetResult{Command: &v1alpha1.CommandResult{DurationNanoseconds: 9e9, CutShort: true}}, ""},
-		"mdtest":           {nil, v1alpha1.TargetResult{Mdtest: &v1alpha1.MdtestResult{Rates: []v1alpha1.MdtestRate{{MeanOPSMilli: 1000}, {MeanOPSMilli: 4000}}}}, "mean of the rates of p on t=2000 IOPSMilli"},
-		"mdtest with none": {nil, v1alpha1.TargetResult{Mdtest: &v1alpha1.MdtestResult{Rates: []v1alpha1.MdtestRate{{MeanOPSMilli: 0}, {MeanOPSMilli: 4000}}}}, ""},
-		"nothing done":     {fio, v1alpha1.TargetResult{}, ""},
+		"throughput":         {fio, v1alpha1.TargetResult{Operations: both}, "throughput of p on t=100000000 BytesPerSecond"},
+		"rate limit":         {limited, v1alpha1.TargetResult{Operations: both}, "mean latency of p on t=58000000000 Nanoseconds less"},
+		"no bytes":           {fio, v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{operation(v1alpha1.OperationTrim, 0, 5000)}}, "operations a second of p on t=5000 IOPSMilli"},
+		"no window":          {fio, v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{both[0], noWindow}}, ""},
+		"a program":          {nil, v1alpha1.TargetResult{Command: &v1alpha1.CommandResult{DurationNanoseconds: 9e9}, Operations: both}, "duration of p on t=9000000000 Nanoseconds less"},
+		"a program cut":      {nil, v1alpha1.TargetResult{Command: &v1alpha1.CommandResult{DurationNanoseconds: 9e9, CutShort: true}}, ""},
+		"mdtest":             {nil, v1alpha1.TargetResult{Mdtest: &v1alpha1.MdtestResult{Rates: []v1alpha1.MdtestRate{{MeanOPSMilli: 1000}, {MeanOPSMilli: 4000}}}}, "mean of the rates of p on t=2000 IOPSMilli"},
+		"mdtest with none":   {nil, v1alpha1.TargetResult{Mdtest: &v1alpha1.MdtestResult{Rates: []v1alpha1.MdtestRate{{MeanOPSMilli: 0}, {MeanOPSMilli: 4000}}}}, ""},
+		"mdtest that failed": {nil, v1alpha1.TargetResult{Mdtest: &v1alpha1.MdtestResult{}}, ""},
+		"nothing done":       {fio, v1alpha1.TargetResult{}, ""},
 	} {
 		if got := told(figuresOf(steadyOf(test.workload, test.result))); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
@@ -137,6 +138,15 @@ func TestFourFigures(t *testing.T) {
 		"refill of refill on a=32000000 BytesPerSecond; best rate of ramp on b=40000000 BytesPerSecond"
 	if got := told(figuresOf(spec, status)); got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A sweep without a cell has no mean.
+func TestFiguresOfASweepWithoutCells(t *testing.T) {
+	spec, status := steadyOf(builders.Fio().Workload(), v1alpha1.TargetResult{})
+	spec.Run.Phases[0] = v1alpha1.Phase{Name: "p", Sweep: &v1alpha1.SweepPhase{}}
+	if got := figuresOf(spec, status); len(got) > 0 {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -11,33 +11,33 @@ import (
 )
 
 const (
-	// mostColumns of figures in a history, and newestKept runs that stay in it beside those that the next one is
-	// compared with.
+	// mostColumns is the most figures in a history. newestKept is the number of newest runs that stay in it in addition
+	// to those with which the next run is compared.
 	mostColumns = 8
 	newestKept  = 24
 	// mostRuns is the API's bound.
 	mostRuns = 80
 )
 
-// Run is one that has ended.
+// Run is a run that has ended.
 type Run struct {
 	Name    string
 	Started time.Time
-	// Hash of what it ran.
+	// Hash of the specification that it ran.
 	Hash string
-	// Valid says that it is complete and its results count.
+	// Valid is true if the run is complete and valid.
 	Valid bool
-	// By is what it is compared by; nil where that was not recorded.
+	// By is the part by which it is compared; nil if that was not recorded.
 	By *v1alpha1.Comparable
 }
 
-// RunOf is a BenchmarkRun, which may be trimmed, as a run of a history.
+// RunOf returns a BenchmarkRun, which may be trimmed, as a Run.
 func RunOf(run *v1alpha1.BenchmarkRun) Run {
 	made := Run{Name: run.Name, Hash: run.Spec.Hash, By: run.Status.Comparable, Started: run.CreationTimestamp.Time}
 	if run.Status.StartTime != nil {
 		made.Started = run.Status.StartTime.Time
 	}
-	// What is kept in whole seconds has to be compared in whole seconds.
+	// Stored times have whole seconds, so compare whole seconds.
 	made.Started = made.Started.UTC().Truncate(time.Second)
 	made.Valid = isTrue(run, v1alpha1.ConditionComplete) && isTrue(run, v1alpha1.ConditionValid)
 	return made
@@ -49,7 +49,7 @@ func isTrue(run *v1alpha1.BenchmarkRun, kind string) bool {
 	})
 }
 
-// entry is a run of a history with all that is known of it.
+// entry is a run of a history with everything that is recorded about it.
 type entry struct {
 	name     string
 	started  time.Time
@@ -69,7 +69,7 @@ func entryOf(run *Run) entry {
 	return made
 }
 
-// unpack reads a history; nil is none.
+// unpack decodes a history; nil is an empty one.
 func unpack(history *v1alpha1.ComparedHistory) []entry {
 	if history == nil {
 		return nil
@@ -99,7 +99,7 @@ func unpack(history *v1alpha1.ComparedHistory) []entry {
 	return all
 }
 
-// pack writes a history. Figures that only the oldest runs have go first where there are too many.
+// pack encodes a history. If there are too many figures, those that only the oldest runs have are dropped.
 func pack(hash, store string, all []entry) *v1alpha1.ComparedHistory {
 	made := &v1alpha1.ComparedHistory{Hash: hash, Store: store}
 	for i := len(all) - 1; i >= 0; i-- {
@@ -135,7 +135,7 @@ func columnOf(columns []v1alpha1.ComparedFigure, figure *v1alpha1.RunFigure) int
 	})
 }
 
-// factChanges leads from one run's facts to the next one's.
+// factChanges returns the changes from one run's facts to the next one's.
 func factChanges(before, after map[string]string) []v1alpha1.RunFact {
 	var changes []v1alpha1.RunFact
 	for _, name := range slices.Sorted(maps.Keys(after)) {
@@ -151,14 +151,14 @@ func factChanges(before, after map[string]string) []v1alpha1.RunFact {
 	return changes[:min(len(changes), mostFacts)]
 }
 
-// Trim takes the oldest runs of a history away until so many are left.
+// Trim removes the oldest runs of a history until the given number is left.
 func Trim(history *v1alpha1.ComparedHistory, runs int) *v1alpha1.ComparedHistory {
 	all := unpack(history)
 	return pack(history.Hash, history.Store, all[max(0, len(all)-runs):])
 }
 
-// gather is the history with the stored runs that are not in it yet, without those after the judged one. Of runs
-// that were there before the newest of the history nothing is taken: they were left out of it.
+// gather returns the history, extended by the comparable stored runs that started after its newest and before the
+// evaluated one, and the evaluated run as the last. Older stored runs were left out of the history before.
 func gather(history *v1alpha1.ComparedHistory, stored []Run, judged *Run) []entry {
 	var all []entry
 	if history != nil && history.Hash == judged.Hash && history.Store == judged.By.Store {

@@ -14,17 +14,17 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Judgement is what a comparison leaves.
+// Judgement is the result of a comparison.
 type Judgement struct {
 	Result v1alpha1.RegressionResult
-	// Reason of the condition Regressed.
+	// Reason is the reason of the condition Regressed.
 	Reason string
-	// History with the run in it; the one that was given where the run cannot be compared.
+	// History includes the run; it is unchanged if the run cannot be compared.
 	History *v1alpha1.ComparedHistory
 }
 
-// Judge compares a run with earlier ones: those of the history, and those that are stored and newer than its newest.
-// The same run may be judged again, by another policy.
+// Judge compares a run with earlier ones: those of the history, and stored ones that are newer than the history. A run
+// may be evaluated again, with another policy.
 func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1alpha1.RegressionPolicy) Judgement {
 	if why := notComparable(&run); why != "" {
 		return Judgement{Reason: v1alpha1.ReasonNotComparable, History: history, Result: v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionUnknown, Message: why}}
@@ -42,7 +42,7 @@ func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1a
 	judged := &all[len(all)-1]
 	judged.verdict, judged.accepted = v1alpha1.RegressionVerdict(report.Verdict), rules.AcceptedSince
 	for i := range all {
-		// Those that were not judged by this policy do not count for it.
+		// Runs that were not evaluated with this policy do not count for it.
 		if use := report.Uses[all[i].name]; use != "" && !all[i].started.Before(rules.AcceptedSince) {
 			all[i].use, all[i].accepted = string(use), rules.AcceptedSince
 		}
@@ -87,8 +87,8 @@ func (e *entry) detectable() detect.HistoryRun {
 	return made
 }
 
-// kept are the runs that the next one may be compared with, the newest that is worse while that is not over, and the
-// newest of all.
+// kept returns the runs to keep in the history: the newest ones, the baseline runs with which the next run may be
+// compared, and the newest run that still counts as regressed.
 func kept(all []entry, rules detect.RegressionPolicy) []entry {
 	against := rules.Against
 	if against == 0 {
@@ -145,7 +145,7 @@ func resultOfReport(report *detect.RegressionReport, run *Run) v1alpha1.Regressi
 	return made
 }
 
-// pooled is how many of the newest runs the verdict is on.
+// pooled returns how many of the newest runs the verdict covers.
 func pooled(report *detect.RegressionReport) int {
 	most := 0
 	for i := range report.Metrics {
@@ -172,7 +172,7 @@ func whole(value float64) int64 {
 	return int64(math.Round(value))
 }
 
-// mostPermille is what a change is told as at most: a thousand times as much.
+// mostPermille bounds a reported change: a thousandfold increase.
 const mostPermille = 1_000_000
 
 func permille(share float64) int64 {
@@ -182,16 +182,16 @@ func permille(share float64) int64 {
 	return int64(math.Round(min(max(share*1000, -1000), mostPermille)))
 }
 
-// mostChanges of the API.
+// mostChanges is the API's bound.
 const mostChanges = 8
 
-// changes are where the levels of the run's figures changed, the newest first.
+// changes returns the level changes of the run's figures, the newest first.
 func changes(runs []detect.HistoryRun, run *Run, rules detect.RegressionPolicy) []v1alpha1.LevelChange {
 	var all []v1alpha1.LevelChange
 	for i := range run.By.Figures {
 		points, err := detect.ChangePoints(runs, run.By.Figures[i].Figure, rules)
 		if err != nil {
-			continue // Regression has said so
+			continue // Regression has reported the error
 		}
 		for _, point := range points {
 			one := v1alpha1.LevelChange{Figure: run.By.Figures[i].Figure, Run: point.Run, Time: metav1.NewTime(point.Started),
@@ -219,7 +219,7 @@ func difference(fact detect.FactChange) string {
 	return v1alpha1.Truncate(fmt.Sprintf("%s: %s before, %s now", fact.Name, fact.Before, fact.After), 256)
 }
 
-// message says the verdict in a sentence.
+// message describes the verdict in a sentence.
 func message(report *detect.RegressionReport, result *v1alpha1.RegressionResult, all []entry, run *Run, history *v1alpha1.ComparedHistory, accepted time.Time) string {
 	var told []string
 	for i := range result.Figures {
@@ -265,7 +265,7 @@ func named(runs []string) string {
 	return "runs " + strings.Join(runs, ", ")
 }
 
-// Written is a figure as people read it.
+// Written formats a figure for people.
 func Written(unit v1alpha1.FigureUnit, value int64) string {
 	switch unit {
 	case v1alpha1.UnitBytesPerSecond:

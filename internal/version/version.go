@@ -1,14 +1,13 @@
-// Package version says which build this is, so that results and ownership files can name it.
+// Package version identifies this build, so that results and ownership files can name it.
 package version
 
 import "runtime/debug"
 
-// stamped is set by the build (make build: -ldflags -X); the linker cannot set a variable whose
-// value is computed.
+// stamped is set by the linker (make build: -ldflags -X), which cannot set a variable whose value is computed.
 var stamped string
 
-// Version is what the build was stamped with; without a stamp the module's own version or the
-// revision it was built from.
+// Version is the version that the build was stamped with. Without a stamp it is the module's version, else "devel-" and
+// the VCS revision, else "devel"; "unknown" if the program has no build information.
 var Version = choose(stamped)
 
 func choose(stamp string) string {

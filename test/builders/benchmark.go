@@ -43,6 +43,12 @@ func (b *BenchmarkBuilder) Mutate(change func(*v1alpha1.RunSpec)) *BenchmarkBuil
 	return b
 }
 
+// Objectives are the figures that have to be reached.
+func (b *BenchmarkBuilder) Objectives(all ...v1alpha1.Objective) *BenchmarkBuilder {
+	b.benchmark.Spec.Objectives = append(b.benchmark.Spec.Objectives, all...)
+	return b
+}
+
 // Target adds a target with one volume.
 func (b *BenchmarkBuilder) Target(name string) *BenchmarkBuilder {
 	run := &b.benchmark.Spec.Run

@@ -3,8 +3,8 @@ package builders
 import (
 	"time"
 
+	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/measure"
-	"github.com/storagebench/storagebench/internal/result"
 )
 
 // Rank adds a sample a second without latencies, as those of ranks of MPI are.
@@ -21,12 +21,12 @@ func (b *ClientBuilder) Rank(seconds int, operation measure.Operation, each meas
 // IORJob lets the client, which is the first, tell what IOR says of itself: repetitions of so many seconds and
 // bytes each, one after the other from the start on.
 func (b *ClientBuilder) IORJob(ranks, clients int, operation measure.Operation, count int, length time.Duration, bytes uint64) *ClientBuilder {
-	job := &result.Job{
+	job := &engine.Job{
 		CommandLine: []string{"ior", "-a", "POSIX", "-t", "1m", "-b", "16m", "-s", "1", "-F", "-w", "-o", "ior.data"},
 		Ranks:       ranks, Clients: clients, MPIVersion: "4.1.4",
 	}
 	for index := range count {
-		job.Repetitions = append(job.Repetitions, result.Repetition{
+		job.Repetitions = append(job.Repetitions, engine.Repetition{
 			Operation: operation, Index: index, Bytes: bytes, BytesExact: true, BytesPerSecond: float64(bytes) / length.Seconds(),
 			OperationsPerSecond: float64(bytes>>20) / length.Seconds(), Open: length / 100, Transfer: length * 97 / 100, Close: length / 50, Total: length,
 			Ended: Start.Add(time.Duration(index+1) * length),
@@ -39,9 +39,9 @@ func (b *ClientBuilder) IORJob(ranks, clients int, operation measure.Operation, 
 // MdtestJob lets the client tell what mdtest says of itself.
 func (b *ClientBuilder) MdtestJob(ranks, clients int) *ClientBuilder {
 	b.client.ToolVersion = "4.0.0"
-	b.client.Job = &result.Job{
+	b.client.Job = &engine.Job{
 		CommandLine: []string{"mdtest", "-n", "100", "-w", "4096", "-u", "-i", "1", "-d", "mdtest"}, Ranks: ranks, Clients: clients, MPIVersion: "4.1.4",
-		Rates: []result.JobRate{
+		Rates: []engine.JobRate{
 			{Operation: "File creation", Max: 5230.1234, Min: 4800, Mean: 5000.5, StandardDeviation: 150.25},
 			{Operation: "File stat", Max: 91000, Min: 90000, Mean: 90500, StandardDeviation: 500},
 			{Operation: "Tree removal", Max: 12.5, Min: 12.5, Mean: 12.5},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -73,6 +74,15 @@ func list(t *testing.T, values ...string) []*unstructured.Unstructured {
 	return documents(t, []byte(templated(t, values...)))
 }
 
+// set gives values as arguments of helm, with the registry that the chart of the source needs.
+func set(values ...string) []string {
+	arguments := []string{"--set-json", `image.registry="storagebench.invalid"`}
+	for _, value := range values {
+		arguments = append(arguments, "--set-json", value)
+	}
+	return arguments
+}
+
 // templates are what helm made of the chart, by its values.
 var templates sync.Map
 
@@ -84,10 +94,7 @@ func templated(t *testing.T, values ...string) string {
 		return made.(string)
 	}
 	arguments := []string{"template", "storagebench", folder, "--namespace", namespace, "--include-crds", "--skip-tests"}
-	for _, value := range values {
-		arguments = append(arguments, "--set-json", value)
-	}
-	stdout, stderr, err := helm(t, arguments...)
+	stdout, stderr, err := helm(t, append(arguments, set(values...)...)...)
 	if err != nil {
 		t.Fatalf("%v: %s", err, stderr)
 	}
@@ -139,18 +146,14 @@ var everything = []string{
 func TestLint(t *testing.T) {
 	t.Parallel()
 	for _, values := range [][]string{nil, everything} {
-		arguments := []string{"lint", "--strict", folder}
-		for _, value := range values {
-			arguments = append(arguments, "--set-json", value)
-		}
-		if stdout, stderr, err := helm(t, arguments...); err != nil {
+		if stdout, stderr, err := helm(t, append([]string{"lint", "--strict", folder}, set(values...)...)...); err != nil {
 			t.Errorf("%v: %s%s", err, stdout, stderr)
 		}
 	}
 }
 
 // ofEach are arguments that only the chart gives, with what the operator has by itself.
-var ofEach = regexp.MustCompile(`^--(agent-image|fio-image|ior-image|limits-config-map|log-level)=|^--loss-timeout=1m$|^--parallel-runs=8$`)
+var ofEach = regexp.MustCompile(`^--(agent-image|fio-image|ior-image|limits-config-map|log-level)=|^--loss-timeout=1m$|^--parallel-runs=8$|^--max-clients=2000$|^--max-clients-per-namespace=1000$|^--priority-class=storagebench-operator$`)
 
 // plain takes away what a chart adds to every object, and what each of the two says of images in its own way.
 func plain(object *unstructured.Unstructured) *unstructured.Unstructured {
@@ -241,6 +244,7 @@ func TestFieldsAreKnown(t *testing.T) {
 		"Deployment": &appsv1.Deployment{}, "ServiceAccount": &corev1.ServiceAccount{}, "Service": &corev1.Service{}, "ConfigMap": &corev1.ConfigMap{},
 		"NetworkPolicy": &networkingv1.NetworkPolicy{}, "PodDisruptionBudget": &policyv1.PodDisruptionBudget{}, "Role": &rbacv1.Role{},
 		"ClusterRole": &rbacv1.ClusterRole{}, "RoleBinding": &rbacv1.RoleBinding{}, "ClusterRoleBinding": &rbacv1.ClusterRoleBinding{},
+		"ValidatingAdmissionPolicy": &admissionv1.ValidatingAdmissionPolicy{}, "ValidatingAdmissionPolicyBinding": &admissionv1.ValidatingAdmissionPolicyBinding{},
 		"PriorityClass": &schedulingv1.PriorityClass{}, "ServiceMonitor": &monitoringv1.ServiceMonitor{}, "PrometheusRule": &monitoringv1.PrometheusRule{},
 	}
 	seen := map[string]bool{}
@@ -345,6 +349,9 @@ func TestRefused(t *testing.T) {
 		`operator.extraArgs=["log-level"]`:                            "extraArgs",
 		`metrics.port=80`:                                             "port",
 		`image.tag="v1+2"`:                                            "tag",
+		`image.fio.digest="sha256:1"`:                                 "digest",
+		`image.registry=""`:                                           "make push REGISTRY=",
+		`image={"registry":"","operator":{"reference":"a"}}`:          "image.fio.reference",
 		`operator.runAsUser=0`:                                        "runAsUser",
 		`watch.namespaces="team-a"`:                                   "namespaces",
 		`watch.namespaces=["Team"]`:                                   "namespaces",
@@ -354,6 +361,8 @@ func TestRefused(t *testing.T) {
 		`operator.clientLabels={"a b":"c"}`:                           "clientLabels",
 		`operator.lossTimeout="soon"`:                                 "lossTimeout",
 		`operator.parallelRuns=0`:                                     "parallelRuns",
+		`operator.maxClients=0`:                                       "maxClients",
+		`operator.maxClientsPerNamespace=0`:                           "maxClientsPerNamespace",
 		`operator.replicas=-1`:                                        "replicas",
 		`operator.goMemoryLimit="450Mi"`:                              "goMemoryLimit",
 		`image.clientPullSecrets=["a"]`:                               "clientPullSecrets",
@@ -363,7 +372,7 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(value, func(t *testing.T) {
 			t.Parallel()
-			_, stderr, err := helm(t, "template", "x", folder, "--set-json", value)
+			_, stderr, err := helm(t, append([]string{"template", "x", folder}, set(value)...)...)
 			if err == nil || !strings.Contains(stderr, want) {
 				t.Errorf("%v: %s", err, stderr)
 			}
@@ -379,7 +388,7 @@ func TestPackage(t *testing.T) {
 		t.Fatalf("%v: %s", err, stderr)
 	}
 	archive := filepath.Join(to, "storagebench-1.2.3.tgz")
-	stdout, stderr, err := helm(t, "template", "x", archive, "--include-crds", "--namespace", namespace)
+	stdout, stderr, err := helm(t, append([]string{"template", "x", archive, "--include-crds", "--namespace", namespace}, set()...)...)
 	if err != nil {
 		t.Fatalf("%v: %s", err, stderr)
 	}
@@ -393,7 +402,7 @@ func TestPackage(t *testing.T) {
 	if kinds != 4 {
 		t.Errorf("it has %d kinds, want 4", kinds)
 	}
-	if deployment := found["Deployment storagebench-operator"]; !strings.Contains(asYAML(deployment), "image: storagebench.dev/operator:v1.2.3") {
+	if deployment := found["Deployment storagebench-operator"]; !strings.Contains(asYAML(deployment), "image: storagebench.invalid/operator:v1.2.3") {
 		t.Errorf("it runs\n%s", asYAML(deployment))
 	}
 }

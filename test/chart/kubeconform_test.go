@@ -114,10 +114,7 @@ func rendered(t *testing.T, releases []string) string {
 	to := t.TempDir()
 	chart := func(release string, values []string) string {
 		arguments := []string{"template", "storagebench", folder, "--namespace", namespace, "--include-crds", "--kube-version", release}
-		for _, value := range values {
-			arguments = append(arguments, "--set-json", value)
-		}
-		stdout, stderr, err := helm(t, arguments...)
+		stdout, stderr, err := helm(t, append(arguments, set(values...)...)...)
 		if err != nil {
 			t.Fatalf("%v: %s", err, stderr)
 		}

@@ -14,10 +14,7 @@ import (
 func notes(t *testing.T, release, space string, values ...string) string {
 	t.Helper()
 	arguments := []string{"install", release, folder, "--namespace", space, "--dry-run=client"}
-	for _, value := range values {
-		arguments = append(arguments, "--set-json", value)
-	}
-	stdout, stderr, err := helm(t, arguments...)
+	stdout, stderr, err := helm(t, append(arguments, set(values...)...)...)
 	if err != nil {
 		t.Fatalf("%v: %s", err, stderr)
 	}

@@ -28,11 +28,14 @@ const (
 	arguments  = container + "args"
 )
 
+var digest = "sha256:" + strings.Repeat("0123456789abcdef", 4)
+
 // changes has every value of values.yaml, by its path.
 var changes = map[string]change{
 	"image.registry": {`image.registry="registry.example/mirror/"`, nil, map[string]string{
 		container + "image": "registry.example/mirror/operator:dev", arguments: "--agent-image=registry.example/mirror/operator:dev"}},
-	"image.tag":        {`image.tag="v9"`, nil, map[string]string{container + "image": "storagebench.dev/operator:v9", arguments: "--ior-image=storagebench.dev/ior:v9"}},
+	"image.tag": {`image.tag="v9"`, []string{`image.operator.digest="` + digest + `"`}, map[string]string{
+		container + "image": "storagebench.invalid/operator:v9", arguments: "--ior-image=storagebench.invalid/ior:v9"}},
 	"image.pullPolicy": {`image.pullPolicy="Always"`, nil, map[string]string{container + "imagePullPolicy": "Always"}},
 	"image.pullSecrets": {`image.pullSecrets=["pull-a"]`, nil,
 		map[string]string{podSpec + "imagePullSecrets": "pull-a"}},
@@ -41,7 +44,15 @@ var changes = map[string]change{
 	"image.operator.reference": {`image.operator.reference="own/operator:1"`, nil,
 		map[string]string{container + "image": "own/operator:1", arguments: "--agent-image=own/operator:1"}},
 	"image.fio.reference": {`image.fio.reference="own/fio:1"`, nil, map[string]string{arguments: "--fio-image=own/fio:1"}},
+	"image.operator.digest": {`image.operator.digest="` + digest + `"`, nil, map[string]string{
+		container + "image": "storagebench.invalid/operator:dev@" + digest, arguments: "--agent-image=storagebench.invalid/operator:dev@" + digest}},
+	"image.fio.digest":    {`image.fio.digest="` + digest + `"`, nil, map[string]string{arguments: "--fio-image=storagebench.invalid/fio:dev@" + digest}},
+	"image.ior.digest":    {`image.ior.digest="` + digest + `"`, nil, map[string]string{arguments: "--ior-image=storagebench.invalid/ior:dev@" + digest}},
 	"image.ior.reference": {`image.ior.reference="own/ior:1"`, nil, map[string]string{arguments: "--ior-image=own/ior:1"}},
+	"admissionPolicy.enabled": {`admissionPolicy.enabled=false`, nil, map[string]string{
+		"ValidatingAdmissionPolicy storagebench-operator-pods": "gone", "ValidatingAdmissionPolicyBinding storagebench-operator-pods": "gone",
+		"ValidatingAdmissionPolicy storagebench-operator-objects": "gone", "ValidatingAdmissionPolicyBinding storagebench-operator-objects": "gone"}},
+	"kueue.enabled": {`kueue.enabled=true`, nil, map[string]string{"ClusterRole storagebench-operator rules": "resources:[pods] verbs:[patch]"}},
 	"profileLibrary.enabled": {`profileLibrary.enabled=false`, nil, map[string]string{
 		arguments: "--profile-library=false", "ClusterRole storagebench-operator rules": "storagebenchmarks/status"}},
 	"watch.clusterReads": {`watch.clusterReads=false`, []string{`watch.namespaces=["a"]`}, map[string]string{
@@ -62,6 +73,8 @@ var changes = map[string]change{
 		map[string]string{arguments: "--client-labels=example.com/cost=7 --client-labels=team=a"}},
 	"operator.lossTimeout":               {`operator.lossTimeout="2m30s"`, nil, map[string]string{arguments: "--loss-timeout=2m30s"}},
 	"operator.parallelRuns":              {`operator.parallelRuns=3`, nil, map[string]string{arguments: "--parallel-runs=3"}},
+	"operator.maxClients":                {`operator.maxClients=3`, nil, map[string]string{arguments: "--max-clients=3"}},
+	"operator.maxClientsPerNamespace":    {`operator.maxClientsPerNamespace=3`, nil, map[string]string{arguments: "--max-clients-per-namespace=3"}},
 	"operator.extraArgs":                 {`operator.extraArgs=["--kubeconfig=/x"]`, nil, map[string]string{arguments: "--kubeconfig=/x"}},
 	"operator.resources.limits.memory":   {`operator.resources.limits.memory="777Mi"`, nil, map[string]string{container + "resources.limits.memory": "777Mi"}},
 	"operator.resources.requests.cpu":    {`operator.resources.requests.cpu="1"`, nil, map[string]string{container + "resources.requests.cpu": "1"}},
@@ -92,7 +105,7 @@ var changes = map[string]change{
 		"ClusterRole storagebench-edit metadata.labels.rbac.authorization.k8s.io/aggregate-to-admin": ""}},
 	"priorityClass.create": {`priorityClass.create=false`, nil, map[string]string{"PriorityClass storagebench-operator": "gone"}},
 	"priorityClass.name": {`priorityClass.name="own-class"`, nil, map[string]string{
-		podSpec + "priorityClassName": "own-class", "PriorityClass storagebench-operator": "gone", "PriorityClass own-class": "there"}},
+		podSpec + "priorityClassName": "own-class", arguments: "--priority-class=own-class", "PriorityClass storagebench-operator": "gone", "PriorityClass own-class": "there"}},
 	"priorityClass.value": {`priorityClass.value=12345`, nil, map[string]string{"PriorityClass storagebench-operator value": "12345"}},
 	"networkPolicy.enabled": {`networkPolicy.enabled=false`, nil, map[string]string{
 		"NetworkPolicy storagebench-operator": "gone", "NetworkPolicy storagebench-operator-metrics": "gone"}},

@@ -11,7 +11,7 @@ import (
 var templateFiles embed.FS
 
 // PauseImage is the image that holds the namespaces of each pod.
-const PauseImage = "storagebench.dev/pause:1"
+const PauseImage = "storagebench.invalid/pause:1"
 
 // configValues is what the templates are filled with.
 type configValues struct {

@@ -16,6 +16,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/storagebench/storagebench/internal/cli"
+	"github.com/storagebench/storagebench/internal/version"
 )
 
 // outside are programs that are not ours to check.
@@ -308,12 +309,14 @@ func checkHelm(t *testing.T, arguments []string) error {
 	rendered := []string{"template"}
 	for i, word := range arguments[1:] {
 		switch flag, _, _ := strings.Cut(word, "="); {
-		case slices.Contains([]string{"--create-namespace", "--install", "--wait", "--atomic", "--reuse-values", "--reset-then-reuse-values"}, flag):
+		case slices.Contains([]string{"--reuse-values", "--reset-then-reuse-values"}, flag):
+			rendered = append(rendered, "--set", "image.registry="+version.Registry) // of the installation
+		case slices.Contains([]string{"--create-namespace", "--install", "--wait", "--atomic"}, flag):
 		case strings.HasPrefix(word, "charts/"):
 			rendered = append(rendered, filepath.Join(root, word))
 		case strings.HasSuffix(word, ".yaml") && slices.Contains([]string{"-f", "--values"}, arguments[i]):
 			// A file of the reader's: its content is a block of its own.
-			rendered = rendered[:len(rendered)-1]
+			rendered = append(rendered[:len(rendered)-1], "--set", "image.registry="+version.Registry)
 		default:
 			rendered = append(rendered, word)
 		}

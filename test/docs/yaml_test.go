@@ -23,6 +23,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/cli"
 	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/internal/version"
 	"github.com/storagebench/storagebench/test/prometheus"
 )
 
@@ -255,7 +256,7 @@ func checkValues(t *testing.T, block *block) error {
 	if err := os.WriteFile(file, []byte(block.text), 0o644); err != nil {
 		return err
 	}
-	return helm(t, "template", "storagebench", filepath.Join(root, "charts/storagebench"), "--values", file)
+	return helm(t, "template", "storagebench", filepath.Join(root, "charts/storagebench"), "--set", "image.registry="+version.Registry, "--values", file)
 }
 
 // checkPrometheus checks a configuration. Debian's promtool has no discovery in Kubernetes: that part is read here.

@@ -38,7 +38,6 @@ var watchedUses = map[string]func(*space){
 		must(s.T, s.api.Create(s.Context(), builders.Profile(s.namespace, "own", paced())))
 		benchmark := small(1).Clients(1).WithProfile(v1alpha1.WorkloadProfileKind, "own").Obj()
 		benchmark.Spec.HistoryLimit = new(int32(1))
-		benchmark.Labels = map[string]string{v1alpha1.LabelKueueQueue: "tenants"}
 		s.apply(benchmark)
 		s.complete(s.ended(wholeRun))
 		s.complete(s.again("bench", "again", wholeRun))

@@ -1,23 +1,30 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/yaml"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/config/render"
 	installed "github.com/storagebench/storagebench/internal/installation"
 	"github.com/storagebench/storagebench/internal/library"
 	"github.com/storagebench/storagebench/internal/objects"
@@ -75,6 +82,7 @@ func TestGroupOfKueueEnds(t *testing.T) {
 	t.Parallel()
 	const finalizer = "kueue.x-k8s.io/managed"
 	s := newSpace(t)
+	s.allowKueue()
 	s.claim("data", "1Gi")
 	benchmark := small(2).Obj()
 	benchmark.Labels = map[string]string{v1alpha1.LabelKueueQueue: "tenants"}
@@ -101,6 +109,25 @@ func TestGroupOfKueueEnds(t *testing.T) {
 		return len(now) == 2 && !slices.ContainsFunc(now, func(pod corev1.Pod) bool {
 			return pod.DeletionTimestamp == nil || pod.Annotations["kueue.x-k8s.io/retriable-in-group"] != "false"
 		})
+	})
+}
+
+// allowKueue gives the operator the right of config/kueue, and waits until it has it.
+func (s *space) allowKueue() {
+	s.Helper()
+	manifests, err := render.Folder(os.DirFS(filepath.Join(s.root, "config")), render.Kueue, s.version)
+	must(s.T, err)
+	for document := range bytes.SplitSeq(manifests, []byte("\n---\n")) {
+		object := &unstructured.Unstructured{}
+		must(s.T, yaml.Unmarshal(document, object))
+		s.install(object)
+	}
+	s.until("the operator may patch pods", time.Minute, func() bool {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User:               "system:serviceaccount:" + operatorNamespace + ":" + operatorDeployment,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: s.namespace, Resource: "pods", Verb: "patch"}}}
+		must(s.T, s.api.Create(s.Context(), review))
+		return review.Status.Allowed
 	})
 }
 

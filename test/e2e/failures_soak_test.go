@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/version"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/invariants"
 	"github.com/storagebench/storagebench/test/soak"
@@ -58,7 +59,7 @@ var failures = map[string]failing{
 	"an image without the tool": {
 		arrange: func(s *space, b *builders.BenchmarkBuilder) {
 			s.claim("data", "1Gi")
-			b.Mutate(func(run *v1alpha1.RunSpec) { run.Clients.Image = "storagebench.dev/operator:" + s.version })
+			b.Mutate(func(run *v1alpha1.RunSpec) { run.Clients.Image = version.Image("operator", s.version) })
 		},
 		needsPod: true,
 		reason:   v1alpha1.ReasonToolFailed,

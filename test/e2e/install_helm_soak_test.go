@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/version"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/soak"
 )
@@ -117,7 +118,7 @@ func TestHelmInSomeNamespaces(t *testing.T) {
 	began := time.Now()
 	watched, other := newSpace(t), newSpace(t)
 	chart := u.chart()
-	u.helm("install", release, chart, "--create-namespace", "--wait", "--timeout", "2m",
+	u.helm("install", release, chart, "--create-namespace", "--wait", "--timeout", "2m", "--set", "image.registry="+version.Registry,
 		"--set", "watch.namespaces={"+watched.namespace+"}", "--set", "operator.replicas=2")
 	t.Cleanup(func() {
 		u.kubectl("delete", "--ignore-not-found", "--wait", "-f", filepath.Join(u.in.root, "charts", "storagebench", "crds"))

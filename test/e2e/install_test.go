@@ -24,6 +24,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/config/render"
 	"github.com/storagebench/storagebench/internal/leader"
+	"github.com/storagebench/storagebench/internal/version"
 	"github.com/storagebench/storagebench/test/binaries"
 )
 
@@ -96,7 +97,8 @@ func (u *userTools) installAlone() (before []string) {
 // install installs or upgrades the release, and waits until its operator is ready.
 func (u *userTools) install(arguments ...string) {
 	u.Helper()
-	u.helm(append([]string{"upgrade", "--install", helmRelease, u.chart(), "--wait", "--timeout", hang.String()}, arguments...)...)
+	u.helm(append([]string{"upgrade", "--install", helmRelease, u.chart(), "--wait", "--timeout", hang.String(),
+		"--set", "image.registry=" + version.Registry}, arguments...)...)
 	u.available(1)
 }
 

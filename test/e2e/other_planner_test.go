@@ -30,5 +30,5 @@ func (in *installation) otherPlanner(t *testing.T) (reference string) {
 	version, programs := in.version+"-other-planner", filepath.Join(in.programs, "other-planner")
 	must(t, in.compile(t.Context(), version, programs, "-overlay", overlay))
 	must(t, in.loadOperator(t.Context(), "operator-of-another-planner", version, programs))
-	return "storagebench.dev/operator:" + version
+	return "storagebench.invalid/operator:" + version
 }

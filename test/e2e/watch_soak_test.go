@@ -50,7 +50,7 @@ func TestWatch(t *testing.T) {
 
 	on := terminal.New(t, 80, 24, environment, append([]string{program, "run", "-f", file}, to...)...)
 	seen := on.Until(2*time.Minute, "watched  watched-", "Running", "✓ layout", "▶ burst", "· baseline", "throughput", "IOPS", "latency",
-		"clients     2 of 2 load", "credits", "of data's", "Ctrl-C leaves this view; the run goes on in the cluster")
+		"clients     2 of 2 load", "credits", "of data's", "Ctrl-C closes this view; the run continues in the cluster")
 	t.Logf("the view of `run`:\n%s", seen)
 	on.Fits(seen, 80)
 	if strings.Count(seen, "▶ burst") != 1 {
@@ -58,7 +58,7 @@ func TestWatch(t *testing.T) {
 	}
 	name := s.run().Name
 	on.Tmux("send-keys", "C-c")
-	left := []string{"You have left; " + name + " goes on in the cluster.", "kubectl storagebench watch " + name, "exit code 130"}
+	left := []string{"Stopped watching; " + name + " continues in the cluster.", "kubectl storagebench watch " + name, "exit code 130"}
 	on.Until(20*time.Second, left...)
 	if run := s.run(); run.Status.EndTime != nil || run.DeletionTimestamp != nil {
 		t.Errorf("the run has not gone on: %+v", run.Status.Conditions)

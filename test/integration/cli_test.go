@@ -139,7 +139,7 @@ func TestRunInCluster(t *testing.T) {
 		if got.code != 1 || !strings.Contains(got.stdout, "this operator measures nothing") || !strings.Contains(got.stdout, name) {
 			t.Errorf("%s: exit code %d\n%s%s", name, got.code, got.stdout, got.stderr)
 		}
-		if asked := strings.Contains(got.stderr, "one more run is asked for"); asked != (name == "followed-2") {
+		if asked := strings.Contains(got.stderr, "requesting another run"); asked != (name == "followed-2") {
 			t.Errorf("%s: %s", name, got.stderr)
 		}
 	}
@@ -192,7 +192,7 @@ func TestInitAsks(t *testing.T) {
 		"shared claim":  {arguments: []string{"--claim", "readwritemany", "--clients", "4"}, want: []string{"claimName: readwritemany", "count: 4", "datasetSize: 4Gi", "csi.example.com"}},
 		"node's claim":  {arguments: []string{"--claim", "readwriteonce", "--clients", "2"}, want: []string{"podAffinity", "count: 2"}},
 		"default class": {want: []string{"storageClassName: cli-fast", "claimTemplate"}},
-		"read only":     {arguments: []string{"--claim", "readonlymany"}, refused: "can only be read"},
+		"read only":     {arguments: []string{"--claim", "readonlymany"}, refused: "is read-only"},
 		"no such claim": {arguments: []string{"--claim", "data"}, refused: "readonlymany, readwritemany, readwriteonce"},
 		"no such class": {arguments: []string{"--storage-class", "slow"}, refused: "cli-fast"},
 	} {

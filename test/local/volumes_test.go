@@ -61,8 +61,8 @@ func TestSeveralDirectories(t *testing.T) {
 	for flag, want := range map[string]string{
 		"data=" + one:             "has 2 volumes, and --target data=" + one + " names 1 directories",
 		"data=" + one + "," + one: "are one directory",
-		"data=" + one + ",":       "has no name",
-		"data=/dev/null," + two:   "it is a device",
+		"data=" + one + ",":       "an empty directory name",
+		"data=/dev/null," + two:   "is a device",
 	} {
 		got := Call(t, "run", "--local", "-f", Write(t, several...), "--target", flag)
 		if got.Code != report.ExitFailed || !strings.Contains(got.Stderr, want) {

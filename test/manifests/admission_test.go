@@ -65,6 +65,11 @@ func TestAdmissionPolicy(t *testing.T) {
 		"an image":                 {usual().Mutate(func(run *v1alpha1.RunSpec) { run.Clients.Image = "example.org/miner" }), "registry.example.com/storagebench/"},
 		"too many clients":         {usual().Target("more").Clients(9), "at most 16 clients over all targets, not 18"},
 		"a toleration":             {template(v1alpha1.PodTemplate{Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}), "tolerations"},
+		"annotations":              {template(v1alpha1.PodTemplate{Annotations: map[string]string{"a": "b"}}), "annotations"},
+		"a node label":             {template(v1alpha1.PodTemplate{NodeSelector: map[string]string{"a": "b"}}), "nodeSelector"},
+		"an affinity":              {template(v1alpha1.PodTemplate{Affinity: &corev1.Affinity{PodAffinity: &corev1.PodAffinity{}}}), "affinity"},
+		"a spread over nodes":      {template(v1alpha1.PodTemplate{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule}}}), "topologySpreadConstraints"},
+		"root":                     {template(v1alpha1.PodTemplate{SecurityContext: &v1alpha1.ClientSecurityContext{RunAsUser: new(int64(0))}}), "runAsUser: 0"},
 		"a priority":               {template(v1alpha1.PodTemplate{PriorityClassName: "system-node-critical"}), "priorityClassName"},
 		"the node's network":       {template(v1alpha1.PodTemplate{HostNetwork: new(true)}), "hostNetwork"},
 	}
@@ -97,10 +102,12 @@ func TestAdmissionPolicy(t *testing.T) {
 	}
 	heldFromThen(t, admin, spaces["free"], refused["an image"].benchmark.Obj())
 	for name, benchmark := range map[string]*builders.BenchmarkBuilder{
-		"nothing special":        usual(),
-		"an image that may be":   usual().Mutate(func(run *v1alpha1.RunSpec) { run.Clients.Image = "registry.example.com/storagebench/fio:1" }),
-		"sixteen clients":        usual().Target("more").Clients(8),
-		"pods with a node label": template(v1alpha1.PodTemplate{NodeSelector: map[string]string{"a": "b"}}),
+		"nothing special":      usual(),
+		"an image that may be": usual().Mutate(func(run *v1alpha1.RunSpec) { run.Clients.Image = "registry.example.com/storagebench/fio:1" }),
+		"sixteen clients":      usual().Target("more").Clients(8),
+		"another user":         template(v1alpha1.PodTemplate{SecurityContext: &v1alpha1.ClientSecurityContext{RunAsUser: new(int64(1000))}}),
+		"a group alone":        template(v1alpha1.PodTemplate{SecurityContext: &v1alpha1.ClientSecurityContext{FSGroup: new(int64(7))}}),
+		"pods with a label":    template(v1alpha1.PodTemplate{Labels: map[string]string{"a": "b"}}),
 	} {
 		if err := try("limited", benchmark); err != nil {
 			t.Errorf("%s: %v", name, err)

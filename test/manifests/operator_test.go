@@ -18,6 +18,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/config/render"
 	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/plan"
 )
 
 // restricted gives what the strictest Pod Security says against a pod, by the API server's own code.
@@ -54,7 +55,7 @@ func TestTheOperatorsContainer(t *testing.T) {
 		t.Fatalf("more than a container: %+v", pod)
 	}
 	container := pod.Containers[0]
-	if want := "storagebench.dev/operator:" + version; container.Image != want {
+	if want := "storagebench.invalid/operator:" + version; container.Image != want {
 		t.Errorf("image %s, want %s", container.Image, want)
 	}
 	if container.ImagePullPolicy != corev1.PullIfNotPresent {
@@ -89,7 +90,8 @@ func TestTheOperatorsContainer(t *testing.T) {
 		t.Errorf("GOMEMLIMIT %s is not below the limit of %s", soft.String(), hard)
 	}
 	priority := theOne[schedulingv1.PriorityClass](t, "PriorityClass")
-	if pod.PriorityClassName != priority.Name || priority.GlobalDefault || priority.Value <= 0 {
+	if pod.PriorityClassName != priority.Name || priority.Name != plan.OperatorPriorityClass || priority.GlobalDefault || priority.Value <= 0 ||
+		priority.PreemptionPolicy == nil || *priority.PreemptionPolicy != corev1.PreemptNever {
 		t.Errorf("priority class %q of the pod, %+v", pod.PriorityClassName, priority)
 	}
 }
@@ -164,10 +166,10 @@ func TestTagOfTheFilesWithoutAVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Contains(plain, []byte("image: storagebench.dev/operator:dev\n")) {
+	if !bytes.Contains(plain, []byte("image: storagebench.invalid/operator:dev\n")) {
 		t.Error("the committed files do not name the image `dev`")
 	}
-	if !bytes.Equal(bytes.ReplaceAll(plain, []byte("storagebench.dev/operator:dev"), []byte("storagebench.dev/operator:v9")), stamped) {
+	if !bytes.Equal(bytes.ReplaceAll(plain, []byte("storagebench.invalid/operator:dev"), []byte("storagebench.invalid/operator:v9")), stamped) {
 		t.Error("a version changes more than the tag")
 	}
 	if _, err := render.Install(os.DirFS(t.TempDir()), ""); err == nil {

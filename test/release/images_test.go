@@ -41,10 +41,10 @@ func opened(t *testing.T, name string) v1.ImageIndex {
 	}
 	entry := manifest.Manifests[0]
 	if entry.Annotations["org.opencontainers.image.ref.name"] != version ||
-		entry.Annotations["io.containerd.image.name"] != "storagebench.dev/"+name+":"+version {
+		entry.Annotations["io.containerd.image.name"] != registry+"/"+name+":"+version {
 		t.Errorf("%s is called %v", name, entry.Annotations)
 	}
-	if line := "storagebench.dev/" + name + ":" + version + "@" + entry.Digest.String() + "\n"; !strings.Contains(string(readFile(t, filepath.Join(made(t), "images.txt"))), line) {
+	if line := registry + "/" + name + ":" + version + "@" + entry.Digest.String() + "\n"; !strings.Contains(string(readFile(t, filepath.Join(made(t), "images.txt"))), line) {
 		t.Errorf("images.txt has no line %q", line)
 	}
 	index, err := top.ImageIndex(entry.Digest)

@@ -73,6 +73,19 @@ func TestChart(t *testing.T) {
 	if chart.Name != "storagebench" || "v"+chart.Version != version || chart.AppVersion != version {
 		t.Errorf("the chart is %+v", chart)
 	}
+	var values struct {
+		Image struct {
+			Registry           string
+			Operator, Fio, IOR struct{ Digest string }
+		}
+	}
+	if err := yaml.Unmarshal(content["storagebench/values.yaml"], &values); err != nil {
+		t.Fatal(err)
+	}
+	if image := values.Image; image.Registry != registry || !strings.HasSuffix(published(t, "operator"), "@"+image.Operator.Digest) ||
+		!strings.HasSuffix(published(t, "fio"), "@"+image.Fio.Digest) || image.IOR.Digest != "" {
+		t.Errorf("its images are %+v", image)
+	}
 	for _, name := range []string{"values.yaml", "values.schema.json", "README.md", "templates/deployment.yaml", "crds/storagebench.dev_benchmarkruns.yaml"} {
 		if len(content["storagebench/"+name]) == 0 {
 			t.Errorf("the chart has no %s", name)
@@ -80,7 +93,17 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// install.yaml runs the images of the release, and no other.
+// published gives the name of an image of the release, by its digest.
+func published(t *testing.T, name string) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(registry+"/"+name+":"+version) + `@sha256:[0-9a-f]{64}$`).Find(readFile(t, filepath.Join(made(t), "images.txt")))
+	if found == nil {
+		t.Fatalf("images.txt has no %s", name)
+	}
+	return string(found)
+}
+
+// install.yaml runs the images of the release, by their digests, and no other.
 func TestInstall(t *testing.T) {
 	text := readFile(t, filepath.Join(made(t), "install.yaml"))
 	images := regexp.MustCompile(`(?m)^\s*(?:- )?image: (.*)$`).FindAllSubmatch(text, -1)
@@ -88,8 +111,13 @@ func TestInstall(t *testing.T) {
 		t.Fatal("it runs no image")
 	}
 	for _, image := range images {
-		if string(image[1]) != "storagebench.dev/operator:"+version {
+		if string(image[1]) != published(t, "operator") {
 			t.Errorf("it runs %s", image[1])
+		}
+	}
+	for _, want := range []string{"value: " + published(t, "operator"), "value: " + published(t, "fio")} {
+		if !bytes.Contains(text, []byte(want)) {
+			t.Errorf("its clients do not run %s", want)
 		}
 	}
 	for _, kind := range []string{"storagebenchmarks", "benchmarkruns", "workloadprofiles", "clusterworkloadprofiles"} {

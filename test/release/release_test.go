@@ -22,6 +22,8 @@ import (
 const (
 	root    = "../.."
 	version = "v0.1.0-rc.7"
+	// registry is where the images of the release would be.
+	registry = "registry.example/storagebench"
 )
 
 // here is what a release of `make test` is for.
@@ -52,7 +54,7 @@ func made(t *testing.T) string {
 
 var once = sync.OnceValues(func() (string, error) {
 	folder := filepath.Join(scratch, "made")
-	arguments := []string{"-output", folder}
+	arguments := []string{"-output", folder, "-registry", registry}
 	if !soak.Enabled() {
 		// Debian's mirrors keep the newest packages only, and a test must not fail by the day.
 		arguments = append(arguments, "-platforms", here, "-locked=false")

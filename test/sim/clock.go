@@ -6,9 +6,11 @@ import (
 	"github.com/storagebench/storagebench/internal/agent"
 )
 
-// Clock is that of a machine: its monotonic time began at any instant, and its wall clock is off.
+// Clock is a machine's clock: its monotonic time has its own origin and its own speed, and its wall clock is off.
 type Clock struct {
 	origin time.Time
+	// driftPPM is by how many parts per million the monotonic time is fast.
+	driftPPM int64
 	// WallOff is how far the wall clock is ahead.
 	WallOff time.Duration
 }
@@ -21,5 +23,8 @@ func (c Clock) Monotonic() int64 { return c.At(time.Now()) }
 // Wall implements agent.Clock.
 func (c Clock) Wall() int64 { return time.Now().Add(c.WallOff).UnixNano() }
 
-// At is an instant in monotonic time.
-func (c Clock) At(t time.Time) int64 { return int64(t.Sub(c.origin)) }
+// At returns an instant in monotonic time.
+func (c Clock) At(t time.Time) int64 {
+	since := int64(t.Sub(c.origin))
+	return since + since/1_000_000*c.driftPPM
+}

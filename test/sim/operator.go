@@ -131,7 +131,8 @@ func (w *World) operate(ctx context.Context) error {
 	}
 	w.epoch++
 	o := &operator{World: w, run: run, conductor: conductor.New(conductor.Options{
-		RunUID: runUID, Epoch: w.epoch, LossTimeout: lossTimeout, Tools: w.Plan.Tools})}
+		RunUID: runUID, Epoch: w.epoch, LossTimeout: lossTimeout, Tools: w.Plan.Tools,
+		Steps: w.Plan.Steps, Records: record.Attempts(run, w.Plan)})}
 	defer o.conductor.Close()
 	for _, target := range run.Spec.Run.Targets {
 		for index := range w.Plan.ClientsPerTarget {

@@ -27,12 +27,23 @@ app.kubernetes.io/name: storagebench
 {{ include "storagebench.commonLabels" . }}
 {{- end }}
 
-{{/* include "storagebench.image" (list $ "fio") */}}
+{{/* The name of an image, or nothing for one that has no registry: include "storagebench.image" (list $ "ior") */}}
 {{- define "storagebench.image" -}}
-{{- $ := index . 0 }}
+{{- $values := (index . 0).Values.image }}
+{{- $chart := (index . 0).Chart }}
 {{- $name := index . 1 }}
-{{- with (index $.Values.image $name).reference }}{{ . }}{{ else -}}
-{{ printf "%s/%s:%s" (trimSuffix "/" $.Values.image.registry) $name (default $.Chart.AppVersion $.Values.image.tag) }}
+{{- $image := index $values $name }}
+{{- if $image.reference }}{{ $image.reference }}
+{{- else if $values.registry -}}
+{{ printf "%s/%s:%s" (trimSuffix "/" $values.registry) $name (default $chart.AppVersion $values.tag) }}
+{{- if and $image.digest (not $values.tag) }}@{{ $image.digest }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* The name of an image that has to be there. */}}
+{{- define "storagebench.neededImage" -}}
+{{- with include "storagebench.image" . }}{{ . }}{{ else }}
+{{- fail (printf "image.registry is empty, and image.%s.reference is too: the images of this chart are in no registry. Build and push your own with `make push REGISTRY=registry.example/storagebench` and set the values that it prints, or set image.registry to where they are. For images of `make images` that every node has loaded set image.registry=storagebench.invalid" (index . 1)) }}
 {{- end }}
 {{- end }}
 

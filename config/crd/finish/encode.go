@@ -11,7 +11,7 @@ import (
 //
 //	jobs: {description: jobs a client., format: int32, maximum: 1024, type: integer}
 //
-// Half of a CRD in the usual form is spaces in front of such lines.
+// In the usual form, half of a CRD is the indentation of such lines.
 func encode(definition map[string]any) ([]byte, error) {
 	var root yaml.Node
 	if err := root.Encode(definition); err != nil {
@@ -28,13 +28,11 @@ func encode(definition map[string]any) ([]byte, error) {
 	return finished.Bytes(), nil
 }
 
-// maxFlowLength is the length up to which a map or list goes on one line even
-// when it holds others that do.
+// maxFlowLength is the length up to which a map or list goes on one line even if it contains other maps or lists.
 const maxFlowLength = 240
 
-// flatten puts on one line every map and list that holds nothing but scalars,
-// and those around them while the line stays short. It gives the length of
-// what is on one line, or -1.
+// flatten puts every map and list of nothing but scalars on one line, and those around them while the line stays short.
+// It returns the length of the line, or -1 if the node does not fit on one.
 func flatten(node *yaml.Node) int {
 	if node.Kind == yaml.ScalarNode {
 		if node.Style == yaml.LiteralStyle {

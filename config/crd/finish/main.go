@@ -1,16 +1,13 @@
-// Command finish completes what controller-gen writes, in place:
+// Command finish completes the output of controller-gen, in place:
 //
-//   - It bounds the length of every quantity. Without that bound the API
-//     server takes a quantity for as long as a whole request, and refuses the
-//     rules that read one as too costly. controller-gen has no marker for it.
-//   - It removes descriptions that are told elsewhere: those of Kubernetes' own
-//     types, and those of the second and third copy of one type in one file. A
-//     file has to stay well below the limit of one annotation (256 KiB), which
-//     kubectl apply puts the whole object into.
-//   - It removes the rules within the frozen copy of a benchmark's spec.run in a
-//     BenchmarkRun, for the same reason. They were asked when the benchmark was
-//     admitted, and the plan refuses what they would: whoever conducts a run
-//     makes its plan again.
+//   - It limits the length of every quantity. Without that limit the API server assumes that a quantity can be as long
+//     as a whole request, and refuses the rules that read one as too costly. controller-gen has no marker for it.
+//   - It removes descriptions that can be read elsewhere: those of Kubernetes' own types, and those of the second and
+//     third copy of a type in a file. A file must stay well below the size limit of annotations (256 KiB), because
+//     kubectl apply puts the whole object into one.
+//   - It removes the rules within the frozen copies of a benchmark's spec.run and spec.objectives in a BenchmarkRun,
+//     for the same reason. They were checked when the benchmark was admitted, and the plan, which is made again to
+//     conduct the run, refuses what they refuse.
 //
 // Usage: go run ./config/crd/finish DIRECTORY
 package main
@@ -61,7 +58,7 @@ func run(directory string) error {
 	return nil
 }
 
-// finish gives the finished form of one CRD. Finishing twice changes nothing.
+// finish returns the finished form of one CRD. It is idempotent.
 func finish(file []byte) ([]byte, error) {
 	var definition map[string]any
 	if err := yaml.Unmarshal(file, &definition); err != nil {

@@ -8,15 +8,15 @@ import (
 // maxQuantityLength is enough for every quantity that a person writes.
 const maxQuantityLength = 32
 
-// quantityPattern is controller-gen's pattern of quantities, and shortPattern one that takes the same
-// texts: it is in a CRD some fifty times.
+// quantityPattern is controller-gen's pattern of quantities. shortPattern accepts the same texts; it is shorter,
+// because it occurs some fifty times in a CRD.
 const (
 	quantityPattern = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
 	shortPattern    = `^[+-]?(\d+\.?\d*|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?(\d+\.?\d*|\.\d+))?$`
 )
 
-// toldElsewhere are the fields below which descriptions are removed; their own
-// stays. A path ends with one of these, lists being left out of paths.
+// toldElsewhere lists the fields below which descriptions are removed; the fields keep their own. An entry matches the
+// end of a path, and paths do not contain lists.
 var toldElsewhere = []string{
 	// Kubernetes' own types.
 	"template.affinity",
@@ -35,23 +35,22 @@ var toldElsewhere = []string{
 	"targetWorkloads.workload",
 }
 
-// finisher finishes the schema of one kind.
 type finisher struct {
-	// told are the ends of paths below which descriptions are removed.
+	// told holds the ends of the paths below which descriptions are removed.
 	told []string
-	// frozen is how the paths begin of copies of what was admitted elsewhere: their rules are not asked again.
+	// frozen holds the beginnings of the paths of copies that were admitted elsewhere. Their rules are removed.
 	frozen []string
 }
 
 func newFinisher(kind string) finisher {
 	if kind == "BenchmarkRun" {
-		// The frozen copies of a StorageBenchmark's spec.run and spec.objectives: nobody writes them.
+		// The copies of a StorageBenchmark's spec.run and spec.objectives are frozen: users do not write them.
 		return finisher{told: append(slices.Clone(toldElsewhere), "spec.run", "spec.objectives"), frozen: []string{"spec.run.", "spec.objectives"}}
 	}
 	return finisher{told: toldElsewhere}
 }
 
-// walk finishes a schema and all below it. In a bare one the descriptions go.
+// walk finishes a schema and everything below it. If bare is true, it removes their descriptions.
 func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 	if bare {
 		delete(schema, "description")

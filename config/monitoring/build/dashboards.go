@@ -2,7 +2,7 @@ package build
 
 import "strings"
 
-// Dashboards are all of them.
+// Dashboards returns all dashboards.
 func Dashboards() []Dashboard { return []Dashboard{live(), history(), comparison()} }
 
 func dashboard(uid, title, description, refresh, from string, choices Templating, panels []Panel) Dashboard {
@@ -10,7 +10,8 @@ func dashboard(uid, title, description, refresh, from string, choices Templating
 		Refresh: refresh, Time: TimeRange{From: from, To: "now"}, Templating: choices, Panels: panels}
 }
 
-// of puts a metric's selector in for each @name.
+// of replaces each @name in an expression by the metric storagebench_name, with the selector added to its label
+// matchers.
 func of(selector, expression string) string {
 	var text strings.Builder
 	for i, part := range strings.Split(expression, "@") {
@@ -32,7 +33,7 @@ func of(selector, expression string) string {
 	return text.String()
 }
 
-// live shows one run while it is going on.
+// live returns the dashboard of one run in progress.
 func live() Dashboard {
 	q := func(expression, legend string) query {
 		return query{of(`namespace="$namespace", benchmark="$benchmark", run="$run"`, expression), legend}
@@ -65,7 +66,7 @@ func live() Dashboard {
 		variables("storagebench_run_stage", "namespace", "benchmark", "run"), l.panels)
 }
 
-// history shows how the results of a benchmark changed from run to run.
+// history returns the dashboard of a benchmark's results from run to run.
 func history() Dashboard {
 	q := func(expression, legend string) query {
 		return query{of(`namespace="$namespace", benchmark="$benchmark"`, expression), legend}
@@ -101,7 +102,7 @@ func history() Dashboard {
 		variables("storagebench_benchmark_last_run_info", "namespace", "benchmark"), l.panels)
 }
 
-// comparison shows the targets of a benchmark side by side.
+// comparison returns the dashboard that shows the targets of a benchmark side by side.
 func comparison() Dashboard {
 	q := func(expression, legend string) query {
 		return query{of(`namespace="$namespace", benchmark="$benchmark", phase="$phase"`, expression), legend}

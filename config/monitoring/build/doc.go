@@ -1,7 +1,7 @@
-// Package build makes what Prometheus and Grafana need to know of the operator: a ServiceMonitor, a PrometheusRule and
-// dashboards. The files of config/monitoring are its output; `make generate` writes them, and a test fails where they
+// Package build generates what Prometheus and Grafana need for the operator: a ServiceMonitor, a PrometheusRule and
+// dashboards. Its output is the files of config/monitoring; `make generate` writes them, and a test fails if they
 // differ.
 //
-// All queries are code here, so that a test can hold each against the metrics that there are (internal/metrics), and
-// another one can ask a real Prometheus.
+// All queries are Go code, so that one test can check them against the metrics that exist (internal/metrics), and
+// another can run them on a real Prometheus.
 package build

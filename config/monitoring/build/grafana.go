@@ -1,6 +1,6 @@
 package build
 
-// Dashboard is one of Grafana: as much of its JSON as is needed here.
+// Dashboard is a Grafana dashboard, with the part of its JSON that is used here.
 type Dashboard struct {
 	UID           string     `json:"uid"`
 	Title         string     `json:"title"`
@@ -15,24 +15,24 @@ type Dashboard struct {
 	Panels        []Panel    `json:"panels"`
 }
 
-// TimeRange that is shown at first.
+// TimeRange is the time range that a dashboard shows at first.
 type TimeRange struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// Templating holds the variables.
+// Templating holds the variables of a dashboard.
 type Templating struct {
 	List []Variable `json:"list"`
 }
 
-// Variable is a choice at the top of a dashboard.
+// Variable is a selection at the top of a dashboard.
 type Variable struct {
 	Name       string      `json:"name"`
 	Label      string      `json:"label"`
 	Type       string      `json:"type"`
 	Datasource *Datasource `json:"datasource,omitempty"`
-	// Query of a query variable, or the kind of a datasource variable.
+	// Query of a query variable, or the type of data source of a datasource variable.
 	Query      string `json:"query"`
 	Refresh    int    `json:"refresh,omitempty"`
 	Sort       int    `json:"sort,omitempty"`
@@ -41,13 +41,13 @@ type Variable struct {
 	AllValue   string `json:"allValue,omitempty"`
 }
 
-// Datasource of a panel.
+// Datasource is the data source of a panel or variable.
 type Datasource struct {
 	Type string `json:"type"`
 	UID  string `json:"uid"`
 }
 
-// Panel is one box of a dashboard.
+// Panel is one panel of a dashboard.
 type Panel struct {
 	ID          int         `json:"id"`
 	Type        string      `json:"type"`
@@ -60,7 +60,7 @@ type Panel struct {
 	Options     any         `json:"options,omitempty"`
 }
 
-// GridPos is where a panel is, in 24 columns.
+// GridPos is the position and size of a panel, on a grid of 24 columns.
 type GridPos struct {
 	H int `json:"h"`
 	W int `json:"w"`
@@ -77,13 +77,13 @@ type Target struct {
 	Range        bool   `json:"range,omitempty"`
 }
 
-// FieldConfig says in which unit the figures are.
+// FieldConfig sets how the values of a panel are displayed.
 type FieldConfig struct {
 	Defaults  Defaults `json:"defaults"`
 	Overrides []any    `json:"overrides"`
 }
 
-// Defaults of all series of a panel.
+// Defaults apply to all series of a panel.
 type Defaults struct {
 	Unit   string         `json:"unit,omitempty"`
 	Min    *float64       `json:"min,omitempty"`
@@ -91,7 +91,7 @@ type Defaults struct {
 	Custom map[string]any `json:"custom,omitempty"`
 }
 
-// Units of Grafana: all of powers of ten, as the reports of storagebench.
+// Grafana's units, all with decimal prefixes as in the reports of storagebench.
 const (
 	unitBytesPerSecond      = "Bps"
 	unitOperationsPerSecond = "iops"
@@ -104,7 +104,7 @@ const (
 
 var prometheusSource = &Datasource{Type: "prometheus", UID: "${datasource}"}
 
-// layout puts panels beside and below each other.
+// layout places panels in rows.
 type layout struct {
 	panels    []Panel
 	x, y, row int
@@ -112,7 +112,7 @@ type layout struct {
 
 const columns = 24
 
-// add puts a panel where there is room.
+// add places a panel in the current row, or in the next one if it does not fit.
 func (l *layout) add(panel Panel, width, height int) {
 	if l.x+width > columns {
 		l.x, l.y, l.row = 0, l.y+l.row, 0
@@ -128,7 +128,7 @@ func (l *layout) add(panel Panel, width, height int) {
 	l.row = max(l.row, height)
 }
 
-// query is what a panel asks, with the legend of its series.
+// query is a query of a panel, with the legend of its series.
 type query struct{ expression, legend string }
 
 func targets(instant bool, queries []query) []Target {
@@ -140,7 +140,7 @@ func targets(instant bool, queries []query) []Target {
 	return all
 }
 
-// graph shows series over time.
+// graph adds a panel of series over time.
 func (l *layout) graph(title, unit, description string, queries ...query) {
 	zero := 0.0
 	l.add(Panel{Type: "timeseries", Title: title, Description: description, Targets: targets(false, queries),
@@ -151,7 +151,7 @@ func (l *layout) graph(title, unit, description string, queries ...query) {
 			"tooltip": map[string]any{"mode": "multi", "sort": "desc"}}}, columns/2, 9)
 }
 
-// number shows what is now.
+// number adds a panel of a current value.
 func (l *layout) number(title, unit, description string, queries ...query) {
 	l.add(Panel{Type: "stat", Title: title, Description: description, Targets: targets(true, queries),
 		FieldConfig: FieldConfig{Defaults: Defaults{Unit: unit}},
@@ -159,7 +159,7 @@ func (l *layout) number(title, unit, description string, queries ...query) {
 			"colorMode": "none", "graphMode": "none"}}, columns/6, 4)
 }
 
-// word shows the label of a series that is 1.
+// word adds a panel that shows the legend of a series instead of its value, which is 1.
 func (l *layout) word(title, description string, queries ...query) {
 	l.add(Panel{Type: "stat", Title: title, Description: description, Targets: targets(true, queries),
 		FieldConfig: FieldConfig{Defaults: Defaults{}},
@@ -167,7 +167,7 @@ func (l *layout) word(title, description string, queries ...query) {
 			"colorMode": "none", "graphMode": "none"}}, columns/6, 4)
 }
 
-// bars show what is now, one beside the other.
+// bars adds a panel of current values as horizontal bars.
 func (l *layout) bars(title, unit, description string, queries ...query) {
 	zero := 0.0
 	l.add(Panel{Type: "bargauge", Title: title, Description: description, Targets: targets(true, queries),
@@ -176,15 +176,15 @@ func (l *layout) bars(title, unit, description string, queries ...query) {
 			"reduceOptions": map[string]any{"calcs": []string{"lastNotNull"}}}}, columns/2, 8)
 }
 
-// states show over time which of some states holds.
+// states adds a panel that shows over time which of some states holds.
 func (l *layout) states(title, description string, queries ...query) {
 	l.add(Panel{Type: "state-timeline", Title: title, Description: description, Targets: targets(false, queries),
 		FieldConfig: FieldConfig{Defaults: Defaults{Custom: map[string]any{"fillOpacity": 70, "lineWidth": 0}}},
 		Options:     map[string]any{"mergeValues": true, "showValue": "auto", "rowHeight": 0.8}}, columns/2, 7)
 }
 
-// variables are the choices of a dashboard: where the metrics are, and then labels, each among the series that the ones
-// before leave.
+// variables returns the selections of a dashboard: the data source, and then labels, each with the values that the
+// selections before it leave.
 func variables(metric string, names ...string) Templating {
 	list := []Variable{{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus"}}
 	matchers := ""

@@ -6,17 +6,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Alert is one alert of the rules.
+// Alert is one alerting rule.
 type Alert struct {
 	Name, Expression string
-	// For is how long it has to be so; empty for what is a fact at once.
+	// For is how long the expression must hold before the alert fires; empty to fire at once.
 	For         monitoringv1.Duration
 	Severity    string
 	Summary     string
 	Description string
 }
 
-// Alerts are all of them, in the order of the file.
+// Alerts returns all alerts in the order of the file.
 func Alerts() []Alert {
 	const of = "{{ $labels.namespace }}/{{ $labels.benchmark }}"
 	return []Alert{
@@ -75,7 +75,7 @@ func Alerts() []Alert {
 	}
 }
 
-// Rules are the alerts as the Prometheus operator takes them.
+// Rules returns the alerts as a PrometheusRule.
 func Rules() *monitoringv1.PrometheusRule {
 	group := monitoringv1.RuleGroup{Name: "storagebench"}
 	for _, alert := range Alerts() {

@@ -8,7 +8,7 @@ import (
 const (
 	operatorNamespace = "storagebench-system"
 	operatorName      = "storagebench-operator"
-	// tokenFile is where every pod has its own service account's token.
+	// tokenFile is where every pod finds the token of its service account.
 	tokenFile = "/var/run/secrets/kubernetes.io/serviceaccount/token" //nolint:gosec // A path.
 )
 
@@ -16,8 +16,8 @@ func labels() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "storagebench", "app.kubernetes.io/component": "operator"}
 }
 
-// ServiceMonitor has Prometheus scrape the operator with its own token. The labels of the metrics stand: their namespace
-// is that of the benchmark, not the operator's.
+// ServiceMonitor makes Prometheus scrape the operator with the token of Prometheus itself. The labels of the metrics
+// are kept: their namespace is that of the benchmark, not the operator's.
 func ServiceMonitor() *monitoringv1.ServiceMonitor {
 	insecure := true
 	scheme := monitoringv1.Scheme("https")
@@ -31,7 +31,7 @@ func ServiceMonitor() *monitoringv1.ServiceMonitor {
 				Interval: "15s", ScrapeTimeout: "10s", BearerTokenFile: tokenFile,
 				HTTPConfigWithProxyAndTLSFiles: monitoringv1.HTTPConfigWithProxyAndTLSFiles{
 					HTTPConfigWithTLSFiles: monitoringv1.HTTPConfigWithTLSFiles{
-						// The operator makes its certificate itself, see docs/prometheus.md for one of your own.
+						// The operator generates its own certificate. docs/prometheus.md shows how to use another one.
 						TLSConfig: &monitoringv1.TLSConfig{SafeTLSConfig: monitoringv1.SafeTLSConfig{InsecureSkipVerify: &insecure}},
 					},
 				},

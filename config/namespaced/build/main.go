@@ -1,5 +1,6 @@
-// Command build writes the roles of an operator that watches some namespaces only, out of the one role that controller-gen
-// makes of the markers in the code: so there is one list of what the operator needs. Run it in the root of the repository.
+// Command build derives the roles of an operator that watches selected namespaces from the one role that controller-gen
+// generates from the markers in the code, so that what the operator needs is listed only once. Run it in the root of
+// the repository.
 package main
 
 import (
@@ -14,10 +15,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// folder is where the files go.
 const folder = "config/namespaced"
 
-// ofCluster are the resources that are in no namespace. A test asks a real API server.
+// ofCluster lists the cluster-scoped resources. A test compares it with a real API server.
 var ofCluster = []string{"nodes", "persistentvolumes", "csidrivers", "storageclasses", "volumeattributesclasses", "clusterworkloadprofiles"}
 
 func main() {
@@ -44,7 +44,7 @@ func write() error {
 	return nil
 }
 
-// Files of config/namespaced, by name, out of config/rbac/role.yaml.
+// Files derives the files of config/namespaced, by name, from the content of config/rbac/role.yaml.
 func Files(role []byte) (map[string][]byte, error) {
 	var whole rbacv1.ClusterRole
 	first, _, _ := strings.Cut(strings.TrimPrefix(string(role), "---\n"), "\n---\n")
@@ -62,8 +62,8 @@ func Files(role []byte) (map[string][]byte, error) {
 	for _, rule := range whole.Rules {
 		if inside := restrict(rule, func(resource string) bool { return !isOfCluster(resource) }, nil); inside != nil {
 			runs.Rules = append(runs.Rules, *inside)
-			// The operator tells of the ConfigMap of limits, which is in its own namespace: once of each fault, so that
-			// it never has one of those events counted anew.
+			// The operator emits events on the ConfigMap of limits, which is in its own namespace. It emits one event
+			// for each fault and never updates its count, so create is enough.
 			if slices.Contains(rule.Resources, "events") && slices.Contains(rule.Verbs, "create") {
 				events = append(events, map[string]any{"op": "add", "path": "/rules/-",
 					"value": restrict(rule, func(resource string) bool { return resource == "events" }, []string{"create"})})
@@ -84,13 +84,14 @@ func Files(role []byte) (map[string][]byte, error) {
 	return files, nil
 }
 
-// isOfCluster reports whether a resource, or what it is a part of, is in no namespace.
+// isOfCluster reports whether a resource, or the resource of a subresource, is cluster-scoped.
 func isOfCluster(resource string) bool {
 	whole, _, _ := strings.Cut(resource, "/")
 	return slices.Contains(ofCluster, whole)
 }
 
-// restrict leaves of a rule some resources and some verbs, or all of them where none are named; nil where nothing is left.
+// restrict returns a rule reduced to the resources that keep selects and to the given verbs; nil verbs keep all. It
+// returns nil if nothing is left.
 func restrict(rule rbacv1.PolicyRule, keep func(string) bool, verbs []string) *rbacv1.PolicyRule {
 	kept := *rule.DeepCopy()
 	kept.Resources = slices.DeleteFunc(kept.Resources, func(resource string) bool { return !keep(resource) })

@@ -1,6 +1,5 @@
-// Command coredns is CoreDNS with the few plugins that a cluster for tests
-// needs. The standard build carries the clients of several clouds, which take
-// minutes to compile.
+// Command coredns is CoreDNS with the few plugins that a test cluster needs. The standard build includes the clients of
+// several clouds, which take minutes to compile.
 package main
 
 import (
@@ -15,7 +14,7 @@ import (
 )
 
 func main() {
-	// The order is that in which a question passes the plugins.
+	// The order in which a query passes through the plugins.
 	dnsserver.Directives = []string{"bind", "ready", "errors", "cache", "template", "kubernetes"}
 	coremain.Run()
 }

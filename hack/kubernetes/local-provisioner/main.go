@@ -1,10 +1,8 @@
-// Command local-provisioner makes a folder on the one node of a test cluster
-// for every claim, and removes it with the volume. It needs no helper pods and
-// so no image.
+// Command local-provisioner creates a folder on the only node of a test cluster for every claim, and removes it with
+// the volume. It needs no helper pods and so no image.
 //
-// The volumes are `local` ones, so that the kubelet treats them as storage of a
-// node: file system groups are applied and pods follow the volume. Their size is
-// not enforced.
+// The volumes are of type `local`, so that Kubernetes treats them as storage of a node: file system groups are applied
+// and pods follow the volume. Their size is not enforced.
 package main
 
 import (
@@ -60,8 +58,7 @@ type provisioner struct{ root string }
 
 var _ controller.Provisioner = provisioner{}
 
-// Provision makes the folder. Everybody may write in it, as claims are used by
-// pods of any user.
+// Provision creates the folder. Everyone may write to it, because pods of any user use the claims.
 func (p provisioner) Provision(_ context.Context, options controller.ProvisionOptions) (*v1.PersistentVolume, controller.ProvisioningState, error) {
 	claim := options.PVC
 	if mode := claim.Spec.VolumeMode; mode != nil && *mode != v1.PersistentVolumeFilesystem {
@@ -97,7 +94,7 @@ func (p provisioner) Provision(_ context.Context, options controller.ProvisionOp
 	}, controller.ProvisioningFinished, nil
 }
 
-// Delete removes the folder of a volume, and nothing outside of the root.
+// Delete removes the folder of a volume, and nothing outside the root.
 func (p provisioner) Delete(_ context.Context, volume *v1.PersistentVolume) error {
 	if volume.Spec.Local == nil {
 		return fmt.Errorf("volume %s is not a local one", volume.Name)

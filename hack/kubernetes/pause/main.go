@@ -1,6 +1,5 @@
-// Command pause holds the namespaces of a pod open, as the pause image of
-// Kubernetes does: it waits to be ended, and as process 1 of a shared process
-// namespace it collects the processes that others leave behind.
+// Command pause keeps the namespaces of a pod open, as the pause image of Kubernetes does: it waits for a signal to
+// exit, and as process 1 of a shared process namespace it reaps orphaned processes.
 package main
 
 import (

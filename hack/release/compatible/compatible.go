@@ -6,24 +6,26 @@ import (
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/utils/ptr"
 )
 
-// Break is a difference that breaks somebody.
+// Break is an incompatible change.
 type Break struct {
-	// Path of the field, such as v1alpha1 .spec.run.clients.count; what it was; and what it is.
+	// Path is the changed field after the name of its definition, such as v1alpha1 .spec.run.clients.count. What says
+	// what it was and what it is.
 	Path, What string
 }
 
 func (b Break) String() string { return b.Path + ": " + b.What }
 
-// breaks are collected while the trees are walked.
+// breaks collects the breaks while the schemas are walked.
 type breaks []Break
 
 func (b *breaks) add(path, format string, values ...any) {
 	*b = append(*b, Break{Path: path, What: fmt.Sprintf(format, values...)})
 }
 
-// CRD compares a released definition with one that is to follow it.
+// CRD compares a released definition with its successor.
 func CRD(released, next *apiextensionsv1.CustomResourceDefinition) []Break {
 	found := &breaks{}
 	path := released.Name
@@ -59,7 +61,7 @@ func CRD(released, next *apiextensionsv1.CustomResourceDefinition) []Break {
 	return *found
 }
 
-// schema compares what may be at a path.
+// schema compares the schemas at a path.
 func (b *breaks) schema(path string, old, next *apiextensionsv1.JSONSchemaProps) {
 	switch {
 	case old == nil:
@@ -110,7 +112,7 @@ func preserves(schema *apiextensionsv1.JSONSchemaProps) bool {
 	return schema.XPreserveUnknownFields != nil && *schema.XPreserveUnknownFields
 }
 
-// kind compares what a value is.
+// kind compares type, format, default, nullability and merging.
 func (b *breaks) kind(path string, old, next *apiextensionsv1.JSONSchemaProps) {
 	if old.Type != next.Type || old.XIntOrString != next.XIntOrString {
 		b.add(path, "the type was %q and is %q", typeOf(old), typeOf(next))
@@ -127,10 +129,10 @@ func (b *breaks) kind(path string, old, next *apiextensionsv1.JSONSchemaProps) {
 	if !sameDefault(old.Default, next.Default) {
 		b.add(path, "the default was %s and is %s: files that leave the field out mean something else", text(old.Default), text(next.Default))
 	}
-	if a, b2 := deref(old.XListType), deref(next.XListType); a != b2 || !slices.Equal(old.XListMapKeys, next.XListMapKeys) {
+	if a, b2 := ptr.Deref(old.XListType, ""), ptr.Deref(next.XListType, ""); a != b2 || !slices.Equal(old.XListMapKeys, next.XListMapKeys) {
 		b.add(path, "how lists are merged was %q %v and is %q %v", a, old.XListMapKeys, b2, next.XListMapKeys)
 	}
-	if a, b2 := deref(old.XMapType), deref(next.XMapType); a != b2 {
+	if a, b2 := ptr.Deref(old.XMapType, ""), ptr.Deref(next.XMapType, ""); a != b2 {
 		b.add(path, "how maps are merged was %q and is %q", a, b2)
 	}
 }
@@ -142,13 +144,6 @@ func typeOf(schema *apiextensionsv1.JSONSchemaProps) string {
 	return schema.Type
 }
 
-func deref(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
-}
-
 func text(value *apiextensionsv1.JSON) string {
 	if value == nil {
 		return "none"
@@ -158,7 +153,7 @@ func text(value *apiextensionsv1.JSON) string {
 
 func sameDefault(old, next *apiextensionsv1.JSON) bool { return text(old) == text(next) }
 
-// values compares which values there are.
+// values compares which values are allowed.
 func (b *breaks) values(path string, old, next *apiextensionsv1.JSONSchemaProps) {
 	if len(next.Enum) > 0 {
 		if len(old.Enum) == 0 {
@@ -178,7 +173,7 @@ func (b *breaks) values(path string, old, next *apiextensionsv1.JSONSchemaProps)
 	}
 }
 
-// bounds compares how large a value may be.
+// bounds compares the limits on values and lengths.
 func (b *breaks) bounds(path string, old, next *apiextensionsv1.JSONSchemaProps) {
 	upper(b, path, "maximum", old.Maximum, next.Maximum)
 	upper(b, path, "maxLength", old.MaxLength, next.MaxLength)

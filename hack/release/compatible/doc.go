@@ -1,7 +1,7 @@
-// Package compatible says what a change of a CustomResourceDefinition would break for those who use the released one:
-// files that were accepted and no longer are, stored objects that no longer fit, fields that programs read and that are
-// gone. docs/api-versions.md has the promise that this holds us to.
+// Package compatible finds what a change of a CustomResourceDefinition would break for users of the released one: files
+// that were accepted and no longer are, stored objects that no longer fit, and fields that programs read and that are
+// gone. docs/api-versions.md documents the promise that this enforces.
 //
-// What it cannot see is a field that is there as before and means something else; and a rule in CEL that is new or
-// changed is told only as something to look at, because no program knows whether it refuses more than the old one.
+// It cannot detect that an unchanged field now means something else. A new or changed CEL rule is only listed for
+// review, because no program can decide whether it refuses more than the old one.
 package compatible

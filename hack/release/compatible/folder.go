@@ -12,23 +12,23 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// VersionFile is the file beside released kinds that says of which version they are, and SumsFile has their checksums:
-// they are what was released, and nobody edits them.
+// VersionFile, beside the released CRDs, holds their version. SumsFile holds their checksums, because they must stay as
+// they were released.
 const (
 	VersionFile = "VERSION"
 	SumsFile    = "SHA256SUMS"
 )
 
-// Report is what a comparison of two folders found.
+// Report is the result of comparing two folders.
 type Report struct {
-	// Released is the version that was compared with; empty where nothing is released yet.
+	// Released is the version compared with; empty if nothing is released yet.
 	Released string
 	Breaks   []Break
-	// Rules in CEL that are new.
+	// Rules lists the new CEL rules.
 	Rules []string
 }
 
-// Folders compares the kinds of the last release with those of now.
+// Folders compares the CRDs of the last release with the current ones.
 func Folders(released, now string) (Report, error) {
 	version, err := os.ReadFile(filepath.Join(released, VersionFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +58,7 @@ func Folders(released, now string) (Report, error) {
 	return report, nil
 }
 
-// Read gives the kinds of a folder by their names. There has to be one at least.
+// Read returns the CRDs of a folder by name. It is an error if there are none.
 func Read(folder string) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil || len(files) == 0 {

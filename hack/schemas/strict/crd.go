@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// File is what kubeconform calls the schema of a kind: deployment-apps-v1.json, pod-v1.json.
+// File returns kubeconform's name for the schema of a kind: deployment-apps-v1.json, pod-v1.json.
 func File(group, version, kind string) string {
 	parts := []string{strings.ToLower(kind)}
 	if group != "" {
@@ -18,9 +18,10 @@ func File(group, version, kind string) string {
 	return strings.Join(append(parts, version), "-") + ".json"
 }
 
-// OfCRD gives the strict schemas of a CustomResourceDefinition, by File, one a version that is served.
+// OfCRD returns the strict schemas of a CustomResourceDefinition, one for each served version, by the name that File
+// returns.
 func OfCRD(text []byte) (map[string]Schema, error) {
-	// As it is written, with all words, and by its type for the rest.
+	// Decode twice: untyped to keep all keywords of the schemas, and typed for everything else.
 	var written struct {
 		Spec struct {
 			Versions []struct {

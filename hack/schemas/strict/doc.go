@@ -1,4 +1,4 @@
-// Package strict makes JSON schemas of what Kubernetes publishes of its kinds: small ones, which refuse a field
-// that the kind does not have. An API server drops such a field in silence, so a word that is misspelt in a
-// manifest does nothing, and nobody is told.
+// Package strict derives JSON schemas from those that Kubernetes publishes for its kinds: small ones, which refuse
+// unknown fields. An API server drops such fields silently, so a misspelt field in a manifest would have no effect and
+// cause no error.
 package strict

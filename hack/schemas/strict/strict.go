@@ -4,11 +4,11 @@ import (
 	"strings"
 )
 
-// Schema is a JSON schema as it is read from a file.
+// Schema is a JSON schema as read from a file.
 type Schema = map[string]any
 
-// keywords are those that say what is valid. Descriptions, defaults and extensions are left out: they are most of
-// the text and forbid nothing. So are formats, of which only some programs know some.
+// keywords are those that restrict what is valid. Descriptions, defaults and extensions are left out: they are most of
+// the text and forbid nothing. Formats are left out too, because each validator supports only some of them.
 var keywords = map[string]bool{
 	"type": true, "enum": true, "required": true, "pattern": true, "minimum": true, "maximum": true, "exclusiveMinimum": true,
 	"exclusiveMaximum": true, "minLength": true, "maxLength": true, "minItems": true, "maxItems": true, "minProperties": true,
@@ -20,10 +20,10 @@ const (
 	preserve  = "x-kubernetes-preserve-unknown-fields"
 )
 
-// Of makes the strict schema of one that Kubernetes or a CustomResourceDefinition has. References to other schemas
-// begin with definitions then, such as "_definitions.json#/definitions/".
+// Of returns the strict form of a schema of Kubernetes or of a CustomResourceDefinition. References to other schemas
+// begin with definitions, such as "_definitions.json#/definitions/".
 func Of(from Schema, definitions string) Schema {
-	// A reference stands alone, but for a default or a description beside it.
+	// A reference with a default or a description beside it is published as the only element of allOf.
 	if all, ok := from["allOf"].([]any); ok && len(all) == 1 && from["properties"] == nil {
 		return Of(all[0].(Schema), definitions)
 	}
@@ -66,7 +66,8 @@ func inner(value any, definitions string) any {
 	return value // true or false
 }
 
-// inside is a part of allOf and the like, which names only some of the fields: which others there are is said around it.
+// inside returns the strict form of a part of allOf, anyOf or oneOf. Such a part names only some of the fields, so it
+// must allow others; the schema around it restricts them.
 func inside(from Schema, definitions string) Schema {
 	made := Of(from, definitions)
 	if made["additionalProperties"] == false && from["additionalProperties"] == nil {
@@ -75,7 +76,7 @@ func inside(from Schema, definitions string) Schema {
 	return made
 }
 
-// References are the names of the schemas that a published schema refers to, itself and in its parts.
+// References returns the names of the schemas that a published schema refers to, including its parts.
 func References(from any) []string {
 	var found []string
 	switch value := from.(type) {

@@ -1,5 +1,5 @@
-// Package imagetest looks at images as a container runtime does: it unpacks them and runs their programs in
-// them, as the user that they are made for.
+// Package imagetest handles images as a container runtime does: it unpacks them and runs their programs in them, as the
+// image's user.
 package imagetest
 
 import (
@@ -20,21 +20,21 @@ import (
 	"github.com/storagebench/storagebench/images/image"
 )
 
-// Opened is an image that was written to a file and read again, as a runtime gets it.
+// Opened is an image that was written to a file and read back, as a runtime gets it.
 type Opened struct {
-	// ID is what Write said.
+	// ID is what Write returned.
 	ID     string
 	Config *v1.ConfigFile
 	Files  []Entry
 }
 
-// Entry is what an image has at a path.
+// Entry is a file, folder or link of an image.
 type Entry struct {
 	tar.Header
 	Data []byte
 }
 
-// Open writes an image to a file and reads it again.
+// Open writes an image to a file and reads it back.
 func Open(t *testing.T, made image.Image) Opened {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "image.tar")
@@ -80,8 +80,9 @@ func Open(t *testing.T, made image.Image) Opened {
 	}
 }
 
-// CheckFiles checks what holds for every image: everything belongs to root and only root may write it, but
-// for /tmp; nothing is setuid, setgid or a device; all times are equal; and no path of this machine is in it.
+// CheckFiles checks what holds for every image: everything belongs to root, and only root may write to it, except for
+// /tmp; nothing is setuid, setgid or a device; all times are equal; and no file contains the path of the repository on
+// this machine.
 func (o Opened) CheckFiles(t *testing.T) {
 	t.Helper()
 	here, err := filepath.Abs("../..")
@@ -112,7 +113,7 @@ func (o Opened) CheckFiles(t *testing.T) {
 	}
 }
 
-// Data gives a file of the image.
+// Data returns the content of a file of the image.
 func (o Opened) Data(t *testing.T, name string) []byte {
 	t.Helper()
 	for _, file := range o.Files {
@@ -124,12 +125,12 @@ func (o Opened) Data(t *testing.T, name string) []byte {
 	return nil
 }
 
-// Unpack writes the image's files into a folder, which it returns.
+// Unpack writes the image's files to a folder and returns the folder.
 func (o Opened) Unpack(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	// Whoever the tests run as, the user of the image must be able to come in.
-	// #nosec G302 -- that is what it is for
+	// The image's user must have access to the folder, whatever user runs the tests.
+	// #nosec G302 -- the image's user needs access
 	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -161,8 +162,8 @@ func unpack(root *os.Root, file Entry) error {
 	return root.WriteFile(name, file.Data, mode.Perm())
 }
 
-// Run runs a program inside of an unpacked image as the image's user, and gives what it prints. Another user
-// than root needs leave to make a user namespace for that.
+// Run runs a program in an unpacked image as the image's user, and returns its output. A user other than root needs
+// permission to create a user namespace.
 func Run(t *testing.T, folder string, arguments ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), arguments[0], arguments[1:]...)

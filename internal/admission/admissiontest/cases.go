@@ -1,7 +1,6 @@
-// Package admissiontest holds the cases by which the rules of the API are
-// tested. They are data in a package of their own because two tests use them:
-// that of package admission, which needs no API server, and that in
-// test/integration, which asks a real one and compares the verdicts.
+// Package admissiontest provides the test cases for the rules of the API. They are in a package of their own because
+// two tests use them: the one of package admission, which needs no API server, and the one in test/integration, which
+// compares the verdicts with those of a real API server.
 package admissiontest
 
 import (
@@ -16,14 +15,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Case is an object to be judged.
+// Case is an object to be checked.
 type Case struct {
-	// Name of the case, unique in its list.
+	// Name of the case; unique in its list.
 	Name string
-	// Object as a JSON document, without defaults.
+	// Object is a JSON document without defaults.
 	Object map[string]any
-	// UnknownField says that the API server refuses the case while decoding,
-	// with words of its own and before it looks at any rule.
+	// UnknownField is true if the API server rejects the case while decoding, with its own message and before it
+	// evaluates any rule.
 	UnknownField bool
 }
 
@@ -43,13 +42,13 @@ type caseSource struct {
 //go:embed cases.yaml
 var source []byte
 
-// Accepted gives the cases that have to be accepted.
+// Accepted returns the cases that must be accepted.
 func Accepted() ([]Case, error) {
 	cases, err := load()
 	return cases.accepted, err
 }
 
-// Refused gives the cases that have to be refused.
+// Refused returns the cases that must be refused.
 func Refused() ([]Case, error) {
 	cases, err := load()
 	return cases.refused, err
@@ -77,7 +76,7 @@ func load() (lists, error) {
 	return lists{accepted: accepted, refused: refused}, nil
 }
 
-// build makes each case from its base and what it sets.
+// build creates each case from its base and the fields that it sets.
 func (f *file) build(sources []caseSource) ([]Case, error) {
 	var cases []Case
 	for _, source := range sources {
@@ -106,8 +105,8 @@ func cmpOr(text, otherwise string) string {
 	return text
 }
 
-// normalise makes whole numbers int64, as the API server decodes them, and
-// expands strings such as "a*70", which is 70 times the letter a.
+// normalise converts whole numbers to int64, as the API server decodes them, and expands strings such as "a*70" to 70
+// times the letter a.
 func normalise(value any) any {
 	switch value := value.(type) {
 	case float64:
@@ -132,8 +131,7 @@ func normalise(value any) any {
 	return value
 }
 
-// set puts a value at a path such as spec.run.phases[1].steady. The value
-// "REMOVE" removes what is there.
+// set sets the value at a path such as spec.run.phases[1].steady. The value "REMOVE" removes the field.
 func set(object map[string]any, path string, value any) error {
 	var parent any = object
 	steps := strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })

@@ -99,27 +99,25 @@ func TestChoose(t *testing.T) {
 	storage := Count{Source: v1alpha1.SourceStorage, ReadBytes: 98 * mb, WriteBytes: 50 * mb}
 	mount := Count{Source: v1alpha1.SourceMount, ReadBytes: 80 * mb, WriteBytes: 50 * mb}
 	for name, c := range map[string]struct {
-		counts  []Count
-		crowded bool
-		source  v1alpha1.CommandSource
-		share   float64
-		other   v1alpha1.CommandSource
+		counts []Count
+		source v1alpha1.CommandSource
+		share  float64
+		other  v1alpha1.CommandSource
 	}{
-		"one alone":                {[]Count{calls}, false, v1alpha1.SourceCalls, 0, ""},
-		"two that agree":           {[]Count{calls, storage}, false, v1alpha1.SourceStorage, 0.02, v1alpha1.SourceCalls},
-		"the mount is believed":    {[]Count{calls, mount, storage}, false, v1alpha1.SourceMount, 0.2, v1alpha1.SourceCalls},
-		"but not with a neighbour": {[]Count{calls, mount, storage}, true, v1alpha1.SourceStorage, 0.02, v1alpha1.SourceCalls},
-		"all from the cache": {[]Count{calls, {Source: v1alpha1.SourceStorage, WriteBytes: 50 * mb}}, false,
+		"one alone":             {[]Count{calls}, v1alpha1.SourceCalls, 0, ""},
+		"two that agree":        {[]Count{calls, storage}, v1alpha1.SourceStorage, 0.02, v1alpha1.SourceCalls},
+		"the mount is believed": {[]Count{calls, mount, storage}, v1alpha1.SourceMount, 0.2, v1alpha1.SourceCalls},
+		"all from the cache": {[]Count{calls, {Source: v1alpha1.SourceStorage, WriteBytes: 50 * mb}},
 			v1alpha1.SourceStorage, 1, v1alpha1.SourceCalls},
 		"a line on the terminal is no difference": {[]Count{{Source: v1alpha1.SourceCalls, ReadBytes: 100 * mb, WriteBytes: 500_000},
-			{Source: v1alpha1.SourceStorage, ReadBytes: 100 * mb}}, false, v1alpha1.SourceStorage, 0, ""},
+			{Source: v1alpha1.SourceStorage, ReadBytes: 100 * mb}}, v1alpha1.SourceStorage, 0, ""},
 	} {
-		got, ok := Choose(slices.Clone(c.counts), c.crowded)
+		got, ok := Choose(slices.Clone(c.counts))
 		if !ok || got.Source != c.source || math.Abs(got.Share-c.share) > 1e-9 || got.Other.Source != c.other {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if _, ok := Choose([]Count{mount}, true); ok {
-		t.Error("a mount that counts others was believed")
+	if _, ok := Choose(nil); ok {
+		t.Error("a count was made of nothing")
 	}
 }

@@ -1,9 +1,8 @@
-// Package command is the engine for programs of the user's: what of a profile is refused, what the words of
-// a command line stand for, what an exit status means, and which of several counts of the same bytes is
-// believed.
+// Package command is the engine for the user's own programs: which profiles are refused, what the variables of a
+// command line expand to, what an exit status means, and which of several counts of the same bytes is used.
 //
-// There is no tool whose output could be parsed. What a program has read and written is counted from
-// outside, by sources that see different things:
+// There is no tool output to parse. What a program reads and writes is counted from outside, by sources that see
+// different I/O:
 //
 //	            files   mmap   async I/O   pipes, sockets   cached reads   others on the machine
 //	Calls        yes     no       no            YES             YES               no
@@ -11,7 +10,7 @@
 //	ControlGroup yes     yes      yes           no              no                no (a container's own)
 //	Mount        yes     yes      yes           no              no                YES
 //
-// The nearer to the storage, the better: Mount, ControlGroup, Storage, Calls is the order in which they are
-// believed, as far as they are there and can be told from what others do. Where another one that there is
-// differs by more than five percent, the result says so. docs/commands.md tells users of it.
+// The nearer to the storage, the better: the order of preference is Mount, ControlGroup, Storage, Calls, among the
+// sources that are available and can be told apart from the I/O of others. If another available source differs by more
+// than five percent, the result says so. docs/commands.md describes this for users.
 package command

@@ -9,15 +9,15 @@ import (
 
 // Exit is how a program ended.
 type Exit struct {
-	// Code is its exit code where Signal is 0.
+	// Code is the exit code if Signal is 0.
 	Code   int
 	Signal syscall.Signal
 }
 
-// killed is what is added to a signal for an exit code, as shells do.
+// killed is added to the number of a signal to form an exit code, as shells do.
 const killed = 128
 
-// ExitCode is one number for both: 128 and the signal of one that was killed.
+// ExitCode returns the exit code, or 128 plus the number of the signal that killed the program.
 func (e Exit) ExitCode() int {
 	if e.Signal != 0 {
 		return killed + int(e.Signal)
@@ -25,8 +25,8 @@ func (e Exit) ExitCode() int {
 	return e.Code
 }
 
-// Succeeded reports whether the exit is that of a run that counts; no codes are 0 alone. One that was killed
-// by a signal never counts, also not for a code such as 137.
+// Succeeded reports whether the run counts: its exit code is one of codes, or 0 if there are none. A program that was
+// killed by a signal never counts, even if codes contains a value such as 137.
 func (e Exit) Succeeded(codes []int32) bool {
 	if e.Signal != 0 {
 		return false
@@ -37,7 +37,7 @@ func (e Exit) Succeeded(codes []int32) bool {
 	return slices.Contains(codes, int32(e.Code)) //nolint:gosec // Exit codes have eight bits.
 }
 
-// String says it in words.
+// String describes the exit in words.
 func (e Exit) String() string {
 	if e.Signal != 0 {
 		return fmt.Sprintf("was killed by signal %d (%s)", int(e.Signal), e.Signal)
@@ -45,7 +45,7 @@ func (e Exit) String() string {
 	return fmt.Sprintf("ended with exit code %d", e.Code)
 }
 
-// causes are what programs say of errors of the storage, because the C library says it for them.
+// causes maps messages of the C library about storage errors, which programs print, to reasons of a failure.
 var causes = []struct{ said, reason string }{
 	{"no space left on device", "NoSpace"},
 	{"disk quota exceeded", "QuotaExceeded"},
@@ -57,7 +57,7 @@ var causes = []struct{ said, reason string }{
 	{"cannot allocate memory", "NoMemory"},
 }
 
-// Cause gives the reason of a failure that a program's own words tell, or the usual one.
+// Cause returns the reason of a failure that the program's own output names, or usual if it names none.
 func Cause(said, usual string) string {
 	said = strings.ToLower(said)
 	for _, cause := range causes {

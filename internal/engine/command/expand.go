@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Values are what the words of a command line stand for on one client.
+// Values holds what the variables of a command line expand to on one client.
 type Values struct {
 	// Data is the absolute path of the client's own directory on the target.
 	Data string
-	// Client is its index in the target, from 0.
+	// Client is the client's index in the target, from 0.
 	Client int
-	// Agent is the path of the agent's program, of which `files` makes data.
+	// Agent is the path of the agent's program, whose subcommand `files` creates data.
 	Agent string
 }
 
@@ -22,7 +22,7 @@ const (
 	nameAgent  = "AGENT"
 )
 
-// Names are the words that are replaced, as users write them.
+// Names returns the variables, as users write them.
 func Names() []string {
 	return []string{"$(" + nameData + ")", "$(" + nameClient + ")", "$(" + nameAgent + ")"}
 }
@@ -39,8 +39,8 @@ func (v Values) value(name string) (string, bool) {
 	return "", false
 }
 
-// Expand replaces $(NAME) in all words, each once: what comes in is not looked at again. $$(NAME) stays
-// $(NAME). No word is split or joined, and there is no shell. An error names the word.
+// Expand replaces $(NAME) in all words; inserted text is not expanded again. $$(NAME) becomes the text $(NAME). No word
+// is split or joined, and there is no shell. An error quotes the word.
 func Expand(words []string, values Values) ([]string, error) {
 	expanded := make([]string, 0, len(words))
 	for _, word := range words {

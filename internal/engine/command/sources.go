@@ -5,56 +5,49 @@ import (
 	"slices"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Count is what one source has counted.
-type Count struct {
-	Source v1alpha1.CommandSource
-	// Bytes by direction.
-	ReadBytes, WriteBytes uint64
-	// HasOperations says that it counts operations too.
-	HasOperations                   bool
-	ReadOperations, WriteOperations uint64
-}
+// Count is what one source counted.
+type Count = engine.Count
 
-// order is that in which sources are believed.
-var order = []v1alpha1.CommandSource{v1alpha1.SourceMount, v1alpha1.SourceControlGroup, v1alpha1.SourceStorage, v1alpha1.SourceCalls}
+// Order lists the sources in order of preference.
+var Order = []v1alpha1.CommandSource{v1alpha1.SourceMount, v1alpha1.SourceControlGroup, v1alpha1.SourceStorage, v1alpha1.SourceCalls}
 
-// Sort puts counts into the order in which they are believed.
+// Sort sorts counts in order of preference.
 func Sort(counts []Count) {
 	slices.SortStableFunc(counts, func(a, b Count) int {
-		return cmp.Compare(slices.Index(order, a.Source), slices.Index(order, b.Source))
+		return cmp.Compare(slices.Index(Order, a.Source), slices.Index(Order, b.Source))
 	})
 }
 
-// Known reports whether a source is one of ours.
-func Known(source v1alpha1.CommandSource) bool { return slices.Contains(order, source) }
+// Known reports whether a source is one of the four.
+func Known(source v1alpha1.CommandSource) bool { return slices.Contains(Order, source) }
 
-// Choice is the count that is believed, and how far the worst of the others is from it.
+// Choice is the count that is used, and the largest difference of another count from it.
 type Choice struct {
 	Count
-	// Other is the one that differs most; Direction is "read" or "written". Share is the difference over the
-	// larger count, from 0 to 1. Compared is false where there is nothing to compare with.
+	// Other is the count that differs most; Direction is "read" or "written". Share is the difference over the larger
+	// count, from 0 to 1. Compared is false if there is no other count.
 	Other     Count
 	Direction string
 	Share     float64
 	Compared  bool
 }
 
-// notable is how many bytes of a direction are worth a comparison, absolutely and as a share of all: a
-// program reads its libraries, and writes a line to say that it is done.
+// notableBytes and notableShare are the fewest bytes of a direction that are compared, absolutely and as a share of all
+// bytes: a program also reads its libraries, and writes a line when it is done.
 const (
 	notableBytes = 1 << 20
 	notableShare = 0.02
 )
 
-// Choose gives the count that is believed. crowded says that others of the run are on the same machine, so
-// that its mount counts them too. It is false where there are no counts.
-func Choose(counts []Count, crowded bool) (Choice, bool) {
-	usable := slices.DeleteFunc(slices.Clone(counts), func(c Count) bool { return crowded && c.Source == v1alpha1.SourceMount })
-	if len(usable) == 0 {
+// Choose returns the count to use, or false if there is none.
+func Choose(counts []Count) (Choice, bool) {
+	if len(counts) == 0 {
 		return Choice{}, false
 	}
+	usable := slices.Clone(counts)
 	Sort(usable)
 	choice := Choice{Count: usable[0]}
 	for _, other := range usable[1:] {
@@ -75,12 +68,4 @@ func Choose(counts []Count, crowded bool) (Choice, bool) {
 		}
 	}
 	return choice, true
-}
-
-// Bytes of a direction, "read" or "written".
-func (c Count) Bytes(direction string) uint64 {
-	if direction == "written" {
-		return c.WriteBytes
-	}
-	return c.ReadBytes
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Validate names all that is wrong with a profile, each with its field, the value and the remedy.
+// Validate returns everything that is wrong with a profile, each with its field, the value and the remedy.
 func Validate(path *field.Path, profile *v1alpha1.CommandProfile) field.ErrorList {
 	problems := words(path.Child("command"), profile.Command)
 	if len(profile.Command) == 0 {
@@ -32,7 +32,7 @@ func Validate(path *field.Path, profile *v1alpha1.CommandProfile) field.ErrorLis
 	return problems
 }
 
-// words are those of a command line, if there is one.
+// words checks a command line, which may be empty.
 func words(path *field.Path, all []string) field.ErrorList {
 	var problems field.ErrorList
 	for i, word := range all {

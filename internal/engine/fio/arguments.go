@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Arguments gives the arguments of a fio that reads its job from standard input and prints
-// its running totals at an interval, which is rounded to whole milliseconds. 0 prints only
-// the result.
+// Arguments returns the arguments of a fio that reads its job from standard input and prints its running totals at an
+// interval in whole milliseconds (truncated, at least 1). An interval of 0 prints only the result.
 func Arguments(interval time.Duration) []string {
 	arguments := []string{"--output-format=json+", "--eta=never"}
 	if interval > 0 {

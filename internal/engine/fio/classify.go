@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// complaint is something that fio says and that decides what went wrong.
+// complaint is a message of fio that identifies a failure.
 type complaint struct {
 	pattern *regexp.Regexp
 	failure Failure
-	// certain complaints are failures whatever the exit status says: fio counts a job that
-	// was killed, or never started, as one that ended well.
+	// certain complaints are failures whatever the exit status is: fio counts a job that was killed, or never started,
+	// as one that ended normally.
 	certain bool
 }
 
-// complaints, the most telling first. The texts are those of fio 3.33 and of 2026-08.
+// complaints are sorted by significance, the most specific first. The texts are those of fio 3.33 and of 2026-08.
 var complaints = []complaint{
 	{regexp.MustCompile(`got signal=(4|6|7|8|11)\b`), FailureCrashed, true},
 	{regexp.MustCompile(`got signal=[0-9]+`), FailureKilled, true},
@@ -37,8 +37,8 @@ var complaints = []complaint{
 	{regexp.MustCompile(`end_fsync failed for file`), FailureIO, true},
 }
 
-// ofText finds what fio complained about; ok is false when nothing is known. Only certain
-// complaints count when certain is set.
+// ofText returns the first complaint of fio in the text; ok is false if there is none. If certain is true, only certain
+// complaints count.
 func ofText(text string, certain bool) (failure Failure, line string, ok bool) {
 	for _, known := range complaints {
 		if certain && !known.certain {
@@ -53,7 +53,7 @@ func ofText(text string, certain bool) (failure Failure, line string, ok bool) {
 	return "", "", false
 }
 
-// ofErrno tells what an errno of a job means.
+// ofErrno returns what an errno of a job means.
 func ofErrno(number errno) Failure {
 	switch number {
 	case enospc:
@@ -83,7 +83,7 @@ func ofErrno(number errno) Failure {
 	return FailureOther
 }
 
-// inWords says a failure in the words of somebody who has never read fio's source.
+// inWords explains each failure to users who have never read fio's source.
 var inWords = map[Failure]string{
 	FailureNoSpace:       "the volume is full: make it larger, or datasetSize smaller",
 	FailureQuota:         "a quota on the volume is used up: raise it, or make datasetSize smaller",

@@ -118,3 +118,17 @@ func TestErrnosOfLinux(t *testing.T) {
 		}
 	}
 }
+
+// Every error that is shown by its name has that name, and no other.
+func TestErrorsHaveNames(t *testing.T) {
+	t.Parallel()
+	found := map[string]bool{}
+	for number := range errnos {
+		found[errnoName(number)] = true
+	}
+	for _, name := range named {
+		if !found[name] {
+			t.Errorf("no error is called %s", name)
+		}
+	}
+}

@@ -9,16 +9,16 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// ErrNotFio is wrapped by Decode when the JSON is no output of fio at all.
+// ErrNotFio is wrapped by Decode if the JSON is not output of fio.
 var ErrNotFio = errors.New("not the JSON output of fio")
 
-// ErrNoResult is wrapped by Decode when fio printed a document without anything measured.
+// ErrNoResult is wrapped by Decode if fio printed a document without any jobs.
 var ErrNoResult = errors.New("fio printed no result")
 
 var versionPattern = regexp.MustCompile(`^fio-[3-9]\.[0-9]{1,4}([-.+][0-9A-Za-z.+-]{1,80})?$`)
 
-// Decode reads one JSON object of fio. Whatever is missing, out of range, given twice or in
-// disagreement with what was computed from it is an error.
+// Decode reads one JSON object of fio. A figure that is missing, out of range, given twice, or in disagreement with
+// what fio computed from it is an error.
 func Decode(raw []byte) (*Document, error) {
 	root, err := parse(raw)
 	if err != nil {
@@ -69,18 +69,18 @@ func Decode(raw []byte) (*Document, error) {
 	return document, nil
 }
 
-// isClientSum tells the entry of client/server mode that is the sum of the others.
+// isClientSum reports whether an entry of client/server mode is the sum of the others.
 func isClientSum(item *value, entries int) bool {
 	name := item.member("jobname")
 	return entries > 1 && name != nil && name.text == "All clients"
 }
 
-// decoder reads members of one object and keeps the first error.
+// decoder reads the members of one object and keeps the first error.
 type decoder struct {
 	object *value
 	where  string
 	err    error
-	// binned and unbinned tell latencies with percentiles, with and without bins.
+	// binned is true after a latency with bins, unbinned after one with percentiles but no bins.
 	binned, unbinned bool
 }
 
@@ -158,9 +158,9 @@ func decodeJob(item *value) (job Job, racy, err error) {
 	return job, racy, checkBinned(&job)
 }
 
-// countDataSyncs gives back what fio counts in the wrong place: its array of operations ends with syncs, so that each fdatasync adds one
-// to what follows there, the short reads (tried with 3.33; 3.14 and others print the same). Without reads there can be no short one;
-// with them only as many are moved as were timed and not counted.
+// countDataSyncs moves operations that fio counts in the wrong place. Its array of operations ends with syncs, so each
+// fdatasync increments what follows there, the short reads (tried with 3.33; 3.14 and others print the same). Without
+// reads no read can be short; with reads, only as many are moved as were timed but not counted.
 func countDataSyncs(job *Job) {
 	read, sync := &job.Operations[measure.Read], &job.Operations[measure.Sync]
 	if sync.Total.Count <= sync.Operations {
@@ -174,7 +174,7 @@ func countDataSyncs(job *Job) {
 	read.ShortOperations -= moved
 }
 
-// checkBinned tells a histogram that is missing: fio prints one for every direction, or none.
+// checkBinned finds a missing histogram: fio prints one for every direction, or for none.
 func checkBinned(job *Job) error {
 	missing := func(latency *measure.Latency) bool { return latency.Count > 0 && latency.Histogram.Count() == 0 }
 	var total, completion bool

@@ -7,85 +7,70 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Traits are what a load does, for those who have to plan and judge it.
-type Traits struct {
-	// Reads, Writes and Trims tell the operations that occur; Syncs that writes are flushed
-	// during the load.
-	Reads, Writes, Trims, Syncs bool
-	// SyncsAtEnd: every job that writes flushes its files when it ends.
-	SyncsAtEnd bool
-	// Buffered: at least one job goes through the page cache.
-	Buffered bool
-	// NoStorage: no job touches a file (the null engine).
-	NoStorage bool
-	// DatasetBytes of each client, over all files.
-	DatasetBytes uint64
-	// FileSizes are the files of each client by name, after a prepare, with their bytes.
-	FileSizes map[string]uint64
-	// Jobs after numjobs, over all sections.
-	Jobs int
-	// MaxOutstanding operations of each client at any time.
-	MaxOutstanding uint64
-	// BlockBytes is the size of every operation; 0 when they differ.
-	BlockBytes uint64
-	// UsesLibaio needs fs.aio-max-nr of the node; UsesIOUring a seccomp profile that lets it.
-	UsesLibaio, UsesIOUring bool
-	// Cautions are said to the user before the run.
-	Cautions []string
-}
-
-// Describe tells what a valid profile does when it is measured.
-func Describe(profile *v1alpha1.FioProfile) (Traits, error) {
-	return DescribeStep(profile, Parameters{})
-}
-
-// DescribeStep is Describe with the replacements of a step of a ramp or sweep.
-func DescribeStep(profile *v1alpha1.FioProfile, parameters Parameters) (Traits, error) {
+// Describe returns what a valid profile does with the parameters of a step.
+func Describe(profile *v1alpha1.FioProfile, parameters Parameters) (engine.Description, error) {
 	what, problems := read(field.NewPath("fio"), profile, &parameters)
 	if len(problems) > 0 {
-		return Traits{}, fmt.Errorf("describe a fio profile: %w", problems.ToAggregate())
+		return engine.Description{}, fmt.Errorf("describe a fio profile: %w", problems.ToAggregate())
 	}
-	traits := Traits{FileSizes: map[string]uint64{}, NoStorage: true, Cautions: what.cautions}
+	made := engine.Description{NoStorage: true, Cautions: what.cautions}
 	unsynced := false
 	for i := range what.sections {
 		s := &what.sections[i]
-		traits.Reads = traits.Reads || s.reads
-		traits.Writes = traits.Writes || s.writes
-		traits.Trims = traits.Trims || s.trims
-		traits.Syncs = traits.Syncs || s.syncs
+		made.Reads = made.Reads || s.reads
+		made.Writes = made.Writes || s.writes
+		made.Trims = made.Trims || s.trims
+		made.Syncs = made.Syncs || s.syncs
 		unsynced = unsynced || s.writes && !s.has("end_fsync", "1")
-		traits.Jobs += s.jobs
-		traits.MaxOutstanding += s.outstanding()
+		made.Jobs += s.jobs
+		made.MaxOutstanding += s.outstanding()
 		if i == 0 {
-			traits.BlockBytes = s.blockBytes
-		} else if traits.BlockBytes != s.blockBytes {
-			traits.BlockBytes = 0
+			made.BlockBytes = s.blockBytes
+		} else if made.BlockBytes != s.blockBytes {
+			made.BlockBytes = 0
 		}
 		if s.diskless() {
 			continue
 		}
-		traits.NoStorage = false
-		traits.Buffered = traits.Buffered || !s.direct
-		traits.UsesLibaio = traits.UsesLibaio || s.engine == "libaio"
-		traits.UsesIOUring = traits.UsesIOUring || s.engine == "io_uring"
-		if s.device {
-			for volume := range s.volumes {
-				name := strconv.Itoa(volume) + "/" + deviceFile
-				traits.FileSizes[name] = max(traits.FileSizes[name], s.region-DeviceOffsetBytes+s.reach())
-			}
-			continue
+		made.NoStorage = false
+		made.Buffered = made.Buffered || !s.direct
+	}
+	made.SyncsAtEnd = made.Writes && !unsynced
+	made.ClientBytes = what.bytes(false)
+	made.Files = func(yield func(string, uint64) bool) {
+		// The profile is read again, because a description that holds its sections would be large.
+		if what, problems := read(field.NewPath("fio"), profile, &parameters); len(problems) == 0 {
+			what.files(yield)
 		}
-		for job := range s.fileSets() {
-			for number := range s.files {
-				traits.FileSizes[s.file(job, number)] = s.fileBytes
+	}
+	return made, nil
+}
+
+// files yields each file with its size.
+func (l *load) files(yield func(name string, bytes uint64) bool) {
+	region, volumes := uint64(0), 0
+	for i := range l.sections {
+		s := &l.sections[i]
+		switch {
+		case s.diskless() || s.shared && i > 0: // the same files as the first section's
+		case s.device:
+			region, volumes = max(region, s.region-DeviceOffsetBytes+s.reach()), s.volumes
+		default:
+			for set := range s.fileSets() {
+				for number := range s.files {
+					if !yield(s.file(set, number), s.fileBytes) {
+						return
+					}
+				}
 			}
 		}
 	}
-	traits.SyncsAtEnd = traits.Writes && !unsynced
-	for _, bytes := range traits.FileSizes {
-		traits.DatasetBytes += bytes
+	for volume := range volumes {
+		if !yield(strconv.Itoa(volume)+"/"+deviceFile, region) {
+			return
+		}
 	}
-	return traits, nil
 }

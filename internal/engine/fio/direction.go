@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// decodeDirection reads "read", "write", "trim" or "sync". racy says what disagrees in a way
-// that the dump of a running fio can.
+// decodeDirection decodes "read", "write", "trim" or "sync". racy is a disagreement that the dump of a running fio can
+// have.
 func decodeDirection(object *value, operation measure.Operation) (result JobOperation, racy, err error) {
 	if object == nil || object.kind != '{' {
 		if operation == measure.Sync && object == nil {
@@ -43,7 +43,7 @@ func decodeDirection(object *value, operation measure.Operation) (result JobOper
 		d.err = checkRates(object, &result)
 	}
 	if d.binned && d.unbinned {
-		// json+ gives bins with all percentiles, json with none.
+		// json+ prints bins with all percentiles, json with none.
 		d.fail("bins", errMissing)
 	}
 	for _, racy := range append(flaws[:], checkWork(&result)) {
@@ -54,8 +54,8 @@ func decodeDirection(object *value, operation measure.Operation) (result JobOper
 	return result, nil, d.err
 }
 
-// checkTotals compares io_bytes with what fio computed from it: a digit that got lost or
-// changed shows. fio copies all figures before it prints, so they agree even while it runs.
+// checkTotals compares io_bytes with the figures that fio computed from it, which reveals a lost or changed digit. fio
+// copies all figures before it prints, so they agree even while it runs.
 func checkTotals(object *value, result *JobOperation) error {
 	d := &decoder{object: object}
 	kibibytes := d.unsigned("io_kbytes")
@@ -67,7 +67,7 @@ func checkTotals(object *value, result *JobOperation) error {
 	if kibibytes != result.Bytes>>10 {
 		return fmt.Errorf("io_kbytes is %d but io_bytes is %d", kibibytes, result.Bytes)
 	}
-	// fio computes it in 64 bits that may overflow.
+	// fio computes it in 64 bits, which may overflow.
 	var expected int64
 	if result.RuntimeMilliseconds > 0 {
 		expected = int64(1000 * result.Bytes / uint64(result.RuntimeMilliseconds)) // #nosec G115 -- as fio prints it
@@ -82,7 +82,7 @@ func checkTotals(object *value, result *JobOperation) error {
 	return nil
 }
 
-// checkWork tells what was done in no time, and operations that were timed but moved nothing.
+// checkWork finds bytes that were moved in no time, and timed operations that moved nothing.
 func checkWork(result *JobOperation) error {
 	switch {
 	case result.Bytes > 0 && result.RuntimeMilliseconds == 0:
@@ -93,7 +93,7 @@ func checkWork(result *JobOperation) error {
 	return nil
 }
 
-// checkRates does the same for total_ios and iops.
+// checkRates compares total_ios with iops, which fio computed from it.
 func checkRates(object *value, result *JobOperation) error {
 	rate, err := object.member("iops").float()
 	if err != nil {
@@ -110,7 +110,7 @@ func checkRates(object *value, result *JobOperation) error {
 	return nil
 }
 
-// latency reads one latency object.
+// latency decodes one latency object.
 func (d *decoder) latency(name string) (latency measure.Latency, racy error) {
 	object := d.object.member(name)
 	if object == nil || object.kind != '{' {
@@ -152,8 +152,9 @@ func (d *decoder) latency(name string) (latency measure.Latency, racy error) {
 	return latency, checkPercentiles(name, object.member("percentile"), &bins)
 }
 
-// checkBins compares min, max and mean with the bins: the extremes lie in the outermost bins,
-// and the mean is not further from that of the bins' midpoints than a bin is wide.
+// checkBins compares min, max and mean with the bins. The extremes must lie in the outermost bins, and the mean within
+// half the width of a bin (1/128) and 1 ns of the mean of the bins' midpoints. The last bin has no upper end, so with
+// it the mean may be higher.
 func checkBins(name string, latency *measure.Latency, mean float64) error {
 	var extremes measure.Histogram
 	extremes.AddNanoseconds(latency.MinNanoseconds, 1)
@@ -172,7 +173,7 @@ func checkBins(name string, latency *measure.Latency, mean float64) error {
 	return nil
 }
 
-// outermost gives the first and last bin that is not empty, and the sum over all bins.
+// outermost returns the first and last bins that are not empty, and the sum over all bins.
 func outermost(bins *measure.Histogram) (first, last uint64, sum float64) {
 	seen := false
 	for nanoseconds, n := range bins.Bins() {
@@ -185,7 +186,7 @@ func outermost(bins *measure.Histogram) (first, last uint64, sum float64) {
 	return first, last, sum
 }
 
-// bins reads the histogram; it is empty when there is none.
+// bins decodes the histogram; it is empty if there is none.
 func (d *decoder) bins() measure.Histogram {
 	object := d.object.member("bins")
 	if object == nil {
@@ -219,9 +220,9 @@ func (d *decoder) bins() measure.Histogram {
 	return histogram
 }
 
-// checkPercentiles compares the printed percentiles with the bins: the sample whose rank is p
-// percent of all must lie in the printed bin. Where p percent of all is a whole number, fio's
-// rounding decides between that sample and the next, and either is right.
+// checkPercentiles compares the printed percentiles with the bins: the sample whose rank is p percent of all must lie
+// in the printed bin. If p percent of all is a whole number, fio's rounding decides between that sample and the next,
+// and either is accepted.
 func checkPercentiles(name string, object *value, bins *measure.Histogram) error {
 	if object == nil {
 		return nil

@@ -2,23 +2,23 @@ package fio
 
 import "github.com/storagebench/storagebench/internal/measure"
 
-// Document is one JSON object of fio's output that was understood and is consistent in
-// itself. Whether it is the result of a run or a dump of a running one is not written in it.
+// Document is one JSON object of fio's output that was decoded and is consistent in itself. It does not show whether it
+// is the result of a run or a dump of a running one.
 type Document struct {
-	// Version as fio writes it, such as "fio-3.33".
+	// Version is fio's own, such as "fio-3.33".
 	Version string
-	// TimestampMilliseconds is the wall clock of fio's machine when the document was
-	// written; 0 where fio gives none (client/server mode of 3.33).
+	// TimestampMilliseconds is the wall clock of fio's machine when the document was written; 0 if fio printed none
+	// (client/server mode of 3.33).
 	TimestampMilliseconds int64
 	// Jobs are the reporting groups: with group_reporting one entry stands for many jobs.
 	Jobs []Job
-	// ClientServer marks the output of fio's own client/server mode.
+	// ClientServer is true for the output of fio's own client/server mode.
 	ClientServer bool
-	// Offset and Length tell where in the output the document stood, in bytes.
+	// Offset and Length are the document's place in the output, in bytes.
 	Offset int64
 	Length int
-	// Racy names figures that disagree by little, as they do when fio counts on while it
-	// prints. It is nil in the last document of a run that ended as it should.
+	// Racy names figures that disagree slightly, as they do when fio goes on counting while it prints. It is nil in the
+	// last document of a run that ended normally.
 	Racy error
 }
 
@@ -28,10 +28,9 @@ type Job struct {
 	// Host is set in client/server mode.
 	Host  string
 	Group int64
-	// Errno is the job's error, 0 for none. Of many jobs in a group it is the first one.
+	// Errno is the job's error, 0 for none. For a group of jobs it is that of the first job with an error.
 	Errno int
-	// Continued tells that the job ran on after errors (continue_on_error). Then
-	// TotalErrors counts them.
+	// Continued is true if the job was to go on after errors (continue_on_error). TotalErrors then counts them.
 	Continued   bool
 	TotalErrors uint64
 	// JobRuntimeMilliseconds is the sum, over the jobs of the group, of the time since each
@@ -46,18 +45,18 @@ type Job struct {
 
 // JobOperation is what a group did in one direction.
 type JobOperation struct {
-	// Counter holds io_bytes and total_ios. fio counts total_ios when it issues an operation
-	// and bytes when it completes, so the two can be a queue apart.
+	// Counter holds io_bytes and total_ios. fio counts total_ios when it issues an operation and bytes when it
+	// completes one, so the two can differ by a queue.
 	measure.Counter
-	// RuntimeMilliseconds is the longest of the group's jobs.
+	// RuntimeMilliseconds is the longest runtime of the group's jobs.
 	RuntimeMilliseconds int64
 	ShortOperations     uint64
 	DroppedOperations   uint64
-	// Total is submission to completion ("lat_ns"), Completion is from the end of the
-	// submission on ("clat_ns"). Sync has only Total.
+	// Total is the latency from submission to completion ("lat_ns"), Completion that from the end of the submission
+	// ("clat_ns"). Sync has only Total.
 	Total      measure.Latency
 	Completion measure.Latency
-	// SubmissionMeanNanoseconds of SubmissionCount submissions ("slat_ns").
+	// SubmissionMeanNanoseconds is the mean over SubmissionCount submissions ("slat_ns").
 	SubmissionMeanNanoseconds float64
 	SubmissionCount           uint64
 }

@@ -2,11 +2,10 @@ package fio
 
 import "strconv"
 
-// errno is an error number of Linux, which is what fio has run on: the system that reads its output may number its own
-// errors otherwise.
+// errno is an error number of Linux, where fio ran. The system that reads its output may number errors differently.
 type errno int
 
-// The numbers that mean something here.
+// The error numbers that identify a Failure.
 const (
 	eperm        errno = 1
 	enoent       errno = 2
@@ -33,7 +32,7 @@ const (
 	edquot       errno = 122
 )
 
-// Error gives the system's words.
+// Error returns the system's message.
 func (e errno) Error() string {
 	if known, ok := errnos[e]; ok {
 		return known.text
@@ -41,7 +40,7 @@ func (e errno) Error() string {
 	return "errno " + strconv.Itoa(int(e))
 }
 
-// errnos are all errors of Linux.
+// errnos holds all errors of Linux.
 var errnos = map[errno]struct{ name, text string }{
 	1:   {"EPERM", "operation not permitted"},
 	2:   {"ENOENT", "no such file or directory"},

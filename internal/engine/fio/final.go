@@ -10,50 +10,49 @@ import (
 
 // Exit is how the process of fio ended.
 type Exit struct {
-	// Code is its exit code, meaningless when Signal is set.
+	// Code is the exit code, meaningless if Signal is set.
 	Code int
-	// Signal that killed it; 0 for none.
+	// Signal is the signal that killed the process; 0 for none.
 	Signal syscall.Signal
 }
 
-// stoppedCode is fio's exit code after SIGINT and SIGTERM (and of 128 failed jobs).
+// stoppedCode is fio's exit code after SIGINT and SIGTERM (and after 128 failed jobs).
 const stoppedCode = 128
 
 // Expectation is what a complete run must have done. The zero value expects nothing.
 type Expectation struct {
-	// MeasuredMilliseconds is the runtime of a time-bound job, after a warm-up.
+	// MeasuredMilliseconds is the runtime of a time-bound job after its warm-up.
 	MeasuredMilliseconds int64
 	WarmUpMilliseconds   int64
-	// Jobs of a time-bound run, after numjobs. Each must have run for the whole time.
+	// Jobs is the number of jobs of a time-bound run, after numjobs. Each must have run for the whole time.
 	Jobs int
-	// MaxOutstanding operations at any time.
+	// MaxOutstanding is the most operations outstanding at any time.
 	MaxOutstanding uint64
-	// WrittenBytes that a job bound by work, such as that of prepare, must have written.
+	// WrittenBytes is what a job bound by work, such as that of prepare, must have written.
 	WrittenBytes uint64
 }
 
-// Result is the end of a step.
+// Result is how a step ended, and what it measured.
 type Result struct {
 	Outcome Outcome
-	// Failure is set when the outcome is Failed, and Message says it in words, with fio's own
-	// reason in them. Message is also set for Stopped.
+	// Failure is set if the outcome is Failed; Message then explains it, with fio's own reason. Message is also set for
+	// Stopped.
 	Failure Failure
 	Message string
-	// Snapshot is what was measured. Of a failed step it is what the last readable document
-	// said, for diagnosis only; nil when there was none.
+	// Snapshot is what was measured. For a failed step it holds the last readable document, for diagnosis only; it is
+	// nil if there was none.
 	Snapshot *Snapshot
 	Warnings []Warning
 	// ToolMessages are fio's own words from both outputs, clipped.
 	ToolMessages string
 }
 
-// Final judges a run by all that there is: its output, how the process ended, and its
-// standard error. None alone is enough: the exit code counts failed jobs modulo 256 and
-// misses killed ones, it is 128 after a stop that lost nothing, and a run without a single
-// document can leave 0.
+// Final evaluates a run by its output, by how the process ended, and by its standard error. None alone is enough: the
+// exit code counts failed jobs modulo 256 and misses killed ones, it is 128 after a stop that lost nothing, and a run
+// without a single document can exit with 0.
 //
-// The outcome is Complete or Stopped only if the last document is the final one, is
-// consistent, and no other sign contradicts it.
+// The outcome is Complete or Stopped only if the last document is the final one, is consistent, and nothing else
+// contradicts it.
 func Final(output Output, exit Exit, stderr string, expected Expectation) Result {
 	result := Result{ToolMessages: joinLines(clipLines(stderr), output.Noise)}
 	j := judge{output: output, exit: exit, said: joinLines(stderr, output.Noise), expected: expected, result: &result}
@@ -77,7 +76,7 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 		result.Outcome = Stopped
 		result.Message = "fio was stopped; what it had measured counts"
 		if expected.WarmUpMilliseconds > 0 && !result.Snapshot.measured() {
-			// fio prints what the ramp did, and would forget it at the ramp's end.
+			// fio prints the figures of the ramp, which it would reset at the ramp's end.
 			result.Message = "fio was stopped in its warm-up: nothing was measured"
 			result.Snapshot.Operations = [measure.NumOperations]OperationTotal{}
 		}
@@ -86,7 +85,7 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 	return result
 }
 
-// judge holds what is known while it is judged. Each check returns true when it decided.
+// judge holds the evidence while it is evaluated. Each check returns true if it decided the outcome.
 type judge struct {
 	output   Output
 	exit     Exit
@@ -116,7 +115,8 @@ func (j *judge) killed() bool {
 	return j.fail(FailureKilled, reason)
 }
 
-// jobErrors looks at jobs[].error. An error on which fio went on is no failure.
+// jobErrors evaluates jobs[].error. An error after which fio went on (continue_on_error) is no failure if the exit code
+// is 0 or 128.
 func (j *judge) jobErrors() bool {
 	if j.result.Snapshot == nil {
 		return false
@@ -135,7 +135,7 @@ func (j *judge) jobErrors() bool {
 	return false
 }
 
-// complaints looks for words of fio that mean failure whatever the exit code is.
+// complaints finds messages of fio that mean failure whatever the exit code is.
 func (j *judge) complaints() bool {
 	failure, line, ok := ofText(j.said, true)
 	return ok && j.fail(failure, line)
@@ -154,7 +154,7 @@ func (j *judge) noDocument() bool {
 	return j.fail(FailureNoOutput, joinReasons(firstComplaint(j.said), reason))
 }
 
-// notFinal tells a last readable document that may be a mere dump on the way.
+// notFinal fails a run whose last readable document may be only a dump.
 func (j *judge) notFinal() bool {
 	switch {
 	case j.output.Partial:
@@ -163,7 +163,7 @@ func (j *judge) notFinal() bool {
 		last := j.output.Damaged[len(j.output.Damaged)-1]
 		return j.fail(FailureInvalidOutput, "after the last readable document there is an unreadable one, "+last.String())
 	case j.output.Documents > 1 && foreign(j.output.NoiseAfterLast):
-		// Of several documents only the last is the result, and it may stand in what follows.
+		// Only the last of several documents is the result, and what follows may be a damaged later one.
 		return j.fail(FailureInvalidOutput, "something else follows the last document: "+clip(j.output.NoiseAfterLast))
 	case j.output.Last.Racy != nil:
 		return j.fail(FailureInvalidOutput, j.output.Last.Racy.Error())
@@ -171,8 +171,8 @@ func (j *judge) notFinal() bool {
 	return false
 }
 
-// foreign tells text that fio does not print after its result: anything but the words with
-// which it answers a second signal.
+// foreign reports whether the text holds anything that fio does not print after its result. It prints only its answer
+// to a second signal there.
 func foreign(text string) bool {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, expectedMessages[0]) {
@@ -200,7 +200,7 @@ func (j *judge) nothingDone() bool {
 	return j.fail(FailureNoIO, firstComplaint(j.said))
 }
 
-// incomplete tells a run that ended well but too early.
+// incomplete fails a run that ended normally but too early.
 func (j *judge) incomplete() bool {
 	if j.exit.Code == stoppedCode {
 		return false
@@ -224,9 +224,9 @@ func (j *judge) incomplete() bool {
 	return false
 }
 
-// cutShort tells a layout that lacks bytes. A write to a file is cut short where there is no room for the rest of it. fio
-// then asks for the rest, and is told ENOSPC; but where it was the last write of all it has issued every byte that it
-// was to, and ends well (io_issue_bytes_exceeded in its backend.c, seen with 3.33 on two of 60 volumes that were full).
+// cutShort fails a layout that lacks bytes. A write to a file is cut short if there is no room for the rest of it. fio
+// then tries to write the rest and gets ENOSPC. But after the last write of all fio has issued every byte that it had
+// to, and ends normally (io_issue_bytes_exceeded in its backend.c, seen with 3.33 on two of 60 volumes that were full).
 func (j *judge) cutShort(written uint64) bool {
 	lacks := fmt.Sprintf("it wrote %d of %d bytes", written, j.expected.WrittenBytes)
 	if cut := j.result.Snapshot.Operations[measure.Write].ShortOperations; cut > 0 {
@@ -236,7 +236,7 @@ func (j *judge) cutShort(written uint64) bool {
 	return j.fail(FailureTruncated, lacks)
 }
 
-// jobsRuntime is the least sum of all jobs' runtimes in a complete run.
+// jobsRuntime returns the least sum of all jobs' runtimes in a complete run, in milliseconds.
 func (j *judge) jobsRuntime() uint64 {
 	if j.expected.Jobs < 1 || j.expected.MeasuredMilliseconds < 1 {
 		return 0
@@ -245,7 +245,7 @@ func (j *judge) jobsRuntime() uint64 {
 	return uint64(j.expected.Jobs) * (each - min(each, tolerated(each)))
 }
 
-// tolerated is by how much a complete run may fall short of its time. fio starts the clock of its
-// deadline a moment before that of its figures; on a node without a free processor that moment was
-// 141 ms. The figures are of what was measured, so nothing is wrong with them.
+// tolerated returns by how much a complete run may fall short of its time: 2 % and 250 ms. fio starts the clock of its
+// deadline a moment before that of its figures; on a node without a free processor that moment was 141 ms. The figures
+// cover what was measured and remain valid.
 func tolerated[T int64 | uint64](milliseconds T) T { return milliseconds/50 + 250 }

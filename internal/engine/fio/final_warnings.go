@@ -12,7 +12,7 @@ func (j *judge) add(kind WarningKind, message string) {
 	j.result.Warnings = append(j.result.Warnings, Warning{Kind: kind, Message: message})
 }
 
-// warn says what a reader of a good result has to know.
+// warn adds what a reader of a good result must know.
 func (j *judge) warn() {
 	for _, failed := range j.result.Snapshot.Errors {
 		j.add(WarnToolErrors, failed.String())
@@ -46,10 +46,10 @@ func (j *judge) warnOf(operation measure.Operation, total *OperationTotal) {
 	}
 }
 
-// expectedMessages are said by every fio that is told to stop.
+// expectedMessages begin the lines that every fio prints when it is told to stop.
 var expectedMessages = []string{"fio: terminating on signal ", "fio: terminating on timeout"}
 
-// unknownMessages gives the lines that are not expected, at most three.
+// unknownMessages returns the lines that are not expected, at most three.
 func unknownMessages(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -68,7 +68,7 @@ func unknownMessages(text string) string {
 	return strings.Join(lines, "; ")
 }
 
-// firstComplaint gives the first line that is worth a user's time.
+// firstComplaint returns the first message of fio that is not its answer to a signal, clipped.
 func firstComplaint(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)

@@ -15,28 +15,28 @@ const (
 	maxSections     = 256
 )
 
-// setting is one option of a section, as it will be written.
+// setting is one option of a section, in the form in which it is written.
 type setting struct {
 	name  string
 	value string
 	place place
 }
 
-// section is a job of a user's file with all that holds for it: what the [global] sections
-// before it say, and on top what it says itself.
+// section is a job of a user's file with all options that apply to it: those of the [global] sections before it,
+// overridden by its own.
 type section struct {
 	name     string
 	line     int
 	settings []setting
 }
 
-// sectionName is what a section may be called. fio itself takes any name that begins with
-// "global" for a global section.
+// sectionName matches the names that a section may have. fio itself treats any name that begins with "global" as a
+// global section.
 var sectionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 _.:+-]{0,63}$`)
 
-// parseJobFile reads a user's job file. It accepts less than fio does, and nothing that fio
-// would read in another way: no includes, no "$" of any kind, no option twice in a section,
-// no quotes. Every option is on the list of allowed ones. All problems are given, joined.
+// parseJobFile reads a user's job file. It accepts less than fio does, and nothing that fio would read differently: no
+// includes, no "$" of any kind, no option twice in a section, no quotes. Every option is on the allow-list. The error
+// joins all problems, up to 20.
 func parseJobFile(text string) ([]section, error) {
 	if len(text) > maxJobFileBytes {
 		return nil, fmt.Errorf("the job file is %d bytes long, at most %d are allowed", len(text), maxJobFileBytes)
@@ -81,7 +81,7 @@ func (p *jobFileParser) line(line string, number int) error {
 			return fmt.Errorf("line %d has a character that is not plain ASCII: %q", number, c)
 		}
 	}
-	// As fio does: a comment begins at the first ";" or "#", wherever it is.
+	// As in fio, a comment begins at the first ";" or "#" anywhere in the line.
 	if cut := strings.IndexAny(line, ";#"); cut >= 0 {
 		line = line[:cut]
 	}
@@ -94,14 +94,14 @@ func (p *jobFileParser) line(line string, number int) error {
 	case strings.HasPrefix(line, "include"):
 		return fmt.Errorf("line %d: include is refused: it reads another file. Write its options here", number)
 	case p.live == nil:
-		return fmt.Errorf("line %d: option %q stands before the first [section]", number, clip(line))
+		return fmt.Errorf("line %d: option %q comes before the first [section]", number, clip(line))
 	}
 	return p.option(line, number)
 }
 
 func (p *jobFileParser) header(line string, number int) error {
 	p.finish()
-	// Even when the name is bad the options below belong to it.
+	// The options below belong to this section even if its name is bad.
 	p.live = &section{name: "?", line: number}
 	name := strings.TrimSuffix(line[1:], "]")
 	if line[len(line)-1] != ']' || !sectionName.MatchString(name) {
@@ -143,7 +143,7 @@ func (p *jobFileParser) option(line string, number int) error {
 	return nil
 }
 
-// finish takes the section that ends.
+// finish stores the section that ends.
 func (p *jobFileParser) finish() {
 	switch {
 	case p.live == nil:
@@ -157,7 +157,7 @@ func (p *jobFileParser) finish() {
 	p.live, p.isGlobal = nil, false
 }
 
-// exclusive are options of which the last one given stands for all.
+// exclusive lists groups of options of which a section may set only one. It displaces those of [global] in its group.
 var exclusive = [][]string{
 	{"bs", "bsrange", "bssplit"},
 	{"direct", "buffered"},
@@ -165,8 +165,8 @@ var exclusive = [][]string{
 	{"rate", "rate_iops"},
 }
 
-// overlaid gives the settings of below with those of above on top. An option displaces the
-// others of its exclusive group: what fio does with two of them depends on its version.
+// overlaid returns the settings of below, overridden by those of above. An option displaces the others of its exclusive
+// group, because what fio does with two of them depends on its version.
 func overlaid(below, above []setting) []setting {
 	var result []setting
 	for _, old := range below {
@@ -182,7 +182,7 @@ func overlaid(below, above []setting) []setting {
 	return append(result, above...)
 }
 
-// get gives a setting's value; ok is false when the section does not have it.
+// get returns a setting's value; ok is false if the section does not have it.
 func (s *section) get(name string) (value string, ok bool) {
 	for _, one := range s.settings {
 		if one.name == name {
@@ -192,7 +192,7 @@ func (s *section) get(name string) (value string, ok bool) {
 	return "", false
 }
 
-// checkExclusive tells two options of one section that contradict each other.
+// checkExclusive returns an error if two options of the section contradict each other.
 func (s *section) checkExclusive() error {
 	for _, group := range exclusive {
 		var found []string

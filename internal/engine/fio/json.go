@@ -9,15 +9,13 @@ import (
 	"strconv"
 )
 
-// value is a JSON value. encoding/json is not used for the objects because it takes the last
-// of two equal keys, ignores what is missing, and matches keys in any case: all three would
-// let a damaged document pass.
+// value is a JSON value. Objects are not decoded with encoding/json, because it keeps the last of two equal keys,
+// ignores what is missing, and matches keys in any case: all three would let a damaged document pass.
 type value struct {
 	kind    byte // '{' '[' '"' or 0 for a scalar
 	text    string
 	members map[string]*value
-	// keys are those of members in the order of the text, so that the same text always meets
-	// the same error.
+	// keys are those of members in the order of the text, so that the same text always causes the same error.
 	keys  []string
 	items []*value
 }
@@ -43,8 +41,8 @@ func parse(raw []byte) (*value, error) {
 type parser struct {
 	raw []byte
 	at  int
-	// options marks the lists of a job's options, in which fio repeats those that it was
-	// given twice. Nothing is read from them.
+	// options is true inside the lists of a job's options, in which fio repeats options that it was given twice.
+	// Nothing is read from them.
 	options bool
 }
 
@@ -101,8 +99,8 @@ func (p *parser) value(depth int) (*value, error) {
 	return &value{text: string(text)}, nil
 }
 
-// scalarPattern are JSON's numbers and words, and what C prints for a division by zero, which
-// is refused only where it is read.
+// scalarPattern matches JSON's numbers and words, and what C prints for a division by zero, which is refused only where
+// it is read.
 var scalarPattern = regexp.MustCompile(`^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null|-?nan|-?inf)$`)
 
 func (p *parser) object(depth int) (*value, error) {
@@ -187,7 +185,7 @@ func (p *parser) string() (string, error) {
 	return "", errSyntax
 }
 
-// The reasons for which a figure is refused.
+// Reasons to refuse a figure.
 var (
 	errMissing  = errors.New("is missing")
 	errNegative = errors.New("is negative")
@@ -195,7 +193,7 @@ var (
 	errInteger  = errors.New("is not an integer of 64 bits")
 )
 
-// member gives a member of an object, or nil.
+// member returns a member of an object, or nil.
 func (v *value) member(name string) *value {
 	if v == nil || v.kind != '{' {
 		return nil
@@ -203,8 +201,7 @@ func (v *value) member(name string) *value {
 	return v.members[name]
 }
 
-// signed gives an integer. fio prints unsigned counters with a sign, so one over 2^63 comes
-// out negative.
+// signed returns an integer. fio prints unsigned counters as signed ones, so a counter of 2^63 or more is negative.
 func (v *value) signed() (int64, error) {
 	if v == nil {
 		return 0, errMissing

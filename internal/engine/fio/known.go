@@ -1,16 +1,16 @@
 package fio
 
-// KnownOption is an option of fio as it stands in a job file of ours.
+// KnownOption is an option of fio as it is written to a job file.
 type KnownOption struct {
-	// Name is fio's own, where an alias was given.
+	// Name is fio's own name, even if an alias was given.
 	Name string
-	// Value in the form that is written: sizes are plain numbers of bytes.
+	// Value has the form that is written: sizes are plain numbers of bytes.
 	Value string
-	// Done tells that what it asks for is what is done anyway.
+	// Done is true if what the option asks for is always done.
 	Done bool
 }
 
-// Known reads one option of a job file. The error says why it is refused, and the remedy.
+// Known checks one option of a job file. The error holds the reason for a refusal, and the remedy.
 func Known(name, value string) (KnownOption, error) {
 	canonical, written, err := checkOption(name, value, place{}, false)
 	if err != nil {

@@ -6,32 +6,30 @@ import (
 	"strconv"
 )
 
-// load is what a profile means, whether it was written in typed fields or as a job file: its
-// sections run at the same time.
+// load is what a profile means, whether it has typed fields or a job file. Its sections run at the same time.
 type load struct {
 	sections []loadSection
 	cautions []string
 }
 
-// loadSection is a number of equal jobs.
+// loadSection is a number of identical jobs.
 type loadSection struct {
 	name string
 	jobs int
-	// files of each job (of all jobs when shared), each of fileBytes.
+	// files is the number of files of each job (of all jobs if shared), each of fileBytes bytes.
 	files     int
 	fileBytes uint64
-	// prefix of the names of files: PREFIX.JOB.FILE.
+	// prefix begins the names of files: PREFIX.JOB.FILE.
 	prefix string
-	// firstJob is added to the job's number in names of files. Sections with more than one
-	// job have 0.
+	// firstJob is added to the job's number in names of files. It is 0 in a section with more than one job.
 	firstJob int
-	// layoutJobs is how many jobs' files are laid out, at least jobs.
+	// layoutJobs is the number of jobs whose files are laid out, at least jobs.
 	layoutJobs int
 	shared     bool
-	// part, when not 0, is the size of the part of each shared file that is one job's own.
+	// part, if not 0, is the number of bytes of each shared file that belong to one job.
 	part uint64
-	// volumes is over how many the files are spread, 0 for one. device says that they are raw devices, of which the
-	// section's data begins at region.
+	// volumes is the number of volumes that the files are spread over, 0 for one. device is true if they are raw
+	// devices, on which the section's data begins at region.
 	volumes int
 	device  bool
 	region  uint64
@@ -39,18 +37,18 @@ type loadSection struct {
 	engine string
 	direct bool
 	depth  int
-	// blockBytes is the size of every operation, 0 when they differ.
+	// blockBytes is the size of every operation, 0 if they differ.
 	blockBytes uint64
 
 	reads, writes, trims, syncs bool
-	// settings make the load, in the order in which they are written.
+	// settings are the options that make the load, in the order in which they are written.
 	settings []setting
 }
 
-// diskless tells an engine that touches no file.
+// diskless reports whether the engine touches no file.
 func (s *loadSection) diskless() bool { return s.engine == "null" }
 
-// outstanding is how many operations the section keeps outstanding at most.
+// outstanding returns how many operations the section keeps outstanding at most.
 func (s *loadSection) outstanding() uint64 {
 	depth := 1
 	if ioEngines[s.engine] {
@@ -59,7 +57,7 @@ func (s *loadSection) outstanding() uint64 {
 	return uint64(s.jobs) * uint64(depth) // #nosec G115 -- both are at least 1
 }
 
-// file gives the name of a file of one of the section's sets, counted from 0.
+// file returns the name of a file in one of the section's sets. Sets and files are counted from 0.
 func (s *loadSection) file(set, number int) string {
 	job := s.firstJob + set
 	if s.shared {
@@ -72,7 +70,7 @@ func (s *loadSection) file(set, number int) string {
 	return name
 }
 
-// fileFormat is filename_format for the section's jobs.
+// fileFormat returns filename_format for the section's jobs.
 func (s *loadSection) fileFormat() string {
 	if s.volumes > 1 {
 		one := *s
@@ -88,7 +86,7 @@ func (s *loadSection) fileFormat() string {
 	return s.prefix + ".$jobnum.$filenum"
 }
 
-// fileSets is how many jobs have files of their own.
+// fileSets returns the number of sets of files: 1 if the jobs share files, otherwise one for each job of the layout.
 func (s *loadSection) fileSets() int {
 	if s.shared {
 		return 1
@@ -96,7 +94,7 @@ func (s *loadSection) fileSets() int {
 	return s.layoutJobs
 }
 
-// has reports whether a setting has a value.
+// has reports whether a setting has the given value.
 func (s *loadSection) has(name, value string) bool {
 	return slices.ContainsFunc(s.settings, func(one setting) bool { return one.name == name && one.value == value })
 }

@@ -1,19 +1,18 @@
 package fio
 
-// option is one that users may set.
+// option is an option that users may set.
 type option struct {
 	rule valueRule
-	// field is the typed field of the profile that sets it: there is one way to say a thing.
-	// In a job file it is allowed.
+	// field is the typed field of the profile that sets the option, so that there is only one way to set it. A job file
+	// may still use the option.
 	field string
-	// engines have it; none means all.
+	// engines lists the engines that have the option; empty means all.
 	engines []string
-	// dropped options are accepted in a job file and not written: what they ask for is what
-	// is done anyway.
+	// dropped options are accepted but not written: what they ask for is always done.
 	dropped bool
 }
 
-// aliases are other names of fio for options of the list.
+// aliases maps fio's other names of options to those in the lists.
 var aliases = map[string]string{
 	"readwrite": "rw", "blocksize": "bs", "blocksize_range": "bsrange", "blockalign": "ba",
 	"blocksize_unaligned": "bs_unaligned", "iodepth_batch_submit": "iodepth_batch",
@@ -30,17 +29,17 @@ const (
 	countMost     = 1_000_000_000
 )
 
-// ioEngines are the engines that do I/O on files of the working directory, or none at all.
-// Whether they keep more than one operation outstanding is the value.
+// ioEngines lists the engines that do I/O on files of the working directory, or none at all. The value is true if the
+// engine can keep more than one operation outstanding.
 var ioEngines = map[string]bool{
 	"libaio": true, "io_uring": true, "posixaio": true, "null": true,
 	"psync": false, "sync": false, "vsync": false, "pvsync": false, "pvsync2": false, "mmap": false, "splice": false,
 }
 
-// allowedOptions is the whole list of what users may set. An option that is not here is
-// refused: refusedOptions only says why in better words.
+// allowedOptions lists all options that users may set. Any other option is refused; refusedOptions only holds better
+// reasons.
 var allowedOptions = map[string]option{
-	// What the typed fields set.
+	// Options that typed fields set.
 	"rw": {field: "pattern and readPercent", rule: matching(
 		`(?:read|write|trim|randread|randwrite|randtrim|rw|readwrite|randrw|trimwrite|randtrimwrite)(?::[0-9]{1,9}[kKmMgG]?)?`,
 		"write one of read, write, trim, randread, randwrite, randtrim, rw, readwrite, randrw, trimwrite, randtrimwrite")},
@@ -155,7 +154,7 @@ var allowedOptions = map[string]option{
 	"continue_on_error":   {rule: oneOf("none", "read", "write", "io", "all", "0", "1")},
 	"error_dump":          {rule: bool01},
 
-	// What is done anyway.
+	// Always done.
 	"group_reporting":  {dropped: true, rule: onlyOn},
 	"time_based":       {dropped: true, rule: onlyOn},
 	"lat_percentiles":  {dropped: true, rule: onlyOn},

@@ -5,17 +5,17 @@ import "fmt"
 // Outcome is how a step ended.
 type Outcome int
 
-// The outcomes. The zero value is none of them, so that a forgotten outcome is no success.
+// The outcomes. The zero value is none of them, so that an outcome that was never set is no success.
 const (
-	// Complete: fio did all that its job asked for.
+	// Complete: fio did everything that its job asked for.
 	Complete Outcome = iota + 1
-	// Stopped: fio was told to stop, did, and what it printed covers what it did.
+	// Stopped: fio was told to stop, stopped, and its output covers what it did.
 	Stopped
 	// Failed: see Failure. What was measured, if anything, is no result.
 	Failed
 )
 
-// String gives the name: "Complete", "Stopped" or "Failed".
+// String returns the name: "Complete", "Stopped" or "Failed".
 func (o Outcome) String() string {
 	switch o {
 	case Complete:
@@ -28,58 +28,57 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("Outcome(%d)", int(o))
 }
 
-// Failure says why a step failed: a short word that does not change.
+// Failure is why a step failed: a short word that does not change.
 type Failure string
 
-// The failures.
 const (
-	// FailureNoSpace: the volume is full.
+	// FailureNoSpace means that the volume is full.
 	FailureNoSpace Failure = "NoSpace"
-	// FailureQuota: a quota of the volume is used up.
+	// FailureQuota means that a quota of the volume is used up.
 	FailureQuota Failure = "QuotaExceeded"
-	// FailureReadOnly: the volume can not be written.
+	// FailureReadOnly means that the volume cannot be written.
 	FailureReadOnly Failure = "ReadOnly"
-	// FailureNoSuchFile: a file or directory is not there; nobody laid the data out.
+	// FailureNoSuchFile means that a file or directory does not exist, usually because the data was not laid out.
 	FailureNoSuchFile Failure = "NoSuchFile"
-	// FailureNotADirectory: a part of the path is a file.
+	// FailureNotADirectory means that a part of the path is a file.
 	FailureNotADirectory Failure = "NotADirectory"
-	// FailureIsADirectory: a data file is a directory.
+	// FailureIsADirectory means that a data file is a directory.
 	FailureIsADirectory Failure = "IsADirectory"
-	// FailurePermission: the file system refuses the agent's user.
+	// FailurePermission means that the file system refuses the agent's user.
 	FailurePermission Failure = "PermissionDenied"
-	// FailureBadOption: fio does not know an option or its value.
+	// FailureBadOption means that fio does not accept an option or its value.
 	FailureBadOption Failure = "BadOption"
-	// FailureBadEngine: this fio has no such I/O engine.
+	// FailureBadEngine means that this fio does not have the I/O engine.
 	FailureBadEngine Failure = "BadEngine"
-	// FailureEngineBlocked: the I/O engine is there, the kernel or the container refuses it.
+	// FailureEngineBlocked means that fio has the I/O engine, but the kernel or the container refuses it.
 	FailureEngineBlocked Failure = "EngineBlocked"
-	// FailureDirect: the file system does not take direct I/O, or not of this size.
+	// FailureDirect means that the file system does not support direct I/O, or not with this size.
 	FailureDirect Failure = "DirectNotSupported"
-	// FailureIO: the storage reported an error.
+	// FailureIO means that the storage reported an error.
 	FailureIO Failure = "IOError"
-	// FailureTooManyFiles: a limit on open files.
+	// FailureTooManyFiles means that a limit on open files was reached.
 	FailureTooManyFiles Failure = "TooManyFiles"
-	// FailureMemory: not enough memory.
+	// FailureMemory means that memory ran out.
 	FailureMemory Failure = "NoMemory"
-	// FailureKilled: fio, or one of its jobs, was killed from outside.
+	// FailureKilled means that fio, or one of its jobs, was killed from outside.
 	FailureKilled Failure = "Killed"
-	// FailureCrashed: fio, or one of its jobs, died of a fault of its own.
+	// FailureCrashed means that fio, or one of its jobs, crashed.
 	FailureCrashed Failure = "Crashed"
-	// FailureStuck: fio gave up on a job that did not end.
+	// FailureStuck means that fio gave up on a job that did not end.
 	FailureStuck Failure = "Stuck"
-	// FailureNoOutput: fio printed no result at all.
+	// FailureNoOutput means that fio printed no result at all.
 	FailureNoOutput Failure = "NoOutput"
-	// FailureTruncated: the output ends inside of a document, or the run ended early.
+	// FailureTruncated means that the output ends inside a document, or the run ended early.
 	FailureTruncated Failure = "Truncated"
-	// FailureInvalidOutput: what fio printed can not be true.
+	// FailureInvalidOutput means that fio's output cannot be read, or contradicts itself.
 	FailureInvalidOutput Failure = "InvalidOutput"
-	// FailureNoIO: fio ended well and did nothing.
+	// FailureNoIO means that fio ended normally but did no I/O.
 	FailureNoIO Failure = "NoIO"
-	// FailureOther: the message says all that is known.
+	// FailureOther means that the message holds all that is known.
 	FailureOther Failure = "Other"
 )
 
-// Warning is something about a result that a reader has to know.
+// Warning is something that the reader of a result must know.
 type Warning struct {
 	Kind    WarningKind
 	Message string
@@ -88,19 +87,17 @@ type Warning struct {
 // WarningKind is a short word that does not change.
 type WarningKind string
 
-// The warnings.
 const (
-	// WarnToolErrors: I/O errors on which fio went on (continue_on_error).
+	// WarnToolErrors means that I/O errors after which fio went on (continue_on_error).
 	WarnToolErrors WarningKind = "ToolErrors"
-	// WarnToolMessages: fio said something that nobody here understands.
+	// WarnToolMessages means that fio printed a message that is not known here.
 	WarnToolMessages WarningKind = "ToolMessages"
-	// WarnDamagedOutput: parts of the output before the result are unreadable.
+	// WarnDamagedOutput means that parts of the output before the result are unreadable.
 	WarnDamagedOutput WarningKind = "DamagedOutput"
-	// WarnCountsDisagree: operations issued and operations timed are further apart than what
-	// was outstanding explains.
+	// WarnCountsDisagree means that operations issued and operations timed differ by more than the outstanding ones explain.
 	WarnCountsDisagree WarningKind = "CountsDisagree"
-	// WarnNoBins: there is no histogram, so there are no percentiles.
+	// WarnNoBins means that there is no histogram, so there are no percentiles.
 	WarnNoBins WarningKind = "NoBins"
-	// WarnShortOperations: the storage did less of an operation than it was asked for.
+	// WarnShortOperations means that operations moved fewer bytes than requested.
 	WarnShortOperations WarningKind = "ShortOperations"
 )

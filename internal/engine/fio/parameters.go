@@ -12,9 +12,8 @@ import (
 // Purpose is what a job is for.
 type Purpose int
 
-// The purposes.
 const (
-	// Measure runs the load for a time, on files that exist.
+	// Measure runs the load for a time, on existing files.
 	Measure Purpose = iota + 1
 	// Prepare writes every byte of every file, once and in order, and flushes it.
 	Prepare
@@ -25,25 +24,25 @@ const (
 // Parameters are what a step adds to a profile.
 type Parameters struct {
 	Purpose Purpose
-	// Duration that is measured, after WarmUp. Only for Measure.
+	// Duration is the measured time, after WarmUp. Only for Measure.
 	Duration time.Duration
 	WarmUp   time.Duration
-	// Jobs, QueueDepth, BlockSizeBytes and ReadPercent take the place of the profile's own, for
-	// a step of a ramp or a cell of a sweep; 0 or nil leaves them. Not for a job file.
+	// Jobs, QueueDepth, BlockSizeBytes and ReadPercent replace the profile's own, for a step of a ramp or a cell of a
+	// sweep; 0 or nil keeps the profile's. Not for a job file.
 	Jobs           int32
 	QueueDepth     int32
 	BlockSizeBytes int64
 	ReadPercent    *int32
-	// LayoutJobs is for how many jobs the files are laid out, when that is not the profile's
-	// number: the largest of a ramp. With files of their own, fewer jobs then work on fewer
-	// of the files.
+	// LayoutJobs is the number of jobs that the files are laid out for, if it is not the profile's: the largest of a
+	// ramp. If each job has files of its own, fewer jobs then work on fewer of the files.
 	LayoutJobs int32
-	// Volumes are those of the target, 0 as 1; Devices says that they are raw block devices. See spread.
+	// Volumes is the number of the target's volumes; 0 counts as 1. Devices is true if they are raw block devices. See
+	// spread.
 	Volumes int
 	Devices bool
 	// Passes of Precondition; 0 counts as 1.
 	Passes int32
-	// Seed of the step and index of the client make the random numbers of each client its own.
+	// Seed of the step and ClientIndex give each client its own random numbers.
 	Seed        uint64
 	ClientIndex int
 }
@@ -53,7 +52,7 @@ func (p *Parameters) overrides() bool {
 	return p.Jobs != 0 || p.QueueDepth != 0 || p.BlockSizeBytes != 0 || p.ReadPercent != nil || p.LayoutJobs != 0
 }
 
-// apply gives the profile with the replacements.
+// apply returns the profile with the replacements.
 func (p *Parameters) apply(profile *v1alpha1.FioProfile) (*v1alpha1.FioProfile, error) {
 	if !p.overrides() {
 		return profile, nil
@@ -77,8 +76,8 @@ func (p *Parameters) apply(profile *v1alpha1.FioProfile) (*v1alpha1.FioProfile, 
 	return &applied, nil
 }
 
-// seed mixes the step's seed, the client and the purpose to a number that fio takes: positive,
-// since 0 would give all jobs the same sequence. It is splitmix64, by Sebastiano Vigna.
+// seed mixes the step's seed, the client and the purpose into a seed for fio: positive, because 0 would give all jobs
+// the same sequence. It is splitmix64, by Sebastiano Vigna.
 func (p *Parameters) seed() uint64 {
 	mixed := p.Seed
 	for _, more := range []uint64{uint64(p.ClientIndex), uint64(p.Purpose)} { // #nosec G115 -- any bits are a seed

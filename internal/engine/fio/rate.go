@@ -9,15 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// limit is a rate of a client: in bytes or in operations a second, for reads and for writes.
+// limit is the rate limit of a client for reads and for writes, in bytes or operations per second.
 type limit struct {
 	option        string
 	reads, writes uint64
 }
 
-// rates reads rateLimit. fio knows no limit over both directions, and not both kinds at once:
-// with one block size the tighter of the two is what both together mean, and reads and writes
-// get their shares by readPercent.
+// rates reads rateLimit. fio has no limit over both directions, and does not take limits of bytes and of operations
+// together. With one block size both limits together mean the tighter of the two, and readPercent divides it between
+// reads and writes.
 func (r *typedReader) rates() *limit {
 	given := r.profile.RateLimit
 	if given == nil {
@@ -60,7 +60,7 @@ func (r *typedReader) rates() *limit {
 	return &chosen
 }
 
-// share gives what job number gets of a total over all jobs: the shares add up exactly.
+// share returns what job number gets of a total over all jobs. The shares add up exactly.
 func share(total uint64, jobs, number int) uint64 {
 	count, index := uint64(jobs), uint64(number) // #nosec G115 -- not negative
 	each := total / count
@@ -70,7 +70,7 @@ func share(total uint64, jobs, number int) uint64 {
 	return each
 }
 
-// setting writes the limit of one job: reads, then writes.
+// setting returns the option that limits one job: reads, then writes.
 func (l *limit) setting(s *loadSection, number int) setting {
 	reads, writes := share(l.reads, s.jobs, number), share(l.writes, s.jobs, number)
 	text := strconv.FormatUint(writes, 10)
@@ -83,11 +83,11 @@ func (l *limit) setting(s *loadSection, number int) setting {
 	return setting{name: l.option, value: text}
 }
 
-// split gives the sections of the load: one for all jobs, or one for each job where
+// split returns the sections of the load: one for all jobs, or one for each job if
 //
-//   - a rate does not divide by the number of jobs, or
-//   - jobs share files: of the jobs of one section fio gives a file to the first only, the
-//     others have none and silently do nothing (add_file in filesetup.c).
+//   - a rate is not divisible by the number of jobs, or
+//   - jobs share files: of the jobs of one section fio gives a file only to the first; the others have none and
+//     silently do nothing (add_file in filesetup.c).
 func (r *typedReader) split(rates *limit) []loadSection {
 	whole := r.section
 	jobs := uint64(whole.jobs) // #nosec G115 -- at least 1
@@ -110,7 +110,7 @@ func (r *typedReader) split(rates *limit) []loadSection {
 		sections[number] = one
 	}
 	if !whole.shared {
-		// Files that are laid out for more jobs than there are belong to the last section.
+		// Files that are laid out for further jobs belong to the last section.
 		sections[whole.jobs-1].layoutJobs += whole.layoutJobs - whole.jobs
 	}
 	return sections

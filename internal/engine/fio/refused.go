@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// errFixed is given for a setting that storagebench depends on.
+// errFixed is returned for a value that would change a setting that storagebench depends on.
 var errFixed = errors.New("this is always on: leave the line out")
 
 const (
 	whyFiles   = "it names a file or directory. Files are storagebench's own, below the target's path: say with size, nrfiles and numjobs how many and how large they are. Sections do not share files"
 	whyCommand = "it runs a command, which a benchmark may not do on a node: leave it out"
-	whyPhase   = "the phase says how long: set duration and warmUp of the phase"
+	whyPhase   = "the phase sets the duration: set duration and warmUp of the phase"
 	whyLatency = "storagebench measures latency and sets it"
 	whySteps   = "it orders jobs one after the other, but a phase runs its jobs at the same time: use a phase for each"
 	whyEnds    = "it ends the load before the phase does"
@@ -25,7 +25,7 @@ const (
 	whyOurs    = "storagebench sets it"
 )
 
-// refusedOptions say why an option is not allowed, for those that people know.
+// refusedOptions holds the reasons for refusing well-known options.
 var refusedOptions = map[string]string{
 	"filename": whyFiles, "directory": whyFiles, "filename_format": whyFiles, "opendir": whyFiles,
 	"lockfile": whyFiles, "unique_filename": whyFiles, "fill_device": whySpill, "file_append": whySpill,
@@ -54,7 +54,7 @@ var refusedOptions = map[string]string{
 	"latency_target": whyEnds + " or changes its depth", "latency_window": whyEnds, "latency_percentile": whyEnds, "latency_run": whyEnds,
 }
 
-// place is where an option stands, for messages.
+// place is the position of an option in a job file, for messages.
 type place struct {
 	section string
 	line    int
@@ -67,8 +67,8 @@ func (p place) String() string {
 	return fmt.Sprintf(" (section [%s], line %d)", p.section, p.line)
 }
 
-// checkOption gives the option's own name and the form of its value that is written. typed
-// tells the options map of a profile from a job file.
+// checkOption returns the option's own name and the form of its value that is written. typed is true for the options
+// map of a profile, false for a job file.
 func checkOption(name, value string, where place, typed bool) (canonical, written string, err error) {
 	canonical = name
 	if own, ok := aliases[name]; ok {
@@ -94,7 +94,7 @@ func checkOption(name, value string, where place, typed bool) (canonical, writte
 	return canonical, written, nil
 }
 
-// checkEngineOption tells an option that the section's engine does not have.
+// checkEngineOption returns an error if the section's engine does not have the option.
 func checkEngineOption(name, engine string, where place) error {
 	for _, has := range allowedOptions[name].engines {
 		if has == engine {

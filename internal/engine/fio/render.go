@@ -13,16 +13,16 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Bounds of the durations that a step may have; a run lasts 7 days at most.
+// Bounds of a step's durations; a run lasts 7 days at most.
 const (
 	minDuration = time.Second
 	maxDuration = 8 * 24 * time.Hour
 )
 
-// ErrNothingToPrepare is given for a load without files, such as that of the null engine.
+// ErrNothingToPrepare is returned for a load without files, such as that of the null engine.
 var ErrNothingToPrepare = errors.New("the workload touches no files, so there is nothing to prepare")
 
-// Validate tells everything that is wrong with a profile, by field, with the remedy.
+// Validate returns everything that is wrong with a profile, by field, with the remedy.
 func Validate(path *field.Path, profile *v1alpha1.FioProfile) field.ErrorList {
 	_, problems := read(path, profile, &Parameters{})
 	return problems
@@ -75,7 +75,7 @@ func read(path *field.Path, profile *v1alpha1.FioProfile, parameters *Parameters
 	return result, problems
 }
 
-// flatten gives the single errors of joined ones.
+// flatten returns the single errors of joined ones.
 func flatten(err error) []error {
 	if err == nil {
 		return nil
@@ -91,7 +91,7 @@ func flatten(err error) []error {
 	return all
 }
 
-// alone tells the typed fields that stand beside a job file.
+// alone refuses the typed fields that are set beside a job file.
 func alone(path *field.Path, p *v1alpha1.FioProfile) field.ErrorList {
 	var problems field.ErrorList
 	for _, other := range []struct {
@@ -112,8 +112,7 @@ func alone(path *field.Path, p *v1alpha1.FioProfile) field.ErrorList {
 	return problems
 }
 
-// Render writes the job file of a step. It is deterministic, and holds no path: the working
-// directory of fio is where all files are.
+// Render returns the job file of a step. It is deterministic, and names files only relative to fio's working directory.
 func Render(profile *v1alpha1.FioProfile, parameters Parameters) (jobFile string, err error) {
 	what, problems := read(field.NewPath("fio"), profile, &parameters)
 	if len(problems) > 0 {
@@ -141,7 +140,6 @@ func Render(profile *v1alpha1.FioProfile, parameters Parameters) (jobFile string
 	return w.text.String(), nil
 }
 
-// writer writes a job file.
 type writer struct {
 	text strings.Builder
 }
@@ -174,7 +172,7 @@ func (w *writer) measure(what *load, parameters *Parameters) error {
 		w.files(s, s.jobs)
 		w.inTurn(s)
 		if s.reads && !s.diskless() {
-			// What is not there can not be read; fio would write it first.
+			// A missing file must fail the load; fio would write it first.
 			w.set("allow_file_create", "0")
 		}
 		for _, one := range s.settings {
@@ -184,19 +182,19 @@ func (w *writer) measure(what *load, parameters *Parameters) error {
 	return nil
 }
 
-// milliseconds writes a time for fio, rounded up.
+// milliseconds formats a time for fio, rounded up.
 func milliseconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Millisecond-1)/time.Millisecond), 10) + "ms"
 }
 
-// limited tells a load whose pace is bounded.
+// limited reports whether the load has a rate limit.
 func (l *load) limited() bool {
 	return slices.ContainsFunc(l.sections, func(s loadSection) bool {
 		return slices.ContainsFunc(s.settings, func(one setting) bool { return one.name == "rate" || one.name == "rate_iops" })
 	})
 }
 
-// files begins a section and says which files it works on.
+// files begins a section and sets which files it works on.
 func (w *writer) files(s *loadSection, jobs int) {
 	named := *s
 	named.jobs = jobs
@@ -219,25 +217,25 @@ func (w *writer) files(s *loadSection, jobs int) {
 	}
 }
 
-// contentSettings decide what is in the files, and where the load runs; a layout has them too.
+// contentSettings are the options that decide what the files contain and where the load runs. A layout has them too.
 var contentSettings = []string{
 	"buffer_compress_percentage", "buffer_compress_chunk", "refill_buffers", "zero_buffers", "scramble_buffers",
 	"buffer_pattern", "dedupe_percentage", "dedupe_mode", "dedupe_working_set_percentage", "dedupe_global",
 	"openfiles", "thread", "cpus_allowed", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy", "iomem",
 }
 
-// blockSettings decide the size of operations; a precondition has them too.
+// blockSettings are the options that decide the size of operations. A precondition has them too.
 var blockSettings = []string{"bs", "bsrange", "bssplit", "ba", "bs_unaligned"}
 
-// How files are laid out: in large blocks, several at a time, within a bound for the memory of
-// all jobs together.
+// A layout writes large blocks, several at a time. layoutMemoryBytes bounds what all jobs of a client keep outstanding,
+// unless they exceed it with one block each: the blocks of a precondition are those of the profile.
 const (
 	layoutDepth       = 16
 	layoutBlockBytes  = 1 << 20
 	layoutMemoryBytes = 128 << 20
 )
 
-// layoutQueue gives the depth for a number of jobs.
+// layoutQueue returns the queue depth for the number of all jobs and a block size in bytes.
 func layoutQueue(jobs, block uint64) uint64 {
 	return min(layoutDepth, max(1, layoutMemoryBytes/(jobs*block)))
 }
@@ -248,39 +246,37 @@ func (w *writer) layout(what *load, parameters *Parameters) error {
 		return errors.New("a layout ends when all is written: it has no duration and no warmUp")
 	}
 	w.set("end_fsync", "1")
-	written := false
-	for i := range what.sections {
-		s := what.sections[i]
-		if s.diskless() {
-			continue
-		}
-		if s.shared && i > 0 {
-			continue // the same files as the first section's
-		}
-		written = true
+	sections := what.laidOut()
+	jobs := uint64(0)
+	for i := range sections {
+		jobs += uint64(sections[i].fileSets()) // #nosec G115 -- at least 1
+	}
+	for _, s := range sections {
 		s.part = 0
 		w.files(&s, s.fileSets())
 		engine := s.engine
 		if !ioEngines[engine] {
-			engine = "psync" // mmap and splice can not make files
+			engine = "psync" // mmap and splice cannot create files
 		}
 		w.set("ioengine", engine)
 		w.set("direct", zeroOne(s.direct))
-		copied := contentSettings
+		copied, block := contentSettings, uint64(0)
 		if parameters.Purpose == Precondition {
 			w.set("rw", s.overwrite())
 			w.count("loops", uint64(max(parameters.Passes, 1))) // #nosec G115 -- at least 1
 			copied = slices.Concat(contentSettings, blockSettings)
+			block = s.largestBlock()
 		} else {
 			w.set("rw", "write")
-			w.count("bs", s.layoutBlock())
+			block = s.layoutBlock(jobs)
+			w.count("bs", block)
 			if s.files > 1 && s.volumes < 2 {
 				w.set("file_service_type", "sequential")
 			}
 		}
 		w.inTurn(&s)
 		if ioEngines[engine] {
-			w.count("iodepth", layoutQueue(uint64(s.fileSets()), s.layoutBlock())) // #nosec G115 -- at least 1
+			w.count("iodepth", layoutQueue(jobs, block))
 		}
 		for _, one := range s.settings {
 			if slices.Contains(copied, one.name) {
@@ -288,13 +284,42 @@ func (w *writer) layout(what *load, parameters *Parameters) error {
 			}
 		}
 	}
-	if !written {
+	if len(sections) == 0 {
 		return ErrNothingToPrepare
 	}
 	return nil
 }
 
-// overwrite gives the direction that writes all of a section's files in its own pattern.
+// laidOut returns the sections that write all files.
+func (l *load) laidOut() []loadSection {
+	var all []loadSection
+	for i, s := range l.sections {
+		// The files of further sections that share theirs are those of the first.
+		if !s.diskless() && (!s.shared || i == 0) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// largestBlock returns the size in bytes of the largest operation.
+func (s *loadSection) largestBlock() uint64 {
+	largest := max(s.blockBytes, 1)
+	for _, one := range s.settings {
+		if !slices.Contains([]string{"bs", "bsrange", "bssplit"}, one.name) {
+			continue
+		}
+		for size := range strings.FieldsFuncSeq(one.value, func(r rune) bool { return strings.ContainsRune(",:-", r) }) {
+			size, _, _ = strings.Cut(size, "/")
+			if bytes, err := parseSize(size); err == nil {
+				largest = max(largest, bytes)
+			}
+		}
+	}
+	return largest
+}
+
+// overwrite returns the direction that writes all of a section's files in its own pattern.
 func (s *loadSection) overwrite() string {
 	for _, one := range s.settings {
 		if one.name == "rw" && strings.HasPrefix(one.value, "rand") {
@@ -304,10 +329,10 @@ func (s *loadSection) overwrite() string {
 	return "write"
 }
 
-// layoutBlock gives the largest block, up to 1 MiB, that divides a file: fio does not write what
-// is left over after the last whole block.
-func (s *loadSection) layoutBlock() uint64 {
-	largest := min(layoutBlockBytes, max(layoutMemoryBytes/uint64(s.fileSets()), 64<<10)) // #nosec G115 -- at least 1
+// layoutBlock returns the largest block that divides a file, because fio does not write what is left after the last
+// whole block. It is at most 1 MiB, and less with more than 128 jobs.
+func (s *loadSection) layoutBlock(jobs uint64) uint64 {
+	largest := min(layoutBlockBytes, layoutMemoryBytes/jobs)
 	step := uint64(1)
 	if s.fileBytes%sectorBytes == 0 {
 		step = sectorBytes

@@ -3,6 +3,7 @@ package fio
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -21,14 +22,14 @@ func runStep(t *testing.T, directory string, profile *v1alpha1.FioProfile, param
 	if err != nil {
 		t.Fatal(err)
 	}
-	traits, err := DescribeStep(profile, parameters)
+	traits, err := Describe(profile, parameters)
 	if err != nil {
 		t.Fatal(err)
 	}
 	expected := Expectation{MeasuredMilliseconds: parameters.Duration.Milliseconds(),
 		WarmUpMilliseconds: parameters.WarmUp.Milliseconds(), MaxOutstanding: traits.MaxOutstanding, Jobs: traits.Jobs}
 	if parameters.Purpose == Prepare {
-		expected.WrittenBytes = traits.DatasetBytes
+		expected.WrittenBytes = traits.ClientBytes
 	}
 	live := startFio(t, directory, text)
 	output, exit := live.wait(t)
@@ -96,17 +97,17 @@ func TestPrepareAndMeasureWithRealFio(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			directory := t.TempDir()
-			traits, err := Describe(test.profile)
+			traits, err := Describe(test.profile, Parameters{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			prepared := runStep(t, directory, test.profile, Parameters{Purpose: Prepare, Seed: 1})
-			if got := prepared.Operations[measure.Write].Bytes; got != traits.DatasetBytes {
-				t.Errorf("prepare wrote %d bytes, want %d", got, traits.DatasetBytes)
+			if got := prepared.Operations[measure.Write].Bytes; got != traits.ClientBytes {
+				t.Errorf("prepare wrote %d bytes, want %d", got, traits.ClientBytes)
 			}
-			checkFiles(t, directory, traits.FileSizes)
+			checkFiles(t, directory, maps.Collect(traits.Files))
 			measured := runStep(t, directory, test.profile, Parameters{Purpose: Measure, Duration: time.Second, Seed: 2})
-			checkFiles(t, directory, traits.FileSizes)
+			checkFiles(t, directory, maps.Collect(traits.Files))
 			for operation, expected := range map[measure.Operation]bool{
 				measure.Read: traits.Reads, measure.Write: traits.Writes, measure.Sync: traits.Syncs,
 			} {

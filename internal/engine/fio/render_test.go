@@ -1,6 +1,9 @@
 package fio
 
 import (
+	"fmt"
+	"maps"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -168,6 +171,58 @@ func TestRenderGolden(t *testing.T) {
 	}
 }
 
+// A layout and a precondition keep at most 128 MiB outstanding over all jobs of all sections.
+func TestLayoutMemory(t *testing.T) {
+	var sections strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&sections, "[s%d]\nrw=randwrite\nbs=1m\nioengine=libaio\niodepth=2\ndirect=1\nsize=64m\nnumjobs=2\n", i)
+	}
+	manyJobs := strings.ReplaceAll("[a]\nrw=write\nbs=4k\nioengine=libaio\nsize=1m\nnumjobs=1024\n[b]\nX[c]\nX[d]\nX", "X", "rw=write\nbs=4k\nioengine=libaio\nsize=1m\nnumjobs=1024\n")
+	for name, profile := range map[string]*v1alpha1.FioProfile{
+		"one job":          profileWith(withDataset("1Gi")),
+		"large blocks":     profileWith(withDataset("4Gi"), withBlock("16Mi"), withJobs(4)),
+		"split blocks":     {JobFile: "[a]\nrw=randwrite\nbssplit=4k/50:16m/50\nioengine=libaio\nsize=1g\nnumjobs=4\n", DatasetSize: resource.MustParse("4Gi")},
+		"many jobs":        profileWith(withDataset("1Gi"), withJobs(1024)),
+		"many sections":    {JobFile: sections.String(), DatasetSize: resource.MustParse("5Gi")},
+		"as many as there": {JobFile: manyJobs, DatasetSize: resource.MustParse("4Gi")},
+	} {
+		for _, purpose := range []Purpose{Prepare, Precondition} {
+			text, err := Render(profile, Parameters{Purpose: purpose, Passes: 1})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if got := outstandingBytes(t, text); got > 128<<20 {
+				t.Errorf("%s, purpose %d: %d MiB are outstanding", name, purpose, got>>20)
+			}
+		}
+	}
+}
+
+// outstandingBytes adds up what the jobs of a job file keep outstanding at their largest block.
+func outstandingBytes(t *testing.T, jobFile string) uint64 {
+	t.Helper()
+	var all uint64
+	for _, section := range strings.Split(jobFile, "\n[")[1:] {
+		jobs, depth, block := uint64(1), uint64(1), uint64(4096)
+		for line := range strings.Lines(section) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+			number, err := strconv.ParseUint(value, 10, 64)
+			switch {
+			case name == "numjobs":
+				jobs = number
+			case name == "iodepth":
+				depth = number
+			case name == "bssplit":
+				block = 16 << 20 // the only one of the tests
+			case name == "bs" && err == nil:
+				block = number
+			}
+		}
+		all += jobs * depth * block
+	}
+	return all
+}
+
 func TestRenderRefuses(t *testing.T) {
 	measure := Parameters{Purpose: Measure, Duration: 10 * time.Second}
 	for _, test := range []struct {
@@ -278,52 +333,53 @@ func TestValidate(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
-	traits, err := Describe(profileWith(withJobFile(userJobFile, "2560Ki")))
+	traits, err := Describe(profileWith(withJobFile(userJobFile, "2560Ki")), Parameters{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !traits.Reads || !traits.Writes || traits.Trims || !traits.Syncs || !traits.Buffered || traits.NoStorage ||
-		!traits.UsesLibaio || traits.UsesIOUring || traits.SyncsAtEnd {
+		traits.SyncsAtEnd {
 		t.Errorf("%+v", traits)
 	}
-	if traits.Jobs != 3 || traits.MaxOutstanding != 17 || traits.DatasetBytes != 2560<<10 || traits.BlockBytes != 0 {
+	if traits.Jobs != 3 || traits.MaxOutstanding != 17 || traits.ClientBytes != 2560<<10 || traits.BlockBytes != 0 {
 		t.Errorf("%+v", traits)
 	}
-	if got := traits.FileSizes["data.1.0.3"]; got != 128<<10 || len(traits.FileSizes) != 6 {
-		t.Errorf("files %v", traits.FileSizes)
+	if files := maps.Collect(traits.Files); files["data.1.0.3"] != 128<<10 || len(files) != 6 {
+		t.Errorf("files %v", files)
 	}
-	traits, err = Describe(profileWith(withEngine(v1alpha1.FioNull), withJobs(2), withDepth(4)))
+	traits, err = Describe(profileWith(withEngine(v1alpha1.FioNull), withJobs(2), withDepth(4)), Parameters{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !traits.NoStorage || traits.Buffered || len(traits.FileSizes) != 0 || traits.MaxOutstanding != 8 || traits.BlockBytes != 4096 {
+	if !traits.NoStorage || traits.Buffered || len(maps.Collect(traits.Files)) != 0 || traits.MaxOutstanding != 8 || traits.BlockBytes != 4096 {
 		t.Errorf("%+v", traits)
 	}
 }
 
 // The files must be the same for every way in which a profile is rendered.
 func TestDescribeOfSplitSections(t *testing.T) {
-	whole, err := Describe(profileWith(withJobs(4), withFiles(2)))
+	whole, err := Describe(profileWith(withJobs(4), withFiles(2)), Parameters{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	split, err := Describe(profileWith(withJobs(4), withFiles(2), withRate("", 10)))
+	split, err := Describe(profileWith(withJobs(4), withFiles(2), withRate("", 10)), Parameters{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(split.FileSizes) != 8 || split.DatasetBytes != whole.DatasetBytes || split.Jobs != 4 || split.MaxOutstanding != 4 {
+	splitFiles := maps.Collect(split.Files)
+	if len(splitFiles) != 8 || split.ClientBytes != whole.ClientBytes || split.Jobs != 4 || split.MaxOutstanding != 4 {
 		t.Errorf("%+v, want as %+v", split, whole)
 	}
-	together, err := Describe(profileWith(withJobs(4), withFiles(2), shared))
+	together, err := Describe(profileWith(withJobs(4), withFiles(2), shared), Parameters{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(together.FileSizes) != 2 || together.DatasetBytes != whole.DatasetBytes || together.Jobs != 4 {
+	if len(maps.Collect(together.Files)) != 2 || together.ClientBytes != whole.ClientBytes || together.Jobs != 4 {
 		t.Errorf("shared: %+v", together)
 	}
-	for name, bytes := range whole.FileSizes {
-		if split.FileSizes[name] != bytes {
-			t.Errorf("%s: %d bytes, want %d", name, split.FileSizes[name], bytes)
+	for name, bytes := range whole.Files {
+		if splitFiles[name] != bytes {
+			t.Errorf("%s: %d bytes, want %d", name, splitFiles[name], bytes)
 		}
 	}
 }

@@ -7,26 +7,26 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// At the end of the load a job begins nothing more and waits until all that it has in flight is
-// complete, which can take seconds. Only then it counts that, all at once:
+// At the end of the load a job issues nothing more and waits until everything it has in flight is complete, which can
+// take seconds. Only then does it count those operations, all at once:
 //
 //	 bytes                            .---- final
 //	   |                              |
-//	   |            .-----------------'     a dump that is asked for here has the bytes of the end of the load
+//	   |            .-----------------'     a dump that is requested here has the bytes of the end of the load
 //	   |       .--'
 //	   |  .--'
 //	   '------------|-----------------|---> time
-//	             load end      in flight is through
+//	             load end      in flight is complete
 //
-// So a straight line over that time would be wrong on both sides of the load's end. What tells is what was
-// issued: nothing after the end of the load. A job that keeps its queue filled has at the end as much in
-// flight as at the last dump before it, and so has completed as much in between as it has issued.
+// A straight line over that time would be wrong on both sides of the load's end. The operations issued settle it,
+// because none is issued after the end of the load. A job that keeps its queue filled has as many operations in flight
+// at the end as at the last dump before it, so it completed as many in between as it issued.
 
-// Stopped tells that the load was ended before its time, at an instant of the wall clock of fio's machine.
-// It may be called while Add is.
+// Stopped records that the load was stopped early, at an instant of the wall clock of fio's machine. It may be called
+// concurrently with Add.
 func (s *Sampler) Stopped(wallNanoseconds int64) { s.stopped.Store(wallNanoseconds / 1e6) }
 
-// loadEnd is when jobs were to begin nothing more; 0 where that is not known, and in the ramp.
+// loadEnd returns when the jobs issue nothing more, in milliseconds of the wall clock; 0 if unknown, and in the ramp.
 func (s *Sampler) loadEnd(of *epoch) int64 {
 	if of == nil || of.warm {
 		return 0
@@ -40,8 +40,8 @@ func (s *Sampler) loadEnd(of *epoch) int64 {
 	return end
 }
 
-// atLoadEnd are the totals at the end of the load, of a dump that was counted after it. It is not known
-// where no dump before it was of the same epoch.
+// atLoadEnd returns the totals at the end of the load for a dump that was counted after it. known is false if no
+// earlier dump belongs to the same epoch.
 func (s *Sampler) atLoadEnd(held *point, counters [measure.NumOperations]measure.Counter) (totals [measure.NumOperations]measure.Counter, known bool) {
 	before := s.loaded
 	if before == nil || before.epoch != held.epoch || before == held {
@@ -63,9 +63,10 @@ func (s *Sampler) atLoadEnd(held *point, counters [measure.NumOperations]measure
 	return totals, true
 }
 
-// mostInFlight is by how many operations a dump's issued can be above its completed. What was in flight at the end of a ramp
-// is never timed, and so adds to it for good. More tells of a dump that was torn: fio reads the two one after the other, and
-// on a machine without time to spare may stand still in between, with jobs that go on.
+// mostInFlight bounds the operations issued but not completed in a dump: Outstanding, if it is known. A warm-up doubles
+// the bound, because operations in flight at the end of a ramp are never timed and so stay in the difference for good.
+// A larger difference shows a torn dump: fio reads the two counters one after the other, and on a machine without spare
+// CPU time it may stall in between while the jobs go on.
 func (s *Sampler) mostInFlight() uint64 {
 	switch {
 	case s.options.Outstanding == 0:
@@ -76,8 +77,8 @@ func (s *Sampler) mostInFlight() uint64 {
 	return s.options.Outstanding
 }
 
-// bytesOf is how many bytes so many operations are, by the one of some totals in which operations are larger:
-// in a late dump bytes are counted earlier than operations.
+// bytesOf converts a number of operations to bytes by the mean operation size of the totals in which it is largest: a
+// late dump counts bytes earlier than operations.
 func bytesOf(operations uint64, totals []measure.Counter) uint64 {
 	largest := uint64(0)
 	for _, total := range totals {

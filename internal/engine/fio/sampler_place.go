@@ -8,15 +8,15 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// placing is what a dump is good for.
+// placing is how a dump can be used.
 type placing int
 
 const (
-	// placeEnd: it ends a sample.
+	// placeEnd: the dump ends a sample.
 	placeEnd placing = iota
-	// placeUnusable: its figures are those of different epochs.
+	// placeUnusable: the dump mixes figures of different epochs.
 	placeUnusable
-	// placeImpossible: a total went down that can not.
+	// placeImpossible: a total went down that cannot.
 	placeImpossible
 )
 
@@ -32,8 +32,9 @@ func pointOf(snapshot *Snapshot) *point {
 	return next
 }
 
-// completed is what was completed. fio's total_ios are the operations that it has issued, a queue ahead of
-// those; each that is completed has a latency. In the ramp there are no latencies.
+// completed returns the completed bytes and operations. fio's total_ios counts the operations that it has issued, which
+// are up to a queue ahead; each completed operation has a latency, so the latencies are counted instead. The ramp has
+// no latencies, so there issued operations count as soon as any bytes are complete.
 func completed(total *OperationTotal, operation measure.Operation) measure.Counter {
 	counter := total.Counter
 	switch {
@@ -46,8 +47,8 @@ func completed(total *OperationTotal, operation measure.Operation) measure.Count
 	return counter
 }
 
-// countsWhenWritten tells the versions that read the byte counters after the wait for the
-// jobs: 3.42 and later.
+// countsWhenWritten reports whether this version of fio reads the byte counters after the wait for the jobs: 3.42 and
+// later.
 func countsWhenWritten(version string) bool {
 	number, _, _ := strings.Cut(strings.TrimPrefix(version, "fio-"), "-")
 	parts := strings.SplitN(number, ".", 3)
@@ -64,9 +65,8 @@ func countsWhenWritten(version string) bool {
 
 // place finds the epoch of a dump.
 //
-// What marks the end of the ramp is not only a total that went down: with a ramp shorter than
-// the interval between dumps nothing does. fio records no latency in the ramp, so the first
-// one that is there tells.
+// A total that went down marks the end of the ramp. But with a ramp that is shorter than the interval between dumps no
+// total goes down. fio records no latency in the ramp, so the first latency marks its end as well.
 func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 	last := s.held
 	if last == nil {
@@ -79,7 +79,7 @@ func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 		}
 		if s.live == nil {
 			if next.runtime <= 0 {
-				// Of the first instant of the ramp, or of what is measured: nobody can tell.
+				// It may belong to the first instant of the ramp or to that of the measured part.
 				return placeUnusable
 			}
 			s.live = &epoch{origin: next.written - next.runtime, warm: true}
@@ -97,11 +97,11 @@ func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 	return placeEnd
 }
 
-// placeAfterRamp handles the dumps from the first on that shows something of the measured
-// part, until one shows nothing else.
+// placeAfterRamp handles the dumps from the first one that shows something of the measured part, until one shows
+// nothing else.
 func (s *Sampler) placeAfterRamp(next *point) placing {
 	if next.runtime <= 0 {
-		// Asked for in the ramp and written after it, with totals of neither.
+		// Requested in the ramp and written after it: its totals are those of neither.
 		return placeUnusable
 	}
 	measured := &epoch{origin: next.written - next.runtime}
@@ -109,7 +109,7 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 		ramp := s.options.WarmUp.Milliseconds()
 		earliest := s.ramp.origin + ramp
 		if measured.origin < earliest-min(lateMilliseconds, ramp/4) {
-			// The longest runtime is that of a job which is still in its ramp.
+			// The longest runtime is that of a job that is still in its ramp.
 			return placeUnusable
 		}
 	}
@@ -117,9 +117,10 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 	return placeEnd
 }
 
-// dropMixed forgets the dump that began what is measured when the next one shows that some jobs were still in their
-// ramp then, so that it added up figures of both. Jobs begin some time apart, on a busy machine by much of a
-// second, and each forgets its ramp by itself: a job that has done so since has as much less runtime than it would have.
+// dropMixed drops the dump that began the measured part if the next one shows that some jobs were still in their ramp
+// at that time, so that its totals mix both. Jobs begin some time apart, on a busy machine by a large part of a second,
+// and each resets its totals by itself. The runtime of a job that did so after the dump falls short of the time since
+// then by the length of the ramp.
 func (s *Sampler) dropMixed(next *point) {
 	first := s.first
 	s.first = nil
@@ -133,10 +134,10 @@ func (s *Sampler) dropMixed(next *point) {
 	}
 }
 
-// runtimeMilliseconds is how exact the runtime of a job is.
+// runtimeMilliseconds is the precision of a job's runtime.
 const runtimeMilliseconds = 2
 
-// fellBelow tells a total that went down.
+// fellBelow reports whether any total went down.
 func (p *point) fellBelow(earlier *point) bool {
 	for i, counter := range p.counters {
 		if counter.Bytes < earlier.counters[i].Bytes || counter.Operations < earlier.counters[i].Operations {

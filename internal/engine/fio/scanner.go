@@ -14,14 +14,14 @@ var (
 	errTooLarge = errors.New("larger than 64 MiB")
 )
 
-// scanner follows the structure of one JSON object byte by byte, so that the end of a document
-// is known when it is there, and a damaged one is given up at the first byte that no JSON
-// object could have there. It is more lenient than parse in numbers and strings only.
+// scanner follows the structure of one JSON object byte by byte. It detects the end of a document as soon as it
+// arrives, and gives up a damaged one at the first byte that cannot occur there in a JSON object. It is more lenient
+// than parse only in numbers and strings.
 type scanner struct {
 	expect expectation
 	// open holds '{' or '[' for each level.
 	open []byte
-	// digits counts those of a \u escape that are still to come.
+	// digits counts the digits of a \u escape that are still to come.
 	digits int
 	key    bool
 }
@@ -41,7 +41,7 @@ const (
 	insideScalar
 )
 
-// next takes one byte; done tells that it closed the outermost object.
+// next consumes one byte; done is true if it closed the outermost object.
 func (s *scanner) next(c byte) (done bool, err error) {
 	if s.expect == insideString || s.expect == insideEscape || s.expect == insideUnicode {
 		return false, s.inString(c)
@@ -154,8 +154,8 @@ func (s *scanner) close(opener byte) (bool, error) {
 	return last == 0, nil
 }
 
-// isScalar tells the bytes of numbers, of true, false and null, and of the nan and inf that
-// fio prints where it divided by zero.
+// isScalar reports whether c can be part of a number, of true, false or null, or of the nan and inf that fio prints
+// where it divided by zero.
 func isScalar(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '+' || c == '.'
 }

@@ -9,15 +9,14 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Snapshot is a document with all its jobs in one: totals since the start of the run, or
-// since the end of the ramp.
+// Snapshot is a document with all its jobs added up: totals since the start of the run, or since the end of the ramp.
 type Snapshot struct {
 	Version               string
 	TimestampMilliseconds int64
 	Operations            [measure.NumOperations]OperationTotal
 	// JobRuntimeMilliseconds is the sum of the runtimes of all jobs.
 	JobRuntimeMilliseconds uint64
-	// UserCPUMilliseconds and SystemCPUMilliseconds were used by all jobs.
+	// UserCPUMilliseconds and SystemCPUMilliseconds are the CPU time of all jobs.
 	UserCPUMilliseconds   float64
 	SystemCPUMilliseconds float64
 	ElapsedSeconds        uint64
@@ -25,25 +24,24 @@ type Snapshot struct {
 	Errors []JobError
 }
 
-// OperationTotal is what all jobs did of one operation.
+// OperationTotal holds the totals of one operation over all jobs.
 type OperationTotal struct {
 	// Counter holds the bytes that completed and the operations that fio issued.
 	measure.Counter
-	// RuntimeMilliseconds is the longest of any job; 0 for Sync.
+	// RuntimeMilliseconds is the longest runtime of any job; 0 for Sync.
 	RuntimeMilliseconds int64
 	ShortOperations     uint64
 	DroppedOperations   uint64
-	// Total is submission to completion: the latency. Completion leaves the submission out.
-	// Sync has no Completion.
+	// Total is the latency from submission to completion. Completion leaves the submission out; Sync has none.
 	Total      measure.Latency
 	Completion measure.Latency
-	// SubmissionMeanNanoseconds over SubmissionCount submissions.
+	// SubmissionMeanNanoseconds is the mean over SubmissionCount submissions.
 	SubmissionMeanNanoseconds float64
 	SubmissionCount           uint64
 }
 
-// HasBins reports whether the histogram that percentiles are computed from is there: fio
-// prints it with --output-format=json+ and lat_percentiles=1 only.
+// HasBins reports whether the histogram from which percentiles are computed is present, or nothing was timed. fio
+// prints it only with --output-format=json+ and lat_percentiles=1.
 func (t *OperationTotal) HasBins() bool { return t.Total.Histogram.Count() > 0 || t.Total.Count == 0 }
 
 // JobError is the error of a reporting group.
@@ -51,12 +49,12 @@ type JobError struct {
 	Job   string
 	Group int64
 	Errno int
-	// Continued tells that the jobs ran on (continue_on_error), and after how many errors.
+	// Continued is true if the jobs went on (continue_on_error) after Total errors.
 	Continued bool
 	Total     uint64
 }
 
-// Name is the error's symbol, such as ENOSPC.
+// Name returns the error's symbol, such as ENOSPC.
 func (e JobError) Name() string {
 	if name := errnoName(errno(e.Errno)); name != "" {
 		return name
@@ -72,7 +70,8 @@ func (e JobError) String() string {
 	return text
 }
 
-// Snapshot adds the jobs up. A sum that does not fit 64 bits is an error.
+// Snapshot adds up the jobs. It returns an error if the bytes, the operations or the timed operations do not fit into
+// 64 bits.
 func (d *Document) Snapshot() (Snapshot, error) {
 	snapshot := Snapshot{Version: d.Version, TimestampMilliseconds: d.TimestampMilliseconds}
 	for i := range d.Jobs {
@@ -137,7 +136,7 @@ func (s *Snapshot) did() bool {
 	return false
 }
 
-// measured reports whether any latency was recorded, which fio leaves out during a ramp.
+// measured reports whether any latency was recorded. fio records none during a ramp.
 func (s *Snapshot) measured() bool {
 	for i := range s.Operations {
 		if s.Operations[i].Total.Count > 0 || s.Operations[i].Completion.Count > 0 || s.Operations[i].SubmissionCount > 0 {
@@ -147,12 +146,12 @@ func (s *Snapshot) measured() bool {
 	return false
 }
 
-// named are the errors that storage gives; others are told by their number.
+// named lists the errors that storage returns. Others are shown as numbers.
 var named = strings.Fields("EPERM ENOENT EINTR EIO ENXIO EBADF EAGAIN ENOMEM EACCES EBUSY EEXIST ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE " +
-	"ETXTBSY EFBIG ENOSPC EROFS EPIPE ENOSYS ELOOP EILSEQ EREMOTEIO ESTALE EDQUOT ETIMEDOUT EOPNOTSUPP ENOTCONN EHOSTDOWN EHOSTUNREACH " +
+	"ETXTBSY EFBIG ENOSPC EROFS EPIPE ENOSYS ELOOP EILSEQ EREMOTEIO ESTALE EDQUOT ETIMEDOUT ENOTSUP ENOTCONN EHOSTDOWN EHOSTUNREACH " +
 	"ECONNRESET ENODATA")
 
-// errnoName gives the symbol of the errors that storage gives; "" for others.
+// errnoName returns the symbol of an error that storage returns; "" for others.
 func errnoName(number errno) string {
 	if name := errnos[number].name; slices.Contains(named, name) {
 		return name

@@ -8,17 +8,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// DeviceOffsetBytes is where the data on a raw device begins: what is before it is for the mark that says whose the
-// device is.
+// DeviceOffsetBytes is where the data on a raw device begins. The bytes before it are reserved for the mark of the
+// device's owner.
 const DeviceOffsetBytes = 1 << 20
 
-// deviceFile stands for the region of a raw device in names of files.
+// deviceFile is the name of a raw device's region in Description.Files.
 const deviceFile = "device"
 
-// spread puts the load on several volumes, or on raw devices. Volumes are loaded as a stripe is: each file becomes
-// one on every volume, and each job goes from one to the next with every operation, so that all volumes get the same
-// number of operations from each job, at any depth. The names say the volume by folders, which whoever runs fio has to
-// provide: file N of a job is in folder N, on volume N modulo their number; a device is N itself.
+// spread puts the load on several volumes, or on raw devices. Volumes are loaded like a stripe: each file becomes one
+// file on every volume, and each job moves to the next volume with every operation, so that all volumes get the same
+// number of operations from each job, at any depth. File names contain the volume as a folder, which the caller of fio
+// has to provide: file N of a job is in folder N, on volume N modulo the number of volumes. The name of a device is
+// just N.
 func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList {
 	volumes := max(parameters.Volumes, 1)
 	if volumes == 1 && !parameters.Devices {
@@ -49,7 +50,7 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 		s.fileBytes = per
 		s.volumes, s.device = volumes, parameters.Devices
 		if s.part > 0 {
-			// At least a block is left of it: a part is a share of a file of at least so many blocks.
+			// The part of a job shrinks with the file. It must still hold a block.
 			s.part = s.part / uint64(volumes) // #nosec G115 -- at least 1
 			if block := max(s.blockBytes, 1); s.part/block == 0 {
 				problems = append(problems, field.Invalid(path.Child("datasetSize"), s.fileBytes, fmt.Sprintf(
@@ -72,8 +73,8 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 	return problems
 }
 
-// regions gives each section that has data of its own a region of the devices. Sections that share the data of one
-// have the same prefix.
+// regions gives each section with data of its own a region of the devices. Sections that share their data have the same
+// prefix.
 func (l *load) regions() {
 	reach := map[string]uint64{}
 	var order []string
@@ -97,10 +98,10 @@ func (l *load) regions() {
 	}
 }
 
-// jobRegion is what one job works on of each device; all jobs where they share it.
+// jobRegion returns how many bytes of each device one job works on, or all jobs together if they share them.
 func (s *loadSection) jobRegion() uint64 { return s.fileBytes * uint64(s.files) } // #nosec G115 -- at least 1
 
-// reach is where the section ends within the region.
+// reach returns where the section ends within its region, in bytes.
 func (s *loadSection) reach() uint64 {
 	if s.shared {
 		return s.jobRegion()
@@ -108,7 +109,7 @@ func (s *loadSection) reach() uint64 {
 	return uint64(s.firstJob+s.fileSets()) * s.jobRegion() // #nosec G115 -- at least 1
 }
 
-// serves tells a section that says itself in which order its files are used.
+// serves reports whether the section itself sets the order in which its files are used.
 func (s *loadSection) serves() bool {
 	for _, one := range s.settings {
 		if one.name == "file_service_type" {
@@ -140,15 +141,15 @@ func (w *writer) onDevices(s *loadSection, jobs int) {
 	}
 }
 
-// inTurn has a job use its files one after the other, an operation each.
+// inTurn makes each job use its files in turn, one operation each, if there are several volumes.
 func (w *writer) inTurn(s *loadSection) {
 	if s.volumes > 1 {
 		w.set("file_service_type", "roundrobin:1")
 	}
 }
 
-// VolumeOf takes a name of Traits.FileSizes apart: on which of several volumes it is, and as what there. The region of
-// a raw device is the file that has no name of its own.
+// VolumeOf splits a name of Description.Files into the index of the volume and the name of the file on it. For a raw
+// device that name is a placeholder for its region.
 func VolumeOf(name string, volumes int) (volume int, file string) {
 	folder, file, found := strings.Cut(name, "/")
 	number, err := strconv.Atoi(folder)

@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -42,17 +43,17 @@ func TestSeveralVolumesWithRealFio(t *testing.T) {
 			const volumes = 3
 			work, folders := volumesIn(t, volumes, 12)
 			spread := func(p Parameters) Parameters { p.Volumes = volumes; return p }
-			traits, err := DescribeStep(profile, spread(Parameters{}))
+			traits, err := Describe(profile, spread(Parameters{}))
 			if err != nil {
 				t.Skipf("this profile is none for three volumes: %v", err)
 			}
-			plain, err := Describe(profile)
-			if err != nil || plain.DatasetBytes != traits.DatasetBytes || plain.MaxOutstanding != traits.MaxOutstanding {
+			plain, err := Describe(profile, Parameters{})
+			if err != nil || plain.ClientBytes != traits.ClientBytes || plain.MaxOutstanding != traits.MaxOutstanding {
 				t.Fatalf("one volume has %+v, three have %+v, %v", plain, traits, err)
 			}
 			runStep(t, work, profile, spread(Parameters{Purpose: Prepare, Seed: 1}))
 			sizes := make([]map[string]uint64, volumes)
-			for file, bytes := range traits.FileSizes {
+			for file, bytes := range traits.Files {
 				volume, name := VolumeOf(file, volumes)
 				if sizes[volume] == nil {
 					sizes[volume] = map[string]uint64{}
@@ -98,9 +99,12 @@ func TestDevicesWithRealFio(t *testing.T) {
 					}
 				}
 				on := func(p Parameters) Parameters { p.Volumes, p.Devices = volumes, true; return p }
-				traits, err := DescribeStep(profile, on(Parameters{}))
-				if err != nil || len(traits.FileSizes) != volumes || traits.FileSizes["0/device"] != uint64(region) {
-					t.Fatalf("regions %v, %v", traits.FileSizes, err)
+				traits, err := Describe(profile, on(Parameters{}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if regions := maps.Collect(traits.Files); len(regions) != volumes || regions["0/device"] != uint64(region) {
+					t.Fatalf("regions %v", regions)
 				}
 				untouched := func(when string) {
 					for i := range volumes {

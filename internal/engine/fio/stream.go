@@ -8,10 +8,10 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// maxDamages bounds how many unreadable documents are told apart.
+// maxDamages bounds how many unreadable documents are listed.
 const maxDamages = 16
 
-// Damage is a document that can not be read.
+// Damage is a document that cannot be read.
 type Damage struct {
 	// Offset of its first byte in the output.
 	Offset int64
@@ -22,38 +22,38 @@ func (d Damage) String() string { return fmt.Sprintf("at byte %d: %v", d.Offset,
 
 // Output is what a Stream found.
 type Output struct {
-	// Documents is the number of documents, Last the last of them, nil when there was none.
+	// Documents is the number of documents, Last the last of them, nil if there was none.
 	Documents int
 	Last      *Document
-	// Damaged are the first documents that can not be read; DamagedAfterLast tells that one
-	// of all of them came after Last, so that Last is not the final one.
+	// Damaged lists the first documents that cannot be read. DamagedAfterLast is true if any unreadable document came
+	// after Last, so that Last is not the final one.
 	Damaged          []Damage
 	DamagedAfterLast bool
-	// Partial tells that the output ended inside of a document.
+	// Partial is true if the output ended inside a document.
 	Partial bool
-	// Noise is the text outside of documents, NoiseAfterLast that after Last: head and tail
-	// of it where it is long.
+	// Noise is the text outside of documents, NoiseAfterLast the part of it after Last. Only head and tail of a long
+	// text are kept.
 	Noise          string
 	NoiseAfterLast string
-	// Bytes of the output.
+	// Bytes is the length of the output.
 	Bytes int64
 }
 
-// Stream takes fio's standard output as it comes and gives each document as soon as its last
-// byte is there. It is an io.Writer that never fails. Memory is bounded by the largest
-// document, at most 64 MiB, and each byte is looked at once. The zero value is ready to use.
+// Stream reads fio's standard output as it arrives and returns each document as soon as its last byte is there. It is
+// an io.Writer that never fails. Memory is bounded by the largest document, at most 64 MiB, and documents are found in
+// one pass. The zero value is ready to use.
 //
-// A document of fio begins with "{" and the key "fio version", and nothing else does: within a
-// document these bytes can not occur, because quotes in strings are escaped. So wherever they
-// are, a document begins there, and what was read before it was cut off.
+// A document of fio begins with "{" and the key "fio version", and nothing else does: within a document these bytes
+// cannot occur, because quotes in strings are escaped. So a document begins wherever they occur, and what was read
+// before it was truncated.
 type Stream struct {
 	output    Output
 	found     []*Document
 	noise     engine.ClippedText
 	afterLast engine.ClippedText
 
-	// pending holds the bytes of a document that is not complete, with start as its offset, or
-	// those that may become the head of one.
+	// pending holds the bytes of an incomplete document, which begins at offset start, or bytes that may become the
+	// head of one.
 	pending []byte
 	start   int64
 	live    bool
@@ -61,7 +61,7 @@ type Stream struct {
 	head    headMatcher
 }
 
-// Write takes the next bytes of the output.
+// Write consumes the next bytes of the output.
 func (s *Stream) Write(p []byte) (int, error) {
 	for _, c := range p {
 		s.next(c)
@@ -69,14 +69,14 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Documents gives the documents that were completed since the last call.
+// Documents returns the documents that were completed since the last call.
 func (s *Stream) Documents() []*Document {
 	found := s.found
 	s.found = nil
 	return found
 }
 
-// Close tells that the output has ended and gives all that is known of it.
+// Close marks the end of the output and returns everything that was found in it.
 func (s *Stream) Close() Output {
 	if s.live {
 		s.output.Partial = true
@@ -156,13 +156,13 @@ func (s *Stream) complete() {
 	s.pending = s.pending[:0]
 }
 
-// drop gives what is pending to the noise, but for what may be the head of a document.
+// drop moves the pending bytes to the noise, except those that may be the head of a document.
 func (s *Stream) drop() {
 	s.live = false
 	s.flush(s.head.length)
 }
 
-// flush gives all but the last bytes that are pending to the noise.
+// flush moves the pending bytes to the noise, except the last kept ones.
 func (s *Stream) flush(kept int) {
 	given := len(s.pending) - kept
 	s.noise.Add(s.pending[:given])
@@ -189,12 +189,12 @@ const maxHeadSpace = 64
 
 // headMatcher finds the beginning of documents.
 type headMatcher struct {
-	// length of what is matched so far: 0 for nothing, then "{", space and a part of the key.
+	// length of the match so far: 0 for none, then "{", space and a part of the key.
 	length int
 	inKey  int
 }
 
-// next takes a byte and gives the length of the head that it completes, else 0.
+// next consumes a byte and returns the length of the head that it completes, else 0.
 func (h *headMatcher) next(c byte) int {
 	space := c == ' ' || c == '\n' || c == '\t' || c == '\r'
 	switch {

@@ -27,11 +27,11 @@ type typedReader struct {
 	path     *field.Path
 	problems field.ErrorList
 	section  loadSection
-	// readPercent, dataset and random are the profile's, checked.
+	// readPercent, dataset and random are the profile's values, checked.
 	readPercent int32
 	dataset     uint64
 	random      bool
-	// exact wants the files to be whole blocks, which a sweep over block sizes can not.
+	// exact requires files of whole blocks, which a sweep over block sizes cannot have.
 	exact bool
 }
 
@@ -39,7 +39,7 @@ func (r *typedReader) invalid(name string, value any, reason string) {
 	r.problems = append(r.problems, field.Invalid(r.path.Child(name), value, reason))
 }
 
-// typedLoad reads the typed fields. layoutJobs of 0 is the profile's own number.
+// typedLoad reads the typed fields. layoutJobs of 0 means the profile's own number of jobs.
 func typedLoad(path *field.Path, profile *v1alpha1.FioProfile, layoutJobs int, exact bool) (load, field.ErrorList) {
 	r := &typedReader{profile: profile, path: path, exact: exact, section: loadSection{name: "job", prefix: "data"}}
 	r.shape()
@@ -170,7 +170,7 @@ func (r *typedReader) counts(layoutJobs int) {
 	r.dataset = r.bytes("datasetSize", &p.DatasetSize)
 }
 
-// layout divides the dataset into files. All figures are in range here.
+// layout divides the dataset into files. All its inputs were checked.
 func (r *typedReader) layout() {
 	s := &r.section
 	files := uint64(s.fileSets()) * uint64(s.files) // #nosec G115 -- at least 1
@@ -187,7 +187,7 @@ func (r *typedReader) layout() {
 	if !s.shared || r.random || s.jobs == 1 || len(r.problems) > 0 {
 		return
 	}
-	// Jobs that read or write one file in order would all do the same; each gets its part.
+	// Jobs in sequential order on one file would all touch the same blocks, so each gets its own part.
 	s.part = s.fileBytes / uint64(s.jobs) / s.blockBytes * s.blockBytes // #nosec G115 -- at least 1
 	if s.part == 0 {
 		r.invalid("datasetSize", r.profile.DatasetSize.String(), fmt.Sprintf(
@@ -199,7 +199,7 @@ func (r *typedReader) set(name, value string) {
 	r.section.settings = append(r.section.settings, setting{name: name, value: value})
 }
 
-// base writes the settings that every load has.
+// base adds the settings that every load has.
 func (r *typedReader) base() {
 	s := &r.section
 	r.set("ioengine", s.engine)
@@ -231,7 +231,7 @@ func (r *typedReader) base() {
 	}
 }
 
-// content reads what the written data is like.
+// content reads how compressible the written data is.
 func (r *typedReader) content() {
 	if c := r.profile.Compressibility; c != nil {
 		path := r.path.Child("compressibility")
@@ -259,9 +259,9 @@ func (r *typedReader) content() {
 	r.refill()
 }
 
-// refill reads whether each write has new data. fio makes new buffers for data that is to be compressed by a part; told
-// not to, it writes the same few again, of which lz4 made 3.9:1 where 50 % had been asked for and zstd 934:1. For 0 % it
-// does not, and lz4 made 15:1 of blocks of 4 KiB.
+// refill decides whether each write has new data. With a compress percentage above 0 fio generates new buffers. With
+// refill_buffers=0 it writes the same few again: lz4 then reached 3.9:1 where 50 % was requested, and zstd 934:1. With
+// a percentage of 0 fio generates none by itself, and lz4 reached 15:1 with blocks of 4 KiB.
 func (r *typedReader) refill() {
 	refill, c := r.profile.RefillBuffers, r.profile.Compressibility
 	switch {
@@ -299,7 +299,7 @@ func (r *typedReader) flushes() {
 	}
 }
 
-// options reads the map of fio's own options, in the order of their names.
+// options reads the map of fio's own options, sorted by name.
 func (r *typedReader) options() {
 	for _, name := range slices.Sorted(maps.Keys(r.profile.Options)) {
 		value := string(r.profile.Options[name])

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// jobFileLoad reads a user's job file. datasetBytes must be what its files add up to.
+// jobFileLoad reads a user's job file. datasetBytes must equal the sum of its files.
 func jobFileLoad(text string, datasetBytes uint64) (load, error) {
 	sections, err := parseJobFile(text)
 	if err != nil {
@@ -38,14 +38,14 @@ func jobFileLoad(text string, datasetBytes uint64) (load, error) {
 	if len(problems) > 0 {
 		return load{}, errors.Join(problems...)
 	}
-	if total := result.datasetBytes(); total != datasetBytes {
+	if total := result.bytes(true); total != datasetBytes {
 		return load{}, fmt.Errorf("the files of the job file add up to %d bytes a client but datasetSize is %d: set datasetSize to %d",
 			total, datasetBytes, total)
 	}
 	return result, nil
 }
 
-// sectionReader reads the settings of a section into figures.
+// sectionReader reads the options of a section as numbers or text, and keeps the first error.
 type sectionReader struct {
 	from *section
 	err  error
@@ -70,7 +70,7 @@ func (r *sectionReader) text(name, otherwise string) string {
 	return otherwise
 }
 
-// structural are the settings that the section's own fields stand for.
+// structural lists the options that have a field of their own in loadSection.
 var structural = map[string]bool{
 	"ioengine": true, "direct": true, "buffered": true, "rw": true, "numjobs": true, "nrfiles": true,
 	"size": true, "filesize": true, "iodepth": true,
@@ -124,7 +124,7 @@ func readSection(from *section, ordinal int) (loadSection, error) {
 	return s, nil
 }
 
-// direction reads rw and the mix.
+// direction reads rw and the mix of reads and writes.
 func (s *loadSection) direction(rw string, r *sectionReader) {
 	switch strings.TrimPrefix(rw, "rand") {
 	case "read":
@@ -144,7 +144,7 @@ func (s *loadSection) direction(rw string, r *sectionReader) {
 	}
 }
 
-// files1 derives the size of each file.
+// files1 computes the size of each file.
 func (s *loadSection) files1(r *sectionReader) error {
 	size, each := r.number("size", 0), r.number("filesize", 0)
 	count := uint64(s.files) // #nosec G115 -- at least 1
@@ -168,7 +168,7 @@ func (s *loadSection) files1(r *sectionReader) error {
 	return nil
 }
 
-// fits tells what can not work together.
+// fits returns an error for options that do not work together.
 func (s *loadSection) fits() error {
 	switch {
 	case s.trims && !s.diskless():
@@ -184,15 +184,19 @@ func (s *loadSection) fits() error {
 	return nil
 }
 
-// datasetBytes adds up all files.
-func (l *load) datasetBytes() uint64 {
+// bytes returns the sum of all files; those of jobs that touch none count if diskless is true.
+func (l *load) bytes(diskless bool) uint64 {
 	var total uint64
 	for i := range l.sections {
 		s := &l.sections[i]
-		if s.shared && i > 0 {
-			continue // the same files as the first section's
+		if s.shared && i > 0 || s.diskless() && !diskless {
+			continue // the same files as the first section's, or none
 		}
-		total += uint64(s.fileSets()) * uint64(s.files) * s.fileBytes // #nosec G115 -- at least 1
+		volumes := 1
+		if s.device {
+			volumes = s.volumes
+		}
+		total += uint64(s.fileSets()*volumes) * uint64(s.files) * s.fileBytes // #nosec G115 -- at least 1
 	}
 	return total
 }

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// valueRule checks the value of an option and gives the form in which it is written. The forms
-// hold only characters that mean nothing to fio's parser, to a shell or to bc: no quotes, no
-// "$", no path separators.
+// valueRule checks the value of an option and returns the form in which it is written. The forms hold no character that
+// is special to fio's parser, a shell or bc: no quotes and no "$". "/" occurs only between a size and its percentage
+// (bssplit, zoned distributions).
 type valueRule func(value string) (written string, err error)
 
-// flag is an option that may stand alone.
+// flag01 checks an option that may stand alone, which means 1.
 func flag01(value string) (string, error) {
 	switch value {
 	case "":
@@ -62,7 +62,7 @@ func matching(pattern, remedy string) valueRule {
 	}
 }
 
-// size is a number of bytes in fio's way of writing, written anew as a plain number.
+// size checks a number of bytes in fio's notation and returns it as a plain number.
 func size(value string) (string, error) {
 	bytes, err := parseSize(value)
 	if err != nil {
@@ -71,7 +71,7 @@ func size(value string) (string, error) {
 	return strconv.FormatUint(bytes, 10), nil
 }
 
-// sizes are up to three sizes, for reads, writes and trims.
+// sizes checks up to three sizes, for reads, writes and trims.
 func sizes(value string) (string, error) {
 	parts := strings.Split(value, ",")
 	if len(parts) > 3 {
@@ -87,7 +87,7 @@ func sizes(value string) (string, error) {
 	return strings.Join(parts, ","), nil
 }
 
-// blockSizes are sizes of operations.
+// blockSizes checks up to three sizes of operations.
 func blockSizes(value string) (string, error) {
 	for part := range strings.SplitSeq(value, ",") {
 		if bytes, err := parseSize(part); err == nil && (bytes == 0 || bytes > maxBlockBytes) {
@@ -97,7 +97,7 @@ func blockSizes(value string) (string, error) {
 	return sizes(value)
 }
 
-// ranges are up to three ranges of sizes, LEAST-MOST.
+// ranges checks up to three ranges of sizes, LEAST-MOST, for reads, writes and trims.
 func ranges(value string) (string, error) {
 	parts := strings.Split(value, ",")
 	if len(parts) > 3 {
@@ -117,9 +117,8 @@ func ranges(value string) (string, error) {
 
 var sizePattern = regexp.MustCompile(`^([0-9]{1,18})([kmgtp]?)(i?)(b?)$`)
 
-// parseSize reads a size as fio does: k, m, g, t and p are powers of 1024. fio takes "KiB" for
-// 1000 bytes and "KB" for 1024 (kb_base=1024, for old job files); nobody means that, so the
-// form with iB is refused.
+// parseSize reads a size as fio does: k, m, g, t and p are powers of 1024. fio reads "KiB" as 1000 bytes and "KB" as
+// 1024 (kb_base=1024, for old job files). Users mean the opposite, so the form with iB is refused.
 func parseSize(value string) (uint64, error) {
 	parts := sizePattern.FindStringSubmatch(strings.ToLower(value))
 	if parts == nil || parts[3] != "" && parts[2] == "" || parts[4] != "" && parts[2] == "" {

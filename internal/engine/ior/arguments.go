@@ -11,15 +11,15 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// maxOpenRepetitions is for steps that are ended from outside: more than any run lasts, and far below
-// what IOR's counters hold.
+// maxOpenRepetitions is the number of repetitions of a step that is ended from outside: more than any run reaches, and
+// far below the range of IOR's counters.
 const maxOpenRepetitions = 50_000
 
-// Arguments gives the arguments of IOR for one step, without the program's name. The file is relative
-// to the working directory, nothing in them names another path, and none is meant for a shell. Errors
-// name the field of the profile, the value and the remedy.
+// Arguments returns the arguments of IOR for one step, without the program's name. The file is relative to the working
+// directory, no argument names another path, and none is meant for a shell. Errors name the field of the profile, the
+// value and the remedy.
 func Arguments(profile *v1alpha1.IORProfile, parameters Parameters) ([]string, error) {
-	w, problems := readProfile(field.NewPath("ior"), profile, &parameters)
+	w, problems := readProfile(field.NewPath("ior"), profile)
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("write the arguments of IOR: %w", problems.ToAggregate())
 	}
@@ -69,7 +69,7 @@ func Arguments(profile *v1alpha1.IORProfile, parameters Parameters) ([]string, e
 	return a, nil
 }
 
-// SegmentsOf gives the segments that the list of Arguments asks for, for Stream.Segments; 0 where none are in it.
+// SegmentsOf returns the number of segments in a list of Arguments, for Stream.Segments; 0 if it has none.
 func SegmentsOf(arguments []string) int64 {
 	at := slices.Index(arguments, "-s")
 	if at < 0 || at+1 >= len(arguments) {
@@ -79,7 +79,8 @@ func SegmentsOf(arguments []string) int64 {
 	return segments
 }
 
-// ChecksWrites reports whether the list of Arguments has IOR read after each write what it has written. It prints no row of that.
+// ChecksWrites reports whether a list of Arguments makes IOR read back what each write has written. IOR prints no row
+// for that.
 func ChecksWrites(arguments []string) bool { return slices.Contains(arguments, "-W") }
 
 var patternLetters = map[string]string{"Timestamp": "t", "Offset": "o", "Incompressible": "i", "Random": "r"}
@@ -88,7 +89,7 @@ func seconds(duration time.Duration) string {
 	return strconv.FormatInt(int64((duration+time.Second-1)/time.Second), 10)
 }
 
-// compatible reports what this version of IOR cannot do, or this step.
+// compatible returns an error if this version of IOR, or this step, cannot do what the profile asks for.
 func (w *workload) compatible(parameters *Parameters) error {
 	switch {
 	case parameters.Purpose != Measure && parameters.Purpose != Prepare:
@@ -110,7 +111,7 @@ func (w *workload) compatible(parameters *Parameters) error {
 	return nil
 }
 
-// pace is how long a step goes on, in IOR's terms.
+// pace is how long a step lasts, in IOR's terms.
 type pace struct {
 	prepares, writes, reads bool
 	repetitions             int64
@@ -119,7 +120,7 @@ type pace struct {
 	limit                   time.Duration
 }
 
-// pace expresses the time of a step. See the package's documentation.
+// pace expresses the time of a step in IOR's terms. See the package documentation.
 func (w *workload) pace(parameters *Parameters) pace {
 	if parameters.Purpose == Prepare {
 		return pace{prepares: true, writes: true, repetitions: 1, keep: true}

@@ -22,7 +22,7 @@ var inWords = map[Failure]string{
 	FailureOther:         "it failed",
 }
 
-// words tell a failure by what stands in the tool's own message, the most telling first.
+// words maps parts of the tools' messages to failures, the most specific first.
 var words = []struct {
 	text    string
 	failure Failure
@@ -62,11 +62,11 @@ var words = []struct {
 	{"parse_options.c", FailureBadOption},
 }
 
-// badSizes is IOR 3.3.0's refusal of a size, which it ends with whatever errno then is.
+// badSizes is part of IOR 3.3.0's refusal of a size, which it ends with the text of whatever errno is at that time.
 const badSizes = " size must be "
 
-// classify gives the failure of the tool's own lines, and the line that says it. MPI's words about an
-// abort only follow the tool's.
+// classify returns the failure that the tool's lines show, and the line that shows it. MPI's lines about an abort come
+// after those of the tool.
 func classify(lines []string) (Failure, string) {
 	for _, line := range lines {
 		if strings.Contains(line, badSizes) {

@@ -9,10 +9,10 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Expect tells what a complete run of IOR with the Arguments of the same profile and parameters has done,
-// for Final. Errors are those of Arguments.
+// Expect returns what a complete run of IOR with the Arguments of the same profile and parameters must have done, for
+// Final. It returns an error for an invalid profile.
 func Expect(profile *v1alpha1.IORProfile, parameters Parameters, ranks int) (Expectation, error) {
-	w, problems := readProfile(field.NewPath("ior"), profile, &parameters)
+	w, problems := readProfile(field.NewPath("ior"), profile)
 	if len(problems) > 0 {
 		return Expectation{}, fmt.Errorf("tell what IOR will do: %w", problems.ToAggregate())
 	}

@@ -17,7 +17,8 @@ func (s *Stream) fact(line textLine) bool {
 	return ok && s.know(name, value)
 }
 
-// know keeps a fact of any form, whose names are the same but for a few.
+// know records a parameter that IOR printed and reports whether its name is known. Most names are the same in all
+// formats.
 func (s *Stream) know(name, value string) bool {
 	switch name {
 	case "TestID":

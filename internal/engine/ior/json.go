@@ -8,15 +8,15 @@ import (
 
 // jsonObject is the object of IOR's JSON that is being read: a result or a row of the summary.
 //
-// The JSON is read line by line, as IOR writes it, one name a line. A decoder would refuse most of
-// it: warnings stand between and before the values, -v adds more, and a killed run has no end.
+// The JSON is read line by line, as IOR writes it, one name per line. A decoder would refuse most of it: warnings stand
+// between and before the values, -v adds more, and a killed run has no end.
 type jsonObject struct {
 	open      bool
 	isSummary bool
 	row       row
 	seen      map[string]bool
 	summary   summaryFigures
-	// damaged: there is something in it that is none of its figures, bad.
+	// damaged is true if the object holds anything but its figures; bad is that text.
 	damaged bool
 	bad     string
 }
@@ -27,7 +27,7 @@ func (o *jsonObject) spoil(by string) {
 	}
 }
 
-// jsonLine takes a line of the JSON form.
+// jsonLine processes a line of the JSON format.
 func (s *Stream) jsonLine(line textLine) {
 	text := strings.TrimLeft(line.text, "[{, ")
 	if strings.HasPrefix(text, "}") {
@@ -60,7 +60,7 @@ func (s *Stream) jsonLine(line textLine) {
 	}
 }
 
-// optionOfAccess: the options have an "access" too, "file-per-process".
+// optionOfAccess reports whether an "access" belongs to the options, where it is "file-per-process" for example.
 func (s *Stream) optionOfAccess(value string) bool {
 	_, ok := operationOf(value)
 	return !ok && value != "remove"
@@ -98,7 +98,7 @@ func (s *Stream) beginObject(isSummary bool, access string, line int) {
 
 func (s *Stream) jsonValue(name, value string) {
 	object := &s.json
-	// 3.3.0 prints three names of the summary twice; a figure that is there twice is none.
+	// A duplicate figure damages a result. The summary may have duplicates: 3.3.0 prints three of its names twice.
 	known, isFigure := jsonFigures[name]
 	if object.isSummary {
 		object.summaryValue(name, value)

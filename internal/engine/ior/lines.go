@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// maxLineBytes bounds a line. IOR's own longest are some hundred bytes; a path has 4096.
+// maxLineBytes bounds a line. IOR's own longest lines are some hundred bytes; a path has 4096.
 const maxLineBytes = 64 << 10
 
-// lineSplitter cuts bytes into lines and gives each, without its end, as soon as that is there.
-// A line that is too long is given once, cut, with long set.
+// lineSplitter splits bytes into lines and passes each on, without its end, as soon as it is complete. A line that is
+// too long is passed on once, truncated, with long set.
 type lineSplitter struct {
 	pending []byte
-	// skipping the rest of a line that was too long.
+	// skipping is true in the rest of a line that was too long.
 	skipping bool
 	number   int
 }
@@ -20,11 +20,11 @@ type lineSplitter struct {
 type textLine struct {
 	number int
 	text   string
-	// long: this is only its beginning.
+	// long is true if text is only the beginning of the line.
 	long bool
 }
 
-// add gives the lines that p completes to take.
+// add calls take with each line that p completes.
 func (s *lineSplitter) add(p []byte, take func(textLine)) {
 	for len(p) > 0 {
 		end := bytes.IndexByte(p, '\n')
@@ -51,7 +51,7 @@ func (s *lineSplitter) add(p []byte, take func(textLine)) {
 	}
 }
 
-// rest gives what follows the last line break, if anything does.
+// rest returns what follows the last line break, if anything does.
 func (s *lineSplitter) rest() (textLine, bool) {
 	if s.skipping || len(s.pending) == 0 {
 		return textLine{}, false

@@ -9,9 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// mdtestWorkload is a profile of mdtest that was read.
+// mdtestWorkload is a parsed profile of mdtest, with all defaults.
 type mdtestWorkload struct {
 	items, depth, branching, iterations int64
 	fileBytes, readBytes                int64
@@ -19,7 +20,7 @@ type mdtestWorkload struct {
 	args                                []argument
 }
 
-// ValidateMdtest gives what is wrong with a profile, each with the field, its value and the remedy.
+// ValidateMdtest returns everything that is wrong with a profile, each with the field, its value and the remedy.
 func ValidateMdtest(path *field.Path, profile *v1alpha1.MdtestProfile) field.ErrorList {
 	_, problems := readMdtest(path, profile)
 	return problems
@@ -72,7 +73,7 @@ func readMdtest(path *field.Path, profile *v1alpha1.MdtestProfile) (mdtestWorklo
 	return w, r.problems
 }
 
-// checkArguments tells what mdtest refuses to do together.
+// checkArguments refuses args that mdtest does not accept with each other or with the profile's fields.
 func (w *mdtestWorkload) checkArguments(r *reader) {
 	given := map[string]argument{}
 	for _, argument := range w.args {
@@ -109,9 +110,8 @@ func (w *mdtestWorkload) checkArguments(r *reader) {
 	}
 }
 
-// MdtestArguments gives the arguments of mdtest for one step, without the program's name. The
-// directory is relative to the working directory. mdtest is bound by its work: Duration and Limit of
-// the parameters have no equal there.
+// MdtestArguments returns the arguments of mdtest for one step, without the program's name. The directory is relative
+// to the working directory. mdtest is bound by its work, so Duration and Limit of the parameters have no effect.
 func MdtestArguments(profile *v1alpha1.MdtestProfile, parameters Parameters) ([]string, error) {
 	w, problems := readMdtest(field.NewPath("mdtest"), profile)
 	if len(problems) > 0 {
@@ -144,38 +144,34 @@ func MdtestArguments(profile *v1alpha1.MdtestProfile, parameters Parameters) ([]
 	return a, nil
 }
 
-// DescribeMdtest tells what a valid profile does on clients with ranksPerClient ranks each.
-func DescribeMdtest(profile *v1alpha1.MdtestProfile, clients, ranksPerClient int) (Traits, error) {
+// DescribeMdtest returns what a valid profile does on clients with ranksPerClient ranks each.
+func DescribeMdtest(profile *v1alpha1.MdtestProfile, clients, ranksPerClient int) (Sizes, error) {
 	w, problems := readMdtest(field.NewPath("mdtest"), profile)
 	if len(problems) > 0 {
-		return Traits{}, fmt.Errorf("describe an mdtest profile: %w", problems.ToAggregate())
+		return Sizes{}, fmt.Errorf("describe an mdtest profile: %w", problems.ToAggregate())
 	}
 	if err := checkRanks(clients, ranksPerClient); err != nil {
-		return Traits{}, fmt.Errorf("describe an mdtest profile: %w", err)
+		return Sizes{}, fmt.Errorf("describe an mdtest profile: %w", err)
 	}
-	traits := Traits{
-		Reads: !w.directoriesOnly && w.readBytes > 0, Writes: true, Buffered: true, WorkBound: true,
-		Items: product(uint64(w.items), uint64(clients*ranksPerClient)), MaxOutstanding: uint64(ranksPerClient), // #nosec G115 -- positive
-	}
+	sizes := Sizes{Description: engine.Description{
+		Reads: !w.directoriesOnly && w.readBytes > 0, Writes: true, Buffered: true, MaxOutstanding: uint64(ranksPerClient), // #nosec G115 -- positive
+	}}
 	if !w.directoriesOnly {
-		traits.bytes(product(uint64(w.items), uint64(w.fileBytes)), clients, ranksPerClient) // #nosec G115 -- positive
+		sizes.bytes(product(uint64(w.items), uint64(w.fileBytes)), clients, ranksPerClient) // #nosec G115 -- positive
 	}
-	traits.Inodes = w.inodes(uint64(clients * ranksPerClient)) // #nosec G115 -- positive
-	if !w.filesOnly && !w.directoriesOnly {
-		traits.Items = product(traits.Items, 2)
-	}
+	sizes.Inodes = w.inodes(uint64(clients * ranksPerClient)) // #nosec G115 -- positive
 	if !w.directoriesOnly && w.readBytes == 0 {
-		traits.Cautions = append(traits.Cautions, "fileSize is 0: files are only made, opened and closed, and nothing is read")
+		sizes.Cautions = append(sizes.Cautions, "fileSize is 0: files are only made, opened and closed, and nothing is read")
 	}
-	return traits, nil
+	return sizes, nil
 }
 
-// inodes is how many files and folders there are at once: mdtest has removed its folders when it makes its files, and
-// those of one iteration before the next. It is 0 where arguments let it make fewer.
+// inodes returns how many files and directories exist at the same time: mdtest removes its directories before it
+// creates its files, and those of one iteration before the next. It returns 0 if arguments make mdtest create fewer.
 func (w *mdtestWorkload) inodes(ranks uint64) uint64 {
 	for _, argument := range w.args {
 		if argument.name == "-S" || argument.name == "-W" {
-			return 0 // one file for all, or as many as there is time for
+			return 0 // one file for all ranks, or as many as the time allows
 		}
 	}
 	folders, level := uint64(1), uint64(1)

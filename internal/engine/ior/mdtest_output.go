@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// MdtestRate is a row of mdtest's summary: operations a second over all ranks, over the iterations.
-// In 3.3.0 the highest, lowest and deviation are over ranks too, from 4.0.0 on over iterations.
+// MdtestRate is a row of mdtest's summary: operations per second of all ranks, over the iterations. In 3.3.0 the
+// highest, lowest and deviation are over ranks too, from 4.0.0 on over iterations.
 type MdtestRate struct {
-	// Operation as mdtest names it, such as "File creation".
+	// Operation is mdtest's own name, such as "File creation".
 	Operation string
-	// All in operations a second, times 1000.
+	// MaxMilli, MinMilli, MeanMilli and StdDevMilli are operations per second, times 1000.
 	MaxMilli, MinMilli, MeanMilli, StdDevMilli int64
 }
 
-// MdtestOutput is all that a MdtestStream found.
+// MdtestOutput is everything that an MdtestStream found.
 type MdtestOutput struct {
 	Version, CommandLine     string
 	Tasks, Nodes, Iterations int
-	// Rates are those of the summary, which mdtest prints once, at its end. The lines of each
-	// iteration that -V 1 adds are those of rank 0 alone and no result.
+	// Rates are those of the summary, which mdtest prints once, at its end. The lines of each iteration that -V 1 adds
+	// are those of rank 0 alone and no result.
 	Rates []MdtestRate
-	// NotMeasured are rows whose phase did not run, or whose rate is no number.
+	// NotMeasured lists the rows whose phase did not run, or whose rate is not a number.
 	NotMeasured []string
-	// Times: a summary of times was there too, or in its place.
+	// Times is true if a summary of times was printed, beside that of rates or in its place.
 	Times bool
-	// Warnings are mdtest's own, each once; FailedOperations those of them that tell of an
-	// operation that failed, which mdtest then counts as done.
+	// Warnings are mdtest's own, each once, without those about failed operations, which mdtest counts as done.
+	// FailedOperations is the number of the latter, FirstFailed the first.
 	Warnings         []string
 	MoreWarnings     int
 	FailedOperations int64
@@ -41,8 +41,8 @@ type MdtestOutput struct {
 	Bytes            int64
 }
 
-// MdtestStream takes the output of mdtest as it comes. It is an io.Writer that never fails, and its
-// memory is bounded. The zero value is ready to use.
+// MdtestStream reads the output of mdtest as it arrives. It is an io.Writer that never fails, and its memory is
+// bounded. The zero value is ready to use.
 type MdtestStream struct {
 	lines   lineSplitter
 	output  MdtestOutput
@@ -61,14 +61,14 @@ const (
 
 const maxMdtestRates = 64
 
-// Write takes the next bytes of the output.
+// Write consumes the next bytes of the output.
 func (s *MdtestStream) Write(p []byte) (int, error) {
 	s.output.Bytes += int64(len(p))
 	s.lines.add(p, s.line)
 	return len(p), nil
 }
 
-// Close tells that the output has ended and gives all that is known of it.
+// Close marks the end of the output and returns everything that was found in it.
 func (s *MdtestStream) Close() MdtestOutput {
 	if last, ok := s.lines.rest(); ok {
 		_, failed := failureLine(last.text)
@@ -159,7 +159,7 @@ func (s *MdtestStream) begin(line textLine) {
 	}
 }
 
-// row reads a row of the summary: a name of words, a colon in 3.3.0, and figures.
+// row reads a row of the summary: a name of several words, with a colon in 3.3.0, and figures.
 func (s *MdtestStream) row(line textLine) {
 	fields := strings.Fields(line.text)
 	if fields[0] == "Operation" {
@@ -173,7 +173,7 @@ func (s *MdtestStream) row(line textLine) {
 	}
 	kind := fields[0]
 	if !slices.Contains([]string{"Directory", "File", "Tree"}, kind) || strings.Contains(line.text, "(stonewall)") {
-		return // 3.3.0 adds a row of the creation until the stonewall, of a mean alone
+		return // 3.3.0 adds a row for creation until the stonewall, with only a mean
 	}
 	if len(fields) < s.figures+2 || len(fields) > s.figures+4 {
 		s.damaged(line.number, fmt.Sprintf("%d figures are needed: %q", s.figures, clip(line.text)))
@@ -188,7 +188,7 @@ func (s *MdtestStream) row(line textLine) {
 	s.rate(line.number, name, figures)
 }
 
-// plainName allows the words of mdtest, at least two: a capital letter, and then none.
+// plainName reports whether a name is like mdtest's: at least two words, in lower case after the first letter.
 func plainName(name string) bool {
 	return strings.Contains(name, " ") && len(name) < 48 && strings.IndexFunc(name[1:], func(c rune) bool { return (c < 'a' || c > 'z') && c != ' ' }) < 0
 }
@@ -233,8 +233,8 @@ func (s *MdtestStream) rate(line int, name string, figures []string) {
 	})
 }
 
-// notMeasured are what C prints of a figure that is none, and of 1e308, which mdtest starts its
-// search for the lowest with.
+// notMeasured reports whether text stands for no figure: what C prints for nan and inf, NA, and 1e308, with which
+// mdtest begins its search for the lowest.
 func notMeasured(text string) bool {
 	text = strings.TrimPrefix(text, "-")
 	if text == "nan" || text == "inf" || text == "NA" {
@@ -244,7 +244,7 @@ func notMeasured(text string) bool {
 	return len(whole) > 300 && len(whole) < 320 && strings.Trim(whole, "0123456789") == ""
 }
 
-// harmless are warnings that speak of "unable" and of no operation that is measured.
+// harmless are warnings that contain "unable" but do not concern a measured operation.
 var harmless = []string{"unable to create test directory path", "unable to use realpath", "unable to reset"}
 
 func (s *MdtestStream) warning(text string) {

@@ -11,20 +11,21 @@ type MdtestExpectation struct {
 	Iterations, Tasks int
 }
 
-// MdtestResult is the end of a step of mdtest. It has no CutShort: mdtest prints its figures once, last.
+// MdtestResult is how a step of mdtest ended. Its outcome is never CutShort, because mdtest prints its figures once, at
+// the end.
 type MdtestResult struct {
 	Outcome Outcome
-	// Failure is set when the outcome is Failed, and Message says it in mdtest's own words.
+	// Failure is set if the outcome is Failed; Message then explains it in mdtest's own words. Message is also set for
+	// Stopped.
 	Failure Failure
 	Message string
-	// Output is all that was found; its rates are a result when the outcome is Complete, or
-	// Stopped with rates in it.
+	// Output is everything that was found. Its rates are a result if the outcome is Complete; Stopped has none.
 	Output   MdtestOutput
 	Warnings []Warning
 }
 
-// FinalMdtest judges a run of mdtest by all that there is. Neither the exit code nor the summary is
-// enough: mdtest counts operations that failed as done, with no more than a warning.
+// FinalMdtest evaluates a run of mdtest by its output, its exit status and its standard error. Neither the exit code
+// nor the summary is enough: mdtest counts failed operations as done, with no more than a warning.
 func FinalMdtest(output MdtestOutput, exit Exit, stderr string, expected MdtestExpectation) MdtestResult {
 	var said MdtestStream
 	_, _ = said.Write([]byte(stderr + "\n"))

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// failures are beginnings of lines by which IOR, mdtest and MPI tell that something failed.
+// failures are the beginnings of lines in which IOR, mdtest and MPI report that something failed.
 var failures = []string{
 	"ERROR: ", "ior ERROR: ", "ERROR [", "Error invalid argument: ", "Error, ", "Error: ", "Unrecognized parameter ",
 	"Syntax error in configuration options: ", "Could not load backend API ", "Invalid option substring string: ",
@@ -16,7 +16,8 @@ var failures = []string{
 	"Primary job  terminated normally, but ",
 }
 
-// message takes warnings and errors, which stand between the rows, and in the JSON form inside of it.
+// message processes warnings and errors, which stand between the rows, and in the JSON format inside objects. It
+// returns false if the line is neither.
 func (s *Stream) message(line textLine) bool {
 	text := strings.TrimLeft(line.text, "[]{}, ")
 	if failed, ok := failureLine(text); ok {
@@ -34,7 +35,7 @@ func (s *Stream) message(line textLine) bool {
 	return true
 }
 
-// failureLine gives the line of a tool's error, which can stand behind the beginning of another line.
+// failureLine returns the error message of a tool, which can follow the beginning of another line.
 func failureLine(text string) (string, bool) {
 	found := slices.ContainsFunc(failures, func(beginning string) bool { return strings.HasPrefix(text, beginning) })
 	if !found && !strings.HasPrefix(text, "WARNING: ") {
@@ -45,7 +46,7 @@ func failureLine(text string) (string, bool) {
 	return text, found
 }
 
-// keep adds a line to those that are kept, once.
+// keep adds a line to those that are kept, once, up to maxKept.
 func keep(lines []string, line string) []string {
 	if line = clip(line); len(lines) >= maxKept || slices.Contains(lines, line) {
 		return lines
@@ -53,8 +54,8 @@ func keep(lines []string, line string) []string {
 	return append(lines, line)
 }
 
-// The lines that a repetition brings when it moved another number of bytes than its parameters come
-// to. 3.3.0 ends them with a full stop.
+// Beginnings of warnings. All but wrongData come with a repetition that moved another number of bytes than its
+// parameters amount to; 3.3.0 ends them with a full stop.
 const (
 	expectedBytes = "Expected aggregate file size "
 	statBytes     = "Stat() of aggregate file size "
@@ -93,8 +94,8 @@ func (s *Stream) warning(text string) {
 
 func (s *Stream) warn(text string) { s.output.warn(text) }
 
-// stonewalled reads "stonewalling pairs accessed min: 288 max: 467 -- min data: 0.1 GiB mean data:
-// 0.1 GiB time: 1.0s". The figures in GiB are too coarse to be of use.
+// stonewalled reads "stonewalling pairs accessed min: 288 max: 467 -- min data: 0.1 GiB mean data: 0.1 GiB time: 1.0s".
+// The figures in GiB are too coarse to be useful.
 func (s *Stream) stonewalled(text string) {
 	fields := strings.Fields(text)
 	if len(fields) != 18 || len(s.output.Stonewalled) >= maxRepetitions {

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// maxNumber bounds every figure, so that no product of two overflows what follows.
+// maxNumber bounds every figure, so that calculations with the product of two do not overflow.
 const maxNumber = 1e15
 
-// number is a figure as it was printed: it stands for all between value-half and value+half.
+// number is a figure as it was printed: the exact value lies between value-half and value+half.
 type number struct {
 	value, half float64
-	// absent: the tool printed "-" or "NA".
+	// absent is true if the tool printed no figure, such as "-" or "NA".
 	absent bool
 }
 
-// parseNumber reads what C's %f prints of a finite figure that is not negative, and nothing else.
+// parseNumber reads what C's %f prints for a finite figure that is not negative, and nothing else.
 func parseNumber(text string) (number, bool) {
 	whole, fraction, dotted := strings.Cut(text, ".")
 	if !digits(whole) || dotted && !digits(fraction) {
@@ -38,7 +38,7 @@ func parseCount(text string) (int64, bool) {
 	return count, err == nil
 }
 
-// scaled gives the figure in a smaller unit, as an integer; -1 when it is absent.
+// scaled returns the figure in a smaller unit, as an integer; -1 if it is absent.
 func (n number) scaled(factor float64) int64 {
 	if n.absent {
 		return -1
@@ -53,7 +53,7 @@ func rounded(value float64) int64 {
 	return int64(math.Round(max(value, 0)))
 }
 
-// span is all that a figure can be.
+// span is the range of values that a figure can have.
 type span struct{ low, high float64 }
 
 func (n number) span() span { return span{max(n.value-n.half, 0), n.value + n.half} }
@@ -64,12 +64,12 @@ func (s span) by(factor float64) span { return span{s.low * factor, s.high * fac
 
 func (s span) and(o span) span { return span{max(s.low, o.low), min(s.high, o.high)} }
 
-// widened allows for what floating point loses.
+// widened allows for errors of floating point.
 func (s span) widened() span { return span{s.low * (1 - 1e-9), s.high * (1 + 1e-9)} }
 
 func (s span) empty() bool { return s.low > s.high }
 
-// multiple gives the only positive multiple of unit in the span, when there is exactly one.
+// multiple returns the positive multiple of unit in the span, if there is exactly one.
 func (s span) multiple(unit int64) (int64, bool) {
 	if unit <= 0 || s.high > maxNumber {
 		return 0, false

@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// option is one that users may give in args.
+// option is an option that users may give in args.
 type option struct {
-	// least and most bound its value, a whole number; both 0: it is a flag.
+	// least and most bound its value, a whole number. It is a flag if most is 0 and it has no words.
 	least, most int64
-	// isSize: the value is a number of bytes, with k, m or g.
+	// isSize is true if the value is a number of bytes, with k, m or g.
 	isSize bool
-	// words are its value's choices, in place of a number.
+	// words are the possible values, in place of a number.
 	words []string
-	// times a flag may be given; 0 counts as 1.
+	// times is how often the option may be given; 0 counts as 1.
 	times int
-	// directive: it is given as "-O name=value".
+	// directive is true if it is given as "-O name=value".
 	directive bool
-	// since4: 3.3.0 does not have it.
+	// since4 is true if 3.3.0 does not have it.
 	since4 bool
 }
 
-// options are those of a tool: what users may set, and why not the others.
+// options are those of one tool: which ones users may set, and why the others are refused.
 type options struct {
 	tool    string
 	allowed map[string]option
-	// fields are the options that a field of the profile sets.
+	// fields maps options to the fields of the profile that set them.
 	fields map[string]string
-	// refused say why, for those that people know. All others are refused too.
+	// refused holds the reasons for well-known options. All others are refused too.
 	refused map[string]string
 }
 
@@ -93,7 +93,7 @@ var mdtestOptions = options{
 	},
 }
 
-// argument is an option that was read, to be written anew: nothing of a user's is passed through.
+// argument is a checked option, which is rendered anew: no user input is passed through.
 type argument struct {
 	name, value string
 	directive   bool
@@ -112,7 +112,7 @@ func (a argument) words() []string {
 	return []string{a.name, a.value}
 }
 
-// arguments reads args: "-d", "5" and "-d=5" and "-d 5", "-O", "name=value", "--name=value".
+// arguments reads args in all their forms: "-d", "5" and "-d=5" and "-d 5", "-O", "name=value", "--name=value".
 func (r *reader) arguments(field string, given []string, known options) []argument {
 	var all []argument
 	counts := map[string]int{}
@@ -168,7 +168,7 @@ func (r *reader) argument(field string, known options, name, value string, direc
 	*all = append(*all, argument{name: name, value: written, directive: directive, since4: allowed.since4})
 }
 
-// why an option is refused, with the remedy.
+// why returns the reason why an option is refused, with the remedy.
 func (o *options) why(name string, directive bool) string {
 	if set, ok := lookUp(o.fields, name, directive); ok {
 		return fmt.Sprintf("set %s of the profile instead", set)
@@ -179,7 +179,7 @@ func (o *options) why(name string, directive bool) string {
 	return fmt.Sprintf("it is not on the list of %s's options that are known to be safe: remove it", o.tool)
 }
 
-// lookUp finds directives whatever their case, as IOR does.
+// lookUp finds directives in any case, as IOR does.
 func lookUp(texts map[string]string, name string, directive bool) (string, bool) {
 	if text, ok := texts[name]; ok || !directive {
 		return text, ok
@@ -192,7 +192,7 @@ func lookUp(texts map[string]string, name string, directive bool) (string, bool)
 	return "", false
 }
 
-// value gives the form of a value that is written.
+// value checks a value and returns the form that is written.
 func (o option) value(text string) (string, error) {
 	if o.flag() {
 		if text != "" {

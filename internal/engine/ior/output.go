@@ -6,10 +6,10 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Format is the form in which IOR prints.
+// Format is the format of IOR's output.
 type Format string
 
-// The formats. The zero value is none: nothing was recognized.
+// The formats. The zero value means that no format was recognized.
 const (
 	FormatTable Format = "Table"
 	FormatJSON  Format = "JSON"
@@ -18,100 +18,101 @@ const (
 	FormatEmptyCSV Format = "EmptyCSV"
 )
 
-// Repetition is one write or read of the whole work, over all ranks. Times count from the first
-// rank's start to the last rank's end.
+// Repetition is one write or read of all the work, over all ranks. Times count from the first rank's start to the last
+// rank's end.
 type Repetition struct {
 	Operation measure.Operation
-	// Test is 0, and more in an output of several tests; Index counts from 0.
+	// Test is 0, or more in an output of several tests. Index counts from 0.
 	Test, Index int
 	// BytesPerSecond is IOR's own bandwidth: all bytes over TotalNanoseconds.
 	BytesPerSecond int64
-	// OperationsPerSecondMilli is transfers over the time of write or read alone; -1: not printed.
+	// OperationsPerSecondMilli is transfers over the time of the write or read alone, per second times 1000; -1 if not
+	// printed.
 	OperationsPerSecondMilli int64
-	// BlockBytes and TransferBytes are 0 when they are not printed.
+	// BlockBytes and TransferBytes are 0 if not printed.
 	BlockBytes, TransferBytes int64
-	// OpenNanoseconds, TransferNanoseconds and CloseNanoseconds overlap between ranks. -1: not printed.
+	// OpenNanoseconds, TransferNanoseconds and CloseNanoseconds overlap between ranks; -1 if not printed.
 	OpenNanoseconds, TransferNanoseconds, CloseNanoseconds int64
 	TotalNanoseconds                                       int64
-	// Tasks are the ranks; 0 when they are not known.
+	// Tasks is the number of ranks; 0 if unknown.
 	Tasks int
-	// Bytes that were moved. BytesExact: IOR printed them, or what they come to, or only one number of
-	// whole blocks fits its figures; or the caller knew (Stream.Segments). Else they are bandwidth times time, as
-	// coarse as that is printed.
+	// Bytes is the number of bytes moved. BytesExact is true if IOR printed it, if the parameters (printed, or
+	// Stream.Segments) determine it, or if only one number of whole blocks fits the figures. Otherwise Bytes is
+	// bandwidth times time, as coarse as those are printed.
 	Bytes      int64
 	BytesExact bool
 }
 
-// Summary is one row of IOR's own summary, of one test and operation.
+// Summary is one row of IOR's own summary, or the result of Spread, for one test and operation.
 type Summary struct {
 	Operation                                                                      measure.Operation
 	Test                                                                           int
 	MaxBytesPerSecond, MinBytesPerSecond, MeanBytesPerSecond, StdDevBytesPerSecond int64
 	MeanNanoseconds                                                                int64
 	Tasks, Repetitions                                                             int
-	// StonewallNanoseconds and StonewallBytesPerSecond, of all ranks, are until the stonewall, when
-	// the ranks then wore out the rest; 0 without. IOR prints the bandwidth of one rank from
-	// 4.0.0 on, that of all before; here it is that of all.
+	// StonewallNanoseconds and StonewallBytesPerSecond are the time and the bandwidth of all ranks until the stonewall,
+	// if the ranks then wore out the rest; otherwise 0. IOR prints the bandwidth of one rank from 4.0.0 on, and of all
+	// ranks before; here it is that of all.
 	StonewallNanoseconds, StonewallBytesPerSecond int64
 
-	// tolerance of the three bandwidths, by the digits that were printed.
+	// tolerance of the three bandwidths, in bytes per second, by the digits that were printed.
 	tolerance float64
 }
 
-// Stonewalled is what the ranks had done when the time of the stonewall was over.
+// Stonewalled is what the ranks had done when the stonewall's time was over.
 type Stonewalled struct {
 	MinTransfers, MaxTransfers int64
 	Nanoseconds                int64
 }
 
-// Damage is a part of the output that can not be read, or contradicts the rest.
+// Damage is a part of the output that cannot be read, or contradicts the rest.
 type Damage struct {
 	// Line counts from 1.
 	Line   int
 	Reason string
 }
 
-// Output is all that a Stream found.
+// Output is everything that a Stream found.
 type Output struct {
 	Format Format
-	// Version such as "4.0.0"; "" for CSV, which does not tell.
+	// Version such as "4.0.0"; "" for CSV, which does not contain it.
 	Version string
 	// CommandLine as IOR printed it; "" for CSV.
 	CommandLine string
 	API         string
-	// Tests is the number of tests, one but for scripts. Tasks, Nodes and DeclaredRepetitions are
-	// those of the last test; 0 when they were not printed.
+	// Tests is the number of tests, one except for scripts. Tasks, Nodes and DeclaredRepetitions are those of the last
+	// test; 0 if not printed.
 	Tests, Tasks, Nodes, DeclaredRepetitions int
 
 	Repetitions  []Repetition
 	Summaries    []Summary
 	Stonewalled  []Stonewalled
 	StonewallHit int
-	// Warnings are IOR's own, each once, without those that a stonewall always brings.
+	// Warnings are IOR's own, each once, without those that every stonewall causes.
 	Warnings []string
-	// MoreWarnings were counted and not kept.
+	// MoreWarnings is the number of warnings that were not kept.
 	MoreWarnings int
-	// Errors are lines of IOR or MPI that tell a failure, the first of them.
+	// Errors are the first lines of IOR or MPI that report a failure.
 	Errors []string
 	// DataErrors is the number of wrong words that a check of the data found.
 	DataErrors int64
-	// Usage: IOR printed its help in place of a result.
+	// Usage is true if IOR printed its help instead of a result.
 	Usage bool
-	// DryRun: the tool was told to do no I/O, and its figures mean nothing.
+	// DryRun is true if the tool was told to do no I/O, so that its figures mean nothing.
 	DryRun bool
-	// Finished: the line that IOR prints last was seen. CSV has none.
+	// Finished is true if the line that IOR prints last was seen. CSV has none.
 	Finished bool
-	// Partial: the output ends inside of a line or of an object.
+	// Partial is true if the output ends inside a line or an object.
 	Partial bool
 	Damaged []Damage
-	// MoreDamaged were counted and not kept.
+	// MoreDamaged is the number of damages that were not kept.
 	MoreDamaged int
-	// Noise is what nobody here understands: head and tail of it where it is long.
+	// Noise is text that was not recognized; only head and tail of it if it is long.
 	Noise string
 	Bytes int64
 }
 
-// Hear adds what was told elsewhere, beside the figures: errors, warnings, what a check of the data found.
+// Hear adds what another output contained besides figures: errors, warnings, and errors in the data.
 func (o *Output) Hear(words Output) {
 	for _, line := range words.Errors {
 		o.Errors = keep(o.Errors, line)
@@ -124,7 +125,7 @@ func (o *Output) Hear(words Output) {
 	o.DataErrors = min(o.DataErrors+words.DataErrors, maxNumber)
 }
 
-// warn keeps a warning of IOR's, once.
+// warn keeps a warning, once.
 func (o *Output) warn(text string) {
 	text = clip(text)
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// workload is a profile that was read: every default is in it, and nothing in it is refused.
+// workload is a parsed profile, with all defaults.
 type workload struct {
 	api                      string
 	transfer, block          int64
@@ -25,7 +25,7 @@ type workload struct {
 	barriers, keep, existing bool
 	reorder                  v1alpha1.IORReorder
 	repetitions              int64
-	// counted: the profile says how many repetitions.
+	// counted is true if the profile sets the number of repetitions.
 	counted         bool
 	stonewall       time.Duration
 	wearOut, verify bool
@@ -33,12 +33,12 @@ type workload struct {
 	args            []argument
 }
 
-// maxFileBytes bounds what all blocks of a rank come to.
+// maxFileBytes bounds the sum of all blocks of a rank.
 const maxFileBytes = 1 << 60
 
-// Validate gives what is wrong with a profile, each with the field, its value and the remedy.
+// Validate returns everything that is wrong with a profile, each with the field, its value and the remedy.
 func Validate(path *field.Path, profile *v1alpha1.IORProfile) field.ErrorList {
-	_, problems := readProfile(path, profile, &Parameters{})
+	_, problems := readProfile(path, profile)
 	return problems
 }
 
@@ -55,7 +55,6 @@ func isTrue(value *bool) bool { return value != nil && *value }
 
 func isNotFalse(value *bool) bool { return value == nil || *value }
 
-// size reads a number of bytes.
 func (r *reader) size(name string, quantity *resource.Quantity, least, most int64, example string) int64 {
 	value := quantity.Value()
 	if value == math.MaxInt64 || quantity.Cmp(*resource.NewQuantity(value, resource.DecimalSI)) != 0 || value < least || value > most {
@@ -65,7 +64,7 @@ func (r *reader) size(name string, quantity *resource.Quantity, least, most int6
 	return value
 }
 
-func readProfile(path *field.Path, profile *v1alpha1.IORProfile, parameters *Parameters) (workload, field.ErrorList) {
+func readProfile(path *field.Path, profile *v1alpha1.IORProfile) (workload, field.ErrorList) {
 	r := reader{path: path}
 	w := workload{
 		api: profile.API, segments: 1, filePerProcess: isNotFalse(profile.FilePerProcess), collective: isTrue(profile.Collective),
@@ -80,11 +79,6 @@ func readProfile(path *field.Path, profile *v1alpha1.IORProfile, parameters *Par
 		r.refuse("api", profile.API, "write POSIX or MPIIO")
 	}
 	w.transfer = r.size("transferSize", &profile.TransferSize, 8, 1<<30, "1Mi")
-	if override := parameters.TransferSizeBytes; override != 0 {
-		if w.transfer = override; override < 8 || override > 1<<30 {
-			r.refuse("transferSize", override, "a step's own must be from 8 to %d bytes too", 1<<30)
-		}
-	}
 	w.block = r.size("blockSize", &profile.BlockSize, 8, 1<<50, "12000Mi")
 	if profile.Segments != nil {
 		w.segments = *profile.Segments
@@ -92,7 +86,7 @@ func readProfile(path *field.Path, profile *v1alpha1.IORProfile, parameters *Par
 	if profile.Repetitions != nil {
 		w.repetitions, w.counted = int64(*profile.Repetitions), true
 	}
-	w.readOperations(&r, profile, parameters)
+	w.readOperations(&r, profile)
 	w.readStonewall(&r, profile)
 	w.checkSizes(&r)
 	w.checkTogether(&r, profile)
@@ -100,13 +94,10 @@ func readProfile(path *field.Path, profile *v1alpha1.IORProfile, parameters *Par
 	return w, r.problems
 }
 
-func (w *workload) readOperations(r *reader, profile *v1alpha1.IORProfile, parameters *Parameters) {
+func (w *workload) readOperations(r *reader, profile *v1alpha1.IORProfile) {
 	operations := profile.Operations
 	if len(operations) == 0 {
 		operations = []v1alpha1.Operation{v1alpha1.OperationWrite}
-	}
-	if len(parameters.Operations) > 0 {
-		operations = parameters.Operations
 	}
 	for _, operation := range operations {
 		switch operation {
@@ -165,7 +156,8 @@ func (w *workload) checkSizes(r *reader) {
 	}
 }
 
-// checkTogether tells what IOR refuses, or takes for something else without a word.
+// checkTogether refuses what IOR refuses, or silently treats as something else. It also sets the default of
+// reorderTasks.
 func (w *workload) checkTogether(r *reader, profile *v1alpha1.IORProfile) {
 	if w.direct && w.api != "POSIX" {
 		r.refuse("direct", true, "only the api POSIX has it: remove direct, or set api to POSIX")
@@ -207,7 +199,7 @@ func (w *workload) checkTogether(r *reader, profile *v1alpha1.IORProfile) {
 	}
 }
 
-// sizeText writes a number of bytes in IOR's units, 2^10, 2^20 and 2^30, exactly.
+// sizeText formats a number of bytes exactly, in IOR's units 2^10, 2^20 and 2^30.
 func sizeText(bytes int64) string {
 	for _, unit := range []struct {
 		bytes  int64

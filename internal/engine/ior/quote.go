@@ -2,7 +2,7 @@ package ior
 
 import "strings"
 
-// maxQuoteBytes bounds what of a line of output stands in a message.
+// maxQuoteBytes bounds how much of a line of output is quoted in a message.
 const maxQuoteBytes = 240
 
 // clip shortens a line for a message.

@@ -12,19 +12,19 @@ import (
 // Outcome is how a step ended.
 type Outcome int
 
-// The outcomes. The zero value is none of them, so that a forgotten outcome is no success.
+// The outcomes. The zero value is none of them, so that an outcome that was never set is no success.
 const (
-	// Complete: the tool did all that it was asked for.
+	// Complete: the tool did everything that it was asked for.
 	Complete Outcome = iota + 1
 	// Stopped: the tool was told to stop. What had finished by then counts.
 	Stopped
-	// CutShort: it ended before its time, see Failure. Repetitions that had finished are true.
+	// CutShort: it ended before its time, see Failure. The repetitions that had finished are valid.
 	CutShort
 	// Failed: see Failure. There is no result.
 	Failed
 )
 
-// String gives the name: "Complete", "Stopped", "CutShort" or "Failed".
+// String returns the name: "Complete", "Stopped", "CutShort" or "Failed".
 func (o Outcome) String() string {
 	switch o {
 	case Complete:
@@ -39,7 +39,7 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("Outcome(%d)", int(o))
 }
 
-// Failure says why a step failed: a short word that does not change.
+// Failure is why a step failed: a short word that does not change.
 type Failure string
 
 // The failures.
@@ -51,29 +51,29 @@ const (
 	FailurePermission Failure = "PermissionDenied"
 	FailureDirect     Failure = "DirectNotSupported"
 	FailureIO         Failure = "IOError"
-	// FailureBadOption: the tool does not take an option or a combination of them.
+	// FailureBadOption means that the tool does not accept an option or a combination of options.
 	FailureBadOption Failure = "BadOption"
-	// FailureMPI: MPI could not start the ranks.
+	// FailureMPI means that MPI could not start the ranks.
 	FailureMPI Failure = "MPI"
-	// FailureKilled: a rank or mpirun was killed from outside, or a client was lost.
+	// FailureKilled means that a rank or mpirun was killed from outside, or a client was lost.
 	FailureKilled Failure = "Killed"
-	// FailureCrashed: a rank died of a fault of its own.
+	// FailureCrashed means that a rank crashed.
 	FailureCrashed Failure = "Crashed"
-	// FailureDataErrors: what was read is not what was written.
+	// FailureDataErrors means that what was read is not what was written.
 	FailureDataErrors Failure = "DataErrors"
-	// FailureOperations: operations failed, and mdtest counted them as done.
+	// FailureOperations means that operations failed, and mdtest counted them as done.
 	FailureOperations Failure = "OperationsFailed"
-	// FailureNoOutput: there is no figure in the output.
+	// FailureNoOutput means that the output contains no figure.
 	FailureNoOutput Failure = "NoOutput"
-	// FailureTruncated: the output ends before the last repetition.
+	// FailureTruncated means that the output ends before the last repetition.
 	FailureTruncated Failure = "Truncated"
-	// FailureInvalidOutput: what was printed can not be read or can not be true.
+	// FailureInvalidOutput means that the output cannot be read, or contradicts itself.
 	FailureInvalidOutput Failure = "InvalidOutput"
-	// FailureOther: the message says all that is known.
+	// FailureOther means that the message holds all that is known.
 	FailureOther Failure = "Other"
 )
 
-// Warning is something about a result that a reader has to know.
+// Warning is something that the reader of a result must know.
 type Warning struct {
 	Kind    WarningKind
 	Message string
@@ -82,33 +82,32 @@ type Warning struct {
 // WarningKind is a short word that does not change.
 type WarningKind string
 
-// The warnings.
 const (
-	// WarnToolMessages: a warning of the tool itself.
+	// WarnToolMessages is a warning of the tool itself.
 	WarnToolMessages WarningKind = "ToolMessages"
-	// WarnStonewalled: repetitions ended by time and not by work.
+	// WarnStonewalled means that repetitions ended by time and not by work.
 	WarnStonewalled WarningKind = "Stonewalled"
-	// WarnFewerRepetitions: the tool's own time limit (-T) ended it before the last repetition.
+	// WarnFewerRepetitions means that the tool's own time limit (-T) ended it before the last repetition.
 	WarnFewerRepetitions WarningKind = "FewerRepetitions"
-	// WarnEndUnknown: the CSV has no end; a run that was killed between two rows looks the same.
+	// WarnEndUnknown means that the CSV has no end mark; a run that was killed between two rows looks the same.
 	WarnEndUnknown WarningKind = "EndUnknown"
-	// WarnVersionUnknown: the CSV does not tell the version.
+	// WarnVersionUnknown means that the CSV does not contain the version.
 	WarnVersionUnknown WarningKind = "VersionUnknown"
-	// WarnSeveralTests: one output holds several tests, whose repetitions differ in kind.
+	// WarnSeveralTests means that one output holds several tests, whose repetitions differ in kind.
 	WarnSeveralTests WarningKind = "SeveralTests"
-	// WarnNotMeasured: a row without a rate: its phase did not run.
+	// WarnNotMeasured means that a row has no rate, because its phase did not run.
 	WarnNotMeasured WarningKind = "NotMeasured"
-	// WarnTimes: times in place of rates were asked for (-Z, -P); they are left out.
+	// WarnTimes means that a summary of times was printed (-Z, -P); it is left out.
 	WarnTimes WarningKind = "Times"
 )
 
 // Exit is how the process of mpirun ended.
 type Exit struct {
-	// Code is its exit code, meaningless when Signal is set.
+	// Code is the exit code, meaningless if Signal is set.
 	Code int
-	// Signal that killed it; 0 for none.
+	// Signal is the signal that killed the process; 0 for none.
 	Signal syscall.Signal
-	// Stopped: it was told to stop by us.
+	// Stopped is true if storagebench stopped it.
 	Stopped bool
 }
 
@@ -117,29 +116,29 @@ type Expectation struct {
 	// Repetitions of each of Operations.
 	Repetitions int
 	Operations  []measure.Operation
-	// Limited: IOR was told to begin no repetition after a time (-T), so that there may be fewer.
+	// Limited is true if IOR was told to begin no repetition after a time (-T), so that there may be fewer.
 	Limited bool
-	// Tasks are the ranks.
+	// Tasks is the number of ranks.
 	Tasks int
 }
 
-// Result is the end of a step of IOR.
+// Result is how a step of IOR ended, and what it measured.
 type Result struct {
 	Outcome Outcome
-	// Failure is set for CutShort and Failed; Message says it in the tool's own words. Message is
-	// also set for Stopped.
+	// Failure is set for CutShort and Failed; Message then explains it in the tool's own words. Message is also set for
+	// Stopped.
 	Failure Failure
 	Message string
-	// Output is all that was found. Its repetitions are a result unless Outcome is Failed.
+	// Output is everything that was found. Its repetitions are a result unless Outcome is Failed.
 	Output Output
 	// Summary is over the repetitions, one for each operation.
 	Summary  []Summary
 	Warnings []Warning
 }
 
-// Final judges a run of IOR by all that there is. Neither the exit code nor the output is enough:
-// IOR 3.3.0 leaves 0 after an option that it does not know, a check of data leaves the number of
-// errors modulo 256, and the rows of a killed run look like those of a good one.
+// Final evaluates a run of IOR by its output, its exit status and its standard error. Neither the exit code nor the
+// output is enough: IOR 3.3.0 exits with 0 after an unknown option, a check of data exits with the number of errors
+// modulo 256, and the rows of a killed run look like those of a good one.
 func Final(output Output, exit Exit, stderr string, expected Expectation) Result {
 	var said Stream
 	_, _ = said.Write([]byte(stderr + "\n"))
@@ -200,7 +199,7 @@ func (j *judge) decide() {
 	}
 }
 
-// stoppable are the flaws that a stop explains.
+// stoppable reports whether a stop explains the failure.
 func stoppable(failure Failure) bool {
 	switch failure { //nolint:exhaustive // the others are flaws of their own
 	case FailureTruncated, FailureKilled, FailureNoOutput, FailureOther:
@@ -217,7 +216,7 @@ func (j *judge) end(outcome Outcome, failure Failure, reason string) {
 	}
 }
 
-// flaw gives the first thing that speaks against a complete run, the most telling first.
+// flaw returns the first evidence against a complete run, the most significant first.
 func (j *judge) flaw() (Failure, string) {
 	output := j.output
 	switch {
@@ -246,7 +245,7 @@ func (j *judge) flaw() (Failure, string) {
 	return "", ""
 }
 
-// missing says which repetitions are not there.
+// missing describes the repetitions or ranks that are missing; "" if none are.
 func (j *judge) missing() string {
 	output, counts := j.output, map[measure.Operation]int{}
 	for _, repetition := range output.Repetitions {
@@ -275,7 +274,7 @@ func (j *judge) missing() string {
 	return ""
 }
 
-// ownTimeLimit: -T was given, which ends a run between two repetitions, and properly.
+// ownTimeLimit reports whether -T was given, which ends a run properly between two repetitions.
 func (j *judge) ownTimeLimit() bool {
 	if j.expected.Limited {
 		return true

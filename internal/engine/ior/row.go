@@ -13,7 +13,7 @@ const (
 	second   = 1e9
 )
 
-// figure is a figure of a repetition, by whatever name a format has for it.
+// figure is a figure of a repetition, whatever a format calls it.
 type figure int
 
 const (
@@ -45,7 +45,7 @@ const (
 	columnIndex
 )
 
-// columnNames are the headings of all versions from 3.0 to 4.1. Latency is in seconds in the CSV too.
+// columnNames are the headings of versions 3.0 to 4.1. Latency is in seconds, even in the CSV.
 var columnNames = map[string]column{
 	"access": {kind: columnAccess}, "numTasks": {kind: columnTasks}, "iter": {kind: columnIndex},
 	"bw(MiB/s)": {columnFigure, figureBandwidth}, "IOPS": {columnFigure, figureOperations},
@@ -55,14 +55,13 @@ var columnNames = map[string]column{
 	"close(s)": {columnFigure, figureClose}, "total(s)": {columnFigure, figureTotal},
 }
 
-// jsonFigures are the same in the JSON form.
+// jsonFigures are the names of the figures in the JSON format.
 var jsonFigures = map[string]figure{
 	"bwMiB": figureBandwidth, "iops": figureOperations, "latency": figureLatency, "blockKiB": figureBlock,
 	"xferKiB": figureTransfer, "openTime": figureOpen, "wrRdTime": figureMove, "closeTime": figureClose, "totalTime": figureTotal,
 }
 
-// readHeading gives the columns of a heading. It is none when a column that is needed is not there,
-// or one is there twice.
+// readHeading returns the columns of a heading, or nil if a required column is missing or a known one is duplicate.
 func readHeading(fields []string) []column {
 	columns := make([]column, 0, len(fields))
 	seen := map[column]bool{}
@@ -82,7 +81,7 @@ func readHeading(fields []string) []column {
 	return columns
 }
 
-// row is a line of figures before it is judged.
+// row is a line of figures before it is checked.
 type row struct {
 	access  string
 	figures [numFigures]number
@@ -98,8 +97,7 @@ func newRow() row {
 	return empty
 }
 
-// readRow reads the fields of a line, strictly: a line that two ranks wrote at once must not
-// become a figure.
+// readRow reads the fields of a line, strictly: a line that two ranks wrote at once must not become a figure.
 func readRow(columns []column, fields []string) (row, error) {
 	if len(fields) != len(columns) {
 		return row{}, fmt.Errorf("%d fields under %d headings", len(fields), len(columns))
@@ -134,7 +132,7 @@ func readRow(columns []column, fields []string) (row, error) {
 	return read, nil
 }
 
-// operationOf gives the operation of IOR's word for it; false for "remove" and all others.
+// operationOf returns the operation that IOR's word means; false for "remove" and all others.
 func operationOf(access string) (measure.Operation, bool) {
 	switch access {
 	case "write":
@@ -145,8 +143,8 @@ func operationOf(access string) (measure.Operation, bool) {
 	return 0, false
 }
 
-// repetition turns a row into a Repetition. moved are the bytes that IOR printed before the row, or
-// that its own parameters come to; 0 when they are not known.
+// repetition turns a row into a Repetition. moved is the number of bytes that IOR printed before the row, or that its
+// parameters amount to; 0 if unknown.
 func (r *row) repetition(operation measure.Operation, moved int64) (Repetition, error) {
 	f := &r.figures
 	if f[figureBandwidth].absent || f[figureTotal].absent {
@@ -187,8 +185,8 @@ func (r *row) repetition(operation measure.Operation, moved int64) (Repetition, 
 	return result, nil
 }
 
-// blockBytes gives the size of a block when what is printed leaves no choice: sizes are multiples of 8,
-// and a block one of the transfer. The table has whole KiB from 3,600 on.
+// blockBytes returns the size of a block if the printed figures leave no choice: sizes are multiples of 8, and a block
+// is a multiple of the transfer. The table prints whole KiB from 3,600 on.
 func (r *row) blockBytes() (int64, bool) {
 	transfer, ok := r.figures[figureTransfer].span().by(kibibyte).multiple(8)
 	if !ok || r.figures[figureTransfer].absent || r.figures[figureBlock].absent {

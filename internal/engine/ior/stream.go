@@ -10,20 +10,20 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Bounds of what is kept of an output. What is beyond them is counted.
+// Bounds of what is kept of an output.
 const (
 	maxRepetitions = 1 << 16
 	maxSummaries   = 256
 	maxKept        = 32
 )
 
-// Stream takes the output of IOR as it comes, in any of its forms, and gives each repetition as soon
-// as its line is there. It is an io.Writer that never fails, and takes standard error mixed in. Memory
-// is bounded by 65,536 repetitions. The zero value is ready to use.
+// Stream reads the output of IOR as it arrives, in any of its formats, and returns each repetition as soon as its line
+// is complete. It is an io.Writer that never fails, and accepts standard error mixed in. Memory is bounded by 65,536
+// repetitions. The zero value is ready to use.
 type Stream struct {
-	// Segments of each rank, where they are known from elsewhere (SegmentsOf); 0: they are not. The table and
-	// JSON tell them, and the CSV does not: of a repetition that is over in less than a millisecond its figures
-	// alone do not tell the bytes.
+	// Segments is the number of segments of each rank, if known from elsewhere (SegmentsOf); 0 if not. The table and
+	// JSON contain it, the CSV does not: there the figures of a repetition shorter than a millisecond do not determine
+	// its bytes.
 	Segments int64
 
 	lines  lineSplitter
@@ -36,14 +36,14 @@ type Stream struct {
 	facts   facts
 	// next is the index of the next repetition of each operation in this test.
 	next [measure.NumOperations]int
-	// moved are the bytes that a warning told before the row that they belong to.
+	// moved is the number of bytes that a warning gave for the row after it.
 	moved int64
 	json  jsonObject
-	// rows tells that this test has rows.
+	// rows is true if this test has rows.
 	rows bool
 }
 
-// section is what part of the output the lines are of.
+// section is the part of the output to which lines belong.
 type section int
 
 const (
@@ -57,21 +57,21 @@ type facts struct {
 	tasks, segments int64
 }
 
-// Write takes the next bytes of the output.
+// Write consumes the next bytes of the output.
 func (s *Stream) Write(p []byte) (int, error) {
 	s.output.Bytes += int64(len(p))
 	s.lines.add(p, s.line)
 	return len(p), nil
 }
 
-// Repetitions gives those that ended since the last call. In the JSON form Close can add one.
+// Repetitions returns those that ended since the last call. In the JSON format Close can add one.
 func (s *Stream) Repetitions() []Repetition {
 	found := s.output.Repetitions[s.given:]
 	s.given = len(s.output.Repetitions)
 	return slices.Clip(found)
 }
 
-// Close tells that the output has ended and gives all that is known of it.
+// Close marks the end of the output and returns everything that was found in it.
 func (s *Stream) Close() Output {
 	if last, ok := s.lines.rest(); ok {
 		s.lastLine(last)
@@ -97,7 +97,7 @@ func ReadOutput(r io.Reader) (Output, error) {
 	return stream.Close(), nil
 }
 
-// lastLine takes a last line without its end. What could be a cut row is none.
+// lastLine processes a last line without its end. What could be a truncated row is not used.
 func (s *Stream) lastLine(line textLine) {
 	if s.headless(line) || s.message(line) {
 		return
@@ -125,7 +125,7 @@ func (s *Stream) line(line textLine) {
 	}
 }
 
-// headless tells the CSV of IOR 3.3.0: its version, dates and parameters in one line, and no rows.
+// headless detects the CSV of IOR 3.3.0: its version, dates and parameters in one line, and no rows.
 func (s *Stream) headless(line textLine) bool {
 	if s.output.Format != "" || line.number > 8 {
 		return false
@@ -143,7 +143,7 @@ func (s *Stream) headless(line textLine) bool {
 	return false
 }
 
-// heading takes the lines that say what follows.
+// heading processes the lines that announce what follows; it returns false if the line is none of them.
 func (s *Stream) heading(line textLine) bool {
 	text := line.text
 	switch {
@@ -193,7 +193,7 @@ func (s *Stream) nextTest() {
 	s.next = [measure.NumOperations]int{}
 }
 
-// row takes a line of figures. False: it is none.
+// row processes a line of figures; it returns false if the line is none.
 func (s *Stream) row(line textLine) bool {
 	var fields []string
 	if s.output.Format == FormatCSV {
@@ -224,7 +224,7 @@ func (s *Stream) row(line textLine) bool {
 	return true
 }
 
-// embedded finds a row of the CSV behind something else on its line.
+// embedded finds a row of the CSV that follows something else on its line.
 func embedded(text string) (int, bool) {
 	for _, word := range []string{"write,", "read,"} {
 		at := strings.Index(text, word)
@@ -235,7 +235,7 @@ func embedded(text string) (int, bool) {
 	return 0, false
 }
 
-// repetition judges a row and keeps it.
+// repetition checks a row and keeps it.
 func (s *Stream) repetition(read *row, operation measure.Operation, line int) {
 	moved := s.moved
 	s.moved = 0
@@ -249,7 +249,7 @@ func (s *Stream) repetition(read *row, operation measure.Operation, line int) {
 	if segments == 0 {
 		segments = s.Segments
 	}
-	// A repetition that moved anything else has a warning before its row.
+	// Without a warning before its row, a repetition moved what its parameters amount to.
 	if block, ok := read.blockBytes(); ok && moved == 0 && segments > 0 && read.tasks > 0 {
 		if whole := float64(block) * float64(segments) * float64(read.tasks); whole < maxNumber {
 			moved = rounded(whole)

@@ -10,11 +10,11 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// summaryHeading is the heading of the summary of 3.3.0, 4.0.0 and 4.1.0.
+// summaryHeading is the heading of the summary in 3.3.0, 4.0.0 and 4.1.0.
 var summaryHeading = strings.Fields("Operation Max(MiB) Min(MiB) Mean(MiB) StdDev Max(OPs) Min(OPs) Mean(OPs) StdDev Mean(s) " +
 	"Stonewall(s) Stonewall(MiB) Test# #Tasks tPN reps fPP reord reordoff reordrand seed segcnt blksiz xsize aggs(MiB) API RefNum")
 
-// summaryFigures are the figures of a row of the summary, by position and by JSON's names.
+// summaryFigures are the figures of a row of the summary, found by position or by JSON's names.
 type summaryFigures struct {
 	access                                        string
 	highest, lowest, mean, deviation, time        number
@@ -23,7 +23,7 @@ type summaryFigures struct {
 	hasBandwidths, hasCounts, hasTime, hasAnyWall bool
 }
 
-// summary takes a row of the summary. False: it is none.
+// summary processes a row of the summary; it returns false if the line is none.
 func (s *Stream) summary(line textLine) bool {
 	fields := strings.Fields(line.text)
 	if _, ok := operationOf(fields[0]); !ok {
@@ -56,8 +56,8 @@ func parseInto(target *number, text string) bool {
 	return ok
 }
 
-// summarized judges a row of the summary and keeps it. One that is no figure (IOR divides by the
-// time of repetitions that never ran) is left out.
+// summarized checks a row of the summary and keeps it. A row without valid figures (IOR divides by the time of
+// repetitions that never ran) is left out.
 func (s *Stream) summarized(read *summaryFigures, line int) {
 	operation, ok := operationOf(read.access)
 	if !ok {
@@ -91,8 +91,8 @@ func (s *Stream) summarized(read *summaryFigures, line int) {
 	s.output.Summaries = append(s.output.Summaries, row)
 }
 
-// perRankStonewall: up to 3.3.0 the bandwidth until the stonewall is that of all ranks, from 4.0.0 on
-// that of one (both measured).
+// perRankStonewall reports whether the bandwidth until the stonewall is that of one rank: it is from 4.0.0 on; up to
+// 3.3.0 it is that of all ranks (both measured).
 func (s *Stream) perRankStonewall() bool {
 	major, _, _ := strings.Cut(s.output.Version, ".")
 	return digits(major) && len(major) < 4 && (len(major) > 1 || major >= "4")
@@ -100,8 +100,8 @@ func (s *Stream) perRankStonewall() bool {
 
 var errSummaryDiffers = errors.New("IOR's own summary and its rows contradict each other")
 
-// checkSummaries holds IOR's own summary against the rows that were read. It proves nothing where a
-// row is known to be missing.
+// checkSummaries compares IOR's own summary with the rows that were read. It skips outputs of several tests, and
+// operations with missing rows.
 func checkSummaries(output *Output) error {
 	for _, row := range output.Summaries {
 		var found []Repetition
@@ -118,7 +118,7 @@ func checkSummaries(output *Output) error {
 			{spread.MaxBytesPerSecond, row.MaxBytesPerSecond}, {spread.MinBytesPerSecond, row.MinBytesPerSecond},
 			{spread.MeanBytesPerSecond, row.MeanBytesPerSecond},
 		} {
-			// A row of the table is printed with up to half a MiB of rounding, the JSON with much less.
+			// The table rounds to up to half a MiB, the JSON to much less.
 			allowed := row.tolerance + 0.5*mebibyte + 2
 			if difference := float64(pair[0]) - float64(pair[1]); difference > allowed || difference < -allowed {
 				return fmt.Errorf("%w: %s %d and %d bytes/s", errSummaryDiffers, row.Operation, pair[1], pair[0])
@@ -128,8 +128,8 @@ func checkSummaries(output *Output) error {
 	return nil
 }
 
-// Spread gives the bandwidths of some repetitions of one operation, each weighing the same, as IOR
-// does. Of none it is the zero value.
+// Spread summarizes the bandwidths of repetitions of one operation, each with the same weight, as IOR does. For none it
+// returns the zero value.
 func Spread(repetitions []Repetition) Summary {
 	if len(repetitions) == 0 {
 		return Summary{}
@@ -161,7 +161,7 @@ func meanAndDeviation(values []float64) (float64, float64) {
 	return mean, math.Sqrt(squares / float64(len(values)))
 }
 
-// Spreads gives one Spread for each operation that occurs, writes first.
+// Spreads returns one Spread for each operation that occurs, writes first.
 func Spreads(repetitions []Repetition) []Summary {
 	var all []Summary
 	for _, operation := range []measure.Operation{measure.Write, measure.Read} {

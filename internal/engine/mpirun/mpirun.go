@@ -1,5 +1,5 @@
-// Package mpirun writes the command line of Open MPI's mpirun, by which ior and mdtest run as one job over the clients
-// of a target. It is pure: the agent runs what it gives, and a plan shows it.
+// Package mpirun writes the command line of Open MPI's mpirun, which runs ior and mdtest as one job over the clients of
+// a target. It is pure: the agent runs the command line, and a plan shows it.
 package mpirun
 
 import (
@@ -8,44 +8,46 @@ import (
 	"strconv"
 )
 
-// The versions of Open MPI whose command lines are known here.
+// Oldest and Newest are the major versions of Open MPI whose command lines are supported.
 const (
 	Oldest = 4
 	Newest = 5
 )
 
-// Job is all that the command line of mpirun depends on.
+// Job holds everything that the command line of mpirun depends on.
 type Job struct {
-	// Major version of Open MPI.
+	// Major is Open MPI's major version.
 	Major int
-	// Hosts that the ranks run on, and Ranks over all of them.
+	// Hosts is the number of hosts, Ranks the number of ranks over all of them.
 	Hosts, Ranks int
-	// Hostfile is the path of a file with the hosts.
+	// Hostfile is the path of the file that lists the hosts.
 	Hostfile string
-	// Agent is the path of the agent's program, on every host.
+	// Agent is the path of the agent's program, the same on every host.
 	Agent string
-	// Network and NIC say which interfaces MPI uses: those in a network, or one by its name.
+	// Network and NIC select the interfaces that MPI uses: those in a network, or one by its name. Open MPI 5 uses NIC
+	// only.
 	Network, NIC string
-	// Program that each rank is, and its arguments.
+	// Program is what each rank runs, with Arguments.
 	Program   string
 	Arguments []string
-	// More are settings for tests alone: name and value.
+	// More holds MCA parameters, name and value, that replace the default ones. Only tests set it.
 	More [][2]string
 }
 
-// Command gives the arguments of mpirun.
+// Command returns the arguments of mpirun.
 //
-// It finds its daemons' programs in their own hosts' PATH (--noprefix), starts all of them itself (not through
-// one another: only client 0 may launch) and stays with them (--leave-session-attached: a daemon of Open MPI 4
-// would else leave its caller and be nobody's). Ranks fill a host before the next, because each client's files are those
-// of its ranks, and are bound to no processor: a container may have few, and all others have the same.
+// mpirun finds the programs of its daemons in each host's own PATH (--noprefix), starts all daemons itself rather than
+// through one another (only client 0 may launch), and stays attached to them (--leave-session-attached: a daemon of
+// Open MPI 4 would otherwise detach from its caller and be orphaned). Ranks fill one host before the next, because each
+// client's files are those of its ranks. Ranks are not bound to processors: a container may have few, and other clients
+// on the machine may have the same ones.
 func (j Job) Command() []string {
 	settings := "--mca"
 	arguments := []string{"--noprefix", "--leave-session-attached", "--hostfile", j.Hostfile, "-np", strconv.Itoa(j.Ranks)}
 	if j.Major >= Newest {
 		settings = "--prtemca"
 		arguments = append(arguments, "--map-by", "slot:OVERSUBSCRIBE")
-		// Its reading of networks finds none (5.0.11).
+		// Open MPI 5 gets no network: 5.0.11 finds no interface by it.
 		if j.Hosts > 1 && j.NIC != "" {
 			arguments = append(arguments, settings, "prte_if_include", j.NIC, "--mca", "btl_tcp_if_include", j.NIC)
 		}
@@ -64,9 +66,10 @@ func (j Job) Command() []string {
 	return append(arguments, j.Arguments...)
 }
 
-// transport is how ranks speak to each other: through memory on one host, by TCP between them. Other networks
-// need devices and limits that a restricted pod has not, and memory of another process can not be read in one. Ranks
-// wait for each other at barriers; where processors are few, one that waits must not keep another from its work.
+// transport returns the MCA parameters of the transport between ranks: shared memory within a host, TCP between hosts.
+// Other networks need devices and limits that a restricted pod lacks, and a restricted pod cannot read the memory of
+// another process, so single-copy transfers are off. Ranks wait for each other at barriers; mpi_yield_when_idle makes a
+// waiting rank yield the processor, because processors may be few.
 func (j Job) transport() [][2]string {
 	settings := [][2]string{{"pml", "ob1"}, {"mpi_yield_when_idle", "1"}}
 	if j.Major >= Newest {
@@ -81,7 +84,8 @@ func (j Job) transport() [][2]string {
 	return settings
 }
 
-// Environment is what mpirun needs beside that of every tool of MPI. It runs as whoever we are.
+// Environment returns the variables that mpirun needs in addition to those of every MPI tool. They let it run as any
+// user, root included, and make Open MPI 5 start all daemons itself.
 func (j Job) Environment() []string {
 	if j.Major >= Newest {
 		return []string{

@@ -246,7 +246,7 @@ func judge(t *testing.T, victim victim, killed bool, err error, stdout, stderr *
 	text := read(t, stdout)
 	if text == "" {
 		var exit *exec.ExitError
-		if victim.name == "guard" && killed && errors.As(err, &exit) && !strings.Contains(read(t, stderr), "clients a target") {
+		if victim.name == "guard" && killed && errors.As(err, &exit) && !strings.Contains(read(t, stderr), "clients per target") {
 			// It died before it had begun anything.
 			return "nothing begun"
 		}

@@ -1,0 +1,51 @@
+package v1alpha1
+
+// Phase returns the phase of that name, or nil. A nil run has none.
+func (r *RunSpec) Phase(name string) *Phase {
+	if r == nil {
+		return nil
+	}
+	for i := range r.Phases {
+		if r.Phases[i].Name == name {
+			return &r.Phases[i]
+		}
+	}
+	return nil
+}
+
+// WorkloadOf returns the workload of a target in a phase: the phase's own for that target, else the
+// phase's, else the run's. It returns nil if none is set, and for a nil phase.
+func (r *RunSpec) WorkloadOf(phase *Phase, target string) *Workload {
+	if phase == nil {
+		return nil
+	}
+	for i := range phase.TargetWorkloads {
+		if phase.TargetWorkloads[i].Target == target {
+			return &phase.TargetWorkloads[i].Workload
+		}
+	}
+	if phase.Workload != nil {
+		return phase.Workload
+	}
+	return r.Workload
+}
+
+// Result returns the result of a target in a phase, or nil.
+func (s *BenchmarkRunStatus) Result(phase, target string) *TargetResult {
+	for i := range s.Phases {
+		if s.Phases[i].Name == phase {
+			return s.Phases[i].Target(target)
+		}
+	}
+	return nil
+}
+
+// Target returns the result of a target, or nil.
+func (p *PhaseResult) Target(name string) *TargetResult {
+	for i := range p.Targets {
+		if p.Targets[i].Target == name {
+			return &p.Targets[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package benchmarkrun
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// ofClass is a template of a class that only one test has.
+func (w *world) ofClass(lifetime v1alpha1.ClaimLifetime) *builders.BenchmarkBuilder {
+	class := w.namespace + "-class"
+	spec := builders.ClaimSpec(corev1.ReadWriteMany, "10Gi")
+	spec.StorageClassName = &class
+	return brief().Spread(v1alpha1.SpreadAny).Template(v1alpha1.ClaimShared, lifetime, spec)
+}
+
+// available creates a volume of that class that no claim has.
+func (w *world) available(size string) *corev1.PersistentVolume {
+	w.Helper()
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-pv"}, Spec: corev1.PersistentVolumeSpec{
+		StorageClassName: w.namespace + "-class", AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany, corev1.ReadWriteOnce},
+		Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)},
+		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: "vol-" + w.namespace}}}}
+	w.temporary(volume)
+	return volume
+}
+
+// TestTemplateOfExistingVolume: a run whose template would take a volume that exists ends before it makes the claim.
+func TestTemplateOfExistingVolume(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.available("100Gi")
+	w.refused(w.start(w.ofClass(v1alpha1.ClaimForRun)), v1alpha1.ReasonClaimUnfit, "spec.run.targets[0].volumes[0].claimTemplate",
+		"the cluster would bind claim run-data-data to PersistentVolume "+w.namespace+"-pv", "set claimTemplate.allowExistingVolumes to true")
+	var list corev1.PersistentVolumeClaimList
+	must(t, api.List(t.Context(), &list, client.InNamespace(w.namespace)))
+	if len(list.Items) > 0 {
+		t.Errorf("claim %s was made", list.Items[0].Name)
+	}
+}
+
+// TestKeptClaimOfExistingVolume: a claim that was made for the benchmark before and has an existing volume is not used.
+func TestKeptClaimOfExistingVolume(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	volume := w.available("10Gi")
+	benchmark := w.ofClass(v1alpha1.ClaimForBenchmark)
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "b-data-data", Labels: map[string]string{v1alpha1.LabelBenchmark: "b"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.StorageBenchmarkKind, Name: "b",
+				UID: types.UID("6b0f7f0c-0000-4000-8000-000000000001")}}},
+		Spec: *benchmark.Obj().Spec.Run.Targets[0].Volumes[0].ClaimTemplate.Spec.DeepCopy(),
+	}
+	claim.Spec.VolumeName = volume.Name
+	must(t, api.Create(t.Context(), claim))
+	claim.Status.Phase = corev1.ClaimBound
+	must(t, api.Status().Update(t.Context(), claim))
+	volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: w.namespace, Name: claim.Name, UID: claim.UID}
+	must(t, api.Update(t.Context(), volume))
+	w.refused(w.start(benchmark), v1alpha1.ReasonClaimUnfit,
+		"claim b-data-data is bound to PersistentVolume "+volume.Name+", which was not provisioned for it and may hold data")
+}
+
+// TestGroupOfProvisionedVolume: the files of a volume get the group of the clients only where the volume is
+// provisioned for them.
+func TestGroupOfProvisionedVolume(t *testing.T) {
+	t.Parallel()
+	for name, groups := range map[string]bool{"provisioned": true, "not known": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newQuietWorld(t)
+			if !groups {
+				w.withoutVolumes()
+			} else {
+				w.available("1Gi") // too small for the claim
+			}
+			w.operate()
+			defer func() { w.stop() }()
+			run := w.start(w.ofClass(v1alpha1.ClaimForRun))
+			var pods corev1.PodList
+			w.until(run, "there with its pods", func() bool {
+				must(t, api.List(t.Context(), &pods, client.InNamespace(w.namespace)))
+				return len(pods.Items) > 0
+			})
+			if slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool { return (pod.Spec.SecurityContext.FSGroup != nil) != groups }) {
+				t.Errorf("fsGroup %v, want one: %t", pods.Items[0].Spec.SecurityContext.FSGroup, groups)
+			}
+		})
+	}
+}

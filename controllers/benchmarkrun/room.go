@@ -1,0 +1,95 @@
+package benchmarkrun
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/queue"
+	"github.com/storagebench/storagebench/internal/record"
+)
+
+// admitted holds the runs that this process has let begin and that have not ended. The cache may not show yet that they
+// have begun. The lock is held from the check for room until the run is among them.
+type admitted struct {
+	mu   sync.Mutex
+	runs map[client.ObjectKey]queue.Run
+}
+
+func (a *admitted) forget(key client.ObjectKey) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.runs, key)
+}
+
+// awaitRoom reports whether there is room for the clients of a run. If not, the run's status says what it waits for, or
+// the run fails because there can never be room.
+func (r *Reconciler) awaitRoom(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
+	r.admitted.mu.Lock()
+	room, err := r.room(ctx, run)
+	r.admitted.mu.Unlock()
+	switch {
+	case err != nil:
+		return false, ctrl.Result{}, err
+	case room.Fits():
+		return true, ctrl.Result{}, nil
+	case room.Never():
+		result, err := r.withdraw(ctx, run, decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: room.Message()})
+		return false, result, err
+	}
+	before := run.DeepCopy()
+	record.Waiting(run, true, v1alpha1.ReasonWaitsForClients, room.Message(), time.Now())
+	if err := r.store(ctx, before, run); err != nil {
+		result, err := again(err, "note that the run waits for free clients")
+		return false, result, err
+	}
+	r.tell(run, before)
+	return false, ctrl.Result{RequeueAfter: queueBeat}, nil
+}
+
+// takeRoom reports whether there is still room for the clients of a run that is to begin, and takes it. admitted.forget
+// gives it back.
+func (r *Reconciler) takeRoom(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, error) {
+	r.admitted.mu.Lock()
+	defer r.admitted.mu.Unlock()
+	room, err := r.room(ctx, run)
+	if err != nil || !room.Fits() {
+		return false, err
+	}
+	taken := described(run)
+	taken.State = queue.Live
+	r.admitted.runs[client.ObjectKeyFromObject(run)] = taken
+	return true, nil
+}
+
+// room returns the room for the clients of a run. Callers hold admitted.mu.
+func (r *Reconciler) room(ctx context.Context, run *v1alpha1.BenchmarkRun) (queue.Room, error) {
+	var list v1alpha1.BenchmarkRunList
+	// Every run is looked at and none is changed.
+	if err := r.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return queue.Room{}, fmt.Errorf("list the runs: %w", err)
+	}
+	var others []queue.Run
+	for i := range list.Items {
+		other := &list.Items[i]
+		_, counted := r.admitted.runs[client.ObjectKeyFromObject(other)]
+		waits := meta.FindStatusCondition(other.Status.Conditions, v1alpha1.ConditionWaiting)
+		switch {
+		case counted, other.Status.EndTime != nil:
+		case other.Status.StartTime != nil,
+			waits != nil && waits.Reason == v1alpha1.ReasonWaitsForClients && other.DeletionTimestamp.IsZero():
+			others = append(others, described(other))
+		}
+	}
+	for _, other := range r.admitted.runs {
+		others = append(others, other)
+	}
+	return r.options.Limits.RoomFor(described(run), others), nil
+}

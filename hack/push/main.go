@@ -1,0 +1,193 @@
+// Command push uploads the container images to a registry, without a daemon, and prints their names by digest with what
+// to give to Helm or kustomize:
+//
+//	go run ./hack/push -registry registry.example/storagebench -version VERSION
+//	go run ./hack/push -registry registry.example/storagebench -release bin/release
+//
+// The first makes the images for this machine's architecture from bin, as images/build does; the second takes those
+// that `make release` has made. It uses the credentials of `docker login` or `podman login`.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/storagebench/storagebench/config/render"
+	"github.com/storagebench/storagebench/images/compose"
+	"github.com/storagebench/storagebench/images/image"
+	"github.com/storagebench/storagebench/internal/version"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return
+		}
+		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop has been called
+	}
+}
+
+// options says what to push and where.
+type options struct {
+	registry, release, ior, values string
+	build                          compose.Options
+}
+
+func run(ctx context.Context, arguments []string, output, progress io.Writer) error {
+	o := options{build: compose.Options{Progress: progress}}
+	flags := flag.NewFlagSet("push", flag.ContinueOnError)
+	flags.StringVar(&o.registry, "registry", "", "`registry` with a path, such as registry.example/storagebench")
+	flags.StringVar(&o.release, "release", "", "`folder` with the images of `make release`, to be pushed as they are")
+	flags.StringVar(&o.ior, "ior", "", "`folder` with ARCH/ior and ARCH/mdtest, built with Debian's mpicc, for the image of IOR")
+	flags.StringVar(&o.values, "values", "bin/images/values.yaml", "`file` to write the values for Helm to")
+	flags.StringVar(&o.build.Version, "version", version.Version, "version of storagebench, the tag of the images")
+	flags.StringVar(&o.build.Programs, "programs", "bin", "`folder` with the programs that make build made")
+	if err := flags.Parse(arguments); err != nil {
+		return err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q: everything is given by flags", flags.Arg(0))
+	case o.registry == "":
+		return errors.New("-registry is empty: name one that you may push to: `make push REGISTRY=registry.example/storagebench`")
+	case strings.HasPrefix(o.registry+"/", version.Registry+"/"):
+		return fmt.Errorf("-registry is %q, a name that no registry can have: name one that you may push to", o.registry)
+	}
+	images, err := o.push(ctx)
+	if err != nil {
+		return err
+	}
+	err = image.Replace(o.values, func(w io.Writer) error {
+		_, err := io.WriteString(w, values(images))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(output, "%s\nFor Helm, --values %s:\n\n%s\nFor kustomize, an overlay beside this repository:\n\n%s",
+		list(images), o.values, values(images), overlay(images))
+	return err
+}
+
+// push uploads each image and returns their names by digest.
+func (o options) push(ctx context.Context) (render.Images, error) {
+	sources, err := o.sources()
+	if err != nil {
+		return render.Images{}, err
+	}
+	var pushed render.Images
+	for _, source := range sources {
+		folder, err := os.MkdirTemp("", "push-")
+		if err != nil {
+			return render.Images{}, fmt.Errorf("make a folder for an image: %w", err)
+		}
+		defer os.RemoveAll(folder) //nolint:errcheck // nothing depends on it
+		index, tag, err := source.open(ctx, folder)
+		if err != nil {
+			return render.Images{}, err
+		}
+		_, _ = fmt.Fprintf(o.build.Progress, "Pushing %s/%s:%s\n", o.registry, source.name, tag)
+		if *pushed.Of(source.name), err = image.Push(ctx, o.registry, source.name, tag, index); err != nil {
+			return render.Images{}, err
+		}
+	}
+	return pushed, nil
+}
+
+// source is an image that can be opened, with a folder for its files, and its tag.
+type source struct {
+	name string
+	open func(ctx context.Context, folder string) (v1.ImageIndex, string, error)
+}
+
+func (o options) sources() ([]source, error) {
+	if o.release != "" {
+		return ofRelease(o.release)
+	}
+	names := []string{"operator", "fio"}
+	if o.ior != "" {
+		names = append(names, "ior")
+		o.build.IOR, o.build.Mdtest = filepath.Join(o.ior, runtime.GOARCH, "ior"), filepath.Join(o.ior, runtime.GOARCH, "mdtest")
+	}
+	var all []source
+	for _, name := range names {
+		all = append(all, source{name, func(ctx context.Context, _ string) (v1.ImageIndex, string, error) {
+			made, err := compose.Image(ctx, name, o.build)
+			if err != nil {
+				return nil, "", err
+			}
+			index, err := image.Index(made)
+			return index, version.Tag(o.build.Version), err
+		}})
+	}
+	return all, nil
+}
+
+// ofRelease finds the images in a folder that `make release` wrote.
+func ofRelease(folder string) ([]source, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.oci.tar"))
+	if err != nil {
+		return nil, fmt.Errorf("list the images of the release: %w", err)
+	}
+	var all []source
+	for _, file := range files {
+		name, _, _ := strings.Cut(filepath.Base(file), "_")
+		all = append(all, source{name, func(_ context.Context, folder string) (v1.ImageIndex, string, error) {
+			return image.ReadIndex(file, folder)
+		}})
+	}
+	for _, needed := range []string{"operator", "fio"} {
+		if !slices.ContainsFunc(all, func(s source) bool { return s.name == needed }) {
+			return nil, fmt.Errorf("-release %s has no image %s_VERSION.oci.tar: run `make release VERSION=...` first",
+				folder, needed)
+		}
+	}
+	return all, nil
+}
+
+func list(images render.Images) string {
+	var text strings.Builder
+	for _, name := range render.ImageNames {
+		if reference := *images.Of(name); reference != "" {
+			text.WriteString(reference + "\n")
+		}
+	}
+	return text.String()
+}
+
+// values returns the images as values of the chart.
+func values(images render.Images) string {
+	text := "image:\n"
+	for _, name := range render.ImageNames {
+		if reference := *images.Of(name); reference != "" {
+			text += fmt.Sprintf("  %s: {reference: %q}\n", name, reference)
+		}
+	}
+	return text
+}
+
+// overlay returns a kustomization with the images.
+func overlay(images render.Images) string {
+	var text strings.Builder
+	text.WriteString("resources: [storagebench/config/default]\npatches:\n- patch: |\n")
+	for line := range strings.Lines(images.Patch()) {
+		text.WriteString("    " + line)
+	}
+	return text.String()
+}

@@ -1,0 +1,99 @@
+package agent
+
+import (
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/identity"
+)
+
+// More connections than there may be, of strangers and of client 0, keep the operator out neither before nor after.
+func TestConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	j := idleJob(t, 2, 1)
+	member, address := j.clients[1], j.addresses[1]
+	describe := func() {
+		t.Helper()
+		if _, err := member.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1}); err != nil {
+			t.Errorf("the operator: %v", err)
+		}
+	}
+	describe()
+	const more = 5
+	var silent []net.Conn
+	for range maxStrangers + more {
+		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+		must(t, err)
+		t.Cleanup(func() { _ = connection.Close() })
+		silent = append(silent, connection)
+	}
+	closed := make(chan struct{}, len(silent))
+	for _, connection := range silent {
+		go func() {
+			_, _ = io.Copy(io.Discard, connection)
+			closed <- struct{}{}
+		}()
+	}
+	for range more {
+		select {
+		case <-closed:
+		case <-time.After(hangGuard):
+			t.Fatal("hung: no connection is closed for another")
+		}
+	}
+	first, err := authority().Client("target", 0)
+	must(t, err)
+	for range maxPerPeer + more {
+		client := agentapi.NewAgentClient(dialAs(t, first, identity.ClientOf(runUID, "target", 1), address))
+		if _, err := client.Release(t.Context(), &agentapi.ReleaseRequest{}); err != nil {
+			t.Errorf("client 0: %v", err)
+		}
+	}
+	describe()
+	fresh := agentapi.NewAgentClient(dialAs(t, mustOperator(t), identity.ClientOf(runUID, "target", 1), address))
+	if _, err := fresh.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1}); err != nil {
+		t.Errorf("an operator that comes later: %v", err)
+	}
+}
+
+func mustOperator(t *testing.T) identity.Bundle {
+	t.Helper()
+	operator, err := authority().Operator()
+	must(t, err)
+	return operator
+}
+
+// Whatever a path or a request contains, what leaves the agent can be shown, and keeps its reason.
+func TestTextsThatLeaveArePrintable(t *testing.T) {
+	t.Parallel()
+	r := serve(t, func(a *Agent) { a.config.Volumes[0].Path = "/none/\xff\x1b[31m\u202e" })
+	good := func(what, text string) {
+		t.Helper()
+		if text == "" || !utf8.ValidString(text) || strings.ContainsAny(text, "\x1b\u202e") {
+			t.Errorf("%s: %q", what, text)
+		}
+	}
+	_, err := r.Load(t.Context(), request("a", quickWrite))
+	if reasonIn(err) != ReasonMissing {
+		t.Errorf("its reason is lost: %v", err)
+	}
+	good("refusal", status.Convert(err).Message())
+	_, err = r.Start(t.Context(), &agentapi.StartRequest{Epoch: 1, Step: key("a\x1b[2J")})
+	if status.Code(err) != codes.NotFound {
+		t.Errorf("got %v", err)
+	}
+	good("unknown step", status.Convert(err).Message())
+	described, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
+	must(t, err)
+	good("volume", described.GetVolumes()[0].GetProblem())
+	good("problem", r.finish(true).GetProblem())
+	good("last words", r.agent.leftData().Error())
+}

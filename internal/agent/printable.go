@@ -1,0 +1,77 @@
+package agent
+
+import (
+	"strings"
+	"unicode"
+
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protopath"
+	"google.golang.org/protobuf/reflect/protorange"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// printable returns a text in valid UTF-8 without what a terminal would obey. Names of files and words of tools can
+// contain anything.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t', unicode.IsPrint(r):
+			return r
+		case unicode.IsSpace(r) && !unicode.IsControl(r):
+			return ' '
+		}
+		return -1
+	}, text)
+}
+
+// printableError makes the message of an error printable. Its code and its details stay.
+func printableError(err error) error {
+	if err == nil {
+		return nil
+	}
+	said, ok := status.FromError(err)
+	if !ok {
+		said = status.FromContextError(err)
+	}
+	made := said.Proto()
+	made.Message = printable(made.GetMessage())
+	return status.ErrorProto(made)
+}
+
+// printableCopy returns a copy of an answer with printable texts. It is a copy because answers share parts that are
+// remembered.
+func printableCopy(answer any) any {
+	message, ok := answer.(proto.Message)
+	if !ok || !message.ProtoReflect().IsValid() {
+		return answer
+	}
+	made := proto.Clone(message)
+	mend(made)
+	return made
+}
+
+// mend makes all texts of a message printable.
+func mend(message proto.Message) {
+	// The function returns no error.
+	_ = protorange.Range(message.ProtoReflect(), func(path protopath.Values) error {
+		last := path.Index(-1)
+		text, ok := last.Value.Interface().(string)
+		if !ok {
+			return nil
+		}
+		made := printable(text)
+		if made == text {
+			return nil
+		}
+		holder := path.Index(-2).Value
+		switch last.Step.Kind() {
+		case protopath.FieldAccessStep:
+			holder.Message().Set(last.Step.FieldDescriptor(), protoreflect.ValueOfString(made))
+		case protopath.ListIndexStep:
+			holder.List().Set(last.Step.ListIndex(), protoreflect.ValueOfString(made))
+		default: // No message has a map of texts.
+		}
+		return nil
+	})
+}

@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/dataset"
+)
+
+// Another directory of the same file system that is put in the place of the checked one gets no fio.
+func TestSpawnInAnotherDirectory(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	s := newStep(r.agent, request("a", quickWrite))
+	working, err := s.prepareDirectory()
+	must(t, err)
+	defer func() { _ = working.dataset.Close() }()
+	own := filepath.Join(r.directory, dataPath)
+	must(t, os.Rename(own, own+"-moved"))
+	must(t, os.Mkdir(own, 0o700))
+	waiting, err := r.agent.fioFor(s, working)
+	if err == nil {
+		waiting.discard()
+	}
+	if reasonIn(err) != ReasonVolume || !strings.Contains(err.Error(), dataset.ErrChanged.Error()) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A program that replaces fio in the middle of a run is not started as that fio.
+func TestSpawnOfAnotherProgram(t *testing.T) {
+	t.Parallel()
+	path := executable(t, fioVersion)
+	r := serve(t, func(a *Agent) { a.config.FioPath = path })
+	_, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
+	must(t, err)
+	_, err = r.agent.checkedFio()
+	must(t, err)
+	must(t, os.Rename(executable(t, fioVersion+"exit 1\n"), path))
+	if _, err := r.Load(t.Context(), request("a", quickWrite)); reasonIn(err) != ReasonTool || !strings.Contains(err.Error(), "another file than the fio-3.33") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A process of our own user exchanges the client's directory for a link to somebody's while steps are loaded: nothing is
+// written there. Whether a step can be loaded is chance.
+func TestSpawnBesideAnAdversary(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	r.load(request("first", quickWrite))
+	_, err := r.Stop(t.Context(), &agentapi.StopRequest{Epoch: 1})
+	must(t, err)
+	r.finished("first")
+	victim := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(victim, "data.0.0"), []byte("mine"), 0o600))
+	own := filepath.Join(r.directory, dataPath)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Duration(rand.IntN(3000)) * time.Microsecond):
+			}
+			if os.Rename(own, own+"-stolen") == nil {
+				_ = os.Symlink(victim, own)
+				time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
+				_ = os.Remove(own)
+				_ = os.Rename(own+"-stolen", own)
+			}
+		}
+	}()
+	done := 0
+	for i := range 20 {
+		load := request("a"+itoa(i), quickWrite)
+		if _, err := r.Load(t.Context(), load); err != nil {
+			continue
+		}
+		r.start(load.GetStep().GetId(), noLimit)
+		r.finished(load.GetStep().GetId())
+		done++
+	}
+	close(stop)
+	<-stopped
+	t.Logf("%d steps of 20 were done", done)
+	text, err := os.ReadFile(filepath.Join(victim, "data.0.0"))
+	if string(text) != "mine" {
+		t.Errorf("the file is %q now", text)
+	}
+	entries, listErr := os.ReadDir(victim)
+	if err := errors.Join(err, listErr); err != nil || len(entries) != 1 {
+		t.Errorf("the directory has %v, %v", entries, err)
+	}
+}

@@ -1,0 +1,79 @@
+package conductor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// clientsOf returns budgets of clients that write down whose was lost, and free what they hold.
+func clientsOf(run *Budget, name string, lost *[]string) *Budget {
+	var made *Budget
+	made = run.ofClient(func(reason string) {
+		*lost = append(*lost, name+": "+reason)
+		made.add(-int(made.Used()))
+	})
+	return made
+}
+
+// What is exceeded loses the client that holds the most, and no other.
+func TestBudgetLosesTheLargest(t *testing.T) {
+	const mebibyte = 1 << 20
+	all := NewBudget(64 * mebibyte) // 48 of a run, 24 of a client
+	first, second := all.ofRun(), all.ofRun()
+	var lost []string
+	a, b, c := clientsOf(first, "a", &lost), clientsOf(first, "b", &lost), clientsOf(first, "c", &lost)
+	d := clientsOf(second, "d", &lost)
+	step := func(what string, budget *Budget, mebibytes int, want ...string) {
+		t.Helper()
+		lost = nil
+		budget.add(mebibytes * mebibyte)
+		budget.enforce()
+		if !slices.EqualFunc(lost, want, strings.HasPrefix) {
+			t.Errorf("%s: lost %q, want %q", what, lost, want)
+		}
+	}
+	step("within all", a, 10)
+	step("one client", b, 25, "b: its agent sent more than 24 MiB, the most that is kept of one client")
+	step("it cannot be lost twice", b, 25)
+	b.add(-25 * mebibyte)
+	step("of another run", d, 20)
+	step("of the first run", c, 24)
+	step("all runs: the largest client of the largest run", d, 11, "d: its agent sent more than 24 MiB")
+	step("again", d, 0)
+	if used := all.Used(); used != 34*mebibyte {
+		t.Errorf("%d bytes are in use, want those of a and c", used)
+	}
+	e, f := clientsOf(second, "e", &lost), clientsOf(first, "f", &lost)
+	step("a small one of another run", e, 15)
+	step("the run's sum", f, 15, "c: the clients of a run sent more than 48 MiB together, and of these its agent the most")
+	step("all, by the one that is not to blame", e, 8)
+	step("all", f, 8)
+	step("and more", e, 1)
+	first.detach()
+	second.detach()
+	if used := all.Used(); used != 0 {
+		t.Errorf("%d bytes are in use without a run", used)
+	}
+}
+
+// A run with much cannot make one with little lose a client.
+func TestBudgetOfAllRuns(t *testing.T) {
+	const mebibyte = 1 << 20
+	all := NewBudget(64 * mebibyte)
+	greedy, modest := all.ofRun(), all.ofRun()
+	var lost []string
+	var crowd []*Budget
+	for range 4 {
+		crowd = append(crowd, clientsOf(greedy, "greedy", &lost))
+	}
+	quiet := clientsOf(modest, "modest", &lost)
+	for _, one := range crowd {
+		one.add(11 * mebibyte)
+	}
+	quiet.add(21 * mebibyte) // More than any of the crowd, and less than all of it.
+	quiet.enforce()
+	if len(lost) != 1 || !strings.HasPrefix(lost[0], "greedy: all runs sent more than 64 MiB") {
+		t.Errorf("lost %q", lost)
+	}
+}

@@ -1,0 +1,112 @@
+package conductor
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Limits of a message from an agent.
+const (
+	// maxMessageBytes holds a result with eight histograms of 20 kB and the tool's messages. IOR's repetitions come on
+	// top.
+	maxMessageBytes    = 512 << 10
+	maxRepetitionBytes = 96
+	// maxHeaderBytes holds the error of a refused command.
+	maxHeaderBytes = 64 << 10
+	// maxGrowth is how much more memory than bytes a decoded message may take.
+	maxGrowth = 8
+	// messageBytes and fieldBytes are the approximate memory of a decoded message, and of a text or a list's element,
+	// without their content.
+	messageBytes = 256
+	fieldBytes   = 32
+)
+
+// codec is the protobuf codec for agents. It drops unknown fields, also of nested messages, because they would be kept
+// with what is kept. It refuses messages that take far more memory than bytes: an empty element of a list takes two
+// bytes on the wire.
+type codec struct {
+	maxBytes int
+	// received is called with the size of each message, before unknown fields are dropped; an error refuses the message.
+	received func(bytes int) error
+	// unreadable is called with the reason before a message is refused.
+	unreadable func(err error)
+}
+
+// Name implements encoding.Codec.
+func (codec) Name() string { return "proto" }
+
+// Marshal implements encoding.Codec.
+func (codec) Marshal(message any) ([]byte, error) {
+	known, ok := message.(proto.Message)
+	if !ok {
+		return nil, fmt.Errorf("%T is no protobuf message", message)
+	}
+	return proto.Marshal(known)
+}
+
+// Unmarshal implements encoding.Codec.
+func (c codec) Unmarshal(data []byte, message any) error {
+	known, ok := message.(proto.Message)
+	if !ok {
+		return fmt.Errorf("%T is no protobuf message", message)
+	}
+	if err := c.received(len(data)); err != nil {
+		return err
+	}
+	memory, err := memoryOf(data, known.ProtoReflect().Descriptor())
+	if most := maxGrowth * c.maxBytes; err == nil && memory > most {
+		err = fmt.Errorf("a message of %d bytes takes %s of memory, and %s are allowed",
+			len(data), mebibytes(int64(memory)), mebibytes(int64(most)))
+	}
+	if err == nil {
+		err = proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(data, known)
+	}
+	if err != nil {
+		c.unreadable(err)
+	}
+	return err
+}
+
+// memoryOf returns about how much memory an encoded message takes when it is decoded without unknown fields.
+func memoryOf(data []byte, message protoreflect.MessageDescriptor) (int, error) {
+	memory := messageBytes
+	for len(data) > 0 {
+		number, wire, length := protowire.ConsumeTag(data)
+		if length < 0 {
+			return 0, protowire.ParseError(length)
+		}
+		data = data[length:]
+		if length = protowire.ConsumeFieldValue(number, wire, data); length < 0 {
+			return 0, protowire.ParseError(length)
+		}
+		if field := message.Fields().ByNumber(number); field != nil && wire == protowire.BytesType {
+			memory += fieldBytes + length
+			if inner := field.Message(); inner != nil {
+				content, _ := protowire.ConsumeBytes(data)
+				nested, err := memoryOf(content, inner)
+				if err != nil {
+					return 0, err
+				}
+				memory += nested
+			}
+		}
+		data = data[length:]
+	}
+	return memory, nil
+}
+
+// keptBytes returns the approximate memory of a message that was decoded by codec.
+func keptBytes(message proto.Message) int {
+	encoded, err := proto.Marshal(message)
+	if err != nil {
+		return 0
+	}
+	memory, err := memoryOf(encoded, message.ProtoReflect().Descriptor())
+	if err != nil {
+		return 0
+	}
+	return memory
+}

@@ -1,0 +1,42 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A mark is trusted only if nobody has written between it and the data since.
+func TestDeviceWithDataBehindTheMark(t *testing.T) {
+	t.Parallel()
+	for _, at := range []int64{markBytes, markBytes + 1, DeviceDataOffset - 1} {
+		file, err := os.Create(filepath.Join(t.TempDir(), "device"))
+		must(t, err)
+		t.Cleanup(func() { _ = file.Close() })
+		must(t, file.Truncate(8*mib))
+		use := DeviceUse{Owner: testOwner(), Bytes: mib, Write: true}
+		first := &Device{path: file.Name(), file: file, write: true}
+		must(t, first.admit(use))
+		must(t, first.SetLaidOut(LaidOut{"data": {Bytes: mib}}, mib))
+		again := &Device{path: file.Name(), file: file, write: true}
+		must(t, again.admit(use))
+		if again.WrittenBytes() != mib {
+			t.Errorf("its own mark says %d bytes", again.WrittenBytes())
+		}
+		mustWriteAt(t, file, []byte{1}, at)
+		for _, write := range []bool{true, false} {
+			late := &Device{path: file.Name(), file: file, write: write}
+			use.Write = write
+			err := late.admit(use)
+			if !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), fmt.Sprintf("at byte %d)", at)) {
+				t.Errorf("a byte at %d, write %t: %v", at, write, err)
+			}
+			if late.WrittenBytes() != 0 {
+				t.Errorf("a byte at %d: the mark is believed", at)
+			}
+		}
+	}
+}

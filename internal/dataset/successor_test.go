@@ -1,0 +1,102 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// dropLock ends a lock without the knowledge of its holder, so that another can take the directory: as on another machine
+// where locks do not leave a machine, or after a file server has given the lock away.
+func dropLock(t *testing.T, hold *Hold, reachesServer bool) {
+	t.Helper()
+	hold.locked = reachesServer
+	must(t, unix.Flock(int(hold.file.Fd()), unix.LOCK_UN))
+}
+
+// An agent whose directory another has taken changes nothing of it any more.
+func TestNothingOfASuccessorIsTouched(t *testing.T) {
+	for name, reachesServer := range map[string]bool{"node-local locks": false, "a lock that was lost": true} {
+		t.Run(name, func(t *testing.T) {
+			mount := mustProve(t, t.TempDir())
+			old, oldHold := mustTake(t, mount, "old")
+			must(t, old.SetLaidOut(LaidOut{"data": {Bytes: 3}}))
+			dropLock(t, oldHold, reachesServer)
+			successor, hold := mustTake(t, mount, "new")
+			mustWrite(t, filepath.Join(successor.Path(), "data"), "new")
+			for change, err := range map[string]error{
+				"confirm": old.ConfirmMark(oldHold), "record": old.SetLaidOut(nil), "keep": old.Keep(), "remove": old.Remove(t.Context()),
+			} {
+				if !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "pod-new") {
+					t.Errorf("%s: %v", change, err)
+				}
+			}
+			known, err := successor.LaidOut()
+			if text, readErr := os.ReadFile(filepath.Join(successor.Path(), "data")); readErr != nil || string(text) != "new" || err != nil || len(known) != 1 {
+				t.Errorf("the successor has %q, %v, %v, %v", text, readErr, known, err)
+			}
+			must(t, successor.ConfirmMark(hold))
+			must(t, successor.Remove(t.Context()))
+		})
+	}
+}
+
+// takingContext runs do when it is asked for the n-th time whether it has ended.
+type takingContext struct {
+	context.Context
+	asked, n int
+	do       func()
+}
+
+func (c *takingContext) Err() error {
+	if c.asked++; c.asked == c.n {
+		c.do()
+	}
+	return c.Context.Err()
+}
+
+// A removal ends where a successor takes the directory in the middle of it.
+func TestRemovalEndsWhenASuccessorComes(t *testing.T) {
+	mount := mustProve(t, t.TempDir())
+	old, oldHold := mustTake(t, mount, "old")
+	for i := range 20 {
+		mustWrite(t, filepath.Join(old.Path(), fmt.Sprintf("folder-%d", i%4), fmt.Sprintf("file-%d", i)), "old")
+	}
+	dropLock(t, oldHold, false)
+	ctx := &takingContext{Context: t.Context(), n: 7, do: func() {
+		successor, _ := mustTake(t, mount, "new")
+		mustWrite(t, filepath.Join(successor.Path(), "data"), "new")
+	}}
+	if err := old.Remove(ctx); !errors.Is(err, ErrHeld) {
+		t.Errorf("got %v", err)
+	}
+	if text, err := os.ReadFile(filepath.Join(old.Path(), "data")); err != nil || string(text) != "new" {
+		t.Errorf("the successor's file: %q, %v", text, err)
+	}
+	left, err := filepath.Glob(filepath.Join(old.Path(), "folder-*", "file-*"))
+	if must(t, err); len(left) < 10 {
+		t.Errorf("only %d of 20 files are left", len(left))
+	}
+}
+
+// A mark that is another name of a file is not written to.
+func TestMarkThatIsAHardLink(t *testing.T) {
+	path := t.TempDir()
+	mount := mustProve(t, path)
+	d := mustCreate(t, path, 0)
+	precious := filepath.Join(path, "precious")
+	mustWrite(t, precious, "mine")
+	must(t, os.Link(precious, filepath.Join(filepath.Dir(d.Path()), "holder-0.json")))
+	if _, _, err := Take(t.Context(), mount, client(0), testOwner(), testHolder("new"), func(Holder) {}); !errors.Is(err, ErrForeign) {
+		t.Errorf("got %v", err)
+	}
+	if text, err := os.ReadFile(precious); err != nil || string(text) != "mine" {
+		t.Errorf("the file is %q, %v", text, err)
+	}
+}

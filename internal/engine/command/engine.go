@@ -1,0 +1,104 @@
+package command
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/engine"
+)
+
+// Traits are those of users' programs. They are looked up when their step is loaded.
+var Traits = engine.Traits{
+	Kind: v1alpha1.EngineCommand, Versions: []string{""}, WorkBound: true, Opaque: true, Layers: "Setups", SizeField: "datasetSize",
+}
+
+// Engine is a user's program with its profile.
+type Engine struct{ Profile *v1alpha1.CommandProfile }
+
+var _ engine.Engine = Engine{}
+
+// Validate implements engine.Engine.
+func (e Engine) Validate(path *field.Path) field.ErrorList { return Validate(path, e.Profile) }
+
+// Suits implements engine.Engine.
+func (e Engine) Suits(use *engine.Use) field.ErrorList {
+	var problems field.ErrorList
+	add := func(problem *field.Error) { problems = append(problems, problem) }
+	noWarmUp := func(at *field.Path, warmUp v1alpha1.Duration) {
+		if length, err := warmUp.Parse(); err == nil && length > 0 {
+			add(field.Invalid(at.Child("warmUp"), string(warmUp), "a program is measured from its start to its end: remove it"))
+		}
+	}
+	const endless = "a program ends when its work is done, whether there are credits left or not: give this phase a workload of fio or ior, " +
+		"and measure the program in a steady phase"
+	switch phase := use.Phase; {
+	case phase.Prepare != nil:
+		if len(e.Profile.Setup) == 0 {
+			add(field.Required(use.Profile.Child("setup"), "it is all that a prepare phase runs of a command: give it, or leave the phase "+
+				phase.Name+" out, or give that phase another workload"))
+		}
+		if phase.Prepare.Precondition != nil && *phase.Prepare.Precondition > 0 {
+			add(field.Invalid(use.At.Child("prepare", "precondition"), *phase.Prepare.Precondition, "what a setup made is not overwritten: remove it"))
+		}
+	case phase.Steady != nil:
+		noWarmUp(use.At.Child("steady"), phase.Steady.WarmUp)
+		if phase.Steady.EndWhenSteady != nil && *phase.Steady.EndWhenSteady {
+			add(field.Invalid(use.At.Child("steady", "endWhenSteady"), true, "a program ends when its work is done: remove it"))
+		}
+	case phase.BurstDrain != nil:
+		add(field.Forbidden(use.At.Child("burstDrain"), endless))
+	case phase.Cooldown != nil:
+		add(field.Forbidden(use.At.Child("cooldown", "redrain"), endless))
+	case phase.Ramp != nil:
+		noWarmUp(use.At.Child("ramp"), phase.Ramp.WarmUp)
+		if phase.Ramp.Dimension != v1alpha1.RampClients {
+			add(field.Invalid(use.At.Child("ramp", "dimension"), phase.Ramp.Dimension, "a program has no jobs, queue depth or ranks that could be raised: use Clients, "+
+				"or a phase of each with other arguments of the program"))
+		}
+	case phase.Sweep != nil:
+		add(field.Forbidden(use.At.Child("sweep"), "no axis of a sweep means anything to a program: use a ramp of Clients, or a phase of each with "+
+			"other arguments of the program"))
+	}
+	return problems
+}
+
+// Describe implements engine.Engine.
+func (e Engine) Describe(*engine.Step) (engine.Description, error) {
+	made := engine.Description{Layer: func(target string) any { return layer{target, e.Profile.Setup, e.Profile.WorkingDirectory} }}
+	if len(e.Profile.Setup) > 0 {
+		made.Setup = strings.Join(append([]string{e.Profile.WorkingDirectory}, e.Profile.Setup...), "\x00")
+	}
+	if size := e.Profile.DatasetSize; size != nil {
+		key, err := json.Marshal(e.Profile)
+		if err != nil {
+			return made, err
+		}
+		made.Reserved = engine.Reserved{Key: string(key), Bytes: uint64(size.Value())} // #nosec G115 -- proven to be positive
+	}
+	return made, nil
+}
+
+// Render implements engine.Engine. The agent replaces the $(NAME) references in its words, because only the agent has
+// their values.
+func (e Engine) Render(step *engine.Step, _ *engine.Client) (*agentapi.LoadRequest, error) {
+	tool := &agentapi.CommandTool{
+		Setup: e.Profile.Setup, WorkingDirectory: e.Profile.WorkingDirectory, SuccessExitCodes: e.Profile.SuccessExitCodes,
+		SampleIntervalNanoseconds: int64(engine.SampleInterval / time.Nanosecond),
+	}
+	if !step.Layout() {
+		tool.Command = e.Profile.Command
+	}
+	return &agentapi.LoadRequest{Dataset: &agentapi.Dataset{MeasureUsage: true}, Tool: &agentapi.LoadRequest_Command{Command: tool}}, nil
+}
+
+// layer holds the known inputs that decide what a setup creates.
+type layer struct {
+	Target           string
+	Setup            []string
+	WorkingDirectory string
+}

@@ -1,0 +1,177 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// Bounds of the API.
+const (
+	maxCommandLine = 64
+	maxCommandWord = 512
+)
+
+// Result implements engine.Engine. The counts of system calls are replaced by those of the most trusted source, the
+// same for all clients, because counts of different sources cannot be added up.
+func (e Engine) Result(_ *engine.Step, report *engine.Report, into *v1alpha1.TargetResult) engine.Findings {
+	findings := engine.Findings{Counted: map[int]engine.Count{}}
+	made := &v1alpha1.CommandResult{}
+	source := commonSource(report)
+	totals := map[v1alpha1.CommandSource]*engine.Count{}
+	var compared []disagreement
+	ran := false
+	for i := range report.Clients {
+		client := &report.Clients[i]
+		program := client.Program
+		if program == nil {
+			continue
+		}
+		if !ran {
+			for _, word := range program.CommandLine[:min(len(program.CommandLine), maxCommandLine)] {
+				made.CommandLine = append(made.CommandLine, v1alpha1.Truncate(word, maxCommandWord))
+			}
+		}
+		if made.ExitCode == 0 {
+			made.ExitCode = int32(program.ExitCode) // #nosec G115 -- it has eight bits, and signals are few
+		}
+		ran = true
+		made.DurationNanoseconds = max(made.DurationNanoseconds, int64(program.Duration))
+		made.FlushNanoseconds = max(made.FlushNanoseconds, int64(program.Flush))
+		made.CutShort = made.CutShort || program.CutShort
+		for _, count := range program.Counts {
+			addCount(totals, count)
+		}
+		counts := slices.DeleteFunc(slices.Clone(program.Counts), func(c engine.Count) bool {
+			return slices.Index(Order, c.Source) < slices.Index(Order, source)
+		})
+		if choice, ok := Choose(counts); ok {
+			made.Source = source
+			findings.Counted[client.Index] = choice.Count
+			if client.Usable && choice.Compared {
+				compared = append(compared, disagreement{client.Index, choice})
+			}
+		}
+	}
+	if !ran {
+		return findings
+	}
+	for _, source := range Order {
+		if total := totals[source]; total != nil {
+			made.Sources = append(made.Sources, countOf(total))
+		}
+	}
+	made.DisagreementPermille = judgeCounts(compared, &findings)
+	into.Command = made
+	return findings
+}
+
+// commonSource returns the most trusted source that all clients have. The statistics of a mount cover a whole machine:
+// two clients on one machine would both count the bytes of both.
+func commonSource(report *engine.Report) v1alpha1.CommandSource {
+	for _, source := range Order {
+		if source == v1alpha1.SourceMount && mayShareMachine(report.Clients) {
+			continue
+		}
+		if !slices.ContainsFunc(report.Clients, func(c engine.ClientReport) bool {
+			return c.Program != nil && len(c.Program.Counts) > 0 &&
+				!slices.ContainsFunc(c.Program.Counts, func(count engine.Count) bool { return count.Source == source })
+		}) {
+			return source
+		}
+	}
+	return v1alpha1.SourceCalls
+}
+
+// mayShareMachine reports whether two clients run, or may run, on one machine.
+func mayShareMachine(clients []engine.ClientReport) bool {
+	machines := map[string]bool{}
+	for i := range clients {
+		machine := clients[i].Machine
+		if len(clients) > 1 && (machine == "" || machines[machine]) {
+			return true
+		}
+		machines[machine] = true
+	}
+	return false
+}
+
+func addCount(totals map[v1alpha1.CommandSource]*engine.Count, count engine.Count) {
+	total := totals[count.Source]
+	if total == nil {
+		totals[count.Source] = &count
+		return
+	}
+	total.ReadBytes, total.WriteBytes = measure.Sum(total.ReadBytes, count.ReadBytes), measure.Sum(total.WriteBytes, count.WriteBytes)
+	total.ReadOperations = measure.Sum(total.ReadOperations, count.ReadOperations)
+	total.WriteOperations = measure.Sum(total.WriteOperations, count.WriteOperations)
+	total.HasOperations = total.HasOperations && count.HasOperations
+}
+
+func countOf(total *engine.Count) v1alpha1.CommandCount {
+	made := v1alpha1.CommandCount{Source: total.Source, ReadBytes: measure.Clamp(total.ReadBytes), WriteBytes: measure.Clamp(total.WriteBytes)}
+	if total.HasOperations {
+		reads, writes := measure.Clamp(total.ReadOperations), measure.Clamp(total.WriteOperations)
+		made.ReadOperations, made.WriteOperations = &reads, &writes
+	}
+	return made
+}
+
+// sourceWords name the sources in messages.
+var sourceWords = map[v1alpha1.CommandSource]string{
+	v1alpha1.SourceMount: "the statistics of the mount", v1alpha1.SourceControlGroup: "the control group's counts of the device",
+	v1alpha1.SourceStorage: "what the kernel fetched and dirtied for the program", v1alpha1.SourceCalls: "the program's system calls",
+}
+
+// disagreement is the choice of a client between counts that may differ.
+type disagreement struct {
+	client int
+	choice Choice
+}
+
+// judgeCounts warns if two sources that should count the same differ, and returns the largest difference in thousandths;
+// nil if there is nothing to compare.
+func judgeCounts(compared []disagreement, findings *engine.Findings) *int64 {
+	if len(compared) == 0 {
+		return nil
+	}
+	worst := compared[0]
+	var apart []int
+	for _, one := range compared {
+		if one.choice.Share > worst.choice.Share {
+			worst = one
+		}
+		if one.choice.Share > engine.MaxByteDifference {
+			apart = append(apart, one.client)
+		}
+	}
+	if len(apart) > 0 {
+		choice := worst.choice
+		text := fmt.Sprintf("by %s client %d has %s %s, by %s %s%s", sourceWords[choice.Source], worst.client, choice.Direction,
+			measure.FormatBytes(choice.Bytes(choice.Direction)), sourceWords[choice.Other.Source],
+			measure.FormatBytes(choice.Other.Bytes(choice.Direction)), whyApart(choice))
+		if len(apart) > 1 {
+			text += fmt.Sprintf(" (the worst of %d clients)", len(apart))
+		}
+		findings.Warnings = append(findings.Warnings, engine.Warning{Type: v1alpha1.WarningBytesUncertain, Clients: apart, Text: text + "; the figures are by the first"})
+	}
+	permille := measure.Round(worst.choice.Share * 1000)
+	return &permille
+}
+
+// whyApart returns the usual cause of a difference.
+func whyApart(choice Choice) string {
+	mine, other := choice.Bytes(choice.Direction), choice.Other.Bytes(choice.Direction)
+	switch {
+	case choice.Other.Source == v1alpha1.SourceCalls && other > mine && choice.Direction == "read":
+		return " (it read from memory that caches files, or from pipes and sockets)"
+	case choice.Other.Source == v1alpha1.SourceCalls && other > mine:
+		return " (it wrote to pipes and sockets, or what it wrote was removed or overwritten before it went to the storage)"
+	case choice.Other.Source == v1alpha1.SourceCalls:
+		return " (it maps files to memory, or uses asynchronous I/O, which system calls do not show; or others use the mount)"
+	}
+	return ""
+}

@@ -1,0 +1,75 @@
+// Package engines is the table of all engines, and the only place that knows which field of the API belongs to which.
+package engines
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
+	"github.com/storagebench/storagebench/internal/engine/command"
+	"github.com/storagebench/storagebench/internal/engine/fio"
+	"github.com/storagebench/storagebench/internal/engine/ior"
+)
+
+// table lists the engines, each with the constructor of its loads.
+var table = []struct {
+	traits engine.Traits
+	load   func(spec *v1alpha1.Engine) engine.Engine
+}{
+	{fio.Traits, func(spec *v1alpha1.Engine) engine.Engine { return fio.Engine{Profile: spec.Fio} }},
+	{ior.Traits, func(spec *v1alpha1.Engine) engine.Engine { return ior.Engine{Profile: spec.IOR} }},
+	{ior.MdtestTraits, func(spec *v1alpha1.Engine) engine.Engine { return ior.Mdtest{Profile: spec.Mdtest} }},
+	{command.Traits, func(spec *v1alpha1.Engine) engine.Engine { return command.Engine{Profile: spec.Command} }},
+}
+
+// Known reports whether there is an engine of a kind.
+func Known(kind v1alpha1.EngineKind) bool {
+	for _, one := range table {
+		if one.traits.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// Of returns the load of a specification; the zero value if it holds none.
+func Of(spec *v1alpha1.Engine) engine.Load {
+	if spec == nil {
+		return engine.Load{}
+	}
+	kind := spec.EngineKind()
+	for _, one := range table {
+		if one.traits.Kind == kind {
+			return engine.Load{Traits: one.traits, Engine: one.load(spec)}
+		}
+	}
+	return engine.Load{}
+}
+
+// Resize sets the size of a load's dataset. The size is validated later, with the rest of the load.
+func Resize(path *field.Path, spec *v1alpha1.Engine, size resource.Quantity) *field.Error {
+	if spec.Fio == nil {
+		return field.Forbidden(path, "only profiles of fio have such a size, and this is one of "+
+			string(spec.EngineKind())+": remove it, or write the profile's spec in place of the reference")
+	}
+	return fio.Resize(path, spec.Fio, size)
+}
+
+// KeepRun copies how the tool of a cell ran to the result of the phase: the command is the same for all cells except for
+// the ranks. The figures of each cell would be too much.
+func KeepRun(into, cell *v1alpha1.TargetResult) {
+	if cell.IOR != nil {
+		into.IOR = &v1alpha1.IORResult{MPIRun: cell.IOR.MPIRun, API: cell.IOR.API, DataPattern: cell.IOR.DataPattern}
+	}
+}
+
+// OmitRepetitions keeps at most the given number of repetitions of each operation, and the figures over all of them.
+func OmitRepetitions(target *v1alpha1.TargetResult, most int) {
+	if target.IOR == nil {
+		return
+	}
+	for i := range target.IOR.Operations {
+		ior.OmitRepetitions(&target.IOR.Operations[i], most)
+	}
+}

@@ -1,0 +1,204 @@
+package fio
+
+import (
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/engine"
+)
+
+// Traits are those of fio.
+var Traits = engine.Traits{
+	Kind: v1alpha1.EngineFio, Tools: []string{string(v1alpha1.EngineFio)}, Versions: []string{""},
+	TimesOperations: true, HasJobs: true, ManyVolumes: true, ReusesFiles: true, Layers: "Layers", SizeField: "datasetSize",
+}
+
+// Engine is fio with a profile.
+type Engine struct{ Profile *v1alpha1.FioProfile }
+
+var _ engine.Engine = Engine{}
+
+// Validate implements engine.Engine.
+func (e Engine) Validate(path *field.Path) field.ErrorList { return Validate(path, e.Profile) }
+
+// Suits implements engine.Engine.
+func (e Engine) Suits(use *engine.Use) field.ErrorList {
+	if ramp := use.Phase.Ramp; ramp != nil && ramp.Dimension == v1alpha1.RampProcesses {
+		return field.ErrorList{field.Invalid(use.At.Child("ramp", "dimension"), ramp.Dimension, "fio has no ranks: use Jobs, QueueDepth or Clients")}
+	}
+	return nil
+}
+
+// Describe implements engine.Engine.
+func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
+	made, err := Describe(e.Profile, parametersOf(step, &engine.Client{}))
+	if err != nil {
+		return made, err
+	}
+	p := e.Profile
+	made.Random = p.Pattern == v1alpha1.FioRandom
+	if p.JobFile == "" && p.FileSharing != v1alpha1.FilesShared && p.IOEngine != v1alpha1.FioNull {
+		made.JobFiles = engine.JobFiles{Bytes: p.DatasetSize.Value(), FilesPerJob: 1}
+		if p.FilesPerJob != nil {
+			made.JobFiles.FilesPerJob = *p.FilesPerJob
+		}
+	}
+	if step.Layout() {
+		// A layout writes everything, with a block size and queue depth of its own.
+		made.Reads, made.Writes, made.Trims, made.BlockBytes, made.MaxOutstanding = false, true, false, 0, 0
+		made.Layer = func(target string) any { return layerOf(target, p) }
+		return made, nil
+	}
+	made.NeedsFiles = made.Reads
+	if made.Reads && made.Buffered {
+		made.Cached = engine.Cached{Why: "the reads are not direct and the data on", Remedy: "set direct, or a larger datasetSize"}
+	}
+	made.ClosedLoop = p.JobFile == "" && p.RateLimit == nil && !e.paces()
+	if limit := p.RateLimit; limit != nil {
+		if limit.BytesPerSecond != nil {
+			made.LimitBytesPerSecond = limit.BytesPerSecond.AsApproximateFloat64()
+		}
+		if limit.IOPS != nil {
+			made.LimitIOPS = float64(*limit.IOPS)
+		}
+	}
+	return made, nil
+}
+
+// paces reports whether an option makes the load wait between operations.
+func (e Engine) paces() bool {
+	for name := range e.Profile.Options {
+		if strings.HasPrefix(name, "think") || strings.HasPrefix(name, "rate") {
+			return true
+		}
+	}
+	return false
+}
+
+// Render implements engine.Engine.
+func (e Engine) Render(step *engine.Step, client *engine.Client) (*agentapi.LoadRequest, error) {
+	parameters := parametersOf(step, client)
+	job, err := Render(e.Profile, parameters)
+	if err != nil {
+		return nil, err
+	}
+	made, err := Describe(e.Profile, parameters)
+	if err != nil {
+		return nil, err
+	}
+	tool := &agentapi.FioTool{
+		Job:                       job,
+		WarmUpNanoseconds:         int64(step.WarmUp),
+		DurationNanoseconds:       int64(step.Duration),
+		SampleIntervalNanoseconds: int64(engine.SampleInterval / time.Nanosecond),
+		Jobs:                      int32(min(made.Jobs, 1<<30)), // #nosec G115 -- just bounded
+		MaxOutstanding:            made.MaxOutstanding,
+		Direct:                    !made.Buffered,
+		CompressLike:              e.Profile.CompressLike,
+	}
+	dataset := &agentapi.Dataset{}
+	if step.Layout() || made.Writes {
+		dataset.Content = ContentOf(e.Profile)
+	}
+	switch parameters.Purpose {
+	case Prepare:
+		dataset.Reuse = true
+		dataset.MayHoldZeros = MayHoldZeros(e.Profile)
+		tool.WrittenBytes = made.ClientBytes
+	case Precondition:
+		tool.WrittenBytes = overwritten(&made) * uint64(max(step.Passes, 1)) // #nosec G115 -- at least 1
+	case Measure:
+		if made.Trims {
+			// Trimmed data does not count as laid out, whatever else the step writes.
+			dataset.Content += "-trimmed"
+		}
+	}
+	return &agentapi.LoadRequest{Dataset: dataset, Tool: &agentapi.LoadRequest_Fio{Fio: tool}}, nil
+}
+
+// overwritten returns the least that one pass over the data writes: fio leaves out the rest of a file after its last
+// whole block. If sections have different block sizes, the file's block size is unknown; because no file is smaller
+// than a block, at least half of it is written.
+func overwritten(made *engine.Description) uint64 {
+	var sum uint64
+	for _, bytes := range made.Files {
+		if made.BlockBytes > 0 {
+			sum += bytes - bytes%made.BlockBytes
+		} else {
+			sum += bytes / 2
+		}
+	}
+	return sum
+}
+
+// parametersOf returns what a step adds to the profile of one client.
+func parametersOf(step *engine.Step, client *engine.Client) Parameters {
+	o := &step.Overrides
+	parameters := Parameters{
+		Purpose: Measure, Duration: step.Duration, WarmUp: step.WarmUp,
+		Jobs: o.Jobs, QueueDepth: o.QueueDepth, BlockSizeBytes: o.BlockSizeBytes, ReadPercent: o.ReadPercent, LayoutJobs: o.LayoutJobs,
+		Volumes: step.Volumes, Devices: step.Devices, Seed: client.StepSeed, ClientIndex: client.Index,
+	}
+	switch {
+	case !step.Layout():
+		return parameters
+	case step.Purpose == v1alpha1.StepPrepare:
+		parameters.Purpose = Prepare
+	default:
+		parameters.Purpose = Precondition
+		parameters.Passes = int32(step.Passes) // #nosec G115 -- the API allows few
+	}
+	parameters.Duration, parameters.WarmUp = 0, 0
+	return parameters
+}
+
+// layer holds everything that decides the content that one prepare phase writes on one target, except the files. It
+// leaves out how fast they are read or written later.
+type layer struct {
+	Target          string
+	CompressPercent *int32
+	ChunkBytes      int64
+	RefillBuffers   bool
+	Options         map[string]v1alpha1.FioOptionValue
+	JobFile         string
+	CompressLike    string `json:",omitempty"`
+}
+
+func layerOf(target string, profile *v1alpha1.FioProfile) layer {
+	l := layer{
+		Target:        target,
+		RefillBuffers: profile.RefillBuffers != nil && *profile.RefillBuffers,
+		Options:       profile.Options,
+		JobFile:       profile.JobFile,
+		CompressLike:  profile.CompressLike,
+	}
+	if c := profile.Compressibility; c != nil {
+		l.CompressPercent = &c.Percent
+		if c.ChunkSize != nil {
+			// As a number, because 4Ki and 4096 are equal.
+			l.ChunkBytes = c.ChunkSize.Value()
+		}
+	}
+	return l
+}
+
+// ContentOf returns a short name for the content that a load writes into its files, wherever they are: equal names mean
+// the same kind of content.
+func ContentOf(profile *v1alpha1.FioProfile) string { return engine.NameOf(layerOf("", profile)) }
+
+// Resize sets the dataset size of a profile. The size is validated later, with the rest of the profile.
+func Resize(path *field.Path, profile *v1alpha1.FioProfile, size resource.Quantity) *field.Error {
+	switch {
+	case profile.JobFile != "":
+		return field.Forbidden(path, "the sizes of this profile are in its jobFile: remove it, or change them there")
+	case size.Sign() <= 0 || size.Cmp(*resource.NewQuantity(size.Value(), size.Format)) != 0:
+		return field.Invalid(path, size.String(), "a whole number of bytes, such as 8Gi")
+	}
+	profile.DatasetSize = size
+	return nil
+}

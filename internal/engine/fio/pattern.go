@@ -1,0 +1,143 @@
+package fio
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// Result implements engine.Engine.
+func (e Engine) Result(step *engine.Step, report *engine.Report, _ *v1alpha1.TargetResult) engine.Findings {
+	made := patternOf(e.Profile, step)
+	if e.Profile.CompressLike != "" {
+		made = likePattern(e.Profile.CompressLike, report)
+	}
+	made.Version = report.Version
+	return engine.Findings{Pattern: made}
+}
+
+const patternRemedy = "set refillBuffers, without compressibility and other options about buffers, for data that does not compress"
+
+const (
+	// usualRatio is the lz4 ratio of fio's own buffers if blocks are large enough, refillRatio that of new random data for
+	// each write, and sameRatio that of a single repeated word, all in thousandths. usualRatio and sameRatio are for
+	// records of 128 KiB.
+	usualRatio  = 1040
+	refillRatio = 1000
+	sameRatio   = 235_000
+	// repeatsBelow is the block size below which fio's buffers may repeat within the data that a store compresses at
+	// once: with one operation in flight lz4 compressed blocks of 4 KiB 10:1 and of 16 KiB 3.8:1; with 32 in flight it
+	// compressed both 1.06:1.
+	repeatsBelow = 64 << 10
+)
+
+// patternOf derives the pattern from the options that determine the content of fio's buffers. In a job file, the first
+// section that sets an option counts for all.
+func patternOf(profile *v1alpha1.FioProfile, step *engine.Step) engine.Pattern {
+	set := buffersOf(profile)
+	made := engine.Pattern{Remedy: patternRemedy}
+	switch {
+	case set["zero_buffers"] != "" && set["zero_buffers"] != "0":
+		made.Name, made.RatioMilli = "zero_buffers", sameRatio
+	case set["buffer_pattern"] != "":
+		made.Name, made.RatioMilli = "buffer_pattern="+set["buffer_pattern"], sameRatio
+	case number(set["buffer_compress_percentage"]) > 0:
+		percent := min(number(set["buffer_compress_percentage"]), 100)
+		made.Name, made.RatioMilli = "buffer_compress_percentage="+strconv.Itoa(percent), sameRatio
+		if percent < 100 {
+			made.RatioMilli = int64(100_000 / (100 - percent))
+		}
+	case number(set["dedupe_percentage"]) > 0:
+		made.Name = "dedupe_percentage=" + set["dedupe_percentage"]
+		made.Repeats = "blocks come again, as dedupe_percentage asks for"
+	case set["refill_buffers"] != "" && set["refill_buffers"] != "0":
+		made.Name, made.RatioMilli = "random, new for each write (refill_buffers)", refillRatio
+	case step.Purpose == v1alpha1.StepPrepare:
+		made.Name, made.RatioMilli = "random", usualRatio // The layout writes large blocks.
+	default:
+		made.Name = "random"
+		if block := blockOf(profile, step); block >= repeatsBelow {
+			made.RatioMilli = usualRatio
+		} else {
+			made.Repeats = "fio writes the same few buffers again and again, which are repetitions for a store where blocks are small and few are in flight"
+		}
+	}
+	return made
+}
+
+// likePattern returns the pattern of data that is as compressible as the user's own. If clients found different data,
+// it reports the most compressible.
+func likePattern(name string, report *engine.Report) engine.Pattern {
+	made := engine.Pattern{Name: "compressed like " + v1alpha1.Truncate(name, 40), Asked: true, Remedy: patternRemedy}
+	var most *engine.DataSample
+	for i := range report.Clients {
+		if like := report.Clients[i].Like; like != nil && (most == nil || like.RatioMilli > most.RatioMilli) {
+			most = like
+		}
+	}
+	if most == nil {
+		return made
+	}
+	files := strconv.FormatUint(most.Files, 10) + " files"
+	if most.Files == 1 {
+		files = "1 file"
+	}
+	made.Name += fmt.Sprintf(" (lz4 %s in %s of %s)", measure.FormatRatio(most.RatioMilli), measure.FormatBytes(most.Bytes), files)
+	made.RatioMilli = refillRatio
+	if most.Percent > 0 {
+		made.RatioMilli = int64(100_000 / max(100-most.Percent, 1))
+	}
+	return made
+}
+
+// buffersOf returns the profile's options by fio's names, among them those about buffers.
+func buffersOf(profile *v1alpha1.FioProfile) map[string]string {
+	set := map[string]string{}
+	for line := range strings.Lines(profile.JobFile) {
+		name, value, given := strings.Cut(strings.TrimSpace(line), "=")
+		name = strings.TrimSpace(name)
+		if value = strings.TrimSpace(value); !given {
+			value = "1" // A flag needs no value.
+		}
+		if _, known := set[name]; !known && name != "" {
+			set[name] = value
+		}
+	}
+	for name, value := range profile.Options {
+		set[name] = string(value)
+	}
+	if profile.RefillBuffers != nil && *profile.RefillBuffers {
+		set["refill_buffers"] = "1"
+	}
+	if profile.Compressibility != nil {
+		set["buffer_compress_percentage"] = strconv.Itoa(int(profile.Compressibility.Percent))
+		if profile.Compressibility.Percent == 0 {
+			set["refill_buffers"] = "1"
+		}
+	}
+	return set
+}
+
+// blockOf returns the size of the step's operations, or 0 if unknown.
+func blockOf(profile *v1alpha1.FioProfile, step *engine.Step) int64 {
+	if step.Overrides.BlockSizeBytes > 0 {
+		return step.Overrides.BlockSizeBytes
+	}
+	if profile.BlockSize == nil {
+		return 0
+	}
+	return profile.BlockSize.Value()
+}
+
+// number returns the integer, or 0 if the text is not one.
+func number(text string) int {
+	value, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return value
+}

@@ -1,0 +1,30 @@
+package fio
+
+import (
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// zeroChunkBytes is the largest compression chunk that leaves some non-zero data in every 64 KiB. fio fills
+// compressibility.percent of each chunk with zeros: half of it at 50 percent.
+const zeroChunkBytes = 16 << 10
+
+// zeroWords mark a job file or an option with which fio may write something other than random data.
+var zeroWords = []string{"zero_buffers", "buffer_pattern", "buffer_compress", "dedupe", "trim", "verify"}
+
+// MayHoldZeros reports whether some 64 KiB of the data that a fio load writes may be all zeros. Otherwise zeros in a
+// file show that it is not as fio wrote it.
+func MayHoldZeros(profile *v1alpha1.FioProfile) bool {
+	text := profile.JobFile
+	for name := range profile.Options {
+		text += " " + string(name)
+	}
+	for _, word := range zeroWords {
+		if strings.Contains(text, word) {
+			return true
+		}
+	}
+	c := profile.Compressibility
+	return profile.CompressLike != "" || c != nil && (c.Percent > 90 || c.ChunkSize != nil && c.ChunkSize.Value() > zeroChunkBytes)
+}

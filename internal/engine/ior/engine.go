@@ -1,0 +1,217 @@
+package ior
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/engine"
+)
+
+// Traits are those of IOR.
+var Traits = engine.Traits{
+	Kind: v1alpha1.EngineIOR, Tools: []string{string(v1alpha1.EngineIOR), engine.ToolMPI}, Versions: []string{"", "3.3.0"},
+	SpansClients: true, Layers: "Ranks", SizeField: "blockSize",
+}
+
+// Engine is IOR with a profile.
+type Engine struct{ Profile *v1alpha1.IORProfile }
+
+var _ engine.Engine = Engine{}
+
+// Validate implements engine.Engine.
+func (e Engine) Validate(path *field.Path) field.ErrorList { return Validate(path, e.Profile) }
+
+// Suits implements engine.Engine.
+func (e Engine) Suits(use *engine.Use) field.ErrorList {
+	var problems field.ErrorList
+	add := func(problem *field.Error) { problems = append(problems, problem) }
+	if prepare := use.Phase.Prepare; prepare != nil && prepare.Precondition != nil && *prepare.Precondition > 0 {
+		add(field.Forbidden(use.At.Child("prepare", "precondition"),
+			"IOR has no passes that only overwrite: remove it, or overwrite the data by a steady phase of writes before what is measured"))
+	}
+	if ramp := use.Phase.Ramp; ramp != nil && (ramp.Dimension == v1alpha1.RampJobs || ramp.Dimension == v1alpha1.RampQueueDepth) {
+		add(field.Invalid(use.At.Child("ramp", "dimension"), ramp.Dimension, "each rank of IOR has one transfer at a time: use Processes or Clients"))
+	}
+	if use.Phase.Sweep != nil {
+		axes := &use.Phase.Sweep.Axes
+		const ranks = "each rank of IOR has one transfer at a time: remove it; a ramp of Processes raises the ranks"
+		for _, axis := range []struct {
+			name   string
+			length int
+			why    string
+		}{
+			{"jobs", len(axes.Jobs), ranks},
+			{"queueDepth", len(axes.QueueDepth), ranks},
+			{"blockSize", len(axes.BlockSize), "the sizes of IOR's transfers and blocks are its profile's and decide its files: remove it, and make a phase of each size"},
+			{"readPercent", len(axes.ReadPercent), "IOR writes, then reads, and does not mix them: remove it, and make a phase of each of operations"},
+		} {
+			if axis.length > 0 {
+				add(field.Forbidden(use.At.Child("sweep", "axes", axis.name), axis.why))
+			}
+		}
+	}
+	if use.OwnVolumes {
+		problems = append(problems, e.suitsOwnVolumes(use)...)
+	}
+	return problems
+}
+
+// suitsOwnVolumes reports settings that cannot work if each client has its own volume.
+func (e Engine) suitsOwnVolumes(use *engine.Use) field.ErrorList {
+	var problems field.ErrorList
+	if template := use.Run.Clients.Template; template != nil && isTrue(template.HostNetwork) && use.Run.Clients.Spread != v1alpha1.SpreadOnePerNode {
+		// mpirun starts all ranks of an address together, in the volume of the first client with it.
+		problems = append(problems, field.Invalid(use.Root.Child("clients", "template", "hostNetwork"), true, fmt.Sprintf(
+			"clients on one node have one address then, and all ranks of it work in the volume of one client of target %s: "+
+				"remove it, set clients.spread to OnePerNode, or claimTemplate.scope to Shared", use.Target)))
+	}
+	if !isNotFalse(e.Profile.FilePerProcess) {
+		problems = append(problems, field.Invalid(use.Profile.Child("filePerProcess"), false, fmt.Sprintf(
+			"each client of target %s has a volume of its own, and ranks cannot share a file there: set it to true, or claimTemplate.scope to Shared", use.Target)))
+	}
+	sizes, err := Describe(e.Profile, use.Clients, 1)
+	if err == nil && sizes.Reads && e.Profile.ReorderTasks != v1alpha1.IORReorderNone {
+		problems = append(problems, field.Invalid(use.Profile.Child("reorderTasks"), e.Profile.ReorderTasks, fmt.Sprintf(
+			"each client of target %s has a volume of its own, and no rank finds the files of another client there: set it to None, "+
+				"with direct so that a client does not read from its own memory; or claimTemplate.scope to Shared", use.Target)))
+	}
+	return problems
+}
+
+// Describe implements engine.Engine.
+func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
+	sizes, err := Describe(e.Profile, step.Clients, step.Processes)
+	if err != nil {
+		return engine.Description{}, err
+	}
+	made := sizes.Description
+	made.Random = isTrue(e.Profile.Random)
+	made.NoHoles = isNotFalse(e.Profile.FilePerProcess) && !made.Random
+	made.NeedsFiles = made.Reads && !made.Writes && !step.Layout()
+	made.Rewrites = made.Writes && !step.Layout() && !(isTrue(e.Profile.UseExistingFiles) && isNotFalse(e.Profile.KeepFiles))
+	if made.Reads && made.Buffered {
+		made.Cached = engine.Cached{Why: "the reads are not direct and the data on", Remedy: "set direct, or a larger blockSize"}
+	}
+	made.Ranks = engine.RankFiles{Name: FileName, Count: 1, Bytes: sizes.DatasetBytes}
+	ranks := step.Clients * step.Processes
+	if isNotFalse(e.Profile.FilePerProcess) {
+		made.Ranks = engine.RankFiles{Name: FileName + ".0", Count: uint64(ranks), Bytes: sizes.RankBytes} // #nosec G115 -- positive
+	}
+	if step.Layout() {
+		made.Layer = func(target string) any { return layerOf(target, e.Profile, ranks) }
+	}
+	return made, nil
+}
+
+// Render implements engine.Engine.
+func (e Engine) Render(step *engine.Step, client *engine.Client) (*agentapi.LoadRequest, error) {
+	parameters := parametersOf(step, client)
+	arguments, err := Arguments(e.Profile, parameters)
+	if err != nil {
+		return nil, err
+	}
+	expected, err := Expect(e.Profile, parameters, step.Clients*step.Processes)
+	if err != nil {
+		return nil, err
+	}
+	sizes, err := Describe(e.Profile, step.Clients, step.Processes)
+	if err != nil {
+		return nil, err
+	}
+	request, tool := mpiRequest(v1alpha1.EngineIOR, step, client)
+	tool.Arguments = arguments
+	tool.Repetitions = int32(min(expected.Repetitions, 1<<20)) // #nosec G115 -- just bounded
+	tool.Limited = expected.Limited
+	for _, operation := range expected.Operations {
+		tool.Operations = append(tool.Operations, uint32(operation)) // #nosec G115 -- there are few
+	}
+	tool.Direct, tool.Collective, tool.TransferBytes = !sizes.Buffered, isTrue(e.Profile.Collective), sizes.BlockBytes
+	request.Dataset.Files = rankFiles(&sizes, step, client)
+	if step.Layout() || sizes.Writes {
+		request.Dataset.Content = engine.NameOf(layerOf("", e.Profile, 0))
+	}
+	return request, nil
+}
+
+// mpiRequest returns the parts of a request that IOR and mdtest have in common.
+func mpiRequest(kind v1alpha1.EngineKind, step *engine.Step, client *engine.Client) (*agentapi.LoadRequest, *agentapi.MpiTool) {
+	tool := &agentapi.MpiTool{
+		Program:                   string(kind),
+		ProcessesPerClient:        int32(step.Processes), // #nosec G115 -- the API allows far fewer
+		Shared:                    client.Shared,
+		WarmUpNanoseconds:         int64(step.WarmUp),
+		SampleIntervalNanoseconds: int64(engine.SampleInterval / time.Nanosecond),
+	}
+	if step.Purpose == v1alpha1.StepMeasure {
+		tool.DurationNanoseconds = int64(step.Duration)
+	}
+	for index := range step.Clients {
+		member := &agentapi.MpiClient{Client: int32(index)} // #nosec G115 -- the API allows far fewer
+		if client.Index == engine.Launcher && index < len(client.Addresses) {
+			member.Address = client.Addresses[index]
+		}
+		tool.Clients = append(tool.Clients, member)
+	}
+	return &agentapi.LoadRequest{Dataset: &agentapi.Dataset{}, Tool: &agentapi.LoadRequest_Mpi{Mpi: tool}}, tool
+}
+
+// rankFiles returns the files of a job in this client's directory: the files of all ranks in the shared directory of
+// the launcher, else those of the client's own ranks, which are consecutive.
+func rankFiles(sizes *Sizes, step *engine.Step, client *engine.Client) []*agentapi.DataFile {
+	if client.Shared && client.Index != engine.Launcher {
+		return nil
+	}
+	if bytes, one := sizes.FileSizes[FileName]; one {
+		return []*agentapi.DataFile{{Name: FileName, Bytes: bytes}}
+	}
+	first, last := 0, step.Clients*step.Processes
+	if !client.Shared {
+		first = client.Index * step.Processes
+		last = first + step.Processes
+	}
+	var all []*agentapi.DataFile
+	for rank := first; rank < last; rank++ {
+		name := fmt.Sprintf("%s.%08d", FileName, rank)
+		if bytes, known := sizes.FileSizes[name]; known {
+			all = append(all, &agentapi.DataFile{Name: name, Bytes: bytes})
+		}
+	}
+	return all
+}
+
+// parametersOf returns what a step adds to a profile. The warm-up is part of the load, so IOR's duration includes it.
+func parametersOf(step *engine.Step, client *engine.Client) Parameters {
+	parameters := Parameters{Purpose: Measure, Version: client.Version, Seed: client.Seed}
+	switch {
+	case step.Purpose == v1alpha1.StepPrepare:
+		parameters.Purpose = Prepare
+	case step.Purpose == v1alpha1.StepDrain:
+		parameters.Limit = step.Duration
+	case step.Duration > 0:
+		parameters.Duration = step.WarmUp + step.Duration
+	}
+	return parameters
+}
+
+// layer holds everything that decides the files that a prepare phase lays out.
+type layer struct {
+	Target, Pattern                   string
+	Verify, FilePerProcess            bool
+	TransferBytes, BlockBytes, Blocks int64
+	Ranks                             int
+}
+
+func layerOf(target string, profile *v1alpha1.IORProfile, ranks int) *layer {
+	made := layer{
+		Target: target, Pattern: profile.DataPattern, Verify: isTrue(profile.Verify), FilePerProcess: isNotFalse(profile.FilePerProcess),
+		TransferBytes: profile.TransferSize.Value(), BlockBytes: profile.BlockSize.Value(), Blocks: 1, Ranks: ranks,
+	}
+	if profile.Segments != nil {
+		made.Blocks = *profile.Segments
+	}
+	return &made
+}

@@ -1,0 +1,245 @@
+package ior
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// Bounds of the API: maxListedRepetitions is the number of listed repetitions per operation, maxRates that of mdtest's
+// rates.
+const (
+	maxListedRepetitions = 32
+	maxRates             = 32
+)
+
+// ratios are the ratios by which lz4 -1 compresses a file of IOR with transfers of 1 MiB, in thousandths, measured
+// with IOR 3.3.0 and 4.0.0. IOR 3.3.0 treats an unknown letter as its default. The Incompressible of 4.0.0 restarts its
+// random numbers for each word, so that all words are equal.
+var ratios = map[string]map[string]int64{
+	"3.3": {"Timestamp": 3990, "Offset": 3990, "Incompressible": 990, "Random": 3990},
+	"4":   {"Timestamp": 1990, "Offset": 1990, "Incompressible": 202_000, "Random": 990},
+}
+
+func (e Engine) patternOf(version string) engine.Pattern {
+	name := cmp.Or(e.Profile.DataPattern, "Timestamp")
+	made := engine.Pattern{Version: version, Name: name, Remedy: "set dataPattern to Random for data that does not compress"}
+	if e.Profile.DataPattern == "" {
+		made.Name = "default (Timestamp)"
+	}
+	numbers := strings.TrimPrefix(version, "IOR-")
+	if strings.HasPrefix(numbers, "3.") {
+		made.Remedy = "set dataPattern to Incompressible for data that does not compress"
+	}
+	for of, by := range ratios {
+		if numbers == of || strings.HasPrefix(numbers, of+".") {
+			made.RatioMilli = by[name]
+		}
+	}
+	return made
+}
+
+// Result implements engine.Engine.
+func (e Engine) Result(step *engine.Step, report *engine.Report, into *v1alpha1.TargetResult) engine.Findings {
+	findings := engine.Findings{Pattern: e.patternOf(report.Version)}
+	e.judgeFlushes(step, report, &findings)
+	run, ran := runOf(v1alpha1.EngineIOR, step, report, &findings)
+	if !ran {
+		return findings
+	}
+	made := &v1alpha1.IORResult{MPIRun: run, API: cmp.Or(e.Profile.API, "POSIX"), DataPattern: e.Profile.DataPattern}
+	for _, operation := range []measure.Operation{measure.Write, measure.Read} {
+		if one, found := iorOperation(operation, report.Job.Repetitions); found {
+			made.Operations = append(made.Operations, one)
+		}
+	}
+	into.IOR = made
+	if len(made.Operations) == 0 {
+		findings.Warn(v1alpha1.WarningToolMessages, "no repetition of IOR ended, so that it has no figures of its own")
+	}
+	e.judgeRepetitions(report, &findings)
+	return findings
+}
+
+// Result implements engine.Engine.
+func (e Mdtest) Result(step *engine.Step, report *engine.Report, into *v1alpha1.TargetResult) engine.Findings {
+	findings := engine.Findings{Pattern: engine.Pattern{Version: report.Version}}
+	run, ran := runOf(v1alpha1.EngineMdtest, step, report, &findings)
+	if !ran {
+		return findings
+	}
+	into.Mdtest = &v1alpha1.MdtestResult{MPIRun: run}
+	for _, rate := range report.Job.Rates[:min(len(report.Job.Rates), maxRates)] {
+		into.Mdtest.Rates = append(into.Mdtest.Rates, v1alpha1.MdtestRate{
+			Operation: v1alpha1.Truncate(rate.Operation, 64), MaxOPSMilli: measure.Round(rate.Max * 1000), MinOPSMilli: measure.Round(rate.Min * 1000),
+			MeanOPSMilli: measure.Round(rate.Mean * 1000), StandardDeviationOPSMilli: measure.Round(rate.StandardDeviation * 1000),
+		})
+	}
+	if len(into.Mdtest.Rates) == 0 {
+		findings.Warn(v1alpha1.WarningResultIncomplete, "mdtest printed no rates: it prints them once, at its end")
+	}
+	return findings
+}
+
+// runOf returns how a job ran; false if the job did not report that.
+func runOf(kind v1alpha1.EngineKind, step *engine.Step, report *engine.Report, findings *engine.Findings) (v1alpha1.MPIRun, bool) {
+	job := report.Job
+	if job == nil {
+		if slices.ContainsFunc(report.Clients, func(c engine.ClientReport) bool { return c.Usable }) {
+			findings.Warn(v1alpha1.WarningResultIncomplete, "client 0 did not tell what %s says of itself", kind)
+		}
+		return v1alpha1.MPIRun{}, false
+	}
+	run := v1alpha1.MPIRun{
+		Version: v1alpha1.Truncate(report.Version, 64), MPIVersion: v1alpha1.Truncate(job.MPIVersion, 64),
+		Ranks: int32(job.Ranks), Clients: int32(job.Clients), // #nosec G115 -- the conductor has bounded them
+	}
+	for _, word := range job.CommandLine {
+		run.CommandLine = append(run.CommandLine, v1alpha1.Truncate(word, 512))
+	}
+	if wanted := step.Clients * step.Processes; job.Ranks != wanted && job.Ranks > 0 {
+		findings.Warn(v1alpha1.WarningResultIncomplete, "%d of %d ranks took part", job.Ranks, wanted)
+	}
+	return run, true
+}
+
+// leastFlushes is the number of flushes in a step from which its rate is that of the storage and not of the clients'
+// memory.
+const leastFlushes = 5
+
+// judgeFlushes warns of writes to the clients' own memory. IOR flushes, if at all, at the end of each repetition. A
+// time-bound IOR begins its file again and again within a repetition: data that is overwritten in memory never reaches
+// the storage.
+func (e Engine) judgeFlushes(step *engine.Step, report *engine.Report, findings *engine.Findings) {
+	made, err := Describe(e.Profile, step.Clients, step.Processes)
+	workBound := step.Purpose == v1alpha1.StepMeasure && step.Duration == 0
+	if err != nil || !report.Measured || workBound || !made.Writes || !made.Buffered {
+		return
+	}
+	const remedy = ": set direct, or let more and larger repetitions end in the phase (stonewall, blockSize)"
+	flushes, again := 0, false
+	if report.Job != nil && made.SyncsAtEnd {
+		for i := range report.Job.Repetitions {
+			if repetition := &report.Job.Repetitions[i]; repetition.Operation == measure.Write {
+				flushes++
+				again = again || float64(repetition.Bytes) > (1+engine.MaxByteDifference)*float64(made.DatasetBytes)
+			}
+		}
+	}
+	switch {
+	case !made.SyncsAtEnd:
+		findings.Warn(v1alpha1.WarningDirtyPages, "writes go to the page cache and are not flushed in the measured time: set direct, or fsync")
+	case again:
+		findings.Warn(v1alpha1.WarningDirtyPages, "writes go to the page cache, and within a repetition the files were written over more than once before "+
+			"they were flushed"+remedy)
+	case flushes < leastFlushes:
+		findings.Warn(v1alpha1.WarningDirtyPages, "writes go to the page cache and are flushed at the end of a repetition only, of which %d ended"+remedy, flushes)
+	}
+}
+
+// iorOperation returns the figures of one operation over its repetitions.
+func iorOperation(operation measure.Operation, all []engine.Repetition) (v1alpha1.IOROperation, bool) {
+	made := v1alpha1.IOROperation{Operation: v1alpha1.Operation(operation.String())}
+	var spread []Repetition
+	var bytes uint64
+	var listed []v1alpha1.IORRepetition
+	for i := range all {
+		if all[i].Operation != operation {
+			continue
+		}
+		bytes = measure.Sum(bytes, all[i].Bytes)
+		spread = append(spread, Repetition{Operation: operation, BytesPerSecond: measure.Round(all[i].BytesPerSecond), TotalNanoseconds: int64(all[i].Total)})
+		listed = append(listed, iorRepetition(&all[i]))
+	}
+	if len(spread) == 0 {
+		return made, false
+	}
+	over := Spread(spread)
+	made.Count, made.Bytes, made.MeanNanoseconds = int32(len(spread)), measure.Clamp(bytes), over.MeanNanoseconds //nolint:gosec // The conductor has bounded them.
+	made.MaxBytesPerSecond, made.MinBytesPerSecond = over.MaxBytesPerSecond, over.MinBytesPerSecond
+	made.MeanBytesPerSecond, made.StandardDeviationBytesPerSecond = over.MeanBytesPerSecond, over.StdDevBytesPerSecond
+	made.Repetitions = listed
+	OmitRepetitions(&made, maxListedRepetitions)
+	return made, true
+}
+
+// OmitRepetitions keeps at most the given number of listed repetitions, half of them the first and half the last ones.
+func OmitRepetitions(of *v1alpha1.IOROperation, most int) {
+	over := len(of.Repetitions) - most
+	if over <= 0 {
+		return
+	}
+	first := (most + 1) / 2
+	of.Repetitions = slices.Concat(of.Repetitions[:first], of.Repetitions[first+over:])
+	of.OmittedRepetitions += int32(over) //nolint:gosec // The conductor has bounded them.
+}
+
+func iorRepetition(from *engine.Repetition) v1alpha1.IORRepetition {
+	made := v1alpha1.IORRepetition{
+		Index: int32(from.Index), Bytes: measure.Clamp(from.Bytes), BytesEstimated: !from.BytesExact, //nolint:gosec // The conductor has bounded them.
+		BytesPerSecond: measure.Round(from.BytesPerSecond), TotalNanoseconds: int64(from.Total),
+		OpenNanoseconds: told(from.Open), TransferNanoseconds: told(from.Transfer), CloseNanoseconds: told(from.Close),
+	}
+	if from.OperationsPerSecond > 0 {
+		iopsMilli := measure.Round(from.OperationsPerSecond * 1000)
+		made.IOPSMilli = &iopsMilli
+	}
+	return made
+}
+
+// told returns a time, or nil if IOR did not print it.
+func told(length time.Duration) *int64 {
+	if length <= 0 {
+		return nil
+	}
+	nanoseconds := int64(length)
+	return &nanoseconds
+}
+
+// sampleEdge is the uncertainty of the samples at an instant: the instant lies inside a sample, and IOR's output line
+// is read some time after it was printed.
+const sampleEdge = engine.SampleInterval + engine.SampleInterval/2
+
+// judgeRepetitions compares the samples with IOR's own bytes at the end of each repetition.
+func (e Engine) judgeRepetitions(report *engine.Report, findings *engine.Findings) {
+	if report.Sampled == nil {
+		return // another warning reports that
+	}
+	var told [measure.NumOperations]uint64
+	var worst float64
+	var message string
+	for i := range report.Job.Repetitions {
+		repetition := &report.Job.Repetitions[i]
+		told[repetition.Operation] = measure.Sum(told[repetition.Operation], repetition.Bytes)
+		if repetition.Ended.IsZero() {
+			continue
+		}
+		least := float64(report.Sampled(repetition.Ended.Add(-sampleEdge), repetition.Operation))
+		most := float64(report.Sampled(repetition.Ended.Add(sampleEdge), repetition.Operation))
+		all := float64(told[repetition.Operation])
+		sampled := least
+		if all > most {
+			sampled = most
+		}
+		apart := 1 - min(sampled, all)/max(sampled, all, 1)
+		if all >= least && all <= most || apart <= engine.MaxByteDifference || apart <= worst {
+			continue
+		}
+		worst = apart
+		message = fmt.Sprintf("when repetition %d of %s had ended, the samples added up to %s, and IOR says %s", repetition.Index,
+			repetition.Operation, measure.FormatBytes(uint64(sampled)), measure.FormatBytes(told[repetition.Operation]))
+	}
+	if message == "" {
+		return
+	}
+	if isTrue(e.Profile.Collective) {
+		message += "; the ranks pass data to each other, which counts as read and written too"
+	}
+	findings.Warn(v1alpha1.WarningBytesUncertain, "%s", message)
+}

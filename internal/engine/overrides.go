@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Overrides replace values of a workload in a step of a ramp or sweep; 0 and nil keep the workload's own.
+type Overrides struct {
+	Jobs, QueueDepth int32
+	BlockSizeBytes   int64
+	ReadPercent      *int32
+	// Processes is the number of ranks of each client, in a ramp that raises it; see Step.Processes.
+	Processes int32
+	// LayoutJobs is the largest number of jobs of any step of the run that works on these files, if that number is
+	// raised and each job has its own files.
+	LayoutJobs int32
+}
+
+// String lists the overrides, such as "jobs 4, readPercent 0".
+func (o Overrides) String() string { return strings.Join(o.Words(), ", ") }
+
+// Words returns the overrides, such as "jobs 4".
+func (o Overrides) Words() []string {
+	var words []string
+	add := func(name string, value any) { words = append(words, fmt.Sprintf("%s %v", name, value)) }
+	if o.Jobs != 0 {
+		add("jobs", o.Jobs)
+	}
+	if o.QueueDepth != 0 {
+		add("queueDepth", o.QueueDepth)
+	}
+	if o.BlockSizeBytes != 0 {
+		add("blockSize", resource.NewQuantity(o.BlockSizeBytes, resource.BinarySI))
+	}
+	if o.ReadPercent != nil {
+		add("readPercent", *o.ReadPercent)
+	}
+	if o.Processes != 0 {
+		add("processes", o.Processes)
+	}
+	return words
+}

@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// MaxByteDifference is the greatest relative difference between two counts of the same bytes without a warning.
+const MaxByteDifference = 0.05
+
+// Report is what the clients of a target reported of a step, beside samples and totals.
+type Report struct {
+	Clients []ClientReport
+	// Measured is true if the profile's load ran and a client has a result.
+	Measured bool
+	// Version is the version of the tool; empty if unknown.
+	Version string
+	// Job is the report of an MPI job about itself; nil if there is none.
+	Job *Job
+	// Sampled returns the bytes of an operation up to an instant by the samples of all clients; nil if some are missing.
+	Sampled func(until time.Time, operation measure.Operation) uint64
+}
+
+// ClientReport is the part of a client in a Report.
+type ClientReport struct {
+	Index int
+	// Machine identifies the client's machine; empty if unknown.
+	Machine string
+	// Usable is true if the client has a result.
+	Usable  bool
+	Program *Program
+	Like    *DataSample
+}
+
+// Job is the report of ior or mdtest about itself, one for all clients of a target.
+type Job struct {
+	// CommandLine is the program and its arguments.
+	CommandLine []string
+	// Ranks is the number of ranks, Clients the number of clients in which they ran.
+	Ranks, Clients int
+	// MPIVersion is the version of Open MPI.
+	MPIVersion string
+	// Repetitions are those of ior, in the order in which they ended.
+	Repetitions []Repetition
+	// Rates are those of mdtest.
+	Rates []JobRate
+}
+
+// Repetition is one write or read of all files by ior.
+type Repetition struct {
+	Operation measure.Operation
+	// Index counts from 0.
+	Index int
+	Bytes uint64
+	// BytesExact is true if Bytes is not a product of rounded figures.
+	BytesExact                          bool
+	BytesPerSecond, OperationsPerSecond float64
+	// Open, Transfer and Close overlap between ranks. They and OperationsPerSecond are greater than 0 if IOR printed
+	// them.
+	Open, Transfer, Close time.Duration
+	// Total is from the first start to the last end.
+	Total time.Duration
+	// Ended is when its output line was read, in the conductor's time.
+	Ended time.Time
+}
+
+// JobRate is the rate of one kind of operation of mdtest, in operations per second.
+type JobRate struct {
+	Operation                         string
+	Max, Min, Mean, StandardDeviation float64
+}
+
+// Program is how a user's program ran on one client.
+type Program struct {
+	// CommandLine is the program and its arguments.
+	CommandLine []string
+	// ExitCode is 128 plus the signal if the program was killed.
+	ExitCode int
+	// Duration is from the program's start to its end, Flush from there until everything was on the storage.
+	Duration, Flush time.Duration
+	// CutShort is true if the program was stopped before it exited by itself.
+	CutShort bool
+	// Counts are those of all sources, the most trusted first.
+	Counts []Count
+}
+
+// Count is what one source counted of a program.
+type Count struct {
+	Source v1alpha1.CommandSource
+	// ReadBytes and WriteBytes are the bytes by direction.
+	ReadBytes, WriteBytes uint64
+	// HasOperations is true if the source also counts operations.
+	HasOperations                   bool
+	ReadOperations, WriteOperations uint64
+}
+
+// Bytes returns the bytes of a direction, "read" or "written".
+func (c Count) Bytes(direction string) uint64 {
+	if direction == "written" {
+		return c.WriteBytes
+	}
+	return c.ReadBytes
+}
+
+// DataSample describes the user's data that was examined.
+type DataSample struct {
+	Files, Bytes uint64
+	// RatioMilli is a thousand times the ratio by which lz4 compresses it, Percent the compress percentage given to fio
+	// to imitate it.
+	RatioMilli int64
+	Percent    int
+}
+
+// Findings are what an engine makes of a report.
+type Findings struct {
+	// Counted replaces the totals of clients, by their index. Their operations are kept where it counts bytes alone.
+	Counted map[int]Count
+	// Warnings are those about the tool's own figures.
+	Warnings []Warning
+	// Pattern is the data that the tool wrote.
+	Pattern Pattern
+}
+
+// Warn adds a warning about the target.
+func (f *Findings) Warn(kind v1alpha1.WarningType, format string, arguments ...any) {
+	f.Warnings = append(f.Warnings, Warning{Type: kind, Text: fmt.Sprintf(format, arguments...)})
+}
+
+// Warning is a warning about a target, or about clients that the text names.
+type Warning struct {
+	Type    v1alpha1.WarningType
+	Clients []int
+	Text    string
+}
+
+// Pattern is the data that a tool writes. It differs between tools and versions, and a store that compresses it becomes
+// faster.
+type Pattern struct {
+	Version, Name string
+	// RatioMilli is a thousand times the ratio by which lz4 compresses it; 0 if unknown.
+	RatioMilli int64
+	// Asked is true if the profile requested data like the user's own: its compression is then part of the result.
+	Asked bool
+	// Repeats is the reason why the data may be compressed although RatioMilli is unknown.
+	Repeats string
+	// Remedy says what to set for data that does not compress.
+	Remedy string
+}

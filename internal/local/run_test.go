@@ -1,0 +1,92 @@
+package local
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/agent"
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// Agents that do not exit hold up the end of a run only until the timeout, however many they are.
+func TestClearOfAgentsThatStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &runner{conductor: conductor.New(conductor.Options{}), agents: map[decide.ClientKey]*Agent{}}
+		for index := range 3 {
+			lifeline, err := os.Open(os.DevNull)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.agents[decide.ClientKey{Target: "a", Index: index}] = &Agent{lifeline: lifeline, exited: make(chan struct{})}
+		}
+		if err := r.clear(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A runner may die with processes that cannot be killed and no data to remove.
+func TestEpitaphWithoutData(t *testing.T) {
+	for name, test := range map[string]struct {
+		data []Data
+		want string
+	}{
+		"no data":  {nil, "/proc"},
+		"one path": {[]Data{{Path: "/mnt/a"}}, "/mnt/a"},
+	} {
+		benchmark := builders.Benchmark("b").Target("a").Steady("read", "1m")
+		planned, problems := plan.Make(benchmark.Run(), 1)
+		if len(problems) > 0 {
+			t.Fatal(problems.ToAggregate())
+		}
+		run := record.New(record.Identity{Name: "b-1"}, benchmark.Run(), planned)
+		got := epitaph(Entry{Run: run, Data: test.data}, "signal: killed", errors.New("still alive after SIGKILL: 7 (fio)"))
+		if len(got.Status.DataLeft) != 1 || got.Status.DataLeft[0].Path != test.want || !strings.Contains(got.Status.DataLeft[0].Reason, "still alive") {
+			t.Errorf("%s: left %+v", name, got.Status.DataLeft)
+		}
+		if got.Status.Stage != v1alpha1.StageFailed {
+			t.Errorf("%s: stage %s", name, got.Status.Stage)
+		}
+	}
+}
+
+// An agent that does not start leaves no pipe open.
+func TestAgentThatDoesNotStart(t *testing.T) {
+	start := func() {
+		t.Helper()
+		if _, err := StartAgent([]string{"/nonexistent/agent"}, agent.Config{}); err == nil {
+			t.Fatal("it started")
+		}
+	}
+	start() // The first pipe makes the runtime open files of its own.
+	before := openFiles(t)
+	for range 3 {
+		start()
+	}
+	if after := openFiles(t); after != before {
+		t.Errorf("%d files are open, %d before", after, before)
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	folder, err := os.Open("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = folder.Close() }()
+	names, err := folder.Readdirnames(-1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	return len(names)
+}

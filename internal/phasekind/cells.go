@@ -1,0 +1,78 @@
+package phasekind
+
+import "github.com/storagebench/storagebench/api/v1alpha1"
+
+// Total returns the rates of a cell: the sums over its operations that move data. In a closed loop reads and writes
+// rise and fall together, so their errors add up. ok is false if no operation moves data.
+func Total(cell []v1alpha1.StepOperation) (bytesPerSecond, iopsMilli v1alpha1.Estimate, ok bool) {
+	for i := range cell {
+		o := &cell[i]
+		if o.Operation == v1alpha1.OperationSync {
+			continue
+		}
+		add(&bytesPerSecond, rate(o.BytesPerSecond, o.RateErrorPPM), !ok)
+		add(&iopsMilli, rate(o.IOPSMilli, o.RateErrorPPM), !ok)
+		ok = true
+	}
+	return bytesPerSecond, iopsMilli, ok
+}
+
+// add adds a rate to a sum, which has an interval only if each of its rates has one.
+func add(sum *v1alpha1.Estimate, one v1alpha1.Estimate, first bool) {
+	switch {
+	case first:
+		*sum = one
+		return
+	case sum.Lower != nil && one.Lower != nil:
+		*sum.Lower += *one.Lower
+		*sum.Upper += *one.Upper
+	default:
+		sum.Lower, sum.Upper = nil, nil
+	}
+	sum.Value += one.Value
+}
+
+// moved returns the bytes that a cell moves per second, or its operations if it moves no bytes.
+func moved(cell []v1alpha1.StepOperation) (float64, v1alpha1.FigureUnit) {
+	bytes, operations, _ := Total(cell)
+	if bytes.Value > 0 {
+		return float64(bytes.Value), v1alpha1.UnitBytesPerSecond
+	}
+	return float64(operations.Value), v1alpha1.UnitIOPSMilli
+}
+
+// best returns the highest throughput of any valid cell, for each operation that moves data, with its p99 latency, and
+// the highest IOPS.
+func best(result *v1alpha1.TargetResult) []Figure {
+	var all []Figure
+	for _, operation := range []v1alpha1.Operation{v1alpha1.OperationRead, v1alpha1.OperationWrite, v1alpha1.OperationTrim} {
+		var throughput, iops *Figure
+		var p99 *int64
+		for i := range result.Steps {
+			step := &result.Steps[i]
+			for j := range step.Operations {
+				o := &step.Operations[j]
+				if o.Operation != operation || step.Disqualified() {
+					continue
+				}
+				made := Figure{Operation: string(operation), Main: true, Cell: step.Cell}
+				if throughput == nil || o.BytesPerSecond > throughput.Value {
+					made.Name, made.Estimate = v1alpha1.FigureThroughput, rate(o.BytesPerSecond, o.RateErrorPPM)
+					throughput, p99 = new(made), o.P99Nanoseconds
+				}
+				if iops == nil || o.IOPSMilli > iops.Value {
+					made.Name, made.Estimate = v1alpha1.FigureIOPS, rate(o.IOPSMilli, o.RateErrorPPM)
+					iops = new(made)
+				}
+			}
+		}
+		if throughput == nil {
+			continue
+		}
+		all = append(all, *throughput, *iops)
+		if p99 != nil {
+			all = append(all, Figure{Name: v1alpha1.FigureP99Latency, Operation: string(operation), Estimate: v1alpha1.Estimate{Value: *p99}, Cell: throughput.Cell})
+		}
+	}
+	return all
+}

@@ -1,0 +1,79 @@
+package phasekind
+
+import (
+	"slices"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Figure is a figure of a result, in the unit of the API, with its 95 % interval if that is known.
+type Figure struct {
+	Name v1alpha1.FigureName
+	// Operation is the kind of operation, mdtest's name for it, or InOperations; "" if it is of all together.
+	Operation string
+	v1alpha1.Estimate
+	// Main is true if the phase is run for the figure.
+	Main bool
+	// Cell is the index of the cell that a best figure is of.
+	Cell int32
+}
+
+// InOperations is the Operation of the levels of a drain that are operations instead of bytes.
+const InOperations = "operations"
+
+// Unit returns the unit of the figure; "" for a ratio, which is in thousandths.
+func (f *Figure) Unit() v1alpha1.FigureUnit { return Unit(f.Name, f.Operation) }
+
+// Unit returns the unit of a figure; "" for a ratio, which is in thousandths.
+func Unit(name v1alpha1.FigureName, operation string) v1alpha1.FigureUnit {
+	switch name {
+	case v1alpha1.FigureMeanLatency, v1alpha1.FigureP50Latency, v1alpha1.FigureP95Latency, v1alpha1.FigureP99Latency, v1alpha1.FigureP999Latency,
+		v1alpha1.FigureTimeToBaseline, v1alpha1.FigureDuration:
+		return v1alpha1.UnitNanoseconds
+	case v1alpha1.FigureIOPS, v1alpha1.FigureRate:
+		return v1alpha1.UnitIOPSMilli
+	case v1alpha1.FigureCompressionRatio:
+		return ""
+	case v1alpha1.FigureSpent:
+		if operation == InOperations {
+			return v1alpha1.UnitOperations
+		}
+		return v1alpha1.UnitBytes
+	case v1alpha1.FigureThroughput, v1alpha1.FigureBurst, v1alpha1.FigureSustained, v1alpha1.FigurePeak, v1alpha1.FigureBaseline, v1alpha1.FigureRefill:
+	}
+	if operation == InOperations {
+		return v1alpha1.UnitIOPSMilli
+	}
+	return v1alpha1.UnitBytesPerSecond
+}
+
+// LowerIsBetter reports whether a lower figure is better: latencies and durations. A bucket that lasts longer until the
+// baseline is better.
+func (f *Figure) LowerIsBetter() bool {
+	return f.Unit() == v1alpha1.UnitNanoseconds && f.Name != v1alpha1.FigureTimeToBaseline
+}
+
+// Find returns a figure of an operation, or nil.
+func Find(figures []Figure, name v1alpha1.FigureName, operation string) *Figure {
+	at := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == name && f.Operation == operation })
+	if at < 0 {
+		return nil
+	}
+	return &figures[at]
+}
+
+// ratio returns the compression ratio of the files if the store reports it. It is counted, so that chance does not
+// affect it. That of a store that does not compress is only compared.
+func ratio(usage *v1alpha1.UsageResult) []Figure {
+	if usage == nil {
+		return nil
+	}
+	value, shown := usage.CompressionRatioMilli, usage.CompressionRatioMilli != nil
+	if usage.Compression == "None" {
+		value = new(int64(1000))
+	}
+	if value == nil {
+		return nil
+	}
+	return []Figure{{Name: v1alpha1.FigureCompressionRatio, Estimate: v1alpha1.Estimate{Value: *value, Lower: value, Upper: value}, Main: shown}}
+}

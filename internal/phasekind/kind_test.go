@@ -1,0 +1,85 @@
+package phasekind_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/phasekind"
+)
+
+// mainOf returns the main figures as text.
+func mainOf(kind v1alpha1.PhaseKind, result *v1alpha1.TargetResult) string {
+	var all []string
+	for _, f := range phasekind.Of(kind).Figures(result) {
+		if f.Main {
+			all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s=%d %s", f.Operation, f.Name, f.Value, f.Unit())))
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+func drain(dimension string, exhausted bool, peak int64) *v1alpha1.BurstResult {
+	level := func(value int64) *v1alpha1.Estimate { return &v1alpha1.Estimate{Value: value} }
+	series := func(scale int64) *v1alpha1.BurstSeries {
+		return &v1alpha1.BurstSeries{Burst: level(40 * scale), Sustained: level(40 * scale), Peak: level(peak * scale), Baseline: level(3 * scale),
+			Refill: level(2 * scale), RefillSource: "Measured"}
+	}
+	return &v1alpha1.BurstResult{Dimension: dimension, Exhausted: exhausted, Bytes: series(1), Operations: series(1000), NanosecondsToBaseline: level(7)}
+}
+
+func TestMainFigures(t *testing.T) {
+	operations := []v1alpha1.OperationResult{
+		{Operation: v1alpha1.OperationWrite, Bytes: 4096, Operations: 1, BytesPerSecond: new(int64(90)), IOPSMilli: new(int64(80)),
+			Latency: &v1alpha1.LatencyResult{MeanNanoseconds: 70, P99Nanoseconds: new(int64(75))}},
+		{Operation: v1alpha1.OperationSync, Operations: 1, IOPSMilli: new(int64(5))},
+	}
+	cell := func(index int32, bytes, iops int64, warnings ...v1alpha1.WarningType) v1alpha1.StepResult {
+		return v1alpha1.StepResult{Cell: index, Warnings: warnings, Operations: []v1alpha1.StepOperation{{Operation: v1alpha1.OperationRead, BytesPerSecond: bytes, IOPSMilli: iops}}}
+	}
+	steps := []v1alpha1.StepResult{cell(0, 30, 300), cell(1, 50, 200), cell(2, 90, 900, v1alpha1.WarningClientLost)}
+	rates := &v1alpha1.MdtestResult{Rates: []v1alpha1.MdtestRate{{Operation: "Directory creation", MeanOPSMilli: 1}, {Operation: "Directory stat", MeanOPSMilli: 2},
+		{Operation: "Directory removal", MeanOPSMilli: 3}, {Operation: "File stat", MeanOPSMilli: 4}, {Operation: "File creation", MeanOPSMilli: 5}}}
+	for name, test := range map[string]struct {
+		kind   v1alpha1.PhaseKind
+		result v1alpha1.TargetResult
+		want   string
+	}{
+		"a layout": {v1alpha1.PhasePrepare, v1alpha1.TargetResult{Operations: operations, Usage: &v1alpha1.UsageResult{CompressionRatioMilli: new(int64(2000))}},
+			"CompressionRatio=2000"},
+		"small blocks":  {v1alpha1.PhaseSteady, v1alpha1.TargetResult{Operations: operations}, "Write Throughput=90 BytesPerSecond; Write IOPS=80 IOPSMilli; Write MeanLatency=70 Nanoseconds"},
+		"a program":     {v1alpha1.PhaseSteady, v1alpha1.TargetResult{Operations: operations, Command: &v1alpha1.CommandResult{DurationNanoseconds: 9}}, "Duration=9 Nanoseconds; Write Throughput=90 BytesPerSecond"},
+		"one cut short": {v1alpha1.PhaseSteady, v1alpha1.TargetResult{Operations: operations, Command: &v1alpha1.CommandResult{DurationNanoseconds: 9, CutShort: true}}, "Write Throughput=90 BytesPerSecond"},
+		"mdtest": {v1alpha1.PhaseSteady, v1alpha1.TargetResult{Mdtest: rates, Operations: operations},
+			"File creation Rate=5 IOPSMilli; File stat Rate=4 IOPSMilli; Directory creation Rate=1 IOPSMilli; Directory stat Rate=2 IOPSMilli"},
+		"a drain":        {v1alpha1.PhaseBurstDrain, v1alpha1.TargetResult{Burst: drain("Bytes", true, 40)}, "Burst=40 BytesPerSecond; Baseline=3 BytesPerSecond; TimeToBaseline=7 Nanoseconds"},
+		"of operations":  {v1alpha1.PhaseBurstDrain, v1alpha1.TargetResult{Burst: drain("Operations", true, 40)}, "operations Burst=40000 IOPSMilli; operations Baseline=3000 IOPSMilli; operations TimeToBaseline=7 Nanoseconds"},
+		"two levels":     {v1alpha1.PhaseBurstDrain, v1alpha1.TargetResult{Burst: drain("Bytes", false, 60)}, "Peak=60 BytesPerSecond; Sustained=40 BytesPerSecond"},
+		"a second drain": {v1alpha1.PhaseCooldown, v1alpha1.TargetResult{Burst: drain("Bytes", true, 40)}, "Refill=2 BytesPerSecond"},
+		"a ramp":         {v1alpha1.PhaseRamp, v1alpha1.TargetResult{Steps: steps}, "Read Throughput=50 BytesPerSecond; Read IOPS=300 IOPSMilli"},
+		"a sweep":        {v1alpha1.PhaseSweep, v1alpha1.TargetResult{Steps: steps}, "Read Throughput=50 BytesPerSecond; Read IOPS=300 IOPSMilli"},
+		"no such kind":   {v1alpha1.PhaseSearch, v1alpha1.TargetResult{Operations: operations}, ""},
+	} {
+		if got := mainOf(test.kind, &test.result); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// A cell is known as precisely as its least known part.
+func TestTotal(t *testing.T) {
+	cell := []v1alpha1.StepOperation{{Operation: v1alpha1.OperationSync, IOPSMilli: 7}, {BytesPerSecond: 1000, IOPSMilli: 10, RateErrorPPM: new(int64(10_000))},
+		{BytesPerSecond: 3000, IOPSMilli: 30, RateErrorPPM: new(int64(10_000))}}
+	bytes, iops, ok := phasekind.Total(cell)
+	if !ok || bytes.Value != 4000 || iops.Value != 40 || bytes.Lower == nil || *bytes.Lower != 3960 || *bytes.Upper != 4040 {
+		t.Errorf("%+v, %+v, %t", bytes, iops, ok)
+	}
+	cell[1].RateErrorPPM = nil
+	if bytes, _, _ = phasekind.Total(cell); bytes.Value != 4000 || bytes.Lower != nil || bytes.Upper != nil {
+		t.Errorf("%+v", bytes)
+	}
+	if _, _, ok = phasekind.Total(cell[:1]); ok {
+		t.Error("a sync moves data")
+	}
+}

@@ -1,0 +1,79 @@
+package phasekind
+
+import (
+	"slices"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// smallBlock is the size of operations, in bytes, below which their rate and latency matter as much as throughput.
+const smallBlock = 64 << 10
+
+// Operations returns the rates and latencies of each operation.
+func Operations(result *v1alpha1.TargetResult) []Figure {
+	var all []Figure
+	for i := range result.Operations {
+		o := &result.Operations[i]
+		name := string(o.Operation)
+		measured := o.BytesPerSecond != nil && (o.Bytes > 0 || *o.BytesPerSecond > 0) // not a sync, nor an operation that a program did not do
+		small := measured && o.IOPSMilli != nil && result.Command == nil && o.Operations > 0 && o.Bytes/o.Operations < smallBlock && *o.IOPSMilli > 0
+		if o.BytesPerSecond != nil {
+			all = append(all, Figure{Name: v1alpha1.FigureThroughput, Operation: name, Estimate: rate(*o.BytesPerSecond, o.RateErrorPPM), Main: measured})
+		}
+		if o.IOPSMilli != nil {
+			all = append(all, Figure{Name: v1alpha1.FigureIOPS, Operation: name, Estimate: rate(*o.IOPSMilli, o.RateErrorPPM), Main: small})
+		}
+		if o.Latency == nil {
+			continue
+		}
+		all = append(all, Figure{Name: v1alpha1.FigureMeanLatency, Operation: name, Estimate: v1alpha1.Estimate{Value: o.Latency.MeanNanoseconds}, Main: small})
+		for _, percentile := range []struct {
+			name  v1alpha1.FigureName
+			value *int64
+		}{
+			{v1alpha1.FigureP50Latency, o.Latency.P50Nanoseconds}, {v1alpha1.FigureP95Latency, o.Latency.P95Nanoseconds},
+			{v1alpha1.FigureP99Latency, o.Latency.P99Nanoseconds}, {v1alpha1.FigureP999Latency, o.Latency.P999Nanoseconds},
+		} {
+			if percentile.value != nil {
+				all = append(all, Figure{Name: percentile.name, Operation: name, Estimate: v1alpha1.Estimate{Value: *percentile.value}})
+			}
+		}
+	}
+	return all
+}
+
+// rate returns a rate with its interval, if its error is known: half of the interval in millionths of the rate.
+func rate(value int64, errorPPM *int64) v1alpha1.Estimate {
+	made := v1alpha1.Estimate{Value: value}
+	if errorPPM != nil && *errorPPM >= 0 {
+		half := int64(float64(value) * float64(*errorPPM) / 1e6)
+		made.Lower, made.Upper = new(max(value-half, 0)), new(value+half)
+	}
+	return made
+}
+
+// mostRates is the number of main figures of mdtest.
+const mostRates = 4
+
+// fileRates are the rates of mdtest that matter most.
+var fileRates = []string{"File creation", "File stat"}
+
+// rates returns the rates of mdtest, those of files first. They have no interval, because the number of iterations
+// behind mdtest's deviation is not recorded.
+func rates(mdtest *v1alpha1.MdtestResult) []Figure {
+	var all []Figure
+	for _, one := range mdtest.Rates {
+		all = append(all, Figure{Name: v1alpha1.FigureRate, Operation: one.Operation, Estimate: v1alpha1.Estimate{Value: one.MeanOPSMilli}})
+	}
+	place := func(f Figure) int {
+		if at := slices.Index(fileRates, f.Operation); at >= 0 {
+			return at
+		}
+		return len(fileRates)
+	}
+	slices.SortStableFunc(all, func(a, b Figure) int { return place(a) - place(b) })
+	for i := range all[:min(len(all), mostRates)] {
+		all[i].Main = true
+	}
+	return all
+}

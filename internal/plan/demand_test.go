@@ -1,0 +1,31 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// TestDemandOfStoredSteps: the demand of each step that a run stores, also of a format without the jobs of the layout.
+func TestDemandOfStoredSteps(t *testing.T) {
+	run := builders.Benchmark("b").Target("a").Clients(2).Prepare("layout").Ramp("ramp", v1alpha1.RampJobs, "30s", 1, 4).Run()
+	made, problems := plan.Make(run, 1)
+	if len(problems) > 0 {
+		t.Fatal(problems.ToAggregate())
+	}
+	demands := plan.NewDemandModel(run)
+	for i, step := range made.Freeze() {
+		newest, known := demands.Of(&step, "a")
+		step.LayoutJobs = nil
+		oldest, also := demands.Of(&step, "a")
+		if !known || !also || newest != oldest || newest.Load.Operation != limits.Write {
+			t.Errorf("step %d: %+v %v, without the jobs of the layout %+v %v", i, newest, known, oldest, also)
+		}
+		if want := []float64{0, 2 * 8, 2 * 4 * 8}[i]; newest.Outstanding != want {
+			t.Errorf("step %d: %g outstanding, want %g", i, newest.Outstanding, want)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/storagebench/storagebench/internal/engine"
+)
+
+// rankFiles holds the files of MPI jobs on a target, over all clients. There can be a million of them, all alike, so it
+// holds counts, not names.
+type rankFiles map[rankKey][]rankSet
+
+// rankKey distinguishes sets of files with different names or places.
+type rankKey struct {
+	// name is the name of the first file: of a file per rank, of the shared file, or of mdtest's directory.
+	name string
+	// processes is set if each client has its own volume: it decides which client holds the file of a rank.
+	processes int
+}
+
+// rankSet is the files of the ranks from 0, with their size.
+type rankSet struct {
+	ranks, bytes uint64
+}
+
+// total returns the bytes of all files of a key, each counted with the largest size of any set that contains it.
+func (f rankFiles) total(key rankKey) uint64 {
+	sets := slices.Clone(f[key])
+	slices.SortFunc(sets, func(a, b rankSet) int { return cmp.Compare(b.bytes, a.bytes) })
+	var counted, sum uint64
+	for _, set := range sets {
+		if set.ranks > counted {
+			sum += (set.ranks - counted) * set.bytes
+			counted = set.ranks
+		}
+	}
+	return sum
+}
+
+// has reports whether one set has at least as many ranks and bytes as want.
+func (f rankFiles) has(key rankKey, want rankSet) bool {
+	return slices.ContainsFunc(f[key], func(set rankSet) bool { return set.ranks >= want.ranks && set.bytes >= want.bytes })
+}
+
+func (f rankFiles) add(key rankKey, set rankSet) {
+	if !f.has(key, set) {
+		f[key] = append(f[key], set)
+	}
+}
+
+// ranksOf returns the files of an MPI job.
+func (m *maker) ranksOf(target string, step *Step, made *engine.Description) (rankKey, rankSet) {
+	key, set := rankKey{name: made.Ranks.Name}, rankSet{ranks: made.Ranks.Count, bytes: made.Ranks.Bytes}
+	for i := range m.run.Targets {
+		if m.run.Targets[i].Name == target && !Shared(&m.run.Targets[i]) {
+			key.processes = step.Processes
+		}
+	}
+	return key, set
+}
+
+// lackingRanks returns why an MPI job must not read its files; empty if it may.
+func (m *maker) lackingRanks(target string, step *Step, made *engine.Description) string {
+	data := m.dataset(target)
+	key, set := m.ranksOf(target, step, made)
+	if data.laidRanks.has(key, set) {
+		return ""
+	}
+	why := "no earlier phase lays them out"
+	remedy := "Put a phase with `prepare: {}` and the same workload before it"
+	switch {
+	case data.brokenBy != "":
+		why = fmt.Sprintf("phase %s makes them anew and can leave them shorter", data.brokenBy)
+		remedy += fmt.Sprintf(", or set useExistingFiles in the workload of %s", data.brokenBy)
+	case len(data.laidRanks[key]) > 0:
+		why = "earlier phases lay out fewer or smaller ones"
+		remedy += ", and set clients.processesPerClient to the most that any phase raises it to"
+	}
+	return fmt.Sprintf("it reads the files of %d ranks on target %s, and %s: reads of bytes that nobody wrote measure nothing. %s",
+		step.Clients*step.Processes, target, why, remedy)
+}
+
+// layRanks updates the data in the files of an MPI job, and the space that each client needs for it.
+func (m *maker) layRanks(target string, step *Step, made *engine.Description) {
+	data := m.dataset(target)
+	key, set := m.ranksOf(target, step, made)
+	before := data.reservedRanks.total(key)
+	data.reservedRanks.add(key, set)
+	clients := uint64(step.Clients) //nolint:gosec // It is positive.
+	if added := data.reservedRanks.total(key) - before; added > 0 {
+		step.NewBytes[target] += (added + clients - 1) / clients
+	}
+	switch {
+	case step.Purpose == Prepare:
+		data.laidRanks.add(key, set)
+		data.brokenBy = ""
+	case made.Rewrites && len(data.laidRanks[key]) > 0:
+		// Files are removed before they are written again, and the job may be stopped in between.
+		delete(data.laidRanks, key)
+		data.brokenBy = step.Phase
+	}
+}

@@ -1,0 +1,47 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// OperatorPriorityClass is the name of the PriorityClass that the operator is installed with.
+const OperatorPriorityClass = "storagebench-operator"
+
+// Cluster is what is known of where the clients of a run will be.
+type Cluster struct {
+	// Namespace of the run; empty if it is not known.
+	Namespace string
+	// PriorityClass is the operator's own; empty if it has none.
+	PriorityClass string
+}
+
+// InCluster plans for a cluster. Without it the operator's PriorityClass is taken to be OperatorPriorityClass.
+func InCluster(cluster Cluster) Option { return func(m *maker) { m.cluster = cluster } }
+
+const (
+	// systemPriority is the prefix of the PriorityClasses that Kubernetes reserves for itself.
+	systemPriority  = "system-"
+	systemNamespace = "kube-system"
+)
+
+// refusePriority reports a PriorityClass by which clients would take nodes from what the cluster or the operator needs.
+func (m *maker) refusePriority() {
+	template := m.run.Clients.Template
+	if template == nil || template.PriorityClassName == "" {
+		return
+	}
+	class, why := template.PriorityClassName, ""
+	switch {
+	case class == m.cluster.PriorityClass:
+		why = "it is the operator's own, and clients that have it take precedence over the operator's work for other runs"
+	case strings.HasPrefix(class, systemPriority) && m.cluster.Namespace != "" && m.cluster.Namespace != systemNamespace:
+		why = fmt.Sprintf("it is for what the cluster itself needs, in namespace %s, and the run is in namespace %s", systemNamespace, m.cluster.Namespace)
+	default:
+		return
+	}
+	m.problems = append(m.problems, field.Invalid(m.root.Child("clients", "template", "priorityClassName"), class,
+		why+": leave it out, or name a PriorityClass for benchmarks"))
+}

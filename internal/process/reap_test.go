@@ -1,0 +1,36 @@
+package process
+
+import (
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// A round that follows at once, as when a tick was due during the wait, takes no status that a caller may still wait for.
+func TestReapLeavesYoungChildren(t *testing.T) {
+	now := time.Now()
+	round := func(known map[int]endedChild) map[int]endedChild {
+		return reapOnce(known, func() time.Time { return now })
+	}
+	ended := func(script string) *exec.Cmd {
+		t.Helper()
+		command := exec.CommandContext(t.Context(), "sh", "-c", script)
+		must(t, command.Start())
+		eventually(t, "it does not end", func() bool { return !alive(command.Process.Pid) })
+		return command
+	}
+	waited, orphan := ended("exit 3"), ended("exit 4")
+	known := round(round(nil))
+	now = now.Add(reapAge - 1)
+	known = round(known)
+	if err := waited.Wait(); waited.ProcessState == nil || waited.ProcessState.ExitCode() != 3 {
+		t.Errorf("its status was stolen: %v", err)
+	}
+	now = now.Add(1)
+	if known = round(known); len(known) != 0 {
+		t.Errorf("still known: %v", known)
+	}
+	if err := orphan.Wait(); orphan.ProcessState != nil {
+		t.Errorf("what nobody waits for is not collected: %v", err)
+	}
+}

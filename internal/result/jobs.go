@@ -1,0 +1,105 @@
+package result
+
+import (
+	"slices"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// minMeasuredShare is the least share of the requested time for which a result represents it.
+const minMeasuredShare = 0.8
+
+// hostedBy reports whether a client has no ranks of its own. The ranks of all clients with one address are started
+// together by one of them, so the others have nothing to sample.
+func (b *builder) hostedBy(client *Client) bool {
+	if !b.load.SpansClients || client.Machine == "" || len(client.Samples) > 0 || client.total() > 0 {
+		return false
+	}
+	return slices.ContainsFunc(b.clients, func(other Client) bool {
+		return other.Index != client.Index && other.Machine == client.Machine && len(other.Samples) > 0
+	})
+}
+
+// total returns the number of operations of a client.
+func (c *Client) total() uint64 {
+	var total uint64
+	for _, operation := range c.Operations {
+		total = measure.Sum(total, operation.Operations)
+	}
+	return total
+}
+
+// judgeShort warns of an MPI job that ran out of work.
+func (b *builder) judgeShort() {
+	if b.load.SpansClients && !b.step.WorkBound() && b.step.Purpose == v1alpha1.StepMeasure && len(b.usable) > 0 && !b.stopped() &&
+		float64(b.result.WindowNanoseconds) < minMeasuredShare*float64(b.step.Duration) {
+		b.warnings.add(v1alpha1.WarningCommonWindowTooShort, nil, "measured for %s of the requested %s: raise %s so that the work lasts",
+			time.Duration(b.result.WindowNanoseconds).Round(time.Millisecond), b.step.Duration, b.load.SizeField)
+	}
+}
+
+// lasted reports whether a step was ended because it had lasted as long as allowed, and not because of its figures.
+// Steps with an MPI job on any of their targets are ended that way.
+func (b *builder) lasted() bool {
+	if !b.step.SpansAnyClients() || b.step.Duration <= 0 {
+		return false
+	}
+	return slices.ContainsFunc(b.clients, func(c Client) bool {
+		return !c.Released.IsZero() && b.history.Concluded.Sub(c.Released) >= b.step.Duration-time.Second
+	})
+}
+
+// stopped reports whether a client was stopped early.
+func (b *builder) stopped() bool {
+	return slices.ContainsFunc(b.usable, func(c Client) bool { return c.Stopped })
+}
+
+// sampledUntil returns the bytes of an operation up to an instant, over all clients, including the warm-up.
+func (b *builder) sampledUntil(at time.Time, operation measure.Operation) uint64 {
+	var bytes uint64
+	for _, series := range b.series {
+		bytes = measure.Sum(bytes, series.CountersAt(at.UnixNano())[operation].Bytes)
+	}
+	return bytes
+}
+
+// repetitionRates replaces the rates from samples by IOR's own definition: the bytes of all repetitions of an operation
+// over the sum of their times, each from its first start to its last end.
+func (b *builder) repetitionRates() {
+	if b.job == nil || len(b.job.Repetitions) == 0 {
+		return
+	}
+	var bytes [measure.NumOperations]uint64
+	var length [measure.NumOperations]time.Duration
+	var start, end time.Time
+	for i := range b.job.Repetitions {
+		repetition := &b.job.Repetitions[i]
+		bytes[repetition.Operation] = measure.Sum(bytes[repetition.Operation], repetition.Bytes)
+		length[repetition.Operation] += repetition.Total
+		if began := repetition.Ended.Add(-repetition.Total); start.IsZero() || began.Before(start) {
+			start = began
+		}
+		if repetition.Ended.After(end) {
+			end = repetition.Ended
+		}
+	}
+	for operation := range bytes {
+		if length[operation] <= 0 {
+			continue
+		}
+		rate := &b.rates[operation]
+		rate.Bytes = bytes[operation]
+		rate.BytesPerSecond = float64(bytes[operation]) / length[operation].Seconds()
+		if transfer := b.described.BlockBytes; transfer > 0 {
+			// The samples also count the ranks' communication as operations.
+			rate.Operations = bytes[operation] / transfer
+		}
+		rate.OperationsPerSecond = float64(rate.Operations) / length[operation].Seconds()
+	}
+	b.result.WindowNanoseconds = int64(end.Sub(start))
+}
+
+// ratesAlone reports whether a result needs no operations: mdtest moves no bytes if its files are empty.
+func (b *builder) ratesAlone() bool { return b.job != nil && len(b.job.Rates) > 0 }

@@ -1,0 +1,77 @@
+package release
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// The workflow that publishes has no right but those that it needs, runs no code that can change under its name, signs
+// and attests, and no name of a tag can become a command of its scripts.
+func TestWorkflow(t *testing.T) {
+	text := readFile(t, root+"/.github/workflows/release.yml")
+	var workflow struct {
+		Permissions map[string]string
+		Jobs        map[string]struct {
+			Permissions map[string]string
+			Steps       []struct {
+				Name, Uses, Run string
+				With            map[string]any
+			}
+		}
+	}
+	if err := yaml.Unmarshal(text, &workflow); err != nil {
+		t.Fatal(err)
+	}
+	if workflow.Permissions == nil || len(workflow.Permissions) > 0 || len(workflow.Jobs) != 1 {
+		t.Errorf("permissions %v, %d jobs", workflow.Permissions, len(workflow.Jobs))
+	}
+	pinned := regexp.MustCompile(`^[a-z-]+/[a-z-]+@[0-9a-f]{40}$`)
+	target := regexp.MustCompile(`\bmake ([a-z-]+)`)
+	makefile := string(readFile(t, root+"/Makefile"))
+	var all strings.Builder
+	for name, job := range workflow.Jobs {
+		for permission := range job.Permissions {
+			if !strings.Contains("contents packages id-token attestations", permission) {
+				t.Errorf("%s has the permission %s", name, permission)
+			}
+		}
+		for _, step := range job.Steps {
+			if step.Uses != "" && !pinned.MatchString(step.Uses) {
+				t.Errorf("%s is not named by a commit", step.Uses)
+			}
+			if strings.Contains(step.Run, "${{") {
+				t.Errorf("the script of %q takes in text of an expression: use an environment variable", step.Name)
+			}
+			for _, made := range target.FindAllStringSubmatch(step.Run, -1) {
+				if !strings.Contains(makefile, "\n"+made[1]+":") {
+					t.Errorf("the Makefile has no target %s", made[1])
+				}
+			}
+			all.WriteString(step.Uses + " " + step.Run + "\n")
+		}
+	}
+	for _, want := range []string{"make vulnerabilities", "make release", "make push-release", "cosign sign --yes", "cosign sign-blob", "actions/attest@"} {
+		if !strings.Contains(all.String(), want) {
+			t.Errorf("no step has %q", want)
+		}
+	}
+}
+
+// The bases of Dockerfiles are named by their digests.
+func TestBasesArePinned(t *testing.T) {
+	base := regexp.MustCompile(`(?m)^(?:FROM|ARG BASE=)\s*(\S+)$`)
+	for _, name := range []string{"operator", "fio", "ior"} {
+		found := base.FindAllStringSubmatch(string(readFile(t, root+"/images/"+name+"/Dockerfile")), -1)
+		if len(found) == 0 {
+			t.Errorf("%s has no base", name)
+		}
+		for _, one := range found {
+			if of := one[1]; of != "scratch" && of != "${BASE}" && !regexp.MustCompile(`@sha256:[0-9a-f]{64}$`).MatchString(of) {
+				t.Errorf("%s is made from %s, which may change", name, of)
+			}
+		}
+	}
+}
