@@ -9,11 +9,11 @@ import (
 
 // Tests of one package open their stores in parallel, and each puts the store's program in place first.
 func TestSeveralPutOneOwnProgramInPlace(t *testing.T) {
-	target := filepath.Join(t.TempDir(), "csisim")
+	target := filepath.Join(t.TempDir(), "testsummary")
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
-			if err := BuildOwn(t.Context(), "./test/csisim/cmd/csisim", target); err != nil {
+			if err := BuildOwn(t.Context(), "./hack/testsummary", target); err != nil {
 				t.Error(err)
 			}
 		})
@@ -23,7 +23,7 @@ func TestSeveralPutOneOwnProgramInPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(entries) != 1 || entries[0].Name() != "csisim" {
-		t.Errorf("the folder holds %v, want csisim alone", entries)
+	if len(entries) != 1 || entries[0].Name() != "testsummary" {
+		t.Errorf("the folder holds %v, want testsummary alone", entries)
 	}
 }
