@@ -1,9 +1,12 @@
 package process
 
 import (
+	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -91,12 +94,17 @@ func TestProgressSeesAStuckWorker(t *testing.T) {
 			must(t, err)
 			awaitWorkers(t, h.PID(), 2)
 			var progress Progress
-			eventually(t, "no worker has read all that there is", func() bool {
+			eventually(t, "no worker sleeps after it has read all that there is", func() bool {
+				if !drained(t, port) {
+					return false
+				}
 				progress = Progress{}
 				must(t, progress.Observe(h.PID(), 0))
 				awaitMove(t, h.PID())
 				must(t, progress.Observe(h.PID(), time.Second))
-				return len(progress.Stalled(time.Second, time.Second)) == 1
+				stalled := progress.Stalled(time.Second, time.Second)
+				// One that is runnable waits for a CPU: it has read all, and still has to find out that there is no more.
+				return len(stalled) == 1 && stalled[0].State == 'S'
 			})
 			progress = Progress{}
 			must(t, progress.Observe(h.PID(), 0))
@@ -117,6 +125,25 @@ func TestProgressSeesAStuckWorker(t *testing.T) {
 			})
 		})
 	}
+}
+
+// drained reports whether whatever was sent to a TCP port of this machine has been read.
+func drained(t *testing.T, port int) bool {
+	t.Helper()
+	text, err := os.ReadFile("/proc/net/tcp")
+	must(t, err)
+	connections := 0
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line) // number, local and remote address, state, sent and received bytes that wait
+		if suffix := fmt.Sprintf(":%04X", port); !strings.HasSuffix(fields[1], suffix) && !strings.HasSuffix(fields[2], suffix) || fields[3] != "01" {
+			continue
+		}
+		connections++
+		if fields[4] != "00000000:00000000" {
+			return false
+		}
+	}
+	return connections == 2 // both ends
 }
 
 func freePort(t *testing.T) int {

@@ -16,6 +16,9 @@ func BuildOwn(ctx context.Context, program, target string) error {
 	if err != nil {
 		return err
 	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return fmt.Errorf("making the folder of %s: %w", program, err)
+	}
 	folder, err := os.MkdirTemp(filepath.Dir(target), ".build-") // beside the target: a rename stays within its file system
 	if err != nil {
 		return fmt.Errorf("making a folder to build %s in: %w", program, err)

@@ -9,7 +9,7 @@ import (
 
 // Tests of one package open their stores in parallel, and each puts the store's program in place first.
 func TestSeveralPutOneOwnProgramInPlace(t *testing.T) {
-	target := filepath.Join(t.TempDir(), "testsummary")
+	target := filepath.Join(t.TempDir(), "new", "testsummary")
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {

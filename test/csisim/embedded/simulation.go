@@ -118,9 +118,6 @@ func (s *Simulation) Store(driver, handle string) (csisim.Store, error) {
 // install builds the program into the node's /var, and gives it the kubeconfig.
 func (s *Simulation) install(ctx context.Context) error {
 	target := s.outside(program)
-	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-		return fmt.Errorf("making the folder of csisim: %w", err)
-	}
 	if err := binaries.BuildOwn(ctx, "./test/csisim/cmd/csisim", target); err != nil {
 		return err
 	}
