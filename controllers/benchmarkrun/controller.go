@@ -120,25 +120,27 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if out.series != nil {
-		r.keepSeries(ctx, run, *out.series)
+	if out.Series != nil {
+		r.keepSeries(ctx, run, *out.Series)
 	}
 	if err := r.store(ctx, before, run); err != nil {
 		return again(err, "note what happened")
 	}
 	session.follows(run)
 	r.tell(run, before)
-	if out.then != nil {
-		out.then()
+	if out.Then != nil {
+		if err := out.Then(); err != nil {
+			return ctrl.Result{}, err
+		}
 	}
 	more, err := r.populate(ctx, run, session, seen)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if more {
-		out.wait = soon
+		return ctrl.Result{RequeueAfter: soon}, nil
 	}
-	return ctrl.Result{RequeueAfter: out.wait}, nil
+	return ctrl.Result{RequeueAfter: patience(session, action, out)}, nil
 }
 
 // again retries after a conflict: the run was changed, such as its labels, and the decision has to be made on its

@@ -16,7 +16,6 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/objects"
-	"github.com/storagebench/storagebench/internal/record"
 )
 
 // observation holds everything that was read for one decision.
@@ -63,12 +62,11 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	r.lookForGone(ctx, run, s, clients)
 	r.explain(ctx, run, s, seen.pods, clients)
 	r.quota(run, s, seen.pods, clients)
-	snapshot, err := record.Snapshot(run, s.plan, clients)
+	snapshot, err := s.driver.Snapshot(run, clients)
 	if err != nil {
 		return observation{}, fmt.Errorf("read the run's facts: %w", err)
 	}
 	snapshot.Begun = begun(run, snapshot.Begun, s.now())
-	snapshot.Enough = s.watcher.Look(s.plan, snapshot, record.Baselines(run), record.Documented(run))
 	snapshot.Cancel = cancelled(run, pods)
 	if s.claimed != nil {
 		seen.warnings = s.claimed.warnings

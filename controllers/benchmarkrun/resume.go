@@ -3,6 +3,7 @@ package benchmarkrun
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
-	"github.com/storagebench/storagebench/internal/earlystop"
+	"github.com/storagebench/storagebench/internal/drive"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
@@ -63,7 +64,9 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 		common:  r.commonOf(run),
 		done:    make(chan struct{}),
 	}
-	made.watcher = earlystop.New(made.conductor)
+	made.driver = drive.NewDriver(drive.Driver{Plan: planned, Conductor: made.conductor, Shared: shared(run),
+		// Its data is gone: its agent removed it when it was told to end, or its claim was deleted.
+		DataGoes: true})
 	for _, step := range planned.Steps {
 		made.phases[step.ID] = step.Phase
 	}
@@ -76,6 +79,15 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	}
 	r.sessions.add(run, made)
 	return made, nil
+}
+
+// shared returns whether all clients of a target of the run work in one directory.
+func shared(run *v1alpha1.BenchmarkRun) func(target string) bool {
+	targets := run.Spec.Run.Targets
+	return func(name string) bool {
+		i := slices.IndexFunc(targets, func(t v1alpha1.Target) bool { return t.Name == name })
+		return i >= 0 && plan.Shared(&targets[i])
+	}
 }
 
 // cannotConduct is the error for a run that this operator cannot conduct.

@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
-	"github.com/storagebench/storagebench/internal/earlystop"
+	"github.com/storagebench/storagebench/internal/drive"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
@@ -37,7 +37,7 @@ type session struct {
 	// phases maps the IDs of the plan's steps to the names of their phases.
 	phases    map[string]string
 	conductor *conductor.Conductor
-	watcher   *earlystop.Watcher
+	driver    *drive.Driver
 	authority *identity.Authority
 	// operator is the identity by which this process connects to the agents.
 	operator identity.Bundle

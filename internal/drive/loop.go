@@ -2,12 +2,12 @@ package drive
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
-	"github.com/storagebench/storagebench/internal/earlystop"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
 	"github.com/storagebench/storagebench/internal/series"
@@ -19,14 +19,6 @@ const (
 	// liveEvery is how often the status is updated with what the running step does at present.
 	liveEvery = 500 * time.Millisecond
 )
-
-// Clients controls the clients of a run, wherever they live.
-type Clients interface {
-	// Replace ends what is left of lost clients and connects their successors to the conductor.
-	Replace(keys []decide.ClientKey) error
-	// Finish makes clients tidy up and leave.
-	Finish(keys []decide.ClientKey)
-}
 
 // Options configures a Loop.
 type Options struct {
@@ -68,17 +60,16 @@ type Live struct {
 // Loop conducts one run.
 type Loop struct {
 	Options
-	watcher   *earlystop.Watcher
+	driver    *Driver
 	cancelled *decide.Failure
-	// stopped is the newest Stop that was sent.
-	stopped stopSent
 	// shown is when the status was last updated with what the running step does.
 	shown time.Time
 }
 
 // New returns a Loop for a run that was begun (record.Begin), now or by an earlier Loop.
 func New(options Options) *Loop {
-	return &Loop{Options: options, watcher: earlystop.New(options.Conductor)}
+	return &Loop{Options: options, driver: NewDriver(Driver{
+		Plan: options.Plan, Conductor: options.Conductor, Shared: options.Shared, DataGoes: options.DataGoes})}
 }
 
 func (l *Loop) now() time.Time { return l.Conductor.Reference.Now() }
@@ -89,26 +80,27 @@ func (l *Loop) Until(ctx context.Context) error {
 	for {
 		if ctx.Err() != nil && l.cancelled == nil {
 			l.cancelled = &decide.Failure{Reason: v1alpha1.ReasonStopped, Message: context.Cause(ctx).Error()}
-			record.Fail(l.Run, *l.cancelled, l.now())
 		}
-		clients := l.Conductor.Clients()
-		record.Losses(l.Run, clients, l.now())
-		snapshot, err := record.Snapshot(l.Run, l.Plan, clients)
+		snapshot, err := l.driver.Snapshot(l.Run, l.Conductor.Clients())
 		if err != nil {
 			return err
 		}
-		snapshot.Enough = l.watcher.Look(l.Plan, snapshot, record.Baselines(l.Run), record.Documented(l.Run))
 		snapshot.Cancel = l.cancelled
 		action := decide.Next(snapshot, l.now())
-		made, err := l.note(action, snapshot)
+		if action.Kind == decide.Start && l.Storage != nil {
+			if err := l.Storage(); err != nil {
+				return fmt.Errorf("record what is documented of the storage: %w", err)
+			}
+		}
+		out, err := l.driver.Note(l.Run, l.Clients, snapshot, action)
 		if err != nil {
 			return err
 		}
-		if err := l.Store(action, made.series); err != nil {
+		if err := l.Store(action, out.Series); err != nil {
 			return err
 		}
-		if made.then != nil {
-			if err := made.then(); err != nil {
+		if out.Then != nil {
+			if err := out.Then(); err != nil {
 				return err
 			}
 		}
@@ -116,7 +108,7 @@ func (l *Loop) Until(ctx context.Context) error {
 		if action.Kind == decide.Done {
 			return nil
 		}
-		if made.settled {
+		if out.Settled {
 			l.wait(ctx, action.Until)
 		}
 	}

@@ -1,0 +1,155 @@
+package drive
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/earlystop"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/internal/series"
+)
+
+// Clients controls the clients of a run, wherever they live.
+type Clients interface {
+	// Replace ends what is left of lost clients and connects their successors to the conductor.
+	Replace(keys []decide.ClientKey) error
+	// Finish makes clients tidy up and leave.
+	Finish(keys []decide.ClientKey)
+}
+
+// Driver turns the decisions about one run into facts, and into messages to its clients.
+type Driver struct {
+	Plan      plan.Plan
+	Conductor *conductor.Conductor
+	// Shared reports whether all clients of a target work in one directory.
+	Shared func(target string) bool
+	// DataGoes is true if the data of a lost client is lost with it, so that its successor lays it out again.
+	DataGoes bool
+
+	watcher *earlystop.Watcher
+	// stopped is the newest Stop that was sent.
+	stopped stopSent
+}
+
+// Outcome is what follows from an action, in addition to the facts that it noted.
+type Outcome struct {
+	// Series is that of a step that has ended; nil if none has. It is stored before the facts.
+	Series *series.Step
+	// Then is called once the facts are stored; nil if there is nothing to do.
+	Then func() error
+	// Settled is false if the facts have changed, so that there is more to decide before anything happens outside.
+	Settled bool
+}
+
+// NewDriver returns a Driver for a run whose clients are known to the conductor.
+func NewDriver(d Driver) *Driver {
+	d.watcher = earlystop.New(d.Conductor)
+	return &d
+}
+
+func (d *Driver) now() time.Time { return d.Conductor.Reference.Now() }
+
+// Snapshot records which clients were lost, and returns what the next decision depends on.
+func (d *Driver) Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (decide.Snapshot, error) {
+	record.Losses(run, clients, d.now())
+	snapshot, err := record.Snapshot(run, d.Plan, clients)
+	if err != nil {
+		return decide.Snapshot{}, err
+	}
+	snapshot.Enough = d.watcher.Look(d.Plan, snapshot, record.Baselines(run), record.Documented(run))
+	return snapshot, nil
+}
+
+// Note records the facts of an action in the run, and returns what is to be done once they are stored.
+func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot decide.Snapshot, action decide.Action) (Outcome, error) {
+	if snapshot.Cancel != nil {
+		record.Fail(run, *snapshot.Cancel, d.now())
+	}
+	switch action.Kind {
+	case decide.Wait, decide.Done:
+		return Outcome{Settled: true}, nil
+	case decide.Load:
+		return d.load(run, action)
+	case decide.Start:
+		if len(run.Status.Environments) == 0 {
+			record.Environments(run, d.Conductor.Environments())
+		}
+		record.Intent(run, d.Plan.Step(action.Attempt.Step), action)
+		return act(func() { d.Conductor.Start(action.Attempt, action.Clients, action.Start, action.Deadline) }), nil
+	case decide.Stop:
+		if d.stopped.same(action) && d.now().Sub(d.stopped.at) < beat {
+			// The Stop was sent already, and the log will report the end. If it were sent again after each answer, it
+			// would be sent thousands of times while I/O in flight completes.
+			return Outcome{Settled: true}, nil
+		}
+		d.stopped = stopSent{action: action, at: d.now()}
+		reason := snapshot.WhyStopped()
+		return act(func() { d.Conductor.Stop(action.Attempt, action.Clients, reason) }), nil
+	case decide.Conclude:
+		record.Conclude(run, action, d.now())
+		return act(func() { d.Conductor.Stop(action.Attempt, action.Clients, action.Reason) }), nil
+	case decide.RecordResult:
+		step, ended := d.Plan.Step(action.Attempt.Step), d.Conductor.Results(action.Attempt)
+		record.Result(run, step, action.Attempt, ended, d.now())
+		over := record.Series(run, step, action.Attempt, ended, d.Conductor.Latencies(action.Attempt))
+		return Outcome{Series: &over, Then: func() error { d.Conductor.Forget(action.Attempt); return nil }}, nil
+	case decide.Retry:
+		record.Retry(run, action, d.now())
+	case decide.Replace:
+		d.replace(run, action, snapshot)
+		return Outcome{Then: func() error { return clients.Replace(action.Clients) }}, nil
+	case decide.Fail:
+		record.Fail(run, *action.Failure, d.now())
+	case decide.Finish:
+		record.Finishing(run, d.now())
+		return act(func() { clients.Finish(action.Clients) }), nil
+	}
+	return Outcome{}, nil
+}
+
+// act returns a settled outcome that calls do.
+func act(do func()) Outcome {
+	return Outcome{Settled: true, Then: func() error { do(); return nil }}
+}
+
+// load sends a step, rendered for each client, to its agents.
+func (d *Driver) load(run *v1alpha1.BenchmarkRun, action decide.Action) (Outcome, error) {
+	requests, err := d.Conductor.Requests(d.Plan.Step(action.Attempt.Step), action.Clients, run.Spec.Seed, d.Shared)
+	var failure *decide.Failure
+	switch {
+	case errors.As(err, &failure):
+		record.Fail(run, *failure, d.now())
+		return Outcome{}, nil
+	case err != nil:
+		return Outcome{}, err
+	}
+	return act(func() { d.Conductor.Load(action.Attempt, action.Clients, requests) }), nil
+}
+
+// replace records that lost clients get a successor.
+func (d *Driver) replace(run *v1alpha1.BenchmarkRun, action decide.Action, snapshot decide.Snapshot) {
+	for _, client := range snapshot.Clients {
+		if !slices.Contains(action.Clients, client.Key) {
+			continue
+		}
+		record.Lost(run, client, true, d.now())
+		if d.DataGoes {
+			record.Relayout(run, client.Key.Target)
+		}
+	}
+}
+
+// stopSent is a Stop, and when it was sent.
+type stopSent struct {
+	action decide.Action
+	at     time.Time
+}
+
+func (s stopSent) same(action decide.Action) bool {
+	return s.action.Attempt == action.Attempt && slices.Equal(s.action.Clients, action.Clients)
+}
