@@ -93,6 +93,11 @@ generate: ## Regenerate deepcopy code, CRDs, RBAC, the protocol's code, monitori
 	go run ./hack/events
 	go run ./hack/profiles
 
+.PHONY: pictures
+pictures: ## Render the pictures of docs/architecture.md from their text
+	hack/ensure-packages graphviz
+	for picture in architecture run; do dot -Tsvg docs/pictures/$$picture.dot -o docs/pictures/$$picture.svg; done
+
 .PHONY: manifests
 manifests: ## Write everything that a cluster needs, with images of VERSION, to bin/install.yaml
 	go run ./hack/manifests -version '$(VERSION)' -output bin/install.yaml

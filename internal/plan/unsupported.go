@@ -1,11 +1,9 @@
 package plan
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
 // builtKinds lists the phase kinds that this version supports.
@@ -52,13 +50,11 @@ func (m *maker) refuseUnbuilt() {
 	for i := range m.run.Phases {
 		phase := &m.run.Phases[i]
 		path := m.root.Child("phases").Index(i)
-		switch kind := phase.Kind(); kind {
-		case v1alpha1.PhasePrepare, v1alpha1.PhaseSteady, v1alpha1.PhaseRamp, v1alpha1.PhaseSweep,
-			v1alpha1.PhaseBurstDrain, v1alpha1.PhaseCooldown:
-		case "":
+		switch kind := phase.Kind(); {
+		case kind == "":
 			m.problems = append(m.problems, field.Required(path, "a phase is exactly one of "+builtKinds))
-		case v1alpha1.PhaseSearch, v1alpha1.PhaseVerify, v1alpha1.PhaseFault, v1alpha1.PhaseProvision:
-			m.refuse(path.Child(strings.ToLower(string(kind[:1]))+string(kind[1:])), "the phase kind "+string(kind), "use "+builtKinds)
+		case phasekind.Of(kind).Label == "":
+			m.refuse(path.Child(phasekind.Name(kind)), "the phase kind "+string(kind), "use "+builtKinds)
 		}
 	}
 }
