@@ -1,7 +1,9 @@
 package benchmarkrun
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,18 +42,34 @@ func narrate(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 	}
 }
 
-// absentees names the clients that are not connected, and why.
+// absentees counts the clients that are not connected, by why, and names the first of each reason.
 func absentees(clients []decide.Client) string {
-	var why []string
+	const named = 2
+	var reasons []string
+	waiting, absent := map[string][]string{}, 0
 	for _, client := range clients {
-		if client.Connection == decide.Connecting {
-			why = append(why, fmt.Sprintf("%s (%s)", client.Key, client.Message))
+		if client.Connection != decide.Connecting {
+			continue
 		}
+		if waiting[client.Message] == nil {
+			reasons = append(reasons, client.Message)
+		}
+		waiting[client.Message] = append(waiting[client.Message], client.Key.String())
+		absent++
 	}
-	if len(why) == 0 {
+	if absent == 0 {
 		return ""
 	}
-	return fmt.Sprintf("waiting for %d of %d clients: %s", len(why), len(clients), strings.Join(why, ", "))
+	slices.SortStableFunc(reasons, func(a, b string) int { return cmp.Compare(len(waiting[b]), len(waiting[a])) })
+	for i, reason := range reasons {
+		keys := waiting[reason]
+		text := strings.Join(keys[:min(named, len(keys))], ", ")
+		if more := len(keys) - named; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		reasons[i] = fmt.Sprintf("%s (%s)", reason, text)
+	}
+	return fmt.Sprintf("waiting for %d of %d clients: %s", absent, len(clients), strings.Join(reasons, "; "))
 }
 
 // progress returns how far the live step is, and records its live figures. It returns "" if no step is running.

@@ -95,7 +95,7 @@ var worlds = map[string]struct {
 }{
 	"waiting": {0, 20 * time.Second, func(run *v1alpha1.BenchmarkRun) {
 		run.Status.Steps, run.Status.Live, run.Status.Stage = nil, nil, v1alpha1.StageMeeting
-		run.Status.Message = "waiting for 2 of 4 clients: share/2 (0/3 nodes are available: 3 Insufficient cpu), share/3 (pulling its image)"
+		run.Status.Message = "waiting for 2 of 4 clients: 0/3 nodes are available: 3 Insufficient cpu (share/2); pulling its image (share/3)"
 	}},
 	"layout": {0, 2 * time.Minute, func(*v1alpha1.BenchmarkRun) {}},
 	"drain": {1, 6 * time.Minute, func(run *v1alpha1.BenchmarkRun) {
