@@ -3,7 +3,6 @@ package gates
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
@@ -78,7 +77,7 @@ func ArgoApplyDiff(file, live *unstructured.Unstructured, schema *managedfields.
 	managers := fieldpath.ManagedFields{}
 	for _, entry := range live.GetManagedFields() {
 		set := &fieldpath.Set{}
-		if err := set.FromJSON(strings.NewReader(string(entry.FieldsV1.Raw))); err != nil {
+		if err := set.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
 			return "", fmt.Errorf("read the fields of %s: %w", entry.Manager, err)
 		}
 		applied := entry.Operation == metav1.ManagedFieldsOperationApply
