@@ -16,9 +16,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.random) || !self.random || !has(self.verify) || !self.verify",message="verify: IOR cannot check data at random offsets; remove verify, or random",fieldPath=".verify"
 // +kubebuilder:validation:XValidation:rule="!has(self.verify) || !self.verify || !has(self.dataPattern) || self.dataPattern in ['Timestamp', 'Offset']",message="verify: needs data that can be told again; set dataPattern to Timestamp or Offset",fieldPath=".verify"
 type IORProfile struct {
-	// api is IOR's interface to the storage.
+	// api is IOR's interface to the storage. Absent: POSIX.
 	// +optional
-	// +kubebuilder:default=POSIX
 	// +kubebuilder:validation:Enum=POSIX;MPIIO
 	API string `json:"api,omitempty"`
 
@@ -30,22 +29,19 @@ type IORProfile struct {
 	// +required
 	BlockSize resource.Quantity `json:"blockSize"`
 
-	// segments is the number of segments. Each rank has one block in each segment.
+	// segments is the number of segments. Each rank has one block in each segment. Absent: 1.
 	// +optional
-	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	Segments *int64 `json:"segments,omitempty"`
 
-	// filePerProcess gives each rank its own file.
+	// filePerProcess gives each rank its own file. Absent: true.
 	// +optional
-	// +kubebuilder:default=true
 	FilePerProcess *bool `json:"filePerProcess,omitempty"`
 
-	// operations are the operations to run, in IOR's own order: Write, then Read.
+	// operations are the operations to run, in IOR's own order: Write, then Read. Absent: Write.
 	// +optional
 	// +listType=set
-	// +kubebuilder:default={Write}
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=2
 	// +kubebuilder:validation:items:Enum=Write;Read
@@ -65,9 +61,8 @@ type IORProfile struct {
 	// +optional
 	Direct *bool `json:"direct,omitempty"`
 
-	// fsync flushes the data at the end of each write.
+	// fsync flushes the data at the end of each write. Absent: true.
 	// +optional
-	// +kubebuilder:default=true
 	Fsync *bool `json:"fsync,omitempty"`
 
 	// reorderTasks is which rank reads which data, so that no client reads from its own cache:
@@ -189,9 +184,8 @@ type MdtestProfile struct {
 	// +kubebuilder:validation:Maximum=1024
 	Branching *int32 `json:"branching,omitempty"`
 
-	// iterations is the number of iterations of the whole test.
+	// iterations is the number of iterations of the whole test. Absent: 1.
 	// +optional
-	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	Iterations *int32 `json:"iterations,omitempty"`

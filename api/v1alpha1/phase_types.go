@@ -16,9 +16,8 @@ type Phase struct {
 	Name string `json:"name"`
 
 	// mode is Parallel if the targets are loaded together, Sequential if they are loaded one after
-	// the other.
+	// the other. Absent: Parallel.
 	// +optional
-	// +kubebuilder:default=Parallel
 	Mode PhaseMode `json:"mode,omitempty"`
 
 	// workload is the workload of this phase. Absent: the workload of the run.
@@ -171,9 +170,8 @@ type TargetWorkload struct {
 // measure nothing.
 type PreparePhase struct {
 	// precondition is how many times the data is overwritten after the layout, with the workload's
-	// own block size and pattern.
+	// own block size and pattern. Absent: 0.
 	// +optional
-	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10
 	Precondition *int32 `json:"precondition,omitempty"`
@@ -192,9 +190,8 @@ type SteadyPhase struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	Duration Duration `json:"duration"`
 
-	// warmUp is the time under load before measuring starts.
+	// warmUp is the time under load before measuring starts. Absent: none.
 	// +optional
-	// +kubebuilder:default="0s"
 	WarmUp Duration `json:"warmUp,omitempty"`
 
 	// endWhenSteady ends the phase before its duration is over, as soon as five rounds of one
@@ -239,9 +236,8 @@ type RampPhase struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	StepDuration Duration `json:"stepDuration"`
 
-	// warmUp is the time under load before each step is measured.
+	// warmUp is the time under load before each step is measured. Absent: none.
 	// +optional
-	// +kubebuilder:default="0s"
 	WarmUp Duration `json:"warmUp,omitempty"`
 }
 
@@ -280,9 +276,8 @@ type SweepPhase struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	StepDuration Duration `json:"stepDuration"`
 
-	// warmUp is the time under load before each cell is measured.
+	// warmUp is the time under load before each cell is measured. Absent: none.
 	// +optional
-	// +kubebuilder:default="0s"
 	WarmUp Duration `json:"warmUp,omitempty"`
 }
 
@@ -341,13 +336,12 @@ type SweepAxes struct {
 // BurstDrainPhase loads the targets until the burst credits are spent and the throughput has
 // settled at its baseline.
 //
-// +kubebuilder:validation:XValidation:rule="!self.minDuration.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || !self.maxDuration.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self.minDuration) <= duration(self.maxDuration)",message="maxDuration: cannot be shorter than minDuration (2m where absent); raise it or lower minDuration",fieldPath=".maxDuration"
+// +kubebuilder:validation:XValidation:rule="!(has(self.minDuration) ? self.minDuration : '2m').matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || !self.maxDuration.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(has(self.minDuration) ? self.minDuration : '2m') <= duration(self.maxDuration)",message="maxDuration: cannot be shorter than minDuration (2m where absent); raise it or lower minDuration",fieldPath=".maxDuration"
 type BurstDrainPhase struct {
 	// minDuration is the least time before the phase may end. It also determines how long a lower
 	// rate must last to be permanent: 85 seconds, or 70 % of a minDuration that is shorter than the
-	// default.
+	// default. Absent: 2m.
 	// +optional
-	// +kubebuilder:default="2m"
 	MinDuration Duration `json:"minDuration,omitempty"`
 
 	// maxDuration ends the phase. Credits that last longer are not an error.

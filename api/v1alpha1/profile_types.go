@@ -151,9 +151,8 @@ type Workload struct {
 // ProfileRef refers to a profile.
 type ProfileRef struct {
 	// kind is WorkloadProfile, for a profile in the benchmark's namespace, or
-	// ClusterWorkloadProfile.
+	// ClusterWorkloadProfile. Absent: WorkloadProfile.
 	// +optional
-	// +kubebuilder:default=WorkloadProfile
 	// +kubebuilder:validation:Enum=WorkloadProfile;ClusterWorkloadProfile
 	Kind string `json:"kind,omitempty"`
 

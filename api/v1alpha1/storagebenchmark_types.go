@@ -52,7 +52,7 @@ type StorageBenchmarkList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.objectives) || self.objectives.all(o, self.run.phases.exists(p, p.name == o.phase))",message="objectives: phase must be the name of one of run.phases; correct the name"
 // +kubebuilder:validation:XValidation:rule="!has(self.objectives) || self.objectives.all(o, !has(o.target) || self.run.targets.exists(t, t.name == o.target))",message="objectives: target must be the name of one of run.targets; correct the name, or remove it to judge each target"
 type StorageBenchmarkSpec struct {
-	// trigger defines what starts a run in addition to a change of spec.run.
+	// trigger defines what starts a run. Absent: a change of spec.run.
 	// +optional
 	Trigger *Trigger `json:"trigger,omitempty"`
 
@@ -114,11 +114,15 @@ const (
 	ReplaceStop ReplacePolicy = "Stop"
 )
 
-// Trigger defines what starts a run. With a schedule, runs start at its times, and a change of
-// spec.run waits for the next one. Without a schedule, each new hash of spec.run starts a run.
+// Trigger defines what starts a run.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.schedule) || !(has(self.timeZone) || has(self.startingDeadline))",message="trigger: timeZone and startingDeadline are of the schedule; set schedule, or remove them"
 type Trigger struct {
+	// onChange starts a run when spec.run is new or has changed. Absent: true without a schedule,
+	// false with one. With false, a new benchmark takes its value of manual as handled.
+	// +optional
+	OnChange *bool `json:"onChange,omitempty"`
+
 	// schedule is a cron expression of five fields, such as "0 3 * * 1".
 	// +optional
 	// +kubebuilder:validation:MinLength=9
@@ -155,6 +159,14 @@ type Trigger struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == false",message="onProfileChange: not built yet in this version; remove it"
 	OnProfileChange *bool `json:"onProfileChange,omitempty"`
+}
+
+// StartsOnChange reports whether a spec.run that is new or has changed starts a run.
+func (t *Trigger) StartsOnChange() bool {
+	if t != nil && t.OnChange != nil {
+		return *t.OnChange
+	}
+	return t == nil || t.Schedule == ""
 }
 
 // RegressionPolicy defines what the newest run is compared with.

@@ -37,9 +37,8 @@ type Target struct {
 	Limits *Limits `json:"limits,omitempty"`
 
 	// dataPolicy is what happens to the data at the end of the run: Delete, or Retain, which lets a
-	// later run with the same layout reuse it.
+	// later run with the same layout reuse it. Absent: Delete.
 	// +optional
-	// +kubebuilder:default=Delete
 	DataPolicy DataPolicy `json:"dataPolicy,omitempty"`
 
 	// requireIdle refuses to start the run while something else uses the volumes.
@@ -121,15 +120,13 @@ const (
 // ClaimTemplate is a template for PersistentVolumeClaims.
 type ClaimTemplate struct {
 	// scope is Shared (one claim for all clients, which must be ReadWriteMany if clients are on
-	// several nodes) or PerClient (one claim for each client).
+	// several nodes) or PerClient (one claim for each client). Absent: Shared.
 	// +optional
-	// +kubebuilder:default=Shared
 	Scope ClaimScope `json:"scope,omitempty"`
 
 	// lifetime is Run (created for each run, deleted with it) or Benchmark (created once, deleted
-	// with the benchmark).
+	// with the benchmark). Absent: Run.
 	// +optional
-	// +kubebuilder:default=Run
 	Lifetime ClaimLifetime `json:"lifetime,omitempty"`
 
 	// allowExistingVolumes lets the claims bind to volumes that exist already, such as by

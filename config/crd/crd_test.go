@@ -118,6 +118,21 @@ func TestNotBuiltYet(t *testing.T) {
 	}
 }
 
+// A list belongs as a whole to the file that sets it. A default that the API server adds to an item is a difference
+// that Argo CD with server-side apply finds for ever, and that kubectl apply sends each time: api/v1alpha1/defaults.go
+// has the defaults inside lists.
+func TestNoDefaultsInsideLists(t *testing.T) {
+	for kind, definition := range load(t) {
+		for _, version := range definition.Spec.Versions {
+			walk(version.Schema.OpenAPIV3Schema, "", func(path string, schema *apiextensionsv1.JSONSchemaProps) {
+				if schema.Default != nil && strings.Contains(path, "[]") {
+					t.Errorf("%s%s has the default %s", kind, path, schema.Default.Raw)
+				}
+			})
+		}
+	}
+}
+
 func walk(schema *apiextensionsv1.JSONSchemaProps, path string, visit func(string, *apiextensionsv1.JSONSchemaProps)) {
 	visit(path, schema)
 	for name, property := range schema.Properties {

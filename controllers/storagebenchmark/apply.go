@@ -18,6 +18,10 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
+// ignoreUpdates lets Argo CD apply ignoreResourceUpdates to runs, which it does not track: their status changes every few
+// seconds (config/gitops/argocd/argocd-cm.yaml).
+const ignoreUpdates = "argocd.argoproj.io/ignore-resource-updates"
+
 // apply carries out a decision, except for the status.
 func (r *reconciler) apply(ctx context.Context, obs observation, act action) outcome {
 	var out outcome
@@ -74,6 +78,7 @@ func newRun(obs observation, scheme *runtime.Scheme) (*v1alpha1.BenchmarkRun, er
 		Objectives: benchmark.Spec.Objectives,
 	}, obs.candidate.run, planned)
 	run.Labels = map[string]string{v1alpha1.LabelBenchmark: benchmark.Name}
+	run.Annotations = map[string]string{ignoreUpdates: "true"}
 	if benchmark.Spec.Queue != "" {
 		run.Labels[v1alpha1.LabelQueue] = benchmark.Spec.Queue
 	}

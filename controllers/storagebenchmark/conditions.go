@@ -85,11 +85,17 @@ func verdictPicture(status *v1alpha1.StorageBenchmarkStatus, obs observation) pi
 
 func notJudgedMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) string {
 	active := status.ActiveRun
+	waits := !obs.startsOnChange() && !requestOf(obs.benchmark).any()
 	switch {
-	case active == nil && obs.times.set && status.NextScheduleTime != nil && !requestOf(obs.benchmark).any():
+	case active == nil && waits && status.NextScheduleTime != nil:
 		return "the current spec.run starts at " + clockText(status.NextScheduleTime.Time) + ", the next scheduled time"
+	case active == nil && waits && !obs.times.set:
+		return "the current spec.run starts when requested, because spec.trigger.onChange is false: " +
+			"set spec.trigger.manual or the annotation " + v1alpha1.AnnotationRequestedAt + " to a new value"
 	case active == nil:
 		return "the current spec.run starts next"
+	case active.Hash != obs.hash && waits && !obs.times.set:
+		return fmt.Sprintf("run %s of an earlier spec.run is live; the current spec.run starts when requested", active.Name)
 	case active.Hash != obs.hash:
 		return fmt.Sprintf("run %s of an earlier spec.run is live; the current spec.run starts after it", active.Name)
 	case active.UID == "":
@@ -100,6 +106,7 @@ func notJudgedMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) 
 
 func liveMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) string {
 	message := fmt.Sprintf("run %s is live", status.ActiveRun.Name)
+	changed := status.ActiveRun.Hash != obs.hash
 	switch {
 	case suspended(obs.benchmark):
 		return message + "; spec.suspend is true: no further runs are started"
@@ -107,12 +114,14 @@ func liveMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) strin
 		return message + " and is being stopped for the next run"
 	case obs.times.set && !obs.times.due.At.IsZero():
 		return message + "; the run scheduled for " + clockText(obs.times.due.At) + " starts next"
-	case status.ActiveRun.Hash != obs.hash && obs.times.set:
-		return message + "; spec.run has changed: the new one starts at the next scheduled time"
-	case status.ActiveRun.Hash != obs.hash:
+	case changed && obs.startsOnChange():
 		return message + "; spec.run has changed: the new one starts next"
 	case requestOf(obs.benchmark).any():
 		return message + "; the requested run starts next"
+	case changed && obs.times.set:
+		return message + "; spec.run has changed: the new one starts at the next scheduled time"
+	case changed:
+		return message + "; spec.run has changed: the new one starts when requested"
 	}
 	return message
 }

@@ -52,6 +52,21 @@ func TestNext(t *testing.T) {
 	lacks := func(obs *observation) { obs.candidate.missing = missing }
 	cannot := func(obs *observation) { obs.candidate.problems = missing }
 	asked := func(obs *observation) { request1("v1")(obs.benchmark) }
+	// onChange sets it for a benchmark that was seen before.
+	onChange := func(value bool) func(*observation) {
+		return func(obs *observation) {
+			onChange(value)(obs.benchmark)
+			obs.benchmark.Status.ObservedGeneration = 1
+		}
+	}
+	stops := func(obs *observation) { stopping(obs.benchmark) }
+	nightly := func(obs *observation) {
+		scheduled("0 3 * * *", "", "")(obs.benchmark)
+		obs.times.set = true
+	}
+	due := func(obs *observation) { obs.times.due.At = begin0 }
+	releases := func(obs *observation) { releases("v1")(obs.benchmark) }
+	rebuilt := func(obs *observation) { obs.benchmark.Status.ObservedGeneration = -1 }
 	type given []func(*observation)
 	for _, test := range []struct {
 		name  string
@@ -70,6 +85,21 @@ func TestNext(t *testing.T) {
 		{"judged, asked again, suspended", given{lastRun("r", "now"), asked, suspends}, hold},
 		{"judged, asked again, a reference is missing", given{lastRun("r", "now"), asked, lacks}, await},
 		{"another spec.run is judged", given{lastRun("r", "then")}, intend},
+		{"new, with a schedule", given{nightly}, leave},
+		{"new, with a schedule and onChange", given{nightly, onChange(true)}, intend},
+		{"new, not onChange", given{onChange(false)}, leave},
+		{"new, not onChange, asked", given{onChange(false), asked}, intend},
+		{"new, not onChange, due", given{onChange(false), nightly, due}, intend},
+		{"new, not onChange, suspended", given{onChange(false), suspends}, hold},
+		{"new, not onChange, another manual", given{onChange(false), releases}, intend},
+		{"new, not onChange, the manual that it came with", given{onChange(false), releases, rebuilt}, leave},
+		{"new, onChange, the manual that it came with", given{onChange(true), releases, rebuilt}, intend},
+		{"another spec.run is judged, not onChange", given{lastRun("r", "then"), onChange(false)}, leave},
+		{"another spec.run is judged, not onChange, asked", given{lastRun("r", "then"), onChange(false), asked}, intend},
+		{"recorded, not onChange", given{recorded("r", "", "now"), onChange(false)}, create},
+		{"live with another spec.run, Stop", given{recorded("r", "uid-r", "then"), there(as), stops}, replace},
+		{"live with another spec.run, Stop, not onChange", given{recorded("r", "uid-r", "then"), there(as), onChange(false), stops}, watch},
+		{"live with another spec.run, Stop, not onChange, asked", given{recorded("r", "uid-r", "then"), there(as), onChange(false), stops, asked}, replace},
 		{"recorded", given{recorded("r", "", "now")}, create},
 		{"recorded, suspended", given{recorded("r", "", "now"), suspends}, hold},
 		{"recorded, a reference is missing", given{recorded("r", "", "now"), lacks}, await},

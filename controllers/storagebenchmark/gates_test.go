@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -97,6 +98,29 @@ func TestExamplesHoldTheScripts(t *testing.T) {
 		if !found {
 			t.Errorf("%s does not hold %s", one.manifest, one.script)
 		}
+	}
+}
+
+// Argo CD does not refresh an application for the status of a run. For what it does not track itself it asks for both
+// the setting and an annotation.
+func TestArgoIgnoresTheStatusOfRuns(t *testing.T) {
+	var config corev1.ConfigMap
+	if err := yaml.UnmarshalStrict([]byte(gitopsFile(t, "argocd/argocd-cm.yaml")), &config); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{v1alpha1.StorageBenchmarkKind, v1alpha1.BenchmarkRunKind} {
+		var ignored struct {
+			JSONPointers []string `json:"jsonPointers"`
+		}
+		text := config.Data["resource.customizations.ignoreResourceUpdates."+v1alpha1.GroupVersion.Group+"_"+kind]
+		if err := yaml.UnmarshalStrict([]byte(text), &ignored); err != nil || !slices.Equal(ignored.JSONPointers, []string{"/status"}) {
+			t.Errorf("%s: %v, %v", kind, ignored, err)
+		}
+	}
+	w := newWorld(t, bench(), claimNamed("data"))
+	w.settle()
+	if run := w.active(); run.Annotations["argocd.argoproj.io/ignore-resource-updates"] != "true" || told(run) {
+		t.Errorf("annotations of a new run: %v", run.Annotations)
 	}
 }
 

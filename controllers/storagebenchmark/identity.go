@@ -61,7 +61,7 @@ type request struct {
 
 func requestOf(benchmark *v1alpha1.StorageBenchmark) request {
 	var asked request
-	if trigger := benchmark.Spec.Trigger; trigger != nil {
+	if trigger := benchmark.Spec.Trigger; trigger != nil && !adoptsManual(benchmark) {
 		if value := echo(trigger.Manual); value != benchmark.Status.LastHandledManual {
 			asked.manual = value
 		}
@@ -74,19 +74,21 @@ func requestOf(benchmark *v1alpha1.StorageBenchmark) request {
 
 func (r request) any() bool { return r.manual != "" || r.annotation != "" }
 
+// adoptsManual reports whether the value of trigger.manual counts as handled: the operator has not seen the benchmark
+// before and its creation must not start a run. Git keeps the last value, so a rebuilt cluster would repeat that run.
+func adoptsManual(benchmark *v1alpha1.StorageBenchmark) bool {
+	trigger := benchmark.Spec.Trigger
+	return benchmark.Status.ObservedGeneration <= 0 && trigger != nil && trigger.OnChange != nil && !*trigger.OnChange
+}
+
 // judged reports whether hash is that of the newest judged run.
 func judged(status *v1alpha1.StorageBenchmarkStatus, hash string) bool {
 	return status.LastRun != nil && status.LastRun.Hash == hash
 }
 
-// wanted reports whether a run is requested that is not recorded yet. With a schedule, its times request runs, and a
-// spec.run that was not judged waits for the next time.
+// wanted reports whether a run is requested that is not recorded yet: by a person, by the schedule, or by a spec.run
+// that was not judged, unless trigger.onChange is false, or absent beside a schedule.
 func wanted(obs observation) bool {
-	if requestOf(obs.benchmark).any() {
-		return true
-	}
-	if obs.times.set {
-		return obs.times.asks()
-	}
-	return !judged(&obs.benchmark.Status, obs.hash)
+	return requestOf(obs.benchmark).any() || obs.times.asks() ||
+		obs.startsOnChange() && !judged(&obs.benchmark.Status, obs.hash)
 }

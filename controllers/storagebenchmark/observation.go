@@ -30,6 +30,8 @@ type observation struct {
 	now    time.Time
 }
 
+func (o *observation) startsOnChange() bool { return o.benchmark.Spec.Trigger.StartsOnChange() }
+
 // activeState is the state of the run that status.activeRun names.
 type activeState string
 

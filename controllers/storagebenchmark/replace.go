@@ -23,13 +23,8 @@ func replaces(obs observation) bool {
 
 // another reports whether one more run is requested in addition to the live one.
 func another(obs observation) bool {
-	if requestOf(obs.benchmark).any() {
-		return true
-	}
-	if obs.times.set {
-		return !obs.times.due.At.IsZero()
-	}
-	return obs.benchmark.Status.ActiveRun.Hash != obs.hash
+	return requestOf(obs.benchmark).any() || !obs.times.due.At.IsZero() ||
+		obs.startsOnChange() && obs.benchmark.Status.ActiveRun.Hash != obs.hash
 }
 
 // told reports whether a run was already told to make way.

@@ -30,6 +30,23 @@ func stopping(b *v1alpha1.StorageBenchmark) {
 	b.Spec.Trigger.ReplacePolicy = v1alpha1.ReplaceStop
 }
 
+func triggered(change func(*v1alpha1.Trigger)) func(*v1alpha1.StorageBenchmark) {
+	return func(b *v1alpha1.StorageBenchmark) {
+		if b.Spec.Trigger == nil {
+			b.Spec.Trigger = &v1alpha1.Trigger{}
+		}
+		change(b.Spec.Trigger)
+	}
+}
+
+func onChange(value bool) func(*v1alpha1.StorageBenchmark) {
+	return triggered(func(t *v1alpha1.Trigger) { t.OnChange = &value })
+}
+
+func releases(value string) func(*v1alpha1.StorageBenchmark) {
+	return triggered(func(t *v1alpha1.Trigger) { t.Manual = value })
+}
+
 // benchAt is a benchmark that was created at the beginning of the sequences, changed.
 func benchAt(changes ...func(*v1alpha1.StorageBenchmark)) client.Object {
 	b := bench()
@@ -164,6 +181,55 @@ var timedSequences = []sequence{
 		w.edit("a claim that is not there", func(b *v1alpha1.StorageBenchmark) { b.Spec.Run.Targets[0].Volumes[0].ClaimName = "other" })
 		w.add(claimNamed("other"))
 		w.ends("complete before it was told", good)
+	}},
+	{"defaults are written out, and removed again", []client.Object{benchAt(), claimNamed("data")}, func(w *world) {
+		w.settle()
+		w.ends("good", good)
+		var before v1alpha1.RunSpec
+		w.edit("defaults are written out", func(b *v1alpha1.StorageBenchmark) {
+			b.Spec.Run.DeepCopyInto(&before)
+			b.Spec.Run.SetDefaults()
+		})
+		w.edit("defaults are removed", func(b *v1alpha1.StorageBenchmark) { before.DeepCopyInto(&b.Spec.Run) })
+	}},
+	{"onChange is false", []client.Object{benchAt(onChange(false)), claimNamed("data")}, func(w *world) {
+		w.settle()
+		w.wait(48 * time.Hour)
+		w.edit("requested at v1", request1("v1"))
+		w.edit("another number of clients, while the run is live", clients(2))
+		w.ends("good", good)
+		w.wait(48 * time.Hour)
+		w.edit("manual: release-42", releases("release-42"))
+		w.ends("good", good)
+		w.edit("another number of clients", clients(3))
+		w.edit("onChange: true", onChange(true))
+	}},
+	{"onChange is false, and a live run would make way", []client.Object{benchAt(onChange(false), stopping), claimNamed("data")}, func(w *world) {
+		w.settle()
+		w.edit("requested at v1", request1("v1"))
+		w.edit("another number of clients", clients(2))
+		w.edit("requested at v2", request1("v2"))
+		w.ends("replaced", replaced)
+	}},
+	{"onChange is false, in a rebuilt cluster", []client.Object{benchAt(onChange(false), releases("release-42")), claimNamed("data")}, func(w *world) {
+		w.settle()
+		w.wait(48 * time.Hour)
+		w.edit("manual: release-43", releases("release-43"))
+		w.ends("good", good)
+		w.loseStatus()
+	}},
+	{"onChange is false, with a schedule", []client.Object{benchAt(onChange(false), scheduled("0 3 * * *", "", "")), claimNamed("data")}, func(w *world) {
+		w.settle()
+		w.wait(15 * time.Hour)
+		w.ends("good", good)
+	}},
+	{"onChange is true, with a schedule", []client.Object{benchAt(onChange(true), scheduled("0 3 * * *", "", "")), claimNamed("data")}, func(w *world) {
+		w.settle()
+		w.edit("another number of clients, while the run is live", clients(2))
+		w.ends("good", good)
+		w.ends("good", good)
+		w.wait(15 * time.Hour)
+		w.ends("good", good)
 	}},
 	{"a run waits for another", []client.Object{benchAt(), claimNamed("data")}, func(w *world) {
 		w.settle()

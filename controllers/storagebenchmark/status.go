@@ -46,6 +46,9 @@ func reportOn(obs observation, act action, out outcome) report {
 
 // remember writes the facts that an action creates into the status.
 func remember(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, out outcome) {
+	if adoptsManual(obs.benchmark) {
+		status.LastHandledManual = echo(obs.benchmark.Spec.Trigger.Manual)
+	}
 	switch act.do {
 	case intend:
 		asked := requestOf(obs.benchmark)

@@ -76,6 +76,12 @@ func TestTableOfStates(t *testing.T) {
 			stop()
 			b.edit(clients(2))
 		}, row{"True/Passed", absent, absent, "False/NoRun", "InProgress"}},
+		{"edited, and nothing asks for a run of it", then(after(good), func(b *bed) {
+			b.edit(onChange(false))
+			b.steady()
+			b.edit(clients(2))
+			b.steady()
+		}), row{"Unknown/NotJudged", "True", absent, "False/NoRun", "InProgress"}},
 		{"good", after(good),
 			row{"True/Passed", absent, absent, "False/NoRun", "Current"}},
 		{"invalid", after(invalid),

@@ -15,8 +15,9 @@ func newPlan(streams Streams) *cobra.Command {
 		Short: "Show what a benchmark would do, without running it",
 		Long: "Check a file by the rules of the API server, and show its steps, what they write, how\n" +
 			"long they take and, if the limits of the storage are given, the burst credits that they are\n" +
-			"expected to spend. All errors are reported at once, with their lines. Needs neither a\n" +
-			"cluster nor the storage, so a pipeline can run it. Exit codes: 0 it can be run; 1 it cannot.",
+			"expected to spend. JSON and YAML also have spec.run with profiles and defaults filled in.\n" +
+			"All errors are reported at once, with their lines. Needs neither a cluster nor the storage,\n" +
+			"so a pipeline can run it. Exit codes: 0 it can be run; 1 it cannot.",
 		Example: "  kubectl storagebench plan -f config/samples/quickstart.yaml\n" +
 			"  kubectl storagebench plan -f bench.yaml --all\n" +
 			"  kubectl storagebench plan -f bench.yaml --jobs",

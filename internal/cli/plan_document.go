@@ -35,6 +35,8 @@ type planDocument struct {
 	// from it.
 	Documented []v1alpha1.StorageDescription `json:"documented,omitempty"`
 	Promises   []planPromise                 `json:"promises,omitempty"`
+	// Run is spec.run as a run freezes it: with profiles and defaults filled in.
+	Run *v1alpha1.RunSpec `json:"run"`
 }
 
 // planStep is one step. Fields that do not apply to it are absent.
@@ -115,6 +117,7 @@ func describePlan(read loaded) (planDocument, error) {
 		Warnings:         read.plan.Warnings,
 		Documented:       read.plan.Documented,
 		Promises:         promisesOf(read.plan),
+		Run:              read.resolved,
 	}
 	space := map[string]uint64{}
 	var offset, least time.Duration

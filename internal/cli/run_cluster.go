@@ -104,8 +104,8 @@ func (c *cluster) namespaceOf(object *unstructured.Unstructured) string {
 }
 
 // ask makes sure that there is a run to follow, or will be, and returns a function that finds its name in the status.
-// The operator itself runs a spec.run that differs from that of the last run. Otherwise ask requests one more run,
-// unless one of the same specification is live.
+// The operator itself runs a spec.run that differs from that of the last run, if spec.trigger starts runs on a change.
+// Otherwise ask requests one more run, unless one of the same specification is live.
 func (c *cluster) ask(ctx context.Context, streams Streams, name string, before *v1alpha1.StorageBenchmark, existed bool) (func(*v1alpha1.StorageBenchmarkStatus) string, error) {
 	after := &v1alpha1.StorageBenchmark{}
 	if err := c.get(ctx, benchmarkResource, name, after); err != nil {
@@ -126,13 +126,14 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 		}
 		return ""
 	}
+	ran := after.Status.LastRun != nil && after.Status.LastRun.Hash == hash
 	switch active := after.Status.ActiveRun; {
 	case active != nil && active.Hash == hash:
 		if existed && active.UID != "" {
 			_, _ = fmt.Fprintf(streams.Err, "run %s of the same specification is already running\n", active.Name)
 		}
 		return chosen, nil
-	case !existed || after.Status.LastRun == nil || after.Status.LastRun.Hash != hash:
+	case after.Spec.Trigger.StartsOnChange() && (!existed || !ran):
 		return chosen, nil
 	}
 	request := time.Now().UTC().Format(time.RFC3339Nano)
@@ -143,7 +144,11 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 	if _, err := c.client.Resource(benchmarkResource).Namespace(c.namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}); err != nil {
 		return nil, fmt.Errorf("request a run: %w", err)
 	}
-	_, _ = fmt.Fprintln(streams.Err, "this specification was run before: requesting another run")
+	why := "this specification was run before: requesting another run"
+	if !ran {
+		why = "spec.trigger starts no run on a change: requesting one"
+	}
+	_, _ = fmt.Fprintln(streams.Err, why)
 	return chosen, nil
 }
 

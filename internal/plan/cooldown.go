@@ -172,7 +172,7 @@ func (p *phaseMaker) redrain(at *field.Path, phase *v1alpha1.CooldownPhase) {
 // pause.
 func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase, pause time.Duration) (drainTimes, bool) {
 	before := len(p.problems)
-	least, err := defaultMinDuration.Parse()
+	least, err := v1alpha1.DefaultMinDuration.Parse()
 	if err != nil {
 		panic(err) // a constant
 	}

@@ -8,13 +8,15 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// RunHash identifies what a benchmark asks to run: 16 hexadecimal digits that depend on its spec.run as the API server
-// returns it, with defaults filled in and references not resolved. Runs of one benchmark with the same hash have the
-// same spec.run.
+// RunHash identifies what a benchmark asks to run: 16 hexadecimal digits that depend on its spec.run with defaults
+// filled in, whether a file or the API server has set them, and references not resolved. Runs of one benchmark with the
+// same hash have the same spec.run.
 //
 // Adding a field with a default to the API changes every hash, which starts every benchmark again. Add fields without a
 // default, and treat an absent field as the default.
 func RunHash(run *v1alpha1.RunSpec) string {
+	run = run.DeepCopy()
+	run.SetDefaults()
 	// json.Marshal sorts the keys of maps, and quantities have a canonical form, so equal specifications give equal
 	// bytes; the types hold nothing that JSON cannot encode.
 	encoded, err := json.Marshal(run)

@@ -9,12 +9,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-const (
-	// steadyRounds is the minimum time to evaluate a steady state: five rounds of a minute.
-	steadyRounds = 5 * time.Minute
-	// defaultMinDuration is the API's default for a drain.
-	defaultMinDuration = v1alpha1.Duration("2m")
-)
+// steadyRounds is the minimum time to evaluate a steady state: five rounds of a minute.
+const steadyRounds = 5 * time.Minute
 
 // prepare lays out the dataset of each target, then overwrites it if preconditioning is set.
 func (p *phaseMaker) prepare(phase *v1alpha1.PreparePhase) {
@@ -131,7 +127,7 @@ func (p *phaseMaker) burstDrain(phase *v1alpha1.BurstDrainPhase) {
 
 func (m *maker) drainTimes(at *field.Path, phase *v1alpha1.BurstDrainPhase) (drainTimes, bool) {
 	before := len(m.problems)
-	leastText := cmp.Or(phase.MinDuration, defaultMinDuration)
+	leastText := cmp.Or(phase.MinDuration, v1alpha1.DefaultMinDuration)
 	times := drainTimes{
 		least: m.duration(at.Child("minDuration"), leastText),
 		most:  m.lasting(at.Child("maxDuration"), phase.MaxDuration),

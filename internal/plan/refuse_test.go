@@ -218,6 +218,28 @@ func TestAllAtOnce(t *testing.T) {
 	}
 }
 
+// A run freezes the defaults of what its profiles say too.
+func TestResolveFillsInDefaults(t *testing.T) {
+	run := builders.Benchmark("b").Target("a").Workload(nil).Steady("one", "1m").WithProfile("", "p").Run()
+	run.Phases[0].Mode = ""
+	resolved, problems := plan.Resolve(run, func(v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
+		return v1alpha1.Engine{IOR: &v1alpha1.IORProfile{}}, true
+	})
+	if len(problems) > 0 {
+		t.Fatal(problems.ToAggregate())
+	}
+	if phase := resolved.Phases[0]; phase.Mode != v1alpha1.PhaseParallel || phase.Steady.WarmUp != "0s" || phase.Workload.IOR.API != "POSIX" {
+		t.Errorf("phase: %+v, %+v", phase, phase.Workload.IOR)
+	}
+	before := plan.RunHash(run)
+	if run.Phases[0].Mode != "" {
+		t.Error("the run that was given was changed")
+	}
+	if run.SetDefaults(); plan.RunHash(run) != before {
+		t.Error("a run that is stored with its defaults has another hash than its file")
+	}
+}
+
 func TestResolve(t *testing.T) {
 	benchmark := builders.Benchmark("b").Target("a").Workload(nil).
 		Prepare("layout").WithProfile("WorkloadProfile", "p").

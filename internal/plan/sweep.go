@@ -136,7 +136,7 @@ func (p *phaseMaker) drainFirst(at *field.Path, targets []string, c cell) bool {
 			most = max(most, 2*wholeSeconds(bucket.DrainSeconds(known.ceiling)))
 		}
 	}
-	least, err := defaultMinDuration.Parse()
+	least, err := v1alpha1.DefaultMinDuration.Parse()
 	if err != nil {
 		panic(err) // a constant
 	}

@@ -165,6 +165,34 @@ func TestRunInCluster(t *testing.T) {
 	}
 }
 
+// TestRunAsksWhereAChangeStartsNothing follows a run of a benchmark that the operator would not start by itself.
+func TestRunAsksWhereAChangeStartsNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs an API server")
+	}
+	ctx := t.Context()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "cli-asks"}}
+	must(t, cluster.Create(ctx, namespace))
+	file := filepath.Join(t.TempDir(), "bench.yaml")
+	must(t, os.WriteFile(file, []byte(strings.Replace(followed, "spec:\n", "spec:\n  trigger: {onChange: false}\n", 1)), 0o600))
+	failed := make(chan error, 1)
+	go func() {
+		benchmark := &v1alpha1.StorageBenchmark{}
+		for benchmark.Annotations[v1alpha1.AnnotationRequestedAt] == "" && ctx.Err() == nil {
+			_ = cluster.Get(ctx, client.ObjectKey{Namespace: namespace.Name, Name: "followed"}, benchmark)
+			time.Sleep(100 * time.Millisecond)
+		}
+		failed <- operate(ctx, namespace.Name, "followed", "followed-1")
+	}()
+	got := command(kubeconfigOf(t, administrator), "run", "-f", file, "-n", namespace.Name)
+	if err := <-failed; err != nil {
+		t.Fatalf("the operator of the test: %v\n%s%s", err, got.stdout, got.stderr)
+	}
+	if !strings.Contains(got.stdout, "followed-1") || !strings.Contains(got.stderr, "spec.trigger starts no run on a change: requesting one") {
+		t.Errorf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+}
+
 // TestInitAsks writes first benchmarks by what the cluster has; each of them is one that it takes.
 func TestInitAsks(t *testing.T) {
 	if testing.Short() {

@@ -5,6 +5,8 @@
 //   - It removes descriptions that can be read elsewhere: those of Kubernetes' own types, and those of the second and
 //     third copy of a type in a file. A file must stay well below the size limit of annotations (256 KiB), because
 //     kubectl apply puts the whole object into one.
+//   - It removes the one default inside a list that comes with a type of Kubernetes. Such a default would be a difference
+//     between a file and the live object (api/v1alpha1/defaults.go).
 //   - It removes the rules within the frozen copies of a benchmark's spec.run and spec.objectives in a BenchmarkRun,
 //     for the same reason. They were checked when the benchmark was admitted, and the plan, which is made again to
 //     conduct the run, refuses what they refuse.

@@ -61,6 +61,9 @@ func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 			delete(schema, "x-kubernetes-validations")
 		}
 	}
+	if strings.HasSuffix(dotted, "template.imagePullSecrets.name") {
+		delete(schema, "default")
+	}
 	bare = bare || slices.ContainsFunc(f.told, func(end string) bool {
 		return dotted == end || strings.HasSuffix(dotted, "."+end)
 	})

@@ -1,0 +1,81 @@
+package v1alpha1
+
+// The defaults of fields inside lists, and of the types that lists hold. The schema has none of them: a list belongs
+// to its file as a whole, so a default that the API server adds to an item is a difference that Argo CD with
+// server-side apply would find for ever. The defaults of all other fields are in the schema.
+
+// DefaultMinDuration is the least time of a burstDrain.
+const DefaultMinDuration Duration = "2m"
+
+// SetDefaults sets the absent fields of a run to their defaults.
+func (r *RunSpec) SetDefaults() {
+	for i := range r.Targets {
+		r.Targets[i].setDefaults()
+	}
+	r.Workload.setDefaults()
+	for i := range r.Phases {
+		r.Phases[i].setDefaults()
+	}
+}
+
+func (t *Target) setDefaults() {
+	orDefault(&t.DataPolicy, DataDelete)
+	for i := range t.Volumes {
+		if template := t.Volumes[i].ClaimTemplate; template != nil {
+			orDefault(&template.Scope, ClaimShared)
+			orDefault(&template.Lifetime, ClaimForRun)
+		}
+	}
+}
+
+func (p *Phase) setDefaults() {
+	orDefault(&p.Mode, PhaseParallel)
+	p.Workload.setDefaults()
+	for i := range p.TargetWorkloads {
+		p.TargetWorkloads[i].Workload.setDefaults()
+	}
+	if p.Prepare != nil {
+		orDefault(&p.Prepare.Precondition, new(int32(0)))
+	}
+	if p.Steady != nil {
+		orDefault(&p.Steady.WarmUp, "0s")
+	}
+	if p.Ramp != nil {
+		orDefault(&p.Ramp.WarmUp, "0s")
+	}
+	if p.Sweep != nil {
+		orDefault(&p.Sweep.WarmUp, "0s")
+	}
+	if p.BurstDrain != nil {
+		orDefault(&p.BurstDrain.MinDuration, DefaultMinDuration)
+	}
+}
+
+func (w *Workload) setDefaults() {
+	if w == nil {
+		return
+	}
+	if w.ProfileRef != nil {
+		orDefault(&w.ProfileRef.Kind, WorkloadProfileKind)
+	}
+	if w.IOR != nil {
+		orDefault(&w.IOR.API, "POSIX")
+		orDefault(&w.IOR.Segments, new(int64(1)))
+		orDefault(&w.IOR.FilePerProcess, new(true))
+		if w.IOR.Operations == nil {
+			w.IOR.Operations = []Operation{OperationWrite}
+		}
+		orDefault(&w.IOR.Fsync, new(true))
+	}
+	if w.Mdtest != nil {
+		orDefault(&w.Mdtest.Iterations, new(int32(1)))
+	}
+}
+
+// orDefault sets a field that is absent.
+func orDefault[T comparable](field *T, value T) {
+	var absent T
+	if *field == absent {
+		*field = value
+	}
+}
