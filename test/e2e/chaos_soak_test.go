@@ -50,7 +50,7 @@ func TestOperatorKilled(t *testing.T) {
 		operator.kill()
 		t.Logf("kill %d: %s", kill+1, s.moment())
 		if run := s.run(); run != nil && run.Status.EndTime != nil {
-			t.Fatalf("the run was over before the operator was killed %d times: make its steps longer", kills)
+			soak.Inconclusive(t, "the run was over before the operator was killed %d times", kills)
 		}
 		operator = in.operate(t)
 		t.Logf("the next operator led after %.1f s", operator.leads(leader.LeaseDuration+10*time.Second).Seconds())
