@@ -32,7 +32,7 @@ func TestOperatorKilled(t *testing.T) {
 	s.claim("data", "1Gi")
 	seed := soak.Seed(t)
 	random := rand.New(rand.NewPCG(seed, kills))
-	// Two such steps last for as long as ten operators are started, killed and waited for, one of them by its Lease.
+	// Two such steps last longer than ten operators are started, killed and waited for by their Leases.
 	const seconds = 100
 
 	operator := in.operate(t)
