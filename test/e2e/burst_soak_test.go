@@ -1,12 +1,8 @@
 package e2e
 
 import (
-	"context"
 	"testing"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/builders"
@@ -19,40 +15,6 @@ import (
 
 // offPercent is by how much a figure may be off the store's own record.
 const offPercent = 5
-
-// burstClaim makes a store of a configuration and a claim for it in the space. Both go with the test.
-func (s *space) burstClaim(claim string, config model.Config) *burst.Mounted {
-	s.Helper()
-	removeBurstVolumes(s)
-	store := burst.Mount(s.T, s.State, s.namespace+"-"+claim, config)
-	volume := store.Volume(s.namespace, claim)
-	must(s.T, s.api.Create(s.Context(), volume))
-	s.Cleanup(func() {
-		if err := s.api.Delete(context.Background(), volume); client.IgnoreNotFound(err) != nil {
-			s.Error(err)
-		}
-	})
-	s.create(store.Claim(s.namespace, claim))
-	return store
-}
-
-// removeBurstVolumes removes what tests have left that were killed: volumes whose store is not there any more.
-func removeBurstVolumes(s *space) {
-	s.Helper()
-	var volumes corev1.PersistentVolumeList
-	must(s.T, s.api.List(s.Context(), &volumes, client.HasLabels{burst.Label}))
-	alive, err := burst.List(s.State)
-	must(s.T, err)
-	names := map[string]bool{}
-	for _, name := range alive {
-		names[name] = true
-	}
-	for i := range volumes.Items {
-		if !names[volumes.Items[i].Labels[burst.Label]] {
-			must(s.T, client.IgnoreNotFound(s.api.Delete(s.Context(), &volumes.Items[i])))
-		}
-	}
-}
 
 // scenario is one of test/burstfs.
 func scenario(t testing.TB, name string) model.Config {
@@ -68,11 +30,7 @@ func (s *space) hold(title string, store *burst.Mounted, config model.Config, ru
 	time.Sleep(time.Second) // so that the second in which the run ended is complete
 	rows := truth.Compare(store.Truth(), config, run.Status)
 	soak.Report(s.T, title, "%s", truth.Table(rows))
-	for _, row := range rows {
-		if row.Off(offPercent) {
-			s.Errorf("%s: %s is %g, the store's record says %g: %+.2f %%", row.Phase, row.Figure, row.Ours, row.Truth, row.OffPercent())
-		}
-	}
+	judge(s.T, rows)
 	return rows
 }
 

@@ -242,7 +242,7 @@ func coreDeleted(t *testing.T) {
 // coreFailure is one of the failures, with its cause in the conditions of run and benchmark, and nothing left.
 func coreFailure(name string) func(*testing.T) {
 	return func(t *testing.T) {
-		f := failures[name]
+		f := coreFailures[name]
 		s := newSpace(t)
 		timeout := startTimeout
 		if f.needsPod {

@@ -84,9 +84,5 @@ func TestSteadyOnASimulatedDriver(t *testing.T) {
 	if len(rows) == 0 {
 		t.Error("nothing was measured")
 	}
-	for _, row := range rows {
-		if row.Off(offPercent) {
-			t.Errorf("%s: %s is %g, the store's record says %g: %+.2f %%", row.Phase, row.Figure, row.Ours, row.Truth, row.OffPercent())
-		}
-	}
+	judge(t, rows)
 }

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -235,13 +234,21 @@ func (s *space) retained() string {
 	return folder
 }
 
-// stop ends an operator politely, so that the Lease is given back.
-func (p *process) stop() {
-	p.t.Helper()
-	p.signal(syscall.SIGTERM)
-	select {
-	case <-p.ended:
-	case <-time.After(30 * time.Second):
-		p.t.Fatalf("operator %d does not end", p.command.Process.Pid)
+func deleteBenchmark(s *space, propagation metav1.DeletionPropagation) {
+	s.Helper()
+	must(s.T, s.api.Delete(s.Context(), s.benchmark("bench"), client.PropagationPolicy(propagation)))
+}
+
+// stepOf is the newest attempt of a step that has begun; nil where there is none.
+func stepOf(run *v1alpha1.BenchmarkRun, id string) *v1alpha1.StepStatus {
+	if run == nil {
+		return nil
 	}
+	var found *v1alpha1.StepStatus
+	for i := range run.Status.Steps {
+		if step := &run.Status.Steps[i]; step.ID == id && step.StartTime != nil {
+			found = step
+		}
+	}
+	return found
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/burstfs/trial"
 	"github.com/storagebench/storagebench/test/soak"
 )
@@ -50,18 +49,4 @@ func tryInPods(t *testing.T, one trial.Trial) {
 		}
 	}
 	s.clean()
-}
-
-// stepOf is the newest attempt of a step that has begun; nil where there is none.
-func stepOf(run *v1alpha1.BenchmarkRun, id string) *v1alpha1.StepStatus {
-	if run == nil {
-		return nil
-	}
-	var found *v1alpha1.StepStatus
-	for i := range run.Status.Steps {
-		if step := &run.Status.Steps[i]; step.ID == id && step.StartTime != nil {
-			found = step
-		}
-	}
-	return found
 }

@@ -1,108 +1,59 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/config/render"
 	"github.com/storagebench/storagebench/internal/version"
-	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// leaves checks what there is more than before.
-func (u *userTools) leaves(before, want []string, but ...string) {
-	u.Helper()
-	var left []string
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		// Pods and what belongs to kinds end a little later.
-		left = more(before, u.inventory(but...))
-		if len(want) > 0 {
-			// The library's profiles stay as all objects of the kinds do.
-			left = slices.DeleteFunc(left, func(one string) bool { return strings.HasPrefix(one, "clusterworkloadprofiles /") })
-		}
-		if slices.Equal(left, want) {
-			return
-		}
-	}
-	u.Errorf("left are\n  %s\nwant\n  %s", strings.Join(left, "\n  "), strings.Join(want, "\n  "))
-}
-
-// ownProfiles takes one profile of the library away, and puts one of a user's in the place of another; it gives all that are there then.
-func ownProfiles(u *userTools) map[string]string {
-	u.Helper()
-	for _, name := range []string{"seq-read-1m", "etcd-wal"} {
-		must(u.T, u.in.api.Delete(u.Context(), &v1alpha1.ClusterWorkloadProfile{ObjectMeta: metav1.ObjectMeta{Name: name}}))
-	}
-	must(u.T, u.in.api.Create(u.Context(), builders.ClusterProfile("etcd-wal", builders.Fio())))
-	return profilesOf(u)
-}
-
-// profilesOf are the profiles of the cluster by their names: which object it is, and which generation of its spec.
-func profilesOf(u *userTools) map[string]string {
-	u.Helper()
-	var list v1alpha1.ClusterWorkloadProfileList
-	must(u.T, u.in.api.List(u.Context(), &list))
-	found := map[string]string{}
-	for _, one := range list.Items {
-		found[one.Name] = fmt.Sprintf("%s, generation %d", one.UID, one.Generation)
-	}
-	return found
-}
-
-func uids(pods []corev1.Pod) []types.UID {
-	var all []types.UID
-	for _, pod := range pods {
-		all = append(all, pod.UID)
-	}
-	slices.Sort(all)
-	return all
-}
-
-func kindOf(u *userTools) *unstructured.Unstructured {
-	u.Helper()
-	kind := &unstructured.Unstructured{}
-	kind.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
-	must(u.T, u.in.api.Get(u.Context(), client.ObjectKey{Name: "storagebenchmarks.storagebench.dev"}, kind))
-	return kind
-}
-
-// suspendOf is where the kind has the field spec.suspend.
-var suspendOf = []string{"schema", "openAPIV3Schema", "properties", "spec", "properties", "suspend"}
-
-func hasSuspend(t *testing.T, kind *unstructured.Unstructured) bool {
+// withoutInstallation takes storagebench out of the cluster until the test is over.
+func withoutInstallation(t *testing.T, namespace string) *userTools {
 	t.Helper()
-	versions, _, err := unstructured.NestedSlice(kind.Object, "spec", "versions")
-	must(t, err)
-	_, found, err := unstructured.NestedMap(versions[0].(map[string]any), suspendOf...)
-	must(t, err)
-	return found
+	in := requireNode(t)
+	u := &userTools{T: t, in: in, namespace: namespace}
+	u.withoutSpaces()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+		defer cancel()
+		// The namespace and the kinds that a test has left may be on their way still.
+		err := in.apply(ctx)
+		for ; err != nil && ctx.Err() == nil; err = in.apply(ctx) {
+			time.Sleep(time.Second)
+		}
+		if err != nil {
+			t.Errorf("install again what the other tests need: %v", err)
+		} else if err := in.replicas(ctx, 1); err != nil {
+			t.Error(err)
+		}
+	})
+	in.scale(t, 0)
+	// The namespace goes first, and takes along what is in it while kubectl goes on with the list.
+	u.kubectl("delete", "--wait", "--ignore-not-found", "-f", u.manifests(operatorNamespace, render.Metrics))
+	return u
 }
 
-// olderKinds takes a field out of a kind, as if it were of an older version.
-func olderKinds(u *userTools) {
+// endRuns deletes the spaces of a test that has failed while its operator still runs: nobody else removes the finalizers of
+// live runs, and the kinds cannot be deleted before.
+func (u *userTools) endRuns(spaces ...*space) {
 	u.Helper()
-	kind := kindOf(u)
-	versions, _, err := unstructured.NestedSlice(kind.Object, "spec", "versions")
-	must(u.T, err)
-	unstructured.RemoveNestedField(versions[0].(map[string]any), suspendOf...)
-	must(u.T, unstructured.SetNestedSlice(kind.Object, versions, "spec", "versions"))
-	must(u.T, u.in.api.Update(u.Context(), kind))
-	if hasSuspend(u.T, kindOf(u)) {
-		u.Fatal("the kind still has the field")
+	for _, s := range spaces {
+		if s != nil && u.Failed() {
+			u.Log(s.describe())
+			u.kubectl("delete", "--wait", "--ignore-not-found", "namespace", s.namespace)
+		}
 	}
 }
 
@@ -125,6 +76,7 @@ func TestHelmInSomeNamespaces(t *testing.T) {
 		u.kubectl("delete", "--wait", "namespace", u.namespace)
 	})
 	t.Cleanup(func() { u.helm("uninstall", release, "--wait") })
+	t.Cleanup(func() { u.endRuns(watched, other) })
 	for _, s := range []*space{watched, other} {
 		s.claim("data", "1Gi")
 	}
@@ -217,9 +169,17 @@ func TestInstallYAML(t *testing.T) {
 	u := withoutInstallation(t, "storagebench-yaml")
 	before := u.inventory()
 	file := u.manifests(u.namespace, "default")
+	var s *space
+	t.Cleanup(func() {
+		// A second operator of all namespaces would disturb every other test.
+		if t.Failed() {
+			u.endRuns(s)
+			u.kubectl("delete", "--wait", "--ignore-not-found", "-f", u.manifests(u.namespace, "default"))
+		}
+	})
 	u.kubectl("apply", "-f", file)
 	u.available(1)
-	s := newSpace(t)
+	s = newSpace(t)
 	census := s.census()
 	u.sample(s, "quickstart.yaml")
 	s.until("the benchmark is Ready", wholeRun, func() bool {

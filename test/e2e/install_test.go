@@ -40,32 +40,6 @@ type userTools struct {
 	namespace string
 }
 
-// withoutInstallation takes storagebench out of the cluster until the test is over.
-func withoutInstallation(t *testing.T, namespace string) *userTools {
-	t.Helper()
-	in := requireNode(t)
-	u := &userTools{T: t, in: in, namespace: namespace}
-	u.withoutSpaces()
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
-		defer cancel()
-		// The namespace and the kinds that a test has left may be on their way still.
-		err := in.apply(ctx)
-		for ; err != nil && ctx.Err() == nil; err = in.apply(ctx) {
-			time.Sleep(time.Second)
-		}
-		if err != nil {
-			t.Errorf("install again what the other tests need: %v", err)
-		} else if err := in.replicas(ctx, 1); err != nil {
-			t.Error(err)
-		}
-	})
-	in.scale(t, 0)
-	// The namespace goes first, and takes along what is in it while kubectl goes on with the list.
-	u.kubectl("delete", "--wait", "--ignore-not-found", "-f", u.manifests(operatorNamespace, render.Metrics))
-	return u
-}
-
 // withoutSpaces waits until the namespaces of the tests before are gone. Kubernetes looks at a namespace again only after half
 // of its pods' grace period of 120 s.
 func (u *userTools) withoutSpaces() {
@@ -297,4 +271,22 @@ func undisturbed(s *space, run *v1alpha1.BenchmarkRun, pods *census) {
 		s.Errorf("there were the pods %q, want %d", names, clients)
 	}
 	noGaps(s, run)
+}
+
+// leaves checks what there is more than before.
+func (u *userTools) leaves(before, want []string, but ...string) {
+	u.Helper()
+	var left []string
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		// Pods and what belongs to kinds end a little later.
+		left = more(before, u.inventory(but...))
+		if len(want) > 0 {
+			// The library's profiles stay as all objects of the kinds do.
+			left = slices.DeleteFunc(left, func(one string) bool { return strings.HasPrefix(one, "clusterworkloadprofiles /") })
+		}
+		if slices.Equal(left, want) {
+			return
+		}
+	}
+	u.Errorf("left are\n  %s\nwant\n  %s", strings.Join(left, "\n  "), strings.Join(want, "\n  "))
 }

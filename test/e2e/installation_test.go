@@ -59,6 +59,12 @@ type installation struct {
 	version string
 }
 
+// installStep is a step before the first test; what describes it in an error.
+type installStep struct {
+	what string
+	do   func(context.Context) error
+}
+
 // made is the installation of this test program, once there is one.
 var made *installation
 
@@ -66,21 +72,21 @@ var install = sync.OnceValues(func() (*installation, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	in := made
-	for _, step := range []struct {
-		what string
-		do   func(context.Context) error
-	}{
+	steps := []installStep{
 		{"connect to the cluster", in.connect},
 		{"build the programs", in.build},
 		{"make and load the images", in.load},
-		{"forget what a test that died has left", in.sweep},
+		{"remove what a killed test has left", in.sweep},
+	}
+	byManifests := []installStep{
 		{"apply the manifests", in.apply},
 		{"wait for the operator", func(ctx context.Context) error { return in.replicas(ctx, 1) }},
-	} {
-		// The core installs the chart itself.
-		if !soak.Enabled() && step.what == "apply the manifests" {
-			break
-		}
+	}
+	// Soak tests share that operator; the core installs one by the chart.
+	if soak.Enabled() {
+		steps = append(steps, byManifests...)
+	}
+	for _, step := range steps {
 		if err := step.do(ctx); err != nil {
 			return nil, fmt.Errorf("%s: %w", step.what, err)
 		}

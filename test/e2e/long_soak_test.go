@@ -16,6 +16,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/invariants"
 	"github.com/storagebench/storagebench/test/soak"
+	"github.com/storagebench/storagebench/test/stillness"
 )
 
 // soakLength is how long the long run measures.
@@ -26,6 +27,7 @@ func TestLongRun(t *testing.T) {
 	soak.Only(t)
 	requireNode(t)
 	s := newSpace(t)
+	still := stillness.During(t)
 	s.claim("data", "2Gi")
 	benchmark := s.apply(builders.Benchmark("long").Target("data").Clients(4).Prepare("layout").
 		Steady("write", v1alpha1.DurationOf(soakLength)).
@@ -52,9 +54,6 @@ func TestLongRun(t *testing.T) {
 	result, operation := figures(s, run, "write")
 	plausible(s, "write", result, operation, 64<<10, 8)
 	want := int64(4 * 200 * soakLength.Seconds())
-	if operation.Operations < want*99/100 || operation.Operations > want*101/100 {
-		t.Errorf("%d operations were counted, want %d", operation.Operations, want)
-	}
 	if hasWarning(result, v1alpha1.WarningSamplesLost) || len(run.Status.LostClients) > 0 {
 		t.Errorf("something was lost: warnings %v, clients %v", warningTypes(result.Warnings), run.Status.LostClients)
 	}
@@ -65,6 +64,14 @@ func TestLongRun(t *testing.T) {
 	soak.Report(t, "A long run", "4 clients at 200 IOPS each for %s: %d operations of %d, warnings %v\n"+
 		"the operator's memory: %d MiB at the start, at most %d MiB (%s before the end), %d MiB afterwards", soakLength, operation.Operations, want,
 		warningTypes(result.Warnings), before>>20, peak>>20, run.Status.EndTime.Sub(highest).Round(time.Second), s.operatorMemory()>>20)
+	stood := still.Total()
+	switch counted := operation.Operations; {
+	case counted >= want*99/100 && counted <= want*101/100:
+	case counted < want && stood > soakLength/100:
+		soak.Inconclusive(t, "%d operations were counted, want %d, and the machine kept this process waiting for %s", counted, want, stood)
+	default:
+		t.Errorf("%d operations were counted, want %d", counted, want)
+	}
 }
 
 // operatorMemory is the resident memory of the operator in the cluster, in bytes; 0 when it cannot be told.

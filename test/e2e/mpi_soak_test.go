@@ -15,6 +15,7 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/truth"
 	"github.com/storagebench/storagebench/test/cluster/burst"
 	"github.com/storagebench/storagebench/test/soak"
+	"github.com/storagebench/storagebench/test/stillness"
 )
 
 // lustre is a store that bursts for 23 seconds; ratio is what it compresses by before it counts. In a burst of half that
@@ -130,6 +131,7 @@ func isIOR(s *space, target v1alpha1.TargetResult, operation v1alpha1.Operation)
 func TestMPIStart(t *testing.T) {
 	soak.Only(t)
 	s, image := newMPISpace(t)
+	still := stillness.During(t)
 	store := s.burstClaim("data", lustre(1))
 	benchmark := mpiBenchmark(image, directIOR("4Mi"), "data").Clients(8).Processes(1).Prepare("layout")
 	const steps = 5
@@ -148,10 +150,8 @@ func TestMPIStart(t *testing.T) {
 		delays = append(delays, first.Sub(stepOf(run, id).StartTime.Time))
 	}
 	soak.Report(t, "From the start of a step to the first I/O of eight MPI ranks in eight pods", "median %s of %v", median(delays).Round(time.Millisecond), rounded(delays))
-	if median(delays) > 2*time.Second {
-		t.Errorf("the median is %s, over 2s", median(delays))
-	}
 	s.clean()
+	within(t, still, "the median start", median(delays), 2*time.Second)
 }
 
 // TestMPIStop: a job that is stopped leaves no process: where the run goes on in the same pods, and where the run
@@ -214,6 +214,7 @@ func TestMPILoss(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s, client %d", test.policy, test.client), func(t *testing.T) {
 			s, image := newMPISpace(t)
+			still := stillness.During(t)
 			s.burstClaim("data", lustre(1))
 			s.apply(mpiBenchmark(image, directIOR("4Mi"), "data").OnLoss(test.policy, 2).Prepare("layout").
 				Steady("write", "10s").WithLoad(directIOR("4Mi").Overwrites().Engine()).Obj())
@@ -236,11 +237,7 @@ func TestMPILoss(t *testing.T) {
 				}
 				return false
 			})
-			if took := failed.EndTime.Sub(killed); took > 5*time.Second {
-				t.Errorf("the step ended %s after client %d was killed, over 5s: %s", took, test.client, failed.Message)
-			} else {
-				t.Logf("the step ended %s after client %d was killed: %s", took, test.client, failed.Message)
-			}
+			t.Logf("the step ended: %s", failed.Message)
 			s.until("no rank of the failed attempt is left in the other pods", 20*time.Second, func() bool {
 				if test.policy == v1alpha1.OnLossRestartStep && stepOf(s.run(), "01-write").Attempt > failed.Attempt {
 					return true // those of the next attempt
@@ -263,6 +260,7 @@ func TestMPILoss(t *testing.T) {
 				}
 			}
 			s.clean()
+			within(t, still, fmt.Sprintf("the end of the step after client %d was killed", test.client), failed.EndTime.Sub(killed), 5*time.Second)
 		})
 	}
 }
@@ -272,4 +270,22 @@ func bandwidth(record truth.Record, from, to time.Time) float64 {
 	from, to = from.Add(2*time.Second), to.Add(-2*time.Second)
 	sums := record.Between(from, to)
 	return (sums.ReadBytes + sums.WriteBytes) / to.Sub(from).Seconds()
+}
+
+// atWork waits until all ranks of a job are there, and gives the pods that they are in.
+func (s *space) atWork(step string, ranks int) []corev1.Pod {
+	s.Helper()
+	s.busy(step)
+	var pods []corev1.Pod
+	s.until(fmt.Sprintf("%d ranks are at work", ranks), time.Minute, func() bool {
+		pods = s.pods()
+		count := 0
+		for _, process := range processesOf(s.T, pods) {
+			if process.program == "ior" {
+				count++
+			}
+		}
+		return count == ranks
+	})
+	return pods
 }

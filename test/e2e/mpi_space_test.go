@@ -204,21 +204,3 @@ func (s *space) noRanks(what string, pods []corev1.Pod) {
 		})
 	}
 }
-
-// atWork waits until all ranks of a job are there, and gives the pods that they are in.
-func (s *space) atWork(step string, ranks int) []corev1.Pod {
-	s.Helper()
-	s.busy(step)
-	var pods []corev1.Pod
-	s.until(fmt.Sprintf("%d ranks are at work", ranks), time.Minute, func() bool {
-		pods = s.pods()
-		count := 0
-		for _, process := range processesOf(s.T, pods) {
-			if process.program == "ior" {
-				count++
-			}
-		}
-		return count == ranks
-	})
-	return pods
-}

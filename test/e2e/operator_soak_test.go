@@ -69,16 +69,6 @@ func (in *installation) holder(t testing.TB) string {
 	return *lease.Spec.HolderIdentity
 }
 
-// forceElection deletes the Lease, as an administrator would who does not want to wait until that of a
-// leader that died expires (leader.LeaseDuration).
-func (in *installation) forceElection(t testing.TB) {
-	t.Helper()
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: leader.LeaseName}}
-	if err := in.api.Delete(context.Background(), lease); client.IgnoreNotFound(err) != nil {
-		t.Fatal(err)
-	}
-}
-
 // process is an operator on this machine, with the rights of the one in the cluster.
 type process struct {
 	t       *testing.T
@@ -204,4 +194,15 @@ func (p *process) leads(patience time.Duration) time.Duration {
 func tail(text string, lines int) string {
 	all := bytes.Split(bytes.TrimSpace([]byte(text)), []byte("\n"))
 	return string(bytes.Join(all[max(0, len(all)-lines):], []byte("\n")))
+}
+
+// stop ends an operator politely, so that the Lease is given back.
+func (p *process) stop() {
+	p.t.Helper()
+	p.signal(syscall.SIGTERM)
+	select {
+	case <-p.ended:
+	case <-time.After(30 * time.Second):
+		p.t.Fatalf("operator %d does not end", p.command.Process.Pid)
+	}
 }

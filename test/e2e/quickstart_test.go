@@ -117,3 +117,8 @@ func warningTypes(warnings []v1alpha1.Warning) []v1alpha1.WarningType {
 	}
 	return types
 }
+
+// hasWarning reports whether a result has a warning of a type.
+func hasWarning(result v1alpha1.TargetResult, kind v1alpha1.WarningType) bool {
+	return slices.Contains(warningTypes(result.Warnings), kind)
+}

@@ -63,9 +63,13 @@ func TestStartSkew(t *testing.T) {
 	soak.Report(t, "Start skew", "from the first client's first I/O to the last one's, %d times\n"+
 		"  %d clients of a benchmark                 median %s  of %v\n  %d bare fio that one pipe released        median %s  of %v\n  StartSkew was warned of %d times",
 		steps, sharing, median(ours), ours, sharing, median(bare), bare, warned)
-	// Other programs want the processors too: what bare fio does now is the measure, and only the grossly wrong fails.
-	if limit := max(100*time.Millisecond, 4*slices.Max(bare)); median(ours) > limit {
-		t.Errorf("the median start skew is %s, over %s", median(ours), limit)
+	const wanted = 100 * time.Millisecond
+	switch got := median(ours); {
+	case got <= wanted:
+	case got <= 4*slices.Max(bare):
+		soak.Inconclusive(t, "the median start skew is %s, over %s, and bare fio began up to %s apart", got, wanted, slices.Max(bare))
+	default:
+		t.Errorf("the median start skew is %s, over %s, and bare fio began at most %s apart", got, wanted, slices.Max(bare))
 	}
 }
 

@@ -52,7 +52,11 @@ func TestTimeToFirstIO(t *testing.T) {
 	soak.Report(t, "From apply to the first measured I/O", "%d pairs, alternating\n"+
 		"  benchmark  median %s  of %v\n  bare pod   median %s  of %v\n  later by   median %s  of %v, at most %s is wanted\n%s", pairs,
 		median(ours), rounded(ours), median(bare), rounded(bare), delay, rounded(delays), wantedDelay, table(timelines))
-	if delay > wantedDelay {
+	switch {
+	case delay <= wantedDelay:
+	case spread(bare) > wantedDelay:
+		soak.Inconclusive(t, "a benchmark's first I/O comes %s after a bare pod's, over %s, and those of bare pods are %s apart", delay, wantedDelay, spread(bare))
+	default:
 		t.Errorf("a benchmark's first I/O comes %s after a bare pod's, over %s", delay, wantedDelay)
 	}
 }

@@ -76,14 +76,22 @@ func TestDeadTime(t *testing.T) {
 	}
 	soak.Report(t, "Between two phases of eight pods, an exhausted store, queue depth 32", "%s\n8 bare fio take %v to their first request",
 		strings.Join(lines, "\n"), rounded(starts))
-	if want := 3 - startsAgain(run, "02-b", "03-c", "04-d"); len(dead) != want || want == 0 {
+	want := 3 - startsAgain(run, "02-b", "03-c", "04-d")
+	if len(dead) != want {
 		t.Fatalf("%d transitions, want %d", len(dead), want)
 	}
-	// What else the machine does comes and goes.
-	if got, want := median(dead), median(starts)+200*time.Millisecond; got > want {
-		t.Errorf("the median of the dead times is %s, over %s", got, want)
+	if want == 0 {
+		soak.Inconclusive(t, "the clients of each phase were told too late, so that it was begun again")
 	}
 	s.clean()
+	const more = 200 * time.Millisecond
+	switch got, want := median(dead), median(starts)+more; {
+	case got <= want:
+	case spread(starts) > more:
+		soak.Inconclusive(t, "the median of the dead times is %s, over %s, and the starts of bare fio are %s apart", got, want, spread(starts))
+	default:
+		t.Errorf("the median of the dead times is %s, over %s", got, want)
+	}
 }
 
 // What is in flight when a phase ends is in no figure, however long it takes.
@@ -119,7 +127,7 @@ func TestSlowTransition(t *testing.T) {
 	}
 	want := 2 - startsAgain(run, "02-b", "03-c")
 	if want == 0 {
-		t.Fatal("each phase was begun again: this shows nothing")
+		soak.Inconclusive(t, "the clients of each phase were told too late, so that it was begun again")
 	}
 	for _, problem := range trial.Untouched(store.Truth(), known, want) {
 		t.Error(problem)

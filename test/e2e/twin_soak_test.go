@@ -19,8 +19,7 @@ const (
 	fsxLustre = "fsx.csi.aws.com"
 )
 
-// TestTwins runs the twins of the samples of real systems: what their reports say is what the simulated stores did. With
-// SOAK they run as they are in config/samples, else with shorter phases.
+// TestTwins runs the twins of the samples of real systems: what their reports say is what the simulated stores did.
 func TestTwins(t *testing.T) {
 	soak.Only(t)
 	in := requireNode(t)
@@ -41,8 +40,7 @@ func TestTwins(t *testing.T) {
 // windowsTwin: baseline, peak burst, sustained burst, cached reads, and programs.
 func windowsTwin(t *testing.T, simulation *embedded.Simulation) {
 	t.Helper()
-	more := map[string]string{}
-	twin := newTwin(newSpace(t), simulation, "aws-fsx-windows", more)
+	twin := newTwin(newSpace(t), simulation, "aws-fsx-windows")
 	run := twin.run(9 * time.Minute)
 	prints(t, twin.reportOf(run), []string{"zip", " read "}, []string{"unzip", " write "}, []string{"burst", "burst"},
 		[]string{"burst", "baseline"}, []string{"cached", "cache read"})
@@ -114,8 +112,7 @@ func (m mean) value() float64     { return m.sum / m.count }
 func lustreTwin(t *testing.T, simulation *embedded.Simulation) {
 	t.Helper()
 	s, image := newMPISpace(t)
-	more := map[string]string{}
-	twin := newTwin(s, simulation, "aws-fsx-lustre-compression", more)
+	twin := newTwin(s, simulation, "aws-fsx-lustre-compression")
 	twin.benchmark.Spec.Run.Clients.Image = image
 	run := twin.run(9 * time.Minute)
 	prints(t, twin.reportOf(run), []string{"compression", ":1"}, []string{"burst", "MB/s", "%"})
@@ -159,7 +156,7 @@ func ratio(twin twin, record truth.Record, run *v1alpha1.BenchmarkRun, target st
 // serversTwin: every cell of the matrices of two targets.
 func serversTwin(t *testing.T, simulation *embedded.Simulation) {
 	t.Helper()
-	twin := newTwin(newSpace(t), simulation, "azure-p30-servers", nil)
+	twin := newTwin(newSpace(t), simulation, "azure-p30-servers")
 	sweep := twin.phase("threads").Sweep
 	run := twin.run(9 * time.Minute)
 	prints(t, twin.reportOf(run), []string{"MB/s", "100 % reads"}, []string{"IOPS", "0 % reads"}, []string{"latency", "100 % reads"})

@@ -86,8 +86,13 @@ func (r *record) merge(tests []test, attempt int) {
 		one.Attempts = attempt
 		known := false
 		for i := range r.Tests {
-			if r.Tests[i].Package == one.Package && r.Tests[i].Name == one.Name {
-				r.Tests[i], known = one, true
+			if r.Tests[i].Package != one.Package || r.Tests[i].Name != one.Name {
+				continue
+			}
+			known = true
+			// A test that failed is run again only with a part of the same test that was inconclusive. It has failed.
+			if r.Tests[i].Verdict != fail {
+				r.Tests[i] = one
 			}
 		}
 		if !known {

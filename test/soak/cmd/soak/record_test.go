@@ -61,6 +61,16 @@ func TestARepeatedTestCountsAsItEnded(t *testing.T) {
 	}
 }
 
+// A part of a test that failed runs again if another part of it was inconclusive.
+func TestWhatFailedStaysFailed(t *testing.T) {
+	var r record
+	r.merge(attempt(t, "fail", "a figure is wrong"), 1)
+	r.merge(attempt(t, "pass", ""), 2)
+	if got := r.judge(); got != fail {
+		t.Errorf("the verdict is %s, want fail", got)
+	}
+}
+
 func TestNothingRanIsNoPass(t *testing.T) {
 	var r record
 	if got := r.judge(); got != inconclusive {
