@@ -95,6 +95,7 @@ type PodTemplate struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('storagebench.dev/'))",message="annotations: those of storagebench.dev/ are set by the operator; remove them"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('container.apparmor.security.beta.kubernetes.io/'))",message="annotations: the AppArmor profile is the container runtime's default; remove this one"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() <= 317 && self[k].size() <= 4096)",message="annotations: keys have at most 317 characters, values at most 4096; shorten them"
 	Annotations map[string]string `json:"annotations,omitempty"`
 
@@ -192,7 +193,9 @@ type ClientSecurityContext struct {
 	// +kubebuilder:validation:MaxItems=32
 	SupplementalGroups []int64 `json:"supplementalGroups,omitempty"`
 
-	// seLinuxOptions are the SELinux options of the pods.
+	// seLinuxOptions are the SELinux options of the pods, within what the Pod Security level "restricted" allows.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.type) || self.type in ['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t']",message="type: container_t, container_init_t, container_kvm_t or container_engine_t; Pod Security allows no other"
+	// +kubebuilder:validation:XValidation:rule="(!has(self.user) || self.user == '') && (!has(self.role) || self.role == '')",message="user and role: Pod Security allows neither; remove them"
 	SELinuxOptions *corev1.SELinuxOptions `json:"seLinuxOptions,omitempty"`
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"io"
 	"sync"
 	"time"
 
@@ -29,10 +28,10 @@ type follower struct {
 }
 
 // follow starts to show a run; hint is the last line of the view.
-func follow(w io.Writer, planned *plan.Plan, hint string) *follower {
-	f := &follower{screen: live.NewScreen(w, hint), plan: planned, stop: make(chan struct{})}
+func follow(streams Streams, planned *plan.Plan, hint string) *follower {
+	f := &follower{screen: live.NewScreen(streams.screen, hint), plan: planned, stop: make(chan struct{})}
 	if f.screen == nil {
-		f.lines = live.NewLines(w, planned, time.Now())
+		f.lines = live.NewLines(streams.Err, planned, time.Now())
 		return f
 	}
 	f.over.Go(func() {

@@ -161,6 +161,6 @@ func interactive(streams Streams) bool {
 	if !isFile || !term.IsTerminal(int(in.Fd())) {
 		return false
 	}
-	out, isFile := streams.Err.(*os.File)
+	out, isFile := streams.screen.(*os.File)
 	return isFile && term.IsTerminal(int(out.Fd()))
 }

@@ -16,6 +16,8 @@ import (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
+	// screen is Err for the live view, which moves the cursor of a terminal itself.
+	screen io.Writer
 }
 
 // exitError ends the program with an exit code and without a further message.
@@ -36,6 +38,10 @@ func Main(arguments []string, streams Streams) int {
 	if code, called := calledAsAgent(arguments, streams); called {
 		return code
 	}
+	out, messages := newPlainWriter(streams.Out), newPlainWriter(streams.Err)
+	defer out.close()
+	defer messages.close()
+	streams.Out, streams.Err, streams.screen = out, messages, streams.Err
 	root := newRoot(streams, arguments)
 	root.SetArgs(arguments)
 	err := root.Execute()

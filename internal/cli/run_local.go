@@ -76,7 +76,7 @@ func runLocal(ctx context.Context, streams Streams, options runOptions, journal 
 		return fmt.Errorf("find this program: %w", err)
 	}
 	_, _ = fmt.Fprintln(streams.Err, beginning(loaded, directories))
-	shown := follow(streams.Err, &loaded.plan, "Ctrl-C stops the run, removes its data and shows the results so far")
+	shown := follow(streams, &loaded.plan, "Ctrl-C stops the run, removes its data and shows the results so far")
 	over := &series.Log{}
 	finished, err := local.Run(ctx, local.Options{
 		Benchmark:    loaded.benchmark,

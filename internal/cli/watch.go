@@ -157,7 +157,7 @@ func (c *cluster) followRun(ctx context.Context, streams Streams, name string, o
 			}
 			planned := plan.Show(&run.Spec)
 			_, _ = fmt.Fprintf(streams.Err, "%s: run %s in namespace %s\n", run.Spec.BenchmarkRef.Name, run.Name, c.namespace)
-			shown = follow(streams.Err, &planned, leaveHint)
+			shown = follow(streams, &planned, leaveHint)
 		}
 		shown.see(run)
 		if run.Status.EndTime != nil {

@@ -41,7 +41,7 @@ spec:
 `
 
 // world is a run of that benchmark with as many steps done as are named, and the next one running.
-func world(t *testing.T, done int, change func(*v1alpha1.BenchmarkRun)) (*v1alpha1.BenchmarkRun, *plan.Plan) {
+func world(t testing.TB, done int, change func(*v1alpha1.BenchmarkRun)) (*v1alpha1.BenchmarkRun, *plan.Plan) {
 	t.Helper()
 	objects, err := admission.Decode([]byte(benchmark))
 	if err != nil {

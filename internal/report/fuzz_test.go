@@ -2,8 +2,10 @@ package report_test
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/storagebench/storagebench/internal/report"
 )
@@ -20,6 +22,7 @@ func FuzzRead(f *testing.F) {
 		`{"schemaVersion":1,"benchmark":"b","run":"r","startTime":"2026-11-21T12:00:00.000000Z","phases":[{"name":"p\u0007","kind":"BurstDrain","targets":[{"target":"t","inFlightNanoseconds":-5,"burst":{"exhausted":true,"dimension":"Odd\u001b","bytes":{"burst":{"value":-1,"lower":5,"upper":-9},"refillSource":"X\u001b","drops":[{"cause":"Y\u001b"}]},"nanosecondsToBaseline":{"value":-3},"message":"\u001b"},"cooldown":{"creditPercentAtEnd":-5}}]}],"steps":[{"id":"s","attempt":1,"state":"Running","startTime":"2026-11-21T11:00:00.000000Z","conclusion":"c\u001b"}],"spec":{"steps":[{"id":"s","phase":"p\u0007"}],"run":{"phases":[{"name":"p\u0007"}]}}}`,
 		`{"schemaVersion":1,"benchmark":"b","run":"r","phases":[{"name":"p","kind":"Ramp","targets":[{"target":"t","knee":{"found":true},"steps":[{"cell":-4,"operations":[{"operation":"\u001b","iopsMilli":-7}]}]}]}],"spec":{"run":{"phases":[{"name":"p","ramp":{"dimension":"\u001b","steps":[-1,1,1]}}]}}}`,
 		`{"schemaVersion":1,"benchmark":"b","run":"r","phases":[{"name":"p","kind":"Sweep","targets":[{"target":"t","steps":[{"cell":1,"driftPermille":-7,"warnings":["New"],"operations":[{"operation":"Read"},{"operation":"Sync"}]}]}]}],"spec":{"run":{"phases":[{"name":"p","sweep":{"regime":"\u001b","axes":{"jobs":[1,2],"blockSize":["4Ki","1"],"readPercent":[0,-1],"clients":[],"queueDepth":[7]}}}]}}}`,
+		`{"schemaVersion":1,"benchmark":"b","run":"r","phases":[{"name":"p","kind":"Ramp"}],"spec":{"run":{"phases":[{"name":"p","ramp":{}}]}}}`,
 	} {
 		f.Add([]byte(text))
 	}
@@ -28,12 +31,14 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var shown strings.Builder
-		if err := report.Text(&shown, document); err != nil {
-			t.Fatal(err)
-		}
-		if at := strings.IndexFunc(shown.String(), func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f }); at >= 0 {
-			t.Errorf("a control character came through: %q", shown.String()[at:])
+		for form, write := range map[string]func(io.Writer, report.Document) error{"text": report.Text, "Markdown": report.Markdown, "HTML": report.HTML} {
+			var shown strings.Builder
+			if err := write(&shown, document); err != nil {
+				t.Fatalf("%s: %v", form, err)
+			}
+			if at := strings.IndexFunc(shown.String(), func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }); at >= 0 {
+				t.Errorf("a control character came through to the %s: %q", form, shown.String()[at:])
+			}
 		}
 		if code := report.ExitCode(document); code < report.ExitMet || code > report.ExitInvalid {
 			t.Errorf("exit code %d", code)

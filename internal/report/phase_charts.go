@@ -108,7 +108,7 @@ func rampCharts(d Document) []view {
 	var views []view
 	for _, phase := range d.Phases {
 		spec := d.Spec.Run.Phase(phase.Name)
-		if spec == nil || spec.Ramp == nil {
+		if spec == nil || spec.Ramp == nil || len(spec.Ramp.Steps) == 0 {
 			continue
 		}
 		views = append(views, rampRates(&phase, spec.Ramp, len(views)))
@@ -159,11 +159,12 @@ func rampRates(phase *v1alpha1.PhaseResult, ramp *v1alpha1.RampPhase, index int)
 		target := &phase.Targets[i]
 		curve := chart.Curve{Name: printable(target.Target), Colour: i + 1, Dash: i}
 		for _, step := range target.Steps {
-			if int(step.Cell) >= len(ramp.Steps) || len(step.Operations) == 0 {
+			at, known := rampLoad(ramp, step)
+			if !known || len(step.Operations) == 0 {
 				continue
 			}
-			point := rampPoint(step, moves, ramp.Steps[step.Cell])
-			point.Name = fmt.Sprintf("%s at %d: %s", printable(target.Target), ramp.Steps[step.Cell], format(point.Y))
+			point := rampPoint(step, moves, at)
+			point.Name = fmt.Sprintf("%s at %d: %s", printable(target.Target), at, format(point.Y))
 			if point.Hollow {
 				point.Name += ", not valid"
 			}
@@ -185,6 +186,14 @@ func rampRates(phase *v1alpha1.PhaseResult, ramp *v1alpha1.RampPhase, index int)
 	made.Y = chart.Linear(top, 5, round(format))
 	made.Notes = []string{"All operations; vertical lines are 95 % intervals. Hollow: a step whose figures are not valid."}
 	return made
+}
+
+// rampLoad returns the load of a step of the ramp; false if the ramp has no such step, as in a damaged file.
+func rampLoad(ramp *v1alpha1.RampPhase, step v1alpha1.StepResult) (int64, bool) {
+	if step.Cell < 0 || int(step.Cell) >= len(ramp.Steps) {
+		return 0, false
+	}
+	return ramp.Steps[step.Cell], true
 }
 
 // rampPoint returns the throughput of a step, or its IOPS if moves is false, with its interval if that is known.
@@ -241,8 +250,7 @@ func rampLatency(target *v1alpha1.TargetResult, ramp *v1alpha1.RampPhase, operat
 					value = *o.P99Nanoseconds
 				}
 			}
-			if string(o.Operation) == operation.String() && value > 0 && int(step.Cell) < len(ramp.Steps) {
-				at := ramp.Steps[step.Cell]
+			if at, known := rampLoad(ramp, step); known && string(o.Operation) == operation.String() && value > 0 {
 				curve.Points = append(curve.Points, chart.CurvePoint{X: float64(at), Y: float64(value), Low: float64(value), High: float64(value),
 					Hollow: step.Disqualified(), Name: fmt.Sprintf("%s at %d: %s", figure, at, nanosecondsText(float64(value)))})
 			}

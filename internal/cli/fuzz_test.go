@@ -1,0 +1,123 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	sample    = "../../config/samples/quickstart.yaml"
+	nowhere   = "testdata/nothing" // no kubeconfig is there, so no call reaches a cluster
+	oneResult = "testdata/result-a.json"
+)
+
+// places are all places where the program takes text from outside: TEXT is the text, FILE a file that holds it, NAMED a
+// file whose name it is, ARGUMENTS one argument for each of its lines. Standard input holds it too. None of these calls
+// starts a run or writes a file.
+var places = [][]string{
+	{"xTEXT"},
+	{"plan", "--xTEXT"},
+	{"plan", "-f", sample, "xTEXT"},
+	{"plan", "-f", sample, "-o", "TEXT"},
+	{"plan", "-f", sample, "--seed", "TEXT"},
+	{"plan", "-f", "NAMED"},
+	{"plan", "-f", "FILE"},
+	{"plan", "-f", "FILE", "--jobs", "--all"},
+	{"plan", "-f", "FILE", "-o", "json"},
+	{"plan", "-f", "FILE", "-o", "yaml"},
+	{"plan", "-f", "-"},
+	{"run", "-f", "FILE", "--kubeconfig", nowhere},
+	{"run", "-f", sample, "--kubeconfig", nowhere, "--context", "TEXT", "--namespace", "TEXT"},
+	{"run", "-f", sample, "--kubeconfig", nowhere, "--target", "TEXT"},
+	{"watch", "xTEXT", "--kubeconfig", nowhere},
+	{"init", "xTEXT", "--offline", "--claim", "TEXT"},
+	{"init", "--offline", "--storage-class", "TEXT", "--size", "TEXT", "--access-mode", "TEXT"},
+	{"report", "xTEXT", "--kubeconfig", nowhere},
+	{"report", "NAMED"},
+	{"report", "FILE"},
+	{"report", "FILE", "-o", "json"},
+	{"report", "FILE", "-o", "csv"},
+	{"report", "FILE", "-o", "markdown"},
+	{"report", "FILE", "-o", "html"},
+	{"compare", oneResult, "FILE"},
+	{"compare", "FILE", "FILE"},
+	{"compare", oneResult, "FILE", "-o", "html"},
+	{"compare", oneResult + ":TEXT", oneResult},
+	{"merge", "FILE"},
+	{"merge", "NAMED"},
+	{"parse", "xTEXT", "FILE"},
+	{"parse", "fio", "FILE"},
+	{"parse", "ior", "FILE"},
+	{"parse", "mdtest", "FILE"},
+	{"analyze", "burst", "NAMED"},
+	{"analyze", "burst", "FILE"},
+	{"analyze", "steady", "-", "-o", "TEXT"},
+	{"analyze", "knee", "-"},
+	{"convert", "fio", "-f", "FILE"},
+	{"convert", "fio", "--", "ARGUMENTS"},
+	{"convert", "diskspd", "--", "ARGUMENTS"},
+	{"convert", "ior", "--", "ARGUMENTS"},
+	{"convert", "mdtest", "--", "ARGUMENTS"},
+	{"profiles", "xTEXT"},
+	{"completion", "xTEXT"},
+	{"__complete", "report", "--kubeconfig", nowhere, "xTEXT"},
+}
+
+// FuzzInputs gives a text to each place that takes one. The program never panics, and no output has a character that a
+// terminal obeys or that hides or reorders others.
+func FuzzInputs(f *testing.F) {
+	hostile := []string{"\x1b[2J\x1b]0;title\x07", "a\rb\x08\x7f\u0085\u009b31m", "\xff\xfe\x80\x9b31m", "\u202e\u2066evil\u200b", "a\x00b", "-\u001b\nverdict: good"}
+	for _, name := range []string{sample, "../../config/samples/ior.yaml", "../../config/samples/jobfile.yaml", oneResult, "testdata/plan-mistakes.yaml"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		hostile = append(hostile, string(text), strings.ReplaceAll(string(text), "quickstart", `"\x1b[2J\u202e"`))
+	}
+	hostile = append(hostile,
+		"apiVersion: storagebench.dev/v1alpha1\nkind: StorageBenchmark\nmetadata: {name: \"\\e[2J\", \"\\x9b\": \"\\u202e\"}\nspec: {\"\\e]0;\\a\": 1}\n",
+		`{"schemaVersion":1,"benchmark":"b\u001b[2J","run":"r\u009b","stage":"\u202e","warnings":[{"severity":"\u007f"}],"phases":[{"name":"p\u0007","targets":[{"target":"t\u001b"}]}]}`,
+		"seconds,bytes_per_second\n0,5\n1,\x1b[2J\n", "[global]\nrw=\x1b[2J\n[\x9b]\n", "-b4k\n-w\x1b[2J\n")
+	for place := range places {
+		for _, text := range hostile {
+			f.Add(uint(place), []byte(text))
+		}
+	}
+	f.Fuzz(func(t *testing.T, place uint, text []byte) {
+		arguments := fill(t, places[place%uint(len(places))], string(text))
+		got := call(string(text), arguments...)
+		for name, output := range map[string]string{"standard output": got.stdout, "standard error": got.stderr} {
+			if at := strings.IndexFunc(output, func(r rune) bool {
+				return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || unicode.In(r, unicode.Cc, unicode.Cf) && r > 0x7f
+			}); at >= 0 || !utf8.ValidString(output) {
+				t.Errorf("%q: %s is not plain text from %d: %q", arguments, name, at, output)
+			}
+		}
+	})
+}
+
+// fill returns the arguments of a place for a text.
+func fill(t *testing.T, place []string, text string) []string {
+	t.Helper()
+	folder := t.TempDir()
+	file := filepath.Join(folder, "file")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// A name in a folder that is empty: there is nothing to read.
+	named := filepath.Join(folder, "none", strings.ReplaceAll(text[:min(len(text), 200)], "/", "_"))
+	if at := slices.Index(place, "ARGUMENTS"); at >= 0 {
+		return slices.Concat(place[:at], strings.Split(text, "\n"))
+	}
+	filled := make([]string, len(place))
+	replace := strings.NewReplacer("TEXT", text, "FILE", file, "NAMED", named)
+	for i, one := range place {
+		filled[i] = replace.Replace(one)
+	}
+	return filled
+}

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"io"
+	"sync"
+	"unicode"
+
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+)
+
+// plainWriter replaces what a terminal would obey, and what hides or reorders text, in all that is written: names,
+// files, errors and what a cluster returns can contain anything.
+type plainWriter struct {
+	mu sync.Mutex
+	to *transform.Writer
+}
+
+func newPlainWriter(w io.Writer) *plainWriter {
+	return &plainWriter{to: transform.NewWriter(w, runes.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}))}
+}
+
+func (p *plainWriter) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.to.Write(text)
+}
+
+// close writes the rest of a character that was never completed.
+func (p *plainWriter) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.to.Close() // An earlier write has returned its error.
+}
