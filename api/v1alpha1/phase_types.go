@@ -344,8 +344,8 @@ type SweepAxes struct {
 // +kubebuilder:validation:XValidation:rule="!self.minDuration.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || !self.maxDuration.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self.minDuration) <= duration(self.maxDuration)",message="maxDuration: cannot be shorter than minDuration (2m where absent); raise it or lower minDuration",fieldPath=".maxDuration"
 type BurstDrainPhase struct {
 	// minDuration is the least time before the phase may end. It also determines how long a lower
-	// rate must last to be permanent: 85 seconds, or 70 % of a minDuration that is shorter than the
-	// default.
+	// rate must last to be permanent: 70 % of minDuration, at least 8 and at most 85 seconds; 84
+	// seconds with the default.
 	// +optional
 	// +kubebuilder:default="2m"
 	MinDuration Duration `json:"minDuration,omitempty"`
