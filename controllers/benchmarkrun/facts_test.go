@@ -124,7 +124,8 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// TestUnseenDirectories: before the first step no agent has created a directory, so a run that is abandoned then leaves none.
+// TestUnseenDirectories: before the first step no agent has created a directory, so a run that is abandoned then leaves
+// none.
 func TestUnseenDirectories(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
 	run.Spec.Run.Targets = []v1alpha1.Target{{Name: "data", Volumes: []v1alpha1.Volume{{Name: "disk"}}}}

@@ -94,8 +94,8 @@ func leftBy(s *session, key decide.ClientKey, byOthers bool) string {
 }
 
 // unseen returns the directories of a run that could not be conducted to its end. Its agents are told to end and remove
-// their data, but the operator does not see whether they do. Agents create directories only for a step, and each step is
-// recorded before they load it.
+// their data, but the operator does not see whether they do. Agents create directories only for a step, and each step
+// is recorded before they load it.
 func unseen(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 	if len(run.Status.Steps) == 0 {
 		return nil

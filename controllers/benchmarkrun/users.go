@@ -73,7 +73,8 @@ func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all 
 	return found, nil
 }
 
-// eachPod calls show for every pod of a namespace, or for none if the pods may not be listed. begin is that of eachPage.
+// eachPod calls show for every pod of a namespace, or for none if the pods may not be listed. begin is that of
+// eachPage.
 func (r *Reconciler) eachPod(ctx context.Context, namespace string, begin func(), show func(*corev1.Pod)) error {
 	err := eachPage(ctx, r.direct, &corev1.PodList{}, begin, func(page *corev1.PodList) {
 		for i := range page.Items {
@@ -130,9 +131,11 @@ func (r *Reconciler) sameVolumes(ctx context.Context, all []*asked) (map[*asked]
 	return same, err
 }
 
-// eachVolume calls show for every volume of the cluster. listed is false if the volumes may not be listed. begin is that
-// of eachPage.
-func (r *Reconciler) eachVolume(ctx context.Context, begin func(), show func(*corev1.PersistentVolume)) (listed bool, err error) {
+// eachVolume calls show for every volume of the cluster. listed is false if the volumes may not be listed. begin is
+// that of eachPage.
+func (r *Reconciler) eachVolume(
+	ctx context.Context, begin func(), show func(*corev1.PersistentVolume),
+) (listed bool, err error) {
 	err = eachPage(ctx, r.direct, &corev1.PersistentVolumeList{}, begin, func(page *corev1.PersistentVolumeList) {
 		for i := range page.Items {
 			show(&page.Items[i])

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// Main calls run with a context that an interrupt ends. If run fails, Main prints the error and exits with 1; asking for
-// help is no failure.
+// Main calls run with a context that an interrupt ends. If run fails, Main prints the error and exits with 1; asking
+// for help is no failure.
 func Main(run func(context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx)

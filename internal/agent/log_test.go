@@ -101,7 +101,8 @@ func TestFollowingDecodesOnce(t *testing.T) {
 	second := int64(0)
 	follow := func() {
 		second++
-		sample := &agentapi.Sample{StartNanoseconds: second * 1e9, EndNanoseconds: (second + 1) * 1e9, Counts: []*agentapi.OperationCount{{Bytes: 1 << 30, Operations: 1 << 10}}}
+		sample := &agentapi.Sample{StartNanoseconds: second * 1e9, EndNanoseconds: (second + 1) * 1e9,
+			Counts: []*agentapi.OperationCount{{Bytes: 1 << 30, Operations: 1 << 10}}}
 		if err := log.Append(&agentapi.Record{Step: step, Entry: &agentapi.Record_Sample{Sample: sample}}); err != nil {
 			t.Fatal(err)
 		}

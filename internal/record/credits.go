@@ -14,7 +14,9 @@ import (
 
 // account returns the estimated credits of a target after all I/O of the run except that of one attempt, and the end of
 // that I/O. ok is false if neither the limits nor a redrain describe a bucket.
-func account(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string, attempt decide.Attempt) (a *limits.Buckets, end time.Time, ok bool) {
+func account(
+	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string, attempt decide.Attempt,
+) (a *limits.Buckets, end time.Time, ok bool) {
 	if a = open(run, demands, phase, target); a == nil {
 		return nil, time.Time{}, false
 	}
@@ -125,7 +127,9 @@ func noteCredits(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned 
 
 // credit returns the estimated fill of a target's emptiest bucket at the start and the end of an attempt, in percent,
 // and the fill of each bucket at the start, by the name of its limit; nil if it is not known.
-func credit(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string) (start, end *int32, fills map[string]limits.Fill) {
+func credit(
+	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string,
+) (start, end *int32, fills map[string]limits.Fill) {
 	a, last, ok := account(run, demands, planned.Phase, target, attempt)
 	if !ok {
 		return nil, nil, nil

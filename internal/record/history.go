@@ -18,7 +18,9 @@ const (
 )
 
 // historyOf returns the facts about a target before an attempt.
-func historyOf(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string) result.History {
+func historyOf(
+	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string,
+) result.History {
 	made := result.History{Documented: shareOf(run, promised(run, target), target, int32(planned.Clients)), Described: describedOf(run, target)} //nolint:gosec // The API allows far fewer clients.
 	for i := range run.Spec.Run.Phases {
 		made.SeesEnd = made.SeesEnd || run.Spec.Run.Phases[i].BurstDrain != nil

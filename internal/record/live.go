@@ -100,7 +100,10 @@ func withPoint(points []v1alpha1.LivePoint, fact *v1alpha1.StepStatus, done *res
 }
 
 // creditNow returns the current estimated fill of a target's bucket, in percent; nil if it is not known.
-func creditNow(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, one *result.Doing, now time.Time) *int32 {
+func creditNow(
+	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, one *result.Doing,
+	now time.Time,
+) *int32 {
 	a, last, ok := account(run, demands, planned.Phase, one.Target, attempt)
 	if !ok {
 		return nil

@@ -82,7 +82,9 @@ func extend(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 
 // fold adds the measurements of a step on a target to the result of its phase. Recording the same result again, such as
 // after a restart, changes nothing.
-func fold(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string, p part) {
+func fold(
+	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string, p part,
+) {
 	history := historyOf(run, demands, planned, attempt, target)
 	var made v1alpha1.TargetResult
 	if planned.Purpose == plan.Idle {

@@ -139,7 +139,7 @@ func TestExitCodes(t *testing.T) {
 // A setup may do no I/O, such as one that makes a directory: that does not disqualify the run. A layout by fio that
 // does none does.
 func TestSetupWithoutOperations(t *testing.T) {
-	zips := v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"zip", "a.zip"}, Setup: []string{"mkdir", "-p", "a"}}}
+	zips := v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"zip", "a.zip"}, Setup: []string{"mkdir", "a"}}}
 	for name, test := range map[string]struct {
 		benchmark *builders.BenchmarkBuilder
 		warns     bool
@@ -160,7 +160,8 @@ func TestSetupWithoutOperations(t *testing.T) {
 			builders.Client("data", 0).Sample(time.Second, measure.Write, measure.Counter{}, 0),
 		} {
 			target := result.Target(made.Steps[0], "data", objects(client), result.History{})
-			if got := slices.ContainsFunc(target.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningNoOperations }); got != test.warns {
+			isIt := func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningNoOperations }
+			if slices.ContainsFunc(target.Warnings, isIt) != test.warns {
 				t.Errorf("%s: %+v", name, target.Warnings)
 			}
 		}
