@@ -550,7 +550,7 @@ type StepIO struct {
 	// bytes is the number of bytes moved.
 	// +optional
 	Bytes int64 `json:"bytes"`
-	// operations is the number of completed operations.
+	// operations is the number of completed operations without syncs, which spend no credits.
 	// +optional
 	Operations int64 `json:"operations"`
 	// creditPercentAtStart is the estimated fill level of the bucket of bytes at the start, in

@@ -82,7 +82,7 @@ type LivePoint struct {
 	// +optional
 	Bytes int64 `json:"bytes"`
 	// operations is the number of operations completed since the start of the step, over all
-	// clients.
+	// clients, without syncs.
 	// +optional
 	Operations int64 `json:"operations"`
 }

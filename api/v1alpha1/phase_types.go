@@ -339,8 +339,8 @@ type SweepAxes struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.minDuration) ? self.minDuration : '2m').matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || !self.maxDuration.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(has(self.minDuration) ? self.minDuration : '2m') <= duration(self.maxDuration)",message="maxDuration: cannot be shorter than minDuration (2m where absent); raise it or lower minDuration",fieldPath=".maxDuration"
 type BurstDrainPhase struct {
 	// minDuration is the least time before the phase may end. It also determines how long a lower
-	// rate must last to be permanent: 85 seconds, or 70 % of a minDuration that is shorter than the
-	// default. Absent: 2m.
+	// rate must last to be permanent: 70 % of minDuration, at least 8 and at most 85 seconds; 84
+	// seconds with the default. Absent: 2m.
 	// +optional
 	MinDuration Duration `json:"minDuration,omitempty"`
 

@@ -1,6 +1,10 @@
 package v1alpha1
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
 
 // Truncate shortens text to at most length characters, counted as the API server counts them for
 // maxLength, and makes it valid UTF-8. Shortened text ends with "...". Use it for every message
@@ -24,4 +28,22 @@ func Truncate(text string, length int) string {
 		count++
 	}
 	return text
+}
+
+// maxEventNote is the API server's limit for the note of an event, in bytes.
+const maxEventNote = 1024
+
+// EventNote formats the note of an event and shortens it to what the API server accepts. Unlike
+// other texts, a note is limited in bytes: a longer one loses the whole event.
+func EventNote(format string, arguments ...any) string {
+	text := strings.ToValidUTF8(fmt.Sprintf(format, arguments...), "\uFFFD")
+	if len(text) <= maxEventNote {
+		return text
+	}
+	const mark = "..."
+	end := maxEventNote - len(mark)
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + mark
 }

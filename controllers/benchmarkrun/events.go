@@ -134,16 +134,8 @@ func isTrue(run *v1alpha1.BenchmarkRun, kind string) *metav1.Condition {
 	return nil
 }
 
-// maxNote is the maximum length of the arguments of an event's note together, in characters.
-const maxNote = 1000
-
 func (r *Reconciler) say(run runtime.Object, kind, reason, action, note string, arguments ...any) {
-	for i, argument := range arguments {
-		if text, ok := argument.(string); ok {
-			arguments[i] = v1alpha1.Truncate(text, maxNote/len(arguments))
-		}
-	}
-	r.events.Eventf(run, nil, kind, reason, action, note, arguments...)
+	r.events.Eventf(run, nil, kind, reason, action, "%s", v1alpha1.EventNote(note, arguments...))
 }
 
 func stepName(fact v1alpha1.StepStatus) string {

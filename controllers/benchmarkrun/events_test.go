@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
@@ -86,5 +87,16 @@ func TestNews(t *testing.T) {
 				t.Errorf("told twice: %+v", again)
 			}
 		})
+	}
+}
+
+// An event with a note of more than 1024 bytes is lost.
+func TestNotesFit(t *testing.T) {
+	recorder := events.NewFakeRecorder(1)
+	r := &Reconciler{events: recorder}
+	r.say(&v1alpha1.BenchmarkRun{}, "Normal", "Reason", "Act", "step %s: %s", "00-read", strings.Repeat("€", 900))
+	note, whole := strings.CutPrefix(<-recorder.Events, "Normal Reason ")
+	if !whole || len(note) > 1024 || !strings.HasPrefix(note, "step 00-read: €€") || !strings.HasSuffix(note, "€...") {
+		t.Errorf("%d bytes: %s", len(note), note)
 	}
 }

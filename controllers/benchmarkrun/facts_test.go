@@ -123,3 +123,17 @@ func TestLeftovers(t *testing.T) {
 		})
 	}
 }
+
+// TestUnseenDirectories: before the first step no agent has created a directory, so a run that is abandoned then leaves
+// none.
+func TestUnseenDirectories(t *testing.T) {
+	run := &v1alpha1.BenchmarkRun{}
+	run.Spec.Run.Targets = []v1alpha1.Target{{Name: "data", Volumes: []v1alpha1.Volume{{Name: "disk"}}}}
+	if left := unseen(run); len(left) != 0 {
+		t.Errorf("before the first step: %+v", left)
+	}
+	run.Status.Steps = []v1alpha1.StepStatus{{ID: "00-layout", Attempt: 1}}
+	if left := unseen(run); len(left) != 1 || left[0].Target != "data" || left[0].Volume != "disk" {
+		t.Errorf("in the first step: %+v", left)
+	}
+}

@@ -70,6 +70,9 @@ func TestRunOfANewerFormat(t *testing.T) {
 	if !strings.Contains(why, "InvalidWorkload: its steps have format") || !strings.Contains(why, "run the version that made it, or a newer one") {
 		t.Errorf("failed: %s", why)
 	}
+	if !is(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue) {
+		t.Errorf("data: %s, left %+v", reason(run, v1alpha1.ConditionDataRemoved), run.Status.DataLeft)
+	}
 	var pods corev1.PodList
 	must(t, api.List(t.Context(), &pods, client.InNamespace(w.namespace)))
 	if len(pods.Items) > 0 {

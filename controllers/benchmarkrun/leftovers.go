@@ -94,8 +94,12 @@ func leftBy(s *session, key decide.ClientKey, byOthers bool) string {
 }
 
 // unseen returns the directories of a run that could not be conducted to its end. Its agents are told to end and remove
-// their data, but the operator does not see whether they do.
+// their data, but the operator does not see whether they do. Agents create directories only for a step, and each step
+// is recorded before they load it.
 func unseen(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
+	if len(run.Status.Steps) == 0 {
+		return nil
+	}
 	var left []v1alpha1.DataLeft
 	for _, target := range run.Spec.Run.Targets {
 		if target.DataPolicy == v1alpha1.DataRetain || goesWithRun(target) {
@@ -104,7 +108,7 @@ func unseen(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 		left = append(left, eachVolume(target, objects.Storage{}, v1alpha1.DataLeft{
 			Target: target.Name,
 			Path:   path.Join("/", target.Path, v1alpha1.DataDirectory, run.Spec.BenchmarkRef.UID),
-			Reason: "its agents were told to remove it when their pods were deleted, and nobody saw whether they did",
+			Reason: "its agents were told to remove it when their pods were deleted; the operator did not see whether they did",
 		})...)
 	}
 	return left

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -54,19 +53,19 @@ func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, erro
 		there[runs.Items[i].Spec.BenchmarkRef.UID] = true
 	}
 	for _, kind := range []string{"StorageBenchmarkList", "BenchmarkRunList"} {
-		for next, first := "", true; first || next != ""; first = false {
-			page := &metav1.PartialObjectMetadataList{}
-			page.SetGroupVersionKind(schema.GroupVersionKind{Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Kind: kind})
-			if err := r.direct.List(ctx, page, client.Limit(pageOf), client.Continue(next)); err != nil {
-				return nil, fmt.Errorf("list what there is of %s: %w", kind, err)
-			}
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+		// If the list begins again, objects that were deleted in between count too: another run removes their data.
+		err := eachPage(ctx, r.direct, list, nil, func(page *metav1.PartialObjectMetadataList) {
 			for i := range page.Items {
 				there[string(page.Items[i].UID)] = true
 				for _, owner := range page.Items[i].OwnerReferences {
 					there[string(owner.UID)] = true
 				}
 			}
-			next = page.Continue
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list what there is of %s: %w", kind, err)
 		}
 	}
 	return there, nil

@@ -127,8 +127,8 @@ func (t *templateReader) listFree(ctx context.Context) error {
 	if t.free != nil || t.unlisted {
 		return nil
 	}
-	t.free = []corev1.PersistentVolume{}
-	listed, err := t.r.eachVolume(ctx, func(volume *corev1.PersistentVolume) {
+	begin := func() { t.free = []corev1.PersistentVolume{} }
+	listed, err := t.r.eachVolume(ctx, begin, func(volume *corev1.PersistentVolume) {
 		if volume.Spec.ClaimRef == nil || volume.Spec.ClaimRef.UID == "" {
 			t.free = append(t.free, *volume)
 		}

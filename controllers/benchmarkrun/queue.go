@@ -198,22 +198,10 @@ func (r *Reconciler) sees(namespace string) bool {
 
 func (r *Reconciler) liveRunsIn(ctx context.Context, namespace string) ([]v1alpha1.BenchmarkRun, error) {
 	var live []v1alpha1.BenchmarkRun
-	for next := ""; ; {
-		var page v1alpha1.BenchmarkRunList
-		err := r.direct.List(ctx, &page, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: notOver()},
-			client.Limit(pageOf), client.Continue(next))
-		switch {
-		case apierrors.IsResourceExpired(err):
-			live, next = nil, ""
-			continue
-		case err != nil:
-			return nil, err
-		}
-		live = append(live, page.Items...)
-		if next = page.Continue; next == "" {
-			return live, nil
-		}
-	}
+	err := eachPage(ctx, r.direct, &v1alpha1.BenchmarkRunList{}, func() { live = nil },
+		func(page *v1alpha1.BenchmarkRunList) { live = append(live, page.Items...) },
+		client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: notOver()})
+	return live, err
 }
 
 // lingering returns runs that are over or deleted and still have pods. Their load may continue if the operator was cut

@@ -231,7 +231,7 @@ func (s *storageReader) list(ctx context.Context) error {
 		s.volume = map[string]*corev1.PersistentVolume{}
 	}
 	// If the volumes may not be listed, reading a single one reports it.
-	_, err := s.r.eachVolume(ctx, func(volume *corev1.PersistentVolume) {
+	_, err := s.r.eachVolume(ctx, nil, func(volume *corev1.PersistentVolume) {
 		if claim := volume.Spec.ClaimRef; claim != nil && claim.Namespace == s.namespace {
 			s.volume[volume.Name] = volume.DeepCopy()
 		}

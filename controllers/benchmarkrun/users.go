@@ -26,9 +26,6 @@ type user struct {
 	other bool
 }
 
-// pageOf is the page size of lists.
-const pageOf = 500
-
 // users returns the pods that use claims of a run and do not belong to it, by claim.
 func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all []*asked) (map[*asked][]user, error) {
 	found := map[*asked][]user{}
@@ -48,48 +45,46 @@ func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all 
 		}
 	}
 	for namespace := range namespaces {
-		err := r.eachPod(ctx, namespace, func(pod *corev1.Pod) {
+		here := map[*asked][]user{}
+		err := r.eachPod(ctx, namespace, func() { clear(here) }, func(pod *corev1.Pod) {
 			if !r.counts(ctx, run, pod) {
 				return
 			}
 			for _, one := range all {
 				switch {
 				case namespace == run.Namespace && uses(pod, one.claim.Name):
-					found[one] = append(found[one], user{pod: pod.Name, node: pod.Spec.NodeName})
+					here[one] = append(here[one], user{pod: pod.Name, node: pod.Spec.NodeName})
 				case slices.ContainsFunc(same[one], func(key client.ObjectKey) bool { return key.Namespace == namespace && uses(pod, key.Name) }):
 					by := user{node: pod.Spec.NodeName, other: true}
 					if namespace == run.Namespace {
 						by.pod = pod.Name
 					}
-					found[one] = append(found[one], by)
+					here[one] = append(here[one], by)
 				}
 			}
 		})
 		if err != nil {
 			return nil, err
 		}
+		for one, by := range here {
+			found[one] = append(found[one], by...)
+		}
 	}
 	return found, nil
 }
 
-// eachPod calls show for every pod of a namespace, or for none if the pods may not be listed.
-func (r *Reconciler) eachPod(ctx context.Context, namespace string, show func(*corev1.Pod)) error {
-	for next := ""; ; {
-		var page corev1.PodList
-		err := r.direct.List(ctx, &page, client.InNamespace(namespace), client.Limit(pageOf), client.Continue(next))
-		if apierrors.IsForbidden(err) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("list the pods of namespace %s: %w", namespace, err)
-		}
+// eachPod calls show for every pod of a namespace, or for none if the pods may not be listed. begin is that of
+// eachPage.
+func (r *Reconciler) eachPod(ctx context.Context, namespace string, begin func(), show func(*corev1.Pod)) error {
+	err := eachPage(ctx, r.direct, &corev1.PodList{}, begin, func(page *corev1.PodList) {
 		for i := range page.Items {
 			show(&page.Items[i])
 		}
-		if next = page.Continue; next == "" {
-			return nil
-		}
+	}, client.InNamespace(namespace))
+	if err != nil && !apierrors.IsForbidden(err) {
+		return fmt.Errorf("list the pods of namespace %s: %w", namespace, err)
 	}
+	return nil
 }
 
 // counts reports whether a pod uses its volumes: it is on a node, has not ended, and is not a client of this run or of
@@ -122,7 +117,7 @@ func (r *Reconciler) sameVolumes(ctx context.Context, all []*asked) (map[*asked]
 	if !slices.ContainsFunc(all, func(one *asked) bool { return one.volume != nil }) {
 		return same, nil
 	}
-	_, err := r.eachVolume(ctx, func(other *corev1.PersistentVolume) {
+	_, err := r.eachVolume(ctx, func() { clear(same) }, func(other *corev1.PersistentVolume) {
 		if other.Spec.ClaimRef == nil || other.Status.Phase != corev1.VolumeBound {
 			return // a claim of that name has another volume, or none
 		}
@@ -136,24 +131,23 @@ func (r *Reconciler) sameVolumes(ctx context.Context, all []*asked) (map[*asked]
 	return same, err
 }
 
-// eachVolume calls show for every volume of the cluster. listed is false if the volumes may not be listed.
-func (r *Reconciler) eachVolume(ctx context.Context, show func(*corev1.PersistentVolume)) (listed bool, err error) {
-	for next := ""; ; {
-		var page corev1.PersistentVolumeList
-		err := r.direct.List(ctx, &page, client.Limit(pageOf), client.Continue(next))
-		if apierrors.IsForbidden(err) {
-			return false, nil
-		}
-		if err != nil {
-			return false, fmt.Errorf("list the volumes of the cluster: %w", err)
-		}
+// eachVolume calls show for every volume of the cluster. listed is false if the volumes may not be listed. begin is
+// that of eachPage.
+func (r *Reconciler) eachVolume(
+	ctx context.Context, begin func(), show func(*corev1.PersistentVolume),
+) (listed bool, err error) {
+	err = eachPage(ctx, r.direct, &corev1.PersistentVolumeList{}, begin, func(page *corev1.PersistentVolumeList) {
 		for i := range page.Items {
 			show(&page.Items[i])
 		}
-		if next = page.Continue; next == "" {
-			return true, nil
-		}
+	})
+	if apierrors.IsForbidden(err) {
+		return false, nil
 	}
+	if err != nil {
+		return false, fmt.Errorf("list the volumes of the cluster: %w", err)
+	}
+	return true, nil
 }
 
 // nodeOf returns the only node on which a claim is in use, or "" if there is none or more than one.

@@ -120,7 +120,7 @@ func (s *Source) take(ctx context.Context, found *corev1.ConfigMap) {
 		ctrl.LoggerFrom(ctx).Error(err, "Keeping the last valid limits because their ConfigMap is invalid", "configMap", klog.KObj(found))
 		found.APIVersion, found.Kind = "v1", "ConfigMap"
 		s.events.Eventf(found, nil, corev1.EventTypeWarning, v1alpha1.EventLimitsFaulty, "ReadLimits",
-			"using the last valid limits: %s", v1alpha1.Truncate(err.Error(), 900))
+			"%s", v1alpha1.EventNote("using the last valid limits: %s", err))
 		return
 	}
 	s.accept(ctx, found.ResourceVersion, made, len(changes))

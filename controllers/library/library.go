@@ -224,5 +224,5 @@ func (a *Applier) keep(ctx context.Context, live *unstructured.Unstructured, why
 // tell reports a message about a profile as an event and in the log.
 func (a *Applier) tell(ctx context.Context, profile *unstructured.Unstructured, kind, reason, message string) {
 	ctrl.LoggerFrom(ctx).Info("Leaving profile unchanged", "profile", profile.GetName(), "reason", reason, "message", message)
-	a.Events.Eventf(profile, nil, kind, reason, "ApplyLibrary", "%s", message)
+	a.Events.Eventf(profile, nil, kind, reason, "ApplyLibrary", "%s", v1alpha1.EventNote("%s", message))
 }

@@ -97,5 +97,5 @@ func (r *reconciler) tell(benchmark *v1alpha1.StorageBenchmark, one news) {
 	if one.related != nil {
 		related = one.related
 	}
-	r.events.Eventf(benchmark, related, one.kind, one.reason, one.action, "%s", v1alpha1.Truncate(one.note, maxNote))
+	r.events.Eventf(benchmark, related, one.kind, one.reason, one.action, "%s", v1alpha1.EventNote("%s", one.note))
 }

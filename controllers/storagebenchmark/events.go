@@ -8,10 +8,6 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// maxNote is the maximum length of an event's note in characters: the API allows 1024 bytes, and a character can take
-// four.
-const maxNote = 256
-
 // news is an event. It is sent once the status that it refers to is written.
 type news struct {
 	kind, reason string

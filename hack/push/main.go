@@ -15,32 +15,22 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/storagebench/storagebench/config/render"
+	"github.com/storagebench/storagebench/hack/command"
 	"github.com/storagebench/storagebench/images/compose"
 	"github.com/storagebench/storagebench/images/image"
 	"github.com/storagebench/storagebench/internal/version"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return
-		}
-		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n", err)
-		stop()
-		os.Exit(1) //nolint:gocritic // stop has been called
-	}
+	command.Main(func(ctx context.Context) error { return run(ctx, os.Args[1:], os.Stdout, os.Stderr) })
 }
 
 // options says what to push and where.

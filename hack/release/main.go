@@ -14,26 +14,19 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/google/go-containerregistry/pkg/name"
 
 	"github.com/storagebench/storagebench/config/render"
+	"github.com/storagebench/storagebench/hack/command"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
-		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n", err)
-		stop()
-		os.Exit(1) //nolint:gocritic // stop has been called
-	}
+	command.Main(run)
 }
 
 // release holds what to build and where.

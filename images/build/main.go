@@ -18,27 +18,17 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
+	"github.com/storagebench/storagebench/hack/command"
 	"github.com/storagebench/storagebench/images/compose"
 	"github.com/storagebench/storagebench/images/image"
 	"github.com/storagebench/storagebench/internal/version"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return
-		}
-		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n", err)
-		stop()
-		os.Exit(1) //nolint:gocritic // stop has been called
-	}
+	command.Main(func(ctx context.Context) error { return run(ctx, os.Args[1:]) })
 }
 
 func run(ctx context.Context, arguments []string) error {

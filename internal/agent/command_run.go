@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -76,7 +77,9 @@ func (r *commandRun) release(given order) *agentapi.Ended {
 
 // runAlone runs a setup without logging its start and its samples, because its step is not loaded yet.
 func (r *commandRun) runAlone() *agentapi.Ended {
-	given := order{deadline: r.step.agent.clock.Monotonic() + int64(r.step.agent.timeouts.setup)}
+	agent := r.step.agent
+	limit := cmp.Or(r.step.request.GetLoadTimeoutNanoseconds(), int64(agent.timeouts.setup))
+	given := order{deadline: agent.clock.Monotonic() + limit}
 	end := r.carry(given, &commandSamples{write: func(*agentapi.Sample) {}})
 	return r.result(&end)
 }

@@ -260,7 +260,7 @@ except ChildProcessError: pass # it has ended, and nobody is told of it
 	r.load(commandRequest("blind", "python3", "-c", text))
 	r.start("blind", noLimit)
 	eventually(t, "what it writes is not seen", func() bool {
-		records, err := r.agent.log.Since(0)
+		records, err := r.agent.log.After(0).Next()
 		must(t, err)
 		var written uint64
 		for _, record := range records {
@@ -389,10 +389,10 @@ func TestCommandDiscarded(t *testing.T) {
 // A setup that runs again has a deadline, although its step has none yet.
 func TestCommandSetupAgainHasADeadline(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.timeouts.setup, a.timeouts.mpi = time.Millisecond, 500*time.Millisecond })
+	r := serve(t, func(a *Agent) { a.timeouts.mpi = 500 * time.Millisecond })
 	load := script("zip", "true")
 	load.GetCommand().Setup = []string{"sleep", "1000"}
-	load.Step.Attempt = 2
+	load.Step.Attempt, load.LoadTimeoutNanoseconds = 2, 1
 	if _, err := r.Load(t.Context(), load); reasonIn(err) != reasonDeadline || !strings.Contains(err.Error(), "the setup, sleep,") {
 		t.Errorf("got %v", err)
 	}

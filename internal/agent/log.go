@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"sort"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -11,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// chunkBytes is the size at which a chunk of the log is full and the next is opened. A reader decodes a chunk from
+// chunkBytes is the size at which a chunk of the log is full and the next is opened. A new cursor decodes a chunk from
 // its start, so this is also the most that a replay decodes in vain.
 const chunkBytes = 4 << 10
 
@@ -82,22 +83,59 @@ func (l *Log) SizeBytes() int {
 	return size
 }
 
-// Since returns the records after a sequence number, up to the end of the chunk that holds the first of them. Call it
-// again with the number of the last record for more.
-func (l *Log) Since(sequence uint64) ([]*agentapi.Record, error) {
+// Cursor reads a log in order. It remembers its place in a chunk, so that it decodes each record once.
+type Cursor struct {
+	log *Log
+	// after is the sequence number that the cursor began behind, sequence that of the last record that it has decoded.
+	after, sequence uint64
+	// chunk and offset are the place of the next record, and clock the end of the sample before it.
+	chunk, offset int
+	clock         int64
+}
+
+// After returns a cursor behind the record with a sequence number.
+func (l *Log) After(sequence uint64) *Cursor {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := len(l.chunks) - 1; i >= 0; i-- {
-		if c := l.chunks[i]; c.first <= sequence+1 {
-			records, err := l.decode(c, sequence)
-			if err != nil || len(records) > 0 || i == len(l.chunks)-1 {
-				return records, err
-			}
-			return l.decode(l.chunks[i+1], sequence)
-		}
+	later := sort.Search(len(l.chunks), func(i int) bool { return l.chunks[i].first > sequence+1 })
+	c := &Cursor{log: l, after: sequence, chunk: max(0, later-1)}
+	if len(l.chunks) > 0 {
+		c.sequence = l.chunks[c.chunk].first - 1
 	}
-	return nil, nil
+	return c
 }
+
+// Next returns the records behind the cursor, up to the end of the chunk that holds the first of them, and moves the
+// cursor behind them. It returns none if there are no more so far.
+func (c *Cursor) Next() ([]*agentapi.Record, error) {
+	c.log.mu.Lock()
+	defer c.log.mu.Unlock()
+	var records []*agentapi.Record
+	for c.chunk < len(c.log.chunks) {
+		data := c.log.chunks[c.chunk].data
+		reader := chunkReader{data: data[c.offset:], clock: c.clock}
+		for len(reader.data) > 0 {
+			record, err := reader.next()
+			if err != nil {
+				return nil, fmt.Errorf("read record %d of the log: %w", c.sequence+1, err)
+			}
+			if c.sequence++; c.sequence > c.after {
+				record.Sequence = c.sequence
+				record.Step = c.log.steps[reader.step]
+				records = append(records, record)
+			}
+		}
+		c.offset, c.clock = len(data), reader.clock
+		if len(records) > 0 || c.chunk == len(c.log.chunks)-1 {
+			break
+		}
+		c.chunk, c.offset, c.clock = c.chunk+1, 0, 0
+	}
+	return records, nil
+}
+
+// Wait returns when there is a record behind the cursor, or when the context ends.
+func (c *Cursor) Wait(ctx context.Context) error { return c.log.Wait(ctx, max(c.after, c.sequence)) }
 
 // Wait returns when there is a record after the sequence number, or when the context ends.
 func (l *Log) Wait(ctx context.Context, sequence uint64) error {
@@ -161,25 +199,6 @@ func (c *chunk) appendMessage(step uint64, record *agentapi.Record) error {
 	c.data = binary.AppendUvarint(c.data, uint64(len(message)))
 	c.data = append(c.data, message...)
 	return nil
-}
-
-// decode returns the records of one chunk after a sequence number.
-func (l *Log) decode(c chunk, after uint64) ([]*agentapi.Record, error) {
-	reader := chunkReader{data: c.data}
-	var records []*agentapi.Record
-	for sequence := c.first; len(reader.data) > 0; sequence++ {
-		record, err := reader.next()
-		if err != nil {
-			return nil, fmt.Errorf("read record %d of the log: %w", sequence, err)
-		}
-		if sequence <= after {
-			continue
-		}
-		record.Sequence = sequence
-		record.Step = l.steps[reader.step]
-		records = append(records, record)
-	}
-	return records, nil
 }
 
 // chunkReader reads the records of a chunk one after the other.

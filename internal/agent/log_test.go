@@ -44,11 +44,12 @@ func anyRecord(t *rapid.T) *agentapi.Record {
 	return record
 }
 
-// TestLogReplays writes any records and reads them again from any sequence number.
+// TestLogReplays writes any records and reads them again from any sequence number, also while they are written.
 func TestLogReplays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var log Log
-		var want []*agentapi.Record
+		var want, followed []*agentapi.Record
+		follower := log.After(0)
 		for i := range rapid.IntRange(1, 400).Draw(t, "records") {
 			record := anyRecord(t)
 			if err := log.Append(record); err != nil {
@@ -56,24 +57,68 @@ func TestLogReplays(t *testing.T) {
 			}
 			record.Sequence = uint64(i) + 1
 			want = append(want, record)
+			if rapid.Bool().Draw(t, "follow") {
+				followed = append(followed, next(t, follower)...)
+			}
 		}
 		since := rapid.Uint64Range(0, uint64(len(want))).Draw(t, "since")
-		var got []*agentapi.Record
-		for at := since; ; {
-			records, err := log.Since(at)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(records) == 0 {
-				break
-			}
-			got = append(got, records...)
-			at = records[len(records)-1].GetSequence()
-		}
+		got := rest(t, log.After(since))
 		if diff := cmp.Diff(want[since:], got, protocmp.Transform()); len(want[since:]) != len(got) || diff != "" && len(got) > 0 {
 			t.Fatalf("replay from %d differs (-want +got):\n%s", since, diff)
 		}
+		if diff := cmp.Diff(want, append(followed, rest(t, follower)...), protocmp.Transform()); diff != "" {
+			t.Fatalf("what was followed differs (-want +got):\n%s", diff)
+		}
 	})
+}
+
+func next(t rapid.TB, cursor *Cursor) []*agentapi.Record {
+	t.Helper()
+	records, err := cursor.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
+}
+
+// rest reads all records behind a cursor.
+func rest(t rapid.TB, cursor *Cursor) []*agentapi.Record {
+	t.Helper()
+	var all []*agentapi.Record
+	for {
+		records := next(t, cursor)
+		if len(records) == 0 {
+			return all
+		}
+		all = append(all, records...)
+	}
+}
+
+// TestFollowingDecodesOnce: to read the newest record takes as many allocations at the end of a chunk as at its start.
+func TestFollowingDecodesOnce(t *testing.T) {
+	var log Log
+	cursor, step := log.After(0), &agentapi.StepKey{Id: "00-read", Attempt: 1}
+	second := int64(0)
+	follow := func() {
+		second++
+		sample := &agentapi.Sample{StartNanoseconds: second * 1e9, EndNanoseconds: (second + 1) * 1e9,
+			Counts: []*agentapi.OperationCount{{Bytes: 1 << 30, Operations: 1 << 10}}}
+		if err := log.Append(&agentapi.Record{Step: step, Entry: &agentapi.Record_Sample{Sample: sample}}); err != nil {
+			t.Fatal(err)
+		}
+		if records := next(t, cursor); len(records) != 1 || records[0].GetSequence() != uint64(second) {
+			t.Fatalf("record %d: got %v", second, records)
+		}
+	}
+	follow()
+	early := testing.AllocsPerRun(10, follow)
+	for range 150 {
+		follow()
+	}
+	late := testing.AllocsPerRun(10, follow)
+	if chunks := len(log.chunks); chunks != 1 || late > early {
+		t.Errorf("%g allocations per record at the start of a chunk and %g at its end, in %d chunks", early, late, chunks)
+	}
 }
 
 func TestLogWait(t *testing.T) {

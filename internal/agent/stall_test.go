@@ -33,7 +33,7 @@ var twoJobs = strings.Replace(endlessWrite, "[job]", "numjobs=2\n[job]", 1)
 func (r *rig) says(warning string) {
 	r.t.Helper()
 	eventually(r.t, "it does not tell of "+warning, func() bool {
-		records, err := r.agent.log.Since(0)
+		records, err := r.agent.log.After(0).Next()
 		must(r.t, err)
 		return slices.ContainsFunc(records, func(record *agentapi.Record) bool { return record.GetNotice().GetWarning() == warning })
 	})

@@ -34,8 +34,8 @@ type timeouts struct {
 	held, heldAtEnd time.Duration
 	// remove bounds the removal of clients' files on one volume.
 	remove time.Duration
-	// setup bounds a setup that runs again while its step is loaded, before the step has a deadline. The run's own
-	// activeDeadline usually ends it sooner.
+	// setup bounds a setup that runs again while its step is loaded, before the step has a deadline, unless the step
+	// sets it. No run lasts longer than the default.
 	setup time.Duration
 	// late is how long after its start instant a step may still be started. Later than that, other clients have begun
 	// without this one, and it is better for all to begin again together.
@@ -54,7 +54,7 @@ var defaultTimeouts = timeouts{
 	gone:    10 * time.Second,
 	files:   2 * time.Minute,
 	remove:  5 * time.Minute,
-	setup:   24 * time.Hour,
+	setup:   7 * 24 * time.Hour,
 	late:    500 * time.Millisecond,
 
 	held:      3 * time.Minute,

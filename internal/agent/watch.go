@@ -19,11 +19,11 @@ func (a *Agent) Watch(request *agentapi.WatchRequest, stream grpc.ServerStreamin
 		return err
 	}
 	defer done()
-	for since := request.GetSince(); ; {
-		if err := a.log.Wait(ctx, since); err != nil {
+	for cursor := a.log.After(request.GetSince()); ; {
+		if err := cursor.Wait(ctx); err != nil {
 			return a.whyEnded(ctx, request.GetEpoch())
 		}
-		records, err := a.log.Since(since)
+		records, err := cursor.Next()
 		if err != nil {
 			return status.Error(codes.DataLoss, err.Error())
 		}
@@ -34,7 +34,6 @@ func (a *Agent) Watch(request *agentapi.WatchRequest, stream grpc.ServerStreamin
 			if err := stream.Send(record); err != nil {
 				return err
 			}
-			since = record.GetSequence()
 		}
 	}
 }

@@ -810,8 +810,10 @@ type LoadRequest struct {
 	Tool isLoadRequest_Tool `protobuf_oneof:"tool"`
 	// Load is stopped when no I/O of a worker completes for so long; 0 means the default.
 	StallTimeoutNanoseconds int64 `protobuf:"varint,20,opt,name=stall_timeout_nanoseconds,json=stallTimeoutNanoseconds,proto3" json:"stall_timeout_nanoseconds,omitempty"`
-	unknownFields           protoimpl.UnknownFields
-	sizeCache               protoimpl.SizeCache
+	// What runs while the step is loaded, such as a setup that runs again, is ended after so long; 0 means the default.
+	LoadTimeoutNanoseconds int64 `protobuf:"varint,21,opt,name=load_timeout_nanoseconds,json=loadTimeoutNanoseconds,proto3" json:"load_timeout_nanoseconds,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *LoadRequest) Reset() {
@@ -930,6 +932,13 @@ func (x *LoadRequest) GetCommand() *CommandTool {
 func (x *LoadRequest) GetStallTimeoutNanoseconds() int64 {
 	if x != nil {
 		return x.StallTimeoutNanoseconds
+	}
+	return 0
+}
+
+func (x *LoadRequest) GetLoadTimeoutNanoseconds() int64 {
+	if x != nil {
+		return x.LoadTimeoutNanoseconds
 	}
 	return 0
 }
@@ -3972,7 +3981,7 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\n" +
 	"StepStatus\x128\n" +
 	"\x04step\x18\x01 \x01(\v2$.storagebench.agent.v1alpha1.StepKeyR\x04step\x12<\n" +
-	"\x05state\x18\x02 \x01(\x0e2&.storagebench.agent.v1alpha1.StepStateR\x05state\"\x8f\x04\n" +
+	"\x05state\x18\x02 \x01(\x0e2&.storagebench.agent.v1alpha1.StepStateR\x05state\"\xc9\x04\n" +
 	"\vLoadRequest\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x128\n" +
 	"\x04step\x18\x02 \x01(\v2$.storagebench.agent.v1alpha1.StepKeyR\x04step\x12\x16\n" +
@@ -3986,7 +3995,8 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	" \x01(\v2$.storagebench.agent.v1alpha1.FioToolH\x00R\x03fio\x128\n" +
 	"\x03mpi\x18\v \x01(\v2$.storagebench.agent.v1alpha1.MpiToolH\x00R\x03mpi\x12D\n" +
 	"\acommand\x18\f \x01(\v2(.storagebench.agent.v1alpha1.CommandToolH\x00R\acommand\x12:\n" +
-	"\x19stall_timeout_nanoseconds\x18\x14 \x01(\x03R\x17stallTimeoutNanosecondsB\x06\n" +
+	"\x19stall_timeout_nanoseconds\x18\x14 \x01(\x03R\x17stallTimeoutNanoseconds\x128\n" +
+	"\x18load_timeout_nanoseconds\x18\x15 \x01(\x03R\x16loadTimeoutNanosecondsB\x06\n" +
 	"\x04tool\"\xf8\x03\n" +
 	"\aDataset\x12\x1b\n" +
 	"\tnew_bytes\x18\x01 \x01(\x04R\bnewBytes\x12;\n" +

@@ -144,3 +144,13 @@ func TestFalseAndFound(t *testing.T) {
 		}
 	}
 }
+
+// TestFromRounds: half the width is the standard error times the 97.5 % quantile of Student's t, as tables have it.
+func TestFromRounds(t *testing.T) {
+	for rounds, quantile := range map[int]float64{2: 12.7062, 3: 4.3027, 6: 2.5706, 7: 2.4469, 11: 2.2281, 31: 2.0423, 121: 1.9799} {
+		got := compare.FromRounds(1000, math.Sqrt(float64(rounds)), rounds)
+		if math.Abs(got.Upper-1000-quantile) > 1e-4 || math.Abs(1000-got.Lower-quantile) > 1e-4 {
+			t.Errorf("%d rounds: %+v, want 1000 +- %g", rounds, got, quantile)
+		}
+	}
+}

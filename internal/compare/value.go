@@ -1,6 +1,10 @@
 package compare
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
 
 // Value is a figure with its 95 % interval. Figures are positive rates, times and ratios.
 type Value struct {
@@ -37,18 +41,6 @@ func FromRounds(mean, deviation float64, rounds int) Value {
 	if rounds < 2 || !(deviation >= 0) {
 		return Alone(mean)
 	}
-	return Within(mean, student(rounds-1)*deviation/math.Sqrt(float64(rounds)))
-}
-
-// student returns the 97.5 % quantile of Student's t distribution: from a table up to 5 degrees of freedom, beyond that
-// by the Cornish-Fisher expansion.
-func student(freedom int) float64 {
-	table := []float64{12.706, 4.303, 3.182, 2.776, 2.571}
-	if freedom <= len(table) {
-		return table[max(freedom, 1)-1]
-	}
-	const z = 1.959964
-	const z3, z5 = z * z * z, z * z * z * z * z
-	f := float64(freedom)
-	return z + (z3+z)/(4*f) + (5*z5+16*z3+3*z)/(96*f*f)
+	student := distuv.StudentsT{Sigma: 1, Nu: float64(rounds - 1)}
+	return Within(mean, student.Quantile(0.975)*deviation/math.Sqrt(float64(rounds)))
 }

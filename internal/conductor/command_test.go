@@ -3,6 +3,7 @@ package conductor_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -21,7 +22,8 @@ func TestCommandRequests(t *testing.T) {
 	profile := &v1alpha1.CommandProfile{
 		Command: []string{"zip", "$(DATA)/a b"}, Setup: []string{"$(AGENT)", "files"}, WorkingDirectory: "work", DatasetSize: &size, SuccessExitCodes: []int32{0, 12},
 	}
-	made, problems := plan.Make(builders.Benchmark("b").Target("target").Load(v1alpha1.Engine{Command: profile}).Prepare("files").Steady("zip", "1h").Run(), 1)
+	made, problems := plan.Make(builders.Benchmark("b").Target("target").Load(v1alpha1.Engine{Command: profile}).
+		Prepare("files").Steady("zip", "1h").ActiveDeadline("72h").Run(), 1)
 	if len(problems) > 0 {
 		t.Fatal(problems.ToAggregate())
 	}
@@ -34,6 +36,10 @@ func TestCommandRequests(t *testing.T) {
 		if !slices.Equal(tool.GetCommand(), want) || !slices.Equal(tool.GetSetup(), profile.Setup) || tool.GetWorkingDirectory() != "work" ||
 			!slices.Equal(tool.GetSuccessExitCodes(), profile.SuccessExitCodes) || tool.GetSampleIntervalNanoseconds() != 1e9 {
 			t.Errorf("step %d: %v", i, tool)
+		}
+		// The setup that runs again may take as long as the run.
+		if got := time.Duration(request.GetLoadTimeoutNanoseconds()); got != 72*time.Hour {
+			t.Errorf("step %d: loading may take %s", i, got)
 		}
 		if dataset := request.GetDataset(); !dataset.GetMeasureUsage() || dataset.GetNewBytes() != []uint64{1 << 30, 0}[i] {
 			t.Errorf("step %d: %v", i, dataset)

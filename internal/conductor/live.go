@@ -12,6 +12,7 @@ import (
 // running holds what a part has done so far, and the mean latencies of its newest sample, so that live figures need not
 // read all samples each second.
 type running struct {
+	// done leaves out syncs, see measure.Charged.
 	done measure.Counter
 	// latency is by operation, in microseconds; 0 if it is not known.
 	latency [measure.NumOperations]uint64
@@ -28,10 +29,9 @@ func (r *running) follow(sample *measure.Sample, from *agentapi.Sample) {
 			r.latency[operation] = count.GetMeanLatencyMicroseconds()
 		}
 	}
-	for _, counter := range sample.Counters {
-		r.done.Bytes += counter.Bytes
-		r.done.Operations += counter.Operations
-	}
+	charged := measure.Charged(sample.Counters)
+	r.done.Bytes = measure.Sum(r.done.Bytes, charged.Bytes)
+	r.done.Operations = measure.Sum(r.done.Operations, charged.Operations)
 }
 
 // Doing returns what the clients of each target are doing in an attempt, in the order in which the targets were first

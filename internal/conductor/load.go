@@ -27,6 +27,7 @@ func LoadRequest(step plan.Step, key decide.ClientKey, seed int64, job Job) (*ag
 	if err != nil {
 		return nil, fmt.Errorf("client %s: %w", key, err)
 	}
+	request.LoadTimeoutNanoseconds = step.RunLimit.Nanoseconds()
 	dataset := request.GetDataset()
 	dataset.NewBytes = newBytes(step, key, job)
 	if made.Files != nil {

@@ -3,6 +3,7 @@ package convert
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,14 +171,25 @@ func (j *fioJob) files1(o fioOption) error {
 	if o.value == "" {
 		return errors.New("option filename: has no value")
 	}
-	names := uint64(1)
+	names := []string{o.value}
 	if !strings.HasPrefix(o.value, `\\`) {
-		names += uint64(strings.Count(strings.ReplaceAll(o.value, `\:`, ""), ":")) // #nosec G115 -- not negative
+		names = strings.Split(strings.ReplaceAll(o.value, `\:`, ""), ":")
 	}
-	j.shared, j.fileName, j.files = true, o.value, names
+	j.shared, j.fileName, j.files = true, o.value, uint64(len(names))
+	folders := map[string]bool{}
+	for _, name := range names {
+		folders[path.Dir(name)] = true
+	}
 	switch {
+	case strings.HasPrefix(o.value, "/dev/") && len(names) > 1:
+		j.notes.elsewhere(o.String(), "raw devices are claims with volumeMode Block",
+			"use a target with such a volume for each; the profile's datasetSize sets how much of all of them is used")
 	case strings.HasPrefix(o.value, "/dev/"):
 		j.notes.elsewhere(o.String(), "a raw device is a claim with volumeMode Block", "use such a volume in the target; the profile's datasetSize sets how much of it is used")
+	case len(folders) > 1:
+		j.notes.elsewhere(o.String(), "storagebench names its files itself, below the target's volumes",
+			fmt.Sprintf("use a target with a volume for each of the %d folders; filesPerJob then counts the files on each volume",
+				len(folders)))
 	default:
 		j.notes.elsewhere(o.String(), "storagebench names its files itself, below the target's path", "set the target's path or claim")
 	}

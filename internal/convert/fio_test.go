@@ -25,6 +25,8 @@ func TestFio(t *testing.T) {
 		"split":       `fio --name=x --size=64m --rw=randread --bssplit=4k/60:64k/40 --direct=1 --filename=f --numjobs=2`,
 		"iec":         `fio --name=x --size=64MiB --bs=4KiB --rw=randread`,
 		"groups":      `fio --name=global --size=64m --bs=4k --direct=1 --name=write --rw=write --name=read --stonewall --rw=randread --name=more --rw=randwrite`,
+		"devices":     `fio --name=raw --filename=/dev/nvme1n1:/dev/nvme2n1 --rw=randread --bs=4k --size=1g --direct=1 --ioengine=libaio`,
+		"folders":     `fio --name=x --filename=/a/f:/a/g:/b/f:/b/g --rw=randread --bs=4k --size=1g --direct=1`,
 		"device":      `fio --name=raw --filename=/dev/nvme1n1 --rw=randread --bs=4k --direct=1 --ioengine=libaio --iodepth=64`,
 		"refused":     `fio --name=x --size=1g --rw=read --exec_prerun=reboot --verify=md5 --write_bw_log=x --output-format=json --loops=3 --log_avg_msec=500 --nosuch=1 --percentile_list=99`,
 		"compress":    `fio --name=x --size=1g --rw=write --bs=1m --direct=1 --buffer_compress_percentage=75 --refill_buffers --random_distribution=zipf:1.2`,

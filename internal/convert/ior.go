@@ -114,9 +114,7 @@ func (w *iorWriter) option(o mpiOption) error {
 		w.notes.elsewhere(o.String(), "the number of ranks is clients.count times processesPerClient", "set those two")
 	case "-o":
 		w.notes.elsewhere(o.String(), "storagebench names its files itself, below the target's path", "set the target's path or claim")
-		if strings.Contains(o.value, "@") {
-			w.notes.differs(o.String(), "one test cannot use several files", "use a target with several volumes")
-		}
+		w.given[o.name] = o
 	case "-z":
 		if _, twice := w.given["-z"]; twice {
 			w.notes.differs("-z -z", "repeated random offsets are not supported; here each offset is used once, in random order", "")
@@ -215,6 +213,14 @@ func (w *iorWriter) finish() {
 	if reads && !writes && !*p.KeepFiles {
 		p.KeepFiles = nil
 		w.notes.differs("no -k", "IOR removes its files after the first repetition; here they stay", "the target's dataPolicy removes them at the end of the run")
+	}
+	// IOR's GetTestFileName takes the first name unless each rank has its own file.
+	if names := w.given["-o"]; strings.Contains(names.value, "@") {
+		if w.flag("-F") {
+			w.notes.severalPaths(names)
+		} else {
+			w.notes.unneeded(names.String(), "a file that all ranks share is the first one, also in IOR")
+		}
 	}
 	if w.flag("-z") {
 		p.Random = pointer(true)

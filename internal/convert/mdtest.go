@@ -80,6 +80,9 @@ func (w *mdtestWriter) option(o mpiOption) error {
 		p.Iterations = small(1000)
 	case "-d":
 		w.notes.elsewhere(o.String(), "storagebench names its directories itself, below the target's path", "set the target's path or claim")
+		if strings.Contains(o.value, "@") {
+			w.notes.severalPaths(o)
+		}
 	case "-v", "-V", "-P", "-Z":
 		w.notes.unneeded(o.String(), whyOutput)
 	case "-I":

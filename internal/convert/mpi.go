@@ -126,3 +126,11 @@ func mpiCount(text string, most int64) (int64, error) {
 	}
 	return value, nil
 }
+
+// severalPaths notes paths, separated by @, over which IOR and mdtest distribute their ranks.
+func (n *notes) severalPaths(o mpiOption) {
+	paths := strings.Count(o.value, "@") + 1
+	n.differs(o.String(),
+		fmt.Sprintf("the ranks are distributed over %d paths; here all ranks of a target work below one path", paths),
+		"make each path a target with its share of the ranks, and load the targets together with mode Parallel")
+}

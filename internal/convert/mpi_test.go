@@ -21,6 +21,8 @@ func TestIOR(t *testing.T) {
 		"attached":   `ior -wk -t1m -b=16m -F -D60 -O stoneWallingWearOut=1,summaryFormat=JSON -z -z`,
 		"directives": `/opt/bin/IOR -O api=MPIIO,transferSize=4m,blockSize=16m,writeFile=1,readFile=0,collective=1,interIODelay=5 -j 5 -l random --posix.odirect=0`,
 		"direct":     `srun -n 8 ior -r --posix.odirect -t 4k -b 4m -Z -Y -d 2 -N 8 -M 50% -W`,
+		"paths":      `ior -w -o /a/f@/b/f@/c/f -F -l random`,
+		"first-path": `ior -w -o /a/f@/b/f -l random`,
 		"refused":    `ior -w -t 3k -b 4k -a HDF5`,
 		"bad":        `ior -w -t fast -q9 x -s -i 0.5`,
 	} {
@@ -38,6 +40,7 @@ func TestMdtest(t *testing.T) {
 		"tree":       `mdtest -I 10 -z 3 -b 4 -u -R`,
 		"leaf":       `mdtest -I 10 -z 3 -b 4 -L -w 4k`,
 		"refused":    `mdtest -n 10 -C -T -x status -a HDFS`,
+		"paths":      `mdtest -n 10 -d /a@/b`,
 		"nothing":    `mdtest -F`,
 	} {
 		t.Run(name, func(t *testing.T) {

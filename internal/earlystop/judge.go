@@ -26,7 +26,7 @@ func judgeOf(step plan.Step, documented, baseline float64) judge {
 	}
 	switch {
 	case (step.Redrain || step.Kind == v1alpha1.PhaseSweep) && step.Purpose == plan.Drain && baseline > 0:
-		return &redrain{baseline: baseline, seconds: lasting(step).Seconds()}
+		return &redrain{baseline: baseline, seconds: step.Lasting().Seconds()}
 	case step.Purpose == plan.Drain:
 		return newDrain(step, documented)
 	}
@@ -48,12 +48,6 @@ type drain struct {
 }
 
 const (
-	// usualLasting is how long a lower rate must last to count as a baseline. It is lastingShare of minDuration if
-	// that is shorter, but not less than leastLasting.
-	usualLasting = 85 * time.Second
-	leastLasting = 8 * time.Second
-	// lastingShare is a share of minDuration.
-	lastingShare = 0.7
 	// baselineSlack is how many times the documented baseline a level may be and still count as the baseline. A
 	// higher level has other credits to spend first.
 	baselineSlack = 1.25
@@ -62,13 +56,8 @@ const (
 	confirmShare = 16
 )
 
-// lasting returns how long a lower rate must last in a step to count as a baseline.
-func lasting(step plan.Step) time.Duration {
-	return min(usualLasting, max(leastLasting, time.Duration(lastingShare*float64(step.MinDuration))))
-}
-
 func newDrain(step plan.Step, documented float64) *drain {
-	lasting := lasting(step)
+	lasting := step.Lasting()
 	d := &drain{live: detect.NewLive(detect.LiveOptions{
 		LastingSeconds:  lasting.Seconds(),
 		BaselineSeconds: min(time.Minute, lasting).Seconds(),

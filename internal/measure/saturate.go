@@ -21,3 +21,15 @@ func Round(value float64) int64 {
 	}
 	return int64(value)
 }
+
+// Charged returns the sum over all operations as stores count and limit it: a sync moves no data and spends no credits
+// of operations, unlike reads, writes and trims.
+func Charged(counters [NumOperations]Counter) (sum Counter) {
+	for operation, counter := range counters {
+		sum.Bytes = Sum(sum.Bytes, counter.Bytes)
+		if Operation(operation) != Sync {
+			sum.Operations = Sum(sum.Operations, counter.Operations)
+		}
+	}
+	return sum
+}

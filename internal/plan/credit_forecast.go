@@ -141,7 +141,7 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 			if !step.Redrain {
 				fall += sampled // the fall is dated to the end of its second
 			}
-			took = max(took, fall+step.settles())
+			took = max(took, fall+step.Lasting())
 		}
 	}
 	if step.Purpose == Drain {
@@ -156,10 +156,18 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 // sampled is the delay with which 1 s samples show an event.
 const sampled = time.Second
 
-// settles returns how long a drain continues after the credits are gone, to measure the baseline: see package
-// earlystop.
-func (s Step) settles() time.Duration {
-	return min(85*time.Second, max(8*time.Second, s.MinDuration*7/10)).Round(time.Second)
+const (
+	// usualLasting is how long a lower rate must last to count as a baseline. It is lastingPercent of minDuration if
+	// that is shorter, but not less than leastLasting.
+	usualLasting   = 85 * time.Second
+	leastLasting   = 8 * time.Second
+	lastingPercent = 70
+)
+
+// Lasting returns how long a lower rate must last in a Drain to count as the baseline, and so how long the drain
+// continues after the credits are gone. The rate is known by the second, so the time is one of whole seconds.
+func (s Step) Lasting() time.Duration {
+	return wholeSeconds(min(usualLasting, max(leastLasting, s.MinDuration*lastingPercent/100)).Seconds())
 }
 
 // demand returns the most bytes per second that a step asks of a target: unlimited, unless the workload has a rate
@@ -226,7 +234,7 @@ func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
 			p.warn(at, "%s: target %s is expected to hold %s of credits, which (burst %s - refill %s) spends in %s; the drain ends after %s. "+
 				"Raise it to %s or more", v1alpha1.WarningRunTooShort, target, amount(one.account.Fill()),
 				measure.FormatBytesPerSecond(bucket.Burst), measure.FormatBytesPerSecond(bucket.Refill),
-				length(need), length(step.Duration), length(need+step.settles()))
+				length(need), length(step.Duration), length(need+step.Lasting()))
 		}
 	}
 }

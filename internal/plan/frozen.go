@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -138,7 +139,11 @@ func thaw(run *v1alpha1.RunSpec, frozen *v1alpha1.ResolvedStep) (Step, error) {
 		name string
 		from *v1alpha1.Duration
 		into *time.Duration
-	}{{"warmUp", &frozen.WarmUp, &step.WarmUp}, {"duration", frozen.Duration, &step.Duration}, {"minDuration", frozen.MinDuration, &step.MinDuration}, {"maxDuration", &frozen.MaxDuration, &step.Limit}} {
+	}{
+		{"warmUp", &frozen.WarmUp, &step.WarmUp}, {"duration", frozen.Duration, &step.Duration},
+		{"minDuration", frozen.MinDuration, &step.MinDuration}, {"maxDuration", &frozen.MaxDuration, &step.Limit},
+		{"activeDeadline", &run.ActiveDeadline, &step.RunLimit},
+	} {
 		if length.from == nil || *length.from == "" {
 			continue
 		}
@@ -147,6 +152,7 @@ func thaw(run *v1alpha1.RunSpec, frozen *v1alpha1.ResolvedStep) (Step, error) {
 			return Step{}, fmt.Errorf("%s: %w", length.name, err)
 		}
 	}
+	step.RunLimit = cmp.Or(step.RunLimit, defaultDeadline)
 	if frozen.Cell != nil {
 		step.Cell = int(*frozen.Cell)
 		if phase.Ramp != nil && step.Cell < len(phase.Ramp.Steps) {

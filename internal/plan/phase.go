@@ -110,7 +110,7 @@ func (p *phaseMaker) add(step Step, word string) bool {
 			p.planLayout(target, &step)
 		}
 	}
-	step.Limit = min(step.Limit, p.deadline)
+	step.Limit, step.RunLimit = min(step.Limit, p.deadline), p.deadline
 	p.charge(&step)
 	p.plan.Steps = append(p.plan.Steps, step)
 	p.words = append(p.words, word)

@@ -87,8 +87,9 @@ type Step struct {
 	UntilCreditsPercent int
 	// Redrain is true for the Drain after an Idle step that measures the refill.
 	Redrain bool
-	// Limit is the time after which the load is ended in any case.
-	Limit time.Duration
+	// Limit is the time after which the load is ended in any case. RunLimit is that of the whole run, its
+	// activeDeadline, which bounds what precedes the load, such as a setup that runs again.
+	Limit, RunLimit time.Duration
 	// NewBytes is the most free space that each client of a target needs in the step, beyond what earlier steps may
 	// have used; by target.
 	NewBytes map[string]uint64

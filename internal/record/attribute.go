@@ -14,8 +14,8 @@ import (
 // attribute ranks, for everything that a run has measured on a target, what held the rate back. It computes all
 // attributions again with each result, from recorded facts only: a step with one operation outstanding, or a deeper
 // one, is evidence for steps that were measured before it.
-func attribute(run *v1alpha1.BenchmarkRun, target string) {
-	a := attributor{run: run, target: target, documented: promised(run, target), demands: plan.NewDemandModel(&run.Spec.Run)}
+func attribute(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, target string) {
+	a := attributor{run: run, target: target, documented: promised(run, target), demands: demands}
 	a.follow()
 	for i := range run.Status.Phases {
 		phase := &run.Status.Phases[i]

@@ -14,8 +14,9 @@ import (
 
 // account returns the estimated credits of a target after all I/O of the run except that of one attempt, and the end of
 // that I/O. ok is false if neither the limits nor a redrain describe a bucket.
-func account(run *v1alpha1.BenchmarkRun, phase, target string, attempt decide.Attempt) (a *limits.Buckets, end time.Time, ok bool) {
-	demands := plan.NewDemandModel(&run.Spec.Run)
+func account(
+	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string, attempt decide.Attempt,
+) (a *limits.Buckets, end time.Time, ok bool) {
 	if a = open(run, demands, phase, target); a == nil {
 		return nil, time.Time{}, false
 	}
@@ -116,18 +117,20 @@ func shown(series *v1alpha1.BurstSeries, refill float64) (credits.Bucket, bool) 
 }
 
 // noteCredits records the estimated fill of each target's bucket at the start and the end of an attempt.
-func noteCredits(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt) {
+func noteCredits(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt) {
 	fact := step(run, attempt)
 	for i := range fact.IO {
 		io := &fact.IO[i]
-		io.CreditPercentAtStart, io.CreditPercentAtEnd, _ = credit(run, planned, attempt, io.Target)
+		io.CreditPercentAtStart, io.CreditPercentAtEnd, _ = credit(run, demands, planned, attempt, io.Target)
 	}
 }
 
 // credit returns the estimated fill of a target's emptiest bucket at the start and the end of an attempt, in percent,
 // and the fill of each bucket at the start, by the name of its limit; nil if it is not known.
-func credit(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, target string) (start, end *int32, fills map[string]limits.Fill) {
-	a, last, ok := account(run, planned.Phase, target, attempt)
+func credit(
+	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string,
+) (start, end *int32, fills map[string]limits.Fill) {
+	a, last, ok := account(run, demands, planned.Phase, target, attempt)
 	if !ok {
 		return nil, nil, nil
 	}
@@ -144,7 +147,7 @@ func credit(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	}
 	idle(a, last, io.Start)
 	start, fills = percentOf(a), a.Fills()
-	load(run, plan.NewDemandModel(&run.Spec.Run), a, done{step: resolved(run, planned.ID), span: io}, target)
+	load(run, demands, a, done{step: resolved(run, planned.ID), span: io}, target)
 	return start, percentOf(a), fills
 }
 
@@ -155,8 +158,9 @@ func percentOf(a *limits.Buckets) *int32 {
 // idleUntil returns when an Idle step that waits for credits ends: when every target's bucket is certain to hold them.
 // It is zero if the step waits for its maximum.
 func idleUntil(run *v1alpha1.BenchmarkRun, planned plan.Step) (until time.Time) {
+	demands := plan.NewDemandModel(&run.Spec.Run)
 	for _, target := range planned.Targets {
-		a, end, known := account(run, planned.Phase, target, decide.Attempt{})
+		a, end, known := account(run, demands, planned.Phase, target, decide.Attempt{})
 		if !known {
 			if cooldown := run.Spec.Run.Phases[planned.PhaseIndex].Cooldown; cooldown == nil || cooldown.MaxDuration == nil {
 				// There is nothing to wait for: the step ends at once.

@@ -18,12 +18,14 @@ const (
 )
 
 // historyOf returns the facts about a target before an attempt.
-func historyOf(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, target string) result.History {
+func historyOf(
+	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string,
+) result.History {
 	made := result.History{Documented: shareOf(run, promised(run, target), target, int32(planned.Clients)), Described: describedOf(run, target)} //nolint:gosec // The API allows far fewer clients.
 	for i := range run.Spec.Run.Phases {
 		made.SeesEnd = made.SeesEnd || run.Spec.Run.Phases[i].BurstDrain != nil
 	}
-	made.Loads = plan.NewDemandModel(&run.Spec.Run).Loads(target)
+	made.Loads = demands.Loads(target)
 	if phase := run.Spec.Run.Phase(planned.Phase); phase != nil {
 		made.Expect = phase.Expect
 	}
@@ -34,7 +36,7 @@ func historyOf(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Att
 	made.MeasuredRefill, made.MeasuredRefillOperations = measuredRefill(run, planned.Phase, target)
 	made.BucketEmpty = bucketEmpty(run, planned, target, earlier)
 	made.DrainSpent, made.DrainSpentOperations = drainSpent(run, planned.Phase, target)
-	made.CreditPercentAtStart, made.CreditPercentAtEnd, made.Fills = credit(run, planned, attempt, target)
+	made.CreditPercentAtStart, made.CreditPercentAtEnd, made.Fills = credit(run, demands, planned, attempt, target)
 	for i := range run.Status.Steps {
 		if fact := &run.Status.Steps[i]; fact.ID == attempt.Step && int(fact.Attempt) == attempt.Number {
 			made.Concluded = timeOf(fact.ConcludedTime)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/result"
 )
 
@@ -16,6 +17,7 @@ func noteIO(fact *v1alpha1.StepStatus, targets []string, clients []result.Client
 	fact.IO = nil
 	for _, target := range targets {
 		io := v1alpha1.StepIO{Target: target}
+		worked := false
 		for i := range clients {
 			client := &clients[i]
 			if client.Target != target {
@@ -24,15 +26,15 @@ func noteIO(fact *v1alpha1.StepStatus, targets []string, clients []result.Client
 			for _, sample := range client.Samples {
 				first = earliest(first, time.Unix(0, sample.StartNanoseconds))
 				last = latest(last, time.Unix(0, sample.EndNanoseconds))
-				for _, counter := range sample.Counters {
-					io.Bytes = sum(io.Bytes, counter.Bytes)
-					io.Operations = sum(io.Operations, counter.Operations)
-				}
+				charged := measure.Charged(sample.Counters)
+				io.Bytes = sum(io.Bytes, charged.Bytes)
+				io.Operations = sum(io.Operations, charged.Operations)
+				worked = worked || charged.Operations > 0 || sample.Counters[measure.Sync].Operations > 0
 			}
 			measured = earliest(measured, client.IOStart)
 			last = latest(last, client.IOEnd)
 		}
-		if io.Operations > 0 {
+		if worked {
 			fact.IO = append(fact.IO, io)
 		}
 	}

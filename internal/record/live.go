@@ -21,6 +21,7 @@ func Live(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt,
 	var done result.Doing
 	var rates [measure.NumOperations]result.DoingRate
 	told := int64(0)
+	demands := plan.NewDemandModel(&run.Spec.Run)
 	for i := range doing {
 		one := &doing[i]
 		live.Clients += int32(one.Clients) //nolint:gosec // The API allows far fewer clients.
@@ -29,7 +30,7 @@ func Live(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt,
 			rates[operation].Add(one.Rates[operation])
 			target.BytesPerSecond += rounded(one.Rates[operation].BytesPerSecond)
 		}
-		target.CreditPercent = creditNow(run, planned, attempt, one, now)
+		target.CreditPercent = creditNow(run, demands, planned, attempt, one, now)
 		if slices.Contains(planned.Targets, one.Target) {
 			live.Targets = append(live.Targets, target)
 		}
@@ -99,8 +100,11 @@ func withPoint(points []v1alpha1.LivePoint, fact *v1alpha1.StepStatus, done *res
 }
 
 // creditNow returns the current estimated fill of a target's bucket, in percent; nil if it is not known.
-func creditNow(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, one *result.Doing, now time.Time) *int32 {
-	a, last, ok := account(run, planned.Phase, one.Target, attempt)
+func creditNow(
+	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, one *result.Doing,
+	now time.Time,
+) *int32 {
+	a, last, ok := account(run, demands, planned.Phase, one.Target, attempt)
 	if !ok {
 		return nil
 	}
@@ -111,7 +115,7 @@ func creditNow(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Att
 	since, until := time.Unix(0, one.SinceNanoseconds), time.Unix(0, one.UntilNanoseconds)
 	idle(a, last, since)
 	span := result.Span{Start: since, End: until, Bytes: one.Done.Bytes, Operations: one.Done.Operations}
-	spend(run, plan.NewDemandModel(&run.Spec.Run), a, done{step: resolved(run, planned.ID), span: span}, one.Target)
+	spend(run, demands, a, done{step: resolved(run, planned.ID), span: span}, one.Target)
 	return percentOf(a)
 }
 

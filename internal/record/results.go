@@ -40,13 +40,14 @@ func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 		return
 	}
 	extend(run, planned, attempt)
+	demands := plan.NewDemandModel(&run.Spec.Run)
 	for i, target := range planned.Targets {
-		fold(run, planned, attempt, target, parts[i])
+		fold(run, demands, planned, attempt, target, parts[i])
 	}
 	compareTargets(run, planned)
-	noteCredits(run, planned, attempt)
+	noteCredits(run, demands, planned, attempt)
 	for _, target := range planned.Targets {
-		attribute(run, target)
+		attribute(run, demands, target)
 	}
 	run.Status.Display = result.Headline(run.Status.Phases)
 	fit(run)
@@ -81,8 +82,10 @@ func extend(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 
 // fold adds the measurements of a step on a target to the result of its phase. Recording the same result again, such as
 // after a restart, changes nothing.
-func fold(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, target string, p part) {
-	history := historyOf(run, planned, attempt, target)
+func fold(
+	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string, p part,
+) {
+	history := historyOf(run, demands, planned, attempt, target)
 	var made v1alpha1.TargetResult
 	if planned.Purpose == plan.Idle {
 		if planned.Kind != v1alpha1.PhaseCooldown {

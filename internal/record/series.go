@@ -15,9 +15,10 @@ func Series(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	if planned.Purpose == plan.Idle {
 		return made
 	}
+	demands := plan.NewDemandModel(&run.Spec.Run)
 	for _, target := range planned.Targets {
 		p := partOf(run, planned, target, clients)
-		one := result.OverTime(planned, target, p.clients, historyOf(run, planned, attempt, target))
+		one := result.OverTime(planned, target, p.clients, historyOf(run, demands, planned, attempt, target))
 		one.Minutes = minutes[target]
 		made.Targets = append(made.Targets, one)
 	}

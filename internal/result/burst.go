@@ -170,13 +170,11 @@ func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
 			if !found || sample.StartNanoseconds < first {
 				first, found = sample.StartNanoseconds, true
 			}
-			for operation, counter := range sample.Counters {
-				switch {
-				case one == inBytes:
-					amount = measure.Sum(amount, counter.Bytes)
-				case measure.Operation(operation) != measure.Sync:
-					amount = measure.Sum(amount, counter.Operations)
-				}
+			charged := measure.Charged(sample.Counters)
+			if one == inBytes {
+				amount = measure.Sum(amount, charged.Bytes)
+			} else {
+				amount = measure.Sum(amount, charged.Operations)
 			}
 		}
 		if nanoseconds > 0 {

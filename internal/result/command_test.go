@@ -1,6 +1,7 @@
 package result_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,38 @@ func TestExitCodes(t *testing.T) {
 		}
 		if made := result.Target(commandStep(t), "data", clients, result.History{}); made.Command.ExitCode != want {
 			t.Errorf("%v: exit code %d, want %d", codes, made.Command.ExitCode, want)
+		}
+	}
+}
+
+// A setup may do no I/O, such as one that makes a directory: that does not disqualify the run. A layout by fio that
+// does none does.
+func TestSetupWithoutOperations(t *testing.T) {
+	zips := v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"zip", "a.zip"}, Setup: []string{"mkdir", "a"}}}
+	for name, test := range map[string]struct {
+		benchmark *builders.BenchmarkBuilder
+		warns     bool
+	}{
+		"a prepare phase":    {builders.Benchmark("b").Target("data").Load(zips).Prepare("layout").Steady("zip", "1h"), false},
+		"before its command": {builders.Benchmark("b").Target("data").Load(zips).Steady("zip", "1h"), false},
+		"a layout":           {layingOut(), true},
+	} {
+		made, problems := plan.Make(test.benchmark.Run(), 1)
+		if len(problems) > 0 {
+			t.Fatal(problems.ToAggregate())
+		}
+		if made.Steps[0].Purpose != plan.Prepare {
+			t.Fatalf("%s: the first step is a %s", name, made.Steps[0].Purpose)
+		}
+		for _, client := range []*builders.ClientBuilder{
+			builders.Client("data", 0),
+			builders.Client("data", 0).Sample(time.Second, measure.Write, measure.Counter{}, 0),
+		} {
+			target := result.Target(made.Steps[0], "data", objects(client), result.History{})
+			isIt := func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningNoOperations }
+			if slices.ContainsFunc(target.Warnings, isIt) != test.warns {
+				t.Errorf("%s: %+v", name, target.Warnings)
+			}
 		}
 	}
 }

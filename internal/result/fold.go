@@ -78,7 +78,7 @@ func setupWarnings(all []v1alpha1.Warning) []v1alpha1.Warning {
 	var kept []v1alpha1.Warning
 	for _, warning := range all {
 		warning.Severity = warning.Type.Severity(v1alpha1.PhasePrepare)
-		if warning.Severity == v1alpha1.SeverityInfo || warning.Type == v1alpha1.WarningNoOperations {
+		if warning.Severity == v1alpha1.SeverityInfo {
 			continue
 		}
 		warning.Message = v1alpha1.Truncate(setupPrefix+warning.Message, maxMessageLength)

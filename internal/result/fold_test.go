@@ -97,8 +97,7 @@ func TestFoldAgain(t *testing.T) {
 		}},
 		"setup": {&v1alpha1.Phase{Steady: &v1alpha1.SteadyPhase{}}, []foldedStep{
 			{plan.Step{Kind: v1alpha1.PhaseSteady, Purpose: plan.Prepare, Cell: -1}, figures(50e6, few(v1alpha1.PhaseSteady),
-				warned(v1alpha1.WarningClientsMissing, v1alpha1.PhaseSteady, "was lost", 3), warned(v1alpha1.WarningToolVersionsDiffer, v1alpha1.PhaseSteady, "two versions"),
-				warned(v1alpha1.WarningNoOperations, v1alpha1.PhaseSteady, "no operation completed"))},
+				warned(v1alpha1.WarningClientsMissing, v1alpha1.PhaseSteady, "was lost", 3), warned(v1alpha1.WarningToolVersionsDiffer, v1alpha1.PhaseSteady, "two versions"))},
 			{plan.Step{Kind: v1alpha1.PhaseSteady, Purpose: plan.Measure, Cell: -1}, figures(100e6, few(v1alpha1.PhaseSteady),
 				warned(v1alpha1.WarningToolVersionsDiffer, v1alpha1.PhaseSteady, "three versions"))},
 		}},

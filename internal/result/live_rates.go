@@ -12,9 +12,9 @@ type Doing struct {
 	Clients int
 	// Rates are the sums over those clients, from the newest sample of each.
 	Rates [measure.NumOperations]DoingRate
-	// Done is what all clients completed since the step began, warm-up included. SinceNanoseconds and UntilNanoseconds
-	// bound it: the means over the clients of the starts and the ends of their samples, in the reference clock; 0
-	// before the first sample.
+	// Done is what all clients completed since the step began, warm-up included, syncs not (see measure.Charged).
+	// SinceNanoseconds and UntilNanoseconds bound it: the means over the clients of the starts and the ends of their
+	// samples, in the reference clock; 0 before the first sample.
 	Done                               measure.Counter
 	SinceNanoseconds, UntilNanoseconds int64
 }

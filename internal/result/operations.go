@@ -24,7 +24,7 @@ func (b *builder) operations() {
 			b.judgeLatency(operation, &total.Latency, submission/float64(total.Operations))
 		}
 	}
-	if len(b.usable) > 0 && len(b.result.Operations) == 0 && !b.ratesAlone() {
+	if len(b.usable) > 0 && len(b.result.Operations) == 0 && !b.ratesAlone() && !b.setsUp() {
 		b.warnings.add(v1alpha1.WarningNoOperations, nil, "no operation completed in the measured time")
 	}
 }

@@ -117,18 +117,11 @@ func (s *summed) add(window measure.Window, counters [measure.NumOperations]meas
 	if end <= start {
 		return
 	}
-	var bytes, operations uint64
-	for operation, counter := range counters {
-		bytes = measure.Sum(bytes, counter.Bytes)
-		// A sync moves no data: stores count and limit reads, writes and trims.
-		if measure.Operation(operation) != measure.Sync {
-			operations = measure.Sum(operations, counter.Operations)
-		}
-	}
+	charged := measure.Charged(counters)
 	sample := detect.Sample{StartSeconds: start, EndSeconds: end}
-	sample.Rate = float64(bytes) / (end - start)
+	sample.Rate = float64(charged.Bytes) / (end - start)
 	s.bytes = append(s.bytes, sample)
-	sample.Rate = float64(operations) / (end - start)
+	sample.Rate = float64(charged.Operations) / (end - start)
 	s.operations = append(s.operations, sample)
 }
 

@@ -260,11 +260,14 @@ func (b *builder) judgeNoSamples(client *Client) {
 			return
 		}
 	}
-	if b.ratesAlone() {
+	if b.ratesAlone() || b.setsUp() {
 		return
 	}
 	b.warnings.addClient(v1alpha1.WarningNoOperations, client.Index, "completed nothing in the measured time")
 }
+
+// setsUp reports whether the step runs the setup of a program, which need not do any I/O.
+func (b *builder) setsUp() bool { return b.step.Purpose == plan.Prepare && b.described.Setup != "" }
 
 func (b *builder) judgeNotices(client *Client) {
 	for _, notice := range client.Notices {

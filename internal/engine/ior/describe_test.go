@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
 )
 
 // TestCautions: what a user is told before a run, by the word that it begins with or has in it, and no more than that.
@@ -41,6 +42,21 @@ func TestCautions(t *testing.T) {
 		}
 		if !slices.EqualFunc(traits.Cautions, test.wanted, func(got, want string) bool { return strings.Contains(got, want) }) {
 			t.Errorf("%s: %q, want %q", name, traits.Cautions, test.wanted)
+		}
+	}
+}
+
+// A layout writes the files, also of a profile that only reads.
+func TestLayoutIsWritten(t *testing.T) {
+	t.Parallel()
+	e := Engine{Profile: iorProfile(func(p *v1alpha1.IORProfile) { p.Operations = []v1alpha1.Operation{v1alpha1.OperationRead} })}
+	for purpose, writes := range map[v1alpha1.StepPurpose]bool{v1alpha1.StepPrepare: true, v1alpha1.StepMeasure: false} {
+		made, err := e.Describe(&engine.Step{Purpose: purpose, Clients: 2, Processes: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if made.Writes != writes || made.Reads == writes || made.NeedsFiles == writes {
+			t.Errorf("%s: reads %t, writes %t, needs files %t", purpose, made.Reads, made.Writes, made.NeedsFiles)
 		}
 	}
 }

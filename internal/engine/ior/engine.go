@@ -89,6 +89,9 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 		return engine.Description{}, err
 	}
 	made := sizes.Description
+	if step.Layout() {
+		made.Reads, made.Writes = false, true
+	}
 	made.Random = isTrue(e.Profile.Random)
 	made.NoHoles = isNotFalse(e.Profile.FilePerProcess) && !made.Random
 	made.NeedsFiles = made.Reads && !made.Writes && !step.Layout()

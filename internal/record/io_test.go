@@ -1,0 +1,32 @@
+package record
+
+import (
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/result"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// Syncs spend no credits of operations, so they are not among the operations of a step. A step of syncs alone still
+// shows that it loaded the target.
+func TestNoteIOLeavesOutSyncs(t *testing.T) {
+	syncs := measure.Counter{Operations: 300}
+	for name, test := range map[string]struct {
+		client *builders.ClientBuilder
+		want   v1alpha1.StepIO
+	}{
+		"writes and syncs": {
+			builders.Client("a", 0).Does(10, measure.Write, builders.Counter(200, 4096), time.Millisecond).Also(measure.Sync, syncs, time.Millisecond),
+			v1alpha1.StepIO{Target: "a", Bytes: 2000 * 4096, Operations: 2000}},
+		"syncs alone": {builders.Client("a", 0).Does(10, measure.Sync, syncs, time.Millisecond), v1alpha1.StepIO{Target: "a"}},
+	} {
+		var fact v1alpha1.StepStatus
+		noteIO(&fact, []string{"a", "b"}, []result.Client{test.client.Obj()})
+		if len(fact.IO) != 1 || fact.IO[0] != test.want {
+			t.Errorf("%s: got %+v, want %+v", name, fact.IO, test.want)
+		}
+	}
+}
