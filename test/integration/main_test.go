@@ -16,8 +16,6 @@ import (
 	"github.com/storagebench/storagebench/test/controlplane"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
-
 // cluster is the client of the one API server of this package, and administrator how to reach it; nil with -short.
 var (
 	cluster       client.Client
