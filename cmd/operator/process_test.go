@@ -41,6 +41,7 @@ import (
 	"github.com/storagebench/storagebench/internal/leader"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/controlplane"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 const (
@@ -193,7 +194,7 @@ func (o *operator) exit(t *testing.T) int {
 			return failure.ExitCode()
 		}
 		t.Fatal(err)
-	case <-time.After(hang):
+	case <-time.After(hang.Guard):
 		t.Fatal("hung: the operator does not end")
 	}
 	return -1
@@ -250,27 +251,15 @@ func holder(t *testing.T) string {
 	return ""
 }
 
-// hang is a guard, far beyond what a busy machine needs.
-const hang = 5 * time.Minute
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(hang); !holds(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("hung, and never: %s", what)
-		}
-	}
-}
-
 func TestOperatorWithItsOwnRights(t *testing.T) {
 	o := start(t)
-	eventually(t, "somebody leads", func() bool { return holder(t) != "" })
+	hang.Until(t, "somebody leads", func() bool { return holder(t) != "" })
 
 	profile := builders.Profile("default", "judged", builders.Fio())
 	if err := cluster.Create(t.Context(), profile); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the profile is judged", func() bool {
+	hang.Until(t, "the profile is judged", func() bool {
 		if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(profile), profile); err != nil {
 			t.Fatal(err)
 		}
@@ -325,7 +314,7 @@ func makesPodsIn(t *testing.T, space string) {
 	if err := cluster.Create(t.Context(), benchmark); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the claim is missed", func() bool {
+	hang.Until(t, "the claim is missed", func() bool {
 		if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(benchmark), benchmark); err != nil {
 			t.Fatal(err)
 		}
@@ -342,7 +331,7 @@ func makesPodsIn(t *testing.T, space string) {
 	if err := cluster.Create(t.Context(), claim); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the run has its pods", func() bool {
+	hang.Until(t, "the run has its pods", func() bool {
 		var pods corev1.PodList
 		err := cluster.List(t.Context(), &pods, client.InNamespace(space), client.MatchingLabels{v1alpha1.LabelBenchmark: "quick"})
 		if err != nil {
@@ -355,10 +344,10 @@ func makesPodsIn(t *testing.T, space string) {
 // The one that stands still is no leader any more when it goes on, and ends.
 func TestLeaderThatStandsStill(t *testing.T) {
 	first := start(t)
-	eventually(t, "the first leads", func() bool { return holder(t) != "" })
+	hang.Until(t, "the first leads", func() bool { return holder(t) != "" })
 	before := lease(t)
 	second := start(t)
-	eventually(t, "the second stands by", func() bool {
+	hang.Until(t, "the second stands by", func() bool {
 		answer, err := http.Get("http://" + second.health + "/readyz")
 		if err != nil {
 			return false
@@ -369,10 +358,10 @@ func TestLeaderThatStandsStill(t *testing.T) {
 
 	// Between two renewals: one that is stopped in the middle of a request sees that this has failed before it sees who leads, and
 	// says so.
-	eventually(t, "the first renews", func() bool { return !lease(t).Spec.RenewTime.Equal(before.Spec.RenewTime) })
+	hang.Until(t, "the first renews", func() bool { return !lease(t).Spec.RenewTime.Equal(before.Spec.RenewTime) })
 	first.signal(t, syscall.SIGSTOP)
 	old := *before.Spec.HolderIdentity
-	eventually(t, "the second takes over", func() bool { return holder(t) != old })
+	hang.Until(t, "the second takes over", func() bool { return holder(t) != old })
 	taken := holder(t)
 	first.signal(t, syscall.SIGCONT)
 	if code := first.exit(t); code != 1 {

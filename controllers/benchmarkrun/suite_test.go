@@ -31,6 +31,7 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/controlplane"
+	"github.com/storagebench/storagebench/test/hang"
 	"github.com/storagebench/storagebench/test/standin"
 )
 
@@ -92,11 +93,9 @@ func withControlPlane(m *testing.M) int {
 }
 
 const (
-	// hang is a guard: after it a test says for what it has waited in vain.
-	hang = 5 * time.Minute
-	// lossTimeout of these operators is longer than that: an agent that a busy machine keeps waiting is not lost, and what waits
+	// lossTimeout of these operators is longer than the guard: an agent that a busy machine keeps waiting is not lost, and what waits
 	// for agents that will never come hangs.
-	lossTimeout = 2 * hang
+	lossTimeout = 2 * hang.Guard
 	lookEvery   = 100 * time.Millisecond
 )
 
@@ -231,7 +230,7 @@ func (w *world) gone(object client.Object) bool {
 // wait waits for a fact. Where it hangs, it says what is not so.
 func (w *world) wait(not string, is func() bool, tell ...func()) {
 	w.Helper()
-	for deadline := time.Now().Add(hang); !is(); time.Sleep(lookEvery) {
+	for deadline := time.Now().Add(hang.Guard); !is(); time.Sleep(lookEvery) {
 		if time.Now().After(deadline) {
 			for _, one := range tell {
 				one()

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +25,7 @@ import (
 	"github.com/storagebench/storagebench/config/render"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/controlplane"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // api connects as an administrator to the one API server of this package, to which the manifests
@@ -156,19 +156,14 @@ func bind(t *testing.T, user, role, verb string) string {
 // watching.
 func allowed(t *testing.T, admin client.Client, user, space, verb string) {
 	t.Helper()
-	for deadline := time.Now().Add(hang); ; time.Sleep(100 * time.Millisecond) {
+	hang.Until(t, user+" has the rights of the binding", func() bool {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user,
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: space, Verb: verb, Group: v1alpha1.Group, Resource: "storagebenchmarks"}}}
 		if err := admin.Create(t.Context(), review); err != nil {
 			t.Fatal(err)
 		}
-		if review.Status.Allowed {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s never gets the rights of a binding: %s", user, review.Status.Reason)
-		}
-	}
+		return review.Status.Allowed
+	})
 }
 
 func TestEditorsInTheirNamespace(t *testing.T) {

@@ -37,6 +37,7 @@ import (
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/record"
 	"github.com/storagebench/storagebench/test/controlplane"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // api is for the administrator; nil with -short.
@@ -227,7 +228,7 @@ func (w *world) stop() {
 // until waits for something, and starts another operator whenever one has died.
 func (w *world) until(what string, holds func() bool) {
 	w.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(hang.Guard)
 	for !holds() {
 		select {
 		case <-w.died:
@@ -318,7 +319,7 @@ func (w *world) enough() {
 		return
 	}
 	w.plays.Wait()
-	for deadline := time.Now().Add(patience); !w.T.Failed() && !w.seenAll(); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(hang.Guard); !w.T.Failed() && !w.seenAll(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.Error("hung: the watch has not told of all that is there")
 			break
