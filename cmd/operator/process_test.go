@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -27,8 +25,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -63,39 +59,20 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	flag.Parse()
-	if testing.Short() {
-		os.Exit(m.Run())
-	}
-	plane, err := controlplane.Start(context.Background(), os.Stderr)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := 1
-	if err := install(plane.Config); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	} else {
-		code = m.Run()
-	}
-	if err := plane.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	os.Exit(code)
+	controlplane.Main(m, func(administrator *rest.Config) (int, error) {
+		if err := install(administrator); err != nil {
+			return 1, err
+		}
+		return m.Run(), nil
+	})
 }
 
 // install applies the manifests. The kinds are there already, and there is nothing that would run a
 // Deployment.
 func install(config *rest.Config) error {
 	api = config
-	types := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(types); err != nil {
-			return err
-		}
-	}
 	var err error
-	if cluster, err = client.New(config, client.Options{Scheme: types}); err != nil {
+	if cluster, err = client.New(config, client.Options{Scheme: controlplane.Scheme()}); err != nil {
 		return err
 	}
 	manifests, err := render.Install(os.DirFS("../../config"), "")

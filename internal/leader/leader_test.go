@@ -3,9 +3,6 @@ package leader
 import (
 	"context"
 	"errors"
-	"flag"
-	"fmt"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -28,22 +25,11 @@ import (
 var api *rest.Config
 
 func TestMain(m *testing.M) {
-	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
-	if testing.Short() {
-		os.Exit(m.Run())
-	}
-	plane, err := controlplane.Start(context.Background(), os.Stderr)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	api = plane.Config
-	code := m.Run()
-	if err := plane.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	os.Exit(code)
+	controlplane.Main(m, func(administrator *rest.Config) (int, error) {
+		api = administrator
+		return m.Run(), nil
+	})
 }
 
 // Times of the tests' elections: half the real ones, so that a disk that does not answer for some seconds costs no leader its

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -15,8 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -33,25 +30,12 @@ import (
 var api *rest.Config
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if testing.Short() {
-		os.Exit(m.Run())
-	}
-	plane, err := controlplane.Start(context.Background(), os.Stderr)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := 1
-	if err := apply(plane.Config); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	} else {
-		code = m.Run()
-	}
-	if err := plane.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	os.Exit(code)
+	controlplane.Main(m, func(administrator *rest.Config) (int, error) {
+		if err := apply(administrator); err != nil {
+			return 1, err
+		}
+		return m.Run(), nil
+	})
 }
 
 // apply does what `kubectl apply -k config/default --server-side` does, and takes no field that the
@@ -85,17 +69,11 @@ func as(t *testing.T, user string) client.Client {
 	if api == nil {
 		t.Skip("needs an API server, which -short leaves out")
 	}
-	types := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(types); err != nil {
-			t.Fatal(err)
-		}
-	}
 	config := rest.CopyConfig(api)
 	if user != "" {
 		config.Impersonate.UserName = user
 	}
-	made, err := client.New(config, client.Options{Scheme: types})
+	made, err := client.New(config, client.Options{Scheme: controlplane.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
