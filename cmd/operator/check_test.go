@@ -20,6 +20,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/installation"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // administrator is the kubeconfig of somebody who may everything.
@@ -40,7 +41,7 @@ func TestCheck(t *testing.T) {
 	arguments := []string{"--check", "--namespace=" + namespace}
 	o := start(t)
 	t.Setenv("KUBECONFIG", administrator(t))
-	eventually(t, "somebody leads", func() bool { return holder(t) != "" })
+	hang.Until(t, "somebody leads", func() bool { return holder(t) != "" })
 	labels := map[string]string{"app": "operator"}
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "storagebench-operator"},
 		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{

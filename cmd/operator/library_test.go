@@ -16,6 +16,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/library"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // TestProfileLibrary goes from an operator that leaves the library out to one that makes it, and back: --profile-library=false
@@ -45,7 +46,7 @@ func TestProfileLibrary(t *testing.T) {
 	}
 
 	o := start(t)
-	eventually(t, "the library is applied", func() bool {
+	hang.Until(t, "the library is applied", func() bool {
 		return strings.Contains(strings.Join(o.lines(), "\n"), "Applied the profile library")
 	})
 	made := profiles(t)

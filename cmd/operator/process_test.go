@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -27,8 +25,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -41,6 +37,7 @@ import (
 	"github.com/storagebench/storagebench/internal/leader"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/controlplane"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 const (
@@ -62,39 +59,20 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	flag.Parse()
-	if testing.Short() {
-		os.Exit(m.Run())
-	}
-	plane, err := controlplane.Start(context.Background(), os.Stderr)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := 1
-	if err := install(plane.Config); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	} else {
-		code = m.Run()
-	}
-	if err := plane.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	os.Exit(code)
+	controlplane.Main(m, func(administrator *rest.Config) (int, error) {
+		if err := install(administrator); err != nil {
+			return 1, err
+		}
+		return m.Run(), nil
+	})
 }
 
 // install applies the manifests. The kinds are there already, and there is nothing that would run a
 // Deployment.
 func install(config *rest.Config) error {
 	api = config
-	types := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(types); err != nil {
-			return err
-		}
-	}
 	var err error
-	if cluster, err = client.New(config, client.Options{Scheme: types}); err != nil {
+	if cluster, err = client.New(config, client.Options{Scheme: controlplane.Scheme()}); err != nil {
 		return err
 	}
 	manifests, err := render.Install(os.DirFS("../../config"), "")
@@ -193,7 +171,7 @@ func (o *operator) exit(t *testing.T) int {
 			return failure.ExitCode()
 		}
 		t.Fatal(err)
-	case <-time.After(hang):
+	case <-time.After(hang.Guard):
 		t.Fatal("hung: the operator does not end")
 	}
 	return -1
@@ -250,27 +228,15 @@ func holder(t *testing.T) string {
 	return ""
 }
 
-// hang is a guard, far beyond what a busy machine needs.
-const hang = 5 * time.Minute
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(hang); !holds(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("hung, and never: %s", what)
-		}
-	}
-}
-
 func TestOperatorWithItsOwnRights(t *testing.T) {
 	o := start(t)
-	eventually(t, "somebody leads", func() bool { return holder(t) != "" })
+	hang.Until(t, "somebody leads", func() bool { return holder(t) != "" })
 
 	profile := builders.Profile("default", "judged", builders.Fio())
 	if err := cluster.Create(t.Context(), profile); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the profile is judged", func() bool {
+	hang.Until(t, "the profile is judged", func() bool {
 		if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(profile), profile); err != nil {
 			t.Fatal(err)
 		}
@@ -325,7 +291,7 @@ func makesPodsIn(t *testing.T, space string) {
 	if err := cluster.Create(t.Context(), benchmark); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the claim is missed", func() bool {
+	hang.Until(t, "the claim is missed", func() bool {
 		if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(benchmark), benchmark); err != nil {
 			t.Fatal(err)
 		}
@@ -342,7 +308,7 @@ func makesPodsIn(t *testing.T, space string) {
 	if err := cluster.Create(t.Context(), claim); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the run has its pods", func() bool {
+	hang.Until(t, "the run has its pods", func() bool {
 		var pods corev1.PodList
 		err := cluster.List(t.Context(), &pods, client.InNamespace(space), client.MatchingLabels{v1alpha1.LabelBenchmark: "quick"})
 		if err != nil {
@@ -355,10 +321,10 @@ func makesPodsIn(t *testing.T, space string) {
 // The one that stands still is no leader any more when it goes on, and ends.
 func TestLeaderThatStandsStill(t *testing.T) {
 	first := start(t)
-	eventually(t, "the first leads", func() bool { return holder(t) != "" })
+	hang.Until(t, "the first leads", func() bool { return holder(t) != "" })
 	before := lease(t)
 	second := start(t)
-	eventually(t, "the second stands by", func() bool {
+	hang.Until(t, "the second stands by", func() bool {
 		answer, err := http.Get("http://" + second.health + "/readyz")
 		if err != nil {
 			return false
@@ -369,10 +335,10 @@ func TestLeaderThatStandsStill(t *testing.T) {
 
 	// Between two renewals: one that is stopped in the middle of a request sees that this has failed before it sees who leads, and
 	// says so.
-	eventually(t, "the first renews", func() bool { return !lease(t).Spec.RenewTime.Equal(before.Spec.RenewTime) })
+	hang.Until(t, "the first renews", func() bool { return !lease(t).Spec.RenewTime.Equal(before.Spec.RenewTime) })
 	first.signal(t, syscall.SIGSTOP)
 	old := *before.Spec.HolderIdentity
-	eventually(t, "the second takes over", func() bool { return holder(t) != old })
+	hang.Until(t, "the second takes over", func() bool { return holder(t) != old })
 	taken := holder(t)
 	first.signal(t, syscall.SIGCONT)
 	if code := first.exit(t); code != 1 {

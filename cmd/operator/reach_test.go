@@ -28,6 +28,7 @@ import (
 	"github.com/storagebench/storagebench/config/render"
 	"github.com/storagebench/storagebench/internal/installation"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // narrow is the namespace of an operator that watches the namespace watched alone.
@@ -82,7 +83,7 @@ func TestOperatorOfOneNamespace(t *testing.T) {
 	o := startAs(t, narrow, "--namespaces="+watched+",absent")
 	profile := builders.Profile(watched, "judged", builders.Fio())
 	must(t, cluster.Create(t.Context(), profile))
-	eventually(t, "the profile is judged", func() bool {
+	hang.Until(t, "the profile is judged", func() bool {
 		must(t, cluster.Get(t.Context(), client.ObjectKeyFromObject(profile), profile))
 		return meta.IsStatusConditionTrue(profile.Status.Conditions, v1alpha1.ConditionReady)
 	})
@@ -90,7 +91,7 @@ func TestOperatorOfOneNamespace(t *testing.T) {
 	refers.Namespace = watched
 	refers.Spec.Run.Workload = &v1alpha1.Workload{ProfileRef: &v1alpha1.ProfileRef{Kind: v1alpha1.ClusterWorkloadProfileKind, Name: makesProfile.Name}}
 	must(t, cluster.Create(t.Context(), refers))
-	eventually(t, "the benchmark says that the profile may not be read", func() bool {
+	hang.Until(t, "the benchmark says that the profile may not be read", func() bool {
 		must(t, cluster.Get(t.Context(), client.ObjectKeyFromObject(refers), refers))
 		ready := meta.FindStatusCondition(refers.Status.Conditions, v1alpha1.ConditionReady)
 		return ready != nil && ready.Reason == v1alpha1.ReasonProfileNotFound && strings.Contains(ready.Message, "no permission to read cluster-scoped profiles")

@@ -2,25 +2,20 @@ package crd_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"sigs.k8s.io/yaml"
 
 	"github.com/storagebench/storagebench/config/crd"
+	"github.com/storagebench/storagebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // maxFileBytes is the most that a file may have. kubectl apply puts the whole
 // object into an annotation, whose limit is 256 KiB.
@@ -103,19 +98,7 @@ func TestNotBuiltYet(t *testing.T) {
 	}
 	slices.Sort(lines)
 	got := strings.Join(lines, "\n") + "\n"
-	golden := filepath.Join("testdata", "notbuilt.golden")
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("what is not built yet (-want +got; go test -update writes it):\n%s", diff)
-	}
+	golden.Check(t, "notbuilt", got)
 }
 
 // A list belongs as a whole to the file that sets it. A default that the API server adds to an item is a difference

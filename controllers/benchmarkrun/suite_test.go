@@ -15,8 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,6 +29,7 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/controlplane"
+	"github.com/storagebench/storagebench/test/hang"
 	"github.com/storagebench/storagebench/test/standin"
 )
 
@@ -38,7 +37,7 @@ import (
 var (
 	api        client.Client
 	restConfig *rest.Config
-	kinds      = runtime.NewScheme()
+	kinds      = controlplane.Scheme()
 	agentPath  string
 	master     identity.Master
 )
@@ -48,55 +47,35 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
-	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
-	if testing.Short() {
-		os.Exit(m.Run())
-	}
-	os.Exit(withControlPlane(m))
+	controlplane.Main(m, func(administrator *rest.Config) (int, error) { return runWith(m, administrator) })
 }
 
-func withControlPlane(m *testing.M) int {
-	fail := func(err error) int {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	plane, err := controlplane.Start(context.Background(), os.Stderr)
-	if err != nil {
-		return fail(err)
-	}
-	defer func() { _ = plane.Stop() }()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(kinds); err != nil {
-			return fail(err)
-		}
-	}
-	restConfig = plane.Config
+func runWith(m *testing.M, administrator *rest.Config) (code int, err error) {
+	restConfig = administrator
 	restConfig.QPS, restConfig.Burst = 500, 1000
 	if api, err = client.New(restConfig, client.Options{Scheme: kinds}); err != nil {
-		return fail(err)
+		return 1, err
 	}
 	folder, err := os.MkdirTemp("", "storagebench-agent-")
 	if err != nil {
-		return fail(err)
+		return 1, err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	agentPath = filepath.Join(folder, "storagebench-agent")
 	if output, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", agentPath, "../../cmd/agent").CombinedOutput(); err != nil {
-		return fail(fmt.Errorf("build the agent: %w\n%s", err, output))
+		return 1, fmt.Errorf("build the agent: %w\n%s", err, output)
 	}
 	if master, err = identity.NewMaster(); err != nil {
-		return fail(err)
+		return 1, err
 	}
-	return m.Run()
+	return m.Run(), nil
 }
 
 const (
-	// hang is a guard: after it a test says for what it has waited in vain.
-	hang = 5 * time.Minute
-	// lossTimeout of these operators is longer than that: an agent that a busy machine keeps waiting is not lost, and what waits
+	// lossTimeout of these operators is longer than the guard: an agent that a busy machine keeps waiting is not lost, and what waits
 	// for agents that will never come hangs.
-	lossTimeout = 2 * hang
+	lossTimeout = 2 * hang.Guard
 	lookEvery   = 100 * time.Millisecond
 )
 
@@ -231,7 +210,7 @@ func (w *world) gone(object client.Object) bool {
 // wait waits for a fact. Where it hangs, it says what is not so.
 func (w *world) wait(not string, is func() bool, tell ...func()) {
 	w.Helper()
-	for deadline := time.Now().Add(hang); !is(); time.Sleep(lookEvery) {
+	for deadline := time.Now().Add(hang.Guard); !is(); time.Sleep(lookEvery) {
 		if time.Now().After(deadline) {
 			for _, one := range tell {
 				one()

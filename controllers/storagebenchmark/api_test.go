@@ -22,6 +22,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // controllerUser has the rights of the markers in setup.go and no others.
@@ -51,9 +52,6 @@ func grantRights(ctx context.Context) error {
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: controllerUser}},
 	})
 }
-
-// patience is a hang guard, far beyond what a busy machine needs.
-const patience = 5 * time.Minute
 
 // bed is a namespace of a real API server in which a test plays user and benchmarkrun controller.
 type bed struct {
@@ -159,7 +157,7 @@ func (b *bed) runs() []v1alpha1.BenchmarkRun {
 // until waits for a benchmark of which a thing holds.
 func (b *bed) until(what string, holds func(*v1alpha1.StorageBenchmark) bool) *v1alpha1.StorageBenchmark {
 	b.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(hang.Guard)
 	for {
 		benchmark := b.benchmark()
 		if holds(benchmark) {

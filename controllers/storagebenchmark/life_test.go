@@ -20,6 +20,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // A run is frozen: whole, owned, and deaf to later edits of its profile.
@@ -224,7 +225,7 @@ func TestRefusedCreationIsToldAndTriedAgain(t *testing.T) {
 		t.Cleanup(func() { _ = cluster.Delete(context.Background(), object) })
 	}
 	b.put(claimNamed("data"))
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(hang.Guard)
 	for {
 		if err := cluster.Create(t.Context(), probeRun(b.namespace), client.DryRunAll); err != nil && strings.Contains(err.Error(), "Fridays") {
 			break
@@ -348,7 +349,7 @@ func diesAtWrites(t *testing.T, deaths ...death) {
 				case <-died:
 					stop()
 					b.operator(nil)
-				case <-time.After(4 * patience):
+				case <-time.After(4 * hang.Guard):
 					t.Error("the operator did not die")
 				case <-t.Context().Done(): // What comes before it has failed.
 				}

@@ -2,19 +2,14 @@ package storagebenchmark
 
 import (
 	"context"
-	"flag"
-	"fmt"
 	"os"
 	"testing"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/controlplane"
 )
 
@@ -22,39 +17,16 @@ import (
 var (
 	clusterConfig *rest.Config
 	cluster       client.WithWatch
-	fullScheme    = runtime.NewScheme()
+	fullScheme    = controlplane.Scheme()
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
-	if testing.Short() {
-		os.Exit(m.Run())
-	}
-	code, err := runWithCluster(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	controlplane.Main(m, func(administrator *rest.Config) (int, error) { return runWith(m, administrator) })
 }
 
-func runWithCluster(m *testing.M) (code int, err error) {
-	plane, err := controlplane.Start(context.Background(), os.Stderr)
-	if err != nil {
-		return 1, err
-	}
-	defer func() {
-		if stopErr := plane.Stop(); err == nil {
-			err = stopErr
-		}
-	}()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(fullScheme); err != nil {
-			return 1, err
-		}
-	}
-	clusterConfig = plane.Config
+func runWith(m *testing.M, administrator *rest.Config) (code int, err error) {
+	clusterConfig = administrator
 	if cluster, err = client.NewWithWatch(clusterConfig, client.Options{Scheme: fullScheme}); err != nil {
 		return 1, err
 	}

@@ -2,14 +2,10 @@ package storagebenchmark
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,9 +14,8 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/record"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // good ends a run with results, as package record writes them.
 func good(run *v1alpha1.BenchmarkRun, now time.Time) {
@@ -307,22 +302,7 @@ func TestSequences(t *testing.T) {
 			got += "== " + sequence.name + "\n" + w.out.String() + "\n"
 		})
 	}
-	golden := filepath.Join("testdata", "sequences.golden")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("what the controller does (-want +got; go test -update writes it):\n%s", diff)
-	}
+	golden.Check(t, "sequences", got)
 }
 
 // A benchmark that goes while it is looked at is no error.

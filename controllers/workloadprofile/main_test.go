@@ -2,20 +2,14 @@ package workloadprofile
 
 import (
 	"context"
-	"flag"
-	"fmt"
-	"os"
 	"testing"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/controlplane"
 )
 
@@ -24,31 +18,13 @@ import (
 var cluster client.Client
 
 func TestMain(m *testing.M) {
-	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
-	if testing.Short() {
-		os.Exit(m.Run())
-	}
-	code, err := runWithCluster(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	controlplane.Main(m, func(administrator *rest.Config) (int, error) { return runWith(m, administrator) })
 }
 
-func runWithCluster(m *testing.M) (code int, err error) {
-	plane, err := controlplane.Start(context.Background(), os.Stderr)
-	if err != nil {
-		return 1, err
-	}
-	defer func() {
-		if stopErr := plane.Stop(); err == nil {
-			err = stopErr
-		}
-	}()
+func runWith(m *testing.M, administrator *rest.Config) (code int, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	ended, err := conduct(ctx, plane.Config)
+	ended, err := conduct(ctx, administrator)
 	if err != nil {
 		cancel()
 		return 1, err
@@ -60,12 +36,7 @@ func runWithCluster(m *testing.M) (code int, err error) {
 
 // conduct runs the controllers, and makes cluster a client that reads without a cache.
 func conduct(ctx context.Context, config *rest.Config) (<-chan error, error) {
-	types := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(types); err != nil {
-			return nil, err
-		}
-	}
+	types := controlplane.Scheme()
 	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: types, Metrics: metricsserver.Options{BindAddress: "0"}})
 	if err != nil {
 		return nil, err

@@ -6,9 +6,7 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -16,17 +14,9 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/storagebench/storagebench/test/testevents"
 )
-
-const modulePrefix = "github.com/storagebench/storagebench/"
-
-// event is a line of `go test -json`, as `go doc test2json` describes it.
-type event struct {
-	Action  string
-	Package string
-	Test    string
-	Elapsed float64
-}
 
 // timing is the duration and verdict of a package or test.
 type timing struct {
@@ -63,33 +53,17 @@ func (s *summary) readFile(name string) error {
 		return fmt.Errorf("read the events of the tests: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	if err := s.read(file); err != nil {
+	if err := testevents.Read(file, s.add); err != nil {
 		return fmt.Errorf("read the events of %s: %w", name, err)
 	}
 	return nil
 }
 
-// read adds the events of one run. It skips lines that are no events, such as those of a failed build.
-func (s *summary) read(from io.Reader) error {
-	lines := bufio.NewScanner(from)
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
-		var e event
-		if json.Unmarshal(lines.Bytes(), &e) == nil {
-			s.add(e)
-		}
-	}
-	return lines.Err()
-}
-
-func (s *summary) add(e event) {
-	name := strings.TrimPrefix(e.Package, modulePrefix)
-	one := timing{name: name, verdict: e.Action, seconds: e.Elapsed}
-	switch e.Action {
-	case "pass", "fail", "skip":
-	default:
+func (s *summary) add(e testevents.Event) {
+	if !e.Ends() {
 		return
 	}
+	one := timing{name: e.Package, verdict: e.Action, seconds: e.Elapsed}
 	if e.Test == "" {
 		s.packages = append(s.packages, one)
 		return

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/storagebench/storagebench/test/testevents"
 )
 
 func TestSummary(t *testing.T) {
@@ -30,7 +32,7 @@ FAILED: test/chart (outside of its tests)
 2 passed, 2 failed, 1 skipped
 `
 	var s summary
-	if err := s.read(strings.NewReader(events)); err != nil {
+	if err := testevents.Read(strings.NewReader(events), s.add); err != nil {
 		t.Fatal(err)
 	}
 	var got strings.Builder

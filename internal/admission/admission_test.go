@@ -2,38 +2,15 @@ package admission_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/storagebench/storagebench/internal/admission"
 	"github.com/storagebench/storagebench/internal/admission/admissiontest"
+	"github.com/storagebench/storagebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func compareGolden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got; go test -update writes it):\n%s", path, diff)
-	}
-}
 
 func TestAcceptedGetTheirDefaults(t *testing.T) {
 	cases, err := admissiontest.Accepted()
@@ -55,7 +32,7 @@ func TestAcceptedGetTheirDefaults(t *testing.T) {
 		}
 		fmt.Fprintf(&text, "== %s\n%s\n", c.Name, asJSON)
 	}
-	compareGolden(t, "accepted.golden", text.String())
+	golden.Check(t, "accepted", text.String())
 }
 
 func TestRefusedSayWhy(t *testing.T) {
@@ -85,5 +62,5 @@ func TestRefusedSayWhy(t *testing.T) {
 		slices.Sort(lines)
 		fmt.Fprintf(&text, "== %s\n%s", c.Name, strings.Join(lines, ""))
 	}
-	compareGolden(t, "refused.golden", text.String())
+	golden.Check(t, "refused", text.String())
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/internal/admission"
+	"github.com/storagebench/storagebench/test/golden"
 )
 
 const goodFile = `# a comment first
@@ -78,7 +79,7 @@ func TestDecodeReportsEverythingWithItsLine(t *testing.T) {
 	if !errors.As(err, &all) {
 		t.Fatalf("no admission.Errors: %v", err)
 	}
-	compareGolden(t, "errors.golden", all.Error()+"\n")
+	golden.Check(t, "errors", all.Error()+"\n")
 }
 
 func TestDecodeRefuses(t *testing.T) {

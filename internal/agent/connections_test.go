@@ -13,6 +13,7 @@ import (
 
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // More connections than there may be, of strangers and of client 0, keep the operator out neither before nor after.
@@ -45,7 +46,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	for range more {
 		select {
 		case <-closed:
-		case <-time.After(hangGuard):
+		case <-time.After(hang.Guard):
 			t.Fatal("hung: no connection is closed for another")
 		}
 	}

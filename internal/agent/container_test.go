@@ -16,6 +16,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/dataset"
 	"github.com/storagebench/storagebench/internal/process"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // enterContainer makes of a directory what a runtime makes of an image under Pod Security
@@ -170,7 +171,7 @@ func TestAgentInAContainer(t *testing.T) {
 		if err != nil || !strings.Contains(c.said.String(), "it was told to end (terminated); its load is stopped and its data removed") {
 			t.Errorf("it ended with %v and says %q", err, c.said)
 		}
-	case <-time.After(hangGuard):
+	case <-time.After(hang.Guard):
 		t.Fatal("it hung")
 	}
 	for _, p := range below {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // Every command of a leader that another one has followed is refused, and does nothing.
@@ -50,7 +51,7 @@ func TestOldLeaderIsRefused(t *testing.T) {
 		},
 	}
 	for name, command := range commands {
-		ctx, cancel := context.WithTimeout(t.Context(), hangGuard)
+		ctx, cancel := context.WithTimeout(t.Context(), hang.Guard)
 		err := command(ctx)
 		cancel()
 		if status.Code(err) != codes.FailedPrecondition || reasonIn(err) != agentapi.ReasonSuperseded {

@@ -22,6 +22,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/process"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // scratch holds what all tests share; it is removed at the end.
@@ -75,13 +76,13 @@ func nothingLeft() int {
 	return 0
 }
 
-// hangGuard is how long a test waits for what must happen; noLimit is the deadline of a step that none is to end.
-const hangGuard, noLimit = 4 * time.Minute, time.Hour
+// noLimit is the deadline of a step that none is to end.
+const noLimit = time.Hour
 
 // asProgram is the agent in a process of its own. Unlike the real one it takes an order to start however late it comes, so
 // that a busy machine makes no difference.
 func asProgram(arguments []string) int {
-	defaultTimeouts.late = hangGuard
+	defaultTimeouts.late = hang.Guard
 	var files Files
 	flags := flag.NewFlagSet("agent", flag.ContinueOnError)
 	flags.StringVar(&files.Config, "config", "", "")
@@ -151,7 +152,7 @@ func serveAt(t *testing.T, directory string, change func(*Agent)) *rig {
 	t.Helper()
 	config := configuration(t, directory)
 	served := New(config, SystemClock{})
-	served.timeouts.late = hangGuard
+	served.timeouts.late = hang.Guard
 	if change != nil {
 		change(served)
 	}
@@ -231,7 +232,7 @@ func (r *rig) start(id string, limit time.Duration) {
 // finished waits for the end of a step and gives all records of it.
 func (r *rig) finished(id string) (*agentapi.Ended, []*agentapi.Record) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), hangGuard)
+	ctx, cancel := context.WithTimeout(r.t.Context(), hang.Guard)
 	defer cancel()
 	stream, err := r.Watch(ctx, &agentapi.WatchRequest{Epoch: 1})
 	must(r.t, err)
@@ -311,7 +312,7 @@ func (r *rig) jobs(want int) []process.Worker {
 
 func eventually(t *testing.T, complaint string, holds func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), hangGuard)
+	ctx, cancel := context.WithTimeout(t.Context(), hang.Guard)
 	defer cancel()
 	for ctx.Err() == nil {
 		if holds() {

@@ -15,6 +15,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/test/hang"
 	"github.com/storagebench/storagebench/test/standinior"
 )
 
@@ -98,7 +99,7 @@ func clientConfiguration(t *testing.T, directory string, client int, listen stri
 func (j *job) serve(client int, listen string, change func(*Agent)) {
 	j.t.Helper()
 	served := New(clientConfiguration(j.t, j.directory, client, listen), SystemClock{})
-	served.timeouts.late = hangGuard
+	served.timeouts.late = hang.Guard
 	change(served)
 	server, err := served.newServer()
 	must(j.t, err)

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,9 +8,8 @@ import (
 	"testing"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestParseMPIVersion(t *testing.T) {
 	t.Parallel()
@@ -58,24 +56,8 @@ func TestMPICommandLines(t *testing.T) {
 				network: network(found), nic: "eth0", program: given.GetProgram(), arguments: given.GetArguments(),
 			}
 			text := strings.Join(job.command(), "\n") + "\n\n" + strings.Join(job.environment(), "\n") + "\n\n" + hostfile(found)
-			golden(t, filepath.Join("mpirun", name+"-"+version.text), text)
+			golden.Check(t, filepath.Join("mpirun", name+"-"+version.text), text)
 		}
-	}
-}
-
-// golden compares with a file, or writes it with -update.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must(t, os.WriteFile(path, []byte(got), 0o644))
-		return
-	}
-	want, err := os.ReadFile(path)
-	must(t, err)
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/process"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // program builds the real agent, once.
@@ -115,7 +116,7 @@ func (s *separate) gone(below []process.Process, wantSaid string) {
 		if err != nil {
 			s.t.Errorf("it ended with %v: %s", err, s.said)
 		}
-	case <-time.After(hangGuard):
+	case <-time.After(hang.Guard):
 		s.t.Fatalf("it hung: %s", s.said)
 	}
 	if !strings.Contains(s.said.String(), wantSaid) || strings.Count(s.said.String(), "\n") > 1 {

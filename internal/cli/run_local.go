@@ -108,5 +108,5 @@ func beginning(read loaded, directories map[string][]string) string {
 	for _, name := range slices.Sorted(maps.Keys(directories)) {
 		where = append(where, name+" = "+strings.Join(directories[name], ", "))
 	}
-	return fmt.Sprintf("%s: %s a target, %s", read.benchmark.Name, measure.FormatCount(read.plan.ClientsPerTarget, "client"), strings.Join(where, ", "))
+	return fmt.Sprintf("%s: %s per target, %s", read.benchmark.Name, measure.FormatCount(read.plan.ClientsPerTarget, "client"), strings.Join(where, ", "))
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/process"
 	"github.com/storagebench/storagebench/internal/result"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 func TestMain(m *testing.M) {
@@ -55,9 +56,6 @@ func nothingLeft() int {
 }
 
 const runUID = "run-1"
-
-// hangGuard is how long a test waits for what must happen.
-const hangGuard = 4 * time.Minute
 
 var authority = sync.OnceValue(func() *identity.Authority {
 	master, err := identity.NewMaster()
@@ -115,7 +113,7 @@ func agentOf(t *testing.T, index int) *agent.Agent {
 		Volumes:   []agent.VolumeConfig{{Name: "data", Path: t.TempDir()}},
 		Benchmark: "benchmark", BenchmarkUID: "benchmark-1", DatasetHash: "hash", OrphanTimeout: time.Hour,
 	}, agent.SystemClock{})
-	served.TakeLateOrders(hangGuard)
+	served.TakeLateOrders(hang.Guard)
 	t.Cleanup(func() { served.Abandon("the test is over") })
 	return served
 }
@@ -149,7 +147,7 @@ func conduct(t *testing.T, epoch uint64, lossTimeout time.Duration) *conductor.C
 // await waits until a client is as wanted and gives its facts.
 func await(t *testing.T, c *conductor.Conductor, index int, what string, wanted func(decide.Client) bool) decide.Client {
 	t.Helper()
-	deadline := time.After(hangGuard)
+	deadline := time.After(hang.Guard)
 	for {
 		var found decide.Client
 		for _, client := range c.Clients() {
@@ -337,7 +335,7 @@ func (w *wire) cut() {
 // noticed waits until who was connected tries to connect again.
 func (w *wire) noticed(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), hangGuard)
+	ctx, cancel := context.WithTimeout(t.Context(), hang.Guard)
 	defer cancel()
 	for ctx.Err() == nil {
 		w.mu.Lock()

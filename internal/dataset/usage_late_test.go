@@ -11,6 +11,8 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // lateStore stands in for a store that reports late what its files take: one block, until it was looked at often enough
@@ -85,9 +87,6 @@ func lateDataset(t *testing.T, store *lateStore) *Dataset {
 	return mustCreate(t, at, 0)
 }
 
-// hangGuard is longer than anything takes that does not hang.
-const hangGuard = 5 * time.Minute
-
 func TestSettledUsageOfALateStore(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -103,7 +102,7 @@ func TestSettledUsageOfALateStore(t *testing.T) {
 		if unsettled.Settled || unsettled.AllocatedBytes != 512 || store.flushed > 0 {
 			t.Errorf("at once, without patience: %+v, %d flushed", unsettled, store.flushed)
 		}
-		settled, err := d.SettledUsage(t.Context(), MaxUsageFiles, hangGuard)
+		settled, err := d.SettledUsage(t.Context(), MaxUsageFiles, hang.Guard)
 		must(t, err)
 		if !settled.Settled || settled.DataBytes != 4*mib || settled.AllocatedBytes != 4*mib {
 			t.Errorf("%+v", settled)

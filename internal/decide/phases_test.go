@@ -3,16 +3,13 @@ package decide_test
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/test/golden"
 )
 
 // phase is a whole run with one kind of phase in it, and the step of it that things happen in.
@@ -182,19 +179,7 @@ func TestPhases(t *testing.T) {
 				disturbances[what](w, phase.in, w.victim(phase.in))
 				fmt.Fprintf(&all, "== %s\n%s\n", what, w.run(t))
 			}
-			golden := filepath.Join("testdata", "phase-"+name+".golden")
-			if *update {
-				if err := os.WriteFile(golden, []byte(all.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), all.String()); diff != "" {
-				t.Errorf("sequence differs (-want +got):\n%s", diff)
-			}
+			golden.Check(t, "phase-"+name, all.String())
 		})
 	}
 }

@@ -1,19 +1,13 @@
 package decide_test
 
 import (
-	"flag"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 func steps() []decide.Step {
 	return []decide.Step{
@@ -162,20 +156,7 @@ var sequences = map[string]func() *world{
 func TestSequences(t *testing.T) {
 	for name, build := range sequences {
 		t.Run(name, func(t *testing.T) {
-			got := build().run(t)
-			golden := filepath.Join("testdata", name+".golden")
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("sequence differs (-want +got):\n%s", diff)
-			}
+			golden.Check(t, name, build().run(t))
 		})
 	}
 }

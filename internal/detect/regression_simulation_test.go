@@ -1,15 +1,12 @@
 package detect
 
 import (
-	"flag"
 	"math"
 	"math/rand/v2"
 	"strconv"
 	"testing"
 	"time"
 )
-
-var update = flag.Bool("update", false, "write the tables of docs/regression.md anew")
 
 // world draws histories of runs: each figure is lognormal, and each run a little like the one before.
 type world struct {

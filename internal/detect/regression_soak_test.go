@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/storagebench/storagebench/test/golden"
 	"github.com/storagebench/storagebench/test/soak"
 )
 
@@ -27,7 +28,7 @@ const (
 
 // TestRegressionTable keeps the tables of docs/regression.md true.
 func TestRegressionTable(t *testing.T) {
-	if !*update {
+	if !*golden.Update {
 		soak.Only(t)
 	}
 	const count = 1000
@@ -65,7 +66,7 @@ func TestRegressionTable(t *testing.T) {
 	if !begun || !ended {
 		t.Fatalf("%s has no place for the tables", tablePath)
 	}
-	if *update {
+	if *golden.Update {
 		if err := os.WriteFile(tablePath, []byte(before+tableBegin+text.String()+tableEnd+after), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -3,9 +3,6 @@ package leader
 import (
 	"context"
 	"errors"
-	"flag"
-	"fmt"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -21,28 +18,18 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/storagebench/storagebench/test/controlplane"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // api is the one API server of this package; nil with -short.
 var api *rest.Config
 
 func TestMain(m *testing.M) {
-	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
-	if testing.Short() {
-		os.Exit(m.Run())
-	}
-	plane, err := controlplane.Start(context.Background(), os.Stderr)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	api = plane.Config
-	code := m.Run()
-	if err := plane.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	os.Exit(code)
+	controlplane.Main(m, func(administrator *rest.Config) (int, error) {
+		api = administrator
+		return m.Run(), nil
+	})
 }
 
 // Times of the tests' elections: half the real ones, so that a disk that does not answer for some seconds costs no leader its
@@ -109,7 +96,7 @@ func (o *operator) leads(t *testing.T) uint64 {
 	t.Helper()
 	select {
 	case <-o.elected:
-	case <-time.After(hangGuard):
+	case <-time.After(hang.Guard):
 		t.Fatal("does not become the leader")
 	}
 	epoch, err := o.Epoch(t.Context())
@@ -140,19 +127,6 @@ func removeLease(t *testing.T, namespace string) {
 	err := kubernetes.NewForConfigOrDie(api).CoordinationV1().Leases(namespace).Delete(t.Context(), LeaseName, metav1.DeleteOptions{})
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// hangGuard is how long a test waits for what must happen.
-const hangGuard = 4 * time.Minute
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(hangGuard); !holds(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
 	}
 }
 
@@ -190,7 +164,7 @@ func TestEpochStaysWhileTheLeaderRenews(t *testing.T) {
 	leader := start(t, space, true)
 	first := leader.leads(t)
 	version := lease(t, space).ResourceVersion
-	eventually(t, "the Lease is renewed", func() bool { return lease(t, space).ResourceVersion != version })
+	hang.Until(t, "the Lease is renewed", func() bool { return lease(t, space).ResourceVersion != version })
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
@@ -210,7 +184,7 @@ func TestDeletedUnderTheLeader(t *testing.T) {
 	before := leader.leads(t)
 	old := lease(t, space).UID
 	removeLease(t, space)
-	eventually(t, "the leader makes the Lease anew", func() bool {
+	hang.Until(t, "the leader makes the Lease anew", func() bool {
 		_, err := leader.Epoch(t.Context())
 		return err == nil && lease(t, space).UID != old
 	})
@@ -266,7 +240,7 @@ func TestNotLeaderBeforeItKnows(t *testing.T) {
 	leader := start(t, space, true)
 	leader.leads(t)
 	leases := kubernetes.NewForConfigOrDie(api).CoordinationV1().Leases(space)
-	eventually(t, "the Lease is taken over", func() bool {
+	hang.Until(t, "the Lease is taken over", func() bool {
 		taken := lease(t, space)
 		other, count, now := "other", *taken.Spec.LeaseTransitions+1, metav1.NowMicro()
 		taken.Spec.HolderIdentity, taken.Spec.LeaseTransitions, taken.Spec.RenewTime = &other, &count, &now
@@ -276,7 +250,7 @@ func TestNotLeaderBeforeItKnows(t *testing.T) {
 	leader.doesNotLead(t)
 	select {
 	case <-leader.Lost():
-	case <-time.After(hangGuard):
+	case <-time.After(hang.Guard):
 		t.Error("the leader does not see that it is none any more")
 	}
 	select {
@@ -285,7 +259,7 @@ func TestNotLeaderBeforeItKnows(t *testing.T) {
 			t.Error("the manager of a leader that lost its Lease ends without an error")
 		}
 		leader.err <- err // for stop
-	case <-time.After(hangGuard):
+	case <-time.After(hang.Guard):
 		t.Error("the manager goes on without its Lease")
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/storagebench/storagebench/test/golden"
 )
 
 // csvTool is fio's own tool that cumulates the bins of json+ and gives the percentile of
@@ -60,7 +62,7 @@ func checkWithTool(t *testing.T, output func(fioJob) []byte) {
 		t.Fatalf("%s: %v\n%s", tool, err, out)
 	}
 	made := filepath.Join(dir, recordedCSV)
-	if *update && strings.HasSuffix(t.Name(), "/recorded") {
+	if *golden.Update && strings.HasSuffix(t.Name(), "/recorded") {
 		content, err := os.ReadFile(made)
 		if err != nil {
 			t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"math"
@@ -15,9 +14,9 @@ import (
 	"strconv"
 	"testing"
 	"time"
-)
 
-var update = flag.Bool("update", false, "write the golden files, and real fio's outputs, anew")
+	"github.com/storagebench/storagebench/test/golden"
+)
 
 // fioJob is a real fio run whose json+ output is in testdata/fio too.
 type fioJob struct {
@@ -73,7 +72,7 @@ func runFio(t *testing.T, job fioJob) []byte {
 	if err != nil {
 		t.Fatalf("fio %v: %v\n%s", args, err, stderr.Bytes())
 	}
-	if *update {
+	if *golden.Update {
 		writeGolden(t, filepath.Join("fio", job.name+".json"), output)
 	}
 	realOutputs[job.name] = output

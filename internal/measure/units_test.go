@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
+
+	"github.com/storagebench/storagebench/test/golden"
 )
 
 // One line a figure, so that a reviewer reads what people will read.
@@ -33,14 +33,5 @@ func TestFormatsGolden(t *testing.T) {
 	for _, n := range []int{0, 1, 2} {
 		fmt.Fprintf(&got, "count     %20d  %s\n", n, FormatCount(n, "client"))
 	}
-	if *update {
-		writeGolden(t, "units.golden", got.Bytes())
-	}
-	want, err := os.ReadFile(filepath.Join("testdata", "units.golden"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("got\n%s\nwant\n%s", got.Bytes(), want)
-	}
+	golden.Check(t, "units", got.String())
 }

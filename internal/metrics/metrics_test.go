@@ -2,8 +2,6 @@ package metrics_test
 
 import (
 	"bytes"
-	"flag"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,9 +15,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/metrics"
+	"github.com/storagebench/storagebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 const referenceFile = "../../docs/reference/metrics.md"
 
@@ -46,18 +43,7 @@ func scrape(t *testing.T, facts metrics.Facts) string {
 // The whole of what is told of a world that has some of everything.
 func TestWorld(t *testing.T) {
 	got := scrape(t, world())
-	if *update {
-		if err := os.WriteFile("testdata/world.golden", []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile("testdata/world.golden")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("not what testdata/world.golden has; run with -update and read the difference:\n%s", got)
-	}
+	golden.Check(t, "world", got)
 	for _, family := range metrics.Families() {
 		if !strings.Contains(got, "# TYPE "+family.FullName()+" ") {
 			t.Errorf("%s is in no scrape of a world that has some of everything", family.FullName())
@@ -176,19 +162,7 @@ func TestLiveLatency(t *testing.T) {
 
 // The reference is what the code makes.
 func TestReferenceIsCurrent(t *testing.T) {
-	want := metrics.Reference()
-	if *update {
-		if err := os.WriteFile(referenceFile, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(referenceFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Error("docs/reference/metrics.md is not what is made: run `make generate`")
-	}
+	golden.File(t, referenceFile, string(metrics.Reference()))
 }
 
 func TestDeadline(t *testing.T) {

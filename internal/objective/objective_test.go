@@ -2,22 +2,17 @@ package objective_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/objective"
+	"github.com/storagebench/storagebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden file anew")
 
 func pointer[T any](value T) *T { return &value }
 
@@ -251,22 +246,7 @@ func TestEvaluate(t *testing.T) {
 		}
 		fmt.Fprintf(&text, "%-30s %-8s %s of %s %s\n  %s\n  %s\n", r.Name, r.Verdict, show(r.Observed), show(r.Required), r.Unit, r.Figure, r.Message)
 	}
-	path := filepath.Join("testdata", "verdicts.golden")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), text.String()); diff != "" {
-		t.Errorf("differs (-want +got):\n%s", diff)
-	}
+	golden.Check(t, "verdicts", text.String())
 }
 
 func TestOverall(t *testing.T) {

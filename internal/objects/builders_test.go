@@ -1,11 +1,6 @@
 package objects_test
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
-	"testing"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,8 +9,6 @@ import (
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/test/builders"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 var settings = objects.Settings{
 	AgentImage: "storagebench.dev/operator:test", FioImage: "storagebench.dev/fio:test", IORImage: "storagebench.dev/ior:test", OperatorNamespace: "storagebench-system",
@@ -85,23 +78,4 @@ func everything() v1alpha1.PodTemplate {
 
 func usual() *builders.BenchmarkBuilder {
 	return builders.Benchmark("quickstart").Target("data").Clients(2).Prepare("layout").Steady("write", "1m")
-}
-
-// golden compares with a file of testdata.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(want) != string(got) {
-		t.Errorf("%s differs from what is made now; run with -update and read the difference. Now:\n%s", path, got)
-	}
 }

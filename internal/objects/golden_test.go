@@ -9,6 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/golden"
 )
 
 // runs are those whose objects are shown whole.
@@ -74,7 +75,7 @@ func TestObjects(t *testing.T) {
 				text.WriteString("---\n")
 				text.Write(encoded)
 			}
-			golden(t, name+".yaml", text.Bytes())
+			golden.File(t, "testdata/"+name+".yaml", text.String())
 		})
 	}
 }

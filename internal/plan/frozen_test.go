@@ -18,6 +18,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/golden"
 )
 
 // predictions are not stored: nothing is conducted by them.
@@ -165,7 +166,7 @@ func storeRuns(t *testing.T) {
 
 // TestStoredRuns thaws a run of each format, as it was stored then. Format 1 left out what its planner knew.
 func TestStoredRuns(t *testing.T) {
-	if *update {
+	if *golden.Update {
 		storeRuns(t)
 	}
 	for format := int32(1); format <= plan.Format; format++ {
@@ -176,15 +177,15 @@ func TestStoredRuns(t *testing.T) {
 		for _, file := range files {
 			name := strings.TrimSuffix(strings.TrimPrefix(file, "testdata/"), ".yaml")
 			t.Run(name, func(t *testing.T) {
-				text, err := os.ReadFile(file)
+				stored, err := os.ReadFile(file)
 				if err != nil {
 					t.Fatal(err)
 				}
 				run := &v1alpha1.BenchmarkRun{}
-				if err := yaml.UnmarshalStrict(text, run); err != nil {
+				if err := yaml.UnmarshalStrict(stored, run); err != nil {
 					t.Fatal(err)
 				}
-				golden(t, name, thawed(t, &run.Spec))
+				golden.Check(t, name, text(thawed(t, &run.Spec)))
 			})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/golden"
 )
 
 // mpi is a benchmark of four clients with two ranks each.
@@ -44,7 +45,7 @@ func TestMPIPlans(t *testing.T) {
 			if len(problems) > 0 {
 				t.Fatal(problems.ToAggregate())
 			}
-			golden(t, name, made)
+			golden.Check(t, name, text(made))
 			again, _ := plan.Make(benchmark.Run(), 1)
 			if text(again) != text(made) {
 				t.Error("the same benchmark gives another plan")

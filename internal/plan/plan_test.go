@@ -1,7 +1,6 @@
 package plan_test
 
 import (
-	"flag"
 	"strings"
 	"testing"
 	"time"
@@ -9,9 +8,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 const jobFile = "[global]\nioengine=libaio\ndirect=1\n[reader]\nrw=randread\nbs=4k\nsize=16m\n[writer]\nrw=write\nbs=64k\nsize=16m\n"
 
@@ -95,7 +93,7 @@ func TestPlans(t *testing.T) {
 					}
 				}
 			}
-			golden(t, name, made)
+			golden.Check(t, name, text(made))
 		})
 	}
 }

@@ -3,38 +3,14 @@ package plan_test
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// golden compares a plan, without the workloads, which the specification shows already.
-func golden(t *testing.T, name string, made plan.Plan) {
-	t.Helper()
-	got := text(made)
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("plan differs (-want +got):\n%s", diff)
-	}
-}
-
-// text is one line a step, with what is set.
+// text is one line a step, with what is set, but without the workloads, which the specification shows already.
 func text(made plan.Plan) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "clientsPerTarget: %d\ndatasetHash: %s\n", made.ClientsPerTarget, made.DatasetHash)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // A parent's counters hold those of the children that it has waited for, and stay readable once it has ended: so
@@ -83,7 +85,7 @@ func TestState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(hangGuard)
+	deadline := time.Now().Add(hang.Guard)
 	for {
 		found, err := State(h.PID())
 		if err == nil && found.Command == "sleep" && found.State == 'S' {
@@ -121,7 +123,7 @@ func killerRole() error {
 	if err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(hangGuard); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(hang.Guard); ; time.Sleep(5 * time.Millisecond) {
 		below, err := Descendants(os.Getpid())
 		if err != nil {
 			return err

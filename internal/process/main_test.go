@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // The test binary plays the processes that a test needs to lose or to look after: what it does
@@ -157,7 +159,7 @@ func reaperRole() error {
 
 // leftAre waits until so many processes are below us.
 func leftAre(count int) error {
-	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
+	ctx, cancel := context.WithTimeout(context.Background(), hang.Guard)
 	defer cancel()
 	for {
 		left, err := Descendants(os.Getpid())
@@ -171,9 +173,6 @@ func leftAre(count int) error {
 	}
 }
 
-// hangGuard is how long is waited for what must happen.
-const hangGuard = 4 * time.Minute
-
 // initRole is process 1 of a PID namespace, as the agent is in a pod: every orphan is its own.
 func initRole() error {
 	if os.Getpid() != 1 {
@@ -185,7 +184,7 @@ func initRole() error {
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
+	ctx, cancel := context.WithTimeout(context.Background(), hang.Guard)
 	defer cancel()
 	for range 10 {
 		script := "(setsid sh -c 'trap \"\" TERM; sleep 1000 & sleep 1000' &) ; exit 0"
@@ -260,7 +259,7 @@ func alive(pid int) bool {
 
 func eventually(t *testing.T, otherwise string, condition func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), hangGuard)
+	ctx, cancel := context.WithTimeout(t.Context(), hang.Guard)
 	defer cancel()
 	for ctx.Err() == nil {
 		if condition() {

@@ -11,43 +11,31 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/compare"
 	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/test/golden"
 )
 
 var pages = flag.String("pages", "", "a folder to write a page of every document to, for looking at")
 
-// golden compares what is written with a file of testdata.
-func golden(t *testing.T, name string, write func(io.Writer) error) string {
+// written compares what is written with a file of testdata.
+func written(t *testing.T, name string, write func(io.Writer) error) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("%s differs (-want +got):\n%s", name, diff)
-	}
+	golden.File(t, filepath.Join("testdata", name), b.String())
 	return b.String()
 }
 
 func TestMarkdown(t *testing.T) {
 	for _, name := range []string{"good", "not-valid", "burst", "pair-sweep", "two-targets", "failed-at-once", "hostile"} {
-		golden(t, name+".golden.md", func(w io.Writer) error { return report.Markdown(w, all()[name].document(t)) })
+		written(t, name+".golden.md", func(w io.Writer) error { return report.Markdown(w, all()[name].document(t)) })
 	}
 }
 
@@ -135,13 +123,13 @@ func TestJSON(t *testing.T) {
 		t.Error("there are no series")
 	}
 	d.Series = nil // a text that the compression of another Go may write otherwise
-	golden(t, "two-targets.golden.json", func(w io.Writer) error { return report.JSON(w, d) })
+	written(t, "two-targets.golden.json", func(w io.Writer) error { return report.JSON(w, d) })
 }
 
 func TestCSV(t *testing.T) {
 	d := documents["two-targets"].document(t)
 	for _, table := range []report.CSVTable{report.CSVSeries, report.CSVLatency, report.CSVDistribution, report.CSVClients} {
-		text := golden(t, "two-targets."+string(table)+".golden.csv", func(w io.Writer) error { return report.CSV(w, d, table) })
+		text := written(t, "two-targets."+string(table)+".golden.csv", func(w io.Writer) error { return report.CSV(w, d, table) })
 		if strings.Count(text, "\n") < 3 {
 			t.Errorf("%s has no rows", table)
 		}
@@ -211,9 +199,9 @@ func TestCompare(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		golden(t, name+".golden.txt", func(w io.Writer) error { return report.CompareText(w, made, sides) })
-		golden(t, name+".golden.md", func(w io.Writer) error { return report.CompareMarkdown(w, made, sides) })
-		golden(t, name+".golden.json", func(w io.Writer) error { return report.CompareJSON(w, made) })
+		written(t, name+".golden.txt", func(w io.Writer) error { return report.CompareText(w, made, sides) })
+		written(t, name+".golden.md", func(w io.Writer) error { return report.CompareMarkdown(w, made, sides) })
+		written(t, name+".golden.json", func(w io.Writer) error { return report.CompareJSON(w, made) })
 		var b bytes.Buffer
 		if err := report.CompareHTML(&b, made, sides); err != nil || !strings.Contains(b.String(), "<table") {
 			t.Errorf("%s: %v", name, err)

@@ -119,7 +119,7 @@ func TestFoldAgain(t *testing.T) {
 			if diff := cmp.Diff(once, text(t, foldAll(test.phase, twice))); diff != "" {
 				t.Errorf("it changed (-once +twice):\n%s", diff)
 			}
-			golden(t, "fold-"+name, foldAll(test.phase, test.steps))
+			compared(t, "fold-"+name, foldAll(test.phase, test.steps))
 		})
 	}
 }

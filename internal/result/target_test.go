@@ -2,24 +2,19 @@ package result_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/result"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 const (
 	mebibyte = 1 << 20
@@ -75,7 +70,7 @@ func TestTarget(t *testing.T) {
 					break
 				}
 			}
-			golden(t, name, got)
+			compared(t, name, got)
 		})
 	}
 }
@@ -88,26 +83,14 @@ func types(warnings []v1alpha1.Warning) []v1alpha1.WarningType {
 	return all
 }
 
-func golden(t *testing.T, name string, got any) {
+// compared compares a result with a file of testdata.
+func compared(t *testing.T, name string, got any) {
 	t.Helper()
 	encoded, err := json.MarshalIndent(got, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	encoded = append(encoded, '\n')
-	path := filepath.Join("testdata", name+".golden.json")
-	if *update {
-		if err := os.WriteFile(path, encoded, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(encoded)); diff != "" {
-		t.Errorf("result differs (-want +got):\n%s", diff)
-	}
+	golden.File(t, filepath.Join("testdata", name+".golden.json"), string(encoded)+"\n")
 }
 
 // TestFigures checks the figures of some cases by hand: a golden file can be wrong with ease.

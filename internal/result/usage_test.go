@@ -168,7 +168,7 @@ func TestUsageOfAllClients(t *testing.T) {
 	}
 	step := stepOf(t, withFio(nil))
 	made := result.Target(step, "data", spaces("fio-3.33", false, mixed, mixed, takes(gibibyte, "zfs", "Shown")), result.History{})
-	golden(t, "usage-by-type", made.Usage)
+	compared(t, "usage-by-type", made.Usage)
 
 	if made := result.Target(step, "data", spaces("fio-3.33", false, mixed, nil), result.History{}); made.Usage != nil {
 		t.Errorf("one client of two tells, and it is taken for all: %+v", made.Usage)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // BuildOwn builds a program of this repository, such as ./test/burstfs/cmd/burstfs, without C, and puts it in place
@@ -35,4 +36,19 @@ func BuildOwn(ctx context.Context, program, target string) error {
 		return fmt.Errorf("putting %s in place: %w", program, err)
 	}
 	return nil
+}
+
+// Tool returns the path of a tool that hack/tool pins, such as helm, and builds it unless it is there.
+func Tool(name string) (string, error) {
+	root, err := RepositoryRoot()
+	if err != nil {
+		return "", err
+	}
+	command := exec.Command(filepath.Join(root, "hack", "tool"), name) // #nosec G204 -- our own script
+	command.Dir, command.Stderr = root, os.Stderr
+	path, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("building the tool %s: %w", name, err)
+	}
+	return strings.TrimSpace(string(path)), nil
 }

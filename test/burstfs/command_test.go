@@ -16,10 +16,8 @@ import (
 	"github.com/moby/sys/mountinfo"
 
 	"github.com/storagebench/storagebench/test/burstfs"
+	"github.com/storagebench/storagebench/test/hang"
 )
-
-// hung is how long a test waits for a fact before it reports that it hangs.
-const hung = 5 * time.Minute
 
 // program is the command at work.
 type program struct {
@@ -41,11 +39,11 @@ func start(t *testing.T, program *program, binary string) {
 	// It says so when it has itself asked something of its mount, which it does to begin with. One that is killed before it has
 	// its own answer waits for it for ever: its threads that could give it are dead.
 	says := func() bool { return bytes.Contains(content(t, program.stderr)[before:], []byte("is mounted")) }
-	for deadline := time.Now().Add(hung); !says() || !mounted(t, program.mountPoint) || !answers(program.mountPoint); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(hang.Guard); !says() || !mounted(t, program.mountPoint) || !answers(program.mountPoint); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			_ = program.Process.Kill()
 			_ = program.Wait()
-			t.Fatalf("hung: not mounted after %s: %s", hung, content(t, program.stderr))
+			t.Fatalf("hung: not mounted after %s: %s", hang.Guard, content(t, program.stderr))
 		}
 	}
 }
@@ -95,11 +93,9 @@ func TestCommand(t *testing.T) {
 	configure(1000)
 	write(500)
 	must(t, os.WriteFile(p.config, []byte("bucket: []\n"), 0o644))
-	for deadline := time.Now().Add(hung); !bytes.Contains(content(t, p.stderr), []byte("field bucket not found")); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("hung: the faulty configuration was not looked at")
-		}
-	}
+	hang.Until(t, "it has looked at the faulty configuration", func() bool {
+		return bytes.Contains(content(t, p.stderr), []byte("field bucket not found"))
+	})
 	time.Sleep(1100 * time.Millisecond) // the record has whole seconds
 
 	must(t, p.Process.Signal(syscall.SIGTERM))

@@ -15,19 +15,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/storagebench/storagebench/config/render"
+	"github.com/storagebench/storagebench/test/binaries"
 )
 
 const (
@@ -36,15 +28,7 @@ const (
 	namespace = "storagebench-system"
 )
 
-var helmPath = sync.OnceValues(func() (string, error) { return toolPath("helm") })
-
-// toolPath builds a tool, unless it is there.
-func toolPath(name string) (string, error) {
-	command := exec.Command("hack/tool", name) // #nosec G204 -- our own script
-	command.Dir, command.Stderr = root, os.Stderr
-	path, err := command.Output()
-	return strings.TrimSpace(string(path)), err
-}
+var helmPath = sync.OnceValues(func() (string, error) { return binaries.Tool("helm") })
 
 // helm runs it, with nothing of the user's own.
 func helm(t *testing.T, arguments ...string) (stdout, stderr string, err error) {
@@ -235,39 +219,6 @@ func asYAML(object *unstructured.Unstructured) string {
 		return err.Error()
 	}
 	return string(text)
-}
-
-// Every field of everything that is made is one that the API knows.
-func TestFieldsAreKnown(t *testing.T) {
-	t.Parallel()
-	types := map[string]any{
-		"Deployment": &appsv1.Deployment{}, "ServiceAccount": &corev1.ServiceAccount{}, "Service": &corev1.Service{}, "ConfigMap": &corev1.ConfigMap{},
-		"NetworkPolicy": &networkingv1.NetworkPolicy{}, "PodDisruptionBudget": &policyv1.PodDisruptionBudget{}, "Role": &rbacv1.Role{},
-		"ClusterRole": &rbacv1.ClusterRole{}, "RoleBinding": &rbacv1.RoleBinding{}, "ClusterRoleBinding": &rbacv1.ClusterRoleBinding{},
-		"ValidatingAdmissionPolicy": &admissionv1.ValidatingAdmissionPolicy{}, "ValidatingAdmissionPolicyBinding": &admissionv1.ValidatingAdmissionPolicyBinding{},
-		"PriorityClass": &schedulingv1.PriorityClass{}, "ServiceMonitor": &monitoringv1.ServiceMonitor{}, "PrometheusRule": &monitoringv1.PrometheusRule{},
-	}
-	seen := map[string]bool{}
-	for name, object := range objects(t, append(slices.Clone(everything), filled...)...) {
-		kind := object.GetKind()
-		if seen[kind] = true; kind == "CustomResourceDefinition" {
-			continue
-		}
-		into := types[kind]
-		if into == nil {
-			t.Errorf("%s: nothing knows its kind", name)
-			continue
-		}
-		fresh := reflect.New(reflect.TypeOf(into).Elem()).Interface()
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, fresh, true); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	for kind := range types {
-		if !seen[kind] {
-			t.Errorf("no %s is made", kind)
-		}
-	}
 }
 
 // filled gives each list and each map of the values something, so that every template is used.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/storagebench/storagebench/config/render"
 	"github.com/storagebench/storagebench/hack/schemas/strict"
+	"github.com/storagebench/storagebench/test/binaries"
 )
 
 // schemas are made by hack/schemas: a folder for each release of Kubernetes, and one for the kinds of others.
@@ -71,7 +73,7 @@ func kubeconform(t *testing.T, own, release string, files ...string) conform {
 	return said
 }
 
-var kubeconformPath = sync.OnceValues(func() (string, error) { return toolPath("kubeconform") })
+var kubeconformPath = sync.OnceValues(func() (string, error) { return binaries.Tool("kubeconform") })
 
 // ours are the schemas of our own kinds. They are made when the test runs, so they are never stale.
 func ours(t *testing.T) string {
@@ -120,7 +122,7 @@ func rendered(t *testing.T, releases []string) string {
 		}
 		return stdout
 	}
-	for name, values := range map[string][]string{"chart": nil, "chart-everything": everything,
+	for name, values := range map[string][]string{"chart": nil, "chart-everything": slices.Concat(everything, filled),
 		"chart-namespaced": {`watch.namespaces=["benchmarks"]`}} {
 		oldest, newest := chart(releases[0], values), chart(releases[len(releases)-1], values)
 		if diff := cmp.Diff(oldest, newest); diff != "" {

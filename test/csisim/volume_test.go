@@ -2,6 +2,7 @@ package csisim_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -20,6 +21,7 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs"
 	"github.com/storagebench/storagebench/test/burstfs/model"
 	"github.com/storagebench/storagebench/test/csisim"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // fill writes until there is no more room, and tells how much there was.
@@ -145,11 +147,7 @@ func TestFailuresByFile(t *testing.T) {
 	write := func() error { return os.WriteFile(l.file("file"), content, 0o644) }
 	until := func(wanted error) {
 		t.Helper()
-		for hung := time.Now().Add(5 * time.Minute); !errors.Is(write(), wanted); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(hung) {
-				t.Fatalf("writing never gives %v", wanted)
-			}
-		}
+		hang.Until(t, fmt.Sprintf("writing gives %v", wanted), func() bool { return errors.Is(write(), wanted) })
 	}
 	for failure, wanted := range map[model.FailureError]error{
 		model.FailureEIO: unix.EIO, model.FailureENOSPC: unix.ENOSPC, model.FailureEROFS: unix.EROFS,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/storagebench/storagebench/internal/cli"
 	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/test/binaries"
 )
 
 // TestMain is the program of this project where it is called by that name, so that commands in the documentation run what
@@ -103,9 +104,4 @@ func helmProgram(t *testing.T) string {
 	return path
 }
 
-var helmPath = sync.OnceValues(func() (string, error) {
-	command := exec.Command("hack/tool", "helm")
-	command.Dir, command.Stderr = root, os.Stderr
-	path, err := command.Output()
-	return strings.TrimSpace(string(path)), err
-})
+var helmPath = sync.OnceValues(func() (string, error) { return binaries.Tool("helm") })

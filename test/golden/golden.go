@@ -1,5 +1,4 @@
-// Package golden holds what a test has made against a file in its package's testdata. `go test PACKAGE -update` writes the
-// files anew.
+// Package golden holds what a test has made against a file. `go test PACKAGE -update` writes the files anew.
 package golden
 
 import (
@@ -17,7 +16,12 @@ var Update = flag.Bool("update", false, "write the golden files anew")
 // Check compares with the file testdata/NAME.golden.
 func Check(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
+	File(t, filepath.Join("testdata", name+".golden"), got)
+}
+
+// File compares with a file, named from the folder of the test's package.
+func File(t *testing.T, path, got string) {
+	t.Helper()
 	if *Update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -31,6 +35,6 @@ func Check(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got):\n%s", path, diff)
+		t.Errorf("%s differs (-want +got; go test -update writes it):\n%s", path, diff)
 	}
 }

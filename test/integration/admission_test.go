@@ -18,6 +18,7 @@ import (
 
 	"github.com/storagebench/storagebench/internal/admission"
 	"github.com/storagebench/storagebench/internal/admission/admissiontest"
+	"github.com/storagebench/storagebench/test/golden"
 )
 
 // create asks the API server to take an object, as kubectl does, without
@@ -83,7 +84,7 @@ func TestRefusedAlikeWithoutAnAPIServer(t *testing.T) {
 			comparePaths(t, err, problems)
 		})
 	}
-	compareGolden(t, "refused.golden", text.String())
+	golden.Check(t, "refused", text.String())
 }
 
 // comparePaths makes sure that both name the same fields.
@@ -134,23 +135,6 @@ func words(t *testing.T, err error) []string {
 	}
 	slices.Sort(lines)
 	return slices.Compact(lines)
-}
-
-func compareGolden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got; go test -update writes it):\n%s", path, diff)
-	}
 }
 
 // Every file that we hand out is taken by the API server, and is the same

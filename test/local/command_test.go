@@ -126,10 +126,7 @@ func TestCommandFailures(t *testing.T) {
 			if got.Code != report.ExitFailed || failed.Status != "True" || !strings.Contains(failed.Message, want) {
 				t.Errorf("exit code %d, %s: %s", got.Code, failed.Reason, failed.Message)
 			}
-			Empty(t, directory)
-			if left := commandsIn(t, directory); len(left) > 0 {
-				t.Errorf("these processes are left: %v", left)
-			}
+			leavesNothing(t, directory)
 		})
 	}
 }
@@ -167,10 +164,7 @@ func TestCommandSucceeds(t *testing.T) {
 	if !warned {
 		t.Errorf("warnings %+v", target.Warnings)
 	}
-	if left := commandsIn(t, directory); len(left) > 0 {
-		t.Errorf("these processes are left: %v", left)
-	}
-	Empty(t, directory)
+	leavesNothing(t, directory)
 	shown := Call(t, "report", fileWith(t, got.Stdout)).Stdout
 	for _, want := range []string{"ended with exit code 5 after", "COUNTED BY", "system calls of the processes", "sh -c"} {
 		if !strings.Contains(shown, want) {
@@ -205,10 +199,7 @@ func TestCommandInterrupt(t *testing.T) {
 	if target := TargetOf(t, document, "run"); target.Command == nil || !target.Command.CutShort {
 		t.Errorf("%+v", target.Command)
 	}
-	if left := commandsIn(t, directory); len(left) > 0 {
-		t.Errorf("these processes are left: %v", left)
-	}
-	Empty(t, directory)
+	leavesNothing(t, directory)
 }
 
 // TestCommandAgentKilled: the agent dies in the middle of a program. Nothing of that is left, and the program runs anew, on
@@ -245,10 +236,7 @@ func TestCommandAgentKilled(t *testing.T) {
 	if target := TargetOf(t, got.Document(t), "run"); target.Command == nil || target.Command.ExitCode != 0 || target.Command.CutShort {
 		t.Errorf("%+v", target.Command)
 	}
-	if left := commandsIn(t, directory); len(left) > 0 {
-		t.Errorf("these processes are left: %v", left)
-	}
-	Empty(t, directory)
+	leavesNothing(t, directory)
 }
 
 // text is what a file of the only client holds; empty while there is none.
@@ -288,7 +276,16 @@ func below(pid, ancestor int) bool {
 	return false
 }
 
-// commandsIn are the processes that work in a directory or below it.
+// leavesNothing checks that no process works in a directory, and that it is empty.
+func leavesNothing(t *testing.T, directory string) {
+	t.Helper()
+	if left := commandsIn(t, directory); len(left) > 0 {
+		t.Errorf("these processes are left: %v", left)
+	}
+	Empty(t, directory)
+}
+
+// commandsIn are the command lines of the processes that work in a directory or below it.
 func commandsIn(t *testing.T, directory string) []string {
 	t.Helper()
 	links, err := filepath.Glob("/proc/[0-9]*/cwd")

@@ -12,12 +12,10 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/test/hang"
 	"github.com/storagebench/storagebench/test/invariants"
 	"github.com/storagebench/storagebench/test/output"
 )
-
-// hung is how long a test waits for anything before it reports that it hangs. No test depends on its length.
-const hung = 5 * time.Minute
 
 // Program is the built kubectl-storagebench, while Main runs.
 var Program string
@@ -85,7 +83,7 @@ func (r *Running) Until(t *testing.T, words string) {
 // UntilFact waits for a fact of a program that must go on until then.
 func (r *Running) UntilFact(t *testing.T, fact string, holds func() bool) {
 	t.Helper()
-	Until(t, fact, func() bool {
+	hang.Until(t, fact, func() bool {
 		select {
 		case <-r.ended:
 			t.Fatalf("the program has ended before: %s\n%s%s", fact, r.stdout.String(), r.stderr.String())
@@ -106,7 +104,7 @@ func (r *Running) Signal(t *testing.T, signal os.Signal) {
 // Wait waits for the end of the program. One that hangs prints its goroutines.
 func (r *Running) Wait(t *testing.T) Outcome {
 	t.Helper()
-	return r.WaitFor(t, hung)
+	return r.WaitFor(t, hang.Guard)
 }
 
 // WaitFor is Wait for a program that may take longer than others.
@@ -148,16 +146,6 @@ func ValidButForLoad(t *testing.T, got Outcome) report.Document {
 		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
 	return document
-}
-
-// Until waits for a fact.
-func Until(t *testing.T, fact string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(hung); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("hung: after %s not yet: %s", hung, fact)
-		}
-	}
 }
 
 // Write makes a file with a benchmark; the pairs replace parts of the usual one.

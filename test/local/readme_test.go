@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/test/hang"
 	"github.com/storagebench/storagebench/test/terminal"
 )
 
@@ -61,7 +62,7 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	on := terminal.New(t, 80, 24, []string{"LANG=C.UTF-8"}, "sh", "-c", "cd '"+folder+"' && "+strings.Join(commands[1:], " && ")+" --save result.json")
-	code := on.Ended(hung, report.ExitMet, report.ExitInvalid)
+	code := on.Ended(hang.Guard, report.ExitMet, report.ExitInvalid)
 	after := on.All()
 	result, err := os.ReadFile(filepath.Join(folder, "result.json"))
 	if err != nil {

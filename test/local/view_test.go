@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/test/hang"
 	"github.com/storagebench/storagebench/test/terminal"
 )
 
@@ -15,7 +16,7 @@ func TestLiveView(t *testing.T) {
 	directory := t.TempDir()
 	file := Write(t, "duration: 1s", "duration: 300s")
 	on := terminal.New(t, 80, 24, []string{"LANG=C.UTF-8"}, Program, "run", "--local", "-f", file, "--target", "data="+directory)
-	seen := on.Until(hung, "✓ layout", "▶ mixed", "throughput", "IOPS", "latency", "mean", "clients     2 of 2 load", "to go", "Ctrl-C stops the run")
+	seen := on.Until(hang.Guard, "✓ layout", "▶ mixed", "throughput", "IOPS", "latency", "mean", "clients     2 of 2 load", "to go", "Ctrl-C stops the run")
 	on.Fits(seen, 80)
 	if !strings.ContainsAny(seen, "▂▃▄▅▆▇█") {
 		t.Errorf("there is no line of bars:\n%s", seen)
@@ -23,17 +24,17 @@ func TestLiveView(t *testing.T) {
 	// A look may fall into the drawing of a frame; what was drawn twice stays.
 	once := func() {
 		t.Helper()
-		Until(t, "the view is there once", func() bool { return strings.Count(on.Screen(), "▶ mixed") == 1 })
+		hang.Until(t, "the view is there once", func() bool { return strings.Count(on.Screen(), "▶ mixed") == 1 })
 	}
 	once()
 	on.Tmux("resize-window", "-x", "60", "-y", "16")
-	on.Until(hung, "▶ mixed", "to go")
+	on.Until(hang.Guard, "▶ mixed", "to go")
 	once()
 	on.Tmux("resize-window", "-x", "100", "-y", "40")
-	on.Until(hung, "▶ mixed", "to go")
+	on.Until(hang.Guard, "▶ mixed", "to go")
 	once()
 	on.Tmux("send-keys", "C-c")
-	on.Ended(hung, report.ExitFailed)
+	on.Ended(hang.Guard, report.ExitFailed)
 	after := on.All()
 	for _, words := range []string{"FAILED", "Stopped", "layout", "Write"} {
 		if !strings.Contains(after, words) {
@@ -48,7 +49,7 @@ func TestLiveViewPlain(t *testing.T) {
 	t.Parallel()
 	file := Write(t, "duration: 1s", "duration: 300s")
 	on := terminal.New(t, 80, 24, []string{"LC_ALL=C", "NO_COLOR=1"}, Program, "run", "--local", "-f", file, "--target", "data="+t.TempDir())
-	seen := on.Until(hung, "v layout", "> mixed", "throughput")
+	seen := on.Until(hang.Guard, "v layout", "> mixed", "throughput")
 	for _, r := range seen {
 		if r > 127 {
 			t.Fatalf("there is %q on a terminal of ASCII:\n%s", r, seen)
@@ -58,5 +59,5 @@ func TestLiveViewPlain(t *testing.T) {
 		t.Errorf("there are colours where NO_COLOR is set:\n%q", coloured)
 	}
 	on.Tmux("send-keys", "C-c")
-	on.Ended(hung, report.ExitFailed)
+	on.Ended(hang.Guard, report.ExitFailed)
 }

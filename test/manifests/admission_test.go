@@ -17,6 +17,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 const admissionFile = "../../config/admission/limit_benchmarks.yaml"
@@ -79,11 +80,7 @@ func TestAdmissionPolicy(t *testing.T) {
 		return admin.Create(t.Context(), object, client.DryRunAll)
 	}
 	// The API server needs a moment to know a new policy.
-	for deadline := time.Now().Add(hang); try("limited", refused["an image"].benchmark) == nil; time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the policy never holds")
-		}
-	}
+	hang.Until(t, "the policy holds", func() bool { return try("limited", refused["an image"].benchmark) != nil })
 	for name, test := range refused {
 		if err := try("limited", test.benchmark); !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v", name, err)
@@ -131,7 +128,7 @@ func heldFromThen(t *testing.T, admin client.Client, space string, benchmark *v1
 		t.Fatal(err)
 	}
 	var refusal error
-	for deadline := time.Now().Add(hang); refusal == nil && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(hang.Guard); refusal == nil && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		suspend := benchmark.DeepCopy()
 		suspend.Spec.Suspend = new(suspend.Spec.Suspend == nil || !*suspend.Spec.Suspend)
 		if refusal = admin.Update(t.Context(), suspend); refusal == nil {

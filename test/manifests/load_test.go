@@ -5,7 +5,6 @@ import (
 	"os"
 	"sync"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -21,8 +20,6 @@ const (
 	namespace = "storagebench-system"
 	name      = "storagebench-operator"
 	version   = "v0.0.0-test"
-	// hang is a guard, far beyond what a busy machine needs.
-	hang = 5 * time.Minute
 )
 
 var rendered = sync.OnceValues(func() ([]byte, error) {

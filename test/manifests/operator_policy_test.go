@@ -18,6 +18,7 @@ import (
 	"github.com/storagebench/storagebench/internal/installation"
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 const operatorUser = "system:serviceaccount:" + namespace + ":" + name
@@ -199,7 +200,7 @@ func freeSpace(t *testing.T, admin client.Client) string {
 // watching.
 func policiesHold(t *testing.T, refused func() error) {
 	t.Helper()
-	for deadline := time.Now().Add(hang); ; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(hang.Guard); ; time.Sleep(100 * time.Millisecond) {
 		err := refused()
 		if refusedBy(err, "") {
 			return

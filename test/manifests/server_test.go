@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,8 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -26,6 +22,7 @@ import (
 	"github.com/storagebench/storagebench/config/render"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/controlplane"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // api connects as an administrator to the one API server of this package, to which the manifests
@@ -33,25 +30,12 @@ import (
 var api *rest.Config
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if testing.Short() {
-		os.Exit(m.Run())
-	}
-	plane, err := controlplane.Start(context.Background(), os.Stderr)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := 1
-	if err := apply(plane.Config); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	} else {
-		code = m.Run()
-	}
-	if err := plane.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	os.Exit(code)
+	controlplane.Main(m, func(administrator *rest.Config) (int, error) {
+		if err := apply(administrator); err != nil {
+			return 1, err
+		}
+		return m.Run(), nil
+	})
 }
 
 // apply does what `kubectl apply -k config/default --server-side` does, and takes no field that the
@@ -85,17 +69,11 @@ func as(t *testing.T, user string) client.Client {
 	if api == nil {
 		t.Skip("needs an API server, which -short leaves out")
 	}
-	types := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(types); err != nil {
-			t.Fatal(err)
-		}
-	}
 	config := rest.CopyConfig(api)
 	if user != "" {
 		config.Impersonate.UserName = user
 	}
-	made, err := client.New(config, client.Options{Scheme: types})
+	made, err := client.New(config, client.Options{Scheme: controlplane.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,19 +134,14 @@ func bind(t *testing.T, user, role, verb string) string {
 // watching.
 func allowed(t *testing.T, admin client.Client, user, space, verb string) {
 	t.Helper()
-	for deadline := time.Now().Add(hang); ; time.Sleep(100 * time.Millisecond) {
+	hang.Until(t, user+" has the rights of the binding", func() bool {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user,
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: space, Verb: verb, Group: v1alpha1.Group, Resource: "storagebenchmarks"}}}
 		if err := admin.Create(t.Context(), review); err != nil {
 			t.Fatal(err)
 		}
-		if review.Status.Allowed {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s never gets the rights of a binding: %s", user, review.Status.Reason)
-		}
-	}
+		return review.Status.Allowed
+	})
 }
 
 func TestEditorsInTheirNamespace(t *testing.T) {

@@ -18,8 +18,6 @@ import (
 )
 
 const (
-	// patience is a hang guard for a night: several runs, and several operators that die.
-	patience = 5 * time.Minute
 	// keptRuns and keptFailures are the history limits.
 	keptRuns, keptFailures = 2, 1
 )

@@ -3,10 +3,7 @@ package nightly
 import (
 	"context"
 	"errors"
-	"flag"
-	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -17,9 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -37,46 +32,26 @@ import (
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/record"
 	"github.com/storagebench/storagebench/test/controlplane"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // api is for the administrator; nil with -short.
 var (
 	api        client.WithWatch
 	restConfig *rest.Config
-	kinds      = runtime.NewScheme()
+	kinds      = controlplane.Scheme()
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
-	if testing.Short() {
-		os.Exit(m.Run())
-	}
-	code, err := withControlPlane(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func withControlPlane(m *testing.M) (int, error) {
-	plane, err := controlplane.Start(context.Background(), os.Stderr)
-	if err != nil {
-		return 1, err
-	}
-	defer func() { _ = plane.Stop() }()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(kinds); err != nil {
+	controlplane.Main(m, func(administrator *rest.Config) (code int, err error) {
+		restConfig = administrator
+		restConfig.QPS, restConfig.Burst = 500, 1000
+		if api, err = client.NewWithWatch(restConfig, client.Options{Scheme: kinds}); err != nil {
 			return 1, err
 		}
-	}
-	restConfig = plane.Config
-	restConfig.QPS, restConfig.Burst = 500, 1000
-	if api, err = client.NewWithWatch(restConfig, client.Options{Scheme: kinds}); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+		return m.Run(), nil
+	})
 }
 
 var errDied = errors.New("the operator died")
@@ -227,7 +202,7 @@ func (w *world) stop() {
 // until waits for something, and starts another operator whenever one has died.
 func (w *world) until(what string, holds func() bool) {
 	w.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(hang.Guard)
 	for !holds() {
 		select {
 		case <-w.died:
@@ -318,7 +293,7 @@ func (w *world) enough() {
 		return
 	}
 	w.plays.Wait()
-	for deadline := time.Now().Add(patience); !w.T.Failed() && !w.seenAll(); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(hang.Guard); !w.T.Failed() && !w.seenAll(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.Error("hung: the watch has not told of all that is there")
 			break

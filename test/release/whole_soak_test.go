@@ -14,6 +14,17 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
+// What `make test` checks of a release for this machine holds for one of all platforms.
+func TestAllPlatforms(t *testing.T) {
+	soak.Only(t)
+	for name, test := range map[string]func(*testing.T){
+		"sums": TestSums, "krew": TestKrew, "chart": TestChart, "install.yaml": TestInstall, "images": TestImages, "push": TestPush,
+		"bills of archives": TestBillsOfArchives, "bills of images": TestBillsOfImages,
+	} {
+		t.Run(name, test)
+	}
+}
+
 // The archives for darwin hold programs for it, of its processors, of the version. They cannot be run here.
 func TestDarwin(t *testing.T) {
 	soak.Only(t)
@@ -86,7 +97,7 @@ func TestReproducible(t *testing.T) {
 	t.Setenv("TZ", "Asia/Kathmandu")
 	t.Setenv("LC_ALL", "C")
 	first := readFile(t, filepath.Join(made(t), "SHA256SUMS"))
-	if err := makeIn(tree); err != nil {
+	if err := makeIn(tree, "-registry", registry); err != nil {
 		t.Fatal(err)
 	}
 	if second := readFile(t, filepath.Join(tree, "bin/release/SHA256SUMS")); !bytes.Equal(first, second) {

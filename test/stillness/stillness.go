@@ -66,6 +66,3 @@ func (w *Watch) Between(from, to time.Time) (sum time.Duration) {
 
 // Total is how long it waited, in all.
 func (w *Watch) Total() time.Duration { return w.Between(time.Time{}, time.Now()) }
-
-// Times is how many times a length fits into all of it, begun ones too: so many things of that length may be missing.
-func (w *Watch) Times(length time.Duration) int { return int((w.Total() + length - 1) / length) }

@@ -2,7 +2,6 @@ package build_test
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,10 +14,9 @@ import (
 
 	"github.com/storagebench/storagebench/config/monitoring/build"
 	"github.com/storagebench/storagebench/internal/metrics"
+	"github.com/storagebench/storagebench/test/golden"
 	"github.com/storagebench/storagebench/test/prometheus"
 )
-
-var update = flag.Bool("update", false, "write the generated files")
 
 // The files of config/monitoring are what this package makes.
 func TestFilesAreCurrent(t *testing.T) {
@@ -27,19 +25,7 @@ func TestFilesAreCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range files {
-		path := filepath.Join("..", filepath.FromSlash(name))
-		if *update {
-			if err := os.WriteFile(path, want, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s is not what is made: run `make generate`", name)
-		}
+		golden.File(t, filepath.Join("..", filepath.FromSlash(name)), string(want))
 	}
 	left, err := filepath.Glob("../dashboards/*")
 	if err != nil || len(left) != len(build.Dashboards()) {

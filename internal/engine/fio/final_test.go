@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/test/golden"
 )
 
 func judged(run recording) Result {
@@ -39,7 +40,7 @@ func TestFinalGolden(t *testing.T) {
 			}
 		}
 	}
-	golden(t, "final.golden", text.String())
+	golden.Check(t, "final", text.String())
 }
 
 // What each recorded run is, said here by hand: the golden file could be updated without a look.

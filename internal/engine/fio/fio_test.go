@@ -3,7 +3,6 @@ package fio
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -16,8 +15,6 @@ import (
 	"testing"
 	"time"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // liveFio is a real fio that a test started.
 type liveFio struct {
@@ -155,25 +152,4 @@ func readFile(tb testing.TB, path string) []byte {
 		tb.Fatal(err)
 	}
 	return content
-}
-
-// golden compares text with a file of testdata, or writes it with -update.
-func golden(t *testing.T, path, text string) {
-	t.Helper()
-	path = filepath.Join("testdata", path)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v (run with -update to make it)", err)
-	}
-	if text != string(want) {
-		t.Errorf("%s differs; -update writes it anew\ngot:\n%s\nwant:\n%s", path, text, want)
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/golden"
 )
 
 // edit changes a profile that is valid.
@@ -159,7 +160,7 @@ func TestRenderGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, "render/"+test.name+".fio", text)
+			golden.File(t, "testdata/render/"+test.name+".fio", text)
 			if strings.Contains(text, "/") && !strings.Contains(test.name, "distribution") {
 				t.Error("there is a path separator in it")
 			}

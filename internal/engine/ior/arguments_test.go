@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/golden"
 )
 
 // iorProfile is the workload of the design's section 11, changed by change.
@@ -70,7 +71,7 @@ func TestTheCommandOfThePost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "post.golden", strings.Join(arguments, " ")+"\n")
+	golden.Check(t, "post", strings.Join(arguments, " ")+"\n")
 	post := strings.Fields("--posix.odirect -t 1m -b 1m -s 12000 -g -v -w -i 1000 -F -k -D 0 -T 720 -o /fsx/seed.bin")
 	got, want := meaning(t, slices.Clone(arguments)), meaning(t, post)
 	if fmt.Sprint(got) != fmt.Sprint(want) {
@@ -150,7 +151,7 @@ func TestArgumentsGolden(t *testing.T) {
 		}
 		fmt.Fprintf(&text, "%s:\n  mdtest %s\n", test.name, strings.Join(arguments, " "))
 	}
-	golden(t, "arguments.golden", text.String())
+	golden.Check(t, "arguments", text.String())
 }
 
 // TestRefusals: every refusal names the field, the value and the remedy.

@@ -2,7 +2,6 @@ package ior
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,8 +10,6 @@ import (
 	"strings"
 	"testing"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // recording is a run of the real tool: what it printed, and how it ended.
 type recording struct {
@@ -57,23 +54,6 @@ func readFile(t testing.TB, name string) string {
 }
 
 func (r recording) mdtest() bool { return strings.Contains(r.name, "mdtest") }
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if want := readFile(t, path); got != want {
-		t.Errorf("%s differs:\n%s", path, got)
-	}
-}
 
 func inJSON(t *testing.T, value any) string {
 	t.Helper()

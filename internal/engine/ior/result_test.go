@@ -3,6 +3,8 @@ package ior
 import (
 	"strings"
 	"testing"
+
+	"github.com/storagebench/storagebench/test/golden"
 )
 
 // TestFinalGolden: what every recorded run of the real tool is judged to be, to review.
@@ -17,7 +19,7 @@ func TestFinalGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		result := Final(output, Exit{Code: run.code}, run.stderr, Expectation{})
-		golden(t, "golden/"+run.name+".json", inJSON(t, result))
+		golden.File(t, "testdata/golden/"+run.name+".json", inJSON(t, result))
 	}
 }
 
@@ -32,6 +34,6 @@ func TestFinalMdtestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "golden/"+run.name+".json", inJSON(t, FinalMdtest(output, Exit{Code: run.code}, run.stderr, MdtestExpectation{})))
+		golden.File(t, "testdata/golden/"+run.name+".json", inJSON(t, FinalMdtest(output, Exit{Code: run.code}, run.stderr, MdtestExpectation{})))
 	}
 }

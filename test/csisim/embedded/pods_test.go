@@ -21,9 +21,8 @@ import (
 	"github.com/storagebench/storagebench/test/cluster"
 	"github.com/storagebench/storagebench/test/csisim"
 	"github.com/storagebench/storagebench/test/csisim/embedded"
+	"github.com/storagebench/storagebench/test/hang"
 )
-
-const patience = time.Minute
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -69,13 +68,13 @@ func newWorld(t *testing.T, drivers ...string) *world {
 
 func (w *world) until(what string, holds func() bool) {
 	w.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(hang.Guard); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			events, _ := w.client.CoreV1().Events(w.namespace).List(context.Background(), metav1.ListOptions{})
 			for _, event := range events.Items {
 				w.Logf("event %s/%s %s: %s", event.InvolvedObject.Kind, event.InvolvedObject.Name, event.Reason, event.Message)
 			}
-			w.Fatalf("after %s not yet: %s\n%s", patience, what, w.Log())
+			w.Fatalf("after %s not yet: %s\n%s", hang.Guard, what, w.Log())
 		}
 	}
 }

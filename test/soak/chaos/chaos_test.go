@@ -15,12 +15,10 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/test/soak"
 )
 
-var (
-	kills = flag.Int("kills", 50, "how many runs are killed")
-	seed  = flag.Uint64("seed", 0, "seed of the moments and victims; 0 takes another each time")
-)
+var kills = flag.Int("kills", 50, "how many runs are killed")
 
 const benchmark = `apiVersion: storagebench.dev/v1alpha1
 kind: StorageBenchmark
@@ -38,11 +36,7 @@ spec:
 // TestKillAnything runs the real program, with real fio, and kills one part of each run.
 func TestKillAnything(t *testing.T) {
 	program := build(t)
-	if *seed == 0 {
-		*seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("seed %d", *seed)
-	random := rand.New(rand.NewPCG(*seed, 1))
+	random := rand.New(rand.NewPCG(soak.Seed(t), 1))
 	outcomes, killed := map[string]int{}, map[string]int{}
 	length := undisturbed(t, program)
 	t.Logf("an undisturbed run takes %s", length)
@@ -56,7 +50,7 @@ func TestKillAnything(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("outcomes: %v; killed: %v", outcomes, killed)
+	soak.Report(t, "killed runs", "outcomes: %v; killed: %v", outcomes, killed)
 	for _, victim := range victims {
 		if *kills >= 50 && killed[victim.name] == 0 {
 			t.Errorf("no %s was ever there to be killed", victim.name)

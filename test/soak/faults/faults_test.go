@@ -17,8 +17,6 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-func TestMain(m *testing.M) { soak.Main(m) }
-
 // failedCheck is what a test says, and not the trace of a panic.
 var failedCheck = regexp.MustCompile(`^\s+\w+_test\.go:\d+: `)
 
@@ -85,7 +83,28 @@ var faults = []fault{
 		simulation, "^TestScenarios$/^facts$"},
 }
 
+// The product still has the code that each fault changes, builds with all of them, and has the tests that should catch
+// them: until the next soak nothing else would notice.
+func TestFaultsApply(t *testing.T) {
+	root, err := binaries.RepositoryRoot()
+	must(t, err)
+	arguments := []string{"build", "-overlay", seed(t, root, t.TempDir())}
+	for _, f := range faults {
+		arguments = append(arguments, "./"+filepath.Dir(f.file))
+		name := strings.Trim(strings.Split(f.test, "/")[0], "^$")
+		if err := exec.Command("grep", "-q", "^func "+name+"(t ", "-r", filepath.Join(root, f.layer)).Run(); err != nil {
+			t.Errorf("%s: %s has no %s: %v", f.name, f.layer, name, err)
+		}
+	}
+	build := exec.Command("go", arguments...)
+	build.Dir = root
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, output)
+	}
+}
+
 func TestSeededFaults(t *testing.T) {
+	soak.Only(t)
 	root, err := binaries.RepositoryRoot()
 	must(t, err)
 	folder := t.TempDir()

@@ -76,7 +76,7 @@ dmsetup --noudevsync --noudevrules resume flaky; echo 3 > /proc/sys/vm/drop_cach
 		t.Fatalf("the run did not end: %s", output.Text)
 	case strings.HasPrefix(rest, "0"):
 		t.Errorf("operations failed, and the run did not:\n%s", said)
-	case !strings.Contains(said, "Input/output error"):
+	case !strings.Contains(said, "nput/output error"):
 		t.Errorf("nothing says what failed:\n%s", said)
 	}
 	if strings.Contains(rest, "LAB-CHANGED") {

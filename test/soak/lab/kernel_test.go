@@ -51,7 +51,7 @@ func TestRefusals(t *testing.T) {
 		{"no asynchronous I/O", ext4 + "echo 0 > /proc/sys/fs/aio-max-nr", fmt.Sprintf(mixed, "5s"), lab.Disk{Bytes: 1 << 30}, []string{"aio-max-nr"}},
 		{"no direct I/O", "mount -t tmpfs tmpfs /mnt", fmt.Sprintf(mixed, "5s"), lab.Disk{Bytes: 1 << 20}, []string{"direct"}},
 		{"blocks below the sector", ext4, strings.Replace(fmt.Sprintf(mixed, "5s"), "blockSize: 64Ki", "blockSize: 512", 1), lab.Disk{Bytes: 1 << 30, SectorBytes: 4096},
-			[]string{"blockSize", "4096"}},
+			[]string{"blockSize", "sector size"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			machine := lab.Machine{Disks: []lab.Disk{test.disk}, Programs: map[string]string{"kubectl-storagebench": commandLine(t)}, Files: map[string]string{"bench.yaml": test.benchmark}}

@@ -106,7 +106,7 @@ func shareRun(t *testing.T, mount string) {
 				}
 			}
 			for _, one := range target.Operations {
-				soak.Report(t, t.Name(), "%s: %s of %d bytes in %d operations", phase.Name, one.Operation, one.Bytes, one.Operations)
+				soak.Report(t, fmt.Sprintf("%s, %s, %s", t.Name(), phase.Name, one.Operation), "%d bytes in %d operations", one.Bytes, one.Operations)
 			}
 		}
 	}
@@ -153,7 +153,7 @@ spec:
     workload:
       fio: {pattern: Sequential, readPercent: 0, blockSize: 1Mi, jobs: 1, queueDepth: 8, datasetSize: 256Mi}
     phases:
-    - {name: burst, burstDrain: {maxDuration: %s}}
+    - {name: burst, burstDrain: {minDuration: %[1]s, maxDuration: %[1]s}}
 `
 
 // A disk that QEMU throttles: a bucket of 60 MB/s x 15 s that leaks at 8 MB/s, so that 900 MB go at 60 MB/s. That the

@@ -233,7 +233,7 @@ func TestShareWithCredits(t *testing.T) {
 			store := burstfs.Mount(t, model.Config{Buckets: []model.Bucket{{Name: "server", Counts: model.CountsBytes,
 				BurstPerSecond: burstRate, BaselinePerSecond: baselineRate, Size: seconds * (burstRate - baselineRate)}}}, "")
 			samba := lab.StartSamba(t, lab.Share{Folder: store.Path(), Options: options})
-			benchmark := strings.NewReplacer("datasetSize: 256Mi", "datasetSize: 16Mi", "%s", "90s", "    - {name: burst", "    - {name: layout, prepare: {}}\n    - {name: idle, cooldown: {duration: 10s}}\n    - {name: burst").Replace(drain)
+			benchmark := strings.NewReplacer("datasetSize: 256Mi", "datasetSize: 16Mi", "%[1]s", "90s", "    - {name: burst", "    - {name: layout, prepare: {}}\n    - {name: idle, cooldown: {duration: 10s}}\n    - {name: burst").Replace(drain)
 			status := run(t, lab.Machine{}, fmt.Sprintf("modprobe cifs && mount -t cifs //%s/share /mnt -o %s || exit 9", lab.Host, samba.Options("")), benchmark)
 			phase := status.Phases[len(status.Phases)-1]
 			burst := phase.Targets[0].Burst
@@ -242,7 +242,7 @@ func TestShareWithCredits(t *testing.T) {
 			}
 			near(t, "burst", burst.Bytes.Burst.Value, burstRate)
 			near(t, "baseline", burst.Bytes.Baseline.Value, baselineRate)
-			near(t, "credits", burst.Bytes.Drops[0].Spent.Value, int64(math.Round(seconds*burstRate)))
+			near(t, "credits", burst.Bytes.Drops[0].Spent.Value, int64(math.Round(seconds*(burstRate-baselineRate))))
 			soak.Report(t, t.Name(), "burst %d, baseline %d bytes/s, spent %d bytes", burst.Bytes.Burst.Value, burst.Bytes.Baseline.Value, burst.Bytes.Drops[0].Spent.Value)
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/bare"
 	"github.com/storagebench/storagebench/test/burstfs/trial"
 	"github.com/storagebench/storagebench/test/burstfs/truth"
+	"github.com/storagebench/storagebench/test/hang"
 	"github.com/storagebench/storagebench/test/local"
 )
 
@@ -67,10 +68,10 @@ func TestSlowTransition(t *testing.T) {
 	run := local.Start(t, "run", "--local", "-f", transitions(t, trial.Phase, "a", "b", "c"), "--target", "data="+store.Path(), "-o", "json")
 	run.Until(t, "[1/4] layout: Write")
 	for range 2 {
-		local.Until(t, "all clients load", func() bool { _, inFlight := store.Load(); return inFlight > 200 })
+		hang.Until(t, "all clients load", func() bool { _, inFlight := store.Load(); return inFlight > 200 })
 		endOfLoad(t, store)
 		store.Set(trial.Slow())
-		local.Until(t, "the end of what was in flight", func() bool { _, inFlight := store.Load(); return inFlight == 0 })
+		hang.Until(t, "the end of what was in flight", func() bool { _, inFlight := store.Load(); return inFlight == 0 })
 		store.Set(trial.Spent)
 	}
 	document := local.Ended(t, run)
@@ -87,11 +88,13 @@ func TestSlowTransition(t *testing.T) {
 func endOfLoad(t *testing.T, store *burstfs.Mounted) {
 	t.Helper()
 	last, looks := uint64(0), 0
-	local.Until(t, "the end of the phase", func() bool {
-		asked, _ := store.Load()
-		if looks++; asked != last {
+	for end := time.Now().Add(hang.Guard); looks <= 150; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("hung: the phase does not end")
+		}
+		if asked, _ := store.Load(); asked != last {
 			last, looks = asked, 0
 		}
-		return looks > 150
-	})
+		looks++
+	}
 }

@@ -73,15 +73,19 @@ func choose(names []string) ([]part, error) {
 
 var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
 
+// soakFiles is a pattern of the files of a folder that hold soak tests.
+func soakFiles(folder string) string {
+	if strings.HasPrefix(folder, "./test/soak/") {
+		return "*_test.go"
+	}
+	return "*_soak_test.go"
+}
+
 // pattern selects the tests of a part, as -run of `go test` takes it.
 func (p part) pattern() (string, error) {
 	var names []string
 	for _, folder := range p.packages {
-		files := "*_soak_test.go"
-		if strings.HasPrefix(folder, "./test/soak/") {
-			files = "*_test.go"
-		}
-		matches, err := filepath.Glob(filepath.Join(folder, files))
+		matches, err := filepath.Glob(filepath.Join(folder, soakFiles(folder)))
 		if err != nil {
 			return "", err
 		}

@@ -1,9 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,7 +18,7 @@ func attempt(t *testing.T, action, output string) []test {
 {"Action":"output","Package":"p","Test":"TestB","Output":"` + output + `\n"}
 {"Action":"` + action + `","Package":"p","Test":"TestB","Elapsed":2}
 `
-	tests, err := readEvents(bufio.NewReader(strings.NewReader(events)))
+	tests, err := readEvents(strings.NewReader(events))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,16 +87,33 @@ func TestUnknownPart(t *testing.T) {
 	}
 }
 
-// Each part has tests, and each file with soak tests is of a part: what no part names would never run.
+// Each part has tests, and each file with soak tests is of a part: what no part names would never run. A part runs no
+// other tests, whose failure would be the soak's: one pattern selects the tests of all its packages.
 func TestPartsHaveAllSoakTests(t *testing.T) {
 	t.Chdir("../../../..")
 	known := map[string]bool{}
 	for _, p := range parts {
-		if _, err := p.pattern(); err != nil {
+		pattern, err := p.pattern()
+		if err != nil {
 			t.Errorf("part %s: %v", p.name, err)
 		}
+		selected := regexp.MustCompile(pattern)
 		for _, folder := range p.packages {
 			known[filepath.Clean(folder)] = true
+			for _, file := range files(t, folder, "*_test.go") {
+				if slices.Contains(files(t, folder, soakFiles(folder)), file) {
+					continue
+				}
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, found := range testFunction.FindAllSubmatch(text, -1) {
+					if selected.Match(found[1]) {
+						t.Errorf("part %s: %s of %s is no soak test, and has the name of one", p.name, found[1], file)
+					}
+				}
+			}
 		}
 	}
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
@@ -111,4 +130,13 @@ func TestPartsHaveAllSoakTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func files(t *testing.T, folder, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(folder, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/storagebench/storagebench/test/soak"
 	"github.com/storagebench/storagebench/test/standinior"
+	"github.com/storagebench/storagebench/test/testevents"
 )
 
 // mostAttempts is how often a test runs that is inconclusive each time.
@@ -93,13 +93,13 @@ func (p part) goTest(ctx context.Context, pattern, findings string, seed uint64)
 	if err := command.Start(); err != nil {
 		return nil, fmt.Errorf("start go test: %w", err)
 	}
-	tests, readErr := readEvents(bufio.NewReaderSize(output, 1<<20))
+	tests, readErr := readEvents(output)
 	err = command.Wait()
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 		return nil, fmt.Errorf("run go test: %w", err)
 	}
 	if readErr != nil {
-		return nil, readErr
+		return nil, fmt.Errorf("read the events of go test: %w", readErr)
 	}
 	if err != nil && !slices.ContainsFunc(tests, func(t test) bool { return t.Verdict == fail }) {
 		tests = append(tests, test{Name: strings.Join(p.packages, " "), Verdict: fail, Reason: "go test failed outside of any test: " + err.Error()})
@@ -122,51 +122,34 @@ func realTools() (environment []string) {
 	return environment
 }
 
-// event is a line of `go test -json`.
-type event struct {
-	Action, Package, Test, Output string
-	Elapsed                       float64
-}
-
-// readEvents returns the tests that ended, and prints what fails, is inconclusive, or is not an event.
-func readEvents(from *bufio.Reader) ([]test, error) {
-	var tests []test
-	output := map[string]*strings.Builder{}
-	decoder := json.NewDecoder(from)
-	for decoder.More() {
-		var e event
-		if err := decoder.Decode(&e); err != nil {
-			return tests, fmt.Errorf("read the events of go test: %w", err)
-		}
+// readEvents returns the tests that ended. It prints their verdicts, and the output of what failed.
+func readEvents(from io.Reader) (tests []test, err error) {
+	outputs := map[string]*strings.Builder{}
+	err = testevents.Read(from, func(e testevents.Event) {
 		key := e.Package + " " + e.Test
-		switch e.Action {
-		case "output":
-			if output[key] == nil {
-				output[key] = &strings.Builder{}
+		if outputs[key] == nil {
+			outputs[key] = &strings.Builder{}
+		}
+		switch {
+		case e.Action == "output":
+			outputs[key].WriteString(e.Output)
+		case e.Action == "build-output":
+			fmt.Print(e.Output)
+		case e.Ends():
+			output := outputs[key].String()
+			delete(outputs, key)
+			one := test{Package: e.Package, Name: e.Test, Seconds: e.Elapsed}
+			one.judge(e.Action, output)
+			if e.Test != "" {
+				tests = append(tests, one)
+				fmt.Printf("   %-12s %7.1f s  %s %s\n", one.Verdict, one.Seconds, one.Package, one.Name)
 			}
-			output[key].WriteString(e.Output)
-		case "pass", "fail", "skip":
-			text := ""
-			if output[key] != nil {
-				text = output[key].String()
-				delete(output, key)
-			}
-			if e.Test == "" {
-				if e.Action == "fail" {
-					fmt.Print(text)
-				}
-				continue
-			}
-			one := test{Package: strings.TrimPrefix(e.Package, "github.com/storagebench/storagebench/"), Name: e.Test, Seconds: e.Elapsed}
-			one.judge(e.Action, text)
-			tests = append(tests, one)
-			fmt.Printf("   %-12s %7.1f s  %s %s\n", one.Verdict, one.Seconds, one.Package, one.Name)
 			if one.Verdict == fail {
-				fmt.Print(text)
+				fmt.Print(output)
 			}
 		}
-	}
-	return tests, nil
+	})
+	return tests, err
 }
 
 var reasonLine = regexp.MustCompile(regexp.QuoteMeta(soak.InconclusivePrefix) + `(.*)`)

@@ -1,0 +1,34 @@
+// Package testevents reads what `go test -json` prints.
+package testevents
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"strings"
+)
+
+const modulePrefix = "github.com/storagebench/storagebench/"
+
+// Event is a line of `go test -json`, as `go doc test2json` describes it. Package is a folder of this repository.
+type Event struct {
+	Action, Package, Test, Output string
+	Elapsed                       float64
+}
+
+// Ends reports whether the event is the verdict on a test, or on a package if Test is empty.
+func (e Event) Ends() bool { return e.Action == "pass" || e.Action == "fail" || e.Action == "skip" }
+
+// Read calls take with each event. It skips lines that are no events.
+func Read(from io.Reader, take func(Event)) error {
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var e Event
+		if json.Unmarshal(lines.Bytes(), &e) == nil {
+			e.Package = strings.TrimPrefix(e.Package, modulePrefix)
+			take(e)
+		}
+	}
+	return lines.Err()
+}
