@@ -36,7 +36,7 @@ func TestEveryForm(t *testing.T) {
 		arguments []string
 	}{
 		"plan":           {"", []string{"-f", "../../config/samples/quickstart.yaml"}},
-		"init":           {"", []string{"--offline", "--claim", "data", "--clients", "2"}},
+		"init":           {"", []string{"--claim", "data", "--clients", "2"}},
 		"report":         {"", []string{"testdata/result-a.json"}},
 		"compare":        {"", []string{"testdata/result-a.json", "testdata/result-b.json"}},
 		"convert":        {"", []string{"ior", "--", "ior", "-w", "-t1m", "-b16m", "-F"}},

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -24,67 +22,48 @@ import (
 type initOptions struct {
 	claim, class, size, accessMode, file, output string
 	clients                                      int32
-	offline                                      bool
 }
 
 func newInit(streams Streams) *cobra.Command {
 	options := initOptions{}
 	command := &cobra.Command{
-		Use:   "init [NAME] [--claim CLAIM | --storage-class CLASS]",
+		Use:   "init [NAME] --claim CLAIM | --storage-class CLASS",
 		Short: "Write a first benchmark for a claim or a storage class",
 		Long: "Write a first StorageBenchmark, with comments that explain each line and what to change\n" +
-			"next. It reads from the cluster how large a claim is, how many nodes can use it at once, and\n" +
-			"how many nodes there are. Without --claim and --storage-class it offers a choice on a terminal; otherwise it\n" +
-			"uses the default storage class: each run creates its own claims and removes them.\n\n" +
-			"--offline reads nothing from a cluster and uses the flags only. Nothing is created in the cluster.",
+			"next. It measures a claim, or new volumes of a storage class, which each run creates and\n" +
+			"removes. It reads nothing from a cluster and creates nothing there: give the size and the access mode of\n" +
+			"a claim if they are not 10Gi and ReadWriteOnce.",
 		Example: "  kubectl storagebench init --claim data > bench.yaml\n" +
+			"  kubectl storagebench init --claim shared --size 1Ti --access-mode ReadWriteMany --clients 4 > bench.yaml\n" +
 			"  kubectl storagebench init nightly --storage-class gp3 --size 100Gi --clients 4 --file nightly.yaml\n" +
-			"  kubectl storagebench init --claim data --offline --access-mode ReadWriteMany > bench.yaml\n" +
 			"  kubectl storagebench run -f bench.yaml",
 		Args: cobra.MaximumNArgs(1),
 	}
-	flags := newClusterFlags(command)
 	command.Flags().StringVar(&options.claim, "claim", "", "measure this PersistentVolumeClaim")
 	command.Flags().StringVar(&options.class, "storage-class", "", "measure new volumes of this StorageClass")
-	command.Flags().StringVar(&options.size, "size", "", "size of new volumes, such as 100Gi (default 10Gi)")
-	command.Flags().StringVar(&options.accessMode, "access-mode", "", "ReadWriteOnce, ReadWriteMany or ReadWriteOncePod (default: the claim's; ReadWriteOnce for new volumes)")
-	command.Flags().Int32Var(&options.clients, "clients", 0, "number of client pods (default: as fits the cluster and the claim)")
-	command.Flags().BoolVar(&options.offline, "offline", false, "ask no cluster")
+	command.Flags().StringVar(&options.size, "size", "10Gi", "size of the claim, or of each new volume")
+	command.Flags().StringVar(&options.accessMode, "access-mode", string(corev1.ReadWriteOnce),
+		"ReadWriteOnce, ReadWriteMany or ReadWriteOncePod")
+	command.Flags().Int32Var(&options.clients, "clients", 1, "number of client pods")
 	command.Flags().StringVar(&options.file, "file", "", "write to this new file instead of standard output")
 	formFlag(command, &options.output, "yaml", "json")
 	fixedValues(command, "access-mode", string(corev1.ReadWriteOnce), string(corev1.ReadWriteMany), string(corev1.ReadWriteOncePod))
-	command.RunE = func(command *cobra.Command, arguments []string) error {
-		name := ""
+	command.RunE = func(_ *cobra.Command, arguments []string) error {
+		made := first{initOptions: options}
 		if len(arguments) > 0 {
-			name = arguments[0]
+			made.name = arguments[0]
 		}
-		return runInit(command.Context(), streams, flags, options, name)
+		return runInit(streams, made)
 	}
 	return command
 }
 
-func runInit(ctx context.Context, streams Streams, flags *clusterFlags, options initOptions, name string) error {
-	if err := options.check(); err != nil {
+func runInit(streams Streams, made first) error {
+	if err := made.check(); err != nil {
 		return err
 	}
-	made := first{options: options}
-	if options.offline {
-		if options.claim == "" && options.class == "" {
-			return errors.New("--offline needs --claim or --storage-class")
-		}
-		made.assume()
-	} else {
-		cluster, err := flags.connect()
-		if err != nil {
-			return err
-		}
-		if err := made.ask(ctx, streams, cluster); err != nil {
-			return fmt.Errorf("%w (use --offline without a cluster)", err)
-		}
-	}
-	if made.name = name; name == "" {
-		made.name = "first-" + cmp.Or(made.options.claim, made.options.class)
-		made.name = nameOf(made.name)
+	if made.name == "" {
+		made.name = nameOf("first-" + cmp.Or(made.claim, made.class))
 	}
 	if problems := validation.IsDNS1123Label(made.name); len(problems) > 0 || len(made.name) > v1alpha1.MaxBenchmarkNameLength {
 		return fmt.Errorf("name %q: use at most %d lower-case letters, digits and dashes", made.name, v1alpha1.MaxBenchmarkNameLength)
@@ -93,14 +72,14 @@ func runInit(ctx context.Context, streams Streams, flags *clusterFlags, options 
 	if _, faults, err := understand([]byte(text), loadOptions{seed: 1}); err != nil || len(faults) > 0 {
 		return fmt.Errorf("internal error: the benchmark written is not valid: %w", errors.Join(err, faults))
 	}
-	if options.output == "json" {
+	if made.output == "json" {
 		return printAs(streams.Out, "json", initDocument{SchemaVersion: report.SchemaVersion, Name: made.name, YAML: text}, nil)
 	}
-	if options.file == "" {
+	if made.file == "" {
 		_, err := io.WriteString(streams.Out, text)
 		return err
 	}
-	file, err := os.OpenFile(options.file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // A file that others may read.
+	file, err := os.OpenFile(made.file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // A file that others may read.
 	if err != nil {
 		return fmt.Errorf("write the benchmark: %w", err)
 	}
@@ -109,7 +88,7 @@ func runInit(ctx context.Context, streams Streams, flags *clusterFlags, options 
 		return fmt.Errorf("write the benchmark: %w", err)
 	}
 	_, _ = fmt.Fprintf(streams.Err, "Wrote %s.\n  show the plan:  kubectl storagebench plan -f %s\n  run it:         kubectl storagebench run -f %s\n",
-		options.file, options.file, options.file)
+		made.file, made.file, made.file)
 	return nil
 }
 
@@ -122,20 +101,16 @@ type initDocument struct {
 
 func (o *initOptions) check() error {
 	switch {
-	case o.claim != "" && o.class != "":
-		return errors.New("--claim and --storage-class are mutually exclusive: give one of them")
-	case o.claim != "" && o.size != "":
-		return errors.New("--size is for new volumes of a --storage-class; a claim has its own size")
-	case o.clients < 0 || o.clients > 1000:
+	case (o.claim == "") == (o.class == ""):
+		return errors.New("give either --claim or --storage-class")
+	case o.clients < 1 || o.clients > 1000:
 		return fmt.Errorf("--clients %d: give 1 to 1000", o.clients)
 	}
-	if o.size != "" {
-		if size, err := resource.ParseQuantity(o.size); err != nil || size.Value() < 1<<30 {
-			return fmt.Errorf("--size %q: write a size of at least 1Gi, such as 100Gi", o.size)
-		}
+	if size, err := resource.ParseQuantity(o.size); err != nil || size.Value() < 1<<30 {
+		return fmt.Errorf("--size %q: write a size of at least 1Gi, such as 100Gi", o.size)
 	}
 	switch corev1.PersistentVolumeAccessMode(o.accessMode) {
-	case "", corev1.ReadWriteOnce, corev1.ReadWriteMany, corev1.ReadWriteOncePod:
+	case corev1.ReadWriteOnce, corev1.ReadWriteMany, corev1.ReadWriteOncePod:
 	default:
 		return fmt.Errorf("--access-mode %q is unknown: use ReadWriteOnce, ReadWriteMany or ReadWriteOncePod", o.accessMode)
 	}
@@ -153,14 +128,4 @@ var notInName = regexp.MustCompile(`[^a-z0-9-]+`)
 func nameOf(text string) string {
 	text = notInName.ReplaceAllString(text, "-")
 	return strings.Trim(text[:min(len(text), v1alpha1.MaxBenchmarkNameLength)], "-")
-}
-
-// interactive reports whether standard input and standard error are terminals, so that the user can be asked.
-func interactive(streams Streams) bool {
-	in, isFile := streams.In.(*os.File)
-	if !isFile || !term.IsTerminal(int(in.Fd())) {
-		return false
-	}
-	out, isFile := streams.screen.(*os.File)
-	return isFile && term.IsTerminal(int(out.Fd()))
 }

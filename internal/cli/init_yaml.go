@@ -1,23 +1,17 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// mostClients is the largest number of clients of a first benchmark without --clients.
-const mostClients = 4
-
-func decodeList(content map[string]any, into any) error {
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, into); err != nil {
-		return fmt.Errorf("read the cluster's claims and storage classes: %w", err)
-	}
-	return nil
+// first is a first benchmark, as the flags describe it.
+type first struct {
+	initOptions
+	name string
 }
 
 func quantity(text string) int64 {
@@ -25,28 +19,15 @@ func quantity(text string) int64 {
 	return value.Value()
 }
 
-// clients returns how many clients load at once, and whether they must be on one node.
-func (f *first) clients() (count int32, oneNode bool) {
-	shared := f.mode == corev1.ReadWriteMany
-	count = f.options.clients
-	if count == 0 {
-		count = 1
-		if shared || f.options.class != "" {
-			count = int32(max(1, min(mostClients, f.nodes)))
-		}
-		if f.mode == corev1.ReadWriteOncePod && f.options.claim != "" {
-			count = 1
-		}
-	}
-	return count, f.options.claim != "" && !shared && count > 1
-}
+// shared reports whether nodes can use a volume at the same time.
+func (f *first) shared() bool { return f.accessMode == string(corev1.ReadWriteMany) }
 
 // datasetSize returns the dataset of each client: large enough to outweigh caches, and small enough to leave half of
 // the volume free.
-func (f *first) datasetSize(count int32) string {
-	share := f.capacity / 2
-	if f.options.claim != "" || f.mode == corev1.ReadWriteMany {
-		share /= int64(count) // all clients share one volume
+func (f *first) datasetSize() string {
+	share := quantity(f.size) / 2
+	if f.claim != "" || f.shared() {
+		share /= int64(f.clients) // all clients share one volume
 	}
 	for _, size := range []string{"16Gi", "8Gi", "4Gi", "2Gi", "1Gi", "512Mi", "256Mi", "128Mi", "64Mi"} {
 		if quantity(size) <= share {
@@ -58,14 +39,11 @@ func (f *first) datasetSize(count int32) string {
 
 // yaml returns the benchmark as YAML with comments.
 func (f *first) yaml() string {
-	count, oneNode := f.clients()
-	size := f.datasetSize(count)
+	size := f.datasetSize()
+	oneNode := f.claim != "" && !f.shared() && f.clients > 1
 	var b strings.Builder
 	line := func(format string, arguments ...any) { fmt.Fprintf(&b, format+"\n", arguments...) }
 	line("# A first benchmark, written by `kubectl storagebench init`.")
-	for _, found := range f.found {
-		line("# Found: %s", found)
-	}
 	line("#")
 	line("#   kubectl storagebench plan -f FILE    show its steps and how long they take")
 	line("#   kubectl storagebench run -f FILE     run it, watch it, and show the result")
@@ -83,18 +61,13 @@ func (f *first) yaml() string {
 	line("      # Documented limits are looked up from the volume if its driver is known. Otherwise give them:")
 	line("      # limits: {throughput: {baseline: 125M, burst: 1000M, bucket: 300G}}   # MB is 10^6 bytes")
 	line("    clients:")
-	line("      count: %-16d# client pods; all of them start each phase together", count)
-	if f.nodes > 0 && int(count) <= f.nodes && !oneNode {
-		line("      spread: OnePerNode     # one per node, so that no two share a network card")
-	} else {
-		line("      spread: Any            # several can share a node, with its network card and processors")
-	}
-	switch {
-	case f.options.claim == "":
+	line("      count: %-16d# client pods; all of them start each phase together", f.clients)
+	line("      spread: Any            # several can share a node, with its network card and processors")
+	if f.claim == "" {
 		line("      template:")
 		line("        # The pods run as user 65532. This lets them write to a new volume, whose root directory belongs to root.")
 		line("        securityContext: {fsGroup: 65532}")
-	default:
+	} else {
 		line("      # The pods run as user 65532. If that user may not write to the volume, name one that may, such as")
 		line("      # template: {securityContext: {runAsUser: 1000}}. An fsGroup would change the group of all files on the volume.")
 	}
@@ -130,23 +103,23 @@ func (f *first) yaml() string {
 }
 
 func (f *first) volume(line func(string, ...any)) {
-	if f.options.claim != "" {
-		line("        claimName: %s", f.options.claim)
+	if f.claim != "" {
+		line("        claimName: %s", f.claim)
 		line("      # Only files below .storagebench are written, and they are removed at the end of a run.")
 		return
 	}
 	scope := "PerClient"
 	why := "a volume for each client"
-	if f.mode == corev1.ReadWriteMany {
+	if f.shared() {
 		scope, why = "Shared", "one volume for all clients"
 	}
 	line("        claimTemplate:")
 	line("          scope: %-15s # %s", scope, why)
 	line("          lifetime: Run           # created for each run and deleted after it")
 	line("          spec:")
-	line("            storageClassName: %s", f.options.class)
-	line("            accessModes: [%s]", f.mode)
-	line("            resources: {requests: {storage: %s}}   # on many systems larger volumes are faster", cmp.Or(f.options.size, "10Gi"))
+	line("            storageClassName: %s", f.class)
+	line("            accessModes: [%s]", f.accessMode)
+	line("            resources: {requests: {storage: %s}}   # on many systems larger volumes are faster", f.size)
 }
 
 func (f *first) workload(line func(string, ...any), indent string, readPercent int, size string) {

@@ -196,13 +196,9 @@ func offline(calls [][]string) bool {
 			return false
 		}
 		switch arguments[0] {
-		case "plan", "merge", "parse", "analyze", "convert", "profiles":
+		case "init", "plan", "merge", "parse", "analyze", "convert", "profiles":
 		case "report", "compare":
 			if !slices.ContainsFunc(arguments, func(word string) bool { return strings.Contains(word, ".json") }) {
-				return false
-			}
-		case "init":
-			if !slices.Contains(arguments, "--offline") {
 				return false
 			}
 		default:

@@ -3,7 +3,6 @@ package integration
 import (
 	"bytes"
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,8 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -190,57 +187,5 @@ func TestRunAsksWhereAChangeStartsNothing(t *testing.T) {
 	}
 	if !strings.Contains(got.stdout, "followed-1") || !strings.Contains(got.stderr, "spec.trigger starts no run on a change: requesting one") {
 		t.Errorf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
-	}
-}
-
-// TestInitAsks writes first benchmarks by what the cluster has; each of them is one that it takes.
-func TestInitAsks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it needs an API server")
-	}
-	ctx := t.Context()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "cli-init"}}
-	must(t, cluster.Create(ctx, namespace))
-	kubeconfig := kubeconfigOf(t, administrator)
-	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "cli-fast", Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}}, Provisioner: "csi.example.com"}
-	must(t, cluster.Create(ctx, class))
-	t.Cleanup(func() { _ = cluster.Delete(context.Background(), class) })
-	for _, mode := range []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadOnlyMany} {
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: strings.ToLower(string(mode)), Namespace: namespace.Name}}
-		claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{mode}
-		claim.Spec.StorageClassName = &class.Name
-		claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("40Gi")}
-		must(t, cluster.Create(ctx, claim))
-	}
-	for name, one := range map[string]struct {
-		arguments []string
-		want      []string
-		refused   string
-	}{
-		"shared claim":  {arguments: []string{"--claim", "readwritemany", "--clients", "4"}, want: []string{"claimName: readwritemany", "count: 4", "datasetSize: 4Gi", "csi.example.com"}},
-		"node's claim":  {arguments: []string{"--claim", "readwriteonce", "--clients", "2"}, want: []string{"podAffinity", "count: 2"}},
-		"default class": {want: []string{"storageClassName: cli-fast", "claimTemplate"}},
-		"read only":     {arguments: []string{"--claim", "readonlymany"}, refused: "is read-only"},
-		"no such claim": {arguments: []string{"--claim", "data"}, refused: "readonlymany, readwritemany, readwriteonce"},
-		"no such class": {arguments: []string{"--storage-class", "slow"}, refused: "cli-fast"},
-	} {
-		got := command(kubeconfig, append([]string{"init", "-n", namespace.Name}, one.arguments...)...)
-		if one.refused != "" {
-			if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, one.refused) {
-				t.Errorf("%s: exit code %d\n%s%s", name, got.code, got.stdout, got.stderr)
-			}
-			continue
-		}
-		for _, words := range one.want {
-			if got.code != 0 || !strings.Contains(got.stdout, words) {
-				t.Errorf("%s has no %q: exit code %d\n%s%s", name, words, got.code, got.stdout, got.stderr)
-			}
-		}
-		file := filepath.Join(t.TempDir(), "bench.yaml")
-		must(t, os.WriteFile(file, []byte(got.stdout), 0o600))
-		var problems bytes.Buffer
-		if code := cli.Main([]string{"plan", "-f", file}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &problems}); code != 0 {
-			t.Errorf("%s cannot be planned: %s", name, problems.String())
-		}
 	}
 }
