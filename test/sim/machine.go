@@ -153,8 +153,13 @@ func (p *Process) PID() int { return p.pid }
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // Terminate implements agent.Program.
-func (p *Process) Terminate(bool) error {
+func (p *Process) Terminate(group bool) error {
 	p.terminate()
+	if group {
+		for _, below := range p.machine.below(p) {
+			below.terminate()
+		}
+	}
 	return nil
 }
 

@@ -56,6 +56,9 @@ func sound(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {
 			}
 			step := steps[phase.Name]
 			sums := w.House.Store("store").Between(step.StartTime.Time, step.EndTime.Time)
+			if phase.Kind == v1alpha1.PhasePrepare && (len(step.IO) != 1 || uint64(step.IO[0].Bytes) != sums[measure.Write].Bytes) {
+				t.Errorf("%s: %+v, the store has answered %+v", phase.Name, step.IO, sums)
+			}
 			for _, own := range target.IOR.Operations {
 				sum := sums[measure.Write]
 				if own.Operation == v1alpha1.OperationRead {
@@ -241,4 +244,21 @@ func TestMPISameAgain(t *testing.T) {
 	if told[0] != told[1] {
 		t.Errorf("first\n%s\nthen\n%s", told[0], told[1])
 	}
+}
+
+// TestMdtestDeadline: mdtest that does not end within its phase has no result, and no rank of it is left.
+func TestMdtestDeadline(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		b := builders.Benchmark("b").Target("store").Clients(2).Processes(2).Load(builders.Mdtest()).Steady("files", "10s")
+		b.Mutate(func(r *v1alpha1.RunSpec) { r.Workload.Mdtest.FilesPerProcess = 5000 })
+		config := even()
+		config.Buckets = append(config.Buckets, operations("operations", 500, 0, 0))
+		w := world(t, b, config, 1)
+		run := conduct(t, w)
+		if run.Status.Stage != v1alpha1.StageFailed || !strings.Contains(run.Status.Message, "deadline passed") || w.House.Processes() > 0 {
+			t.Errorf("the run is %s: %s; left %d", run.Status.Stage, run.Status.Message, w.House.Processes())
+		}
+		exactBytes(t, w, run)
+	})
 }
