@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -17,7 +18,6 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/dataset"
 	"github.com/storagebench/storagebench/internal/engine/command"
-	"github.com/storagebench/storagebench/internal/process"
 )
 
 // reasonSetup is the failure reason of a command that makes the data, reasonCommand that of the command itself.
@@ -38,9 +38,8 @@ type commandRun struct {
 	words []string
 	setup bool
 
-	command *exec.Cmd
-	handle  *process.Handle
-	start   *os.File
+	handle Program
+	start  io.WriteCloser
 	// told holds what `agent tend` reports. news is closed at the end of its reports.
 	told tended
 	news chan struct{}
@@ -182,39 +181,53 @@ func (r *commandRun) spawn(path, folder string, hold *dataset.Hold) error {
 	if err != nil {
 		return fmt.Errorf("find the agent's own program: %w", err)
 	}
+	command := exec.Command(program, append([]string{"tend", path}, r.words...)...)
+	command.Dir, command.Env = folder, r.step.agent.commandEnvironment(r.scratch)
+	command.Stdout, command.Stderr = r.output, r.output
+	// Processes that the program leaves running may keep its output open forever.
+	command.WaitDelay = r.step.agent.timeouts.gone / 2
+	var held *os.File
+	if hold != nil {
+		// Everything that the program starts inherits the hold, so the directory stays locked until the last of these
+		// processes has ended.
+		held = hold.File()
+	}
+	system := r.step.agent.system
+	handle, start, news, err := system.Tend(command, held)
+	if err != nil {
+		return err
+	}
+	r.handle, r.start, r.meter = handle, start, treeMeter{system: system, root: handle.PID()}
+	go func() {
+		defer close(r.news)
+		r.told.follow(news, r.step.agent.clock)
+		_ = news.Close()
+	}()
+	return nil
+}
+
+// Tend implements System.
+func (m thisMachine) Tend(command *exec.Cmd, hold *os.File) (Program, io.WriteCloser, io.ReadCloser, error) {
 	goRead, goWrite, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("make a pipe to the command: %w", err)
+		return nil, nil, nil, fmt.Errorf("make a pipe to the command: %w", err)
 	}
 	newsRead, newsWrite, err := os.Pipe()
 	if err != nil {
 		_, _ = goRead.Close(), goWrite.Close()
-		return fmt.Errorf("make a pipe to the command: %w", err)
+		return nil, nil, nil, fmt.Errorf("make a pipe to the command: %w", err)
 	}
-	r.command = exec.Command(program, append([]string{"tend", path}, r.words...)...)
-	r.command.Dir, r.command.Env = folder, r.step.agent.commandEnvironment(r.scratch)
-	r.command.Stdout, r.command.Stderr = r.output, r.output
-	r.command.ExtraFiles = []*os.File{goRead, newsWrite}
+	command.ExtraFiles = []*os.File{goRead, newsWrite}
 	if hold != nil {
-		// Everything that the program starts inherits the hold, so the directory stays locked until the last of these
-		// processes has ended.
-		r.command.ExtraFiles = append(r.command.ExtraFiles, hold.File())
+		command.ExtraFiles = append(command.ExtraFiles, hold)
 	}
-	// Processes that the program leaves running may keep its output open forever.
-	r.command.WaitDelay = r.step.agent.timeouts.gone / 2
-	r.handle, err = process.Start(r.command)
+	tended, err := m.Start(command)
 	_, _ = goRead.Close(), newsWrite.Close()
 	if err != nil {
 		_, _ = goWrite.Close(), newsRead.Close()
-		return err
+		return nil, nil, nil, err
 	}
-	r.start, r.meter.root = goWrite, r.handle.PID()
-	go func() {
-		defer close(r.news)
-		r.told.follow(newsRead, r.step.agent.clock)
-		_ = newsRead.Close()
-	}()
-	return nil
+	return tended, goWrite, newsRead, nil
 }
 
 // isIn checks that the process works in the directory that was checked, and not in another one that was put in its

@@ -15,6 +15,7 @@ import (
 // threads. The counters of a child whose parent ignores SIGCHLD are lost: no process waits for it, and the kernel
 // discards them. What was seen of such a child while it lived still counts, and blind reports it.
 type treeMeter struct {
+	system      System
 	root        int
 	base, total process.IO
 	// ended holds the root's final counters; over is true once they are known.
@@ -24,7 +25,7 @@ type treeMeter struct {
 
 // begin takes the root's current counters as zero.
 func (m *treeMeter) begin() error {
-	base, err := process.ReadIO(m.root)
+	base, err := m.system.ReadIO(m.root)
 	if err != nil {
 		return fmt.Errorf("read what the program does: %w", err)
 	}
@@ -36,16 +37,16 @@ func (m *treeMeter) begin() error {
 func (m *treeMeter) look() process.IO {
 	// Read the root first, and parents before their children: a process that is waited for in between is then missing
 	// until the next look, and never counted twice.
-	sum, err := process.ReadIO(m.root)
+	sum, err := m.system.ReadIO(m.root)
 	if err != nil {
 		return m.total.Since(m.base)
 	}
-	below, err := process.Descendants(m.root)
+	below, err := m.system.Descendants(m.root)
 	if err != nil {
 		return m.total.Since(m.base)
 	}
 	for _, one := range below {
-		if counters, err := process.ReadIO(one.PID); err == nil {
+		if counters, err := m.system.ReadIO(one.PID); err == nil {
 			sum = sum.Add(counters)
 		}
 	}
@@ -59,7 +60,7 @@ func (m *treeMeter) look() process.IO {
 // returns an error, and what was done since the last look is missing.
 func (m *treeMeter) end(told *process.IO) (process.IO, error) {
 	if told == nil {
-		ended, err := process.ReadIO(m.root)
+		ended, err := m.system.ReadIO(m.root)
 		if err != nil {
 			return m.total.Since(m.base), fmt.Errorf("what was read and written since the last look, up to a second before its end, is not known: %w", err)
 		}
@@ -91,7 +92,7 @@ func (m *treeMeter) blind() uint64 {
 // stuck reports whether one of the processes is in uninterruptible sleep (state D), such as in an I/O that does not
 // return.
 func (m *treeMeter) stuck() bool {
-	below, err := process.Descendants(m.root)
+	below, err := m.system.Descendants(m.root)
 	if err != nil {
 		return false
 	}

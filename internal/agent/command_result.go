@@ -13,7 +13,7 @@ import (
 func (r *commandRun) result(end *commandEnd) *agentapi.Ended {
 	ended := &agentapi.Ended{
 		Outcome: agentapi.Outcome_OUTCOME_COMPLETE, ExitCode: int64(r.told.exit.ExitCode()), ToolMessages: r.output.String(),
-		IoStartNanoseconds: end.start, IoEndNanoseconds: end.flushed, Cpu: r.cpu.end(r.step.agent.clock, end.state),
+		IoStartNanoseconds: end.start, IoEndNanoseconds: end.flushed, Cpu: r.cpu.end(r.step.agent.clock, end.exit),
 	}
 	r.judge(ended, end)
 	if end.remains {
@@ -56,7 +56,7 @@ func (r *commandRun) judge(ended *agentapi.Ended, end *commandEnd) {
 	case r.told.failed != "":
 		fail(usual, "%s could not be started: %s", name, r.told.failed)
 	case r.told.endedAt == 0:
-		fail(reasonKilled, "%s and the process that watched over it were killed (%s); raise the memory of clients.template.resources if that was the cause", name, end.state)
+		fail(reasonKilled, "%s and the process that watched over it were killed (%s); raise the memory of clients.template.resources if that was the cause", name, end.exit)
 	case !r.told.exit.Succeeded(r.codes()):
 		said := ended.GetToolMessages()
 		fail(command.Cause(said, usual), "%s %s%s", name, r.told.exit, lastWords(said))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,9 +23,9 @@ type commandEnd struct {
 	// hung is why it was killed by force; remains is true if it did not end after that.
 	hung    string
 	remains bool
-	// state is the exit state of `agent tend`; nil if that did not end.
-	state *os.ProcessState
-	done  process.IO
+	// exit is that of `agent tend`; nil if that did not end.
+	exit *Exit
+	done process.IO
 	// unflushed is why written data may not be on the storage.
 	unflushed error
 	// unread is why the bytes read and written are not known.
@@ -37,12 +36,12 @@ func (r *commandRun) exitedEarly() <-chan struct{} { return r.handle.Exited() }
 
 // concludeEarly returns the result of a run whose waiting process ended before it was told to start the program.
 func (r *commandRun) concludeEarly() *agentapi.Ended {
-	end := commandEnd{state: r.reap()}
+	end := commandEnd{exit: r.reap()}
 	r.end()
 	ended := &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_FAILED, Reason: reasonKilled,
 		Message: "the process that was to start the program ended before its time"}
-	if end.state != nil {
-		ended.Message += " (" + end.state.String() + ")"
+	if end.exit != nil {
+		ended.Message += " (" + end.exit.String() + ")"
 	}
 	_ = r.directory.Close()
 	return ended
@@ -88,7 +87,7 @@ func (r *commandRun) runAlone() *agentapi.Ended {
 func (r *commandRun) carry(given order, samples *commandSamples) commandEnd {
 	clock := r.step.agent.clock
 	r.cpu.begin(clock)
-	r.sources.begin(r.directory.Mount())
+	r.sources.begin(r.step.agent.system, r.directory.Mount())
 	end := commandEnd{unread: r.meter.begin()}
 	end.start = clock.Monotonic()
 	samples.begin(end.start)
@@ -102,8 +101,8 @@ func (r *commandRun) carry(given order, samples *commandSamples) commandEnd {
 	if end.done, err = r.meter.end(r.counted()); end.unread == nil {
 		end.unread = err
 	}
-	end.state = r.reap()
-	end.remains = end.remains || end.state == nil
+	end.exit = r.reap()
+	end.remains = end.remains || end.exit == nil
 	end.endedAt = clock.Monotonic()
 	if !end.remains && r.told.endedAt != 0 {
 		end.endedAt = r.told.endedAt
@@ -162,7 +161,7 @@ func (r *commandRun) watch(given order, end *commandEnd, samples *commandSamples
 			return
 		}
 		end.stopped = why
-		if err := r.handle.Signal(syscall.SIGTERM); err != nil {
+		if err := r.handle.Terminate(true); err != nil {
 			r.output.note("tell the program to end: " + err.Error())
 		}
 		killing = time.After(timeouts.mpi)
@@ -206,19 +205,18 @@ func (r *commandRun) kill() {
 	}
 }
 
-// reap waits for the end of the process and kills what is left of it. The state is nil if it did not end in time.
-func (r *commandRun) reap() *os.ProcessState {
-	waited := make(chan struct{})
+// reap waits for the end of the process and kills what is left of it. The result is nil if it did not end in time.
+func (r *commandRun) reap() *Exit {
+	waited := make(chan *Exit, 1)
 	go func() {
-		// The exit status is read from the command's state.
-		_ = r.handle.Wait()
+		exit := r.handle.Wait()
 		<-r.news
-		close(waited)
+		waited <- exit
 	}()
 	select {
-	case <-waited:
+	case exit := <-waited:
 		_ = r.handle.Kill()
-		return r.command.ProcessState
+		return exit
 	case <-time.After(r.step.agent.timeouts.gone):
 		return nil
 	}
@@ -228,7 +226,7 @@ func (r *commandRun) reap() *os.ProcessState {
 // of a program that writes would be that of the client's memory.
 func (r *commandRun) flush() error {
 	flushed := make(chan error, 1)
-	go func() { flushed <- syncFileSystem(r.directory.Path()) }()
+	go func() { flushed <- r.step.agent.system.Sync(r.directory.Path()) }()
 	timeouts := r.step.agent.timeouts
 	limit := time.NewTimer(timeouts.hung)
 	defer limit.Stop()

@@ -21,16 +21,17 @@ const (
 // byteSources holds the counters of the mount and of the control group. Some of them show better than a program's
 // system calls what went to the storage.
 type byteSources struct {
-	mount dataset.Mount
+	system System
+	mount  dataset.Mount
 	// device and stats are the readings at the start; nil if there are none.
 	device *process.DeviceIO
 	stats  *mountCount
 }
 
 // begin takes the readings at the start.
-func (b *byteSources) begin(mount dataset.Mount) {
-	b.mount = mount
-	if found, err := process.CgroupDeviceIO(mount.Device); err == nil {
+func (b *byteSources) begin(system System, mount dataset.Mount) {
+	b.system, b.mount = system, mount
+	if found, err := b.system.DeviceIO(mount.Device); err == nil {
 		b.device = &found
 	}
 	if found, known := readMountStats(mount); known {
@@ -49,7 +50,7 @@ func (b *byteSources) end(done process.IO) []*agentapi.ByteSource {
 		}
 	}
 	if b.device != nil {
-		if now, err := process.CgroupDeviceIO(b.mount.Device); err == nil {
+		if now, err := b.system.DeviceIO(b.mount.Device); err == nil {
 			moved := now.Since(*b.device)
 			all = append(all, &agentapi.ByteSource{Source: sourceControlGroup, ReadBytes: moved.ReadBytes, WriteBytes: moved.WriteBytes,
 				HasOperations: true, ReadOperations: moved.ReadOperations, WriteOperations: moved.WriteOperations})

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"os"
 	"runtime"
 	"time"
 
@@ -23,14 +22,14 @@ func (m *cpuMeter) begin(clock Clock) {
 	m.stat, m.known = cgroupCPU()
 }
 
-// end returns the use since begin. state is that of the tool after Wait; nil if the tool never ran.
-func (m *cpuMeter) end(clock Clock, state *os.ProcessState) *agentapi.CPUUse {
+// end returns the use since begin. exit is that of the tool; nil if it never ran or did not end.
+func (m *cpuMeter) end(clock Clock, exit *Exit) *agentapi.CPUUse {
 	use := &agentapi.CPUUse{WallNanoseconds: clock.Monotonic() - m.since, LimitMilli: cpuLimitMilli()}
 	if use.GetLimitMilli() == 0 {
 		use.LimitMilli = int64(runtime.NumCPU()) * 1000
 	}
-	if state != nil {
-		use.BusyNanoseconds = int64(state.UserTime() + state.SystemTime())
+	if exit != nil {
+		use.BusyNanoseconds = int64(exit.Busy)
 	}
 	now, known := cgroupCPU()
 	if known && m.known {

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"io"
-	"os"
 	"sync"
 	"syscall"
 
@@ -93,20 +92,20 @@ func (o *launchOutput) writer(message func([]byte) *agentapi.LaunchOutput) io.Wr
 	})
 }
 
-func (o *launchOutput) end(state *os.ProcessState) error {
+func (o *launchOutput) end(exit *Exit) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.send(&agentapi.LaunchOutput{Exit: &agentapi.LaunchExit{Code: exitCode(state)}})
+	return o.send(&agentapi.LaunchOutput{Exit: &agentapi.LaunchExit{Code: exitCode(exit)}})
 }
 
 // exitCode returns the exit code, or 128 plus the number of the signal that killed the process. A process that did
 // not end counts as killed by SIGKILL.
-func exitCode(state *os.ProcessState) int32 {
-	if state == nil {
+func exitCode(exit *Exit) int32 {
+	if exit == nil {
 		return 128 + int32(syscall.SIGKILL)
 	}
-	if how, ok := state.Sys().(syscall.WaitStatus); ok && how.Signaled() {
-		return 128 + int32(how.Signal()) //nolint:gosec // Below 65.
+	if exit.Status.Signaled() {
+		return 128 + int32(exit.Status.Signal()) //nolint:gosec // Below 65.
 	}
-	return int32(state.ExitCode()) //nolint:gosec // Below 256.
+	return int32(exit.Status.ExitStatus()) //nolint:gosec // Below 256.
 }

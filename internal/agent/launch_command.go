@@ -34,14 +34,19 @@ func LaunchCommand(arguments []string, stdout, stderr io.Writer) int {
 	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer stop()
-	launcher, err := newLaunch(arguments)
+	return Launch(ctx, thisMachine{}, os.Getenv(launchFile), arguments, stdout, stderr)
+}
+
+// Launch is LaunchCommand without a process of its own: order is the path of the file with what it needs.
+func Launch(ctx context.Context, system System, order string, arguments []string, stdout, stderr io.Writer) int {
+	launcher, err := newLaunch(order, arguments)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, launchSays, oneLine(err))
 		return launchFailed
 	}
 	code := launchFailed
 	if err = checkDaemon(launcher.command); err == nil {
-		code, err = launcher.run(ctx, stdout, stderr)
+		code, err = launcher.run(ctx, system, stdout, stderr)
 	}
 	if err == nil || ctx.Err() != nil {
 		return code
@@ -64,8 +69,7 @@ type launch struct {
 	command []string
 }
 
-func newLaunch(arguments []string) (*launch, error) {
-	path := os.Getenv(launchFile)
+func newLaunch(path string, arguments []string) (*launch, error) {
 	if path == "" {
 		return nil, errors.New("it is for mpirun to call, as it is started by an agent: " + launchFile + " is not set")
 	}
@@ -93,8 +97,8 @@ func newLaunch(arguments []string) (*launch, error) {
 
 // run returns the exit code of the daemon when it has ended. An error means that the daemon was not started, or that
 // its end is unknown.
-func (l *launch) run(ctx context.Context, stdout, stderr io.Writer) (int, error) {
-	connection, err := l.order.dialMember(l.host.Client, l.host.Address)
+func (l *launch) run(ctx context.Context, system System, stdout, stderr io.Writer) (int, error) {
+	connection, err := l.order.dialMember(system, l.host.Client, l.host.Address)
 	if err != nil {
 		return launchFailed, err
 	}

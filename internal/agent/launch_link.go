@@ -139,14 +139,19 @@ func (l *launchLink) told(kind reportKind) string {
 }
 
 // dialMember connects to a member as client 0.
-func (o launchOrder) dialMember(client int, address string) (*grpc.ClientConn, error) {
+func (o launchOrder) dialMember(system System, client int, address string) (*grpc.ClientConn, error) {
 	config, err := o.Identity.ClientTLS(identity.ClientOf(o.RunUID, o.Target, client))
 	if err != nil {
 		return nil, err
 	}
-	return grpc.NewClient("passthrough:///"+address,
+	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(credentials.NewTLS(config)),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: launchAlive, Timeout: launchTimeout}))
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: launchAlive, Timeout: launchTimeout}),
+	}
+	if dial := system.Dialer(); dial != nil {
+		options = append(options, grpc.WithContextDialer(dial))
+	}
+	return grpc.NewClient("passthrough:///"+address, options...)
 }
 
 // tellEnd tells all other clients that the job has ended. It returns when all of them have answered, or after
@@ -163,7 +168,7 @@ func (l *mpiLauncher) tellEnd() (unreachable string) {
 	for _, client := range others {
 		go func() {
 			report := launchReport{Kind: reportLost, Client: int(client.GetClient())}
-			if err := l.link.order.release(report.Client, client.GetAddress()); status.Code(err) == codes.Unavailable {
+			if err := l.link.order.release(l.step.agent.system, report.Client, client.GetAddress()); status.Code(err) == codes.Unavailable {
 				report.Problem = status.Convert(err).Message()
 			}
 			failed <- report
@@ -184,8 +189,8 @@ func (l *mpiLauncher) tellEnd() (unreachable string) {
 }
 
 // release tells one member that the job has ended.
-func (o launchOrder) release(client int, address string) error {
-	connection, err := o.dialMember(client, address)
+func (o launchOrder) release(system System, client int, address string) error {
+	connection, err := o.dialMember(system, client, address)
 	if err != nil {
 		return err
 	}

@@ -53,17 +53,20 @@ func launchProgram() string {
 func (a *Agent) searchPath() string { return firstOf(a.path, os.Getenv("PATH")) }
 
 // find returns the path of a program.
-func (a *Agent) find(name string) (string, error) {
-	for _, directory := range strings.Split(a.searchPath(), ":") {
+func (a *Agent) find(name string) (string, error) { return a.system.Find(name, a.searchPath()) }
+
+// Find implements System.
+func (thisMachine) Find(name, path string) (string, error) {
+	for _, directory := range strings.Split(path, ":") {
 		if directory == "" {
 			continue
 		}
-		path := directory + "/" + name
-		if info, err := os.Stat(path); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
-			return path, nil
+		found := directory + "/" + name
+		if info, err := os.Stat(found); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
+			return found, nil
 		}
 	}
-	return "", fmt.Errorf("%s is in no folder of PATH (%s)", name, a.searchPath())
+	return "", fmt.Errorf("%s is in no folder of PATH (%s)", name, path)
 }
 
 // rankNames and rankPrefixes select the environment variables that a rank keeps.

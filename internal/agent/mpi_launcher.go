@@ -100,7 +100,7 @@ func (l *mpiLauncher) release(given order) *agentapi.Ended {
 	}
 	l.clear()
 	unreachable := l.tellEnd()
-	if end.lost == "" && end.stopped == "" && l.running != nil && (l.running.state == nil || !l.running.state.Success()) {
+	if end.lost == "" && end.stopped == "" && l.running != nil && exitCode(l.running.exit) != 0 {
 		end.lost = firstOf(l.link.told(reportLost), unreachable)
 	}
 	var ended *agentapi.Ended
@@ -153,7 +153,7 @@ func (l *mpiLauncher) wait(given order) launcherEnd {
 		end.stopped = reason
 		giveUp = time.After(timeouts.mpi)
 		// Signal mpirun alone: it tells its daemons and ranks, which would get a signal to the group twice.
-		if err := syscall.Kill(l.running.handle.PID(), syscall.SIGTERM); err != nil {
+		if err := l.running.handle.Terminate(false); err != nil {
 			l.stderr.note("stop mpirun: " + err.Error())
 		}
 	}
@@ -200,13 +200,13 @@ func (l *mpiLauncher) launchersSaid() string {
 
 // judge makes the result of a job from all that is known about it.
 func (l *mpiLauncher) judge(end launcherEnd) *agentapi.Ended {
-	var state *os.ProcessState
+	var ending *Exit
 	select {
 	case <-l.running.ended:
-		state = l.running.state
+		ending = l.running.exit
 	default:
 	}
-	how := exitOf(state)
+	how := exitOf(ending)
 	exit := ior.Exit{Code: how.Code, Signal: how.Signal, Stopped: end.stopped != ""}
 	if exit.Stopped && exit.Signal == syscall.SIGKILL {
 		exit.Signal, exit.Code = 0, 1 // We killed it.

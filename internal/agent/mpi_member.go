@@ -190,7 +190,7 @@ func (m *mpiMember) launch(ctx context.Context, command []string, said func(*age
 	if err := daemon.clear(m.step.agent.timeouts.gone); err != nil {
 		m.stderr.note(err.Error())
 	}
-	return output.end(daemon.state)
+	return output.end(daemon.exit)
 }
 
 // start starts the daemon; it refuses a second one.

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"time"
 
@@ -13,13 +12,12 @@ import (
 // mpiProcess is mpirun or an MPI daemon, with everything that it starts and the I/O of its ranks.
 type mpiProcess struct {
 	step    *step
-	handle  *process.Handle
-	command *exec.Cmd
+	handle  Program
 	meter   *rankMeter
 	samples *rankSamples
 	// ended is closed when the process has ended, was read for the last time, and was waited for.
 	ended chan struct{}
-	state *os.ProcessState
+	exit  *Exit
 	// hung receives the reason for killing the process; firstRank and lastRank are when ranks were first and last
 	// seen.
 	hung                chan string
@@ -27,14 +25,15 @@ type mpiProcess struct {
 }
 
 func (p *mpiPart) startMPI(command *exec.Cmd) (*mpiProcess, error) {
-	handle, err := process.Start(command)
+	system := p.step.agent.system
+	handle, err := system.Start(command)
 	if err != nil {
 		return nil, err
 	}
 	tool := p.step.request.GetMpi()
 	started := &mpiProcess{
-		step: p.step, handle: handle, command: command, samples: p.samples,
-		meter: newRankMeter(handle.PID(), tool.GetProgram(), p.working, p.ranks),
+		step: p.step, handle: handle, samples: p.samples,
+		meter: newRankMeter(system, handle.PID(), tool.GetProgram(), p.working, p.ranks),
 		ended: make(chan struct{}), hung: make(chan string, 1),
 	}
 	go started.follow()
@@ -66,9 +65,7 @@ func (m *mpiProcess) follow() {
 		watch.look(time.Duration(now), load)
 	}
 	m.samples.close()
-	// The exit status is read from the command's state.
-	_ = m.handle.Wait()
-	m.state = m.command.ProcessState
+	m.exit = m.handle.Wait()
 }
 
 // stallWatch warns about ranks whose I/O does not complete, and reports them as hung after a timeout.
@@ -147,7 +144,7 @@ func (m *mpiProcess) clear(timeout time.Duration) error {
 func (m *mpiProcess) cpu(meter *cpuMeter) *agentapi.CPUUse {
 	select {
 	case <-m.ended:
-		return meter.end(m.step.agent.clock, m.state)
+		return meter.end(m.step.agent.clock, m.exit)
 	default:
 		return meter.end(m.step.agent.clock, nil)
 	}

@@ -21,7 +21,7 @@ type knownMPI struct {
 // describeTools describes all tools. A missing tool has a problem, which matters only to runs that need it.
 func (a *Agent) describeTools(ctx context.Context) []*agentapi.Tool {
 	if a.runner != nil {
-		return a.runner.Tools()
+		return a.simulatedTools()
 	}
 	names := append([]string{"mpirun"}, mpiPrograms...)
 	tools := make([]*agentapi.Tool, len(names)+1)
@@ -32,6 +32,17 @@ func (a *Agent) describeTools(ctx context.Context) []*agentapi.Tool {
 	}
 	all.Wait()
 	return tools
+}
+
+// simulatedTools are those of the runner, remembered like those of this machine.
+func (a *Agent) simulatedTools() []*agentapi.Tool {
+	a.mpi.mu.Lock()
+	defer a.mpi.mu.Unlock()
+	a.mpi.tools = map[string]*agentapi.Tool{}
+	for _, tool := range a.runner.Tools() {
+		a.mpi.tools[tool.GetName()] = tool
+	}
+	return a.runner.Tools()
 }
 
 // describeMPI finds an MPI tool and its version.

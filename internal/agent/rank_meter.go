@@ -44,6 +44,7 @@ var (
 // job: 1 to 25 kB written and up to 60 kB read in 50 to 180 calls, over all ranks of a client. Each barrier accounts
 // for 100 bytes of it.
 type rankMeter struct {
+	system    System
 	daemon    int
 	program   string
 	directory string
@@ -59,8 +60,8 @@ type rankMeter struct {
 	searched    time.Duration
 }
 
-func newRankMeter(daemon int, program, directory string, expected int) *rankMeter {
-	return &rankMeter{daemon: daemon, program: program, directory: directory, expected: expected, ranks: map[int]bool{}}
+func newRankMeter(system System, daemon int, program, directory string, expected int) *rankMeter {
+	return &rankMeter{system: system, daemon: daemon, program: program, directory: directory, expected: expected, ranks: map[int]bool{}}
 }
 
 // interval returns the time between two looks.
@@ -77,7 +78,7 @@ func (m *rankMeter) look(now time.Duration) process.IO {
 	}
 	// Read the daemon first: a rank that it waits for in between is then missing until the next look, and never
 	// counted twice.
-	sum, err := process.ReadIO(m.daemon)
+	sum, err := m.system.ReadIO(m.daemon)
 	if err != nil {
 		return m.total.Since(m.base)
 	}
@@ -87,7 +88,7 @@ func (m *rankMeter) look(now time.Duration) process.IO {
 		if !alive {
 			continue
 		}
-		counters, err := process.ReadIO(pid)
+		counters, err := m.system.ReadIO(pid)
 		if err != nil {
 			m.ranks[pid] = false
 			continue
@@ -109,7 +110,7 @@ func (m *rankMeter) arm(before process.IO) {
 	m.armed = before != (process.IO{}) && (grown.ReadBytes > rankStartMost.ReadBytes+2*ranks*rankStart.ReadBytes ||
 		grown.WriteBytes > rankStartMost.WriteBytes+2*ranks*rankStart.WriteBytes)
 	for _, pid := range m.live {
-		m.armed = m.armed || process.HasOpenBelow(pid, m.directory)
+		m.armed = m.armed || m.system.HasOpenBelow(pid, m.directory)
 	}
 	if m.armed {
 		// The first I/O may have happened between the last look and this one.
@@ -125,7 +126,7 @@ func (m *rankMeter) search(now time.Duration, sum process.IO) process.IO {
 		return sum
 	}
 	m.searched = now
-	below, err := process.Descendants(m.daemon)
+	below, err := m.system.Descendants(m.daemon)
 	if err != nil {
 		return sum
 	}
@@ -135,7 +136,7 @@ func (m *rankMeter) search(now time.Duration, sum process.IO) process.IO {
 		}
 		m.ranks[found.PID] = true
 		// What it has done until now is its start, not load.
-		begun, err := process.ReadIO(found.PID)
+		begun, err := m.system.ReadIO(found.PID)
 		if err != nil || begun.ReadBytes > rankStartMost.ReadBytes || begun.WriteBytes > rankStartMost.WriteBytes {
 			begun = rankStartLeast
 		}
@@ -152,7 +153,7 @@ func (m *rankMeter) stuck() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, pid := range m.live {
-		if found, err := process.State(pid); err == nil && found.State == 'D' {
+		if found, err := m.system.State(pid); err == nil && found.State == 'D' {
 			return true
 		}
 	}

@@ -26,7 +26,7 @@ const noticeStalled = "IOStalled"
 // the process waited for; state is nil if the process never ended.
 func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision) *agentapi.Ended {
 	tool := f.step.request.GetFio()
-	exit := exitOf(state)
+	exit := exitOf(exitFrom(state))
 	if watch.broken {
 		// The cause is what fio itself said about the job, and not that it was killed for that.
 		exit = fio.Exit{Code: 1}
@@ -130,12 +130,12 @@ var warningTypes = map[fio.WarningKind]string{
 }
 
 // exitOf returns how a tool exited. A tool that never ended counts as killed.
-func exitOf(state *os.ProcessState) fio.Exit {
-	if state == nil {
+func exitOf(exit *Exit) fio.Exit {
+	if exit == nil {
 		return fio.Exit{Code: -1, Signal: syscall.SIGKILL}
 	}
-	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return fio.Exit{Code: -1, Signal: status.Signal()}
+	if exit.Status.Signaled() {
+		return fio.Exit{Code: -1, Signal: exit.Status.Signal()}
 	}
-	return fio.Exit{Code: state.ExitCode()}
+	return fio.Exit{Code: exit.Status.ExitStatus()}
 }

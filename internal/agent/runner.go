@@ -8,12 +8,12 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// Runner runs the tools of steps elsewhere than in processes of this machine. Everything else about a step stays with
-// the agent: when it is loaded, released and stopped, its log, and when the agent counts as orphaned.
+// Runner runs fio elsewhere than in a process of this machine. Everything else about a step stays with the agent: when it
+// is loaded, released and stopped, its log, and when the agent counts as orphaned.
 type Runner interface {
-	// Tools returns the available tools.
+	// Tools returns the available tools, those of MPI too.
 	Tools() []*agentapi.Tool
-	// Load prepares the tool of a step. An error refuses the step.
+	// Load prepares fio for a step. An error refuses the step.
 	Load(request *agentapi.LoadRequest) (Load, error)
 }
 
@@ -27,10 +27,10 @@ type Load interface {
 	Discard()
 }
 
-// NewWithRunner returns an agent whose steps are run by a Runner.
-func NewWithRunner(config Config, clock Clock, runner Runner) *Agent {
+// NewSimulated returns an agent whose fio is a Runner's, and whose other tools are processes of a System.
+func NewSimulated(config Config, clock Clock, runner Runner, system System) *Agent {
 	a := New(config, clock)
-	a.runner = runner
+	a.runner, a.system = runner, system
 	return a
 }
 

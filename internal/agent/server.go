@@ -24,8 +24,9 @@ type Agent struct {
 
 	config Config
 	clock  Clock
-	// runner runs the tools of steps; if it is nil, they are processes of this machine.
+	// runner runs fio; if it is nil, fio is a process of this machine. system has the processes of all other tools.
 	runner   Runner
+	system   System
 	log      *Log
 	timeouts timeouts
 	looks    looks
@@ -72,6 +73,7 @@ func New(config Config, clock Clock) *Agent {
 	a := &Agent{
 		config:      config,
 		clock:       clock,
+		system:      thisMachine{},
 		log:         &Log{},
 		instance:    rand.Text(),
 		timeouts:    defaultTimeouts,

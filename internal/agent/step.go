@@ -112,7 +112,7 @@ func (s *step) isLoaded() bool {
 
 // load makes all checks and spawns the tool. After an error nothing runs and nothing is open.
 func (s *step) load() error {
-	if runner := s.agent.runner; runner != nil {
+	if runner := s.agent.runner; runner != nil && s.request.GetFio() != nil {
 		load, err := runner.Load(s.request)
 		if err == nil {
 			s.tool = runnerTool{step: s, load: load}

@@ -211,7 +211,7 @@ func (r *fioRun) conclude(given order) *agentapi.Ended {
 		watch.hung += "; " + r.left.Error()
 	}
 	ended := r.feed.result(state, r.stderr.String(), watch)
-	ended.Cpu = r.cpu.end(r.step.agent.clock, state)
+	ended.Cpu = r.cpu.end(r.step.agent.clock, exitFrom(state))
 	if r.place != nil {
 		r.place.inspect(ended, r.step.toolWrote(ended), watch.hung != "")
 	} else {

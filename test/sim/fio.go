@@ -72,15 +72,14 @@ func (f *Files) Lose() {
 
 // Tools implements agent.Runner.
 func (f *Fio) Tools() []*agentapi.Tool {
-	return []*agentapi.Tool{{Name: "fio", Version: "fio-3.42", Path: "/simulated/fio"}}
+	return []*agentapi.Tool{{Name: "fio", Version: "fio-3.42", Path: "/simulated/fio"},
+		{Name: "mpirun", Version: "4.1.4", Path: "/simulated/mpirun"}, {Name: "ior", Version: "4.0.0", Path: "/simulated/ior"},
+		{Name: "mdtest", Version: "4.0.0", Path: "/simulated/mdtest"}}
 }
 
 // Load implements agent.Runner.
 func (f *Fio) Load(request *agentapi.LoadRequest) (agent.Load, error) {
 	tool := request.GetFio()
-	if tool == nil {
-		return nil, status.Error(codes.InvalidArgument, "only fio is simulated")
-	}
 	if name := f.files.missing(request.GetDataset().GetReads()); name != "" {
 		return nil, status.Errorf(codes.FailedPrecondition, "file %s is to be read and was not laid out", name)
 	}

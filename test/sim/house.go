@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"maps"
 	"net"
+	"net/netip"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,7 +37,9 @@ type House struct {
 	mu      sync.Mutex
 	members map[decide.ClientKey]*Member
 	files   map[decide.ClientKey]*Files
-	// Begun is how often fio began each attempt of a step, by "step#attempt client".
+	// jobs are those of MPI, by their number.
+	jobs []*job
+	// begun is how often fio, mpirun or a daemon of MPI began each attempt of a step, by "step#attempt client".
 	begun map[string]int
 	all   sync.WaitGroup
 }
@@ -44,13 +49,16 @@ type Member struct {
 	key      decide.ClientKey
 	attempt  int
 	agent    *agent.Agent
+	machine  *Machine
+	callers  chan net.Addr
 	server   *grpc.Server
 	listener *bufconn.Listener
 
 	mu sync.Mutex
-	// down says that its wire is cut; ends are its open connections.
-	down bool
-	ends []net.Conn
+	// down says that its wire is cut, unheard that it is only to the operator; ends are its open connections, operators
+	// those of the operator.
+	down, unheard   bool
+	ends, operators []net.Conn
 	// exited is closed when its process has ended, with what it said.
 	exited chan struct{}
 	said   string
@@ -82,6 +90,14 @@ func (h *House) close() {
 	}
 	h.all.Wait()
 	_ = os.RemoveAll(h.folder)
+}
+
+// Processes are how many are left of MPI jobs and commands, on all clients.
+func (h *House) Processes() (left int) {
+	for _, m := range h.Members() {
+		left += m.machine.alive()
+	}
+	return left
 }
 
 // Store of a target.
@@ -121,7 +137,7 @@ func (h *House) Files(key decide.ClientKey) *Files {
 	return h.files[key]
 }
 
-// Begun is how often fio began each attempt of a step on each client.
+// Begun is how often fio, mpirun or a daemon of MPI began each attempt of a step on each client.
 func (h *House) Begun() map[string]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -132,6 +148,13 @@ func (h *House) Begun() map[string]int {
 	return all
 }
 
+// begin notes that a tool begins an attempt of a step.
+func (h *House) begin(step string, attempt uint32, key decide.ClientKey) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.begun[fmt.Sprintf("%s#%d %s", step, attempt, key)]++
+}
+
 // start starts an agent of a client.
 func (h *House) start(key decide.ClientKey, attempt int) error {
 	// Machines differ in their uptime, in the error of their wall clocks, and in the speed of their clocks: quartz is within
@@ -139,29 +162,27 @@ func (h *House) start(key decide.ClientKey, attempt int) error {
 	clock := Clock{origin: h.born.Add(-time.Duration(1+key.Index) * 100 * time.Hour), driftPPM: h.DriftPPM * int64(1-2*(key.Index%2)),
 		WallOff: time.Duration(key.Index-1) * time.Minute}
 	fio := &Fio{store: h.stores[key.Target], clock: clock, files: h.Files(key), delay: firstIO + time.Duration(key.Index)*laterIO,
-		begun: func(step *agentapi.StepKey) {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.begun[fmt.Sprintf("%s#%d %s", step.GetId(), step.GetAttempt(), key)]++
-		}}
+		begun: func(step *agentapi.StepKey) { h.begin(step.GetId(), step.GetAttempt(), key) }}
 	bundle, err := h.authority.Client(key.Target, key.Index)
 	if err != nil {
 		return err
 	}
-	served := agent.NewWithRunner(agent.Config{
+	machine := &Machine{house: h, key: key, address: h.address(key), store: h.stores[key.Target]}
+	served := agent.NewSimulated(agent.Config{
 		RunUID: h.runUID, RunName: "run", Target: key.Target, Client: key.Index, Identity: bundle,
 		Volumes:   []agent.VolumeConfig{{Name: "data", Path: h.folder}},
 		Benchmark: "benchmark", BenchmarkUID: "benchmark-1", DatasetHash: "hash", OrphanTimeout: h.orphanTimeout,
-	}, clock, fio)
+		KeepData: true, // An agent that is killed removes nothing.
+	}, clock, fio, machine)
 	server, err := served.NewServer()
 	if err != nil {
 		return err
 	}
-	m := &Member{key: key, attempt: attempt, agent: served, server: server, listener: bufconn.Listen(1 << 20), exited: make(chan struct{})}
+	m := &Member{key: key, attempt: attempt, agent: served, machine: machine, callers: make(chan net.Addr, 64), server: server, listener: bufconn.Listen(1 << 20), exited: make(chan struct{})}
 	h.mu.Lock()
 	h.members[key] = m
 	h.mu.Unlock()
-	h.all.Go(func() { _ = m.server.Serve(slowListener{m.listener}) })
+	h.all.Go(func() { _ = m.server.Serve(slowListener{m.listener, m.callers}) })
 	h.all.Go(m.stay)
 	return nil
 }
@@ -205,8 +226,67 @@ func (m *Member) lives() bool {
 	}
 }
 
-// dial opens a connection to the agent.
+// address is that of a client's agent; that of the operator is operatorAddress.
+func (h *House) address(key decide.ClientKey) string {
+	targets := slices.Sorted(maps.Keys(h.stores))
+	return fmt.Sprintf("10.0.%d.%d:9000", slices.Index(targets, key.Target), key.Index+1)
+}
+
+const operatorAddress = "10.1.0.1:9000"
+
+// at finds the newest agent with an address.
+func (h *House) at(address string) *Member {
+	for _, m := range h.Members() {
+		if m.machine.address == address {
+			return m
+		}
+	}
+	return nil
+}
+
+// open gives a job its number.
+func (h *House) open(j *job) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.jobs = append(h.jobs, j)
+	return len(h.jobs) - 1
+}
+
+func (h *House) job(id int) *job {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.jobs[id]
+}
+
+// dial opens a connection of the operator to the agent.
 func (m *Member) dial(ctx context.Context, _ string) (net.Conn, error) {
+	m.mu.Lock()
+	unheard := m.unheard
+	m.mu.Unlock()
+	if unheard {
+		return nil, fmt.Errorf("the wire from the operator to %s is cut", m.key)
+	}
+	end, err := m.open(ctx, operatorAddress)
+	if err == nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.operators = append(m.operators, end)
+	}
+	return end, err
+}
+
+// connect opens a connection of another client to the agent. It breaks with either of the two.
+func (m *Member) connect(ctx context.Context, from *Machine) (net.Conn, error) {
+	end, err := m.open(ctx, from.address)
+	if caller := from.house.at(from.address); err == nil && caller != nil && caller != m {
+		caller.mu.Lock()
+		defer caller.mu.Unlock()
+		caller.ends = append(caller.ends, end)
+	}
+	return end, err
+}
+
+func (m *Member) open(ctx context.Context, from string) (net.Conn, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.down {
@@ -216,7 +296,9 @@ func (m *Member) dial(ctx context.Context, _ string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.callers <- net.TCPAddrFromAddrPort(netip.MustParseAddrPort(from))
 	end := slow(fast)
+	end.from = net.TCPAddrFromAddrPort(netip.MustParseAddrPort(m.machine.address))
 	m.ends = append(m.ends, end)
 	return end, nil
 }
@@ -232,20 +314,32 @@ func (m *Member) Cut() {
 	m.ends = nil
 }
 
+// CutOperator breaks the operator's connections to an agent until Mend. Other clients still reach it.
+func (m *Member) CutOperator() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unheard = true
+	for _, end := range m.operators {
+		_ = end.Close()
+	}
+	m.operators = nil
+}
+
 // Mend lets connections through again.
 func (m *Member) Mend() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.down = false
+	m.down, m.unheard = false, false
 }
 
-// Kill ends an agent and its fio at once: it says nothing any more.
+// Kill ends a client with its agent and its tools at once: it says nothing any more.
 func (h *House) Kill(key decide.ClientKey) {
 	m := h.Member(key)
 	if m == nil || !m.lives() {
 		return
 	}
 	m.Cut()
+	m.machine.die()
 	m.server.Stop()
 	m.agent.Abandon("killed")
 	<-m.exited
@@ -262,5 +356,5 @@ func (h *House) endpoint(m *Member) (conductor.Endpoint, error) {
 		return conductor.Endpoint{}, err
 	}
 	return conductor.Endpoint{Key: m.key, TLS: config, Dial: m.dial, Replacements: m.attempt,
-		Locate: func(context.Context) (string, error) { return "agent", nil }}, nil
+		Locate: func(context.Context) (string, error) { return m.machine.address, nil }}, nil
 }

@@ -142,7 +142,7 @@ func (w *World) operate(ctx context.Context) error {
 		}
 	}
 	loop := drive.New(drive.Options{Run: run, Plan: w.Plan, Conductor: o.conductor, Clients: o,
-		Shared: func(string) bool { return false }, DataGoes: w.DataGoes, Store: o.store})
+		Shared: func(string) bool { return run.Spec.Run.UsesMPI() }, DataGoes: w.DataGoes, Store: o.store})
 	if err := loop.Until(ctx); err != nil {
 		return err
 	}

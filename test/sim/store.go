@@ -104,7 +104,7 @@ func (s *Store) Record() truth.Record {
 // Config is what the store was made of.
 func (s *Store) Config() model.Config { return s.config }
 
-// demand is what a fio asks of a store.
+// demand is what a fio, a rank or a command asks of a store.
 type demand struct {
 	// reads of a hundred operations; the others write.
 	readPercent int
@@ -131,6 +131,8 @@ type flow struct {
 	// done since the last take.
 	done [measure.NumOperations]measure.Latency
 	sum  [measure.NumOperations]uint64
+	// moved is all that was done.
+	moved [measure.NumOperations]measure.Counter
 }
 
 // begin starts a load now.
@@ -173,6 +175,8 @@ func (s *Store) answer(answers []model.Answer, now time.Duration) {
 		latency := uint64(float64(answer.At-asked.at) * f.latency)
 		f.done[asked.operation].AddNanoseconds(latency, uint64(s.Blocks))
 		f.sum[asked.operation] += uint64(answer.Bytes)
+		f.moved[asked.operation].Bytes += uint64(answer.Bytes)
+		f.moved[asked.operation].Operations += uint64(s.Blocks)
 		s.answered = append(s.answered, answered{at: answer.At, operation: asked.operation, bytes: uint64(answer.Bytes)})
 		f.submit(now)
 	}

@@ -14,6 +14,8 @@ const wireDelay = 200 * time.Microsecond
 // locks, and in a bubble of synctest no time passes while a goroutine waits for a lock.
 type slowConn struct {
 	net.Conn
+	// from is the address of its other end, for the one who has accepted it.
+	from   net.Addr
 	sent   chan message
 	closed chan struct{}
 	once   sync.Once
@@ -61,8 +63,14 @@ func (c *slowConn) Close() error {
 	return c.Conn.Close()
 }
 
-// slowListener is a listener of such connections.
-type slowListener struct{ net.Listener }
+// RemoteAddr implements net.Conn.
+func (c *slowConn) RemoteAddr() net.Addr { return c.from }
+
+// slowListener is a listener of such connections. It receives the address of each caller.
+type slowListener struct {
+	net.Listener
+	callers <-chan net.Addr
+}
 
 // Accept implements net.Listener.
 func (l slowListener) Accept() (net.Conn, error) {
@@ -70,5 +78,7 @@ func (l slowListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slow(accepted), nil
+	c := slow(accepted)
+	c.from = <-l.callers
+	return c, nil
 }

@@ -1,0 +1,337 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agent"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// Machine is a model of a client's kernel: the processes of MPI jobs and of commands, with what they have read and
+// written. The numbers of its processes are above those of Linux.
+type Machine struct {
+	house   *House
+	key     decide.ClientKey
+	address string
+	store   *Store
+
+	mu        sync.Mutex
+	dead      bool
+	processes []*Process
+	// device is what processes that have ended their load have done on the store.
+	device process.DeviceIO
+}
+
+var _ agent.System = (*Machine)(nil)
+
+// firstPID is above the highest number that Linux gives to a process.
+const firstPID = 1 << 23
+
+// started is what the kernel counts of a program before it begins its work, such as for its libraries.
+var started = process.IO{ReadBytes: 107 << 10, WriteBytes: 4 << 10, ReadCalls: 350, WriteCalls: 90}
+
+// Process is one process of a Machine. The machine's mu guards it.
+type Process struct {
+	machine *Machine
+	pid     int
+	name    string
+	parent  *Process
+	// directory is where it has files open; empty without any.
+	directory string
+	// counted is what it did before its present flow, with all of its children that have ended.
+	counted process.IO
+	flow    *flow
+	exit    *agent.Exit
+	waited  bool
+	// term is closed by SIGTERM, exited at its end.
+	term, exited chan struct{}
+	terminate    func()
+}
+
+var _ agent.Program = (*Process)(nil)
+
+// add makes a process; it has no parent if the agent starts it.
+func (m *Machine) add(name string, parent *Process) (*Process, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dead {
+		return nil, errors.New("the machine is dead")
+	}
+	p := &Process{machine: m, pid: firstPID + len(m.processes), name: name, parent: parent, counted: started,
+		term: make(chan struct{}), exited: make(chan struct{})}
+	p.terminate = sync.OnceFunc(func() { close(p.term) })
+	m.processes = append(m.processes, p)
+	return p, nil
+}
+
+// die ends all processes at once.
+func (m *Machine) die() {
+	m.mu.Lock()
+	m.dead = true
+	all := slices.Clone(m.processes)
+	m.mu.Unlock()
+	for _, p := range all {
+		_ = p.Kill()
+	}
+}
+
+// begin puts a load of the process on the store.
+func (p *Process) begin(d demand) *flow {
+	f := p.machine.store.begin(d)
+	p.machine.mu.Lock()
+	defer p.machine.mu.Unlock()
+	if p.exit != nil {
+		f.stop()
+	}
+	p.flow = f
+	return f
+}
+
+// settle ends the account of its flow. Callers hold mu.
+func (p *Process) settle() {
+	if p.flow == nil {
+		return
+	}
+	p.counted = p.counted.Add(p.flow.counters())
+	done := p.flow.counters()
+	p.machine.device.ReadBytes += done.ReadBytes
+	p.machine.device.WriteBytes += done.WriteBytes
+	p.machine.device.ReadOperations += done.ReadCalls
+	p.machine.device.WriteOperations += done.WriteCalls
+	p.flow = nil
+}
+
+// counters are what a process that has asked for a flow is charged with by the kernel.
+func (f *flow) counters() process.IO {
+	f.store.mu.Lock()
+	defer f.store.mu.Unlock()
+	f.store.advance()
+	read, written := f.moved[measure.Read], f.moved[measure.Write]
+	return process.IO{ReadBytes: read.Bytes, ReadCalls: read.Operations, StorageReadBytes: read.Bytes,
+		WriteBytes: written.Bytes, WriteCalls: written.Operations, StorageWriteBytes: written.Bytes}
+}
+
+// end ends the process, once. What it did is its parent's, which waits for it.
+func (p *Process) end(status syscall.WaitStatus) {
+	p.machine.mu.Lock()
+	defer p.machine.mu.Unlock()
+	if p.exit != nil {
+		return
+	}
+	if p.flow != nil {
+		p.flow.stop()
+	}
+	p.settle()
+	p.exit = &agent.Exit{Status: status, Busy: 10 * time.Millisecond}
+	if p.parent != nil {
+		p.parent.counted = p.parent.counted.Add(p.counted)
+		p.waited = true
+	}
+	close(p.exited)
+}
+
+// exited is a status with an exit code.
+func exited(code int) syscall.WaitStatus { return syscall.WaitStatus(code << 8) }
+
+// PID implements agent.Program.
+func (p *Process) PID() int { return p.pid }
+
+// Exited implements agent.Program.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// Terminate implements agent.Program.
+func (p *Process) Terminate(group bool) error {
+	p.terminate()
+	if group {
+		for _, below := range p.machine.below(p) {
+			below.terminate()
+		}
+	}
+	return nil
+}
+
+// Kill implements agent.Program.
+func (p *Process) Kill() error {
+	for _, below := range p.machine.below(p) {
+		below.end(syscall.WaitStatus(syscall.SIGKILL))
+	}
+	p.end(syscall.WaitStatus(syscall.SIGKILL))
+	return nil
+}
+
+// Wait implements agent.Program.
+func (p *Process) Wait() *agent.Exit {
+	<-p.exited
+	p.machine.mu.Lock()
+	defer p.machine.mu.Unlock()
+	p.waited = true
+	return p.exit
+}
+
+// below are the children of a process that have not been waited for; no model starts grandchildren.
+func (m *Machine) below(p *Process) (found []*Process) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, one := range m.processes {
+		if one.parent == p && !one.waited {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+func (m *Machine) alive() (count int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.processes {
+		if p.exit == nil {
+			count++
+		}
+	}
+	return count
+}
+
+// process finds one that was not waited for.
+func (m *Machine) process(pid int) (*Process, error) {
+	if at := pid - firstPID; at >= 0 && at < len(m.processes) && !m.processes[at].waited {
+		return m.processes[at], nil
+	}
+	return nil, fmt.Errorf("process %d: %w", pid, os.ErrNotExist)
+}
+
+// ReadIO implements agent.System.
+func (m *Machine) ReadIO(pid int) (process.IO, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, err := m.process(pid)
+	switch {
+	case err != nil:
+		return process.IO{}, err
+	case p.flow != nil:
+		return p.counted.Add(p.flow.counters()), nil
+	}
+	return p.counted, nil
+}
+
+// Descendants implements agent.System.
+func (m *Machine) Descendants(pid int) ([]process.Process, error) {
+	m.mu.Lock()
+	root, err := m.process(pid)
+	m.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	var all []process.Process
+	for _, p := range m.below(root) {
+		all = append(all, process.Process{PID: p.pid, PPID: pid, Command: p.name, State: 'S'})
+	}
+	return all, nil
+}
+
+// State implements agent.System.
+func (m *Machine) State(pid int) (process.Process, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, err := m.process(pid)
+	if err != nil {
+		return process.Process{}, err
+	}
+	return process.Process{PID: pid, Command: p.name, State: 'S'}, nil
+}
+
+// HasOpenBelow implements agent.System.
+func (m *Machine) HasOpenBelow(pid int, directory string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, err := m.process(pid)
+	return err == nil && p.directory == directory
+}
+
+// DeviceIO implements agent.System: all that the machine has moved on its store.
+func (m *Machine) DeviceIO(uint64) (process.DeviceIO, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sum := m.device
+	for _, p := range m.processes {
+		if p.flow != nil {
+			done := p.flow.counters()
+			sum.ReadBytes += done.ReadBytes
+			sum.WriteBytes += done.WriteBytes
+			sum.ReadOperations += done.ReadCalls
+			sum.WriteOperations += done.WriteCalls
+		}
+	}
+	return sum, nil
+}
+
+// Sync implements agent.System: what a model writes is on the store when its write returns.
+func (m *Machine) Sync(string) error { return nil }
+
+// Find implements agent.System.
+func (m *Machine) Find(name, _ string) (string, error) {
+	if !slices.Contains([]string{"mpirun", "orted", "ior", "mdtest", commandName}, name) {
+		return "", fmt.Errorf("%s is in no folder of PATH", name)
+	}
+	return filepath.Join("/simulated", name), nil
+}
+
+// Start implements agent.System.
+func (m *Machine) Start(command *exec.Cmd) (agent.Program, error) {
+	name := filepath.Base(command.Path)
+	p, err := m.add(name, nil)
+	if err != nil {
+		return nil, err
+	}
+	run := m.daemon
+	if name == "mpirun" {
+		run = m.mpirun
+	}
+	m.house.all.Go(func() { p.end(exited(run(p, command))) })
+	return p, nil
+}
+
+// Tend implements agent.System.
+func (m *Machine) Tend(command *exec.Cmd, _ *os.File) (agent.Program, io.WriteCloser, io.ReadCloser, error) {
+	p, err := m.add("agent", nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	goRead, goWrite := io.Pipe()
+	newsRead, newsWrite := io.Pipe()
+	m.house.all.Go(func() {
+		status := exited(0)
+		if count, _ := goRead.Read(make([]byte, 1)); count == 1 {
+			status = m.tend(p, command, newsWrite)
+		}
+		p.end(status)
+		_, _ = goRead.Close(), newsWrite.Close()
+	})
+	return p, goWrite, newsRead, nil
+}
+
+// Dialer implements agent.System.
+func (m *Machine) Dialer() func(context.Context, string) (net.Conn, error) {
+	return func(ctx context.Context, address string) (net.Conn, error) {
+		m.mu.Lock()
+		dead := m.dead
+		m.mu.Unlock()
+		to := m.house.at(address)
+		if dead || to == nil {
+			return nil, fmt.Errorf("no way from %s to %s", m.key, address)
+		}
+		return to.connect(ctx, m)
+	}
+}
