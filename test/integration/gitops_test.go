@@ -27,6 +27,7 @@ import (
 	"github.com/storagebench/storagebench/internal/admission"
 	"github.com/storagebench/storagebench/internal/admission/admissiontest"
 	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/test/golden"
 	"github.com/storagebench/storagebench/test/gates"
 )
 
@@ -248,5 +249,5 @@ func TestHashesOfStoredBenchmarks(t *testing.T) {
 		lines = append(lines, plan.RunHash(&benchmark.Spec.Run)+" "+name+"\n")
 	}
 	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[16:], b[16:]) })
-	compareGolden(t, "hashes.golden", strings.Join(lines, ""))
+	golden.Check(t, "hashes", strings.Join(lines, ""))
 }
