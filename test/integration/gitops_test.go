@@ -27,8 +27,8 @@ import (
 	"github.com/storagebench/storagebench/internal/admission"
 	"github.com/storagebench/storagebench/internal/admission/admissiontest"
 	"github.com/storagebench/storagebench/internal/plan"
-	"github.com/storagebench/storagebench/test/golden"
 	"github.com/storagebench/storagebench/test/gates"
+	"github.com/storagebench/storagebench/test/golden"
 )
 
 // TestSecondApplyChangesNothing applies each sample and each accepted case as GitOps tools do, and again: nothing may
