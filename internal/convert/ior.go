@@ -214,14 +214,7 @@ func (w *iorWriter) finish() {
 		p.KeepFiles = nil
 		w.notes.differs("no -k", "IOR removes its files after the first repetition; here they stay", "the target's dataPolicy removes them at the end of the run")
 	}
-	// IOR's GetTestFileName takes the first name unless each rank has its own file.
-	if names := w.given["-o"]; strings.Contains(names.value, "@") {
-		if w.flag("-F") {
-			w.notes.severalPaths(names)
-		} else {
-			w.notes.unneeded(names.String(), "a file that all ranks share is the first one, also in IOR")
-		}
-	}
+	w.paths()
 	if w.flag("-z") {
 		p.Random = pointer(true)
 	}
@@ -260,5 +253,17 @@ func (w *iorWriter) finish() {
 	if p.DataPattern == "" {
 		w.notes.differs("no -l", "the data depends on the version of IOR: the defaults of 3.3.0 and 4.0.0 compress differently on a store that compresses",
 			"set dataPattern, for example Random with 4.0.0 or later")
+	}
+}
+
+// paths notes several names of files. IOR takes the first one unless each rank has its own file.
+func (w *iorWriter) paths() {
+	names := w.given["-o"]
+	switch {
+	case !strings.Contains(names.value, "@"):
+	case w.flag("-F"):
+		w.notes.severalPaths(names)
+	default:
+		w.notes.unneeded(names.String(), "a file that all ranks share is the first one, also in IOR")
 	}
 }
