@@ -73,8 +73,8 @@ func runWith(m *testing.M, administrator *rest.Config) (code int, err error) {
 }
 
 const (
-	// lossTimeout of these operators is longer than the guard: an agent that a busy machine keeps waiting is not lost, and what waits
-	// for agents that will never come hangs.
+	// lossTimeout of these operators is longer than the guard: an agent that a busy machine keeps waiting is not lost, and
+	// what waits for agents that will never come hangs.
 	lossTimeout = 2 * hang.Guard
 	lookEvery   = 100 * time.Millisecond
 )

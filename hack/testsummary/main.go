@@ -15,7 +15,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/storagebench/storagebench/test/testevents"
+	"github.com/storagebench/storagebench/hack/testevents"
 )
 
 // timing is the duration and verdict of a package or test.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/storagebench/storagebench/test/testevents"
+	"github.com/storagebench/storagebench/hack/testevents"
 )
 
 func TestSummary(t *testing.T) {

@@ -99,8 +99,8 @@ func saturate(t *testing.T, config model.Config, l load) experiment {
 		case idle <= most && stood <= still:
 			return e
 		case attempt == attempts:
-			soak.Inconclusive(t, "in %d attempts fio asked nothing of the store for more than %g %% of the time, or had no answer for %g s",
-				attempts, 100*most, still)
+			soak.Inconclusive(t, "in %d attempts fio asked nothing of the store for more than %g %% of the time, "+
+				"or had no answer for %g s", attempts, 100*most, still)
 		}
 		t.Logf("attempt %d: fio asked nothing of the store for %.1f %% of the time, and waited for an answer %.3f s too long; again", attempt, 100*idle, stood)
 	}

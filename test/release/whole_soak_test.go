@@ -18,8 +18,8 @@ import (
 func TestAllPlatforms(t *testing.T) {
 	soak.Only(t)
 	for name, test := range map[string]func(*testing.T){
-		"sums": TestSums, "krew": TestKrew, "chart": TestChart, "install.yaml": TestInstall, "images": TestImages, "push": TestPush,
-		"bills of archives": TestBillsOfArchives, "bills of images": TestBillsOfImages,
+		"sums": TestSums, "krew": TestKrew, "chart": TestChart, "install.yaml": TestInstall, "images": TestImages,
+		"push": TestPush, "bills of archives": TestBillsOfArchives, "bills of images": TestBillsOfImages,
 	} {
 		t.Run(name, test)
 	}

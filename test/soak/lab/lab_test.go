@@ -106,7 +106,8 @@ func shareRun(t *testing.T, mount string) {
 				}
 			}
 			for _, one := range target.Operations {
-				soak.Report(t, fmt.Sprintf("%s, %s, %s", t.Name(), phase.Name, one.Operation), "%d bytes in %d operations", one.Bytes, one.Operations)
+				title := fmt.Sprintf("%s, %s, %s", t.Name(), phase.Name, one.Operation)
+				soak.Report(t, title, "%d bytes in %d operations", one.Bytes, one.Operations)
 			}
 		}
 	}

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/storagebench/storagebench/hack/testevents"
 	"github.com/storagebench/storagebench/test/soak"
 	"github.com/storagebench/storagebench/test/standinior"
-	"github.com/storagebench/storagebench/test/testevents"
 )
 
 // mostAttempts is how often a test runs that is inconclusive each time.
