@@ -27,9 +27,13 @@ func (m *Machine) tend(p *Process, command *exec.Cmd, news io.Writer) syscall.Wa
 	}
 	program.counted = process.IO{} // What it reads of its own libraries is for its words to say.
 	code, signal := m.command(program, command.Args[4:], command.Stdout)
-	program.end(exited(code))
+	status := exited(code)
+	if signal != 0 {
+		status = syscall.WaitStatus(signal)
+	}
+	program.end(status)
 	if p.hasEnded() {
-		return exited(1)
+		return status
 	}
 	counted, _ := m.ReadIO(p.pid)
 	text, err := json.Marshal(counted)

@@ -35,7 +35,7 @@ const (
 // errTerminated ends a job whose mpirun got SIGTERM, errRankLost one that has lost a client.
 var (
 	errTerminated = errors.New("mpirun was told to end")
-	errRankLost   = errors.New("ORTE has lost communication with a remote daemon.")
+	errRankLost   = errors.New("ORTE has lost communication with a remote daemon")
 )
 
 // job is a model of mpirun with all of its daemons and ranks. mpirun's goroutine does the work of all ranks: it puts a
