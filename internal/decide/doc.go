@@ -23,4 +23,6 @@
 //
 // Every action may be repeated: loading what is loaded, starting what is started and stopping what has ended are no-ops
 // at the agent.
+//
+// What holds for every decision is listed in rules_test.go. Random runs are held against it, a million in `make soak`.
 package decide

@@ -10,11 +10,12 @@ import (
 // once it has begun, one without a part in it: the running step is not disturbed, and the next step handles the loss.
 func (s Snapshot) missed(step Step, record Record) []Client {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
-	begun := !record.Start.IsZero() && s.Policy.OnLoss != FailRun
+	started := !record.Start.IsZero()
 	return slices.DeleteFunc(s.having(Lost), func(c Client) bool {
 		part := c.Attempts[attempt]
-		done := part.Progress == Ended && part.Failed == nil && !part.Left
-		return done || begun && !step.Idle && !step.Takes(c.Key)
+		// What ended before the start was stopped.
+		done := started && part.Progress == Ended && part.Failed == nil && !part.Left
+		return done || started && s.Policy.OnLoss != FailRun && !step.Idle && !step.Takes(c.Key)
 	})
 }
 

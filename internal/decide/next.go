@@ -42,7 +42,12 @@ func (s Snapshot) next(now time.Time) Action {
 	if action, ends := s.once(*step, begun, now); ends {
 		return action
 	}
-	if action, pending := s.meet(*step, begun, now); pending {
+	action, pending := s.meet(*step, begun, now)
+	if old, live := s.left(*step, begun); len(live) > 0 && (!pending || action.Kind == Wait) {
+		// Not only once all clients are ready: a replacement can take minutes, and no step asks for this load any more.
+		return Action{Kind: Stop, Attempt: old, Clients: live, Until: action.Until}
+	}
+	if pending {
 		return action
 	}
 	if step.Idle {
@@ -109,9 +114,6 @@ func (s Snapshot) reach(now time.Time) (Action, bool) {
 
 // run takes one step from nothing to its recorded result.
 func (s Snapshot) run(step Step, record Record, now time.Time) Action {
-	if old, live := s.left(step, record); len(live) > 0 {
-		return Action{Kind: Stop, Attempt: old, Clients: live}
-	}
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	counts := s.count(step, attempt)
 	switch {
@@ -119,6 +121,8 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 		return s.abandon(step, record, attempt, counts)
 	case len(counts.parted) > 0:
 		return s.part(step, record, attempt, counts, now)
+	case record.Start.IsZero() && len(counts.ended) > 0:
+		return s.unstartable(step, record, attempt, counts)
 	case len(counts.absent) > 0:
 		return Action{Kind: Load, Attempt: attempt, Clients: counts.absent}
 	case len(counts.loading) > 0:
@@ -132,6 +136,20 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 		return Action{Kind: RecordResult, Attempt: attempt}
 	}
 	return s.running(step, record, attempt, counts, now)
+}
+
+// unstartable ends an attempt that ended on some clients before it was started: the others would start without them. A
+// client that is about to be lost is waited for, and then the policy applies. The other clients were stopped by a
+// conductor that died before it recorded that the step is to be repeated.
+func (s Snapshot) unstartable(step Step, record Record, attempt Attempt, counts counts) Action {
+	live := s.live(step, attempt)
+	switch {
+	case len(counts.ended) == len(counts.left), len(live) == 0 && len(counts.loading) > 0:
+		return Action{Kind: Wait}
+	case len(live) > 0:
+		return Action{Kind: Stop, Attempt: attempt, Clients: live}
+	}
+	return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}}
 }
 
 // left returns an earlier attempt that still runs on some clients.

@@ -124,3 +124,131 @@ func TestStartTimeoutNamesThoseThatHadIt(t *testing.T) {
 		t.Errorf("after it: %+v", got.Failure)
 	}
 }
+
+// TestEndedBeforeTheStart: an attempt that has ended at some clients before it was started is not started with others.
+func TestEndedBeforeTheStart(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, second decide.ClientStep
+		want          decide.Kind
+		of            int
+	}{
+		"stopped by a conductor that died": {decide.ClientStep{Progress: decide.Loaded}, decide.ClientStep{Progress: decide.Ended}, decide.Stop, 1},
+		"the other is not loaded yet":      {decide.ClientStep{Progress: decide.Loading}, decide.ClientStep{Progress: decide.Ended}, decide.Wait, 0},
+		"all are stopped":                  {decide.ClientStep{Progress: decide.Ended}, decide.ClientStep{Progress: decide.Ended}, decide.Retry, 2},
+		"about to be lost":                 {decide.ClientStep{Progress: decide.Loaded}, decide.ClientStep{Progress: decide.Ended, Left: true}, decide.Wait, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(1, 2, steps()...)
+			for i, part := range []decide.ClientStep{c.first, c.second} {
+				w.clients[i].Connection = decide.Ready
+				w.clients[i].Attempts[decide.Attempt{Step: "00-layout", Number: 1}] = part
+				w.snapshot.Clients = append(w.snapshot.Clients, *w.clients[i])
+			}
+			if got := decide.Next(w.snapshot, w.now); got.Kind != c.want || got.Attempt.Number != c.of {
+				t.Errorf("%s, want %s of attempt %d", got, c.want, c.of)
+			}
+		})
+	}
+}
+
+// TestStoppedBeforeTheStartAndLost: a client that was stopped before the start has not done its part, so it is replaced.
+func TestStoppedBeforeTheStartAndLost(t *testing.T) {
+	w := newWorld(1, 2, steps()...)
+	attempt := decide.Attempt{Step: "00-layout", Number: 1}
+	w.clients[0].Connection, w.clients[1].Connection = decide.Ready, decide.Lost
+	w.clients[0].Attempts[attempt] = decide.ClientStep{Progress: decide.Ended}
+	w.clients[1].Attempts[attempt] = decide.ClientStep{Progress: decide.Ended}
+	w.snapshot.Clients = w.seen()
+	if got := decide.Next(w.snapshot, w.now); got.Kind != decide.Retry || len(got.Clients) != 1 {
+		t.Errorf("%s, want the step repeated because of the client that was lost", got)
+	}
+}
+
+// TestEarlierAttemptIsStoppedAtOnce: also while a replacement is not ready, until the time by which it must be.
+func TestEarlierAttemptIsStoppedAtOnce(t *testing.T) {
+	w := newWorld(1, 2, steps()...)
+	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 2}
+	old := decide.Attempt{Step: "00-layout", Number: 1}
+	w.clients[0].Connection = decide.Ready
+	w.clients[0].Attempts[old] = decide.ClientStep{Progress: decide.Running}
+	w.snapshot.Clients = w.seen()
+	want := decide.Action{Kind: decide.Stop, Attempt: old, Clients: []decide.ClientKey{key(0)}, Until: w.now.Add(w.snapshot.Policy.StartTimeout)}
+	if diff := cmp.Diff(want, decide.Next(w.snapshot, w.now)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := decide.Next(w.snapshot, want.Until); got.Kind != decide.Fail {
+		t.Errorf("%s when the replacement is late, want a failure", got)
+	}
+}
+
+// TestLossThatIsWaitedFor: once the patience is over, the conductor waits for news and does not ask again at once.
+func TestLossThatIsWaitedFor(t *testing.T) {
+	w := mpiWorld()
+	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: w.now, Deadline: w.now.Add(time.Minute)}
+	lost := peerLost(key(1))
+	for i, part := range []decide.ClientStep{
+		{Progress: decide.Ended, Failed: &lost, Since: w.now}, {Progress: decide.Ended, Left: true}, {Progress: decide.Ended, Failed: &lost, Since: w.now},
+	} {
+		w.clients[i].Connection = decide.Ready
+		w.clients[i].Attempts[decide.Attempt{Step: "00-layout", Number: 1}] = part
+	}
+	w.snapshot.Clients = w.seen()
+	if got := decide.Next(w.snapshot, w.now.Add(10*time.Second)); got.Kind != decide.Wait || !got.Until.IsZero() {
+		t.Errorf("%s until %s, want to wait for news", got, got.Until)
+	}
+}
+
+// TestLossGoesBeforeOtherFailures: one client of a job says that its rank was killed and another that a client was lost.
+// The loss explains both, so the step is repeated.
+func TestLossGoesBeforeOtherFailures(t *testing.T) {
+	w := mpiWorld()
+	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: w.now, Deadline: w.now.Add(time.Minute)}
+	killed, lost := decide.Failure{Reason: "Killed", Message: "signal 9, killed"}, peerLost(key(1))
+	for i, failure := range []*decide.Failure{&killed, nil, &lost} {
+		w.clients[i].Connection = decide.Ready
+		w.clients[i].Attempts[decide.Attempt{Step: "00-layout", Number: 1}] =
+			decide.ClientStep{Progress: decide.Ended, Failed: failure, Since: w.now}
+	}
+	w.snapshot.Clients = w.seen()
+	if got := decide.Next(w.snapshot, w.now.Add(10*time.Second)); got.Kind != decide.Retry {
+		t.Errorf("%s, want the step to be repeated", got)
+	}
+}
+
+// TestWhyStopped is the reason that clients get when their load is stopped.
+func TestWhyStopped(t *testing.T) {
+	stopped := &decide.Failure{Reason: "Stopped", Message: "interrupted"}
+	ended := func(reason string) decide.ClientStep {
+		return decide.ClientStep{Progress: decide.Ended, Failed: &decide.Failure{Reason: reason}}
+	}
+	for want, change := range map[string]func(s *decide.Snapshot, part *decide.ClientStep, record *decide.Record){
+		"interrupted": func(s *decide.Snapshot, _ *decide.ClientStep, _ *decide.Record) { s.Cancel = stopped },
+		"it failed": func(s *decide.Snapshot, _ *decide.ClientStep, _ *decide.Record) {
+			s.Failure = &decide.Failure{Message: "it failed"}
+		},
+		"the run is over":     func(s *decide.Snapshot, _ *decide.ClientStep, _ *decide.Record) { s.Steps = nil },
+		"enough was measured": func(s *decide.Snapshot, _ *decide.ClientStep, r *decide.Record) { r.Concluded = s.Begun },
+		"another client was told too late, and the step is to be repeated": func(_ *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) {
+			*p = ended(decide.ReasonStartMissed)
+		},
+		"another client failed": func(_ *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) { *p = ended("NoSpace") },
+		"another client says that one was lost": func(s *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) {
+			s.Steps[0].Coupled, *p = true, ended(decide.ReasonClientLost)
+		},
+		"another client was lost, and the step cannot be repeated": func(s *decide.Snapshot, _ *decide.ClientStep, _ *decide.Record) {
+			s.Steps[0].NonRepeatable = true
+		},
+		"the step is to be repeated": func(*decide.Snapshot, *decide.ClientStep, *decide.Record) {},
+	} {
+		w := newWorld(1, 2, steps()...)
+		part, record := decide.ClientStep{Progress: decide.Running}, decide.Record{Attempt: 1, Start: w.now}
+		change(&w.snapshot, &part, &record)
+		w.snapshot.Records["00-layout"] = record
+		w.clients[0].Connection, w.clients[1].Connection = decide.Ready, decide.Ready
+		w.clients[1].Attempts[decide.Attempt{Step: "00-layout", Number: 1}] = part
+		w.snapshot.Clients = w.seen()
+		if got := w.snapshot.WhyStopped(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -39,10 +39,10 @@ func (s Snapshot) part(step Step, record Record, attempt Attempt, counts counts,
 	until := first.since.Add(s.Policy.LossPatience)
 	switch {
 	case lost && s.Policy.OnLoss == FailRun:
-	case len(counts.loading) > 0:
-		return Action{Kind: Wait}
-	case now.Before(until) || len(counts.left) > 0:
+	case now.Before(until):
 		return Action{Kind: Wait, Until: until}
+	case len(counts.loading)+len(counts.left) > 0:
+		return Action{Kind: Wait}
 	case lost && step.NonRepeatable:
 		return Action{Kind: RecordResult, Attempt: attempt}
 	case lost && record.Attempt <= s.Policy.MaxRestarts:

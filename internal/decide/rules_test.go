@@ -1,138 +1,381 @@
 package decide_test
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// check is what must hold for every action of every run.
-func (w *world) check(t *testing.T, action decide.Action) {
-	t.Helper()
-	wrong := func(format string, arguments ...any) {
-		t.Helper()
-		t.Fatalf(format+"\n%s", append(arguments, strings.Join(w.log, "\n"))...)
-	}
-	record := w.snapshot.Records[action.Attempt.Step]
-	ending := w.snapshot.Failure != nil || w.snapshot.Cancel != nil
-	step := w.step(action.Attempt.Step)
-	if (action.Kind == decide.Wait || action.Kind == decide.Stop || action.Kind == decide.Conclude) &&
-		!action.Until.IsZero() && !action.Until.After(w.now) {
-		wrong("%s until %s ago: asked again at once, for ever", action, w.now.Sub(action.Until))
-	}
-	switch action.Kind {
-	case decide.Load:
-		w.checkLoad(wrong, step, action)
-	case decide.Start:
-		w.checkStart(wrong, step, record, action)
-	case decide.Conclude:
-		if !record.Concluded.IsZero() || w.now.Before(record.Start.Add(step.Earliest)) || action.Reason == "" {
-			wrong("%s of a step that began %s ago, concluded %s", action, w.now.Sub(record.Start), record.Concluded)
+// rule holds for every decision of every run, in whatever order things happen.
+type rule struct {
+	name string
+	// broken returns how a decision breaks the rule; empty if it keeps it.
+	broken func(w *world, a decide.Action) string
+}
+
+// rules are all rules of the package. Each decision of each test that runs a world is held against them. What takes
+// more than one decision to see is in walk: a run ends, no wait is endless, an end is final.
+var rules = []rule{
+	{"the same facts give the same decision", sameAgain},
+	{"an action is for clients that can execute it", forThese},
+	{"only the first step without a result is worked on, in its recorded attempt", inTurn},
+	{"no load runs without a step that asks for it", askedFor},
+	{"a client works at one attempt at a time", oneAtATime},
+	{"an attempt starts once, with all its clients, and a step that cannot be repeated has one", startsOnce},
+	{"a step is concluded once, when it may be, while all are at work", concludesOnce},
+	{"a result is recorded once, when nobody is at work and each part is known", recordsOnce},
+	{"a step is repeated, and a client replaced, as often as the policy allows", withinPolicy},
+	{"a failure has its cause in the facts", hasCause},
+	{"a run that ends starts nothing", endsOnly},
+	{"a good run has each result, and nobody is at work after the end", complete},
+	{"a wait is for the future, and not beyond the end of the run", waitsAhead},
+	{"a run ends in time", endsInTime},
+}
+
+// broken is a rule that does not hold.
+type broken struct{ rule, how string }
+
+func (b *broken) Error() string { return fmt.Sprintf("broken: %s: %s", b.rule, b.how) }
+
+// check holds a decision against the rules.
+func (w *world) check(action decide.Action) error {
+	for _, r := range rules {
+		if how := r.broken(w, action); how != "" {
+			return &broken{rule: r.name, how: how}
 		}
-		// What has lasted as long as it may is ended whoever has ended by himself.
-		overtime := step.Latest > 0 && !w.now.Before(record.Start.Add(step.Latest))
-		for _, client := range w.clients {
-			part := client.Attempts[action.Attempt]
-			if step.Takes(client.Key) && client.Connection == decide.Ready && part.Progress != decide.Running && !overtime {
-				wrong("%s while %s is %+v", action, client.Key, part)
-			}
+	}
+	return nil
+}
+
+func sameAgain(w *world, a decide.Action) string {
+	if again := decide.Next(w.snapshot, w.now); !reflect.DeepEqual(a, again) {
+		return fmt.Sprintf("%+v, and then %+v", a, again)
+	}
+	return ""
+}
+
+func forThese(w *world, a decide.Action) string {
+	step := w.step(a.Attempt.Step)
+	for _, key := range a.Clients {
+		seen := w.snapshot.Clients[slices.IndexFunc(w.snapshot.Clients, func(c decide.Client) bool { return c.Key == key })]
+		can := false
+		switch a.Kind {
+		case decide.Load, decide.Start, decide.Conclude:
+			can = seen.Connection == decide.Ready && step.Takes(key)
+		case decide.Stop:
+			// One that turned out to be unfit may still be at work.
+			can = (seen.Connection == decide.Ready || seen.Connection == decide.Unfit) && step.Takes(key)
+		case decide.Retry, decide.Replace:
+			can = seen.Connection == decide.Lost
+		case decide.Finish:
+			can = seen.Connection != decide.Lost && seen.Connection != decide.Finished
+		case decide.Wait, decide.RecordResult, decide.Fail, decide.Done:
 		}
-	case decide.RecordResult:
-		w.checkRecord(wrong, step, record, action, ending)
+		if !can {
+			return fmt.Sprintf("%s, and %s is %s", a, key, seen.Connection)
+		}
+	}
+	return ""
+}
+
+// next is the first step without a result, and its record; an empty one if all have theirs.
+func (w *world) next() (decide.Step, decide.Record) {
+	for _, step := range w.snapshot.Steps {
+		if record := w.snapshot.Records[step.ID]; !record.Done {
+			return step, record
+		}
+	}
+	return decide.Step{}, decide.Record{}
+}
+
+func inTurn(w *world, a decide.Action) string {
+	step, record := w.next()
+	number := record.Attempt
+	switch a.Kind {
+	case decide.Wait, decide.Fail, decide.Finish, decide.Done, decide.Replace:
+		return ""
+	case decide.Stop:
+		number = min(number, a.Attempt.Number)
 	case decide.Retry:
-		if record.Done || action.Attempt.Number != record.Attempt+1 {
-			wrong("%s after attempt %d, done %v", action, record.Attempt, record.Done)
-		}
-	case decide.Finish:
-		if attempt, key, found := w.loaded(); found {
-			wrong("%s while %s is at %s", action, key, attempt)
-		}
-	case decide.Done:
-		for _, s := range w.snapshot.Steps {
-			if !w.snapshot.Records[s.ID].Done && !ending {
-				wrong("a good run without a result of %s", s.ID)
-			}
-		}
-		if attempt, key, found := w.loaded(); found {
-			wrong("the run is over and %s is at %s", key, attempt)
-		}
-	case decide.Wait, decide.Stop, decide.Replace, decide.Fail:
+		number++
+	case decide.Load, decide.Start, decide.Conclude, decide.RecordResult:
 	}
+	if a.Attempt != (decide.Attempt{Step: step.ID, Number: number}) {
+		return fmt.Sprintf("%s, and step %q in attempt %d has no result yet", a, step.ID, record.Attempt)
+	}
+	return ""
 }
 
-// complain ends a test.
-type complain = func(format string, arguments ...any)
-
-// checkLoad: nobody works at two things, and nothing is loaded while nothing should be.
-func (w *world) checkLoad(wrong complain, step decide.Step, action decide.Action) {
-	for _, key := range action.Clients {
-		if !step.Takes(key) {
-			wrong("%s: %s has no part in it", action, key)
-		}
-		for attempt, part := range w.client(key).Attempts {
-			if live(part) || part.Progress == decide.Loading {
-				wrong("%s while %s is at %s", action, key, attempt)
+// askedFor: load is of the current attempt of the next step, or stopped before anything is waited for, on clients that
+// the conductor can reach and that obey.
+func askedFor(w *world, a decide.Action) string {
+	step, record := w.next()
+	for _, client := range w.clients {
+		for attempt, part := range client.Attempts {
+			switch {
+			case client.Connection != decide.Ready, !live(part), w.unmet[client.Key], w.does(w.deaf, client, attempt), w.impatient():
+			case !w.snapshot.FinishSent.IsZero(), attempt == decide.Attempt{Step: step.ID, Number: record.Attempt}:
+			case attempt.Step == step.ID && (a.Kind == decide.Stop && a.Attempt == attempt || a.Kind == decide.Fail ||
+				a.Kind == decide.Retry || a.Kind == decide.Replace):
+			default:
+				return fmt.Sprintf("%s, and %s is at %s, which is over", a, client.Key, attempt)
 			}
 		}
 	}
+	return ""
 }
 
-// checkStart: an intent is kept, what cannot be repeated is not, and an idle has nobody at work.
-func (w *world) checkStart(wrong complain, step decide.Step, record decide.Record, action decide.Action) {
-	if !record.Start.IsZero() {
-		if !action.Start.Equal(record.Start) || !action.Deadline.Equal(record.Deadline) {
-			wrong("%s at another time than was recorded", action)
+// impatient is true once a run that ends does not wait any more for clients to stop.
+func (w *world) impatient() bool {
+	return w.ending() && !w.now.Before(w.snapshot.EndingSince.Add(w.stopGrace()))
+}
+
+func (w *world) ending() bool { return w.snapshot.Failure != nil || w.snapshot.Cancel != nil }
+
+// stopGrace is what a run that ends gives its clients to stop.
+func (w *world) stopGrace() time.Duration {
+	if w.snapshot.Failure != nil && w.snapshot.Failure.Reason == decide.ReasonDeadline {
+		return 20 * time.Second
+	}
+	return w.snapshot.Policy.StopGrace
+}
+
+func oneAtATime(w *world, a decide.Action) string {
+	for _, client := range w.clients {
+		working := 0
+		for attempt, part := range client.Attempts {
+			atWork := live(part) || part.Progress == decide.Loading
+			if atWork {
+				working++
+			}
+			if atWork && !w.unmet[client.Key] && a.Kind == decide.Load && slices.Contains(a.Clients, client.Key) {
+				return fmt.Sprintf("%s while %s is at %s", a, client.Key, attempt)
+			}
 		}
-		return
+		if working > 1 {
+			return fmt.Sprintf("%s is at several attempts: %v", client.Key, client.Attempts)
+		}
 	}
-	before := decide.Attempt{Step: step.ID, Number: action.Attempt.Number - 1}
-	if step.NonRepeatable && w.touched[step.ID] && !w.missed[before] {
-		wrong("%s of a step that cannot be repeated and has begun", action)
-	}
-	if action.Start.Before(w.now) || action.Deadline.Before(action.Start) {
-		wrong("%s from %s to %s", action, action.Start, action.Deadline)
-	}
-	if !step.Idle {
-		return
-	}
-	if attempt, key, found := w.loaded(); found || len(action.Clients) > 0 {
-		wrong("%s while %s is at %s", action, key, attempt)
-	}
+	return ""
 }
 
-// checkRecord: one result a step, an idle is as long as was planned, and nobody is still at work.
-func (w *world) checkRecord(wrong complain, step decide.Step, record decide.Record, action decide.Action, ending bool) {
-	switch {
-	case record.Done || record.Attempt != action.Attempt.Number:
-		wrong("%s of a step with attempt %d, done %v", action, record.Attempt, record.Done)
-	case ending:
-		return
-	case record.Start.IsZero():
-		wrong("%s of what was never started", action)
-	case w.unmet && slices.ContainsFunc(w.clients, func(c *decide.Client) bool { return c.Connection != decide.Lost }):
-		wrong("%s before the clients were asked for theirs", action)
-	case step.Idle && w.now.Before(record.Deadline):
-		wrong("%s %s before its time", action, record.Deadline.Sub(w.now))
+func startsOnce(w *world, a decide.Action) string {
+	if a.Kind != decide.Start {
+		return ""
 	}
-	if attempt, key, found := w.loaded(); found {
-		wrong("%s while %s is at %s", action, key, attempt)
+	step, record := w.step(a.Attempt.Step), w.snapshot.Records[a.Attempt.Step]
+	if begun, again := w.starts[a.Attempt]; again {
+		if !a.Start.Equal(begun) || !a.Deadline.Equal(record.Deadline) {
+			return fmt.Sprintf("%s at %s, and it was begun at %s", a, a.Start, begun)
+		}
+		return ""
+	}
+	for before := range w.touched {
+		if before.Step == step.ID && step.NonRepeatable && !w.missed[before] {
+			return fmt.Sprintf("%s of a step that cannot be repeated and has begun", a)
+		}
+	}
+	switch longest := a.Start.Add(step.Limit); {
+	case a.Start.Before(w.now), a.Deadline.Before(a.Start), a.Deadline.After(longest), !step.Idle && a.Deadline.Before(longest):
+		return fmt.Sprintf("%s from %s to %s, of at most %s", a, a.Start, a.Deadline, step.Limit)
+	}
+	if attempt, key, found := w.loaded(); step.Idle && (found && attempt != a.Attempt || len(a.Clients) > 0) {
+		return fmt.Sprintf("%s while %s is at %s", a, key, attempt)
 	}
 	for _, client := range w.clients {
-		part := client.Attempts[action.Attempt]
-		if step.Takes(client.Key) && client.Connection == decide.Ready && (part.Progress != decide.Ended || part.Left) {
-			wrong("%s without the result of %s, which is %+v", action, client.Key, part)
+		progress := client.Attempts[a.Attempt].Progress
+		switch {
+		case !step.Takes(client.Key), progress == decide.Loaded:
+		case client.Connection == decide.Lost && w.snapshot.Policy.OnLoss == decide.ContinueDegraded:
+		default:
+			return fmt.Sprintf("%s without %s, which is %s: %s", a, client.Key, client.Connection, progress)
 		}
 	}
+	return ""
+}
+
+func concludesOnce(w *world, a decide.Action) string {
+	if a.Kind != decide.Conclude {
+		return ""
+	}
+	step, record := w.step(a.Attempt.Step), w.snapshot.Records[a.Attempt.Step]
+	if !record.Concluded.IsZero() || w.now.Before(record.Start.Add(step.Earliest)) || a.Reason == "" {
+		return fmt.Sprintf("%s of a step that began %s ago, concluded %s", a, w.now.Sub(record.Start), record.Concluded)
+	}
+	// What has lasted as long as it may is ended, even if a client has ended by itself.
+	if step.Latest > 0 && !w.now.Before(record.Start.Add(step.Latest)) {
+		return ""
+	}
+	for _, client := range w.clients {
+		part := client.Attempts[a.Attempt]
+		if step.Takes(client.Key) && client.Connection == decide.Ready && part.Progress != decide.Running {
+			return fmt.Sprintf("%s while %s is %+v", a, client.Key, part)
+		}
+	}
+	return ""
+}
+
+func recordsOnce(w *world, a decide.Action) string {
+	step, record := w.step(a.Attempt.Step), w.snapshot.Records[a.Attempt.Step]
+	switch {
+	case a.Kind != decide.RecordResult:
+		return ""
+	case record.Done:
+		return fmt.Sprintf("%s of a step that has its result", a)
+	case step.Idle && record.Start.IsZero(), w.ending() && !step.Idle && !w.received(a.Attempt), !w.ending() && record.Start.IsZero():
+		return fmt.Sprintf("%s of what was never begun", a)
+	case w.ending():
+		return ""
+	case slices.ContainsFunc(w.clients, func(c *decide.Client) bool { return c.Connection != decide.Lost && w.unmet[c.Key] }):
+		return fmt.Sprintf("%s before the clients were asked for theirs", a)
+	case step.Idle && w.now.Before(record.Deadline):
+		return fmt.Sprintf("%s %s before its time", a, record.Deadline.Sub(w.now))
+	}
+	if attempt, key, found := w.loaded(); found {
+		return fmt.Sprintf("%s while %s is at %s", a, key, attempt)
+	}
+	for _, client := range w.clients {
+		part := client.Attempts[a.Attempt]
+		if step.Takes(client.Key) && client.Connection == decide.Ready && (part.Progress != decide.Ended || part.Left) {
+			return fmt.Sprintf("%s without the result of %s, which is %+v", a, client.Key, part)
+		}
+	}
+	return ""
+}
+
+// received reports whether the conductor knows of a client that has received an attempt.
+func (w *world) received(attempt decide.Attempt) bool {
+	return slices.ContainsFunc(w.snapshot.Clients, func(c decide.Client) bool {
+		_, known := c.Attempts[attempt]
+		return known
+	})
+}
+
+// maxMissed is how often a step is repeated because clients heard of its start too late.
+const maxMissed = 4
+
+func withinPolicy(w *world, a decide.Action) string {
+	policy := w.snapshot.Policy
+	switch a.Kind {
+	case decide.Replace:
+		for _, key := range a.Clients {
+			if done := w.client(key).Replacements; policy.OnLoss != decide.RestartStep || done >= policy.MaxRestarts {
+				return fmt.Sprintf("%s by %s, after %d of %d", a, policy.OnLoss, done, policy.MaxRestarts)
+			}
+		}
+	case decide.Retry:
+		record := w.snapshot.Records[a.Attempt.Step]
+		if most := max(maxMissed, policy.MaxRestarts) + len(w.clients)*policy.MaxRestarts; record.Attempt > most {
+			return fmt.Sprintf("%s, and it may be repeated %d times", a, most)
+		}
+		if attempt, key, found := w.loaded(); found {
+			return fmt.Sprintf("%s while %s is at %s", a, key, attempt)
+		}
+	case decide.Wait, decide.Load, decide.Start, decide.Stop, decide.Conclude, decide.RecordResult, decide.Fail, decide.Finish, decide.Done:
+	}
+	return ""
+}
+
+func hasCause(w *world, a decide.Action) string {
+	if a.Kind != decide.Fail {
+		return ""
+	}
+	policy, caused := w.snapshot.Policy, false
+	_, record := w.next()
+	for _, seen := range w.snapshot.Clients {
+		switch a.Failure.Reason {
+		case decide.ReasonDeadline:
+			caused = caused || policy.ActiveDeadline > 0 && !w.now.Before(w.began.Add(policy.ActiveDeadline))
+		case decide.ReasonStartTimeout:
+			caused = caused || seen.Connection == decide.Connecting && !w.now.Before(seen.Since.Add(policy.StartTimeout))
+		case decide.ReasonUnresponsive:
+			end := record.Deadline
+			if !record.Concluded.IsZero() && record.Concluded.Before(end) {
+				end = record.Concluded
+			}
+			caused = caused || !end.IsZero() && !w.now.Before(end.Add(policy.StopGrace))
+		default:
+			caused = caused || seen.Connection == decide.Unfit && seen.Reason == a.Failure.Reason ||
+				seen.Connection == decide.Lost && a.Failure.Reason == decide.ReasonClientLost
+			for _, part := range seen.Attempts {
+				caused = caused || part.Failed != nil && part.Failed.Reason == a.Failure.Reason
+			}
+		}
+	}
+	if !caused || a.Failure.Message == "" {
+		return fmt.Sprintf("%s without a cause", a)
+	}
+	return ""
+}
+
+func endsOnly(w *world, a decide.Action) string {
+	finishing := !w.snapshot.FinishSent.IsZero()
+	switch a.Kind {
+	case decide.Wait, decide.Done:
+	case decide.Stop, decide.RecordResult, decide.Finish:
+		if finishing {
+			return fmt.Sprintf("%s after Finish", a)
+		}
+	case decide.Load, decide.Start, decide.Conclude, decide.Retry, decide.Replace, decide.Fail:
+		if finishing || w.ending() {
+			return fmt.Sprintf("%s of a run that ends", a)
+		}
+	}
+	return ""
+}
+
+func complete(w *world, a decide.Action) string {
+	if a.Kind != decide.Finish && a.Kind != decide.Done {
+		return ""
+	}
+	if step, _ := w.next(); step.ID != "" && !w.ending() {
+		return fmt.Sprintf("%s of a good run without a result of %s", a, step.ID)
+	}
+	if attempt, key, found := w.loaded(); found && !w.impatient() {
+		return fmt.Sprintf("%s while %s is at %s", a, key, attempt)
+	}
+	return ""
+}
+
+func waitsAhead(w *world, a decide.Action) string {
+	switch a.Kind {
+	case decide.Wait, decide.Stop, decide.Conclude:
+	case decide.Load, decide.Start, decide.RecordResult, decide.Retry, decide.Replace, decide.Fail, decide.Finish, decide.Done:
+		return ""
+	}
+	if !a.Until.IsZero() && !a.Until.After(w.now) {
+		return fmt.Sprintf("%s until %s ago: asked again at once, for ever", a, w.now.Sub(a.Until))
+	}
+	end := w.began.Add(w.snapshot.Policy.ActiveDeadline)
+	if end.After(w.now) && (a.Until.IsZero() || a.Until.After(end)) {
+		return fmt.Sprintf("%s until %s, and the run must end at %s", a, a.Until, end)
+	}
+	return ""
+}
+
+// endsInTime: a run that has a deadline or has begun to end is over when the times to stop and to finish are over too.
+func endsInTime(w *world, a decide.Action) string {
+	policy, since := w.snapshot.Policy, w.began.Add(w.snapshot.Policy.ActiveDeadline)
+	if w.ending() && (policy.ActiveDeadline == 0 || w.snapshot.EndingSince.Before(since)) {
+		since = w.snapshot.EndingSince
+	} else if policy.ActiveDeadline == 0 {
+		return ""
+	}
+	if last := since.Add(policy.StopGrace + policy.FinishTimeout + w.hung); w.now.After(last) {
+		return fmt.Sprintf("%s, and it should have ended at %s", a, last)
+	}
+	return ""
 }
 
 // loaded is a client with load on it that could be ended; none while the conductor cannot know.
 func (w *world) loaded() (decide.Attempt, decide.ClientKey, bool) {
 	for _, client := range w.clients {
 		for attempt, part := range client.Attempts {
-			if client.Connection == decide.Ready && live(part) && !w.unmet && !w.does(w.deaf, client, attempt) {
+			if client.Connection == decide.Ready && live(part) && !w.unmet[client.Key] && !w.does(w.deaf, client, attempt) {
 				return attempt, client.Key, true
 			}
 		}

@@ -3,12 +3,11 @@ package decide_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/storagebench/storagebench/internal/decide"
 )
@@ -39,11 +38,19 @@ type world struct {
 	onStart, onLoad map[string]func(*world)
 	// onRecord is done when a step has its result.
 	onRecord map[string]func(*world)
-	// unmet is true while a conductor that came back has not met the clients again.
-	unmet bool
-	// touched are the steps in which I/O has begun, missed the attempts that a client began too late.
-	touched map[string]bool
+	// unmet are the clients that a conductor that came back at returned has not reached yet.
+	unmet    map[decide.ClientKey]bool
+	returned time.Time
+	// crashes are how often the conductor still dies while it executes an action; jitter says at which.
+	crashes int
+	// awake is when a conductor that hangs decides again, hung for how long it did so in all.
+	awake time.Time
+	hung  time.Duration
+	// touched are the attempts in which I/O has begun, missed those that a client began too late, and starts the start of
+	// each attempt: memory that the decisions do not have, to hold against them.
+	touched map[decide.Attempt]bool
 	missed  map[decide.Attempt]bool
+	starts  map[decide.Attempt]time.Time
 }
 
 type event struct {
@@ -58,7 +65,8 @@ func newWorld(targets, clients int, steps ...decide.Step) *world {
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	none := func() map[string]bool { return map[string]bool{} }
 	w := &world{now: start, began: start, refuse: none(), fail: none(), late: none(), deaf: none(), silent: none(),
-		touched: none(), missed: map[decide.Attempt]bool{}, enough: map[string]time.Duration{},
+		touched: map[decide.Attempt]bool{}, missed: map[decide.Attempt]bool{}, starts: map[decide.Attempt]time.Time{},
+		unmet: map[decide.ClientKey]bool{}, enough: map[string]time.Duration{},
 		onStart: map[string]func(*world){}, onLoad: map[string]func(*world){}, onRecord: map[string]func(*world){}}
 	w.snapshot = decide.Snapshot{
 		Steps:   steps,
@@ -134,42 +142,80 @@ func (w *world) seen() []decide.Client {
 	var seen []decide.Client
 	for _, client := range w.clients {
 		one := *client
-		if w.unmet && one.Connection != decide.Lost {
-			one.Connection, one.Since, one.Attempts = decide.Connecting, w.now, nil
+		if w.unmet[one.Key] && one.Connection != decide.Lost {
+			one.Connection, one.Since, one.Attempts = decide.Connecting, w.returned, nil
 		}
 		seen = append(seen, one)
 	}
 	return seen
 }
 
-// run decides, acts and lets time pass until nothing is left to do.
+// run is walk for a test that ends where a rule is broken.
 func (w *world) run(t *testing.T) string {
 	t.Helper()
-	for range 1000 {
+	log, err := w.walk()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, log)
+	}
+	return log
+}
+
+// walk decides, acts and lets time pass until nothing is left to do, and returns what happened.
+func (w *world) walk() (log string, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = &broken{rule: "no decision panics", how: fmt.Sprintf("%v\n%s", fault, debug.Stack())}
+		}
+		if log == "" {
+			log = strings.Join(w.log, "\n") + "\n"
+		}
+	}()
+	for range 3000 {
 		w.snapshot.Clients = w.seen()
 		action := decide.Next(w.snapshot, w.now)
-		if again := decide.Next(w.snapshot, w.now); !cmp.Equal(action, again) {
-			t.Fatalf("the same facts gave %v and then %v", action, again)
-		}
 		if action.Kind != decide.Wait {
 			w.note("%s", action)
 		}
-		w.check(t, action)
-		if action.Kind == decide.Done {
-			return strings.Join(w.log, "\n") + "\n"
+		if err := w.check(action); err != nil {
+			return "", err
 		}
-		if w.apply(action) {
-			continue
+		switch {
+		case action.Kind == decide.Done:
+			return strings.Join(w.log, "\n") + "\n", w.stays()
+		case w.crash(action), w.apply(action):
+		case !w.pass(action.Until):
+			return "", &broken{rule: "every wait ends", how: "nothing is left to happen, and no time to wait for"}
 		}
-		w.pass(t, action.Until)
 	}
-	t.Fatalf("no end after 1000 decisions:\n%s", strings.Join(w.log, "\n"))
-	return ""
+	return "", &broken{rule: "every run ends", how: "it has not after 3000 decisions"}
 }
 
-// pass moves the time on to the next event, or to the time that the action named.
-func (w *world) pass(t *testing.T, until time.Time) {
-	t.Helper()
+// stays lets happen what is left to happen after the end of a run: it has ended for good.
+func (w *world) stays() error {
+	for range 20 {
+		w.pass(w.now.Add(time.Hour))
+		w.snapshot.Clients = w.seen()
+		if action := decide.Next(w.snapshot, w.now); action.Kind != decide.Done && len(w.unmet) == 0 {
+			return &broken{rule: "an end is final", how: fmt.Sprintf("%s after Done", action)}
+		}
+	}
+	return nil
+}
+
+// pass moves the time on to the next event, or to the time that the action named, and on until the conductor decides
+// again. It returns false if neither comes.
+func (w *world) pass(until time.Time) bool {
+	if !w.happen(until) {
+		return false
+	}
+	for w.now.Before(w.awake) {
+		w.happen(w.awake)
+	}
+	return true
+}
+
+// happen moves the time on to the next event, or to a time if that is set and earlier.
+func (w *world) happen(until time.Time) bool {
 	next := -1
 	for i, e := range w.events {
 		if next < 0 || e.at < w.events[next].at {
@@ -178,10 +224,10 @@ func (w *world) pass(t *testing.T, until time.Time) {
 	}
 	if next < 0 || !until.IsZero() && w.began.Add(w.events[next].at).After(until) {
 		if until.IsZero() {
-			t.Fatalf("nothing is left to happen, and no time to wait for:\n%s", strings.Join(w.log, "\n"))
+			return false
 		}
 		w.now = until
-		return
+		return true
 	}
 	e := w.events[next]
 	w.events = slices.Delete(w.events, next, next+1)
@@ -192,6 +238,7 @@ func (w *world) pass(t *testing.T, until time.Time) {
 		w.note("# %s", e.name)
 	}
 	e.do(w)
+	return true
 }
 
 // apply does what the runner does; true when facts changed at once.
@@ -233,6 +280,7 @@ func (w *world) apply(action decide.Action) bool {
 		return true
 	case decide.Replace:
 		for _, key := range keys {
+			delete(w.unmet, key)
 			w.clients[slices.Index(w.clients, w.client(key))] = w.fresh(key, w.client(key).Replacements+1)
 		}
 	case decide.Fail:
@@ -241,11 +289,38 @@ func (w *world) apply(action decide.Action) bool {
 	case decide.Finish:
 		w.snapshot.FinishSent = w.now
 		for i, key := range keys {
-			client := w.client(key)
-			w.answer(client, time.Duration(i+1)*100*time.Millisecond, func() { client.Connection = decide.Finished })
+			w.finish(w.client(key), time.Duration(i+1)*100*time.Millisecond)
 		}
 	}
 	return false
+}
+
+func (w *world) finish(client *decide.Client, delay time.Duration) {
+	w.answer(client, delay, func() { client.Connection = decide.Finished })
+}
+
+// crash is a conductor that dies while it executes an action: before the action is recorded, or when only some of the
+// clients have their commands. It returns false if it lives.
+func (w *world) crash(action decide.Action) bool {
+	if w.crashes == 0 || action.Kind == decide.Wait || w.jitter.IntN(10) != 0 {
+		return false
+	}
+	w.crashes--
+	if w.jitter.IntN(2) == 0 {
+		switch action.Kind {
+		case decide.Load, decide.Start, decide.Stop, decide.Conclude, decide.Finish:
+			keys := slices.Clone(action.Clients)
+			w.jitter.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+			action.Clients = keys[:w.jitter.IntN(len(keys)+1)]
+		case decide.Wait, decide.RecordResult, decide.Retry, decide.Replace, decide.Fail, decide.Done:
+		}
+		w.apply(action)
+		w.note("# the conductor dies at the commands to the others and comes back")
+	} else {
+		w.note("# the conductor dies before that and comes back")
+	}
+	comeBack(w)
+	return true
 }
 
 // once does what was waiting for a step, the first time.
@@ -260,6 +335,7 @@ func (w *world) once(waiting map[string]func(*world), id string) {
 func (w *world) begin(action decide.Action) {
 	record := w.snapshot.Records[action.Attempt.Step]
 	record.Start, record.Deadline = action.Start, action.Deadline
+	w.starts[action.Attempt] = action.Start
 	w.snapshot.Records[action.Attempt.Step] = record
 	if delay, known := w.enough[action.Attempt.Step]; known {
 		w.after(action.Start.Sub(w.now)+delay, "enough is measured in "+action.Attempt.String(), func(w *world) {
@@ -270,8 +346,14 @@ func (w *world) begin(action decide.Action) {
 }
 
 func (w *world) load(attempt decide.Attempt, client *decide.Client, delay time.Duration) {
+	if _, again := client.Attempts[attempt]; again {
+		return
+	}
 	client.Attempts[attempt] = decide.ClientStep{Progress: decide.Loading}
 	w.answer(client, delay, func() {
+		if client.Attempts[attempt].Progress != decide.Loading {
+			return
+		}
 		part := decide.ClientStep{Progress: decide.Loaded}
 		if w.does(w.refuse, client, attempt) {
 			part = decide.ClientStep{Progress: decide.Refused,
@@ -287,6 +369,9 @@ func (w *world) does(what map[string]bool, client *decide.Client, attempt decide
 
 func (w *world) start(action decide.Action, client *decide.Client, delay time.Duration) {
 	attempt := action.Attempt
+	if client.Attempts[attempt].Progress != decide.Loaded {
+		return
+	}
 	if w.does(w.late, client, attempt) {
 		delete(w.late, client.Key.String()+" "+attempt.Step)
 		w.missed[attempt] = true
@@ -299,7 +384,7 @@ func (w *world) start(action decide.Action, client *decide.Client, delay time.Du
 	client.Attempts[attempt] = decide.ClientStep{Progress: decide.Running}
 	w.after(action.Start.Sub(w.now), "", func(w *world) {
 		if client.Attempts[attempt].Progress == decide.Running {
-			w.touched[attempt.Step] = true
+			w.touched[attempt] = true
 		}
 	})
 	length := action.Deadline.Sub(action.Start) - time.Second
@@ -349,7 +434,7 @@ func (w *world) lose(key decide.ClientKey) func(*world) {
 func (w *world) gone(client *decide.Client) {
 	w.breakJob(client.Key, peerLost(client.Key))
 	client.Connection, client.Message = decide.Lost, "its process ended: signal: killed"
-	if w.unmet {
+	if w.unmet[client.Key] {
 		client.Attempts = map[decide.Attempt]decide.ClientStep{}
 	}
 }
@@ -375,14 +460,60 @@ func cancel(w *world) {
 	}
 }
 
-// comeBack is a conductor that died, and another that meets the clients anew. What a client that is gone
-// had done is not known any more.
+// comeBack is a conductor that died, and another that meets the clients anew. What a client that is gone had done is
+// not known any more.
 func comeBack(w *world) {
-	w.unmet = true
+	w.returned = w.now
 	for _, client := range w.clients {
 		if client.Connection == decide.Lost {
 			client.Attempts = map[decide.Attempt]decide.ClientStep{}
+		} else {
+			w.unmet[client.Key] = true
 		}
 	}
-	w.after(1500*time.Millisecond, "the clients are met again", func(w *world) { w.unmet = false })
+	if w.jitter == nil {
+		w.after(1500*time.Millisecond, "the clients are met again", func(w *world) { clear(w.unmet) })
+		return
+	}
+	// What it had measured it may have to measure again.
+	if w.jitter.IntN(2) == 0 {
+		clear(w.snapshot.Enough)
+	}
+	for _, client := range w.clients {
+		delay := time.Duration(w.jitter.Int64N(int64(5 * time.Second)))
+		if w.jitter.IntN(50) == 0 {
+			delay = time.Hour
+		}
+		w.after(delay, client.Key.String()+" is met again", func(w *world) { w.meet(client) })
+	}
+}
+
+// meet is a client that a conductor that came back reaches: it is told again to finish if the run ends.
+func (w *world) meet(client *decide.Client) {
+	if w.client(client.Key) != client {
+		return // it was replaced meanwhile
+	}
+	delete(w.unmet, client.Key)
+	for attempt, part := range client.Attempts {
+		// An agent reports a step that it still loads as loaded, and forgets one that it refuses.
+		switch {
+		case part.Progress != decide.Loading:
+		case w.does(w.refuse, client, attempt):
+			delete(client.Attempts, attempt)
+		default:
+			client.Attempts[attempt] = decide.ClientStep{Progress: decide.Loaded}
+		}
+	}
+	if !w.snapshot.FinishSent.IsZero() {
+		w.finish(client, 100*time.Millisecond)
+	}
+}
+
+// hang is a conductor that decides nothing for a while.
+func hang(length time.Duration) func(*world) {
+	return func(w *world) {
+		if awake := w.now.Add(length); awake.After(w.awake) {
+			w.awake, w.hung = awake, w.hung+length
+		}
+	}
 }
