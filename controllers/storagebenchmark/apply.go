@@ -64,7 +64,7 @@ func newRun(obs observation, scheme *runtime.Scheme) (*v1alpha1.BenchmarkRun, er
 	benchmark := obs.benchmark
 	recorded := benchmark.Status.ActiveRun
 	seed := identityOf(benchmark, &benchmark.Status, recorded.Hash).seed
-	planned, problems := plan.Make(obs.candidate.run, seed, plan.WithStorage(obs.candidate.storage), plan.InCluster(obs.candidate.cluster))
+	planned, problems := plan.Make(obs.candidate.run, seed, plan.WithCatalog(obs.candidate.catalog), plan.InCluster(obs.candidate.cluster))
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("plan run %s: %w", recorded.Name, problems.ToAggregate())
 	}

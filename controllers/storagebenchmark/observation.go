@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
@@ -102,7 +103,7 @@ type candidate struct {
 	problems field.ErrorList
 
 	run *v1alpha1.RunSpec
-	// storage and cluster are what plans are made with.
-	storage plan.Storage
+	// catalog and cluster are what plans are made with.
+	catalog *limits.Catalog
 	cluster plan.Cluster
 }

@@ -45,10 +45,10 @@ func (r *reconciler) resolve(ctx context.Context, benchmark *v1alpha1.StorageBen
 		found.reason = v1alpha1.ReasonClaimNotFound
 		// The problems of a plan do not depend on the seed, which is not known yet.
 		if r.catalog != nil {
-			found.storage.Catalog, _ = r.catalog(ctx)
+			found.catalog, _ = r.catalog(ctx)
 		}
 		found.cluster = plan.Cluster{Namespace: benchmark.Namespace, PriorityClass: r.priorityClass}
-		_, found.problems = plan.Make(run, 0, plan.WithStorage(found.storage), plan.InCluster(found.cluster))
+		_, found.problems = plan.Make(run, 0, plan.WithCatalog(found.catalog), plan.InCluster(found.cluster))
 		found.problems = append(found.problems, objective.Check(benchmark.Spec.Objectives, run)...)
 	}
 	found.missing = append(found.missing, claims...)

@@ -34,7 +34,7 @@ type planDocument struct {
 	// Documented is what is documented about the targets and known before the run. Promises is what loads can expect
 	// from it.
 	Documented []v1alpha1.StorageDescription `json:"documented,omitempty"`
-	Promises   []planPromise                 `json:"promises,omitempty"`
+	Promises   []plan.Promise                `json:"promises,omitempty"`
 	// Run is spec.run as a run freezes it: with profiles and defaults filled in.
 	Run *v1alpha1.RunSpec `json:"run"`
 }
@@ -116,7 +116,7 @@ func describePlan(read loaded) (planDocument, error) {
 		Seed:             read.seed,
 		Warnings:         read.plan.Warnings,
 		Documented:       read.plan.Documented,
-		Promises:         promisesOf(read.plan),
+		Promises:         read.plan.Promises,
 		Run:              read.resolved,
 	}
 	space := map[string]uint64{}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -10,85 +9,6 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
 )
-
-// planPromise is what is documented for one kind of load on a target, beginning with full credit buckets.
-type planPromise struct {
-	Target string   `json:"target"`
-	Phases []string `json:"phases"`
-	// BlockBytes is absent if operations have several sizes, Operation if reads and writes are mixed.
-	BlockBytes float64 `json:"blockBytes,omitempty"`
-	Operation  string  `json:"operation,omitempty"`
-	// Cached is true for reads that the server's cache answers.
-	Cached bool `json:"cached,omitempty"`
-	// Burst is absent if nothing bursts.
-	Baseline *planRate `json:"baseline,omitempty"`
-	Burst    *planRate `json:"burst,omitempty"`
-	// Levels follow one another; the last one has no end.
-	Levels []planLevel `json:"levels,omitempty"`
-	// Drains is how long the credits of each limit last, and how long they take to refill.
-	Drains []planDrain `json:"drains,omitempty"`
-	// Unpublished lists limits that burst for a time that is not published.
-	Unpublished []string `json:"unpublished,omitempty"`
-}
-
-type planRate struct {
-	Limit               string  `json:"limit"`
-	BytesPerSecond      float64 `json:"bytesPerSecond,omitempty"`
-	OperationsPerSecond float64 `json:"operationsPerSecond,omitempty"`
-	Arithmetic          string  `json:"arithmetic,omitempty"`
-}
-
-type planLevel struct {
-	StartSeconds float64 `json:"startSeconds"`
-	// Seconds is absent for the last level.
-	Seconds        *float64 `json:"seconds,omitempty"`
-	BytesPerSecond float64  `json:"bytesPerSecond"`
-	Limit          string   `json:"limit,omitempty"`
-	Burst          bool     `json:"burst,omitempty"`
-}
-
-type planDrain struct {
-	Limit string `json:"limit"`
-	// Seconds is absent if the load does not exhaust the credits.
-	Seconds       *float64 `json:"seconds,omitempty"`
-	RefillSeconds float64  `json:"refillSeconds"`
-}
-
-func promisesOf(planned plan.Plan) []planPromise {
-	var all []planPromise
-	for i := range planned.Promises {
-		p := &planned.Promises[i]
-		made := planPromise{Target: p.Target, Phases: p.Phases, BlockBytes: p.BlockBytes, Operation: string(p.Operation), Cached: p.Cached, Unpublished: p.Unpublished,
-			Baseline: planRateOf(p.Baseline)}
-		if p.Burst.BytesPerSecond > p.Baseline.BytesPerSecond || p.Burst.OperationsPerSecond > p.Baseline.OperationsPerSecond {
-			made.Burst = planRateOf(p.Burst)
-		}
-		for _, level := range p.Levels {
-			made.Levels = append(made.Levels, planLevel{StartSeconds: oneDigit(level.StartSeconds), Seconds: finite(level.Seconds),
-				BytesPerSecond: math.Round(level.BytesPerSecond), Limit: level.Limit, Burst: level.Burst})
-		}
-		for _, drain := range p.Drains {
-			made.Drains = append(made.Drains, planDrain{Limit: drain.Limit, Seconds: finite(drain.Seconds), RefillSeconds: oneDigit(drain.RefillSeconds)})
-		}
-		all = append(all, made)
-	}
-	return all
-}
-
-func planRateOf(rate plan.PromisedRate) *planRate {
-	if rate.Limit == "" {
-		return nil
-	}
-	return &planRate{Limit: rate.Limit, BytesPerSecond: math.Round(rate.BytesPerSecond), OperationsPerSecond: oneDigit(rate.OperationsPerSecond), Arithmetic: rate.Arithmetic}
-}
-
-func finite(seconds float64) *float64 {
-	if math.IsInf(seconds, 0) || math.IsNaN(seconds) {
-		return nil
-	}
-	rounded := oneDigit(seconds)
-	return &rounded
-}
 
 // promiseTexts returns what is documented, with one entry for all loads of a target that can expect the same, and what
 // is not known.
@@ -133,7 +53,7 @@ func promiseTexts(d *planDocument) []string {
 	return lines
 }
 
-func loadWords(p *planPromise) string {
+func loadWords(p *plan.Promise) string {
 	load := "operations of several sizes"
 	if p.BlockBytes > 0 {
 		load = measure.FormatBinaryBytes(uint64(p.BlockBytes))
@@ -141,14 +61,14 @@ func loadWords(p *planPromise) string {
 	if p.Operation == "" {
 		return load + " reads and writes"
 	}
-	load += " " + strings.ToLower(p.Operation) + "s"
+	load += " " + strings.ToLower(string(p.Operation)) + "s"
 	if p.Cached {
 		load += " from the server's cache"
 	}
 	return load
 }
 
-func promiseRates(p *planPromise) string {
+func promiseRates(p *plan.Promise) string {
 	switch {
 	case p.Baseline == nil:
 		return ""
@@ -159,7 +79,7 @@ func promiseRates(p *planPromise) string {
 }
 
 // promiseCourse describes, on lines of its own, the rates over time from full buckets on.
-func promiseCourse(p *planPromise) string {
+func promiseCourse(p *plan.Promise) string {
 	var b strings.Builder
 	for _, level := range p.Levels {
 		if len(p.Levels) < 2 {
@@ -186,7 +106,7 @@ func promiseCourse(p *planPromise) string {
 	return b.String()
 }
 
-func rateWords(r *planRate) string {
+func rateWords(r *plan.PromisedRate) string {
 	rate := measure.FormatBytesPerSecond(r.BytesPerSecond)
 	if r.BytesPerSecond == 0 {
 		rate = measure.FormatOperationsPerSecond(r.OperationsPerSecond)

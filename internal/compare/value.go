@@ -16,11 +16,6 @@ type Value struct {
 // Alone returns a figure without an interval.
 func Alone(value float64) Value { return Value{Value: value} }
 
-// Exactly returns a figure without random error, such as a count.
-func Exactly(value float64) Value {
-	return Value{Value: value, Lower: value, Upper: value, Known: true}
-}
-
 // Within returns a figure with half the width of its interval, in the figure's unit.
 func Within(value, half float64) Value {
 	return Between(value, value-half, value+half)

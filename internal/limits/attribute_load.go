@@ -22,16 +22,12 @@ func (j *judge) generator() {
 		j.suspects = append(j.suspects, j.starved(made))
 		j.used = max(j.used, made.Share)
 	}
-	for _, ceiling := range []struct {
-		rate Rate
-		text string
-	}{{m.Asked, "the workload limits its rate to this"}, {m.ToolCeiling, "the tool alone, without storage, is hardly faster"}} {
-		share := m.shareOf(ceiling.rate)
-		j.used = max(j.used, share)
-		if share >= 1-reach {
-			made := Suspect{Cause: CauseTool, Share: share, rank: j.busy(share), Evidence: []string{fmt.Sprintf("%s: %s of it was reached", ceiling.text, measure.FormatShare(share))}}
-			j.suspects = append(j.suspects, j.starved(made))
-		}
+	share := m.shareOf(m.Asked)
+	j.used = max(j.used, share)
+	if share >= 1-reach {
+		made := Suspect{Cause: CauseTool, Share: share, rank: j.busy(share),
+			Evidence: []string{"the workload limits its rate to this: " + measure.FormatShare(share) + " of it was reached"}}
+		j.suspects = append(j.suspects, j.starved(made))
 	}
 	if j.hungry() && !j.has(CauseClientCPU) && !j.has(CauseTool) {
 		made := Suspect{Cause: CauseTool, Share: 1}

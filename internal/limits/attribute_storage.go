@@ -76,24 +76,12 @@ func (j *judge) consider(limit *Limit) {
 func (j *judge) suspect(limit *Limit, burst bool, fill *Fill) Suspect {
 	bound := limit.bound(j.cached(limit), burst)
 	made := Suspect{Cause: causes[limit.Layer], Limit: limit, Burst: bound.Burst, Share: j.measured.share(bound)}
-	unit := ""
-	switch limit.Layer {
-	case LayerInstance:
-		if share, known := weighted(j.measured.Nodes, limit.Units, bound); known {
-			made.Share, unit = share, ", by the rates of the single nodes"
-		}
-	case LayerFlow:
-		if share, known := weighted(j.measured.Flows, limit.Units, bound); known {
-			made.Share, unit = share, ", by the rates of the single connections"
-		}
-	case LayerNetwork, LayerDisk, LayerVolume:
-	}
 	which := "limit"
 	if limit.Burst > 0 {
 		which = choose(bound.Burst, "burst", "baseline")
 	}
-	made.Evidence = append(made.Evidence, fmt.Sprintf("%s is %s of the %s of %s (%s)%s",
-		measuredText(j.measured.Rate, limit.Dimension), measure.FormatShare(made.Share), which, limit.Name, bound.Arithmetic, unit))
+	made.Evidence = append(made.Evidence, fmt.Sprintf("%s is %s of the %s of %s (%s)",
+		measuredText(j.measured.Rate, limit.Dimension), measure.FormatShare(made.Share), which, limit.Name, bound.Arithmetic))
 	if limit.Burst > 0 && !bound.Burst && fill.gone() {
 		made.Cause, made.drained = CauseCredits, true
 		made.Evidence = append(made.Evidence, choose(fill.Emptied,

@@ -64,7 +64,7 @@ func TestSingleThread(t *testing.T) {
 		"a deeper step without use": func(m *Measured) { m.DeeperGain = 1.02 },
 		"the floor is not known":    func(m *Measured) { m.FloorSeconds = 0 },
 		"it waits":                  func(m *Measured) { m.FloorSeconds = 0.001 },
-		"a limit is near":           func(m *Measured) { m.ToolCeiling = Rate{OperationsPerSecond: 2300} },
+		"a limit is near":           func(m *Measured) { m.Asked = Rate{OperationsPerSecond: 2300} },
 	} {
 		spoilt := measured
 		spoil(&spoilt)
@@ -159,18 +159,6 @@ func TestTiesAndUnknown(t *testing.T) {
 		t.Error("percent of nothing")
 	}
 	first(t, (Computed{}).Attribute(Measured{}), CauseUnknown, "")
-}
-
-// TestUnevenNodes: a machine at its limit counts by what passes it, also where the sum of all machines is far from
-// the sum of their limits.
-func TestUnevenNodes(t *testing.T) {
-	made := Computed{Limits: []Limit{{Name: "instance network", Layer: LayerInstance, Dimension: Bytes, Baseline: 400e6, Arithmetic: "4 nodes x 100 MB/s = 400 MB/s", Units: 4}}}
-	measured := Measured{Rate: Rate{BytesPerSecond: 104e6}, Nodes: []Rate{{99e6, 0}, {2e6, 0}, {2e6, 0}, {1e6, 0}}}
-	if s := first(t, made.Attribute(measured), CauseInstance, "instance network"); !strings.Contains(s.Evidence[0], "by the rates of the single nodes") {
-		t.Errorf("%q", s.Evidence)
-	}
-	measured.Nodes = nil
-	first(t, made.Attribute(measured), CauseUnknown, "")
 }
 
 // TestCreditsNotFollowed: a baseline that was reached is named as such, credits beside it.

@@ -1,7 +1,6 @@
 package limits
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -161,7 +160,7 @@ func (made *Computed) volume(c *Catalog, d Description, v Volume, found resolved
 				made.lack(*missing)
 			case computed != nil:
 				computed.from(of)
-				made.adapt(computed, limit, found, d.CompressionRatio)
+				made.adapt(computed, limit, found)
 				made.add(*computed)
 			}
 		}
@@ -173,17 +172,16 @@ func (made *Computed) volume(c *Catalog, d Description, v Volume, found resolved
 func (l *Limit) from(of row) { l.Row, l.Sources, l.Overridden = of.key, of.sources, of.overridden }
 
 // adapt adjusts a limit to the caches and the compression of the volume.
-func (made *Computed) adapt(computed *Limit, limit limitRow, found resolved, ratio float64) {
+func (made *Computed) adapt(computed *Limit, limit limitRow, found resolved) {
 	if limit.passed && found.traffic == blockTraffic {
 		computed.CachedReadsPass = found.cached
 	}
 	if !limit.raised || !found.compressed {
 		return
 	}
-	computed.compress(ratio)
-	if computed.StoredBytes {
-		made.lack(Missing{"the compression ratio", "the store compresses, and " + computed.Name + " counts stored bytes: more can pass, by the ratio of apparent to stored size"})
-	}
+	computed.StoredBytes = true
+	made.lack(Missing{"the compression ratio", "the store compresses, and " + computed.Name +
+		" counts stored bytes: more can pass, by the ratio of apparent to stored size"})
 }
 
 // oneServer holds the drivers whose volumes are directories of an existing server.
@@ -192,34 +190,6 @@ var oneServer = map[string]bool{"smb.csi.k8s.io": true, "fsx.openzfs.csi.aws.com
 // has reports whether limits of any of the rows were added.
 func (made *Computed) has(rows []string) bool {
 	return slices.ContainsFunc(made.Limits, func(l Limit) bool { return slices.Contains(rows, l.Row) })
-}
-
-// compress converts a limit of stored bytes to bytes before compression, which the client sees.
-func (l *Limit) compress(ratio float64) {
-	if ratio <= 0 {
-		l.StoredBytes = true
-		return
-	}
-	l.scale(ratio, func(now string) string { return fmt.Sprintf(", x %s (compression) = %s", number(ratio), now) })
-}
-
-// scale multiplies the rates and the credits. suffix returns the text that leads to a new figure.
-func (l *Limit) scale(factor float64, suffix func(now string) string) {
-	rate, amount := "MB/s", "GB"
-	if l.Dimension == Operations {
-		rate, amount = "IOPS", "IO"
-	}
-	for _, one := range []struct {
-		figure *float64
-		text   *string
-		unit   string
-	}{{&l.Baseline, &l.Arithmetic, rate}, {&l.Burst, &l.BurstArithmetic, rate}, {&l.Bucket, &l.BucketArithmetic, amount}} {
-		*one.figure *= factor
-		if *one.text != "" {
-			*one.text += suffix(in(*one.figure, one.unit))
-		}
-	}
-	l.Refill *= factor
 }
 
 // add adds a limit. It sums limits of the same name, layer, operation and dimension, of several volumes or machines.

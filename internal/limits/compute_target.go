@@ -131,18 +131,12 @@ func (made *Computed) flows(c *Catalog, machines []Machines, use machineUse) {
 	if !known || use.traffic != fileTraffic {
 		return
 	}
-	count, ours := 0, true
+	count, ours := 0, use.flowsPerNode > 0
 	for _, some := range machines {
-		key, _ := c.machine(some.Type)
-		each := some.FlowsPerNode
-		if each == 0 {
-			each = use.flowsPerNode
-		}
-		if !strings.HasPrefix(key, ec2Row) {
+		if key, _ := c.machine(some.Type); !strings.HasPrefix(key, ec2Row) {
 			return
 		}
-		ours = ours && each > 0
-		count += each * max(1, some.Nodes)
+		count += use.flowsPerNode * max(1, some.Nodes)
 	}
 	computed, missing := of.limits[0].compute(nothing, units{count: choose(ours, count, 1), each: "flows"})
 	if missing == nil && !ours {

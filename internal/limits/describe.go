@@ -14,8 +14,6 @@ type Description struct {
 	Clients []Machines
 	// Region of the storage, such as eu-central-1; empty if it is not known.
 	Region string
-	// CompressionRatio is the apparent size of the data over its stored size, such as 3.75; 0 if it was not measured.
-	CompressionRatio float64
 }
 
 // Volume is one kind of volume of a target.
@@ -44,9 +42,6 @@ type Machines struct {
 	Type string
 	// Nodes is the number of nodes of this type that run the load.
 	Nodes int
-	// FlowsPerNode is the number of connections of a node to the storage; 0 to derive it from the mount options, if
-	// they set it.
-	FlowsPerNode int
 }
 
 // Missing is a fact that must be known before a limit can be computed.

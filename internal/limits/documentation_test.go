@@ -24,7 +24,8 @@ func TestDocumentedExample(t *testing.T) {
 	if len(changes) != 3 {
 		t.Errorf("%+v", changes)
 	}
-	made, err := catalog.Compute(Description{Volumes: []Volume{{Driver: "nfs.csi.k8s.io"}}, Clients: []Machines{{Type: "x9.4xlarge", Nodes: 2, FlowsPerNode: 1}}}, declared("my-nas/both", "400Gi"))
+	made, err := catalog.Compute(Description{Volumes: []Volume{{Driver: "smb.csi.k8s.io"}},
+		Clients: []Machines{{Type: "x9.4xlarge", Nodes: 2}}}, declared("my-nas/both", "400Gi"))
 	if err != nil || len(made.Missing) > 0 {
 		t.Fatal(err, made.Missing)
 	}

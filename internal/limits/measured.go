@@ -76,19 +76,16 @@ type Measured struct {
 	// order.
 	WorkingSetBytes float64
 	Random          bool
-	// Nodes are the rates of the client nodes, Flows those of the connections.
-	Nodes, Flows []Rate
 	// Credits holds the fills of limits whose credits are followed, by the name of the limit.
 	Credits map[string]Fill
-	// ToolCeiling is the rate that the tool reaches without storage, Asked the rate limit of the load.
-	ToolCeiling, Asked Rate
+	// Asked is the rate limit of the load.
+	Asked Rate
 }
 
 // AtLevel returns the phase at the rate and latency of one of its levels. The named buckets are empty: those that a
 // level after a lasting drop has emptied.
 func (m Measured) AtLevel(rate Rate, latencySeconds float64, emptied ...string) Measured {
 	m.Rate, m.LatencySeconds = rate, latencySeconds
-	m.Nodes, m.Flows = nil, nil // they are means over all levels
 	fills := map[string]Fill{}
 	for name, fill := range m.Credits {
 		fills[name] = fill
@@ -122,27 +119,6 @@ func (r Rate) shareOf(ceiling Rate) float64 {
 		share = max(share, r.OperationsPerSecond/ceiling.OperationsPerSecond)
 	}
 	return share
-}
-
-// weighted returns the mean share that nodes or flows reached of their part of a bound, weighted by their rates: a
-// quiet one shows little about what limits the sum. It returns false if the rates of the parts are not known.
-func weighted(parts []Rate, units int, of Bound) (float64, bool) {
-	if len(parts) == 0 || units < 1 {
-		return 0, false
-	}
-	each := of
-	each.BytesPerSecond /= float64(units)
-	each.OperationsPerSecond /= float64(units)
-	sum, weights := 0.0, 0.0
-	for _, part := range parts {
-		weight := max(part.OperationsPerSecond, part.BytesPerSecond)
-		sum += weight * part.share(each)
-		weights += weight
-	}
-	if weights == 0 {
-		return 0, false
-	}
-	return sum / weights, true
 }
 
 // little returns the share of the asked-for operations that were outstanding, by Little's law; false if it is not

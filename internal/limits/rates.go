@@ -138,8 +138,23 @@ func (c Computed) Part(share float64, ownVolumes bool) Computed {
 	return made
 }
 
+// part returns the limit of a share of the clients, with its credits.
 func (l Limit) part(share float64) Limit {
-	l.scale(share, func(now string) string { return ", of which " + number(100*share) + " % of the clients have " + now })
+	rate, amount := "MB/s", "GB"
+	if l.Dimension == Operations {
+		rate, amount = "IOPS", "IO"
+	}
+	for _, one := range []struct {
+		figure *float64
+		text   *string
+		unit   string
+	}{{&l.Baseline, &l.Arithmetic, rate}, {&l.Burst, &l.BurstArithmetic, rate}, {&l.Bucket, &l.BucketArithmetic, amount}} {
+		*one.figure *= share
+		if *one.text != "" {
+			*one.text += ", of which " + number(100*share) + " % of the clients have " + in(*one.figure, one.unit)
+		}
+	}
+	l.Refill *= share
 	l.Units = max(1, int(math.Round(float64(l.Units)*share)))
 	return l
 }

@@ -173,7 +173,7 @@ func (w *world) measure() {
 			m.CPUShare = min(1, w.about(least.operations/limit.operations, 0.02))
 		case CauseTool:
 			if w.chance(0.7) {
-				m.ToolCeiling = Rate{OperationsPerSecond: w.about(limit.operations, 0.02)}
+				m.Asked = Rate{OperationsPerSecond: w.about(limit.operations, 0.02)}
 			}
 		case CauseDisk, CauseNetwork, CauseFlow, CauseInstance, CauseCredits, CauseServerCache, CauseQueueDepth, CauseUnknown:
 		}

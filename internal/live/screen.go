@@ -66,9 +66,3 @@ func (s *Screen) Draw(view View) {
 	s.drawn = len(frame)
 	_, _ = s.file.WriteString(b.String())
 }
-
-// Say writes a line that stays, above the next frame.
-func (s *Screen) Say(words string) {
-	s.drawn = 0
-	_, _ = s.file.WriteString(words + "\r\n")
-}

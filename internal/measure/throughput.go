@@ -26,15 +26,6 @@ func (r *Rates) BytesPerSecond() float64 {
 	return sum
 }
 
-// OperationsPerSecond returns the sum over all operations.
-func (r *Rates) OperationsPerSecond() float64 {
-	var sum float64
-	for i := range r {
-		sum += r[i].OperationsPerSecond
-	}
-	return sum
-}
-
 // Throughput returns what all series completed in the window, interpolated at its edges, and the rates over the length
 // of the window. It is an error if the window has no length or a sum does not fit 64 bits.
 func Throughput(series []*Series, window Window) (Rates, error) {
@@ -131,9 +122,7 @@ type WorkBound struct {
 	Window Window
 	Rates  Rates
 	// TailNanoseconds is the time between the first and the last client's end, in which not all clients were running.
-	// TailShare is its share of the window, 0 to 1.
 	TailNanoseconds      int64
-	TailShare            float64
 	StartSkewNanoseconds int64
 	// Clients holds each client's own rates over its own time, in the order given.
 	Clients []Rates
@@ -166,7 +155,6 @@ func MeasureWorkBound(series []*Series) (WorkBound, error) {
 		return cmp.Compare(a.EndNanoseconds, b.EndNanoseconds)
 	}).EndNanoseconds
 	result.TailNanoseconds = window.EndNanoseconds - firstEnd
-	result.TailShare = float64(result.TailNanoseconds) / float64(window.Nanoseconds())
 	return result, nil
 }
 

@@ -27,17 +27,6 @@ func ClientLabels(run *v1alpha1.BenchmarkRun, target string, index int) map[stri
 	return labels
 }
 
-// ClientOf returns the client that a pod belongs to; false if it is not a client's pod.
-func ClientOf(labels map[string]string) (Client, bool) {
-	target, known := labels[v1alpha1.LabelTarget]
-	index, indexErr := strconv.Atoi(labels[v1alpha1.LabelClient])
-	attempt, attemptErr := strconv.Atoi(labels[v1alpha1.LabelAttempt])
-	if !known || indexErr != nil || attemptErr != nil || index < 0 || attempt < 1 {
-		return Client{}, false
-	}
-	return Client{Target: target, Index: index, Attempt: attempt}, true
-}
-
 // ownLabels returns the labels of a pod that belong to storagebench.
 func ownLabels(labels map[string]string) map[string]string {
 	own := maps.Clone(labels)

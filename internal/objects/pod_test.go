@@ -31,29 +31,6 @@ func TestPortsDiffer(t *testing.T) {
 	}
 }
 
-// TestClientOf reads back what Pod has written.
-func TestClientOf(t *testing.T) {
-	want := objects.Client{Target: "data", Index: 1, Attempt: 3}
-	pod := objects.Pod(settings, runOf(usual()), want, objects.Storage{})
-	if got, known := objects.ClientOf(pod.Labels); !known || got != want {
-		t.Errorf("got %+v, %t", got, known)
-	}
-	for key, value := range map[string]string{
-		v1alpha1.LabelClient: "-1", v1alpha1.LabelAttempt: "0", v1alpha1.LabelTarget: "",
-	} {
-		labels := map[string]string{}
-		for k, v := range pod.Labels {
-			labels[k] = v
-		}
-		if labels[key] = value; value == "" {
-			delete(labels, key)
-		}
-		if got, known := objects.ClientOf(labels); known {
-			t.Errorf("%s=%q makes %+v", key, value, got)
-		}
-	}
-}
-
 // TestPullSecrets of the operator are for images of their registries, beside those of the benchmark.
 func TestPullSecrets(t *testing.T) {
 	with, client := settings, objects.Client{Target: "data", Attempt: 1}

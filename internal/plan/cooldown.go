@@ -139,7 +139,7 @@ func (m *maker) discovered(targets []string) bool {
 		target := &m.run.Targets[i]
 		_, known := m.documented[target.Name]
 		declared := target.Limits != nil && (target.Limits.Preset != "" || target.Limits.Throughput != nil || target.Limits.IOPS != nil)
-		if slices.Contains(targets, target.Name) && (known && declared || len(m.storage.Descriptions) > 0) {
+		if slices.Contains(targets, target.Name) && known && declared {
 			return false
 		}
 	}

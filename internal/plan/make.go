@@ -66,7 +66,7 @@ type maker struct {
 	seed     int64
 	root     *field.Path
 	deadline time.Duration
-	storage  Storage
+	catalog  *limits.Catalog
 	cluster  Cluster
 	// documented holds the documented limits of targets, by name.
 	documented map[string]limits.Computed

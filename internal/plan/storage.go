@@ -13,62 +13,59 @@ import (
 	"github.com/storagebench/storagebench/internal/limits"
 )
 
-// Storage is what is known of the storage beyond the specification.
-type Storage struct {
-	// Catalog holds documented limits; nil means the built-in catalog.
-	Catalog *limits.Catalog
-	// Descriptions holds the descriptions of targets that are known before the run, by name. They decide the expected
-	// lengths of pauses and drains, so planning a run again needs the same descriptions.
-	Descriptions map[string]limits.Description
-}
-
 // Option changes how a plan is computed.
 type Option func(*maker)
 
-// WithStorage plans with what is known of the storage.
-func WithStorage(known Storage) Option { return func(m *maker) { m.storage = known } }
+// WithCatalog plans with a catalog of documented limits; nil means the built-in one.
+func WithCatalog(catalog *limits.Catalog) Option { return func(m *maker) { m.catalog = catalog } }
 
 // Promise is what is documented for one kind of load on a target whose buckets are full at first.
 type Promise struct {
-	Target string
+	Target string `json:"target"`
 	// Phases with this load.
-	Phases []string
+	Phases []string `json:"phases"`
 	// BlockBytes is 0 if operations have several sizes; then only Baseline and Burst are known. Operation is empty for
 	// a mixture.
-	BlockBytes float64
-	Operation  limits.Operation
+	BlockBytes float64          `json:"blockBytes,omitempty"`
+	Operation  limits.Operation `json:"operation,omitempty"`
 	// Cached is true for reads that the server's cache is meant to answer, which do not meet the limits behind it.
-	Cached bool
-	// Baseline and Burst are the lowest of all limits, without credits and with them.
-	Baseline, Burst PromisedRate
+	Cached bool `json:"cached,omitempty"`
+	// Baseline and Burst are the lowest of all limits, without credits and with them. Baseline is nil if no rate is
+	// known, Burst if nothing bursts.
+	Baseline *PromisedRate `json:"baseline,omitempty"`
+	Burst    *PromisedRate `json:"burst,omitempty"`
 	// Levels in order of time; the last one has no end.
-	Levels []PromisedLevel
+	Levels []PromisedLevel `json:"levels,omitempty"`
 	// Drains of the limits with credits, whether or not the load empties them.
-	Drains []PromisedDrain
+	Drains []PromisedDrain `json:"drains,omitempty"`
 	// Unpublished lists limits whose burst has no published length: a level may end earlier.
-	Unpublished []string
+	Unpublished []string `json:"unpublished,omitempty"`
 }
 
-// PromisedRate is a rate and its source; Limit is empty if no rate is known.
+// PromisedRate is a rate and its source.
 type PromisedRate struct {
-	Limit                               string
-	BytesPerSecond, OperationsPerSecond float64
-	Arithmetic                          string
+	Limit               string  `json:"limit"`
+	BytesPerSecond      float64 `json:"bytesPerSecond,omitempty"`
+	OperationsPerSecond float64 `json:"operationsPerSecond,omitempty"`
+	Arithmetic          string  `json:"arithmetic,omitempty"`
 }
 
-// PromisedLevel is an interval with one rate; Seconds is infinite for the last level.
+// PromisedLevel is an interval with one rate; Seconds is nil for the last level.
 type PromisedLevel struct {
-	StartSeconds, Seconds, BytesPerSecond, OperationsPerSecond float64
+	StartSeconds   float64  `json:"startSeconds"`
+	Seconds        *float64 `json:"seconds,omitempty"`
+	BytesPerSecond float64  `json:"bytesPerSecond"`
 	// Limit is the limit that sets the rate; Burst is true if its burst does, not its baseline.
-	Limit string
-	Burst bool
+	Limit string `json:"limit,omitempty"`
+	Burst bool   `json:"burst,omitempty"`
 }
 
-// PromisedDrain is how long the credits of a limit last, infinite if the load does not empty them, and how long they
-// take to refill.
+// PromisedDrain is how long the credits of a limit last, nil if the load does not empty them, and how long they take to
+// refill.
 type PromisedDrain struct {
-	Limit                  string
-	Seconds, RefillSeconds float64
+	Limit         string   `json:"limit"`
+	Seconds       *float64 `json:"seconds,omitempty"`
+	RefillSeconds float64  `json:"refillSeconds"`
 }
 
 // ExpectedSeconds returns the start of the last level, up to which a drain must last at least; 0 if nothing drains.
@@ -82,20 +79,16 @@ func (p *Promise) ExpectedSeconds() float64 {
 // maxPromises is the limit for the promises of a target: of the cells of a sweep, only the first are kept.
 const maxPromises = 8
 
-// findLimits computes the documented limits of each target, as far as they follow from the specification and the known
-// descriptions.
+// findLimits computes the documented limits of each target, as far as they follow from the specification.
 func (m *maker) findLimits() {
 	m.documented = map[string]limits.Computed{}
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]
-		described, known := m.storage.Descriptions[target.Name]
-		if !known {
-			if target.Limits == nil {
-				continue // discovered when the run begins, if possible
-			}
-			described = m.assumed(target)
+		if target.Limits == nil {
+			continue // discovered when the run begins, if possible
 		}
-		catalog := m.storage.Catalog
+		described := m.assumed(target)
+		catalog := m.catalog
 		if catalog == nil {
 			builtin, err := limits.Builtin()
 			if err != nil {
@@ -211,17 +204,23 @@ func (m *maker) promise(target string, computed limits.Computed) {
 
 func promiseOf(computed limits.Computed, load limits.Load) Promise {
 	at, course := computed.At(load), computed.Course(load, math.Inf(1))
-	made := Promise{BlockBytes: load.BlockBytes, Operation: load.Operation, Cached: load.CachedShare > 0, Baseline: rateOf(at.Baseline, at.BytesBaseline), Burst: rateOf(at.Burst, at.BytesBurst)}
+	made := Promise{BlockBytes: load.BlockBytes, Operation: load.Operation, Cached: load.CachedShare > 0,
+		Baseline: rateOf(at.Baseline, at.BytesBaseline), Burst: rateOf(at.Burst, at.BytesBurst)}
+	if base, burst := made.Baseline, made.Burst; base != nil && burst != nil &&
+		burst.BytesPerSecond <= base.BytesPerSecond && burst.OperationsPerSecond <= base.OperationsPerSecond {
+		made.Burst = nil
+	}
 	for _, level := range course.Levels {
-		one := PromisedLevel{StartSeconds: level.StartSeconds, Seconds: level.Seconds, BytesPerSecond: level.BytesPerSecond,
-			OperationsPerSecond: level.OperationsPerSecond, Burst: level.Burst}
+		one := PromisedLevel{StartSeconds: oneDigit(level.StartSeconds), Seconds: finite(level.Seconds),
+			BytesPerSecond: math.Round(level.BytesPerSecond), Burst: level.Burst}
 		if level.Limit != nil {
 			one.Limit = level.Limit.Name
 		}
 		made.Levels = append(made.Levels, one)
 	}
 	for _, drain := range course.Drains {
-		made.Drains = append(made.Drains, PromisedDrain{Limit: drain.Limit.Name, Seconds: drain.Seconds, RefillSeconds: drain.RefillSeconds})
+		made.Drains = append(made.Drains, PromisedDrain{Limit: drain.Limit.Name, Seconds: finite(drain.Seconds),
+			RefillSeconds: oneDigit(drain.RefillSeconds)})
 	}
 	for _, limit := range course.Unpublished {
 		made.Unpublished = append(made.Unpublished, limit.Name)
@@ -229,16 +228,28 @@ func promiseOf(computed limits.Computed, load limits.Load) Promise {
 	return made
 }
 
-// rateOf returns the rate of a bound; if the block size is not known, the rate of the bytes bound.
-func rateOf(whole, bytes limits.Bound) PromisedRate {
+// rateOf returns the rate of a bound, or that of the bytes bound if the block size is not known; nil if neither is.
+func rateOf(whole, bytes limits.Bound) *PromisedRate {
 	if whole.Limit == nil {
 		whole = bytes
 	}
 	if whole.Limit == nil {
-		return PromisedRate{}
+		return nil
 	}
-	return PromisedRate{Limit: whole.Limit.Name, BytesPerSecond: whole.BytesPerSecond, OperationsPerSecond: whole.OperationsPerSecond, Arithmetic: whole.Arithmetic}
+	return &PromisedRate{Limit: whole.Limit.Name, BytesPerSecond: math.Round(whole.BytesPerSecond),
+		OperationsPerSecond: oneDigit(whole.OperationsPerSecond), Arithmetic: whole.Arithmetic}
 }
+
+// finite returns a time to a tenth of a second; nil if it never ends.
+func finite(seconds float64) *float64 {
+	if math.IsInf(seconds, 0) || math.IsNaN(seconds) {
+		return nil
+	}
+	rounded := oneDigit(seconds)
+	return &rounded
+}
+
+func oneDigit(value float64) float64 { return math.Round(value*10) / 10 }
 
 // warnInBurst warns of a steady phase that ends before the burst does, if no phase of the run drains the target.
 func (p *phaseMaker) warnInBurst(at *field.Path, step *Step) {

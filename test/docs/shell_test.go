@@ -196,10 +196,14 @@ func offline(calls [][]string) bool {
 			return false
 		}
 		switch arguments[0] {
-		case "init", "plan", "merge", "parse", "analyze", "convert", "profiles":
+		case "plan", "merge", "parse", "analyze", "convert", "profiles":
 		case "report", "compare":
 			if !slices.ContainsFunc(arguments, func(word string) bool { return strings.Contains(word, ".json") }) {
 				return false
+			}
+		case "init":
+			if slices.Contains(arguments, "--file") {
+				return false // the folder has files of these names, which init does not overwrite
 			}
 		default:
 			return false

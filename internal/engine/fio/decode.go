@@ -129,8 +129,6 @@ func decodeJob(item *value) (job Job, racy, err error) {
 	}
 	job.Errno = int(errno & math.MaxInt32)
 	job.JobRuntimeMilliseconds = d.unsigned("job_runtime")
-	job.UserCPUPercent = d.float("usr_cpu")
-	job.SystemCPUPercent = d.float("sys_cpu")
 	if item.member("elapsed") != nil {
 		job.ElapsedSeconds = d.unsigned("elapsed")
 	}

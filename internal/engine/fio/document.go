@@ -37,10 +37,7 @@ type Job struct {
 	// began, or since its ramp ended.
 	JobRuntimeMilliseconds uint64
 	ElapsedSeconds         uint64
-	// UserCPUPercent and SystemCPUPercent are shares of JobRuntimeMilliseconds.
-	UserCPUPercent   float64
-	SystemCPUPercent float64
-	Operations       [measure.NumOperations]JobOperation
+	Operations             [measure.NumOperations]JobOperation
 }
 
 // JobOperation is what a group did in one direction.

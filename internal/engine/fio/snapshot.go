@@ -16,10 +16,7 @@ type Snapshot struct {
 	Operations            [measure.NumOperations]OperationTotal
 	// JobRuntimeMilliseconds is the sum of the runtimes of all jobs.
 	JobRuntimeMilliseconds uint64
-	// UserCPUMilliseconds and SystemCPUMilliseconds are the CPU time of all jobs.
-	UserCPUMilliseconds   float64
-	SystemCPUMilliseconds float64
-	ElapsedSeconds        uint64
+	ElapsedSeconds         uint64
 	// Errors has an entry for each reporting group with a failed job.
 	Errors []JobError
 }
@@ -81,10 +78,7 @@ func (d *Document) Snapshot() (Snapshot, error) {
 				return Snapshot{}, fmt.Errorf("add job %s: %s: %w", clip(job.Name), directions[operation], err)
 			}
 		}
-		runtime := float64(job.JobRuntimeMilliseconds)
 		snapshot.JobRuntimeMilliseconds += job.JobRuntimeMilliseconds
-		snapshot.UserCPUMilliseconds += job.UserCPUPercent * runtime / 100
-		snapshot.SystemCPUMilliseconds += job.SystemCPUPercent * runtime / 100
 		snapshot.ElapsedSeconds = max(snapshot.ElapsedSeconds, job.ElapsedSeconds)
 		if job.Errno != 0 {
 			snapshot.Errors = append(snapshot.Errors, JobError{
