@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
-	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/record"
 )
 
@@ -115,7 +114,7 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 		r.sessions.drop(client.ObjectKeyFromObject(run))
 		return ctrl.Result{}, fmt.Errorf("run %s: %s", run.Name, seen.superseded)
 	}
-	action := decide.Next(seen.snapshot, session.now())
+	action := session.driver.Next(seen.snapshot)
 	out, err := r.apply(run, session, seen, action)
 	if err != nil {
 		return ctrl.Result{}, err

@@ -77,9 +77,6 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 			return observation{}, err
 		}
 	}
-	if snapshot.Cancel != nil && snapshot.EndingSince.IsZero() {
-		snapshot.EndingSince = s.now()
-	}
 	seen.snapshot = snapshot
 	return seen, nil
 }

@@ -65,6 +65,14 @@ func (d *Driver) Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (
 	return snapshot, nil
 }
 
+// Next returns what the run does next. A cancel that is new, and so is no fact yet, begins the end of the run.
+func (d *Driver) Next(snapshot decide.Snapshot) decide.Action {
+	if snapshot.Cancel != nil && snapshot.EndingSince.IsZero() {
+		snapshot.EndingSince = d.now()
+	}
+	return decide.Next(snapshot, d.now())
+}
+
 // Note records the facts of an action in the run, and returns what is to be done once they are stored.
 func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot decide.Snapshot, action decide.Action) (Outcome, error) {
 	if snapshot.Cancel != nil {

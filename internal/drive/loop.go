@@ -86,7 +86,7 @@ func (l *Loop) Until(ctx context.Context) error {
 			return err
 		}
 		snapshot.Cancel = l.cancelled
-		action := decide.Next(snapshot, l.now())
+		action := l.driver.Next(snapshot)
 		if action.Kind == decide.Start && l.Storage != nil {
 			if err := l.Storage(); err != nil {
 				return fmt.Errorf("record what is documented of the storage: %w", err)
