@@ -148,6 +148,10 @@ race: packages mpi-packages browser-packages ## Run the unit tests with the race
 fuzz: ## Fuzz each parser for FUZZ_TIME (30s); failing inputs stay in testdata
 	hack/fuzz $(FUZZ_TIME)
 
+.PHONY: mutate
+mutate: ## List changes to the core packages that no test notices, of a sample (hours); MUTATE="-sample 5 ./internal/decide"
+	go run ./hack/mutate $(MUTATE)
+
 .PHONY: bench-overhead
 bench-overhead: packages build ## Measure the overhead of the agent compared with bare fio
 	go build -o bin/overhead ./test/overhead

@@ -29,3 +29,19 @@ func TestDemandOfStoredSteps(t *testing.T) {
 		}
 	}
 }
+
+// TestDemandOnTheServersCache: reads of a phase that is meant for the server's cache are cached, and no others.
+func TestDemandOnTheServersCache(t *testing.T) {
+	for expect, want := range map[v1alpha1.Expectation]float64{v1alpha1.ExpectServerCache: 1, "": 0} {
+		run := builders.Benchmark("b").Target("a").Clients(2).Prepare("layout").Steady("read", "30s").With(builders.Fio().Reads()).
+			Mutate(func(r *v1alpha1.RunSpec) { r.Phases[1].Expect = expect }).Run()
+		made, problems := plan.Make(run, 1)
+		if len(problems) > 0 {
+			t.Fatal(problems.ToAggregate())
+		}
+		steps, demands := made.Freeze(), plan.NewDemandModel(run)
+		if got, known := demands.Of(&steps[len(steps)-1], "a"); !known || got.Load.Operation != limits.Read || got.Load.CachedShare != want {
+			t.Errorf("expect %q: %+v, want a cached share of %g", expect, got.Load, want)
+		}
+	}
+}
