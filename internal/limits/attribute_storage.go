@@ -77,6 +77,9 @@ func (j *judge) suspect(limit *Limit, burst bool, fill *Fill) Suspect {
 	bound := limit.bound(j.cached(limit), burst)
 	made := Suspect{Cause: causes[limit.Layer], Limit: limit, Burst: bound.Burst, Share: j.measured.share(bound)}
 	unit := ""
+	if limit.Given {
+		made.Cause = CauseLimit
+	}
 	switch limit.Layer {
 	case LayerInstance:
 		if share, known := weighted(j.measured.Nodes, limit.Units, bound); known {
