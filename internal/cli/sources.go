@@ -72,7 +72,7 @@ func readSource(streams Streams, name string) ([]byte, error) {
 // filesOf returns the files of a directory, without those of its folders, or the name of a file itself. A
 // kustomization is no object: its output is.
 func filesOf(name string) ([]string, error) {
-	if info, err := os.Stat(name); name == "-" || err != nil || !info.IsDir() {
+	if !isDirectory(name) {
 		return []string{name}, nil
 	}
 	entries, err := os.ReadDir(name)
@@ -90,6 +90,11 @@ func filesOf(name string) ([]string, error) {
 		return nil, fmt.Errorf("directory %s has no .yaml, .yml or .json file", name)
 	}
 	return files, nil
+}
+
+func isDirectory(name string) bool {
+	info, err := os.Stat(name)
+	return name != "-" && err == nil && info.IsDir()
 }
 
 // read decodes the text.
