@@ -2,13 +2,16 @@ package v1alpha1
 
 // Cause is what may have limited a rate.
 //
-// +kubebuilder:validation:Enum=Disk;Network;Flow;Instance;Credits;ServerCache;ClientCPU;QueueDepth;Tool;Unknown
+// +kubebuilder:validation:Enum=Disk;Limit;Network;Flow;Instance;Credits;ServerCache;ClientCPU;QueueDepth;Tool;Unknown
 type Cause string
 
 // The causes.
 const (
 	// CauseDisk is the disks or the volume.
 	CauseDisk Cause = "Disk"
+	// CauseLimit is a limit from limits.throughput or limits.iops of the target. Which part of the
+	// storage sets it is not known.
+	CauseLimit Cause = "Limit"
 	// CauseNetwork is the network of the storage server.
 	CauseNetwork Cause = "Network"
 	// CauseFlow is a single network connection.

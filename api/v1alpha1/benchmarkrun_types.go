@@ -13,8 +13,9 @@ import (
 // +kubebuilder:resource:scope=Namespaced,shortName=sbrun,categories=storagebench
 // +kubebuilder:printcolumn:name="Complete",type=string,JSONPath=`.status.conditions[?(@.type=="Complete")].status`
 // +kubebuilder:printcolumn:name="Stage",type=string,JSONPath=`.status.stage`
-// +kubebuilder:printcolumn:name="Throughput",type=string,JSONPath=`.status.display.throughput`
+// +kubebuilder:printcolumn:name="Result",type=string,JSONPath=`.status.display.result`
 // +kubebuilder:printcolumn:name="p99",type=string,JSONPath=`.status.display.p99`
+// +kubebuilder:printcolumn:name="Figure",type=string,JSONPath=`.status.display.figure`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type BenchmarkRun struct {
 	metav1.TypeMeta `json:",inline"`
@@ -95,6 +96,11 @@ type BenchmarkRunSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Objectives []Objective `json:"objectives,omitempty"`
+
+	// headline is the benchmark's spec.headline when the run was created.
+	// +optional
+	// +kubebuilder:validation:MaxLength=40
+	Headline string `json:"headline,omitempty"`
 }
 
 // BenchmarkReference refers to a StorageBenchmark in the same namespace.

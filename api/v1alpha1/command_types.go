@@ -6,7 +6,7 @@ import (
 
 // CommandProfile runs a user-supplied program, from the image of the clients, and measures its I/O.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.datasetSize) || (isQuantity(string(self.datasetSize)) && (double(int(quantity(string(self.datasetSize)).asApproximateFloat() + 0.5)) - quantity(string(self.datasetSize)).asApproximateFloat() < 0.3 && quantity(string(self.datasetSize)).asApproximateFloat() - double(int(quantity(string(self.datasetSize)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self.datasetSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.datasetSize)).compareTo(quantity('1Pi')) <= 0)",message="datasetSize: a whole number of bytes above zero, such as 8Gi",fieldPath=".datasetSize"
+// +kubebuilder:validation:XValidation:rule="!has(self.datasetSize) || (isQuantity(string(self.datasetSize)) && ([quantity(string(self.datasetSize)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self.datasetSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.datasetSize)).compareTo(quantity('1Pi')) <= 0)",message="datasetSize: a whole number of bytes above zero, such as 8Gi",fieldPath=".datasetSize"
 type CommandProfile struct {
 	// command is the program and its arguments. It runs without a shell. The placeholders $(DATA),
 	// $(CLIENT) and $(AGENT) are replaced with the client's directory, the client's index, and the

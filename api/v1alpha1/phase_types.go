@@ -320,7 +320,7 @@ type SweepAxes struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:items:XValidation:rule="isQuantity(string(self)) && (double(int(quantity(string(self)).asApproximateFloat() + 0.5)) - quantity(string(self)).asApproximateFloat() < 0.3 && quantity(string(self)).asApproximateFloat() - double(int(quantity(string(self)).asApproximateFloat() + 0.5)) < 0.3) && quantity(string(self)).compareTo(quantity('512')) >= 0 && quantity(string(self)).compareTo(quantity('1Gi')) <= 0",message="blockSize: a whole number of bytes from 512 to 1Gi, such as 4Ki"
+	// +kubebuilder:validation:items:XValidation:rule="isQuantity(string(self)) && !string(self).matches('[kMGTPE]$') && ([quantity(string(self)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self)).compareTo(quantity('512')) >= 0 && quantity(string(self)).compareTo(quantity('1Gi')) <= 0",messageExpression="string(self).matches('[kMGTPE]$') ? 'blockSize: decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'blockSize: a whole number of bytes from 512 to 1Gi, such as 4Ki'",message="blockSize: a whole number of bytes from 512 to 1Gi, such as 4Ki"
 	BlockSize []resource.Quantity `json:"blockSize,omitempty"`
 
 	// readPercent lists the percentages of operations that are reads.

@@ -149,6 +149,7 @@ type Workload struct {
 }
 
 // ProfileRef refers to a profile.
+// +kubebuilder:validation:XValidation:rule="!has(self.datasetSize) || !string(self.datasetSize).matches('[kMGTPE]$') || !isQuantity(string(self.datasetSize)) || quantity(string(self.datasetSize)).isGreaterThan(quantity('1Pi')) || int(quantity(string(self.datasetSize)).asApproximateFloat()) % 4096 == 0",message="datasetSize: decimal and no multiple of 4096; write 1Gi, not 1G",fieldPath=".datasetSize"
 type ProfileRef struct {
 	// kind is WorkloadProfile, for a profile in the benchmark's namespace, or
 	// ClusterWorkloadProfile. Absent: WorkloadProfile.

@@ -332,7 +332,8 @@ type BurstResult struct {
 	// +optional
 	Operations *BurstSeries `json:"operations,omitempty"`
 
-	// peak5sBytesPerSecond is the highest mean over five seconds.
+	// peak5sBytesPerSecond is the highest mean over five seconds. Absent if the burst was
+	// shorter than that.
 	// +optional
 	Peak5sBytesPerSecond *int64 `json:"peak5sBytesPerSecond,omitempty"`
 

@@ -12,8 +12,9 @@ import (
 // +kubebuilder:resource:scope=Namespaced,shortName=sbench,categories=storagebench
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Stage",type=string,JSONPath=`.status.stage`
-// +kubebuilder:printcolumn:name="Throughput",type=string,JSONPath=`.status.display.throughput`
+// +kubebuilder:printcolumn:name="Result",type=string,JSONPath=`.status.display.result`
 // +kubebuilder:printcolumn:name="p99",type=string,JSONPath=`.status.display.p99`
+// +kubebuilder:printcolumn:name="Figure",type=string,JSONPath=`.status.display.figure`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 //
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40",message="metadata.name: at most 40 characters, since the names of pods derive from it; choose a shorter name"
@@ -51,6 +52,7 @@ type StorageBenchmarkList struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.objectives) || self.objectives.all(o, self.run.phases.exists(p, p.name == o.phase))",message="objectives: phase must be the name of one of run.phases; correct the name"
 // +kubebuilder:validation:XValidation:rule="!has(self.objectives) || self.objectives.all(o, !has(o.target) || self.run.targets.exists(t, t.name == o.target))",message="objectives: target must be the name of one of run.targets; correct the name, or remove it to judge each target"
+// +kubebuilder:validation:XValidation:rule="!has(self.headline) || self.run.phases.exists(p, p.name == self.headline && !has(p.prepare))",message="headline: must be the name of one of run.phases that is no prepare phase; correct the name",fieldPath=".headline"
 type StorageBenchmarkSpec struct {
 	// trigger defines what starts a run. Absent: a change of spec.run.
 	// +optional
@@ -95,6 +97,15 @@ type StorageBenchmarkSpec struct {
 	// regression compares each run with earlier ones.
 	// +optional
 	Regression *RegressionPolicy `json:"regression,omitempty"`
+
+	// headline is the name of the phase whose figure kubectl get shows of the runs that start from
+	// now on. Absent: the baseline of a burst drain; without one, the last phase with a throughput,
+	// or else with rates of files or a duration. A phase that expects the server's cache is shown
+	// only if it is named here.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	Headline string `json:"headline,omitempty"`
 
 	// run is everything that a run freezes. Its hash identifies what was run.
 	// +required
@@ -315,14 +326,20 @@ type JudgedRun struct {
 	PolicyHash string `json:"policyHash,omitempty"`
 }
 
-// HeadlineDisplay holds the main figures as text. Programs read the figures that are integers.
+// HeadlineDisplay holds one figure of a run as text. Programs read the figures that are integers.
 type HeadlineDisplay struct {
-	// throughput is the throughput with its unit; MB is 10^6 bytes.
+	// result is the figure with its unit; MB is 10^6 bytes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
-	Throughput string `json:"throughput,omitempty"`
+	Result string `json:"result,omitempty"`
 
-	// p99 is the 99th percentile of the latency, with its unit.
+	// figure says what the result is: the phase, the target if there are several, and the figure,
+	// such as "burst: baseline" or "reads/ssd: read".
+	// +optional
+	// +kubebuilder:validation:MaxLength=160
+	Figure string `json:"figure,omitempty"`
+
+	// p99 is the 99th percentile of the latency of the same operations, with its unit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	P99 string `json:"p99,omitempty"`

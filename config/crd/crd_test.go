@@ -57,6 +57,34 @@ func TestEveryKindHasAFileThatFits(t *testing.T) {
 	}
 }
 
+// The columns of kubectl get are of fields that exist: the API server shows nothing for others.
+func TestPrintColumns(t *testing.T) {
+	definitions := load(t)
+	for kind, want := range map[string]string{"StorageBenchmark": "Ready Stage Result p99 Figure Age", "BenchmarkRun": "Complete Stage Result p99 Figure Age"} {
+		version := definitions[kind].Spec.Versions[0]
+		var names []string
+		for _, column := range version.AdditionalPrinterColumns {
+			names = append(names, column.Name)
+			if column.Name == "Age" {
+				continue
+			}
+			field, found := *version.Schema.OpenAPIV3Schema, true
+			for name := range strings.SplitSeq(strings.TrimPrefix(column.JSONPath, "."), ".") {
+				name, _, filtered := strings.Cut(name, "[")
+				if field, found = field.Properties[name]; !found || filtered {
+					break
+				}
+			}
+			if !found {
+				t.Errorf("%s: column %s is of %s, which does not exist", kind, column.Name, column.JSONPath)
+			}
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s has the columns %q, want %q", kind, got, want)
+		}
+	}
+}
+
 // The API server refuses a CRD whose rules do not compile or may cost too
 // much. This finds that without one.
 func TestRulesCompileWithinTheirCost(t *testing.T) {

@@ -76,6 +76,7 @@ func newRun(obs observation, scheme *runtime.Scheme) (*v1alpha1.BenchmarkRun, er
 		Seed:      seed,
 		// The current objectives: those at the time of the request are no longer known.
 		Objectives: benchmark.Spec.Objectives,
+		Headline:   benchmark.Spec.Headline,
 	}, obs.candidate.run, planned)
 	run.Labels = map[string]string{v1alpha1.LabelBenchmark: benchmark.Name}
 	run.Annotations = map[string]string{ignoreUpdates: "true"}

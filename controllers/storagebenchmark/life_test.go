@@ -139,15 +139,22 @@ func TestClaimThatIsBeingDeleted(t *testing.T) {
 
 func TestEventsAndFigures(t *testing.T) {
 	b := newBed(t)
-	b.put(bench())
+	named := bench()
+	named.Spec.Headline = "write"
+	b.put(named)
 	b.operator(nil)
 	b.until("a missing claim", func(benchmark *v1alpha1.StorageBenchmark) bool { return len(benchmark.Status.Conditions) > 0 })
 	b.put(claimNamed("data"))
 	b.ends(good)
 	b.edit(request1("v1"))
 	benchmark := b.ends(invalid)
-	if display := benchmark.Status.Display; display == nil || display.Throughput != "107.4 MB/s" || display.P99 != "9.00 ms" {
+	if display := benchmark.Status.Display; display == nil || display.Result != "107.4 MB/s" || display.Figure != "write: write" || display.P99 != "9.00 ms" {
 		t.Errorf("display is %+v", display)
+	}
+	for _, run := range b.runs() {
+		if run.Spec.Headline != "write" {
+			t.Errorf("the headline of run %s is of phase %q", run.Name, run.Spec.Headline)
+		}
 	}
 	want := v1alpha1.Headline{Phase: "write", Target: "data", Operation: v1alpha1.OperationWrite, BytesPerSecond: 107_374_182, IOPSMilli: 1_638_400}
 	if got := benchmark.Status.Headlines; len(got) != 1 || got[0].P99Nanoseconds == nil || *got[0].P99Nanoseconds != 9_000_000 {

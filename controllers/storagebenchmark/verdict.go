@@ -127,6 +127,6 @@ func keep(status *v1alpha1.StorageBenchmarkStatus, judged verdict, run *v1alpha1
 	status.Objectives, status.Regression, status.History = judged.objectives, judged.regression, judged.history
 	if run != nil {
 		status.Headlines = headlinesOf(run)
-		status.Display = result.Headline(run.Status.Phases)
+		status.Display = result.Headline(run)
 	}
 }

@@ -374,7 +374,7 @@ func stateLine(tb testing.TB, benchmark *v1alpha1.StorageBenchmark) string {
 		parts = append(parts, fmt.Sprintf("history=%d", len(history.Runs)))
 	}
 	if display := benchmark.Status.Display; display != nil {
-		parts = append(parts, display.Throughput+" "+display.P99)
+		parts = append(parts, display.Result+" "+display.P99)
 	}
 	return strings.Join(parts, " ")
 }

@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,6 +25,11 @@ type Problem struct {
 	Path string
 	// Message describes the fault and its remedy.
 	Message string
+	// Missing is true if the fault is that the field is required and absent.
+	Missing bool
+	// Meant are fields whose faults follow from this one: those for which an unknown field probably stands, and a dataset
+	// that does not divide into the wrong blocks.
+	Meant [2]string
 }
 
 // Check does to a new object what the API server does when kubectl creates it: it refuses unknown fields, removes null
@@ -51,7 +57,13 @@ func check(ctx context.Context, object map[string]any, all bool) ([]Problem, err
 	if all && slices.ContainsFunc(faults, blocksRules) {
 		faults = append(faults, rules.broken(ctx, object, faults)...)
 	}
-	return append(problems, toProblems(object, faults)...), nil
+	found := rules.toProblems(object, faults)
+	if all { // a field under a wrong name is one mistake, not one more for its absence
+		found = slices.DeleteFunc(found, func(p Problem) bool {
+			return p.Missing && slices.ContainsFunc(problems, func(unknown Problem) bool { return slices.Contains(unknown.Meant[:], p.Path) })
+		})
+	}
+	return append(problems, found...), nil
 }
 
 // CheckUpdate does what the API server does to an object that replaces an older version of itself. Both must be
@@ -61,7 +73,7 @@ func CheckUpdate(ctx context.Context, object, old map[string]any) ([]Problem, er
 	if err != nil || problem != nil {
 		return asList(problem), err
 	}
-	return toProblems(object, rules.validate(ctx, kind, object, old)), nil
+	return rules.toProblems(object, rules.validate(ctx, kind, object, old)), nil
 }
 
 func asList(problem *Problem) []Problem {
@@ -91,21 +103,54 @@ func rulesOf(object map[string]any) (*kind, *rules, *Problem, error) {
 func (r *rules) coerce(object map[string]any) ([]Problem, *Problem) {
 	metadata, found, unknown, err := objectmeta.GetObjectMetaWithOptions(object, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
-		return nil, &Problem{Path: "metadata", Message: err.Error() + "; correct the type of the value"}
+		return nil, malformedMetadata(object["metadata"])
 	}
 	options := structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}
 	unknown = append(unknown, pruning.PruneWithOptions(object, r.structural, true, options)...)
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, r.structural)
 	var problems []Problem
 	for _, path := range unknown {
-		problems = append(problems, Problem{Path: path, Message: r.unknownField(path)})
+		message, fields := r.unknownField(path)
+		problem := Problem{Path: path, Message: message}
+		for i, name := range fields[:min(len(fields), len(problem.Meant))] {
+			problem.Meant[i] = path[:strings.LastIndexByte(path, '.')+1] + name
+		}
+		problems = append(problems, problem)
 	}
 	if found {
 		if err := objectmeta.SetObjectMeta(object, metadata); err != nil {
-			return problems, &Problem{Path: "metadata", Message: err.Error()}
+			return problems, malformedMetadata(object["metadata"])
 		}
 	}
 	return problems, nil
+}
+
+// malformedMetadata names the value of metadata that has the wrong type.
+func malformedMetadata(metadata any) *Problem {
+	fields, is := metadata.(map[string]any)
+	if !is {
+		return &Problem{Path: "metadata", Message: "write fields here, such as name"}
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		path := "metadata." + name
+		switch name {
+		case "name", "namespace", "generateName":
+			if _, is := fields[name].(string); !is {
+				return &Problem{Path: path, Message: notText(fields[name])}
+			}
+		case "labels", "annotations":
+			entries, is := fields[name].(map[string]any)
+			if !is && fields[name] != nil {
+				return &Problem{Path: path, Message: "write a name and a text for each, such as app: storage"}
+			}
+			for _, key := range slices.Sorted(maps.Keys(entries)) {
+				if _, is := entries[key].(string); !is {
+					return &Problem{Path: path + "[" + key + "]", Message: notText(entries[key])}
+				}
+			}
+		}
+	}
+	return &Problem{Path: "metadata", Message: "a value has the wrong type; correct it, or keep only name, namespace, labels and annotations"}
 }
 
 // validate follows the order of the API server: metadata, OpenAPI, lists, and then the CEL rules, unless an earlier

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -48,57 +50,64 @@ func (o *Object) At(problem Problem) *Error {
 // Decode reads the StorageBenchmarks, WorkloadProfiles and ClusterWorkloadProfiles of a YAML or JSON file with any
 // number of documents. It returns all faults at once, as Errors; the objects are then nil.
 func Decode(data []byte) ([]Object, error) {
-	objects, faults, err := Read(data)
-	if err != nil {
+	file, faults, err := Read(data)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if len(faults) > 0 {
+	case len(faults) > 0:
 		return nil, faults
+	case len(file.Objects) == 0:
+		return nil, Errors{{Problem: Problem{Message: "the file has no object of storagebench; write a StorageBenchmark"}}}
 	}
-	return objects, nil
+	return file.Objects, nil
+}
+
+// File is the content of a file.
+type File struct {
+	Objects []Object
+	// Foreign lists the objects of other APIs, as Kind/name. They are neither checked nor used.
+	Foreign []string
 }
 
 // Read is like Decode, for callers that check more than admission does: it also returns the objects if there are
-// faults, as far as they can be decoded. Their values are then unreliable. The error means that the rules cannot be
-// read or that the file exceeds a limit.
-func Read(data []byte) ([]Object, Errors, error) {
+// faults, as far as they can be decoded. Their values are then unreliable. A file without objects is no fault. The
+// error means that the rules cannot be read or that the file exceeds a limit.
+func Read(data []byte) (File, Errors, error) {
 	if len(data) > maxFileBytes {
-		return nil, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d bytes; at most %d are read: split it", len(data), maxFileBytes)}}}
+		return File{}, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d bytes; at most %d are read: split it", len(data), maxFileBytes)}}}
 	}
 	documents := split(data)
 	if len(documents) > maxDocuments {
-		return nil, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d documents; at most %d are read: split it", len(documents), maxDocuments)}}}
+		return File{}, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d documents; at most %d are read: split it", len(documents), maxDocuments)}}}
 	}
 	// The rules bound their own cost, so nothing here can block.
 	ctx := context.Background()
-	var objects []Object
+	var file File
 	var faults Errors
 	seen := make(map[string]int)
 	for _, document := range documents {
-		object, wrong, err := document.decode(ctx)
+		read, wrong, err := document.decode(ctx)
 		if err != nil {
-			return nil, nil, err
+			return File{}, nil, err
 		}
 		faults = append(faults, wrong...)
-		if object == nil {
-			continue
+		file.Foreign = append(file.Foreign, read.Foreign...)
+		for i := range read.Objects {
+			object := &read.Objects[i]
+			if first, twice := seen[object.Title()]; twice {
+				faults = append(faults, &Error{Line: object.Line, Object: object.Title(), Problem: Problem{
+					Path: "metadata.name", Message: fmt.Sprintf("the object of line %d has the same kind and name; rename one", first)}})
+			}
+			seen[object.Title()] = object.Line
+			file.Objects = append(file.Objects, *object)
 		}
-		if first, twice := seen[object.title()]; twice {
-			faults = append(faults, &Error{Line: object.Line, Object: object.title(), Problem: Problem{
-				Path: "metadata.name", Message: fmt.Sprintf("the object of line %d has the same kind and name; rename one", first)}})
-		}
-		seen[object.title()] = object.Line
-		objects = append(objects, *object)
-	}
-	if len(faults) == 0 && len(objects) == 0 {
-		faults = Errors{{Problem: Problem{Message: "there is no object in the file; write a StorageBenchmark"}}}
 	}
 	faults.Sort()
-	return objects, faults, nil
+	return file, faults, nil
 }
 
-// title returns kind, namespace and name of the object.
-func (o *Object) title() string {
+// Title returns kind, namespace and name of the object.
+func (o *Object) Title() string {
 	switch {
 	case o.Benchmark != nil:
 		return title(v1alpha1.StorageBenchmarkKind, o.Benchmark.Namespace, o.Benchmark.Name)
@@ -154,31 +163,75 @@ func (d document) fault(line int, message string) *Error {
 	return &Error{Line: d.before + line, Problem: Problem{Message: message}}
 }
 
-// decode returns the object of a document; nil for an empty one. The error is set only if the rules cannot be read.
-func (d document) decode(ctx context.Context) (*Object, Errors, error) {
+// decode returns the objects of a document: one, those of a List, or none. The error is set only if the rules cannot be
+// read.
+func (d document) decode(ctx context.Context) (File, Errors, error) {
 	node, wrong := d.parse()
 	if wrong != nil {
-		return nil, Errors{wrong}, nil
+		return File{}, Errors{wrong}, nil
 	}
 	asJSON, err := kubeyaml.YAMLToJSONStrict(d.text)
 	if err != nil {
-		return nil, Errors{d.unreadable(err)}, nil
+		return File{}, Errors{d.unreadable(err)}, nil
 	}
 	var content any
 	if err := utiljson.Unmarshal(asJSON, &content); err != nil {
-		return nil, Errors{d.unreadable(err)}, nil
+		return File{}, Errors{d.unreadable(err)}, nil
 	}
 	if content == nil {
-		return nil, nil, nil
+		return File{}, nil, nil
 	}
+	if node.Kind == yaml.DocumentNode && len(node.Content) == 1 {
+		node = node.Content[0]
+	}
+	items, listed := itemsOf(content)
+	if !listed {
+		return d.object(ctx, node, content)
+	}
+	list, _ := childOf(node, pathStep{name: "items"})
+	var file File
+	var faults Errors
+	for i, item := range items {
+		at := node
+		if list != nil {
+			if child, _ := childOf(dealiased(list), pathStep{index: i, isIndex: true}); child != nil {
+				at = dealiased(child)
+			}
+		}
+		read, wrong, err := d.object(ctx, at, item)
+		if err != nil {
+			return File{}, nil, err
+		}
+		file.Objects, file.Foreign = append(file.Objects, read.Objects...), append(file.Foreign, read.Foreign...)
+		faults = append(faults, wrong...)
+	}
+	return file, faults, nil
+}
+
+// itemsOf returns the objects of a List, as kubectl get writes it.
+func itemsOf(content any) ([]any, bool) {
+	fields, _ := content.(map[string]any)
+	if kind, _ := fields["kind"].(string); !strings.HasSuffix(kind, "List") {
+		return nil, false
+	}
+	items, is := fields["items"].([]any)
+	return items, is
+}
+
+// object returns the object at a node of the document, or its name if it is of another API.
+func (d document) object(ctx context.Context, node *yaml.Node, content any) (File, Errors, error) {
 	fields, ok := content.(map[string]any)
 	if !ok {
-		return nil, Errors{d.fault(lineOf(node, ""), "an object was expected: apiVersion, kind, metadata and spec")}, nil
+		return File{}, Errors{d.fault(lineOf(node, ""), "an object was expected: apiVersion, kind, metadata and spec")}, nil
+	}
+	foreign, err := foreignTitle(fields)
+	if err != nil || foreign != "" {
+		return File{Foreign: asNames(foreign)}, nil, err
 	}
 	written := runtime.DeepCopyJSON(fields)
 	problems, err := check(ctx, fields, true)
 	if err != nil {
-		return nil, nil, err
+		return File{}, nil, err
 	}
 	if name, _ := lookUp(fields, "metadata.name"); len(problems) == 0 && (name == nil || name == "") {
 		problems = append(problems, Problem{Path: "metadata.name", Message: "required in a file; generateName makes no name here"})
@@ -189,13 +242,52 @@ func (d document) decode(ctx context.Context) (*Object, Errors, error) {
 	}
 	object.Line, object.Written, object.document, object.node = d.before+lineOf(node, ""), written, d, node
 	if len(problems) == 0 {
-		return object, nil, nil
+		return File{Objects: []Object{*object}}, nil, nil
 	}
 	faults := d.place(node, fields, problems)
-	if typed != nil || object.title() == "" {
-		return nil, faults, nil
+	if typed != nil || object.Title() == "" {
+		return File{}, faults, nil
 	}
-	return object, faults, nil
+	return File{Objects: []Object{*object}}, faults, nil
+}
+
+func asNames(name string) []string {
+	if name == "" {
+		return nil
+	}
+	return []string{name}
+}
+
+// foreignTitle returns kind and name of an object of another API; empty if the object is one of storagebench, or is
+// meant to be: one of its kinds or its group, or no complete type at all.
+func foreignTitle(fields map[string]any) (string, error) {
+	known, err := kinds()
+	if err != nil {
+		return "", err
+	}
+	apiVersion, _ := fields["apiVersion"].(string)
+	kind, _ := fields["kind"].(string)
+	group, _, _ := strings.Cut(apiVersion, "/")
+	if _, ours := known[kind]; ours || apiVersion == "" || kind == "" || group == v1alpha1.GroupVersion.Group {
+		return "", nil
+	}
+	name, _ := lookUp(fields, "metadata.name")
+	text, _ := name.(string)
+	return printable(kind) + "/" + printable(cmp.Or(text, "unnamed")), nil
+}
+
+// printable bounds a name of any object and drops characters that could control a terminal.
+func printable(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, name)
+	if runes := []rune(name); len(runes) > maxShownValue {
+		return string(runes[:maxShownValue]) + "..."
+	}
+	return name
 }
 
 // place returns the problems as errors with their lines and the title of the object.
@@ -252,7 +344,7 @@ func newObject(fields map[string]any) (*Object, *Problem) {
 		return object, nil
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, into); err != nil {
-		return object, &Problem{Path: "spec", Message: firstLine(err.Error()) + "; correct the value"}
+		return object, &Problem{Path: "spec", Message: withoutGoTypes(firstLine(err.Error())) + "; correct the value"}
 	}
 	return object, nil
 }
@@ -270,7 +362,25 @@ func (d document) unreadable(err error) *Error {
 	if convErr != nil {
 		line = 1
 	}
+	if tab := d.tab(line); tab > 0 {
+		return d.fault(tab, "a tab indents this line; YAML takes spaces only: replace the tab with spaces")
+	}
 	return d.fault(line, "no YAML can be read from here: "+strings.ToValidUTF8(match[2], "\uFFFD"))
+}
+
+// tab returns the line that is indented with a tab, near the line where the parser gave up; 0 if there is none.
+func (d document) tab(near int) int {
+	lines := bytes.Split(d.text, []byte("\n"))
+	for _, line := range []int{near, near + 1, near - 1} {
+		if line < 1 || line > len(lines) {
+			continue
+		}
+		text := lines[line-1]
+		if indent := text[:len(text)-len(bytes.TrimLeft(text, " \t"))]; bytes.ContainsRune(indent, '\t') {
+			return line
+		}
+	}
+	return 0
 }
 
 func firstLine(text string) string {

@@ -84,9 +84,12 @@ func TestDecodeReportsEverythingWithItsLine(t *testing.T) {
 
 func TestDecodeRefuses(t *testing.T) {
 	for name, test := range map[string]struct{ file, want string }{
-		"nothing":              {"", "no object in the file"},
-		"only comments":        {"# nothing\n---\n# at all\n", "no object in the file"},
-		"another kind":         {"apiVersion: v1\nkind: Pod\n", `line 2: kind: "Pod" is not one of storagebench's kinds`},
+		"nothing":              {"", "no object of storagebench"},
+		"only comments":        {"# nothing\n---\n# at all\n", "no object of storagebench"},
+		"another kind":         {"apiVersion: v1\nkind: Pod\n", "no object of storagebench"},
+		"a kind misspelt":      {"apiVersion: storagebench.dev/v1alpha1\nkind: StorageBenchmrk\n", `line 2: kind: "StorageBenchmrk" is not one of storagebench's kinds`},
+		"a group misspelt":     {"apiVersion: storagebench.io/v1alpha1\nkind: StorageBenchmark\n", `line 1: apiVersion: "storagebench.io/v1alpha1": write storagebench.dev/v1alpha1`},
+		"an item without spec": {"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod}\n- apiVersion: storagebench.dev/v1alpha1\n  kind: WorkloadProfile\n  metadata: {name: x}\n", "line 5: WorkloadProfile/x: spec: required"},
 		"another version":      {"apiVersion: storagebench.dev/v1\nkind: WorkloadProfile\n", `line 1: apiVersion: "storagebench.dev/v1": write storagebench.dev/v1alpha1`},
 		"no kind":              {"a: b\n", `kind: "" is not one of`},
 		"kind of a number":     {"apiVersion: storagebench.dev/v1alpha1\nkind: 7\n", `kind: "" is not one of`},
@@ -94,11 +97,12 @@ func TestDecodeRefuses(t *testing.T) {
 		"a list":               {"- a\n- b\n", "line 1: an object was expected"},
 		"a text":               {"hello\n", "line 1: an object was expected"},
 		"no YAML":              {"a: [b\n", "no YAML can be read from here"},
-		"a tab":                {"a:\n\tb: c\n", "no YAML can be read from here"},
+		"a tab":                {"a:\n\tb: c\n", "line 2: a tab indents this line"},
 		"a key twice":          {"apiVersion: x\nkind: y\nkind: z\n", `line 3: no YAML can be read from here: key "kind" already set`},
 		"documents joined":     {"a: b\n...\nc: d\n", "a second document begins without a line of ---"},
-		"metadata of a text":   {"apiVersion: storagebench.dev/v1alpha1\nkind: WorkloadProfile\nmetadata: x\n", "metadata:"},
-		"name of a number":     {"apiVersion: storagebench.dev/v1alpha1\nkind: WorkloadProfile\nmetadata: {name: 7}\n", "metadata:"},
+		"metadata of a text":   {"apiVersion: storagebench.dev/v1alpha1\nkind: WorkloadProfile\nmetadata: x\n", "metadata: write fields here"},
+		"name of a number":     {"apiVersion: storagebench.dev/v1alpha1\nkind: WorkloadProfile\nmetadata: {name: 7}\n", "line 3: metadata.name: 7: YAML reads this as no text"},
+		"label of a number":    {"apiVersion: storagebench.dev/v1alpha1\nkind: WorkloadProfile\nmetadata: {name: x, labels: {a: 1}}\n", "metadata.labels[a]: 1: YAML reads this as no text"},
 		"no name":              {"apiVersion: storagebench.dev/v1alpha1\nkind: WorkloadProfile\nspec: {fio: {datasetSize: 1Gi, jobFile: \"[a]\"}}\n", "metadata.name: required; add it"},
 		"one name twice":       {goodFile + "---\n" + goodFile, "the object of line 3 has the same kind and name"},
 		"too large":            {strings.Repeat("#\n", 3<<20), "at most 4194304 are read"},
@@ -112,6 +116,9 @@ func TestDecodeRefuses(t *testing.T) {
 			}
 			if !strings.Contains(err.Error(), test.want) {
 				t.Errorf("the error does not say %q:\n%v", test.want, err)
+			}
+			if strings.Contains(err.Error(), "Go ") {
+				t.Errorf("a type of Go is shown:\n%v", err)
 			}
 		})
 	}
@@ -127,6 +134,38 @@ f: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]
 g: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f]
 h: &h [*g,*g,*g,*g,*g,*g,*g,*g,*g]
 `
+
+// TestReadPassesOver reads what kustomize or kubectl get would write: objects of other APIs are named and not checked.
+func TestReadPassesOver(t *testing.T) {
+	const list = `apiVersion: v1
+kind: List
+items:
+- apiVersion: storagebench.dev/v1alpha1
+  kind: WorkloadProfile
+  metadata: {name: mine, uid: 7c9d, resourceVersion: "12"}
+  spec:
+    fio: {pattern: Random, readPercent: 70, blockSize: 4Ki, datasetSize: 64Mi}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: "settings\e[2J"}, data: 7}
+`
+	others := "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: scratch}\nspec: {nonsense: true}\n---\n# nothing\n---\n{apiVersion: apps/v1, kind: Deployment}\n"
+	for name, test := range map[string]struct {
+		file    string
+		objects int
+		foreign string
+	}{
+		"documents": {goodFile + others, 3, "PersistentVolumeClaim/scratch Deployment/unnamed"},
+		"a list":    {list, 1, "ConfigMap/settings[2J"},
+		"nothing":   {others, 0, "PersistentVolumeClaim/scratch Deployment/unnamed"},
+	} {
+		file, faults, err := admission.Read([]byte(test.file))
+		if err != nil || len(faults) > 0 {
+			t.Errorf("%s: %v, %v", name, faults, err)
+		}
+		if got := strings.Join(file.Foreign, " "); len(file.Objects) != test.objects || got != test.foreign {
+			t.Errorf("%s: %d objects, passed over: %q", name, len(file.Objects), got)
+		}
+	}
+}
 
 // Every file that we hand out is accepted.
 func TestSamples(t *testing.T) {

@@ -50,11 +50,12 @@ func (e Errors) Sort() {
 	slices.SortStableFunc(e, func(a, b *Error) int { return cmp.Compare(a.Line, b.Line) })
 }
 
-// About reports whether a fault concerns the given field of an object or a field inside it.
+// About reports whether a fault concerns the given field of an object or a field inside it, or explains
+// a fault of that field: its parent is missing, or it has another name in the file.
 func (e Errors) About(object, path string) bool {
 	steps := len(parsePath(path))
 	return slices.ContainsFunc(e, func(err *Error) bool {
-		return err.Object == object && related(err.Path, path) && len(parsePath(err.Path)) >= steps
+		return err.Object == object && (slices.Contains(err.Meant[:], path) || related(err.Path, path) && (err.Missing || len(parsePath(err.Path)) >= steps))
 	})
 }
 

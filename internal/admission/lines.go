@@ -16,9 +16,7 @@ func lineOf(document *yaml.Node, path string) int {
 	}
 	line := node.Line
 	for _, step := range parsePath(path) {
-		if node.Kind == yaml.AliasNode {
-			node = node.Alias
-		}
+		node = dealiased(node)
 		child, at := childOf(node, step)
 		if child == nil {
 			return line
@@ -43,4 +41,11 @@ func childOf(node *yaml.Node, step pathStep) (*yaml.Node, int) {
 		}
 	}
 	return nil, 0
+}
+
+func dealiased(node *yaml.Node) *yaml.Node {
+	if node.Kind == yaml.AliasNode {
+		return node.Alias
+	}
+	return node
 }

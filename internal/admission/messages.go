@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/internal/spelling"
@@ -16,19 +20,52 @@ import (
 // maxShownValue is the number of characters quoted of a wrong value.
 const maxShownValue = 60
 
-func toProblems(object map[string]any, faults field.ErrorList) []Problem {
+func (r *rules) toProblems(object map[string]any, faults field.ErrorList) []Problem {
 	problems := make([]Problem, 0, len(faults))
 	for _, fault := range faults {
-		problem := place(object, fault)
-		ruled := func(other *field.Error) bool { return other != fault && other.Field == fault.Field }
-		if isQuantityPattern(fault) && slices.ContainsFunc(faults, ruled) {
-			continue // the other fault is clearer
+		problem := r.place(object, fault)
+		clearer := func(other *field.Error) bool {
+			if other == fault || other.Field != fault.Field {
+				return false
+			}
+			value, _ := lookUp(object, fault.Field)
+			return isQuantityPattern(fault) || describeDecimal(fault.Field, value, other) != "" && describeDecimal(fault.Field, value, fault) == ""
 		}
-		if !slices.Contains(problems, problem) {
+		if slices.ContainsFunc(faults, clearer) {
+			continue // the other fault says what to write
+		}
+		if !slices.ContainsFunc(problems, func(p Problem) bool { return p == problem || isFormat(fault) && p.Path == problem.Path }) {
 			problems = append(problems, problem)
 		}
 	}
 	return problems
+}
+
+// isDecimalSize reports whether the fault is of a rule that refuses decimal sizes, such as 64k where 64Ki is meant.
+func isDecimalSize(fault *field.Error) bool {
+	return strings.Contains(fault.Detail, "did you mean") || strings.Contains(fault.Detail, "s decimal") || strings.Contains(fault.Detail, ": decimal")
+}
+
+// decimal is a size with a decimal suffix.
+var decimal = regexp.MustCompile(`^[0-9.]+[kMGTPE]$`)
+
+// page is the size whose multiples a decimal size of data may be.
+const page = 4096
+
+// describeDecimal asks for the binary size that is probably meant by a decimal one; empty if the fault is another.
+func describeDecimal(path string, value any, fault *field.Error) string {
+	text, is := value.(string)
+	if !is || !isDecimalSize(fault) || !decimal.MatchString(text) {
+		return ""
+	}
+	why := "k is 1000 and Ki is 1024"
+	if strings.HasSuffix(path, "datasetSize") || strings.HasSuffix(path, "fileSize") || strings.HasSuffix(path, "ior.blockSize") {
+		if size, err := resource.ParseQuantity(text); err != nil || size.Value()%page == 0 {
+			return ""
+		}
+		why = "and no multiple of 4096"
+	}
+	return fmt.Sprintf("%s is decimal, %s; did you mean %si?", text, why, strings.Replace(text, "k", "K", 1))
 }
 
 // isQuantityPattern reports whether the fault is that a value does not look like a quantity.
@@ -58,6 +95,9 @@ func describe(object map[string]any, fault *field.Error) string {
 	case field.ErrorTypeTypeInvalid:
 		return describeType(object, fault, detail)
 	}
+	if isFormat(fault) {
+		return describeType(object, fault, detail)
+	}
 	if strings.HasPrefix(detail, "should have at least 1 ") {
 		return "is empty; add to it, or remove it where it is optional"
 	}
@@ -68,33 +108,106 @@ func describe(object map[string]any, fault *field.Error) string {
 	return detail
 }
 
+// wantedTypes are the types of the API in words.
+var wantedTypes = map[string]string{
+	"integer": "a whole number", "int32": "a whole number", "int64": "a whole number", "number": "a number", "boolean": "true or false",
+	"array": `a list, with "- " before each entry`, "object": "fields, each as name: value",
+}
+
+// wrongType finds the type in the API server's text, which gives its opposite as a type of Go.
+var wrongType = regexp.MustCompile(`must be of type (\w+)`)
+
+// formatted finds the path in a fault of a number that is not one of the field's format.
+var formatted = regexp.MustCompile(`^Checked value must be of type \w+ with format \w+ in ([^:]+)`)
+
+// mostInt32 is the largest number of most fields.
+const mostInt32 = 1<<31 - 1
+
+func isFormat(fault *field.Error) bool { return formatted.MatchString(fault.Detail) }
+
 // describeType explains a value of the wrong type. The most frequent case is text that YAML reads as another type, such
 // as yes or 10.
 func describeType(object map[string]any, fault *field.Error, detail string) string {
 	value, _ := lookUp(object, fault.Field)
+	match := wrongType.FindStringSubmatch(detail)
+	if match == nil {
+		return withoutGoTypes(detail)
+	}
+	wanted, known := wantedTypes[match[1]]
+	if !known {
+		return notText(value)
+	}
+	text := "write " + wanted
+	if number, is := value.(int64); is && wanted == "a whole number" && number > mostInt32 {
+		text = "too large"
+	}
+	if number, is := value.(string); is && wanted == "a whole number" {
+		if _, err := strconv.Atoi(number); err == nil {
+			text = "write the number without quotes"
+		}
+	}
+	if shown := show(value); shown != "" {
+		return shown + ": " + text
+	}
+	return text
+}
+
+// notText describes a value where a text is needed.
+func notText(value any) string {
 	shown := show(value)
-	if shown != "" {
-		shown += ": "
+	if shown == "" {
+		return "write a text here"
 	}
-	if strings.Contains(detail, "must be of type string:") && shown != "" {
-		return shown + "YAML reads this as no text; put it in quotes"
+	return shown + ": YAML reads this as no text; put it in quotes"
+}
+
+// goType finds the words of Go's decoders, which say nothing to somebody who writes YAML.
+var goType = regexp.MustCompile(`(?i)\bgo (value|struct)|unmarshal|\b(u?int(8|16|32|64)|float64|map\[string\]|interface ?\{\})`)
+
+// withoutGoTypes replaces a message about types of Go.
+func withoutGoTypes(message string) string {
+	if goType.MatchString(message) {
+		return "a value has the wrong type"
 	}
-	return shown + detail
+	return message
 }
 
 // place returns the path and the message of a fault. A rule about the whole object has no path of its own; its message
 // then begins with one. For other rules it removes a repetition of the field from the message.
-func place(object map[string]any, fault *field.Error) Problem {
+func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 	bare := *fault
 	path := fault.Field
-	if path == "<nil>" || path == "" {
+	if match := formatted.FindStringSubmatch(fault.Detail); match != nil {
+		path, bare.Field = match[1], match[1]
+	} else if path == "<nil>" || path == "" {
 		path, bare.Detail, _ = strings.Cut(fault.Detail, ": ")
 		bare.Field = path
 	}
 	if steps := parsePath(path); len(steps) > 0 {
 		bare.Detail = strings.TrimPrefix(bare.Detail, steps[len(steps)-1].name+": ")
 	}
-	return Problem{Path: path, Message: describe(object, &bare)}
+	problem := Problem{Path: path, Message: describe(object, &bare), Missing: fault.Type == field.ErrorTypeRequired}
+	value, _ := lookUp(object, path)
+	if meant := describeDecimal(path, value, fault); meant != "" {
+		problem.Message = meant
+		problem.Meant[0] = strings.TrimSuffix(path, "blockSize") + "datasetSize" // which has to be whole blocks
+	} else if r.isDuration(path) {
+		if number := fmt.Sprint(value); digits.MatchString(number) {
+			problem.Message = show(value) + ": the unit is missing; write " + number + "s for seconds"
+		}
+	}
+	return problem
+}
+
+// digits is a length of time without a unit.
+var digits = regexp.MustCompile(`^[0-9]{1,8}$`)
+
+// isDuration reports whether a field holds a length of time.
+func (r *rules) isDuration(path string) bool {
+	schema := schemaAt(r.structural, parsePath(path))
+	return schema != nil && slices.ContainsFunc(schema.XValidations, func(rule apiextensionsv1.ValidationRule) bool {
+		return strings.HasPrefix(rule.Message, "write whole numbers with the units")
+	})
 }
 
 // show quotes a scalar; it returns nothing for larger values.
@@ -136,31 +249,82 @@ func lookUp(document any, path string) (any, bool) {
 	return document, true
 }
 
-// unknownField describes an unknown field and suggests a similar known one.
-func (r *rules) unknownField(path string) string {
+// fioTerm is what an option of fio is here.
+type fioTerm struct {
+	// fields are the fields beside the option that replace it; none if it is written elsewhere.
+	fields []string
+	remedy string
+}
+
+// fioTerms are the options of fio that people write where they know fio better than the API.
+var fioTerms = map[string]fioTerm{
+	"bs":        {[]string{"blockSize"}, "is blockSize here, such as 4Ki"},
+	"iodepth":   {[]string{"queueDepth"}, "is queueDepth here"},
+	"numjobs":   {[]string{"jobs"}, "is jobs here"},
+	"size":      {[]string{"datasetSize"}, "is datasetSize here: all files of one client, such as 8Gi"},
+	"filesize":  {[]string{"datasetSize"}, "is datasetSize here: all files of one client, such as 8Gi"},
+	"nrfiles":   {[]string{"filesPerJob"}, "is filesPerJob here"},
+	"rw":        {[]string{"pattern", "readPercent"}, "is pattern (Sequential or Random) with readPercent (100 reads, 0 writes) here"},
+	"readwrite": {[]string{"pattern", "readPercent"}, "is pattern (Sequential or Random) with readPercent (100 reads, 0 writes) here"},
+	"rwmixread": {[]string{"readPercent"}, "is readPercent here"},
+	"rate":      {[]string{"rateLimit"}, "is rateLimit.bytesPerSecond here"},
+	"rate_iops": {[]string{"rateLimit"}, "is rateLimit.iops here"},
+	"runtime":   {[]string{"duration"}, "is duration here, such as 60s"},
+	"ramp_time": {[]string{"warmUp"}, "is warmUp here, such as 10s"},
+	"filename":  {nil, "is the target here: name a claim in targets[].volumes, and remove this"},
+	"directory": {nil, "is the target here: name a claim in targets[].volumes, and remove this"},
+}
+
+// elsewhere are the options of fio that are fields of a phase.
+var elsewhere = map[string]string{
+	"runtime":   "is the duration of a phase here, such as steady: {duration: 60s}; move it there",
+	"ramp_time": "is the warmUp of a phase here, such as steady: {warmUp: 10s}; move it there",
+}
+
+// unknownField describes an unknown field and suggests a similar known one. meant lists the fields that the user probably
+// wants in its place.
+func (r *rules) unknownField(path string) (message string, meant []string) {
 	steps := parsePath(path)
 	if len(steps) == 0 {
-		return "unknown field; remove it"
+		return "unknown field; remove it", nil
 	}
 	last := steps[len(steps)-1].name
 	known := knownFields(r.structural, steps[:len(steps)-1])
+	inFio := slices.Contains(known, "ioEngine")
+	if term, is := fioTerms[strings.ToLower(last)]; is {
+		here := len(term.fields) > 0 && slices.Contains(known, term.fields[0])
+		switch {
+		case here, inFio && term.fields == nil:
+			return "unknown field; fio's " + last + " " + term.remedy, term.fields
+		case inFio && elsewhere[strings.ToLower(last)] != "":
+			return "unknown field; fio's " + last + " " + elsewhere[strings.ToLower(last)], nil
+		}
+	}
 	best, distance := "", 3
 	for _, candidate := range known {
-		if d := editDistance(strings.ToLower(last), strings.ToLower(candidate)); d < distance {
+		if d := editDistance(strings.ToLower(last), strings.ToLower(candidate)); d < min(distance, len(last)) {
 			best, distance = candidate, d
 		}
 	}
 	switch {
 	case best != "":
-		return fmt.Sprintf("unknown field; did you mean %s?", best)
+		return fmt.Sprintf("unknown field; did you mean %s?", best), []string{best}
 	case len(known) > 0 && len(known) <= 20:
-		return fmt.Sprintf("unknown field; remove it. Known here: %s", strings.Join(known, ", "))
+		return fmt.Sprintf("unknown field; remove it. Known here: %s", strings.Join(known, ", ")), nil
 	}
-	return "unknown field; remove it"
+	return "unknown field; remove it", nil
 }
 
 // knownFields returns the names of the fields at a path, sorted.
 func knownFields(schema *structuralschema.Structural, steps []pathStep) []string {
+	if schema = schemaAt(schema, steps); schema == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(schema.Properties))
+}
+
+// schemaAt returns the schema of the field at a path; nil if there is none.
+func schemaAt(schema *structuralschema.Structural, steps []pathStep) *structuralschema.Structural {
 	for _, step := range steps {
 		if schema == nil {
 			return nil
@@ -175,10 +339,7 @@ func knownFields(schema *structuralschema.Structural, steps []pathStep) []string
 		}
 		schema = &property
 	}
-	if schema == nil {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(schema.Properties))
+	return schema
 }
 
 // editDistance returns the number of letters to add, remove or change (Levenshtein). Names longer than any field of the

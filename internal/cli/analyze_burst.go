@@ -19,7 +19,7 @@ type burstDocument struct {
 	BurstBytesPerSecond     int64 `json:"burstBytesPerSecond"`
 	SustainedBytesPerSecond int64 `json:"sustainedBytesPerSecond"`
 	PeakBytesPerSecond      int64 `json:"peakBytesPerSecond"`
-	Peak5sBytesPerSecond    int64 `json:"peak5sBytesPerSecond"`
+	Peak5sBytesPerSecond    int64 `json:"peak5sBytesPerSecond,omitempty"`
 	BaselineBytesPerSecond  int64 `json:"baselineBytesPerSecond"`
 	// SecondsToBaseline is the time of the last drop, in the seconds of the file; null if there is no drop.
 	SecondsToBaseline *float64       `json:"secondsToBaseline"`
@@ -197,7 +197,9 @@ func printBurst(w io.Writer, r detect.Result) error {
 		row("  sustained", rateText(r.Sustained))
 		row("  peak", rateText(r.Peak))
 	}
-	row("peak of 5 s", measure.FormatMegabytesPerSecond(r.Peak5s))
+	if r.Peak5s > 0 {
+		row("peak of 5 s", measure.FormatMegabytesPerSecond(r.Peak5s))
+	}
 	if at := r.SecondsToBaseline; at != nil {
 		row("baseline", rateText(r.Baseline))
 		row("time to baseline", fmt.Sprintf("%.1f s\t%.1f to %.1f s", at.Value, at.Low, at.High))

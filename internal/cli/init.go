@@ -69,8 +69,9 @@ func runInit(streams Streams, made first) error {
 		return fmt.Errorf("name %q: use at most %d lower-case letters, digits and dashes", made.name, v1alpha1.MaxBenchmarkNameLength)
 	}
 	text := made.yaml()
-	if _, faults, err := understand([]byte(text), loadOptions{seed: 1}); err != nil || len(faults) > 0 {
-		return fmt.Errorf("internal error: the benchmark written is not valid: %w", errors.Join(err, faults))
+	written := &source{name: made.name, text: []byte(text)}
+	if _, err := understand([]*source{written}, loadOptions{seed: 1}); err != nil || len(written.faults) > 0 {
+		return fmt.Errorf("internal error: the benchmark written is not valid: %w", errors.Join(err, written.faults))
 	}
 	if made.output == "json" {
 		return printAs(streams.Out, "json", initDocument{SchemaVersion: report.SchemaVersion, Name: made.name, YAML: text}, nil)

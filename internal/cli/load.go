@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -15,12 +14,13 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/objective"
 	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/spelling"
 )
 
-// loaded is a file that was read, checked and planned.
+// loaded is a benchmark that was read, checked and planned.
 type loaded struct {
 	benchmark *v1alpha1.StorageBenchmark
-	// objects holds all objects of the file.
+	// objects holds all objects of storagebench in the files.
 	objects  []admission.Object
 	resolved *v1alpha1.RunSpec
 	plan     plan.Plan
@@ -28,72 +28,95 @@ type loaded struct {
 	seed int64
 }
 
-// load reads a file with one StorageBenchmark and the profiles that it refers to. It reports all mistakes at once.
-func load(streams Streams, name string, seed int64) (loaded, error) {
-	return loadFor(streams, name, loadOptions{seed: seed})
-}
-
-// loadOptions controls how a file is read.
+// loadOptions controls how files are read.
 type loadOptions struct {
 	seed int64
-	// profilesElsewhere is true if profiles that are missing in the file may exist in the cluster. What depends on them
+	// profilesElsewhere is true if profiles that are missing in the files may exist in the cluster. What depends on them
 	// is not planned.
 	profilesElsewhere bool
 }
 
-func loadFor(streams Streams, name string, options loadOptions) (loaded, error) {
-	if name == "" {
-		return loaded{}, errors.New("no file given: add -f FILE")
-	}
-	file, err := openInput(streams, name)
+// load reads files with one StorageBenchmark and the profiles that it refers to. It reports all mistakes at once.
+func load(streams Streams, names []string, options loadOptions) (loaded, error) {
+	all, err := loadAll(streams, names, options)
 	if err != nil {
 		return loaded{}, err
 	}
-	defer func() { _ = file.Close() }()
-	const limit = 4<<20 + 1
-	text, err := io.ReadAll(io.LimitReader(file, limit))
-	if err != nil {
-		return loaded{}, fmt.Errorf("read %s: %w", name, err)
+	if len(all) > 1 {
+		return loaded{}, fmt.Errorf("there are %d StorageBenchmarks, %s and %s first: run one at a time, with -f FILE",
+			len(all), all[0].benchmark.Name, all[1].benchmark.Name)
 	}
-	read, faults, err := understand(text, options)
-	switch {
-	case err != nil:
-		return loaded{}, fmt.Errorf("%s: %w", name, err)
-	case len(faults) > 0:
-		return loaded{}, mistakes(name, faults)
-	}
-	return read, nil
+	return all[0], nil
 }
 
-// mistakes returns an error that lists all mistakes in a file.
-func mistakes(name string, faults admission.Errors) error {
-	return fmt.Errorf("%s has %s:\n%s", name, measure.FormatCount(len(faults), "mistake"), indent(faults.Error()))
-}
-
-// understand reads a file and plans it. It also plans a file with faults, so that the user sees all of them at once,
-// but leaves out what the plan reports about a field that already has a fault, because it may follow from that fault.
-func understand(text []byte, options loadOptions) (loaded, admission.Errors, error) {
-	objects, faults, err := admission.Read(text)
-	var broken admission.Errors
-	if errors.As(err, &broken) {
-		return loaded{}, broken, nil
-	}
+// loadAll reads all StorageBenchmarks of the files, of which there is at least one.
+func loadAll(streams Streams, names []string, options loadOptions) ([]loaded, error) {
+	sources, err := readSources(streams, names)
 	if err != nil {
-		return loaded{}, nil, err
+		return nil, err
 	}
-	object, err := only(objects)
+	all, err := understand(sources, options)
 	if err != nil {
-		if len(faults) > 0 {
-			return loaded{}, faults, nil
+		return nil, err
+	}
+	var broken []string
+	for _, one := range sources {
+		if len(one.faults) > 0 {
+			broken = append(broken, fmt.Sprintf("%s has %s:\n%s", one.name, measure.FormatCount(len(one.faults), "mistake"), indent(one.faults.Error())))
 		}
-		return loaded{}, nil, err
+		if len(one.file.Foreign) > 0 {
+			_, _ = fmt.Fprintf(streams.Err, "%s: passed over, because not of storagebench: %s\n", one.name, upTo(5, one.file.Foreign))
+		}
 	}
-	benchmark, known := object.Benchmark, len(faults)
+	switch {
+	case len(broken) > 0:
+		return nil, errors.New(strings.Join(broken, "\n"))
+	case len(all) == 0:
+		return nil, fmt.Errorf("%s: no StorageBenchmark found", strings.Join(names, ", "))
+	}
+	return all, nil
+}
+
+// upTo joins the first names and counts the others.
+func upTo(most int, names []string) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// understand reads files, checks them and plans their benchmarks. Every source gets its faults. Benchmarks with faults
+// are planned too, so that the user sees all faults at once, but without what the plan reports about a field that
+// already has a fault, because it may follow from that fault.
+func understand(sources []*source, options loadOptions) ([]loaded, error) {
+	var objects []admission.Object
+	for _, one := range sources {
+		if err := one.read(); err != nil {
+			return nil, err
+		}
+		objects = append(objects, one.file.Objects...)
+	}
+	duplicates(sources)
+	var all []loaded
+	for _, one := range sources {
+		for i := range one.file.Objects {
+			if object := &one.file.Objects[i]; object.Benchmark != nil {
+				all = append(all, one.plan(object, objects, options))
+			}
+		}
+		one.faults.Sort()
+	}
+	return all, nil
+}
+
+// plan plans a benchmark of the source, and adds the faults that only the plan can see.
+func (s *source) plan(object *admission.Object, objects []admission.Object, options loadOptions) loaded {
+	benchmark, known := object.Benchmark, len(s.faults)
 	add := func(problems field.ErrorList) {
 		for _, problem := range problems {
 			fault := object.At(admission.Problem{Path: problem.Field, Message: problem.ErrorBody()})
-			if !faults[:known].About(fault.Object, fault.Path) {
-				faults = append(faults, fault)
+			if !s.faults[:known].About(fault.Object, fault.Path) {
+				s.faults = append(s.faults, fault)
 			}
 		}
 	}
@@ -104,6 +127,7 @@ func understand(text []byte, options loadOptions) (loaded, admission.Errors, err
 	resolved, problems := plan.Resolve(&benchmark.Spec.Run, profiles)
 	unresolved := problems
 	if !options.profilesElsewhere {
+		suggestProfiles(unresolved, objects)
 		add(unresolved)
 	}
 	cluster := plan.Cluster{Namespace: benchmark.Namespace, PriorityClass: plan.OperatorPriorityClass}
@@ -119,27 +143,7 @@ func understand(text []byte, options loadOptions) (loaded, admission.Errors, err
 	if len(unresolved) == 0 {
 		add(objective.Check(benchmark.Spec.Objectives, resolved))
 	}
-	faults.Sort()
-	return loaded{benchmark: benchmark, objects: objects, resolved: resolved, plan: planned, seed: options.seed}, faults, nil
-}
-
-// only returns the StorageBenchmark of a file, which must contain exactly one.
-func only(objects []admission.Object) (*admission.Object, error) {
-	var found *admission.Object
-	for i := range objects {
-		object := &objects[i]
-		if object.Benchmark == nil {
-			continue
-		}
-		if found != nil {
-			return nil, fmt.Errorf("it has two StorageBenchmarks, %s and %s: use one per file", found.Benchmark.Name, object.Benchmark.Name)
-		}
-		found = object
-	}
-	if found == nil {
-		return nil, errors.New("it has no StorageBenchmark")
-	}
-	return found, nil
+	return loaded{benchmark: benchmark, objects: objects, resolved: resolved, plan: planned, seed: options.seed}
 }
 
 // profilesOf looks profiles up among the objects of the file.
@@ -167,6 +171,45 @@ func orLibrary(inFile plan.Profiles) plan.Profiles {
 		}
 		profile, found := library.Find(ref.Name)
 		return profile.Spec.Engine, found
+	}
+}
+
+// suggestProfiles adds to each reference to an unknown profile the profile that is probably meant.
+func suggestProfiles(unresolved field.ErrorList, objects []admission.Object) {
+	var known []v1alpha1.ProfileRef
+	for _, object := range objects {
+		switch {
+		case object.Profile != nil:
+			known = append(known, v1alpha1.ProfileRef{Kind: v1alpha1.WorkloadProfileKind, Name: object.Profile.Name})
+		case object.ClusterProfile != nil:
+			known = append(known, v1alpha1.ProfileRef{Kind: v1alpha1.ClusterWorkloadProfileKind, Name: object.ClusterProfile.Name})
+		}
+	}
+	fromLibrary, _ := library.Profiles() // a test reads the whole library
+	for i := range fromLibrary {
+		known = append(known, v1alpha1.ProfileRef{Kind: v1alpha1.ClusterWorkloadProfileKind, Name: fromLibrary[i].Name})
+	}
+	for _, problem := range unresolved {
+		given, _ := problem.BadValue.(string)
+		kind, name, found := strings.Cut(given, " ")
+		if problem.Type != field.ErrorTypeNotFound || !found || len(name) > 64 {
+			continue
+		}
+		var best *v1alpha1.ProfileRef
+		distance := 4
+		for j := range known {
+			if d := spelling.Distance(name, known[j].Name); d < distance {
+				best, distance = &known[j], d
+			}
+		}
+		switch {
+		case best == nil:
+			problem.Detail += "; `kubectl storagebench profiles` lists those of the library"
+		case best.Kind != kind:
+			problem.Detail = fmt.Sprintf("did you mean {kind: %s, name: %s}? Without a kind, a WorkloadProfile is meant", best.Kind, best.Name)
+		default:
+			problem.Detail = fmt.Sprintf("did you mean %s?", best.Name)
+		}
 	}
 }
 

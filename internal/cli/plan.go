@@ -7,40 +7,68 @@ import (
 )
 
 func newPlan(streams Streams) *cobra.Command {
-	var file, output string
-	var jobs, all bool
+	var files []string
+	var output string
+	var jobs, everyStep bool
 	var seed int64
 	command := &cobra.Command{
-		Use:   "plan -f FILE",
+		Use:   "plan -f FILE...",
 		Short: "Show what a benchmark would do, without running it",
 		Long: "Check a file by the rules of the API server, and show its steps, what they write, how\n" +
 			"long they take and, if the limits of the storage are given, the burst credits that they are\n" +
 			"expected to spend. JSON and YAML also have spec.run with profiles and defaults filled in.\n" +
 			"All errors are reported at once, with their lines. Needs neither a cluster nor the storage,\n" +
-			"so a pipeline can run it. Exit codes: 0 it can be run; 1 it cannot.",
+			"so a pipeline can run it. Exit codes: 0 it can be run; 1 it cannot.\n\n" +
+			"All StorageBenchmarks of the files are planned, with the profiles in any of them. Files may have\n" +
+			"several documents, such as the output of kubectl kustomize; of a directory, the .yaml, .yml and\n" +
+			".json files are read. Objects of other APIs are passed over and named. With several\n" +
+			"benchmarks, -o json is a list and -o yaml has documents.",
 		Example: "  kubectl storagebench plan -f config/samples/quickstart.yaml\n" +
 			"  kubectl storagebench plan -f bench.yaml --all\n" +
-			"  kubectl storagebench plan -f bench.yaml --jobs",
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+			"  kubectl storagebench plan -f bench.yaml --jobs\n" +
+			"  kubectl storagebench plan -f config/samples/quickstart.yaml -f config/samples/claims",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, arguments []string) error {
 			if err := knownForm(output, "text", "json", "yaml"); err != nil {
 				return err
 			}
-			read, err := load(streams, file, seed)
+			all, err := loadAll(streams, append(files, arguments...), loadOptions{seed: seed})
 			if err != nil {
 				return err
 			}
-			shown, err := describePlan(read)
-			if err != nil {
-				return err
+			var shown []planDocument
+			for _, one := range all {
+				described, err := describePlan(one)
+				if err != nil {
+					return err
+				}
+				shown = append(shown, described)
 			}
-			return printAs(streams.Out, output, shown, func(w io.Writer) error { return shown.text(w, textOptions{jobs: jobs, all: all}) })
+			return printPlans(streams.Out, output, shown, textOptions{jobs: jobs, all: everyStep})
 		},
 	}
-	command.Flags().StringVarP(&file, "filename", "f", "", "YAML file with a StorageBenchmark; - for standard input")
-	command.Flags().BoolVar(&all, "all", false, "show every step of long phases too; JSON always has them")
+	filesFlag(command, &files, "file or directory with StorageBenchmarks and their profiles (repeatable); - for standard input")
+	command.Flags().BoolVar(&everyStep, "all", false, "show every step of long phases too; JSON always has them")
 	command.Flags().BoolVar(&jobs, "jobs", false, "show what each step runs: the fio job file of client 0, the mpirun command line, the command")
 	command.Flags().Int64Var(&seed, "seed", 1, "seed for the order of sweeps; each run has its own")
 	formFlag(command, &output, "text", "json", "yaml")
 	return command
+}
+
+// printPlans prints one plan, or several: a list as JSON, documents as YAML.
+func printPlans(w io.Writer, output string, plans []planDocument, options textOptions) error {
+	if output == "json" && len(plans) > 1 {
+		return printAs(w, output, plans, nil)
+	}
+	for i := range plans {
+		if i > 0 {
+			if _, err := io.WriteString(w, map[string]string{"yaml": "---\n", "text": "\n"}[output]); err != nil {
+				return err
+			}
+		}
+		if err := printAs(w, output, plans[i], func(w io.Writer) error { return plans[i].text(w, options) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 type runOptions struct {
-	file    string
+	files   []string
 	local   bool
 	targets []string
 	output  string
@@ -44,13 +44,14 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 			"  kubectl storagebench run --local -f config/samples/quickstart.yaml --target data=/mnt/data\n" +
 			"  kubectl storagebench run --local -f bench.yaml --target data=/mnt/data -o json > result.json\n" +
 			"  kubectl storagebench run -f bench.yaml --save result.json --save report.html",
-		Args: cobra.NoArgs,
+		Args: cobra.ArbitraryArgs,
 	}
 	flags := newClusterFlags(command)
-	command.RunE = func(command *cobra.Command, _ []string) error {
+	command.RunE = func(command *cobra.Command, more []string) error {
+		options.files = append(options.files, more...)
 		return run(command.Context(), streams, arguments, options, flags)
 	}
-	command.Flags().StringVarP(&options.file, "filename", "f", "", "YAML file with a StorageBenchmark and the profiles that it uses; - for standard input")
+	filesFlag(command, &options.files, "file or directory with one StorageBenchmark and the profiles that it uses (repeatable); - for standard input")
 	command.Flags().BoolVar(&options.local, "local", false, "run on this machine, without a cluster")
 	command.Flags().StringArrayVar(&options.targets, "target", nil, "NAME=DIR: directory for a target (repeatable); NAME=DIR,DIR for a target with several volumes")
 	command.Flags().StringVar(&options.fio, "fio", "", "path of fio (default: from PATH)")

@@ -29,7 +29,7 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 	if len(options.targets) > 0 || options.fio != "" {
 		return errors.New("--target and --fio need --local: in a cluster the file names the claims")
 	}
-	read, err := loadFor(streams, options.file, loadOptions{profilesElsewhere: true})
+	read, err := load(streams, options.files, loadOptions{profilesElsewhere: true})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -28,12 +29,12 @@ func runHere(ctx context.Context, streams Streams, arguments []string, options r
 	if inRunner {
 		return runLocal(runner, streams, options, journal)
 	}
-	if options.file == "-" {
+	if slices.Contains(options.files, "-") {
 		return errors.New("-f - is not supported here: give a file")
 	}
 	code, err := local.Guard(arguments, func(dead *v1alpha1.BenchmarkRun, over *series.Log, left error) int {
 		if dead == nil {
-			if dead = stillborn(streams, options.file); dead == nil {
+			if dead = stillborn(streams, options.files); dead == nil {
 				_, _ = fmt.Fprintln(streams.Err, "error: the process that conducts the run died before the run started")
 				return report.ExitFailed
 			}
@@ -53,8 +54,8 @@ func runHere(ctx context.Context, streams Streams, arguments []string, options r
 }
 
 // stillborn returns the record of a run that ended before it began, made from its file; nil if the file cannot be read.
-func stillborn(streams Streams, file string) *v1alpha1.BenchmarkRun {
-	read, err := load(streams, file, 0)
+func stillborn(streams Streams, files []string) *v1alpha1.BenchmarkRun {
+	read, err := load(Streams{In: streams.In, Out: streams.Out, Err: io.Discard}, files, loadOptions{})
 	if err != nil {
 		return nil
 	}
@@ -63,7 +64,7 @@ func stillborn(streams Streams, file string) *v1alpha1.BenchmarkRun {
 
 // runLocal conducts the run. It is called in the runner.
 func runLocal(ctx context.Context, streams Streams, options runOptions, journal *local.Journal) error {
-	loaded, err := load(streams, options.file, rand.Int64()) //nolint:gosec // It orders cells and fills files; nobody must not guess it.
+	loaded, err := load(streams, options.files, loadOptions{seed: rand.Int64()}) //nolint:gosec // It orders cells and fills files; nobody must not guess it.
 	if err != nil {
 		return err
 	}

@@ -61,6 +61,9 @@ func TestByHand(t *testing.T) {
 		if !right || !(math.Abs(r.Burst.Value-test.burst) <= 0.01*test.burst) {
 			t.Errorf("%s: drops %.2f, burst %.2f, want %.2f and %.2f", test.name, drops, r.Burst.Value, test.drops, test.burst)
 		}
+		if short := len(test.drops) > 0 && test.drops[0] < 5; short != (r.Peak5s == 0) && test.burst > 0 || !short && r.Peak5s < 0.999*test.burst {
+			t.Errorf("%s: the peak of 5 s is %.2f beside a burst of %.2f", test.name, r.Peak5s, test.burst)
+		}
 	}
 }
 

@@ -28,6 +28,9 @@ func (a *analysis) fillResult() {
 	for i, at := range a.times {
 		r.Drops = append(r.Drops, a.drop(i, at))
 	}
+	if r.Exhausted && r.Peak5s < r.Burst.Low {
+		r.Peak5s = 0
+	}
 	if r.Exhausted {
 		at := a.times[len(a.times)-1]
 		r.SecondsToBaseline = &at

@@ -99,7 +99,8 @@ type Result struct {
 	// Sustained and Peak are the lower and the upper level of the first settled segment if it alternates; otherwise
 	// both equal Burst.
 	Sustained, Peak Estimate
-	// Peak5s is the highest mean of five seconds or, if samples are longer, of one sample.
+	// Peak5s is the highest mean of five seconds or, if samples are longer, of one sample. It is 0 if the burst was
+	// shorter: the mean would include time after the drop.
 	Peak5s float64
 	// SecondsToBaseline is the start of the last segment; nil if Exhausted is false.
 	SecondsToBaseline *Estimate

@@ -76,6 +76,9 @@ func (j *judge) consider(limit *Limit) {
 func (j *judge) suspect(limit *Limit, burst bool, fill *Fill) Suspect {
 	bound := limit.bound(j.cached(limit), burst)
 	made := Suspect{Cause: causes[limit.Layer], Limit: limit, Burst: bound.Burst, Share: j.measured.share(bound)}
+	if limit.Given {
+		made.Cause = CauseLimit
+	}
 	which := "limit"
 	if limit.Burst > 0 {
 		which = choose(bound.Burst, "burst", "baseline")

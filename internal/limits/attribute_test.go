@@ -3,6 +3,10 @@ package limits
 import (
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
 func first(t *testing.T, got Attribution, cause Cause, limit string) Suspect {
@@ -45,6 +49,16 @@ func TestMachineCapsDisks(t *testing.T) {
 	}
 	near(t, "percent of the documented baseline", got.PercentOfBaseline, 100*766.0/768)
 	near(t, "percent of the documented burst", got.PercentOfBurst, 100*766.0/800)
+}
+
+// TestGivenLimit: nothing says that it is the disks that set a limit which the user gives.
+func TestGivenLimit(t *testing.T) {
+	given := compute(t, Description{Volumes: []Volume{{}}}, &v1alpha1.Limits{Throughput: &v1alpha1.RateLimits{Baseline: new(resource.MustParse("32M")), Burst: new(resource.MustParse("260M")), Bucket: new(resource.MustParse("400G"))}})
+	measured := Measured{Load: Load{BlockBytes: 1 << 20, Operation: Write}, Rate: Rate{259e6, 247}}
+	first(t, given.Attribute(measured), CauseLimit, "limits.throughput")
+	measured.Rate = Rate{31.9e6, 30.4}
+	measured.Credits = map[string]Fill{"limits.throughput": {Emptied: true}}
+	first(t, given.Attribute(measured), CauseCredits, "limits.throughput")
 }
 
 // TestSingleThread: one thread with eight outstanding gets 1,985 IOPS since each takes 4 ms; no limit is near.

@@ -48,7 +48,9 @@ type Limit struct {
 	CacheOnly  bool
 	Sources    []Source
 	Overridden bool
-	Note       string
+	// Given is true if the specification gives the limit, so that its layer is not known.
+	Given bool
+	Note  string
 	// parts is the number of parts of the target, such as volumes, that the limit sums up.
 	parts int
 }

@@ -22,7 +22,7 @@ func (made *Computed) declare(declared *v1alpha1.Limits) {
 		if one.of == nil {
 			continue
 		}
-		limit := Limit{Name: one.name, Layer: LayerVolume, Dimension: one.dimension, Units: 1, CachedReadsPass: true,
+		limit := Limit{Name: one.name, Layer: LayerVolume, Dimension: one.dimension, Units: 1, CachedReadsPass: true, Given: true,
 			Baseline: plain(one.of.Baseline), Burst: plain(one.of.Burst), Bucket: plain(one.of.Bucket), Refill: plain(one.of.Refill)}
 		unit := plainUnit(byteRate)
 		if one.dimension == Operations {

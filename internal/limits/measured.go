@@ -8,6 +8,7 @@ type Cause string
 // The causes.
 const (
 	CauseDisk        Cause = "Disk"        // the disks or the volume
+	CauseLimit       Cause = "Limit"       // a limit that the specification gives: its layer is not known
 	CauseNetwork     Cause = "Network"     // the network of the storage server
 	CauseFlow        Cause = "Flow"        // one connection
 	CauseInstance    Cause = "Instance"    // the client's machine: its network or its way to the disks

@@ -175,7 +175,7 @@ func (w *world) measure() {
 			if w.chance(0.7) {
 				m.Asked = Rate{OperationsPerSecond: w.about(limit.operations, 0.02)}
 			}
-		case CauseDisk, CauseNetwork, CauseFlow, CauseInstance, CauseCredits, CauseServerCache, CauseQueueDepth, CauseUnknown:
+		case CauseDisk, CauseLimit, CauseNetwork, CauseFlow, CauseInstance, CauseCredits, CauseServerCache, CauseQueueDepth, CauseUnknown:
 		}
 	}
 }

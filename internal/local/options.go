@@ -56,6 +56,7 @@ func newRun(options Options) (*v1alpha1.BenchmarkRun, error) {
 		Seed:      options.Seed,
 
 		Objectives: options.Benchmark.Spec.Objectives,
+		Headline:   options.Benchmark.Spec.Headline,
 	}, options.Run, options.Plan), nil
 }
 

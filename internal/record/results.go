@@ -49,7 +49,7 @@ func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	for _, target := range planned.Targets {
 		attribute(run, demands, target)
 	}
-	run.Status.Display = result.Headline(run.Status.Phases)
+	run.Status.Display = result.Headline(run)
 	fit(run)
 }
 

@@ -23,6 +23,8 @@ type Identity struct {
 	Seed int64
 	// Objectives that the run is evaluated by when it ends.
 	Objectives []v1alpha1.Objective
+	// Headline is the phase whose figure represents the run in lists; empty to choose one.
+	Headline string
 }
 
 // New returns the BenchmarkRun that freezes a resolved and planned run.
@@ -39,6 +41,7 @@ func New(identity Identity, run *v1alpha1.RunSpec, planned plan.Plan) *v1alpha1.
 			DatasetHash:  planned.DatasetHash,
 			Steps:        planned.Freeze(),
 			Objectives:   objectives(identity.Objectives),
+			Headline:     identity.Headline,
 		},
 		Status: v1alpha1.BenchmarkRunStatus{Stage: v1alpha1.StagePending},
 	}

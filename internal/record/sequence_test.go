@@ -147,7 +147,7 @@ func summary(run *v1alpha1.BenchmarkRun) string {
 	}
 	b.WriteString("\n")
 	if status.Display != nil {
-		fmt.Fprintf(&b, "headline %s, %s\n", status.Display.Throughput, status.Display.P99)
+		fmt.Fprintf(&b, "headline %s, %s, %s\n", status.Display.Result, status.Display.P99, status.Display.Figure)
 	}
 	for _, c := range status.Conditions {
 		fmt.Fprintf(&b, "condition %s=%s %s %s %q\n", c.Type, c.Status, since(c.LastTransitionTime.Time), c.Reason, c.Message)

@@ -219,7 +219,7 @@ func sums(arithmetic string) string {
 
 func causeText(c v1alpha1.Cause) string {
 	if text, known := map[v1alpha1.Cause]string{
-		v1alpha1.CauseDisk: "the disks", v1alpha1.CauseNetwork: "the server's network", v1alpha1.CauseFlow: "a single connection",
+		v1alpha1.CauseDisk: "the disks", v1alpha1.CauseLimit: "the given limit", v1alpha1.CauseNetwork: "the server's network", v1alpha1.CauseFlow: "a single connection",
 		v1alpha1.CauseInstance: "the client's machine", v1alpha1.CauseCredits: "spent credits", v1alpha1.CauseServerCache: "the server's cache",
 		v1alpha1.CauseClientCPU: "the client's CPU", v1alpha1.CauseQueueDepth: "too few outstanding operations", v1alpha1.CauseTool: "the tool or its rate limit",
 		v1alpha1.CauseUnknown: "something unknown",

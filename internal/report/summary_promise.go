@@ -88,6 +88,8 @@ func causeWords(cause v1alpha1.Cause) string {
 	switch cause {
 	case v1alpha1.CauseServerCache:
 		return "server cache"
+	case v1alpha1.CauseLimit:
+		return "given limit"
 	case v1alpha1.CauseClientCPU:
 		return "client CPU"
 	case v1alpha1.CauseQueueDepth:

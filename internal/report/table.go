@@ -84,12 +84,15 @@ func (p *page) operations(d Document) {
 	}
 }
 
-// ofDrains explains the rows of burst drains; empty if there are none.
+// drained reports whether the target's credits ran out, so that means over the whole phase mix two levels.
+func drained(target v1alpha1.TargetResult) bool { return target.Burst != nil && target.Burst.Exhausted }
+
+// ofDrains says where the figures of burst drains are; empty if there are none.
 func ofDrains(d Document) string {
 	for _, phase := range d.Phases {
 		for _, target := range phase.Targets {
-			if target.Burst != nil && len(target.Operations) > 0 {
-				return "; for a burst drain, over burst and baseline together"
+			if drained(target) {
+				return "; the levels of a burst drain are in a table of their own"
 			}
 		}
 	}
@@ -117,8 +120,8 @@ func rowsOf(d Document, names int) []row {
 	var rows []row
 	for _, phase := range d.Phases {
 		for _, target := range phase.Targets {
-			if ownTable(phase, target) || target.Mdtest != nil {
-				continue // what mdtest reads and writes is not what it measures
+			if ownTable(phase, target) || target.Mdtest != nil || drained(target) {
+				continue // what mdtest reads and writes is not what it measures, nor is the mean of a burst and its baseline
 			}
 			named := []string{printable(phase.Name), printable(target.Target)}[:names]
 			for _, operation := range target.Operations {
@@ -244,7 +247,7 @@ func detail(phase v1alpha1.PhaseResult, target v1alpha1.TargetResult, named bool
 	if target.StartSkewNanoseconds != nil && *target.StartSkewNanoseconds >= int64(time.Millisecond) {
 		parts = append(parts, "begun within "+time.Duration(*target.StartSkewNanoseconds).Round(time.Millisecond).String())
 	}
-	if spread := target.ClientSpread; spread != nil && target.Clients > 1 {
+	if spread := target.ClientSpread; spread != nil && target.Clients > 1 && !drained(target) {
 		parts = append(parts, fmt.Sprintf("best client %s, worst %s", measure.FormatBytesPerSecond(float64(spread.Best.BytesPerSecond)),
 			measure.FormatBytesPerSecond(float64(spread.Worst.BytesPerSecond))))
 	}

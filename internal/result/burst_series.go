@@ -31,8 +31,9 @@ const (
 func (d *drain) fill() {
 	if d.ok[inBytes] {
 		d.result.Bytes = d.series(inBytes)
-		peak := measure.Round(d.found[inBytes].Peak5s)
-		d.result.Peak5sBytesPerSecond = &peak
+		if peak := d.found[inBytes].Peak5s; peak > 0 {
+			d.result.Peak5sBytesPerSecond = new(measure.Round(peak))
+		}
 	}
 	if d.ok[inOperations] {
 		d.result.Operations = d.series(inOperations)

@@ -1,64 +1,114 @@
 package result
 
 import (
+	"math"
 	"strings"
+	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Headline returns the figures of a run for a list of runs: those of the last phase that has any, of its first target.
-// That is the operation or cell with the most bytes per second, mdtest's first rate, or the baseline of a drain; if its
-// credits did not run out, the burst. It is nil if there are no figures.
-func Headline(phases []v1alpha1.PhaseResult) *v1alpha1.HeadlineDisplay {
-	for i := len(phases) - 1; i >= 0; i-- {
-		if len(phases[i].Targets) == 0 {
+// Headline returns the figure that represents a run in a list of runs, and says what it is. It is of the phase that
+// spec.headline names, else of the one with the highest rank, of several the last, and there of the first target. Without
+// a name it is never of a phase that expects the server's cache, whose rate says nothing of the storage. It is nil if there
+// is no such figure.
+func Headline(run *v1alpha1.BenchmarkRun) *v1alpha1.HeadlineDisplay {
+	var shown *v1alpha1.HeadlineDisplay
+	best := 0
+	for i := range run.Status.Phases {
+		phase := &run.Status.Phases[i]
+		named := phase.Name == run.Spec.Headline
+		spec := run.Spec.Run.Phase(phase.Name)
+		cached := spec != nil && spec.Expect == v1alpha1.ExpectServerCache
+		if len(phase.Targets) == 0 || cached && !named {
 			continue
 		}
-		figures := phasekind.Of(phases[i].Kind).Figures(&phases[i].Targets[0])
-		if chosen := headlineOf(figures); chosen != nil {
-			shown := &v1alpha1.HeadlineDisplay{Throughput: headlineText(chosen)}
-			if p99 := phasekind.Find(figures, v1alpha1.FigureP99Latency, chosen.Operation); p99 != nil {
-				shown.P99 = measure.FormatLatency(uint64(max(p99.Value, 0)))
-			}
-			return shown
+		figures := phasekind.Of(phase.Kind).Figures(&phase.Targets[0])
+		chosen := headlineOf(figures, named)
+		if chosen == nil {
+			continue
+		}
+		rank := ranks[chosen.Name]
+		if named {
+			rank = math.MaxInt
+		}
+		if rank < best {
+			continue
+		}
+		best = rank
+		shown = &v1alpha1.HeadlineDisplay{Result: headlineText(chosen), Figure: headlineName(phase, chosen, cached)}
+		if p99 := phasekind.Find(figures, v1alpha1.FigureP99Latency, chosen.Operation); p99 != nil {
+			shown.P99 = measure.FormatLatency(uint64(max(p99.Value, 0)))
 		}
 	}
-	return nil
+	return shown
 }
 
-func headlineOf(figures []phasekind.Figure) *phasekind.Figure {
+// ranks are the figures that may represent a run. A refill represents it only if its phase is named.
+var ranks = map[v1alpha1.FigureName]int{
+	v1alpha1.FigureBaseline:   3,
+	v1alpha1.FigureThroughput: 2, v1alpha1.FigureBurst: 2, v1alpha1.FigureSustained: 2,
+	v1alpha1.FigureRate: 1, v1alpha1.FigureDuration: 1,
+	v1alpha1.FigureRefill: 0,
+}
+
+// headlineOf returns the figure that represents a phase: the operation or cell with the most bytes per second, mdtest's
+// first rate, the time of a program that names no rate, or the baseline of a drain; if its credits did not run out, the
+// burst.
+func headlineOf(figures []phasekind.Figure, named bool) *phasekind.Figure {
 	var chosen *phasekind.Figure
 	for i := range figures {
 		f := &figures[i]
-		if !f.Main || f.Value <= 0 {
-			continue
-		}
-		switch f.Name {
-		case v1alpha1.FigureThroughput:
-			if chosen == nil || f.Value > chosen.Value {
-				chosen = f
-			}
-		case v1alpha1.FigureRate:
-			if chosen == nil {
-				chosen = f
-			}
-		case v1alpha1.FigureBurst, v1alpha1.FigureSustained, v1alpha1.FigureBaseline: // the last one lasts longest
+		rank, known := ranks[f.Name]
+		switch {
+		case !f.Main || f.Value <= 0 || !known || rank == 0 && !named:
+		case chosen == nil || rank > ranks[chosen.Name]:
 			chosen = f
-		default:
+		case rank < ranks[chosen.Name], f.Name == v1alpha1.FigureRate: // the first rate is the most important one
+		case f.Name != v1alpha1.FigureThroughput || f.Value > chosen.Value:
+			chosen = f
 		}
 	}
 	return chosen
 }
 
+// headlineName says what a figure is: the phase, the target if there are several, and the name of the figure.
+func headlineName(phase *v1alpha1.PhaseResult, f *phasekind.Figure, cached bool) string {
+	where, words := phase.Name, strings.ToLower(f.Operation)
+	if len(phase.Targets) > 1 {
+		where += "/" + phase.Targets[0].Target
+	}
+	switch f.Name { //nolint:exhaustive // the others are named after their operation
+	case v1alpha1.FigureBaseline, v1alpha1.FigureBurst, v1alpha1.FigureDuration, v1alpha1.FigureRefill:
+		words = strings.ToLower(string(f.Name))
+	case v1alpha1.FigureSustained:
+		words = "sustained burst"
+	case v1alpha1.FigureThroughput:
+		if phasekind.Of(phase.Kind).InCells() {
+			words = "most " + words
+		} else if cached {
+			words = "cache " + words
+		}
+	}
+	return v1alpha1.Truncate(where+": "+words, maxFigure)
+}
+
+// maxFigure is the API's limit.
+const maxFigure = 160
+
 func headlineText(f *phasekind.Figure) string {
-	if f.Unit() == v1alpha1.UnitBytesPerSecond {
+	switch f.Unit() {
+	case v1alpha1.UnitBytesPerSecond:
 		return measure.FormatBytesPerSecond(float64(f.Value))
+	case v1alpha1.UnitNanoseconds:
+		return time.Duration(f.Value).Round(10 * time.Millisecond).String()
+	default:
 	}
 	text := measure.FormatOperationsPerSecond(float64(f.Value) / 1000)
 	if f.Name == v1alpha1.FigureRate {
-		return strings.TrimSuffix(text, " IOPS") + " " + f.Operation + "/s"
+		return strings.TrimSuffix(text, " IOPS") + "/s"
 	}
 	return text
 }

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/storagebench/storagebench/internal/admission"
+)
+
+// maxSources is the number of files that are read at once.
+const maxSources = 1000
+
+// source is a file with objects.
+type source struct {
+	name string
+	text []byte
+	file admission.File
+	// faults are those that are known so far.
+	faults admission.Errors
+}
+
+// filesFlag adds -f, which may be repeated. Arguments without a flag are files as well.
+func filesFlag(command *cobra.Command, files *[]string, usage string) {
+	command.Flags().StringArrayVarP(files, "filename", "f", nil, usage)
+}
+
+// readSources reads the named files: - is standard input, and of a directory those that kubectl would read.
+func readSources(streams Streams, names []string) ([]*source, error) {
+	if len(names) == 0 {
+		return nil, errors.New("no file given: add -f FILE")
+	}
+	var all []*source
+	for _, name := range names {
+		files, err := filesOf(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			text, err := readSource(streams, file)
+			if err != nil {
+				return nil, err
+			}
+			if all = append(all, &source{name: file, text: text}); len(all) > maxSources {
+				return nil, fmt.Errorf("there are more than %d files: name fewer", maxSources)
+			}
+		}
+	}
+	return all, nil
+}
+
+func readSource(streams Streams, name string) ([]byte, error) {
+	file, err := openInput(streams, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	const limit = 4<<20 + 1
+	text, err := io.ReadAll(io.LimitReader(file, limit))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return text, nil
+}
+
+// filesOf returns the files of a directory, without those of its folders, or the name of a file itself. A
+// kustomization is no object: its output is.
+func filesOf(name string) ([]string, error) {
+	if !isDirectory(name) {
+		return []string{name}, nil
+	}
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, entry := range entries {
+		extension := filepath.Ext(entry.Name())
+		if !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, extension) && strings.TrimSuffix(entry.Name(), extension) != "kustomization" {
+			files = append(files, filepath.Join(name, entry.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("directory %s has no .yaml, .yml or .json file", name)
+	}
+	return files, nil
+}
+
+func isDirectory(name string) bool {
+	info, err := os.Stat(name)
+	return name != "-" && err == nil && info.IsDir()
+}
+
+// read decodes the text.
+func (s *source) read() error {
+	file, faults, err := admission.Read(s.text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	s.file, s.faults = file, faults
+	return nil
+}
+
+// duplicates adds a fault for each object that an earlier source has as well.
+func duplicates(sources []*source) {
+	first := map[string]string{}
+	for _, one := range sources {
+		for i := range one.file.Objects {
+			object := &one.file.Objects[i]
+			if in, twice := first[object.Title()]; twice && in != one.name {
+				one.faults = append(one.faults, object.At(admission.Problem{Path: "metadata.name",
+					Message: fmt.Sprintf("%s has an object of the same kind and name; rename or remove one", in)}))
+				continue
+			}
+			first[object.Title()] = one.name
+		}
+	}
+}

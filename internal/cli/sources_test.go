@@ -1,0 +1,151 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const oneBenchmark = `apiVersion: storagebench.dev/v1alpha1
+kind: StorageBenchmark
+metadata: {name: first}
+spec:
+  run:
+    targets:
+    - name: data
+      volumes: [{name: data, claimName: disk}]
+    clients: {count: 2}
+    workload:
+      fio: {pattern: Random, readPercent: 0, blockSize: 4Ki, queueDepth: 4, datasetSize: 1Gi}
+    phases:
+    - name: writes
+      steady: {duration: 10s}
+`
+
+// others are what a chart or a kustomization has beside a benchmark.
+const others = `---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: disk}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: server}
+`
+
+func writeFiles(t *testing.T, files map[string]string) (directory string) {
+	t.Helper()
+	directory = t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(directory, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return directory
+}
+
+// TestPlanReadsAll plans every benchmark of the files, whatever else they hold.
+func TestPlanReadsAll(t *testing.T) {
+	second := strings.ReplaceAll(oneBenchmark, "name: first", "name: second")
+	usesProfile := strings.Replace(second, "fio: {pattern: Random, readPercent: 0, blockSize: 4Ki, queueDepth: 4, datasetSize: 1Gi}", "profileRef: {name: mine}", 1)
+	profile := "apiVersion: storagebench.dev/v1alpha1\nkind: WorkloadProfile\nmetadata: {name: mine}\nspec:\n  fio: {pattern: Random, readPercent: 0, blockSize: 8Ki, datasetSize: 2Gi}\n"
+	directory := writeFiles(t, map[string]string{"a.yaml": oneBenchmark, "b.yml": usesProfile + others, "profile.json": "# none\n---\n" + profile,
+		"kustomization.yaml": "resources: [a.yaml]\n", "notes.txt": "not: read"})
+	in := func(name string) string { return filepath.Join(directory, name) }
+	for name, test := range map[string]struct {
+		arguments  []string
+		input      string
+		benchmarks string
+		passed     string
+	}{
+		"one":                    {arguments: []string{"-f", in("a.yaml")}, benchmarks: "first"},
+		"without a flag":         {arguments: []string{in("a.yaml")}, benchmarks: "first"},
+		"each flag":              {arguments: []string{"-f", in("a.yaml"), "-f", in("b.yml"), "-f", in("profile.json")}, benchmarks: "first second", passed: "PersistentVolumeClaim/disk, Deployment/server"},
+		"a directory":            {arguments: []string{"-f", directory}, benchmarks: "first second", passed: "PersistentVolumeClaim/disk, Deployment/server"},
+		"output of kustomize":    {arguments: []string{"-f", "-"}, input: strings.TrimPrefix(others, "---\n") + "---\n" + oneBenchmark + "---\n" + second, benchmarks: "first second", passed: "PersistentVolumeClaim/disk, Deployment/server"},
+		"a file and a directory": {arguments: []string{in("a.yaml"), "-f", writeFiles(t, map[string]string{"x.yaml": second})}, benchmarks: "second first"},
+	} {
+		got := call(test.input, append([]string{"plan", "-o", "json"}, test.arguments...)...)
+		names := regexp.MustCompile(`"benchmark": "(\w+)"`).FindAllStringSubmatch(got.stdout, -1)
+		var planned []string
+		for _, one := range names {
+			planned = append(planned, one[1])
+		}
+		if got.code != 0 || strings.Join(planned, " ") != test.benchmarks || !json.Valid([]byte(got.stdout)) {
+			t.Errorf("%s: planned %v: %s", name, planned, got.stderr)
+		}
+		if !strings.Contains(got.stderr, test.passed) || (test.passed == "") != (got.stderr == "") {
+			t.Errorf("%s: standard error is %q", name, got.stderr)
+		}
+	}
+	for name, test := range map[string]struct {
+		arguments []string
+		want      string
+	}{
+		"nothing of ours":  {[]string{"plan", writeFiles(t, map[string]string{"x.yaml": others})}, "no StorageBenchmark found"},
+		"an empty folder":  {[]string{"plan", t.TempDir()}, "has no .yaml, .yml or .json file"},
+		"one name twice":   {[]string{"plan", in("a.yaml"), writeFiles(t, map[string]string{"again.yaml": oneBenchmark})}, "has an object of the same kind and name"},
+		"a fault in each":  {[]string{"plan", writeFiles(t, map[string]string{"x.yaml": strings.Replace(oneBenchmark, "10s", "10", 1), "y.yaml": strings.Replace(second, "4Ki", "4x", 1)})}, "y.yaml has 1 mistake"},
+		"a run of several": {[]string{"run", "-f", directory, "--kubeconfig", "testdata/nothing"}, "there are 2 StorageBenchmarks, first and second"},
+	} {
+		if got := call("", test.arguments...); got.code != 1 || !strings.Contains(got.stderr, test.want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// TestMistakesOfEveryone makes one mistake at a time. Each is answered by one line that says what to write.
+func TestMistakesOfEveryone(t *testing.T) {
+	const fio = "fio: {pattern: Random, readPercent: 0, blockSize: 4Ki, queueDepth: 4, datasetSize: 1Gi}"
+	spec := oneBenchmark[strings.Index(oneBenchmark, "spec:"):]
+	for name, test := range map[string]struct{ from, to, want string }{
+		"bs":                   {"blockSize: 4Ki", "bs: 4Ki", "line 11: StorageBenchmark/first: spec.run.workload.fio.bs: unknown field; fio's bs is blockSize here, such as 4Ki"},
+		"iodepth":              {"queueDepth", "iodepth", "fio.iodepth: unknown field; fio's iodepth is queueDepth here"},
+		"numjobs":              {"queueDepth: 4", "numjobs: 4", "fio.numjobs: unknown field; fio's numjobs is jobs here"},
+		"size":                 {"datasetSize: 1Gi", "size: 1Gi", "fio.size: unknown field; fio's size is datasetSize here: all files of one client, such as 8Gi"},
+		"rw":                   {"pattern: Random, readPercent: 0", "rw: randwrite", "fio.rw: unknown field; fio's rw is pattern (Sequential or Random) with readPercent (100 reads, 0 writes) here"},
+		"runtime in fio":       {"queueDepth: 4", "runtime: 60", "fio.runtime: unknown field; fio's runtime is the duration of a phase here, such as steady: {duration: 60s}; move it there"},
+		"runtime":              {"duration: 10s", "runtime: 10", "steady.runtime: unknown field; fio's runtime is duration here, such as 60s"},
+		"filename":             {"queueDepth: 4", "filename: /x", "fio.filename: unknown field; fio's filename is the target here: name a claim in targets[].volumes, and remove this"},
+		"a typo":               {"queueDepth", "queuDepth", "fio.queuDepth: unknown field; did you mean queueDepth?"},
+		"capitals":             {"blockSize", "blocksize", "fio.blocksize: unknown field; did you mean blockSize?"},
+		"no unit":              {"10s", "10", "steady.duration: 10: the unit is missing; write 10s for seconds"},
+		"no unit, in quotes":   {"10s", `"10"`, `steady.duration: "10": the unit is missing; write 10s for seconds`},
+		"a decimal block":      {"4Ki", "64k", `fio.blockSize: 64k is decimal, k is 1000 and Ki is 1024; did you mean 64Ki?`},
+		"a decimal dataset":    {"1Gi", "1G", `fio.datasetSize: 1G is decimal, and no multiple of 4096; did you mean 1Gi?`},
+		"a library's typo":     {fio, "profileRef: {kind: ClusterWorkloadProfile, name: oltp8k}", `profileRef: Not found: "ClusterWorkloadProfile oltp8k": did you mean oltp-8k?`},
+		"a library's kind":     {fio, "profileRef: {name: oltp-8k}", `did you mean {kind: ClusterWorkloadProfile, name: oltp-8k}? Without a kind, a WorkloadProfile is meant`},
+		"both":                 {fio, "profileRef: {name: oltp8k}", `did you mean {kind: ClusterWorkloadProfile, name: oltp-8k}?`},
+		"no spec":              {spec, "", "spec: required; add it"},
+		"no run":               {spec, "spec: {suspend: true}\n", "spec.run: required; add it"},
+		"an empty run":         {spec, "spec:\n  run:\n", "spec.run: required; add it"},
+		"a tab":                {"  run:", "\trun:", "line 5: a tab indents this line; YAML takes spaces only: replace the tab with spaces"},
+		"a tab after spaces":   {"    clients", "  \tclients", "line 9: a tab indents this line"},
+		"a text for a number":  {"count: 2", "count: two", `clients.count: "two": write a whole number`},
+		"a number in quotes":   {"count: 2", `count: "2"`, `clients.count: "2": write the number without quotes`},
+		"a fraction":           {"queueDepth: 4", "queueDepth: 4.5", "fio.queueDepth: 4.5: write a whole number"},
+		"a number for fields":  {"{count: 2}", "2", "clients: 2: write fields, each as name: value"},
+		"a text for a switch":  {"queueDepth: 4", `direct: "no"`, `fio.direct: "no": write true or false`},
+		"a name of a number":   {"name: first", "name: 7", "metadata.name: 7: YAML reads this as no text; put it in quotes"},
+		"a label of a number":  {"name: first", "name: first, labels: {team: 7}", "metadata.labels[team]: 7: YAML reads this as no text; put it in quotes"},
+		"metadata of no field": {"{name: first}", "[first]", "metadata: write fields here, such as name"},
+		"another group":        {"storagebench.dev/v1alpha1", "storagebench.io/v1", `apiVersion: "storagebench.io/v1": write storagebench.dev/v1alpha1`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Replace(oneBenchmark, test.from, test.to, 1)
+			if text == oneBenchmark {
+				t.Fatal("nothing is replaced")
+			}
+			got := call(text, "plan", "-f", "-")
+			if got.code != 1 || !strings.Contains(got.stderr, test.want) || !strings.Contains(got.stderr, "- has 1 mistake:") {
+				t.Errorf("want one mistake, with %q:\n%s", test.want, got)
+			}
+			if found := regexp.MustCompile(`int(32|64)|float64|"(string|object|array|integer)"|\bGo\b|unmarshal`).FindString(got.stderr); found != "" {
+				t.Errorf("%q is a word of Go:\n%s", found, got)
+			}
+		})
+	}
+}
