@@ -34,6 +34,7 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 		record.Warn(run, leftBehind(run, s)...)
 		record.Finished(run, leftovers(run, s), s.now())
 		out.Settled = false
+	default: // what the driver notes and does is all
 	}
 	return out, err
 }
