@@ -20,7 +20,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/command"
 )
 
-// reasonSetup is the failure reason of a command that makes the data, reasonCommand that of the command itself.
+// reasonSetup is the failure reason of a setup command, and reasonCommand that of the measured command.
 const (
 	reasonSetup   = "SetupFailed"
 	reasonCommand = "CommandFailed"
@@ -34,13 +34,13 @@ type commandRun struct {
 	directory *dataset.Dataset
 	// scratch is the program's own temporary directory; it is removed with the run.
 	scratch string
-	// words is the command line with its placeholders replaced. setup is true if it is the setup's.
+	// words is the command line with its placeholders replaced. setup is true for a setup command.
 	words []string
 	setup bool
 
 	handle Program
 	start  io.WriteCloser
-	// told holds what `agent tend` reports. news is closed at the end of its reports.
+	// told collects the reports of `agent tend`. news is closed after the last report.
 	told tended
 	news chan struct{}
 
@@ -91,7 +91,7 @@ func (s *step) readyCommand(tool *agentapi.CommandTool, working workingDirectory
 	return s.waitingCommand(tool, working, tool.GetCommand(), false)
 }
 
-// forgetLayouts clears the record of what is laid out, because a program may write to any file of the directory.
+// forgetLayouts clears the record of laid-out files, because a program may write to any file of the directory.
 func (s *step) forgetLayouts(directory *dataset.Dataset) error {
 	known, err := s.agent.laidOut.read(directory)
 	if err == nil && len(known) > 0 {
@@ -103,7 +103,7 @@ func (s *step) forgetLayouts(directory *dataset.Dataset) error {
 	return nil
 }
 
-// waitingCommand starts the waiting process. If it returns a run, the directory belongs to that run.
+// waitingCommand starts the waiting process. If it returns a run, that run owns the directory.
 func (s *step) waitingCommand(tool *agentapi.CommandTool, working workingDirectory, given []string, setup bool) (*commandRun, error) {
 	words, err := command.Expand(given, s.agent.commandValues(working.dataset.Path()))
 	if err != nil || len(words) == 0 {
@@ -133,8 +133,8 @@ func (s *step) waitingCommand(tool *agentapi.CommandTool, working workingDirecto
 	return run, nil
 }
 
-// workFolder creates the folder in which the program works, and returns its path and file info. The folder is inside
-// the client's own directory; links that lead out of it are refused.
+// workFolder creates the folder in which the program works, and returns its path and file info. The folder is
+// inside the client's own directory; symbolic links that lead out of the directory are refused.
 func workFolder(working workingDirectory, folder string) (string, os.FileInfo, error) {
 	path := working.dataset.Path()
 	root, err := os.OpenRoot(path)
@@ -188,8 +188,8 @@ func (r *commandRun) spawn(path, folder string, hold *dataset.Hold) error {
 	command.WaitDelay = r.step.agent.timeouts.gone / 2
 	var held *os.File
 	if hold != nil {
-		// Everything that the program starts inherits the hold, so the directory stays locked until the last of these
-		// processes has ended.
+		// All descendants of the program inherit the lock, so the directory stays locked until the last of them
+		// exits.
 		held = hold.File()
 	}
 	system := r.step.agent.system
@@ -230,25 +230,26 @@ func (m thisMachine) Tend(command *exec.Cmd, hold *os.File) (Program, io.WriteCl
 	return tended, goWrite, newsRead, nil
 }
 
-// isIn checks that the process works in the directory that was checked, and not in another one that was put in its
-// place between the check and the start.
+// isIn checks that the process works in the directory that was verified, and not in one that replaced it between
+// the check and the start.
 func (r *commandRun) isIn(folder string, proven os.FileInfo) error {
 	found, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", r.handle.PID()))
 	if err != nil || os.SameFile(found, proven) {
-		return nil //nolint:nilerr // It is gone already, and did nothing; its end says why.
+		return nil //nolint:nilerr // The process has already exited without effect; its end says why.
 	}
 	return &dataset.Problem{Reason: dataset.ErrChanged, Path: folder, Detail: "it was another directory when the command was made ready in it",
 		Remedy: "look what was mounted there meanwhile, and start a new run"}
 }
 
 const (
-	// maxDropped limits the files whose cached pages are dropped before a command, dropTime the time for that.
+	// maxDropped limits how many files have their cached pages dropped before a command starts; dropTime limits the
+	// time for it.
 	maxDropped = 200_000
 	dropTime   = time.Minute
 )
 
-// dropCaches drops the pages of the directory's files from this machine's page cache. Pages that cannot be dropped
-// are read from memory, which shows as a difference between the byte sources.
+// dropCaches drops the pages of the directory's files from this machine's page cache. Reads of pages that cannot be
+// dropped are served from memory; the byte sources then disagree, which shows it.
 func (s *step) dropCaches(directory *dataset.Dataset) {
 	ctx, cancel := context.WithTimeout(s.stopped, dropTime)
 	defer cancel()
@@ -265,7 +266,7 @@ func (s *step) dropCaches(directory *dataset.Dataset) {
 	})
 }
 
-// eachFile calls do for every regular file until it returns false. It skips what cannot be read.
+// eachFile calls do for every regular file until do returns false. It skips unreadable entries.
 func eachFile(root fs.FS, do func(path string) bool) {
 	_ = fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() && !do(path) {

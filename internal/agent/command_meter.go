@@ -6,10 +6,10 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// treeMeter counts what a program and all its descendants have read and written. Its root is `agent tend`, which
-// becomes the parent of all orphans among them and waits for those. The kernel adds a child's counters to those of
-// the parent that waits for it, and the root reports its own counters at its end. So the sum over the root and all
-// living descendants is all that was ever read and written.
+// treeMeter counts the bytes that a program and all its descendants read and write. Its root is `agent tend`, which
+// becomes the parent of all orphans among them and waits for those. When a parent waits for a child, the kernel
+// adds the child's counters to the parent's, and the root reports its own counters when it exits. So the sum over
+// the root and all living descendants is the total.
 //
 // Tested on Linux 6.18 with children that live for milliseconds, grandchildren, orphans whose parent has ended, and
 // threads. The counters of a child whose parent ignores SIGCHLD are lost: no process waits for it, and the kernel
@@ -33,10 +33,10 @@ func (m *treeMeter) begin() error {
 	return nil
 }
 
-// look returns what was read and written since begin. It never decreases.
+// look returns the bytes read and written since begin. It never decreases.
 func (m *treeMeter) look() process.IO {
-	// Read the root first, and parents before their children: a process that is waited for in between is then missing
-	// until the next look, and never counted twice.
+	// Read the root first, and parents before their children: a process that is reaped in between is then missing
+	// until the next reading, but never counted twice.
 	sum, err := m.system.ReadIO(m.root)
 	if err != nil {
 		return m.total.Since(m.base)
@@ -54,10 +54,10 @@ func (m *treeMeter) look() process.IO {
 	return m.total.Since(m.base)
 }
 
-// end takes the final counters: told if the root has reported them, else the counters of the root, which has ended
-// but was not waited for yet. They are complete except for children that no process waited for. If neither is
-// available, such as when the root was killed and the kernel lets only the root user read an ended process, end
-// returns an error, and what was done since the last look is missing.
+// end records the final counters: told if the root has reported them, else the counters read from the root, which
+// has exited but was not reaped yet. They are complete except for children that no process waited for. If neither
+// is available (the root was killed, and the kernel lets only the root user read the counters of an exited
+// process), end returns an error, and I/O since the last reading is missing.
 func (m *treeMeter) end(told *process.IO) (process.IO, error) {
 	if told == nil {
 		ended, err := m.system.ReadIO(m.root)
@@ -71,12 +71,11 @@ func (m *treeMeter) end(told *process.IO) (process.IO, error) {
 	return m.total.Since(m.base), nil
 }
 
-// blindShare is the share of all bytes seen that may be missing from the final counters before blind reports it: a
-// look may see I/O that is cancelled afterwards, or miss some.
+// blindShare is the share of all observed bytes that may be missing from the final counters before blind reports
+// it: a reading may include I/O that is cancelled later, or miss some.
 const blindShare = 0.01
 
-// blind returns how many bytes were seen of processes that no process has waited for, or 0. Such processes may have
-// moved more.
+// blind returns how many bytes were observed of processes that were never waited for, or 0. This is a lower bound.
 func (m *treeMeter) blind() uint64 {
 	if !m.over {
 		return 0
@@ -89,8 +88,8 @@ func (m *treeMeter) blind() uint64 {
 	return bytes
 }
 
-// stuck reports whether one of the processes is in uninterruptible sleep (state D), such as in an I/O that does not
-// return.
+// stuck reports whether one of the processes is in uninterruptible sleep (state D), for example in an I/O that does
+// not complete.
 func (m *treeMeter) stuck() bool {
 	below, err := m.system.Descendants(m.root)
 	if err != nil {

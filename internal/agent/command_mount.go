@@ -9,7 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// mountCount holds what the client of a network file system has moved for one mount, for all programs of the machine.
+// mountCount holds the bytes and operations that a network file system's client counts for one mount, for all
+// programs of the machine.
 type mountCount struct {
 	readBytes, writeBytes uint64
 	// hasOperations is true if operations are counted, too.
@@ -80,7 +81,7 @@ func parseNFS(text, mountPoint string) (mountCount, bool) {
 	return found, known
 }
 
-// octal escapes a path as /proc does.
+// octal escapes a path with octal codes, as the files in /proc do.
 func octal(path string) string {
 	return strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(path)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/command"
 )
 
-// result makes the record of a run's end from all that is known about the run.
+// result assembles the Ended record of the run.
 func (r *commandRun) result(end *commandEnd) *agentapi.Ended {
 	ended := &agentapi.Ended{
 		Outcome: agentapi.Outcome_OUTCOME_COMPLETE, ExitCode: int64(r.told.exit.ExitCode()), ToolMessages: r.output.String(),
@@ -17,7 +17,7 @@ func (r *commandRun) result(end *commandEnd) *agentapi.Ended {
 	}
 	r.judge(ended, end)
 	if end.remains {
-		return ended // its counters still change
+		return ended // counters of a process that still runs are not final
 	}
 	ended.Command = &agentapi.CommandResult{
 		CommandLine: r.words, ExitCode: int32(r.told.exit.ExitCode()), //nolint:gosec // Exit codes have eight bits.
@@ -35,7 +35,7 @@ func (r *commandRun) result(end *commandEnd) *agentapi.Ended {
 	return ended
 }
 
-// judge sets the outcome of the program, with reason and message.
+// judge sets the program's outcome, reason and message.
 func (r *commandRun) judge(ended *agentapi.Ended, end *commandEnd) {
 	fail := func(reason, format string, arguments ...any) {
 		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, reason, fmt.Sprintf(format, arguments...)
@@ -73,7 +73,7 @@ func (r *commandRun) codes() []int32 {
 	return r.tool.GetSuccessExitCodes()
 }
 
-// remark adds notices about what makes the figures uncertain.
+// remark adds notices about uncertain figures.
 func (r *commandRun) remark(ended *agentapi.Ended, end *commandEnd) {
 	warn := func(warning, format string, arguments ...any) {
 		ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: warning, Message: fmt.Sprintf(format, arguments...)})
@@ -95,7 +95,7 @@ func (r *commandRun) remark(ended *agentapi.Ended, end *commandEnd) {
 // maxLastWords is how many bytes of a program's last line a message contains.
 const maxLastWords = 200
 
-// lastWords returns the last line that a program printed, for a message; empty if there is none.
+// lastWords returns the last line that a program printed, for a message; empty if it printed nothing.
 func lastWords(said string) string {
 	said = strings.TrimSpace(said)
 	line := strings.TrimSpace(said[strings.LastIndex(said, "\n")+1:])

@@ -17,24 +17,24 @@ import (
 type commandEnd struct {
 	// start and flushed bound the run on the agent's clock; endedAt is when the program itself ended.
 	start, endedAt, flushed int64
-	// stopped is why the program was told to end; overdue is true if the reason was its deadline.
+	// stopped is why the program was asked to stop; overdue is true if it exceeded its deadline.
 	stopped string
 	overdue bool
-	// hung is why it was killed by force; remains is true if it did not end after that.
+	// hung is why the program was killed; remains is true if it survived that.
 	hung    string
 	remains bool
-	// exit is that of `agent tend`; nil if that did not end.
+	// exit is the exit status of `agent tend`; nil if it did not exit.
 	exit *Exit
 	done process.IO
 	// unflushed is why written data may not be on the storage.
 	unflushed error
-	// unread is why the bytes read and written are not known.
+	// unread is why the bytes read and written are unknown.
 	unread error
 }
 
 func (r *commandRun) exitedEarly() <-chan struct{} { return r.handle.Exited() }
 
-// concludeEarly returns the result of a run whose waiting process ended before it was told to start the program.
+// concludeEarly returns the result of a run whose waiting process exited before the start signal.
 func (r *commandRun) concludeEarly() *agentapi.Ended {
 	end := commandEnd{exit: r.reap()}
 	r.end()
@@ -47,13 +47,13 @@ func (r *commandRun) concludeEarly() *agentapi.Ended {
 	return ended
 }
 
-// discard ends a run that was never released.
+// discard ends a run that was never started.
 func (r *commandRun) discard() {
 	r.end()
 	_ = r.directory.Close()
 }
 
-// end ends the process and removes everything of the run except the directory.
+// end ends the process and cleans up everything of the run except the directory.
 func (r *commandRun) end() {
 	_ = r.start.Close()
 	r.kill()
@@ -61,7 +61,7 @@ func (r *commandRun) end() {
 	_ = os.RemoveAll(r.scratch)
 }
 
-// release starts the program now, and returns when no process of it is left and its data is on the storage.
+// release starts the program, and returns when all its processes have exited and its data is on the storage.
 func (r *commandRun) release(given order) *agentapi.Ended {
 	r.step.write(&agentapi.Record{Entry: &agentapi.Record_Started{
 		Started: &agentapi.Started{ReleasedNanoseconds: r.step.agent.clock.Monotonic()}}})
@@ -83,7 +83,7 @@ func (r *commandRun) runAlone() *agentapi.Ended {
 	return r.result(&end)
 }
 
-// carry makes the whole run, from the start of the program until its data is on the storage.
+// carry supervises the run from the start of the program until its data is on the storage.
 func (r *commandRun) carry(given order, samples *commandSamples) commandEnd {
 	clock := r.step.agent.clock
 	r.cpu.begin(clock)
@@ -96,7 +96,7 @@ func (r *commandRun) carry(given order, samples *commandSamples) commandEnd {
 	}
 	_ = r.start.Close()
 	r.watch(given, &end, samples)
-	// The root's counters are gone once it has been waited for.
+	// The root's counters disappear when it is reaped, so read them before.
 	var err error
 	if end.done, err = r.meter.end(r.counted()); end.unread == nil {
 		end.unread = err
@@ -117,8 +117,8 @@ func (r *commandRun) carry(given order, samples *commandSamples) commandEnd {
 	return end
 }
 
-// counted returns what the program and its descendants have read and written, as `agent tend` reported it; nil if it
-// did not.
+// counted returns the bytes that the program and its descendants read and wrote, as reported by `agent tend`; nil
+// without a report.
 func (r *commandRun) counted() *process.IO {
 	select {
 	case <-r.news:
@@ -128,11 +128,11 @@ func (r *commandRun) counted() *process.IO {
 	}
 }
 
-// newsTimeout bounds the wait for the reports of a process that has ended; they are in the pipe already.
+// newsTimeout bounds the wait for the reports of a process that has exited; they are already in the pipe.
 const newsTimeout = 2 * time.Second
 
-// watch returns when the program and `agent tend` have ended, or when they remain after being killed. It stops or
-// kills them when it has to.
+// watch stops or kills the program when necessary. It returns when the program and `agent tend` have exited, or
+// when they survive being killed.
 func (r *commandRun) watch(given order, end *commandEnd, samples *commandSamples) {
 	clock, timeouts := r.step.agent.clock, r.step.agent.timeouts
 	interval := time.Duration(r.tool.GetSampleIntervalNanoseconds())
@@ -183,8 +183,8 @@ func (r *commandRun) watch(given order, end *commandEnd, samples *commandSamples
 			end.overdue = end.stopped == ""
 			stop("the time that its phase gives it was over")
 		case <-killing:
-			// It did not end in the time that it had after SIGTERM. That is not the storage's fault, so hung stays
-			// empty.
+			// The program did not exit within its time after SIGTERM. That is not the storage's fault, so hung
+			// stays empty.
 			killing = nil
 			r.kill()
 			gone = time.After(timeouts.stop)
@@ -198,14 +198,15 @@ func (r *commandRun) watch(given order, end *commandEnd, samples *commandSamples
 	}
 }
 
-// kill kills the program and everything that it has started.
+// kill kills the program and all its descendants.
 func (r *commandRun) kill() {
 	if err := r.handle.Kill(); err != nil {
 		r.output.note("kill the program: " + err.Error())
 	}
 }
 
-// reap waits for the end of the process and kills what is left of it. The result is nil if it did not end in time.
+// reap waits for the process to exit and kills its remaining descendants. The result is nil if it does not exit in
+// time.
 func (r *commandRun) reap() *Exit {
 	waited := make(chan *Exit, 1)
 	go func() {
@@ -222,8 +223,8 @@ func (r *commandRun) reap() *Exit {
 	}
 }
 
-// flush makes the file system write out what the program has left in memory, and waits for that. Otherwise the rate
-// of a program that writes would be that of the client's memory.
+// flush makes the file system write out the program's dirty pages, and waits for that. Otherwise a writing program
+// would show the rate of the client's memory.
 func (r *commandRun) flush() error {
 	flushed := make(chan error, 1)
 	go func() { flushed <- r.step.agent.system.Sync(r.directory.Path()) }()
@@ -256,8 +257,8 @@ func syncFileSystem(path string) error {
 	return nil
 }
 
-// commandStall warns about a program whose I/O does not complete. The program is not killed for that, because its
-// phase has a deadline.
+// commandStall warns about a program whose I/O does not complete. It does not kill the program; the phase's
+// deadline does.
 type commandStall struct {
 	run     *commandRun
 	load    process.IO

@@ -6,8 +6,8 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// commandSamples turns what a program has read and written by system calls into samples. They adjoin from its start
-// to its end, including times without I/O, because a program's pauses are part of its run time.
+// commandSamples turns the system-call counters of a program into samples. The samples are contiguous from the
+// program's start to its end, including times without I/O, because pauses are part of its run time.
 type commandSamples struct {
 	write func(*agentapi.Sample)
 	at    int64
@@ -16,7 +16,7 @@ type commandSamples struct {
 
 func (s *commandSamples) begin(at int64) { s.at = at }
 
-// add ends the open sample with a reading.
+// add closes the open sample with a reading of the counters.
 func (s *commandSamples) add(at int64, load process.IO) {
 	if at <= s.at {
 		return // counted in the next sample
@@ -25,7 +25,7 @@ func (s *commandSamples) add(at int64, load process.IO) {
 	s.at, s.load = at, load
 }
 
-// end writes the last sample, which covers the time in which data left in memory was written out.
+// end writes the last sample, which includes the time in which dirty pages were written out.
 func (s *commandSamples) end(at int64, load process.IO) {
 	if at > s.at {
 		s.add(at, load)

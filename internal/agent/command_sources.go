@@ -18,12 +18,12 @@ const (
 	sourceCalls        = "Calls"
 )
 
-// byteSources holds the counters of the mount and of the control group. Some of them show better than a program's
-// system calls what went to the storage.
+// byteSources holds the counters of the mount and of the control group. Some of them are closer to the storage than
+// a program's system calls.
 type byteSources struct {
 	system System
 	mount  dataset.Mount
-	// device and stats are the readings at the start; nil if there are none.
+	// device and stats are the readings at the start; nil if unavailable.
 	device *process.DeviceIO
 	stats  *mountCount
 }
@@ -39,7 +39,7 @@ func (b *byteSources) begin(system System, mount dataset.Mount) {
 	}
 }
 
-// end returns the counts of all sources since begin; done holds those of the processes.
+// end returns the bytes that each source counted since begin; done holds those counted by system calls.
 func (b *byteSources) end(done process.IO) []*agentapi.ByteSource {
 	var all []*agentapi.ByteSource
 	if b.stats != nil {
@@ -64,8 +64,8 @@ func (b *byteSources) end(done process.IO) []*agentapi.ByteSource {
 		HasOperations: true, ReadOperations: done.ReadCalls, WriteOperations: done.WriteCalls})
 }
 
-// networkAccounted lists the file systems without a device for which the kernel still counts what a process has
-// fetched from storage and dirtied.
+// networkAccounted lists the file systems without a block device for which the kernel still counts the bytes that a
+// process fetches from storage and dirties.
 var networkAccounted = []string{"nfs", "nfs4", "cifs", "smb3", "ceph", "btrfs"}
 
 // countsStorage reports whether a process's read_bytes and write_bytes cover the mount's file system. They cover

@@ -15,17 +15,18 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// likeTime bounds the sampling of the user's own data.
+// likeTime bounds the time for sampling the user's own data.
 const likeTime = 30 * time.Second
 
-// knownLike holds the samples of the data that loads are to resemble (compressLike), by volume and path. Each is
-// taken once, so that all phases of a run write data that compresses alike, even if those files change meanwhile.
+// knownLike caches the samples of user data whose compressibility the load imitates (compressLike), by volume and
+// path. Each sample is taken once, so that all phases of a run write equally compressible data even if those files
+// change meanwhile.
 type knownLike struct {
 	mu    sync.Mutex
 	found map[string]*agentapi.DataSample
 }
 
-// findLike measures how well the data compresses that the step's data is to resemble.
+// findLike measures how well the user data named by compressLike compresses.
 func (s *step) findLike() error {
 	name := s.request.GetFio().GetCompressLike()
 	if name == "" {
@@ -56,8 +57,8 @@ func (s *step) findLike() error {
 	return nil
 }
 
-// sampleOf compresses records of the data with lz4, each by itself, as file systems do. A record that would grow
-// counts with its own size.
+// sampleOf compresses records of the data with lz4, each record separately, as file systems do. A record that would
+// grow counts with its uncompressed size.
 func sampleOf(root, name string) (*agentapi.DataSample, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), likeTime)
 	defer cancel()
@@ -93,8 +94,8 @@ func (s *step) job() string {
 	return fio.WithCompressPercentage(job, int(s.like.GetPercent()))
 }
 
-// content returns the name of what the step writes into its files, including the compression of sampled data; empty
-// if it writes nothing.
+// content identifies what the step writes into its files, including the compression ratio of sampled data; empty if
+// the step writes nothing.
 func (s *step) content() string {
 	content := s.request.GetDataset().GetContent()
 	if content != "" && s.like != nil {

@@ -29,8 +29,8 @@ type Config struct {
 	DatasetHash  string `json:"datasetHash"`
 	// Installation is the operator that knows which benchmarks exist; see dataset.Owner.
 	Installation string `json:"installation,omitempty"`
-	// KeepData is true if the data stays after the run: it is marked as kept, and the agent does not remove it when
-	// it has to leave by itself.
+	// KeepData is true if the data stays after the run: it is marked as kept, and an agent that exits by itself
+	// does not remove it.
 	KeepData bool `json:"keepData"`
 
 	// FioPath is the program to run; empty means fio from PATH.

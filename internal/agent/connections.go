@@ -18,13 +18,14 @@ const (
 	handshakeTimeout = 30 * time.Second
 )
 
-// boundedCredentials limits the connections of a server. If there is one too many, the oldest of its kind is closed. So
-// no number of connections keeps out a peer that proves its identity, and no peer keeps out another.
+// boundedCredentials limits the connections of a server. When a limit is exceeded, it closes the oldest connection
+// of that kind (unidentified, or of that peer). So unidentified connections cannot keep out an identified peer, and
+// no peer can keep out another.
 type boundedCredentials struct {
 	credentials.TransportCredentials
 
 	mu sync.Mutex
-	// open holds the connections of each peer from the oldest to the newest; those of strangers are of the zero Peer.
+	// open holds the connections of each peer, oldest first; unidentified connections have the zero Peer.
 	open map[identity.Peer][]net.Conn
 }
 
@@ -69,7 +70,7 @@ func (b *boundedCredentials) enter(who identity.Peer, most int, raw net.Conn) (l
 	})
 }
 
-// boundedConnection leaves its place when it is closed.
+// boundedConnection frees its slot when it is closed.
 type boundedConnection struct {
 	net.Conn
 

@@ -16,13 +16,13 @@ type cpuMeter struct {
 	known bool
 }
 
-// begin reads the counters; another call replaces the earlier reading.
+// begin reads the counters; a later call replaces the earlier reading.
 func (m *cpuMeter) begin(clock Clock) {
 	m.since = clock.Monotonic()
 	m.stat, m.known = cgroupCPU()
 }
 
-// end returns the use since begin. exit is that of the tool; nil if it never ran or did not end.
+// end returns the CPU use since begin. exit is the tool's; nil if the tool never ran or did not exit.
 func (m *cpuMeter) end(clock Clock, exit *Exit) *agentapi.CPUUse {
 	use := &agentapi.CPUUse{WallNanoseconds: clock.Monotonic() - m.since, LimitMilli: cpuLimitMilli()}
 	if use.GetLimitMilli() == 0 {

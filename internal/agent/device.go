@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// devices holds the raw devices that the agent has open, by volume, from the first step that uses them until the
-// agent ends.
+// devices holds the raw devices that the agent has open, by volume. A device stays open from the first step that
+// uses it until the agent exits.
 type devices struct {
 	mu   sync.Mutex
 	held map[string]heldDevice
@@ -46,8 +46,8 @@ func (d *devices) release() {
 	d.held = nil
 }
 
-// prepareDevice opens and holds the device. It checks that the step may use it in this way, and that what the step
-// reads was written.
+// prepareDevice opens and locks the device. It checks that the step may read or write it as requested, and that
+// everything the step reads was written before.
 func (s *step) prepareDevice(volume VolumeConfig) (*dataset.Device, error) {
 	a, wanted := s.agent, s.request.GetDataset()
 	if wanted.GetContent() != "" && !s.request.GetRawWrites() {
@@ -97,7 +97,7 @@ func deviceBytes(wanted *agentapi.Dataset) uint64 {
 	return bytes
 }
 
-// layoutDevice is layout for a device, whose mark records what is laid out.
+// layoutDevice is layout for a device. The ownership mark on the device records what is laid out.
 func (s *step) layoutDevice(device *dataset.Device) (bool, error) {
 	wanted := s.request.GetDataset()
 	if wanted.GetContent() == "" {
@@ -119,7 +119,7 @@ func (s *step) layoutDevice(device *dataset.Device) (bool, error) {
 	return false, nil
 }
 
-// strikeDevice clears the record of what is laid out on the device; the data itself stays.
+// strikeDevice clears the record of laid-out data on the device; the data itself stays.
 func (s *step) strikeDevice(device *dataset.Device) error {
 	if err := device.SetLaidOut(nil, 0); err != nil {
 		return refuse(reasonOf(err), err)
@@ -127,7 +127,7 @@ func (s *step) strikeDevice(device *dataset.Device) error {
 	return nil
 }
 
-// inspectDevice records what a prepare phase has laid out, and reports how many unwritten bytes the step reads.
+// inspectDevice records what a prepare phase has laid out, and reports how many never-written bytes the step reads.
 func (s *step) inspectDevice(ended *agentapi.Ended, device *dataset.Device, hung bool) {
 	ended.UnwrittenBytes = s.unwritten
 	wanted := s.request.GetDataset()

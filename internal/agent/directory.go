@@ -41,15 +41,15 @@ func (a *Agent) volume(name string) (VolumeConfig, error) {
 	return VolumeConfig{}, fmt.Errorf("target %s has no volume %q", a.config.Target, name)
 }
 
-// workingDirectory is the client's own directory, with the mount that it was checked to be on and the agent's hold.
+// workingDirectory is the client's own directory, with its verified mount and the agent's lock.
 type workingDirectory struct {
 	mount   dataset.Mount
 	dataset *dataset.Dataset
 	hold    *dataset.Hold
 }
 
-// prepareDirectory checks that the volume is the planned one, creates the client's own directory on it, and checks
-// that the step has the space and the files that it needs.
+// prepareDirectory checks that the mounted volume is the planned one, creates the client's own directory on it, and
+// checks that the space suffices and that the files to read exist.
 func (s *step) prepareDirectory() (workingDirectory, error) {
 	volume, err := s.agent.volume(s.request.GetVolume())
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *step) prepareDirectory() (workingDirectory, error) {
 		err = checkFiles(directory, s.request.GetDataset())
 	}
 	if err != nil {
-		// The conductor needs the refusal; an error of Close adds nothing.
+		// Return the refusal; an error of Close would add nothing.
 		_ = directory.Close()
 		return workingDirectory{}, err
 	}
@@ -83,14 +83,14 @@ func (s *step) prepareDirectory() (workingDirectory, error) {
 	return workingDirectory{mount: mount, dataset: directory, hold: s.agent.holds.of(volume.Name)}, nil
 }
 
-// lookBefore records how many bytes the step reads that were never written. For direct I/O it drops the step's files
-// from this machine's page cache.
+// lookBefore records how many of the bytes that the step reads were never written. For direct I/O it drops the
+// step's files from this machine's page cache.
 func (s *step) lookBefore(directory *dataset.Dataset) {
 	s.unwritten = s.unwrittenOf(directory)
 	if s.direct() {
 		for _, file := range s.request.GetDataset().GetFiles() {
-			// Pages that are in the cache now would later look as if direct I/O had put them there. Ignore errors:
-			// the file may not exist yet, or its file system may keep its pages.
+			// Pages that are cached now would later look as if direct I/O had cached them. Ignore errors: the file
+			// may not exist yet, or its file system may not drop its pages.
 			_ = directory.DropCache(file.GetName())
 		}
 	}
@@ -108,7 +108,7 @@ func (a *Agent) owner() dataset.Owner {
 	}
 }
 
-// checkFiles refuses a step that would run out of space or inodes, or read what does not exist.
+// checkFiles refuses a step that would run out of space or inodes, or read missing data.
 func checkFiles(directory *dataset.Dataset, wanted *agentapi.Dataset) error {
 	if wanted.GetNewBytes() > 0 || wanted.GetNewFiles() > 0 {
 		have, missing := uint64(0), wanted.GetNewFiles()
@@ -132,7 +132,7 @@ func checkFiles(directory *dataset.Dataset, wanted *agentapi.Dataset) error {
 	return checkReads(directory, wanted)
 }
 
-// checkReads refuses a step that would read what does not exist.
+// checkReads refuses a step that would read missing data.
 func checkReads(directory *dataset.Dataset, wanted *agentapi.Dataset) error {
 	for _, file := range wanted.GetReads() {
 		coverage, err := directory.Written(file.GetName())

@@ -9,12 +9,12 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// noticeHeld is the notice that the agent waits for the client's previous agent to end.
+// noticeHeld is the notice logged while the agent waits for the client's previous agent to exit.
 const noticeHeld = "DirectoryHeld"
 
-// holds are the agent's locks on the client's directory, by volume. A pod that was deleted by force is gone for the
-// cluster while its agent may still run. The client's next agent, which uses the same directory, waits for it here;
-// the old agent touches nothing that is no longer its own.
+// holds are the agent's locks on the client's directory, by volume. When a pod is deleted by force, its agent may
+// still run although the cluster no longer lists the pod. The client's next agent uses the same directory and waits
+// here for the old agent, which touches nothing that it no longer owns.
 type holds struct {
 	mu    sync.Mutex
 	taken map[string]*dataset.Hold
@@ -54,8 +54,8 @@ func (a *Agent) holder() dataset.Holder {
 	return dataset.Holder{Instance: a.instance, Run: a.config.RunName, RunUID: a.config.RunUID, Host: host}
 }
 
-// take creates the client's own directory on a volume and holds it until the agent ends. If the client's previous
-// agent still holds it, take logs a notice and waits.
+// take creates the client's own directory on a volume and locks it until the agent exits. If the client's previous
+// agent still holds the lock, take logs a notice and waits.
 func (s *step) take(volume VolumeConfig, mount dataset.Mount) (*dataset.Dataset, error) {
 	a := s.agent
 	location := a.location(a.config.Client)
@@ -75,7 +75,7 @@ func (s *step) take(volume VolumeConfig, mount dataset.Mount) (*dataset.Dataset,
 		if !errors.Is(err, dataset.ErrMissing) {
 			return nil, err
 		}
-		// The directory was removed, by whatever means; create it again.
+		// The directory was removed in the meantime; create it again.
 		hold.Release()
 	}
 	ctx, cancel := context.WithTimeout(s.stopped, a.timeouts.held)
@@ -96,8 +96,9 @@ func (s *step) laysOut() bool {
 	return s.request.GetDataset().GetNewBytes() > 0 || len(s.request.GetDataset().GetWrites()) > 0
 }
 
-// openToRemove opens a client's directory for removal, which no other agent may be using. The conductor knows which
-// agents are gone. An agent that leaves by itself does not: it may be the one that another has replaced.
+// openToRemove opens a client's directory for removal, which requires that no other agent uses it. The conductor
+// knows which agents are gone. An agent that exits by itself does not know: another agent may already have replaced
+// it.
 func (a *Agent) openToRemove(ctx context.Context, volume VolumeConfig, mount dataset.Mount, client int) (*dataset.Dataset, error) {
 	location := a.location(client)
 	if hold := a.holds.of(volume.Name); hold != nil && client == a.config.Client {
@@ -112,7 +113,7 @@ func (a *Agent) openToRemove(ctx context.Context, volume VolumeConfig, mount dat
 		if !errors.Is(err, dataset.ErrMissing) {
 			return nil, err
 		}
-		hold.Release() // Its mark is gone.
+		hold.Release() // The ownership file is gone, so the directory is already removed.
 	}
 	takeOver := dataset.TakeOver
 	if a.isLeaving() {

@@ -19,14 +19,13 @@ import (
 
 // File descriptors of `agent tend`, in addition to the standard three.
 const (
-	// tendGo is read before the program is started: a byte starts the program, end of file means that it is not
-	// wanted.
+	// tendGo receives the start signal: one byte starts the program; end of file cancels it.
 	tendGo = 3
-	// tendSaid receives the reports, which begin with the words below.
+	// tendSaid carries the reports, each beginning with one of the words below.
 	tendSaid = 4
 )
 
-// Words with which the reports of `agent tend` begin, one report per line.
+// Words with which the reports of `agent tend` begin. Each report is one line.
 const (
 	tendFailed  = "failed"
 	tendEnded   = "ended"
@@ -35,20 +34,21 @@ const (
 )
 
 const (
-	// tendFailure is the exit code if the program could not be started, as in shells.
+	// tendFailure is the exit code if the program cannot be started, as in shells.
 	tendFailure = 127
-	// tendTimeout bounds the killing of what a program has left running.
+	// tendTimeout bounds the killing of processes that a program left running.
 	tendTimeout = 5 * time.Second
-	// maxLeftNamed is how many of the processes left running are named.
+	// maxLeftNamed is how many leftover processes a report names.
 	maxLeftNamed = 5
 )
 
-// Tend is `agent tend PATH ARGV0 ARGUMENTS...`: it runs a user's program and becomes the parent of every orphan that
-// the program leaves. The kernel adds a child's I/O counters to those of the parent that waits for it. So this
-// process's counters contain the I/O of all of them to the end, however short they lived. Tend returns the exit code,
-// which is the program's.
+// Tend implements `agent tend PATH ARGV0 ARGUMENTS...`: it runs a user's program and becomes the parent of every
+// orphan that the program leaves. When a parent waits for a child, the kernel adds the child's I/O counters to the
+// parent's. So this process's counters finally contain the I/O of all descendants, however short-lived. Tend
+// returns the program's exit code.
 func Tend(arguments []string) int {
-	// The kernel kills the program when the thread that started it ends. That is this thread, which ends last.
+	// The program has a parent-death signal: the kernel kills it when the thread that started it ends. Keep this
+	// thread, which ends last.
 	runtime.LockOSThread()
 	syscall.CloseOnExec(tendGo)
 	syscall.CloseOnExec(tendSaid)
@@ -58,15 +58,15 @@ func Tend(arguments []string) int {
 		return tendFailure
 	}
 	say := func(word, text string) {
-		// An error means that the agent no longer reads; then this process is about to be killed.
+		// A write error means that the agent no longer reads; it is about to kill this process.
 		_, _ = fmt.Fprintln(said, word+" "+strings.ReplaceAll(text, "\n", " "))
 	}
 	if err := process.SetSubreaper(); err != nil {
 		say(tendFailed, err.Error())
 		return tendFailure
 	}
-	// A signal to the whole group is for the program to act on. Catch it instead of ignoring it: a signal that is
-	// ignored stays ignored in programs that are started.
+	// A signal to the whole process group is meant for the program. Catch it here instead of ignoring it: started
+	// programs inherit ignored signals.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	if !told(os.NewFile(tendGo, "go")) {
@@ -104,7 +104,7 @@ func Tend(arguments []string) int {
 	return status.ExitStatus()
 }
 
-// told waits for the signal to start, and reports whether it came.
+// told waits for the start signal, and reports whether it came.
 func told(from *os.File) bool {
 	if from == nil {
 		return false
@@ -114,7 +114,7 @@ func told(from *os.File) bool {
 	return count == 1
 }
 
-// waitFor collects every child that ends, until the program itself has ended.
+// waitFor reaps every child that exits, until the program itself has exited.
 func waitFor(pid int) (unix.WaitStatus, error) {
 	for {
 		var status unix.WaitStatus
@@ -129,7 +129,7 @@ func waitFor(pid int) (unix.WaitStatus, error) {
 	}
 }
 
-// endLeft collects what has ended, kills what still runs, and returns its names.
+// endLeft reaps exited processes, kills running ones, and returns the names of those it killed.
 func endLeft() string {
 	for {
 		ended, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)

@@ -16,16 +16,16 @@ import (
 type tended struct {
 	// failed is why the program could not be started.
 	failed string
-	// exit is how it ended, endedAt when that was reported; 0 if it was not.
+	// exit is how the program ended, endedAt when that was reported; 0 without a report.
 	exit    command.Exit
 	endedAt int64
-	// left names the processes that it had left running, which were killed.
+	// left names the processes that the program left running and that were killed.
 	left string
-	// counted is what it and all that it had started have read and written; nil if that was not reported.
+	// counted is what the program and its descendants read and wrote; nil if not reported.
 	counted *process.IO
 }
 
-// maxNewsBytes is more than all reports together, because process names are short.
+// maxNewsBytes exceeds the size of all reports together, because process names are short.
 const maxNewsBytes = 4 << 10
 
 // follow reads the reports to their end.
@@ -50,6 +50,6 @@ func (t *tended) follow(from io.Reader, clock Clock) {
 			}
 		}
 	}
-	// The program cannot write to this pipe. If there is more all the same, read it, so that no writer blocks.
+	// The program cannot write to this pipe. Drain any further output anyway, so that no writer blocks.
 	_, _ = io.Copy(io.Discard, from)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// minute is the time that one latency record covers, and firstRecord the time that a step's first record covers, so
-// that latencies of a short step can be seen while it runs. Each following record covers as much time as all before
-// it, up to a minute.
+// minute is the longest time that one latency record covers, and firstRecord the time of a step's first record, so
+// that latencies of a short step are visible while it runs. Each following record covers as much time as all
+// records before it, up to a minute.
 const (
 	minute      = time.Minute
 	firstRecord = 5 * time.Second
-	// roomForEarly is the size of the log, in bytes, up to which there are such shorter records: the log of a run of
-	// a thousand steps has room for only one record per step.
+	// roomForEarly is the log size in bytes up to which shorter records are written: the log of a run of a thousand
+	// steps has room for only one record per step.
 	roomForEarly = 3 << 20
 )
 
@@ -50,7 +50,7 @@ func newFeed(s *step) *feed {
 	})}
 }
 
-// stopped records that the load is stopped now, before its time.
+// stopped tells the sampler that the load is being stopped early.
 func (f *feed) stopped() { f.sampler.Stopped(f.step.agent.clock.Monotonic() + f.wall.offset) }
 
 // read reads fio's output to its end.
@@ -126,8 +126,8 @@ func (f *feed) collect(delta fio.Delta) {
 	}
 }
 
-// recordLength returns how much time a latency record covers that begins at elapsed after the first one. Records end
-// with the minutes of the step, to within a sample.
+// recordLength returns how much time the latency record that begins at elapsed covers. Records end at whole minutes
+// of the step, to within one sample.
 func recordLength(elapsed time.Duration) time.Duration {
 	const aSample = time.Second
 	left := minute - elapsed%minute

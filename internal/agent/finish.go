@@ -17,14 +17,14 @@ type removal struct {
 	own bool
 	// others are lost clients of the same target, whose data on volumes shared with this client is removed.
 	others []int
-	// gone are the UIDs of benchmarks that no longer exist, and clients is how many clients the target has: see
+	// gone are the UIDs of benchmarks that no longer exist, and clients is the number of clients of the target; see
 	// FinishRequest.
 	gone    []string
 	clients int
 }
 
-// finish stops the live step, waits until it has ended, removes the data if asked, and lets the process exit. Later
-// calls return the first call's outcome.
+// finish stops the live step, waits for its end, removes the data if requested, and lets the process exit. Later
+// calls return the outcome of the first.
 func (a *Agent) finish(remove removal, reason string) finishOutcome {
 	a.finishOnce.Do(func() {
 		a.mu.Lock()
@@ -63,12 +63,12 @@ func (a *Agent) end(live *step, reason string) bool {
 	case <-live.ended:
 		return true
 	case <-time.After(4 * a.timeouts.gone):
-		// This is longer than the waits for output, process and descendants together.
+		// This exceeds the timeouts for output, process and descendants together.
 		return false
 	}
 }
 
-// tidy removes data from every volume.
+// tidy removes data from all volumes.
 func (a *Agent) tidy(remove removal) finishOutcome {
 	var clients []int
 	if remove.own {
@@ -110,7 +110,7 @@ func (a *Agent) removeFrom(volume VolumeConfig, clients []int) error {
 	case err := <-removed:
 		return err
 	case <-time.After(a.timeouts.remove + a.timeouts.gone):
-		// The context had no effect: a call into the file system has not returned.
+		// The context had no effect: a file system call has not returned.
 		return fmt.Errorf("remove the data below %s: the file system did not answer within %s", volume.place(), a.timeouts.remove)
 	}
 }
@@ -120,7 +120,7 @@ func (a *Agent) remove(ctx context.Context, volume VolumeConfig, client int) err
 		return a.clearDevice(ctx, volume, client)
 	}
 	if volume.ReadOnly {
-		return nil // Nothing was created there.
+		return nil // nothing was created there
 	}
 	place := volume.place()
 	mount, err := place.Find()
@@ -132,7 +132,7 @@ func (a *Agent) remove(ctx context.Context, volume VolumeConfig, client int) err
 	}
 	directory, err := a.openToRemove(ctx, volume, mount, client)
 	if errors.Is(err, dataset.ErrMissing) {
-		// Load may have been refused half way, such as for lack of space, and have left an empty directory.
+		// Load may have failed after creating the directory, for example for lack of space, and left it empty.
 		return dataset.RemoveEmpty(mount, a.location(client))
 	}
 	if err != nil {
@@ -149,13 +149,13 @@ func (a *Agent) location(client int) dataset.Location {
 	}
 }
 
-// oneLine returns the message of an error in one printable line, because an agent prints one line when it leaves.
+// oneLine returns an error's message as one printable line, because an exiting agent prints only one line.
 func oneLine(err error) string { return printable(strings.ReplaceAll(err.Error(), "\n", "; ")) }
 
 // finishOutcome describes what happened to the data.
 type finishOutcome struct {
 	removed bool
 	problem string
-	// left describes the removal of what other benchmarks and earlier runs had left.
+	// left describes the removal of data left by deleted benchmarks and by earlier runs.
 	left dataset.LeftResult
 }

@@ -9,26 +9,26 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// fioRun is one fio process of one step. It is spawned ahead, gets its job at the start instant, and is supervised
-// until it is gone.
+// fioRun is one fio process of one step. It is spawned in advance, gets its job at the start instant, and is
+// supervised until all its processes have exited.
 type fioRun struct {
 	*waitingFio
 	step      *step
 	directory *dataset.Dataset
-	// place replaces directory if fio works on several volumes or on raw devices.
+	// place replaces directory for several volumes or raw devices.
 	place  *workplace
 	exited <-chan struct{}
-	// output is closed when fio's standard output has been read to its end.
+	// output is closed at the end of fio's standard output.
 	output chan struct{}
 	feed   *feed
 	cpu    cpuMeter
-	// left names what could not be killed.
+	// left names processes that could not be killed.
 	left error
 }
 
-// takeFio returns a fio that waits for its job on its standard input, in the client's own directory: the job contains
-// no path at all. It is the spare fio if that fits, else a new one. The directory belongs to the returned run; on an
-// error takeFio closes it.
+// takeFio returns a fio that waits for its job on its standard input, in the client's own directory, so that the
+// job contains no paths. It is the spare fio if suitable, else a new one. The returned run owns the directory; on
+// an error takeFio closes it.
 func takeFio(s *step, working workingDirectory) (*fioRun, error) {
 	waiting, err := s.agent.fioFor(s, working)
 	if err != nil {
@@ -40,7 +40,7 @@ func takeFio(s *step, working workingDirectory) (*fioRun, error) {
 	return run, nil
 }
 
-// follow starts to read the output of a waiting fio.
+// follow starts reading the output of a waiting fio.
 func (s *step) follow(waiting *waitingFio) *fioRun {
 	run := &fioRun{
 		waitingFio: waiting,
@@ -57,7 +57,7 @@ func (s *step) follow(waiting *waitingFio) *fioRun {
 	return run
 }
 
-// fioFor returns the spare fio if that fits, else a new one.
+// fioFor returns the spare fio if suitable, else a new one.
 func (a *Agent) fioFor(s *step, working workingDirectory) (*waitingFio, error) {
 	how, err := a.howToSpawn(s, working)
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *fioRun) exitedEarly() <-chan struct{} { return r.exited }
 
 func (r *fioRun) concludeEarly() *agentapi.Ended { return r.conclude(order{}) }
 
-// discard ends a fio that never got its job.
+// discard ends a fio that never received its job.
 func (r *fioRun) discard() {
 	_ = r.stdin.Close()
 	r.kill()
@@ -93,19 +93,19 @@ func (r *fioRun) discard() {
 	_ = r.directory.Close()
 }
 
-// release gives fio its job now, and returns when fio has ended.
+// release passes fio its job, and returns when fio has exited.
 func (r *fioRun) release(given order) *agentapi.Ended {
 	r.cpu.begin(r.step.agent.clock)
 	r.step.write(&agentapi.Record{Entry: &agentapi.Record_Started{
 		Started: &agentapi.Started{ReleasedNanoseconds: r.step.agent.clock.Monotonic()}}})
-	// Do not wait for the write: a fio that does not read must not delay its deadline.
+	// Do not wait for the write: a fio that does not read its input must not delay its deadline.
 	go func() {
 		_, err := io.WriteString(r.stdin, r.step.job())
 		if closeErr := r.stdin.Close(); err == nil {
 			err = closeErr
 		}
 		if err != nil {
-			// fio has exited already; its own messages say why.
+			// fio has already exited; its own messages say why.
 			r.stderr.note("its job could not be given to fio: " + err.Error())
 		}
 	}()
@@ -114,18 +114,18 @@ func (r *fioRun) release(given order) *agentapi.Ended {
 	return ended
 }
 
-// kill kills fio and everything that it started.
+// kill kills fio and all its descendants.
 func (r *fioRun) kill() {
 	if err := r.handle.Kill(); err != nil {
 		r.stderr.note("kill fio: " + err.Error())
 	}
 }
 
-// gone returns a channel that fires when a fio that is killed now is no longer waited for.
+// gone returns a channel that fires when the wait for a fio that is killed now times out.
 func (r *fioRun) gone() <-chan time.Time { return time.After(r.step.agent.timeouts.gone) }
 
-// reap waits for the end of the output, unless givenUp is set, and for the end of the process, and kills what is
-// left. The state is nil if fio did not end in time.
+// reap waits for the end of the output (unless givenUp is set) and for fio to exit, and kills leftover descendants.
+// The state is nil if fio did not exit in time.
 func (r *fioRun) reap(givenUp bool) *os.ProcessState {
 	if !givenUp {
 		select {
@@ -138,7 +138,7 @@ func (r *fioRun) reap(givenUp bool) *os.ProcessState {
 	<-r.output
 	waited := make(chan struct{})
 	go func() {
-		// The exit status is read from the command's state.
+		// Ignore the error: the exit status is read from the command's state.
 		_ = r.handle.Wait()
 		close(waited)
 	}()
@@ -148,7 +148,7 @@ func (r *fioRun) reap(givenUp bool) *os.ProcessState {
 		state = r.command.ProcessState
 	case <-r.gone():
 	}
-	// Jobs that survived their parent are still in its group, or are our descendants.
+	// Jobs that survived their parent are still in its process group, or are our descendants.
 	r.left = r.handle.Kill()
 	return state
 }

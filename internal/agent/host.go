@@ -12,15 +12,15 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// askTimeout bounds describing the tools, and describeTimeout describing the volumes, because a dead network file
-// system hangs. Asking a tool for its version takes seconds while a node starts many pods. Together they are shorter
-// than a conductor waits.
+// askTimeout bounds describing the tools: asking a tool for its version takes seconds while a node starts many
+// pods. describeTimeout bounds describing the volumes, because a dead network file system hangs. Together they are
+// shorter than the conductor's timeout.
 const (
 	askTimeout      = 15 * time.Second
 	describeTimeout = 4 * time.Second
 )
 
-// describeHost describes the machine that the tool runs on. What cannot be read is left empty.
+// describeHost describes the machine that the tool runs on. Unreadable fields stay empty.
 func describeHost() *agentapi.Host {
 	host := &agentapi.Host{
 		Cpus:          int32(runtime.NumCPU()), //nolint:gosec // Machines have few CPUs.
@@ -48,7 +48,7 @@ func firstLine(path string) string {
 	return line
 }
 
-// describeVolumes describes all volumes, within describeTimeout together.
+// describeVolumes describes all volumes within one describeTimeout.
 func (a *Agent) describeVolumes(ctx context.Context) []*agentapi.Volume {
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()

@@ -22,12 +22,12 @@ type findings struct {
 	space        spaceTaken
 }
 
-// inspect examines the files after the tool has ended: whether a layout is complete, whether the step read bytes that
-// were never written, and whether direct I/O really bypassed the page cache. It closes the directory. tool is what
-// the tool's own count of writes shows.
+// inspect examines the files after the tool has exited: whether a layout is complete, whether the step read bytes
+// that were never written, and whether direct I/O really bypassed the page cache. It closes the directory. tool is
+// the evidence of the tool's own write count.
 func (s *step) inspect(ended *agentapi.Ended, directory *dataset.Dataset, tool witness, hung bool) {
 	if hung {
-		// Examining the files might hang, too.
+		// Examining the files could hang as well.
 		_ = directory.Close()
 		return
 	}
@@ -44,7 +44,7 @@ func (s *step) inspect(ended *agentapi.Ended, directory *dataset.Dataset, tool w
 		}
 		found.space = s.spaceTaken(outcome, directory)
 		looked <- found
-		// An error of closing a directory that was only read does not matter.
+		// The directory was only read, so an error of Close does not matter.
 		_ = directory.Close()
 	}()
 	var found findings
@@ -66,7 +66,7 @@ func (s *step) inspect(ended *agentapi.Ended, directory *dataset.Dataset, tool w
 	if unsure := firstOf(found.unsure, s.unsure); unsure != "" {
 		ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: noticeUnsure, Message: unsure})
 	}
-	// A step that also writes may have filled what it had read before.
+	// A step that also writes may have filled holes that it had read before.
 	ended.UnwrittenBytes = max(found.unwritten, s.unwritten)
 	if float64(found.cached) > maxCachedShare*float64(found.size) {
 		ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: "DirectIONotHonoured",
@@ -74,11 +74,11 @@ func (s *step) inspect(ended *agentapi.Ended, directory *dataset.Dataset, tool w
 	}
 }
 
-// direct reports whether the step's I/O is to bypass the page cache.
+// direct reports whether the step requests direct I/O, which bypasses the page cache.
 func (s *step) direct() bool { return s.request.GetFio().GetDirect() || s.request.GetMpi().GetDirect() }
 
-// cached returns how many bytes of the step's files are in the page cache, and the size of the files. They were
-// dropped from the cache when the step was loaded.
+// cached returns how many bytes of the step's files are in the page cache, and the size of the files. Their pages
+// were dropped from the cache when the step was loaded.
 func (s *step) cached(directory *dataset.Dataset) (cached, size uint64) {
 	for _, file := range s.request.GetDataset().GetFiles() {
 		bytes, err := directory.CachedBytes(file.GetName())

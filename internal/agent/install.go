@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Install copies this program to a path, completely or not at all, so that a container of any image can run it. The
-// program is static and needs no other files.
+// Install copies this program to a path atomically, so that a container of any image can run it. The program is
+// statically linked and needs no other files.
 func Install(path string) error {
 	from, err := os.Open("/proc/self/exe")
 	if err != nil {

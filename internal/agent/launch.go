@@ -30,7 +30,7 @@ func (a *Agent) Launch(request *agentapi.LaunchRequest, stream grpc.ServerStream
 
 // Release implements agentapi.AgentServer. It does not wait for the end of the step; Watch reports that.
 func (a *Agent) Release(ctx context.Context, request *agentapi.ReleaseRequest) (*agentapi.ReleaseResponse, error) {
-	// A step that is not live has ended or was never loaded.
+	// Ignore other steps: they have ended or were never loaded.
 	if member, err := a.member(request.GetStep()); err == nil {
 		if err := member.checkCaller(ctx); err != nil {
 			return nil, err
@@ -40,7 +40,7 @@ func (a *Agent) Release(ctx context.Context, request *agentapi.ReleaseRequest) (
 	return &agentapi.ReleaseResponse{}, nil
 }
 
-// member returns the live step's part in an MPI job, if that is the step of the key.
+// member returns the live step's part in an MPI job, if the key names the live step.
 func (a *Agent) member(key *agentapi.StepKey) (*mpiMember, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -54,10 +54,10 @@ func (a *Agent) member(key *agentapi.StepKey) (*mpiMember, error) {
 	return member, nil
 }
 
-// launchOutput sends the output of a daemon to its launcher.
+// launchOutput sends a daemon's output to its launcher.
 type launchOutput struct {
 	mu sync.Mutex
-	// send is nil once the call has returned, because nothing may be sent after that.
+	// send is nil once the call has returned, because the stream is then closed.
 	send func(*agentapi.LaunchOutput) error
 }
 
@@ -80,7 +80,7 @@ func (o *launchOutput) stderr() io.Writer {
 	return o.writer(func(p []byte) *agentapi.LaunchOutput { return &agentapi.LaunchOutput{Stderr: p} })
 }
 
-// writer returns a writer that never fails: a caller that is going away must not end the daemon.
+// writer returns a writer that never fails: a launcher that disconnects must not end the daemon.
 func (o *launchOutput) writer(message func([]byte) *agentapi.LaunchOutput) io.Writer {
 	return writerFunc(func(p []byte) (int, error) {
 		o.mu.Lock()
@@ -99,7 +99,7 @@ func (o *launchOutput) end(exit *Exit) error {
 }
 
 // exitCode returns the exit code, or 128 plus the number of the signal that killed the process. A process that did
-// not end counts as killed by SIGKILL.
+// not exit counts as killed by SIGKILL.
 func exitCode(exit *Exit) int32 {
 	if exit == nil {
 		return 128 + int32(syscall.SIGKILL)

@@ -16,10 +16,10 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 )
 
-// headSettings are the parameters that name the process from which a daemon takes its orders.
+// headSettings are the MPI parameters with the address of the process that controls a daemon.
 var headSettings = []string{"orte_hnp_uri", "prte_hnp_uri"}
 
-// checkCaller refuses a caller that is not the launcher of this part's step, by its certificate.
+// checkCaller verifies by its certificate that the caller is the launcher (client 0) of this step.
 func (m *mpiMember) checkCaller(ctx context.Context) error {
 	caller, err := callerOf(ctx)
 	if err != nil {
@@ -33,8 +33,8 @@ func (m *mpiMember) checkCaller(ctx context.Context) error {
 	return nil
 }
 
-// checkLaunch refuses a daemon that is not that of this client's own MPI, or that would take its orders from another
-// address than the caller's. What the daemon runs then is the caller's choice.
+// checkLaunch refuses a daemon that is not part of this client's own MPI, or that another address than the caller's
+// would control. The caller decides which programs the daemon then runs.
 func (m *mpiMember) checkLaunch(ctx context.Context, command []string) error {
 	if err := m.checkCaller(ctx); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (m *mpiMember) checkLaunch(ctx context.Context, command []string) error {
 	return nil
 }
 
-// headsOf returns the addresses from which a daemon takes its orders. Each URI of them is such as
+// headsOf returns the addresses of the processes that would control a daemon. Each of their URIs has a form such as
 // "25296896.0;tcp://10.0.0.1,10.1.0.1:54171;tcp6://[fd00::2]:43043".
 func headsOf(command []string) ([]netip.Addr, error) {
 	var heads []netip.Addr
@@ -89,8 +89,8 @@ func headsOf(command []string) ([]netip.Addr, error) {
 	return heads, nil
 }
 
-// leadsTo reports whether one of the addresses is the caller's. A machine has many loopback addresses. MPI may know no
-// address of the caller's family; then nothing can be compared.
+// leadsTo reports whether one of the addresses is the caller's. All loopback addresses count as equal, because a
+// machine has many. If MPI lists no address of the caller's family, there is nothing to compare.
 func leadsTo(heads []netip.Addr, caller netip.Addr) bool {
 	caller = caller.Unmap().WithZone("")
 	same := slices.DeleteFunc(slices.Clone(heads), func(head netip.Addr) bool { return head.Is4() != caller.Is4() })

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Bounds of a daemon's command line. One argument may contain the names of hundreds of hosts.
+// Limits of a daemon's command line. One argument may contain the names of hundreds of hosts.
 const (
 	maxDaemonWords = 128
 	maxDaemonBytes = 256 << 10
@@ -19,8 +19,8 @@ var (
 	address = `tcp6?://[0-9a-fA-F.,:\[\]]+`
 )
 
-// daemonSettings are the parameters that a daemon's command line may set, with the form of their values: everything
-// that Open MPI 4.1 and 5.0 pass for our jobs. All other parameters are refused, because MPI's parameters can name
+// daemonSettings are the parameters that a daemon's command line may set, with the pattern of their values: all
+// that Open MPI 4.1 and 5.0 pass for our jobs. All other parameters are refused, because MPI parameters can name
 // libraries to load (mca_base_component_path, *_prefix), programs to run (plm_*_agent, orte_fork_agent, *_exec,
 // *_wrapper, debuggers), and files to read and write.
 var daemonSettings = map[string]*regexp.Regexp{
@@ -55,13 +55,13 @@ var daemonSettings = map[string]*regexp.Regexp{
 	"btl_vader_single_copy_mechanism": regexp.MustCompile(`^none$`),
 }
 
-// daemons are the programs that may be launched, those of Open MPI 4 and 5. They are searched in PATH.
+// daemons are the programs that may be launched: those of Open MPI 4 and 5, searched in PATH.
 var daemons = []string{"orted", "prted"}
 
 // settingFlags are the flags that precede a parameter's name.
 var settingFlags = []string{"-mca", "--mca", "--prtemca"}
 
-// checkDaemon refuses every command except MPI's daemon with the arguments that MPI gives it.
+// checkDaemon refuses every command except MPI's daemon with the arguments that MPI passes to it.
 func checkDaemon(command []string) error {
 	if len(command) == 0 || !slices.Contains(daemons, command[0]) {
 		return fmt.Errorf("only %s may be launched, by name, got %q", strings.Join(daemons, " and "), first(command))
@@ -120,11 +120,11 @@ func clip(text string) string {
 	return text
 }
 
-// plainCommand extracts the command of a daemon from what MPI gives for a shell on the other host, which may begin
-// with environment settings or with reading a profile, have values in quotes, and have many words in one argument.
-// Open MPI 5 gives the daemon's path on this host; only the name is kept, because the other host has its own path.
-// Settings of launch agents are removed, because the daemon needs none. The result is nil if the words contain no
-// daemon.
+// plainCommand extracts a daemon's command from the shell command line that MPI would run on the other host. That
+// line may set environment variables or source a profile first, quote values, and hold many words in one argument.
+// Open MPI 5 passes the daemon's path on this host; only the base name is kept, because the path may differ on the
+// other host. Settings of launch agents are removed, because the daemon needs none. The result is nil if the words
+// contain no daemon.
 func plainCommand(words []string) []string {
 	plain := shellWords(strings.Join(words, " "))
 	at := slices.IndexFunc(plain, func(word string) bool {
@@ -148,7 +148,7 @@ func plainCommand(words []string) []string {
 	return plain
 }
 
-// shellWords splits at blanks outside of quotes, and removes the quotes. It expands nothing.
+// shellWords splits at blanks outside quotes, and removes the quotes. It expands nothing.
 func shellWords(text string) []string {
 	var words []string
 	var word strings.Builder

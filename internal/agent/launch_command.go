@@ -19,17 +19,17 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// launchFailed is the exit code of a launcher that could not launch.
+// launchFailed is the launcher's exit code if it could not launch the daemon.
 const launchFailed = 255
 
 // launchSays precedes a launcher's own messages on mpirun's standard error.
 const launchSays = "storagebench: launch:"
 
-// LaunchCommand is `agent launch HOST DAEMON ARGUMENTS`, which MPI uses in place of ssh. It has the agent of a host
-// start the daemon, passes on the daemon's output, and exits with its exit code. When the launcher is ended, so are
-// the daemon and everything that it has started.
+// LaunchCommand implements `agent launch HOST DAEMON ARGUMENTS`, which MPI runs in place of ssh. It asks the agent
+// on a host to start the daemon, passes on the daemon's output, and exits with its exit code. When the launcher
+// exits, the agent ends the daemon and all its descendants.
 func LaunchCommand(arguments []string, stdout, stderr io.Writer) int {
-	// If mpirun is killed, nothing else would end this process.
+	// Exit when mpirun is killed; nothing else would end this process.
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -37,7 +37,7 @@ func LaunchCommand(arguments []string, stdout, stderr io.Writer) int {
 	return Launch(ctx, thisMachine{}, os.Getenv(launchFile), arguments, stdout, stderr)
 }
 
-// Launch is LaunchCommand without a process of its own: order is the path of the file with what it needs.
+// Launch is LaunchCommand without process-wide setup. order is the path of the file with the launchOrder.
 func Launch(ctx context.Context, system System, order string, arguments []string, stdout, stderr io.Writer) int {
 	launcher, err := newLaunch(order, arguments)
 	if err != nil {
@@ -95,8 +95,8 @@ func newLaunch(path string, arguments []string) (*launch, error) {
 	return l, nil
 }
 
-// run returns the exit code of the daemon when it has ended. An error means that the daemon was not started, or that
-// its end is unknown.
+// run returns the daemon's exit code after the daemon has exited. An error means that the daemon was not started,
+// or that its end is unknown.
 func (l *launch) run(ctx context.Context, system System, stdout, stderr io.Writer) (int, error) {
 	connection, err := l.order.dialMember(system, l.host.Client, l.host.Address)
 	if err != nil {
@@ -113,7 +113,7 @@ func (l *launch) run(ctx context.Context, system System, stdout, stderr io.Write
 		if err != nil {
 			return launchFailed, err
 		}
-		// The reader may be gone; the daemon runs on until it is told to end.
+		// The reader may be gone; the daemon keeps running until it is asked to stop.
 		_, _ = stdout.Write(output.GetStdout())
 		_, _ = stderr.Write(output.GetStderr())
 		if exit := output.GetExit(); exit != nil {
@@ -122,7 +122,7 @@ func (l *launch) run(ctx context.Context, system System, stdout, stderr io.Write
 	}
 }
 
-// report appends a line to the file that the agent reads; lines of several launchers do not mix.
+// report appends one line to the report file. Lines of several launchers do not mix.
 func (o launchOrder) report(report launchReport) error {
 	line, err := json.Marshal(report)
 	if err != nil {

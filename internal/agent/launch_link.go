@@ -21,17 +21,18 @@ import (
 )
 
 const (
-	// linkInterval is how often the reports of launchers are read.
+	// linkInterval is the interval at which the launchers' reports are read.
 	linkInterval = 100 * time.Millisecond
-	// memberTimeout bounds a Release; membersTimeout is how long the end of a step waits for all of them.
+	// memberTimeout bounds one Release call; membersTimeout bounds the Release calls to all members at the end of a
+	// step.
 	memberTimeout  = 10 * time.Second
 	membersTimeout = 1500 * time.Millisecond
-	// launchAlive is after how much silence a launcher checks that its member lives; launchTimeout is how long it
-	// waits for the answer.
+	// launchAlive is the time without messages after which a launcher checks that its member is alive;
+	// launchTimeout is how long it waits for the answer.
 	launchAlive, launchTimeout = 10 * time.Second, 3 * time.Second
 )
 
-// launchOrder is what a launcher needs: the addresses of the members, and the key to connect to them.
+// launchOrder is the input of a launcher: the addresses of the members, and the key to connect to them.
 type launchOrder struct {
 	RunUID   string          `json:"runUID"`
 	Target   string          `json:"target"`
@@ -45,8 +46,8 @@ type launchOrder struct {
 	Report string `json:"report"`
 }
 
-// launchReport is a line in which a launcher reports what happened to its member. mpirun could only name the member's
-// address.
+// launchReport is one line of the report file: what happened to a launcher's member. mpirun itself could name only
+// the member's address.
 type launchReport struct {
 	Kind    reportKind `json:"kind"`
 	Client  int        `json:"client"`
@@ -56,13 +57,13 @@ type launchReport struct {
 type reportKind string
 
 const (
-	// reportLost means that the member is gone.
+	// reportLost means that the connection to the member was lost.
 	reportLost reportKind = "lost"
-	// reportRefused means that the member does not launch.
+	// reportRefused means that the member refused to launch the daemon.
 	reportRefused reportKind = "refused"
 )
 
-// String returns a message that names the client.
+// String returns the report as a message that names the client.
 func (r launchReport) String() string {
 	if r.Kind == reportLost {
 		return fmt.Sprintf("client %d was lost: %s", r.Client, r.Problem)
@@ -70,9 +71,8 @@ func (r launchReport) String() string {
 	return fmt.Sprintf("client %d: %s", r.Client, r.Problem)
 }
 
-// launchLink connects the agent of client 0 with the launchers that mpirun starts: `agent launch`. Launchers run as
-// the same user and open files in our memory by the names of their descriptors, so that the key of the run is on no
-// disk.
+// launchLink connects client 0's agent with the launchers that mpirun starts (`agent launch`). Launchers run as the
+// same user and open our memory files through /proc by descriptor, so that the run's key is never on disk.
 type launchLink struct {
 	order         launchOrder
 	orders, notes *os.File
@@ -115,7 +115,7 @@ func descriptorPath(file *os.File) string {
 	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), file.Fd())
 }
 
-// path returns the name of the file with the order.
+// path returns the path of the file with the launchOrder.
 func (l *launchLink) path() string { return descriptorPath(l.orders) }
 
 func (l *launchLink) close() {
@@ -123,7 +123,7 @@ func (l *launchLink) close() {
 	_ = l.notes.Close()
 }
 
-// told returns the first report of a kind; empty if there is none.
+// told returns the first report of a kind; empty without one.
 func (l *launchLink) told(kind reportKind) string {
 	text, err := io.ReadAll(io.NewSectionReader(l.notes, 0, 1<<20))
 	if err != nil {
@@ -154,9 +154,9 @@ func (o launchOrder) dialMember(system System, client int, address string) (*grp
 	return grpc.NewClient("passthrough:///"+address, options...)
 }
 
-// tellEnd tells all other clients that the job has ended. It returns when all of them have answered, or after
-// membersTimeout, so that an unreachable client does not delay the end. It names the first client that it could not
-// reach.
+// tellEnd notifies all other clients that the job has ended. It returns when all of them have answered, or after
+// membersTimeout, so that an unreachable client does not delay the end. It returns the name of the first client
+// that it could not reach.
 func (l *mpiLauncher) tellEnd() (unreachable string) {
 	var others []*agentapi.MpiClient
 	for _, client := range l.tool.GetClients() {
@@ -188,7 +188,7 @@ func (l *mpiLauncher) tellEnd() (unreachable string) {
 	return unreachable
 }
 
-// release tells one member that the job has ended.
+// release notifies one member that the job has ended.
 func (o launchOrder) release(system System, client int, address string) error {
 	connection, err := o.dialMember(system, client, address)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// noticeReused is the notice of a prepare phase that found its data and did not write it again.
+// noticeReused is the notice that a prepare phase reused existing data instead of writing it again.
 const noticeReused = "LayoutReused"
 
-// noticeRenewed is the notice of a prepare phase that did not use the data that it found, with the reason.
+// noticeRenewed is the notice that a prepare phase did not reuse existing data, with the reason.
 const noticeRenewed = "LayoutRenewed"
 
-// knownLayout caches the storage's record of what is laid out once it was read or written, so that a step that does
-// not change the record need not read it.
+// knownLayout caches the stored record of laid-out files after it is read or written, so that a step that does not
+// change the record need not read it.
 type knownLayout struct {
 	mu    sync.Mutex
 	path  string
@@ -40,7 +40,7 @@ func (k *knownLayout) read(directory *dataset.Dataset) (dataset.LaidOut, error) 
 	return maps.Clone(k.files), nil
 }
 
-// write records what is laid out from now on. If that fails, the cache is empty.
+// write stores a new record of laid-out files. If that fails, the cache is empty.
 func (k *knownLayout) write(directory *dataset.Dataset, files dataset.LaidOut) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -52,7 +52,7 @@ func (k *knownLayout) write(directory *dataset.Dataset, files dataset.LaidOut) e
 	return nil
 }
 
-// forget makes the next read return what is on the storage.
+// forget empties the cache, so that the next read goes to the storage.
 func (k *knownLayout) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -81,8 +81,9 @@ func (w *wholeFiles) has(directory *dataset.Dataset, name string, bytes uint64) 
 	return found && known >= bytes
 }
 
-// layout reports whether the step has nothing to do, because everything that it is to lay out exists. Otherwise it
-// corrects the record, so that what the step writes is not mistaken for the earlier data, however the step ends.
+// layout reports whether the step has nothing to do because everything that it should lay out already exists.
+// Otherwise it removes the step's files from the record, so that however the step ends, its data is not mistaken
+// for the earlier data.
 func (s *step) layout(directory *dataset.Dataset) (reusable bool, err error) {
 	wanted, content := s.request.GetDataset(), s.content()
 	if content == "" {
@@ -132,11 +133,11 @@ func (s *step) layout(directory *dataset.Dataset) (reusable bool, err error) {
 	return false, nil
 }
 
-// nothingThere is the reason for not using a layout that never existed.
+// nothingThere is the reason for not reusing a layout if none was ever recorded.
 const nothingThere = "nothing is laid out"
 
-// notLaidOut returns why the files of a layout cannot be used as they are. It is empty if all of them are recorded
-// with this content, have the exact sizes, have no holes, and hold in every sampled place what was written.
+// notLaidOut returns why the files of a layout cannot be reused. It is empty if all files are recorded with this
+// content, have the exact sizes, have no holes, and contain the expected data at every sampled position.
 func (s *step) notLaidOut(directory *dataset.Dataset, known dataset.LaidOut) (string, error) {
 	wanted, content := s.request.GetDataset(), s.content()
 	writes := wanted.GetWrites()
@@ -172,7 +173,8 @@ func (s *step) notLaidOut(directory *dataset.Dataset, known dataset.LaidOut) (st
 	return why, nil
 }
 
-// fileDiffers returns why one file of a layout cannot be used, without reading its data, and whether the file exists.
+// fileDiffers returns why one file of a layout cannot be reused, without reading its data, and whether the file
+// exists.
 func fileDiffers(directory *dataset.Dataset, known dataset.LaidOut, file *agentapi.DataFile, content string) (why string, found bool, err error) {
 	name := file.GetName()
 	coverage, err := directory.Written(name)
@@ -196,14 +198,14 @@ func fileDiffers(directory *dataset.Dataset, known dataset.LaidOut, file *agenta
 	return why, true, nil
 }
 
-// notKept refuses a layout on a volume that is mounted read-only.
+// notKept refuses a step whose layout is not usable on a read-only volume, where it cannot be written again.
 func notKept(directory *dataset.Dataset, why string) error {
 	return refuse(ReasonNotPrepared, fmt.Errorf("the volume at %s is mounted read-only, and what the phase lays out is not there: %s; run the same "+
 		"phase with dataPolicy: Retain on a claim of this storage that may be written to, and then this one", directory.Mount().MountPoint, why))
 }
 
-// remember records what a prepare phase has laid out, once it was found to be complete. If that fails, it is laid out
-// again, which costs only time.
+// remember records what a prepare phase has laid out, after verifying that it is complete. If recording fails, a
+// later run lays the data out again, which costs only time.
 func (s *step) remember(directory *dataset.Dataset) error {
 	wanted := s.request.GetDataset()
 	if !wanted.GetReuse() || s.content() == "" {
@@ -223,7 +225,7 @@ func (s *step) remember(directory *dataset.Dataset) error {
 	return s.agent.laidOut.write(directory, known)
 }
 
-// reuse returns the result of a prepare phase whose data exists: everything is done at the instant of its start.
+// reuse returns the result of a prepare phase whose data exists: it completes at its start instant.
 func (s *step) reuse() *agentapi.Ended {
 	now := s.agent.clock.Monotonic()
 	var meter cpuMeter

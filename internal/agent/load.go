@@ -9,9 +9,9 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// Load implements agentapi.AgentServer. It returns when the tool is spawned and waits, or with the reason why the
-// step cannot run; then nothing but the run's own directory was written. A caller that hangs up does not end the
-// loading; if it asks again, it gets the same answer.
+// Load implements agentapi.AgentServer. It returns when the tool is spawned and waiting, or with the reason why the
+// step cannot run; in that case nothing but the run's own directory was written. Loading continues if the caller
+// disconnects; a repeated call gets the same answer.
 func (a *Agent) Load(ctx context.Context, request *agentapi.LoadRequest) (*agentapi.LoadResponse, error) {
 	known, err := a.claim(request)
 	if err != nil {
@@ -28,7 +28,7 @@ func (a *Agent) Load(ctx context.Context, request *agentapi.LoadRequest) (*agent
 	return &agentapi.LoadResponse{Status: known.status()}, nil
 }
 
-// claim returns the step if it is known; else it makes it the live step and begins to load it.
+// claim returns the step if it is known; otherwise it makes the step the live one and starts loading it.
 func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -39,7 +39,7 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 		return nil, status.Error(codes.InvalidArgument, "the step has no ID or no tool")
 	}
 	if a.finishing {
-		// This is not the step's fault: a caller that retries finds that the agent is gone.
+		// The step is not at fault: a caller that retries finds that the agent has exited.
 		return nil, status.Error(codes.Unavailable, "the agent is finishing")
 	}
 	name := stepName(request.GetStep())
@@ -59,7 +59,7 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 	return claimed, nil
 }
 
-// carry runs a step from its loading to its end.
+// carry runs a step from loading to its end.
 func (a *Agent) carry(s *step) {
 	defer close(s.ended)
 	if refusal := s.load(); refusal != nil {
@@ -74,11 +74,12 @@ func (a *Agent) carry(s *step) {
 	close(s.loaded)
 	result := s.carryOut()
 	s.loadEnded()
-	// Hold the lock: a conductor that reads the end may load the next step at once, and must find this one ended.
+	// Hold the lock: a conductor that reads the end record may load the next step at once, and must find this one
+	// ended.
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.leaving && result.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
-		// However the tool ended, the cause is that the agent leaves.
+		// However the tool ended, the agent's exit caused it.
 		result.Outcome, result.Reason = agentapi.Outcome_OUTCOME_STOPPED, agentapi.ReasonLeaving
 	}
 	s.write(&agentapi.Record{Entry: &agentapi.Record_Ended{Ended: result}})
