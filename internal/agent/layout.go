@@ -82,8 +82,8 @@ func (w *wholeFiles) has(directory *dataset.Dataset, name string, bytes uint64) 
 }
 
 // layout reports whether the step has nothing to do because everything that it should lay out already exists.
-// Otherwise it removes the step's files from the record, so that however the step ends, its data is not mistaken
-// for the earlier data.
+// Otherwise it updates the record, so that however the step ends, the data that it writes is not mistaken for the
+// earlier data.
 func (s *step) layout(directory *dataset.Dataset) (reusable bool, err error) {
 	wanted, content := s.request.GetDataset(), s.content()
 	if content == "" {

@@ -12,11 +12,11 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// chunkBytes is the size at which a chunk of the log is full and the next is opened. A new cursor decodes a chunk from
-// its start, so this is also the most that a replay decodes in vain.
+// chunkBytes is the size at which a chunk of the log is full and the next one begins. A new cursor decodes a chunk
+// from its start, so this also bounds the bytes that a replay decodes and discards.
 const chunkBytes = 4 << 10
 
-// Log keeps every record of the run for as long as the agent lives, so that a conductor that comes back after a crash
+// Log keeps every record of the run as long as the agent lives, so that a conductor that reconnects after a crash
 // can read again from any sequence number.
 //
 // Most records are samples, one per second. They are packed to a few bytes (times as differences, counts as varints:
@@ -43,7 +43,7 @@ const (
 	entryMessage = 'm'
 )
 
-// Append gives the record the next sequence number, keeps it and wakes the readers.
+// Append assigns the next sequence number to the record, stores it and wakes the readers.
 func (l *Log) Append(record *agentapi.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +72,7 @@ func (l *Log) Last() uint64 {
 	return l.last
 }
 
-// SizeBytes returns the memory that the records occupy.
+// SizeBytes returns the memory used by the records.
 func (l *Log) SizeBytes() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,17 +83,17 @@ func (l *Log) SizeBytes() int {
 	return size
 }
 
-// Cursor reads a log in order. It remembers its place in a chunk, so that it decodes each record once.
+// Cursor reads a log in order. It remembers its position in a chunk, so that it decodes each record only once.
 type Cursor struct {
 	log *Log
-	// after is the sequence number that the cursor began behind, sequence that of the last record that it has decoded.
+	// after is the sequence number after which the cursor starts; sequence is that of the last decoded record.
 	after, sequence uint64
-	// chunk and offset are the place of the next record, and clock the end of the sample before it.
+	// chunk and offset are the position of the next record, and clock is the end time of the sample before it.
 	chunk, offset int
 	clock         int64
 }
 
-// After returns a cursor behind the record with a sequence number.
+// After returns a cursor positioned after the record with the sequence number.
 func (l *Log) After(sequence uint64) *Cursor {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,8 +105,8 @@ func (l *Log) After(sequence uint64) *Cursor {
 	return c
 }
 
-// Next returns the records behind the cursor, up to the end of the chunk that holds the first of them, and moves the
-// cursor behind them. It returns none if there are no more so far.
+// Next returns the records after the cursor, up to the end of the chunk that holds the first of them, and moves the
+// cursor past them. It returns none if there are no further records yet.
 func (c *Cursor) Next() ([]*agentapi.Record, error) {
 	c.log.mu.Lock()
 	defer c.log.mu.Unlock()
@@ -134,7 +134,7 @@ func (c *Cursor) Next() ([]*agentapi.Record, error) {
 	return records, nil
 }
 
-// Wait returns when there is a record behind the cursor, or when the context ends.
+// Wait returns when there is a record after the cursor, or when the context ends.
 func (c *Cursor) Wait(ctx context.Context) error { return c.log.Wait(ctx, max(c.after, c.sequence)) }
 
 // Wait returns when there is a record after the sequence number, or when the context ends.
@@ -158,7 +158,7 @@ func (l *Log) Wait(ctx context.Context, sequence uint64) error {
 	}
 }
 
-// stepIndex returns the index of a step in the list in which the log names each step once.
+// stepIndex returns the index of a step in the log's list of steps, and adds the step if it is new.
 func (l *Log) stepIndex(key *agentapi.StepKey) uint64 {
 	for i := len(l.steps) - 1; i >= 0; i-- {
 		if l.steps[i].GetId() == key.GetId() && l.steps[i].GetAttempt() == key.GetAttempt() {
@@ -201,7 +201,7 @@ func (c *chunk) appendMessage(step uint64, record *agentapi.Record) error {
 	return nil
 }
 
-// chunkReader reads the records of a chunk one after the other.
+// chunkReader reads the records of a chunk in order.
 type chunkReader struct {
 	data  []byte
 	clock int64

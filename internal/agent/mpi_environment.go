@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Environment variables of this program for what MPI starts.
+// Environment variables that this program sets for the processes started by MPI.
 const (
-	// launchFile names a file with everything that `agent launch` needs; only mpirun and its launchers get it.
+	// launchFile names the file with the input of `agent launch`; only mpirun and its launchers get it.
 	launchFile = "STORAGEBENCH_LAUNCH"
-	// rankDirectory holds the path of the directory in which ranks work, and rankDevice its device and inode.
+	// rankDirectory is the path of the directory in which ranks work, and rankDevice its device and inode numbers.
 	rankDirectory = "STORAGEBENCH_DIRECTORY"
 	rankDevice    = "STORAGEBENCH_DIRECTORY_ID"
 )
 
-// handedDown are the variables of our own environment with which an image says where its MPI is.
+// handedDown are the variables of the agent's environment in which an image states where its MPI is installed.
 var handedDown = []string{"LD_LIBRARY_PATH", "OPAL_PREFIX", "PRTE_PREFIX", "PMIX_PREFIX"}
 
-// mpiEnvironment returns the environment of mpirun and its daemons. It is small and does not depend on the user. A
-// user without an entry in /etc/passwd has no home and no shell there; without a home PMIx crashes, and without a
-// shell Open MPI wraps its command for one. MPI reads HOME and SHELL first. Without ssh nothing of MPI starts, not
-// even a rank without mpirun, unless another launch agent is set.
+// mpiEnvironment returns the environment of mpirun and its daemons. It is minimal and does not depend on the user.
+// A user without an entry in /etc/passwd has no home directory and no shell there: without a home PMIx crashes, and
+// without a shell Open MPI wraps its remote command for an unknown shell. MPI reads HOME and SHELL first. Without
+// ssh, MPI starts nothing, not even a single rank without mpirun, unless another launch agent is set.
 func (a *Agent) mpiEnvironment(scratch string, more ...string) []string {
 	environment := []string{
 		"PATH=" + a.searchPath(), "LC_ALL=C", "SHELL=/bin/bash", "HOME=" + scratch, "TMPDIR=" + scratch,
@@ -36,8 +36,8 @@ func (a *Agent) mpiEnvironment(scratch string, more ...string) []string {
 	return append(environment, more...)
 }
 
-// launchProgram returns the launch agent of MPI: this program. If its path is one that MPI would misread, the job has
-// only one host, which needs no launch agent, but MPI still wants one that exists.
+// launchProgram returns MPI's launch agent: this program. If MPI would misread this program's path, the job has
+// only one host. Such a job needs no launch agent, but MPI still requires an existing one.
 func launchProgram() string {
 	path, err := os.Executable()
 	if err == nil {
@@ -72,12 +72,12 @@ func (thisMachine) Find(name, path string) (string, error) {
 // rankNames and rankPrefixes select the environment variables that a rank keeps.
 var (
 	rankNames = []string{"PATH", "LC_ALL", "HOME", "TMPDIR", "SHELL", "LD_LIBRARY_PATH", "STORAGEBENCH_PROCESS"}
-	// rankPrefixes are those of MPI's own variables.
+	// rankPrefixes are the prefixes of MPI's own variables.
 	rankPrefixes = []string{"OMPI_", "OPAL_", "ORTE_", "PRTE_", "PMIX_"}
 )
 
-// rankEnvironment reduces the environment of a rank. It makes MPI keep the memory that ranks of a host share in their
-// own scratch directory, because /dev/shm of a container is small.
+// rankEnvironment filters a rank's environment. It makes MPI place the memory shared by the ranks of a host in the
+// ranks' scratch directory, because /dev/shm of a container is small.
 func rankEnvironment(environment []string) []string {
 	kept := slices.DeleteFunc(slices.Clone(environment), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")

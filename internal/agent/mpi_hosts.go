@@ -11,20 +11,21 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// mpiHost is an IP address of one or more clients. The first of these clients starts the ranks of all of them.
+// mpiHost is an IP address of one or more clients. The first of these clients starts the ranks of all clients
+// there.
 type mpiHost struct {
 	// Name is the clients' IP address.
 	Name string `json:"name"`
-	// Client is the client that is asked to launch, at Address.
+	// Client is the client whose agent launches the daemon, at Address.
 	Client  int    `json:"client"`
 	Address string `json:"address"`
 	Slots   int    `json:"slots"`
 }
 
-// localName is MPI's name for the machine on which it was started, whatever its addresses are.
+// localName is MPI's name for the machine on which mpirun was started, regardless of its addresses.
 const localName = "localhost"
 
-// mpiHosts returns the hosts of a job, client 0's first, from the addresses of all clients.
+// mpiHosts returns the hosts of a job from the addresses of all clients. Client 0's host comes first.
 func mpiHosts(tool *agentapi.MpiTool) ([]mpiHost, error) {
 	if tool.GetProcessesPerClient() < 1 {
 		return nil, fmt.Errorf("the step has %d processes a client, want 1 at least", tool.GetProcessesPerClient())
@@ -65,8 +66,8 @@ func slots(hosts []mpiHost) int {
 	return sum
 }
 
-// hostfile returns the hosts in the format of mpirun. They are localhost and IP addresses, so nothing waits for a
-// name server.
+// hostfile returns the hosts in mpirun's hostfile format. They are localhost and IP addresses, so no name
+// resolution is needed.
 func hostfile(hosts []mpiHost) string {
 	var text strings.Builder
 	for i, host := range hosts {
@@ -80,10 +81,10 @@ func hostfile(hosts []mpiHost) string {
 }
 
 // network returns the smallest network that contains the addresses of all hosts, such as "10.244.0.0/22". MPI must
-// use no other network: machines have container bridges and other interfaces, whose addresses are the same on each
-// machine, or come and go. For hosts that are one machine it is the whole loopback network. It is empty if there is
-// nothing to choose: for one host, and for addresses that have fewer than 8 leading bits in common. It is also empty
-// for IPv6, because MPI supports networks only for IPv4.
+// use only this network: container bridges and other interfaces have the same addresses on every machine, or come
+// and go. If all hosts are one machine, it is the whole loopback network. It is empty if there is no choice: for
+// one host, and for addresses with fewer than 8 leading bits in common. It is also empty for IPv6, because MPI
+// selects networks only by IPv4 addresses.
 func network(hosts []mpiHost) string {
 	var first netip.Addr
 	length, loopback := 32, true
@@ -113,13 +114,13 @@ func network(hosts []mpiHost) string {
 		return ""
 	}
 	if loopback {
-		length = shortest // the interface itself has another loopback address
+		length = shortest // the interface itself may have another loopback address
 	}
 	return netip.PrefixFrom(first, length).Masked().String()
 }
 
-// interfaceOf returns the name of this machine's interface with an address; empty if there is none, or if the address
-// is a loopback address.
+// interfaceOf returns the name of this machine's interface with an address; empty for a loopback address and if no
+// interface has the address.
 func interfaceOf(address string) string {
 	wanted, err := netip.ParseAddr(address)
 	if err != nil || wanted.IsLoopback() {

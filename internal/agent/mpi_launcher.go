@@ -18,8 +18,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/ior"
 )
 
-// mpiLauncher is client 0's part in a job: it runs mpirun, reads the tool's output, and tells all other clients when
-// the job has ended.
+// mpiLauncher is client 0's part of a job: it runs mpirun, reads the tool's output, and notifies all other clients
+// when the job has ended.
 type mpiLauncher struct {
 	*mpiPart
 	job    mpiJob
@@ -27,8 +27,8 @@ type mpiLauncher struct {
 	link   *launchLink
 }
 
-// newLauncher prepares everything that mpirun needs. mpirun itself is started at the start instant, because no part
-// of an MPI job can be started before it and wait.
+// newLauncher prepares everything that mpirun needs. mpirun itself is started only at the start instant, because no
+// part of an MPI job can be started early and wait.
 func newLauncher(part *mpiPart) (*mpiLauncher, error) {
 	a := part.step.agent
 	hosts, err := mpiHosts(part.tool)
@@ -79,12 +79,12 @@ func (l *mpiLauncher) discard() {
 
 // launcherEnd describes how a job ended.
 type launcherEnd struct {
-	// stopped is why mpirun was told to end; overdue is true if the reason was its deadline.
+	// stopped is why mpirun was asked to stop; overdue is true if the job exceeded its deadline.
 	stopped string
 	overdue bool
 	// hung is why the job was killed.
 	hung string
-	// lost names a client that was lost.
+	// lost names the lost client.
 	lost string
 }
 
@@ -116,7 +116,7 @@ func (l *mpiLauncher) release(given order) *agentapi.Ended {
 	return ended
 }
 
-// start starts mpirun; where holds the variables that name the ranks' directory.
+// start starts mpirun; where holds the environment variables that name the ranks' directory.
 func (l *mpiLauncher) start(where []string) error {
 	path, err := l.step.agent.find("mpirun")
 	if err != nil {
@@ -127,7 +127,7 @@ func (l *mpiLauncher) start(where []string) error {
 	environment := append(l.job.environment(), launchFile+"="+l.link.path())
 	command.Env = l.step.agent.mpiEnvironment(l.scratch, append(environment, where...)...)
 	command.Stdout, command.Stderr = l.output, io.MultiWriter(l.stderr, otherRanks{l.output})
-	// Processes that are left of a job may keep its output open.
+	// Leftover processes of a job may keep its output open.
 	command.WaitDelay = l.step.agent.timeouts.gone / 2
 	l.running, err = l.startMPI(command)
 	if err == nil {
@@ -136,7 +136,7 @@ func (l *mpiLauncher) start(where []string) error {
 	return err
 }
 
-// wait returns when mpirun has ended, or when it is to be killed.
+// wait returns when mpirun has exited, or when it must be killed.
 func (l *mpiLauncher) wait(given order) launcherEnd {
 	var end launcherEnd
 	timeouts := l.step.agent.timeouts
@@ -152,7 +152,8 @@ func (l *mpiLauncher) wait(given order) launcherEnd {
 		}
 		end.stopped = reason
 		giveUp = time.After(timeouts.mpi)
-		// Signal mpirun alone: it tells its daemons and ranks, which would get a signal to the group twice.
+		// Signal only mpirun: it forwards the signal to its daemons and ranks, which would otherwise receive it
+		// twice.
 		if err := l.running.handle.Terminate(false); err != nil {
 			l.stderr.note("stop mpirun: " + err.Error())
 		}
@@ -188,7 +189,7 @@ func (l *mpiLauncher) wait(given order) launcherEnd {
 	}
 }
 
-// launchersSaid returns the first complaint of a launcher, because MPI itself says only that something was wrong.
+// launchersSaid returns the first problem that a launcher reported. MPI's own message does not give the cause.
 func (l *mpiLauncher) launchersSaid() string {
 	for line := range strings.Lines(l.stderr.String()) {
 		if _, said, found := strings.Cut(line, launchSays); found {
@@ -198,7 +199,7 @@ func (l *mpiLauncher) launchersSaid() string {
 	return ""
 }
 
-// judge makes the result of a job from all that is known about it.
+// judge assembles the result of a job.
 func (l *mpiLauncher) judge(end launcherEnd) *agentapi.Ended {
 	var ending *Exit
 	select {
@@ -223,7 +224,7 @@ func (l *mpiLauncher) judge(end launcherEnd) *agentapi.Ended {
 	case end.stopped == "" && ended.GetOutcome() == agentapi.Outcome_OUTCOME_FAILED && l.launchersSaid() != "":
 		ended.Message += "; " + l.launchersSaid()
 	case end.overdue && l.tool.GetDurationNanoseconds() == 0:
-		// A job that is measured by its work has no result if only a part of it is done.
+		// A job of fixed work has no result if only part of the work is done.
 		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, reasonDeadline, end.stopped
 	case ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED:
 		ended.Reason, ended.Message = reasonStopped, end.stopped

@@ -19,30 +19,29 @@ import (
 // scratchPattern is the os.MkdirTemp pattern of the directories for MPI's temporary files.
 const scratchPattern = "storagebench-mpi-"
 
-// mpiPart is what the launcher of a job and its members have in common: a working directory, and ranks that are
-// watched.
+// mpiPart is the common part of a job's launcher and its members: a working directory, and ranks to measure.
 type mpiPart struct {
 	step *step
 	tool *agentapi.MpiTool
-	// mount is where the step's files are. directory is the client's own if it has one, else client 0's, once that
-	// exists; working is its path.
+	// mount is the mount of the step's files. directory is the client's own directory if it has one, else client
+	// 0's, once that exists; working is its path.
 	mount     dataset.Mount
 	directory *dataset.Dataset
 	working   string
 	// scratch is our own temporary directory; it is removed with the part.
 	scratch string
-	// ranks is the least number of ranks below our MPI process: a member does not know which clients share its
-	// address.
+	// ranks is the minimum number of ranks below our MPI process. There may be more: a member does not know which
+	// clients share its address.
 	ranks   int
 	samples *rankSamples
 	running *mpiProcess
 	stderr  *tail
 	cpu     cpuMeter
-	// left names what could not be killed.
+	// left names processes that could not be killed.
 	left error
 }
 
-// loadMPI makes all checks of a part of a job. After an error nothing of the part is left.
+// loadMPI makes all checks for a part of a job. On an error it releases everything.
 func (s *step) loadMPI() error {
 	tool := s.request.GetMpi()
 	if err := s.checkMPI(tool); err != nil {
@@ -86,7 +85,7 @@ func newRankSamples(s *step, tool *agentapi.MpiTool) *rankSamples {
 	return samples
 }
 
-// checkMPI refuses an invalid job, and one whose tools are missing.
+// checkMPI refuses an invalid job, and a job with missing tools.
 func (s *step) checkMPI(tool *agentapi.MpiTool) error {
 	a := s.agent
 	if !slices.Contains(mpiPrograms, tool.GetProgram()) {
@@ -117,8 +116,8 @@ func (s *step) checkMPI(tool *agentapi.MpiTool) error {
 	return nil
 }
 
-// open checks the volume and opens the directory in which this client's ranks work. If all clients work in client 0's
-// directory, the others open that later, when they need it (openShared), and only client 0 checks files and space.
+// open checks the volume and opens the directory in which this client's ranks work. If all clients work in client
+// 0's directory, the other clients open it later (openShared), and only client 0 checks files and space.
 func (p *mpiPart) open() error {
 	s := p.step
 	if s.agent.config.Client == launcherClient || !p.tool.GetShared() {
@@ -150,7 +149,7 @@ func (p *mpiPart) open() error {
 	return nil
 }
 
-// openShared opens client 0's directory on the shared volume. Client 0 has created it by the time it launches.
+// openShared opens client 0's directory on the shared volume. Client 0 creates it before it launches the job.
 func (p *mpiPart) openShared() error {
 	if p.directory != nil {
 		return nil
@@ -163,7 +162,7 @@ func (p *mpiPart) openShared() error {
 	return nil
 }
 
-// rankWhere returns the environment variables with which ranks find their directory and verify it.
+// rankWhere returns the environment variables by which ranks find and verify their directory.
 func (p *mpiPart) rankWhere() ([]string, error) {
 	info, err := os.Stat(p.working)
 	if err != nil {
@@ -175,7 +174,7 @@ func (p *mpiPart) rankWhere() ([]string, error) {
 	return []string{rankDirectory + "=" + p.working, rankDevice + "=" + directoryID(info)}, nil
 }
 
-// close releases what the part holds.
+// close releases the part's resources.
 func (p *mpiPart) close() {
 	if p.directory != nil {
 		_ = p.directory.Close()
@@ -185,7 +184,7 @@ func (p *mpiPart) close() {
 	}
 }
 
-// leave examines the files, if the part has opened their directory, and releases what the part holds.
+// leave examines the files if the part opened their directory, and releases the part's resources.
 func (p *mpiPart) leave(ended *agentapi.Ended, hung bool) {
 	if p.directory != nil {
 		p.step.inspect(ended, p.directory, witnessNone, hung || p.left != nil)
@@ -201,12 +200,12 @@ func (p *mpiPart) begin() {
 		Started: &agentapi.Started{ReleasedNanoseconds: p.step.agent.clock.Monotonic()}}})
 }
 
-// exitedEarly returns nil: before its start a part has no process that could end.
+// exitedEarly returns nil, because a part has no process before its start.
 func (p *mpiPart) exitedEarly() <-chan struct{} { return nil }
 
 func (p *mpiPart) concludeEarly() *agentapi.Ended { return nil }
 
-// clear kills what is left of the part's process.
+// clear kills leftover processes of the part.
 func (p *mpiPart) clear() {
 	if p.running == nil {
 		return
@@ -214,7 +213,8 @@ func (p *mpiPart) clear() {
 	p.left = p.running.clear(p.step.agent.timeouts.stop)
 }
 
-// gather adds to a result what was measured of this client's ranks. By then none of them is left, or p.left names it.
+// gather adds the measurements of this client's ranks to a result. By then all ranks have exited, or p.left names
+// those that have not.
 func (p *mpiPart) gather(ended *agentapi.Ended) {
 	if p.running == nil {
 		ended.Cpu = p.cpu.end(p.step.agent.clock, nil)
@@ -234,7 +234,7 @@ func (p *mpiPart) gather(ended *agentapi.Ended) {
 	ended.Operations = operations
 	ended.IoStartNanoseconds, ended.IoEndNanoseconds = p.samples.ioStart, p.samples.ioEnd
 	if ended.GetIoStartNanoseconds() == 0 && p.tool.GetProgram() == "mdtest" && p.running.firstRank != 0 {
-		// mdtest may move no data at all; then only the time of its ranks is known.
+		// mdtest may transfer no data at all; then only the run time of its ranks is known.
 		ended.IoStartNanoseconds, ended.IoEndNanoseconds = p.running.firstRank, p.running.lastRank
 	}
 	if seen := p.running.meter.seen(); seen < p.ranks && ended.GetOutcome() == agentapi.Outcome_OUTCOME_COMPLETE {
@@ -243,7 +243,7 @@ func (p *mpiPart) gather(ended *agentapi.Ended) {
 	}
 }
 
-// version returns the version of a tool if it was asked for before; else it is empty.
+// version returns the cached version of a tool; empty if it was not read yet.
 func (p *mpiPart) version(name string) string {
 	known := &p.step.agent.mpi
 	known.mu.Lock()

@@ -14,23 +14,23 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// mpiMember is a client's part in a job that client 0 has started:
+// mpiMember is a client's part of a job that client 0 started:
 //
-//	release -> Launch (the daemon comes) -> Release (the job has ended) -> nothing is left
+//	release -> Launch (daemon starts) -> Release (job has ended) -> all processes have exited
 //
-// Of several clients with one address only the first is launched; the others only get Release.
+// If several clients share an address, only the first one is launched; the others only get Release.
 type mpiMember struct {
 	*mpiPart
-	// begun is closed by release; nothing may be launched before.
+	// begun is closed by release; no daemon may be launched before.
 	begun chan struct{}
-	// released is closed by Release; hungUp is closed if the launcher goes before its daemon has ended.
+	// released is closed by Release; hungUp is closed if the launcher disconnects before its daemon has exited.
 	released, hungUp chan struct{}
 	release1, hangUp func()
-	// launched is closed when a daemon runs.
+	// launched is closed once a daemon runs.
 	launched chan struct{}
 
 	mu sync.Mutex
-	// closed is true once nothing may be launched any more.
+	// closed is true once no further daemon may be launched.
 	closed bool
 }
 
@@ -62,10 +62,10 @@ func (m *mpiMember) shut() {
 
 // memberEnd describes how a member's part ended.
 type memberEnd struct {
-	// stopped is why it was told to end; overdue is true if the reason was its deadline.
+	// stopped is why the part was asked to stop; overdue is true if it exceeded its deadline.
 	stopped string
 	overdue bool
-	// lost is why client 0 counts as lost; hung is why the ranks were killed.
+	// lost is why client 0 is considered lost; hung is why the ranks were killed.
 	lost, hung string
 }
 
@@ -91,7 +91,7 @@ func (m *mpiMember) release(given order) *agentapi.Ended {
 	return ended
 }
 
-// wait returns when the job has ended, or when this part of it has to end.
+// wait returns when the job has ended, or when this part of it must end.
 func (m *mpiMember) wait(given order) memberEnd {
 	var end memberEnd
 	timeouts := m.step.agent.timeouts
@@ -107,7 +107,8 @@ func (m *mpiMember) wait(given order) memberEnd {
 			giveUp.Reset(timeout)
 		}
 	}
-	// Client 0 ends the job properly and then sends Release. Without a launch there is nothing that needs that time.
+	// Client 0 ends the job properly and then sends Release. Without a launched daemon, there is no need to wait
+	// for that.
 	stop := func(reason string) {
 		end.stopped = firstOf(end.stopped, reason)
 		if m.isLaunched() {
@@ -162,8 +163,8 @@ func (m *mpiMember) isLaunched() bool {
 	}
 }
 
-// launch starts the daemon for client 0, passes its output to said, and returns when it has ended and nothing of it
-// is left. The context ends with the call.
+// launch starts the daemon for client 0, passes its output to said, and returns when the daemon and all its
+// descendants have exited. The context ends with the call.
 func (m *mpiMember) launch(ctx context.Context, command []string, said func(*agentapi.LaunchOutput) error) error {
 	select {
 	case <-m.begun:
@@ -181,12 +182,12 @@ func (m *mpiMember) launch(ctx context.Context, command []string, said func(*age
 	select {
 	case <-daemon.ended:
 	case <-ctx.Done():
-		// The stream also breaks when this agent stops. The launcher cannot be told in either case.
+		// The stream also breaks when this agent stops. In either case the launcher can no longer be notified.
 		_ = daemon.clear(m.step.agent.timeouts.gone)
 		m.hangUp()
 		return status.FromContextError(ctx.Err()).Err()
 	}
-	// clear also finds ranks that have left the daemon's group.
+	// clear also finds ranks that have left the daemon's process group.
 	if err := daemon.clear(m.step.agent.timeouts.gone); err != nil {
 		m.stderr.note(err.Error())
 	}

@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	// maxSentRepetitions is how many repetitions a result contains: its record has to fit into one message.
+	// maxSentRepetitions limits the repetitions in a result, because its record must fit into one message.
 	maxSentRepetitions = 1 << 14
-	// maxDisagreement is how far the sum of our samples may be from IOR's own figure, as a share of that.
+	// maxDisagreement is how far the sum of our samples may deviate from IOR's own figure, as a share of that
+	// figure.
 	maxDisagreement = 0.05
 )
 
@@ -28,10 +29,10 @@ type mpiOutput struct {
 	mu     sync.Mutex
 	ior    ior.Stream
 	mdtest ior.MdtestStream
-	// others is the output of mpirun itself and of all ranks of ior but the first.
+	// others holds the output of mpirun itself and of all ranks of IOR except the first.
 	others ior.Stream
-	// ends are the instants at which the rows of the repetitions were read; seen is what our own ranks had moved by
-	// the last of them.
+	// ends are the instants at which the repetitions' rows were read; seen is what our own ranks had transferred
+	// when the last row was read.
 	ends []int64
 	seen process.IO
 }
@@ -60,7 +61,7 @@ func (o *mpiOutput) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// otherRanks receives the standard error of a job of ior; see leaveOutputToFirst.
+// otherRanks receives the standard error of an IOR job; see leaveOutputToFirst.
 type otherRanks struct{ output *mpiOutput }
 
 // Write implements io.Writer; it never fails.
@@ -77,7 +78,7 @@ var iorOutcomes = map[ior.Outcome]agentapi.Outcome{
 	ior.Failed:   agentapi.Outcome_OUTCOME_FAILED,
 }
 
-// judge makes the part of the result that follows from the tool's output.
+// judge derives the outcome and the figures of the result from the tool's output.
 func (o *mpiOutput) judge(exit ior.Exit, stderr string, job mpiJob) *agentapi.Ended {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -122,12 +123,11 @@ func (o *mpiOutput) judge(exit ior.Exit, stderr string, job mpiJob) *agentapi.En
 	return ended
 }
 
-// overwrites is part of IOR's warning about each file that exists at its start. The warning goes on with
+// overwrites is part of IOR's warning about each file that exists at its start. The warning continues with
 // "overwritten", or, after 4.0.0, with "deleted" if IOR removes the file first.
 const overwrites = "exists already and will be "
 
-// isExpected reports whether a warning follows from what the step has asked for, or is reported elsewhere in the
-// result.
+// isExpected reports whether a warning follows from the step's settings, or is reported elsewhere in the result.
 func (o *mpiOutput) isExpected(warning ior.Warning) bool {
 	switch warning.Kind { //nolint:exhaustive // All others are told.
 	case ior.WarnVersionUnknown:
@@ -140,9 +140,9 @@ func (o *mpiOutput) isExpected(warning ior.Warning) bool {
 	return false
 }
 
-// compare warns if the samples of this client do not add up to what its ranks have moved according to IOR. IOR's
-// figures show that for ranks on one host, and for ranks that all do the same; a stonewall ends each rank at another
-// point.
+// compare warns if this client's samples do not add up to what its ranks transferred according to IOR. IOR's
+// figures allow that comparison for ranks on one host, and for ranks that all do the same work; with a stonewall
+// each rank stops at a different point.
 func (o *mpiOutput) compare(ended *agentapi.Ended, repetitions []ior.Repetition, job mpiJob) {
 	tool := o.part.tool
 	if tool.GetCollective() && len(job.hosts) > 1 {

@@ -9,17 +9,17 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// mpiProcess is mpirun or an MPI daemon, with everything that it starts and the I/O of its ranks.
+// mpiProcess is mpirun or an MPI daemon, with all its descendants and the I/O counters of its ranks.
 type mpiProcess struct {
 	step    *step
 	handle  Program
 	meter   *rankMeter
 	samples *rankSamples
-	// ended is closed when the process has ended, was read for the last time, and was waited for.
+	// ended is closed after the process has exited, its counters were read a last time, and it was reaped.
 	ended chan struct{}
 	exit  *Exit
-	// hung receives the reason for killing the process; firstRank and lastRank are when ranks were first and last
-	// seen.
+	// hung receives the reason for killing the process; firstRank and lastRank are the times at which ranks were
+	// first and last seen.
 	hung                chan string
 	firstRank, lastRank int64
 }
@@ -40,8 +40,8 @@ func (p *mpiPart) startMPI(command *exec.Cmd) (*mpiProcess, error) {
 	return started, nil
 }
 
-// follow reads the counters of the ranks until the process has ended, and once more: the I/O of ranks that ended
-// between two looks is in the counters of the process, until that is waited for.
+// follow reads the ranks' counters until the process exits, and then once more: the process's counters include the
+// I/O of ranks that exited between two readings, until the process is reaped.
 func (m *mpiProcess) follow() {
 	defer close(m.ended)
 	ticker := time.NewTicker(m.meter.interval())
@@ -104,9 +104,9 @@ func (w *stallWatch) look(now time.Duration, load process.IO) {
 	}
 }
 
-// clear kills what is left of the process. Its error names what did not end in time. A rank that is killed during an
-// I/O ends when the storage has answered, which can take as long as any stop; if the agent has to leave, clear waits
-// less.
+// clear kills leftover processes. Its error names those that did not exit in time. A rank that is killed during an
+// I/O exits only when the storage has answered, which can take as long as any stop; if the agent has to exit, clear
+// waits a shorter time.
 func (m *mpiProcess) clear(timeout time.Duration) error {
 	deadline := time.Now().Add(timeout)
 	abandoned := m.step.abandoned
@@ -125,7 +125,7 @@ func (m *mpiProcess) clear(timeout time.Duration) error {
 		select {
 		case <-m.ended:
 			if left == nil {
-				// The process has ended and can start nothing more, so this Kill is final.
+				// The process has exited and can start nothing more, so this Kill is final.
 				left = m.handle.Kill()
 				process.Collect(m.meter.pids())
 				return left
@@ -140,7 +140,7 @@ func (m *mpiProcess) clear(timeout time.Duration) error {
 	}
 }
 
-// cpu returns the CPU time of the process and of all children that it waited for.
+// cpu returns the CPU time of the process and of all children that it reaped.
 func (m *mpiProcess) cpu(meter *cpuMeter) *agentapi.CPUUse {
 	select {
 	case <-m.ended:

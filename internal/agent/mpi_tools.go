@@ -12,13 +12,14 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/ior"
 )
 
-// knownMPI remembers the MPI tools that were found to work.
+// knownMPI caches the MPI tools that were found to work.
 type knownMPI struct {
 	mu    sync.Mutex
 	tools map[string]*agentapi.Tool
 }
 
-// describeTools describes all tools. A missing tool has a problem, which matters only to runs that need it.
+// describeTools describes all tools. A missing tool is reported as a problem, which matters only to runs that need
+// it.
 func (a *Agent) describeTools(ctx context.Context) []*agentapi.Tool {
 	if a.runner != nil {
 		return a.simulatedTools()
@@ -34,7 +35,7 @@ func (a *Agent) describeTools(ctx context.Context) []*agentapi.Tool {
 	return tools
 }
 
-// simulatedTools are those of the runner, remembered like those of this machine.
+// simulatedTools returns the runner's tools, cached like those of a real machine.
 func (a *Agent) simulatedTools() []*agentapi.Tool {
 	a.mpi.mu.Lock()
 	defer a.mpi.mu.Unlock()
@@ -94,8 +95,8 @@ func (a *Agent) askMPI(ctx context.Context, path string) (mpiVersion, error) {
 	return parseMPIVersion(said)
 }
 
-// rankProgramQuestions are arguments with which the programs print their version while they do next to nothing, in
-// memory, because neither has an option for that.
+// rankProgramQuestions are arguments with which the programs print their version while doing almost nothing, in
+// memory. Neither program has a version option.
 var rankProgramQuestions = map[string][]string{
 	"ior":    ior.VersionArguments(),
 	"mdtest": {"-a", "DUMMY", "-C", "-F", "-n", "1", "-d", "nothing"},
@@ -103,8 +104,8 @@ var rankProgramQuestions = map[string][]string{
 
 var rankProgramVersion = regexp.MustCompile(`(?m)^(?:IOR|mdtest)-([0-9][0-9A-Za-z.+-]{0,31})`)
 
-// askRankProgram returns the version; empty if the program does not print it when it runs alone. The program exists,
-// which is all that a step needs.
+// askRankProgram returns the version of IOR or mdtest; empty if the program does not print it when it runs outside
+// MPI. That is no problem: a step needs only that the program exists.
 func (a *Agent) askRankProgram(ctx context.Context, name, path string) string {
 	scratch, err := os.MkdirTemp("", scratchPattern)
 	if err != nil {

@@ -17,7 +17,7 @@ type mpiVersion struct {
 
 var mpiVersionText = regexp.MustCompile(`^mpirun \((?:Open MPI|OpenRTE)\) ((\d+)\.[0-9A-Za-z.]+)`)
 
-// minMPI and maxMPI are the oldest and newest major version whose command line is known.
+// minMPI and maxMPI are the oldest and newest major versions whose command line is known.
 const (
 	minMPI = mpirun.Oldest
 	maxMPI = mpirun.Newest
@@ -37,7 +37,7 @@ func parseMPIVersion(answer string) (mpiVersion, error) {
 	return mpiVersion{text: found[1], major: major}, nil
 }
 
-// daemon returns the name of the program that runs the ranks on other hosts.
+// daemon returns the name of the program that starts the ranks on other hosts.
 func (v mpiVersion) daemon() string {
 	if v.major >= maxMPI {
 		return "prted"
@@ -45,7 +45,7 @@ func (v mpiVersion) daemon() string {
 	return "orted"
 }
 
-// mpiJob is everything that mpirun's command line depends on.
+// mpiJob holds everything that determines mpirun's command line.
 type mpiJob struct {
 	version mpiVersion
 	hosts   []mpiHost
@@ -55,15 +55,15 @@ type mpiJob struct {
 	agent string
 	// scratch is the directory for MPI's temporary files.
 	scratch string
-	// network and nic select the interfaces that MPI uses: those in a network, or one by name.
+	// network and nic select the interfaces that MPI uses: by network, or one by name.
 	network, nic string
 	program      string
 	arguments    []string
-	// more are settings for tests only: name and value.
+	// more are extra settings for tests only: name and value.
 	more [][2]string
 }
 
-// line returns the job in the form from which its command line is made.
+// line converts the job to the input of the mpirun package, which builds the command line.
 func (j mpiJob) line() mpirun.Job {
 	return mpirun.Job{Major: j.version.major, Hosts: len(j.hosts), Ranks: slots(j.hosts), Hostfile: j.hostfile, Agent: j.agent,
 		Network: j.network, NIC: j.nic, Program: j.program, Arguments: j.arguments, More: j.more}
@@ -74,7 +74,7 @@ func (j mpiJob) command() []string { return j.line().Command() }
 // environment returns the variables that mpirun needs in addition to mpiEnvironment.
 func (j mpiJob) environment() []string { return j.line().Environment() }
 
-// checkAgentPath refuses a path that MPI would read as more than one program.
+// checkAgentPath refuses a path that MPI would parse as several programs.
 func checkAgentPath(path string) error {
 	if strings.ContainsAny(path, " \t:,'\"") {
 		return fmt.Errorf("MPI cannot be told to start %q on other hosts: put the program where its path has no spaces, colons and quotes", path)

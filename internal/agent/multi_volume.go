@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// linksPattern is the os.MkdirTemp pattern of the directories in which fio finds several volumes.
+	// linksPattern is the os.MkdirTemp pattern of the directories that hold the links to several volumes.
 	linksPattern = "storagebench-volumes-"
-	// maxFolders is far more than the files of any fio job.
+	// maxFolders far exceeds the number of files of any fio job.
 	maxFolders = 200_000
 )
 
-// workplace is where fio works on several volumes or on raw devices: a directory of our own with links to them. The
-// job names only files below the links, and each link was checked to lead to the directory or device that was
-// checked.
+// workplace is the working directory of a fio that uses several volumes or raw devices: a temporary directory with
+// links to them. The job names only files below the links, and each link was verified to lead to the directory or
+// device that was checked.
 type workplace struct {
 	path    string
 	volumes []workVolume
@@ -33,7 +33,7 @@ type workplace struct {
 
 // workVolume is one volume of a step: the client's directory on it, or a device.
 type workVolume struct {
-	// view is the step restricted to this volume.
+	// view is the step as restricted to this volume.
 	view    *step
 	working workingDirectory
 	device  *dataset.Device
@@ -73,7 +73,7 @@ func (s *step) viewOf(index int, name string) *step {
 	return view
 }
 
-// loadSpread is load for several volumes or for devices.
+// loadSpread is load for several volumes or for raw devices.
 func (s *step) loadSpread() error {
 	place := &workplace{}
 	err := s.findLike()
@@ -122,7 +122,7 @@ func (s *step) openVolumes(place *workplace) error {
 	return place.link(int(s.request.GetFolders()))
 }
 
-// link creates the directory of links, and checks that each leads to where it should.
+// link creates the directory of links, and verifies the target of each link.
 func (p *workplace) link(folders int) error {
 	if folders < len(p.volumes) || folders > maxFolders {
 		return status.Errorf(codes.InvalidArgument, "the step has %d folders on %d volumes", folders, len(p.volumes))
@@ -197,7 +197,7 @@ func (s *step) takeSpreadFio(place *workplace) (*fioRun, error) {
 	return run, nil
 }
 
-// layout is step.layout over all volumes: the step has nothing to do only if it has nothing to do on any volume.
+// layout is step.layout for all volumes: the step has nothing to do only if that is true for every volume.
 func (p *workplace) layout(reuse bool) (bool, error) {
 	whole := reuse
 	for i := range p.volumes {
@@ -210,7 +210,7 @@ func (p *workplace) layout(reuse bool) (bool, error) {
 	if !reuse || whole {
 		return whole, nil
 	}
-	// If a part must be written again, write all of it again.
+	// If any part must be written again, write everything again.
 	for i := range p.volumes {
 		if err := p.volumes[i].strike(); err != nil {
 			return false, err
@@ -226,7 +226,7 @@ func (v *workVolume) layout() (bool, error) {
 	return v.view.layout(v.working.dataset)
 }
 
-// strike removes the step's files from the record of what is laid out.
+// strike removes the step's files from the record of laid-out data.
 func (v *workVolume) strike() error {
 	if v.device != nil {
 		return v.view.strikeDevice(v.device)
@@ -247,7 +247,7 @@ func (v *workVolume) strike() error {
 	return nil
 }
 
-// inspect examines every volume as a step on it alone would, and adds up what it finds.
+// inspect examines each volume as if the step used only that volume, and adds up the findings.
 func (p *workplace) inspect(ended *agentapi.Ended, tool witness, hung bool) {
 	for i := range p.volumes {
 		volume := &p.volumes[i]
@@ -273,7 +273,7 @@ func (p *workplace) inspect(ended *agentapi.Ended, tool witness, hung bool) {
 	p.close()
 }
 
-// close releases what the step holds of its volumes; the agent continues to hold them.
+// close releases the step's resources on its volumes; the agent keeps its locks.
 func (p *workplace) close() {
 	for i := range p.volumes {
 		if directory := p.volumes[i].working.dataset; directory != nil {
@@ -285,8 +285,8 @@ func (p *workplace) close() {
 	}
 }
 
-// addUsage adds up the space that the files on two volumes take. The sum is nil, which means unknown, if either is nil.
-// HolesKnown and Settled are true for the sum only if they are true for both.
+// addUsage adds up the space that the files on two volumes take. The sum is nil (unknown) if either is nil.
+// HolesKnown and Settled are true for the sum only if both volumes have them.
 func addUsage(sum, more *agentapi.Usage) *agentapi.Usage {
 	if sum == nil || more == nil {
 		return nil

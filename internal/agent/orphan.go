@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Abandon ends the agent without a command of its conductor: it removes the agent's data unless that is to be kept.
-// It returns the line to print about it.
+// Abandon ends the agent without a command of its conductor. It removes the agent's data unless the data is to be
+// kept, and returns the line to print.
 func (a *Agent) Abandon(reason string) string {
 	a.mu.Lock()
 	a.leaving = true
@@ -23,16 +23,16 @@ func (a *Agent) Abandon(reason string) string {
 	return said + "; its load is stopped and its data kept"
 }
 
-// isLeaving reports whether the agent ends without a command of its conductor.
+// isLeaving reports whether the agent is exiting without a command of its conductor.
 func (a *Agent) isLeaving() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.leaving
 }
 
-// WatchOrphaned returns when the agent has had no contact for the orphan timeout, counted from the last contact or
-// the live step's deadline, whichever is later; or when the context ends. An open Watch is contact: the server
-// notices when its other end is gone.
+// WatchOrphaned returns when the context ends, or when the agent has had no contact for the orphan timeout, counted
+// from the last contact or the live step's deadline, whichever is later. An open Watch counts as contact, because
+// the server notices when its peer is gone.
 func (a *Agent) WatchOrphaned(ctx context.Context) error {
 	ticker := time.NewTicker(min(time.Second, a.config.OrphanTimeout))
 	defer ticker.Stop()

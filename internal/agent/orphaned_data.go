@@ -9,11 +9,11 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// maxStays limits the reasons reported for directories that stay.
+// maxStays limits the reported reasons for directories that could not be removed.
 const maxStays = 16
 
-// clearLeft removes what deleted benchmarks and earlier runs of this benchmark have left on this client's volumes. It
-// runs last, so that it costs the measured run nothing.
+// clearLeft removes the data that deleted benchmarks and earlier runs of this benchmark left on this client's
+// volumes. It runs last, so that it does not affect the measurement.
 func (a *Agent) clearLeft(remove removal) {
 	if len(remove.gone) == 0 && remove.clients == 0 {
 		return

@@ -15,10 +15,10 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 )
 
-// launcherClient is the client that starts the jobs that span clients.
+// launcherClient is the client that starts MPI jobs.
 const launcherClient = 0
 
-// launcherMethods are the methods that only client 0 may call; only the operator may call all others.
+// launcherMethods are the methods that only client 0 may call. Only the operator may call the others.
 var launcherMethods = map[string]bool{
 	agentapi.Agent_Launch_FullMethodName:  true,
 	agentapi.Agent_Release_FullMethodName: true,
@@ -33,7 +33,7 @@ func (c Config) accepted() []identity.Peer {
 	return peers
 }
 
-// newServer returns the server of an agent. It admits the peers that accepted returns, each only to its own methods.
+// newServer returns the agent's server. It admits the peers that accepted returns, each only to its own methods.
 func (a *Agent) newServer() (*grpc.Server, error) {
 	config, err := a.config.Identity.ServerTLS(a.config.accepted()...)
 	if err != nil {
@@ -64,8 +64,8 @@ func (a *Agent) newServer() (*grpc.Server, error) {
 	return server, nil
 }
 
-// authorize refuses a method that is not for the caller. The handshake has checked that the caller belongs to this
-// run and target.
+// authorize refuses a method that the caller may not call. The handshake has verified that the caller belongs to
+// this run and target.
 func authorize(ctx context.Context, method string) error {
 	caller, err := callerOf(ctx)
 	if err != nil {

@@ -6,21 +6,21 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// spareFio is a fio that waits for the job of the step after the loaded one, so that loading that step need not wait
-// for a fio to start. It has no job, so it touches nothing.
+// spareFio is a fio that waits for the job of the next step, so that loading that step need not wait for a fio to
+// start. It has no job, so it touches no file.
 //
-// It is spawned when the load of a step has ended: nothing is measured any more, and I/O in flight still takes time
-// to complete. Spawned earlier, with eight clients on two processors, it would take 100 ms from the start of the step
-// that is loaded, or from its measurement.
+// It is spawned when a step's load has ended: nothing is measured any more, but I/O in flight still takes time to
+// complete. Spawning it earlier would cost 100 ms of a step's loading or measurement (eight clients on two
+// processors).
 type spareFio struct {
 	mu      sync.Mutex
 	waiting *waitingFio
-	// spawning is true while one is being spawned; closed is true once none is wanted any more.
+	// spawning is true while a spare fio is being spawned; closed is true once none is wanted any more.
 	spawning, closed bool
 }
 
-// keep spawns a spare fio if there is none. It returns when it has tried, without an error: a step that finds no
-// spare fio spawns its own and reports what is wrong.
+// keep spawns a spare fio if there is none. It returns after the attempt, without an error: a step without a spare
+// fio spawns its own and reports what is wrong.
 func (s *spareFio) keep(how spawning) {
 	s.mu.Lock()
 	wanted := !s.closed && !s.spawning && s.waiting == nil
@@ -41,8 +41,8 @@ func (s *spareFio) keep(how spawning) {
 	}
 }
 
-// take returns the spare fio for a step; nil if there is none that lives, was spawned in the same way, and is in this
-// very directory. A spare fio that does not fit is ended.
+// take returns the spare fio for a step; nil unless it still runs, was spawned in the same way, and works in this
+// very directory. It ends an unsuitable spare fio.
 func (s *spareFio) take(how spawning, directory *dataset.Dataset) *waitingFio {
 	s.mu.Lock()
 	spare := s.waiting
@@ -58,7 +58,7 @@ func (s *spareFio) take(how spawning, directory *dataset.Dataset) *waitingFio {
 	return nil
 }
 
-// close ends the spare fio; no other will be spawned.
+// close ends the spare fio and prevents further ones.
 func (s *spareFio) close() {
 	s.mu.Lock()
 	s.closed = true

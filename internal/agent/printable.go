@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// printable returns a text in valid UTF-8 without what a terminal would obey. Names of files and words of tools can
-// contain anything.
+// printable returns a text as valid UTF-8 without terminal control characters. File names and output of tools can
+// contain arbitrary bytes.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -25,7 +25,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// printableError makes the message of an error printable. Its code and its details stay.
+// printableError makes an error's message printable. Its code and details are kept.
 func printableError(err error) error {
 	if err == nil {
 		return nil
@@ -39,8 +39,7 @@ func printableError(err error) error {
 	return status.ErrorProto(made)
 }
 
-// printableCopy returns a copy of an answer with printable texts. It is a copy because answers share parts that are
-// remembered.
+// printableCopy returns a copy of a response with printable texts. It copies because responses share cached parts.
 func printableCopy(answer any) any {
 	message, ok := answer.(proto.Message)
 	if !ok || !message.ProtoReflect().IsValid() {
