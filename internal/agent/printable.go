@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// printable returns a text as valid UTF-8 without terminal control characters. File names and output of tools can
-// contain arbitrary bytes.
+// printable returns a text as valid UTF-8 without control characters except newline and tab. File names and output
+// of tools can contain arbitrary bytes.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

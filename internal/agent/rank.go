@@ -16,8 +16,8 @@ import (
 // mpiPrograms are the programs that ranks may run.
 var mpiPrograms = []string{"ior", "mdtest"}
 
-// Rank is `agent rank -- PROGRAM ARGUMENTS`: it becomes an MPI rank that works in this client's own directory. MPI
-// itself would start all ranks in a directory of the same path. Rank returns only on failure.
+// Rank implements `agent rank -- PROGRAM ARGUMENTS`: it becomes an MPI rank that works in this client's own
+// directory. MPI alone would start all ranks in a directory of the same path. Rank returns only on failure.
 func Rank(arguments []string) error {
 	if len(arguments) < 2 || arguments[0] != "--" || !slices.Contains(mpiPrograms, arguments[1]) {
 		return fmt.Errorf("start a rank: want -- and one of %v with its arguments", mpiPrograms)
@@ -39,9 +39,9 @@ func Rank(arguments []string) error {
 	return fmt.Errorf("start a rank: %s: %w", path, err)
 }
 
-// leaveOutputToFirst leaves the standard output of ior to its first rank, which prints all figures: warnings that
-// other ranks print at the same time would get into the middle of its lines. The other ranks print to standard error
-// instead. The ranks of mdtest print nothing next to its table, and their messages there are evaluated.
+// leaveOutputToFirst reserves IOR's standard output for its first rank, which prints all figures; warnings that
+// other ranks print at the same time would split its lines. The other ranks print to standard error instead. mdtest
+// is not redirected: its ranks print nothing beside the table, and their messages on standard output are evaluated.
 func leaveOutputToFirst(program string) error {
 	rank := cmp.Or(os.Getenv("PMIX_RANK"), os.Getenv("OMPI_COMM_WORLD_RANK"))
 	if program != "ior" || rank == "" || rank == "0" {
@@ -50,7 +50,7 @@ func leaveOutputToFirst(program string) error {
 	return unix.Dup3(int(os.Stderr.Fd()), int(os.Stdout.Fd()), 0)
 }
 
-// enterRankDirectory changes to the directory of this client's ranks, if it is still the one that was checked.
+// enterRankDirectory changes to the directory of this client's ranks, after verifying that it is the checked one.
 func enterRankDirectory() error {
 	directory, proven := os.Getenv(rankDirectory), os.Getenv(rankDevice)
 	if directory == "" || proven == "" {
@@ -69,7 +69,8 @@ func enterRankDirectory() error {
 	return nil
 }
 
-// directoryID returns the device and inode numbers, which distinguish a directory from another one of its name.
+// directoryID returns the device and inode numbers, which distinguish a directory from another one of the same
+// name.
 func directoryID(info os.FileInfo) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -9,36 +9,37 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// rankFloorBytes is how many bytes ranks must read or write in one look, or in one sample, to count as I/O. MPI
-// communicates by the same system calls, with some hundred bytes at each barrier.
+// rankFloorBytes is how many bytes ranks must read or write between two readings, or in one sample, to count as
+// I/O. MPI communicates by the same system calls, with some hundred bytes at each barrier.
 const rankFloorBytes = 4096
 
-// rankSamples makes samples of what the ranks of a client have read and written. It gets many readings per sample, so
-// that the first and the last I/O are known more precisely than to a sample.
+// rankSamples makes samples of what a client's ranks read and write. It takes many readings per sample, so that the
+// times of the first and the last I/O are more precise than one sample.
 type rankSamples struct {
 	warmUp, duration, interval time.Duration
-	// operations are those that the tool performs; bytes of other operations are MPI's. If it is empty, all count.
+	// operations are those that the tool performs; bytes of other operations belong to MPI. If it is empty, all
+	// count.
 	operations []measure.Operation
-	// transfer is the size of each of the tool's operations. The operations are the bytes divided by it, because MPI
-	// makes system calls, too. If it is unknown (0), the system calls count.
+	// transfer is the size of each of the tool's operations. Operations are counted as bytes divided by transfer,
+	// because MPI makes system calls, too. If transfer is unknown (0), system calls are counted.
 	transfer uint64
 	write    func(*agentapi.Sample)
 
-	// at and load are the newest reading; begun is the time of the reading before the first I/O.
+	// at and load are the latest reading; begun is the time of the reading before the first I/O.
 	at    int64
 	load  process.IO
 	begun int64
 	// start and from are the time and the reading at which the open sample begins.
 	start int64
 	from  process.IO
-	// moved and movedLoad are the newest reading in which something had moved.
+	// moved and movedLoad are the time and the counters of the latest reading with new I/O.
 	moved     int64
 	movedLoad process.IO
-	// held is a sample whose end was idle. It is written unchanged if another sample with I/O follows, else cut at
+	// held is a sample that ended idle. It is written unchanged if a later sample has I/O, else it is cut at
 	// heldMoved.
 	held      *agentapi.Sample
 	heldMoved int64
-	// idle are samples without I/O, which are written only if some with I/O follows.
+	// idle are samples without I/O. They are written only if a later sample has I/O.
 	idle []*agentapi.Sample
 
 	// ioStart and ioEnd bound the I/O after the warm-up.
@@ -47,7 +48,7 @@ type rankSamples struct {
 	over           bool
 }
 
-// add takes a reading: everything that the ranks have read and written by an instant.
+// add takes a reading: all that the ranks have read and written by an instant.
 func (r *rankSamples) add(at int64, load process.IO) {
 	if r.over || at <= r.at {
 		return
@@ -86,14 +87,14 @@ func (r *rankSamples) close() {
 	r.over = true
 }
 
-// warm returns when the warm-up is over.
+// warm returns the time at which the warm-up ends.
 func (r *rankSamples) warm() int64 { return r.begun + int64(r.warmUp) }
 
 func (r *rankSamples) done(at int64) bool {
 	return r.duration > 0 && at >= r.warm()+int64(r.duration)
 }
 
-// grown reports whether more was moved between two readings than MPI's own messages.
+// grown reports whether more than MPI's own messages was transferred between two readings.
 func (r *rankSamples) grown(before, after process.IO) bool {
 	return slices.ContainsFunc(r.counts(before, after), func(c *agentapi.OperationCount) bool { return c.GetBytes() >= rankFloorBytes })
 }
@@ -136,12 +137,11 @@ func (r *rankSamples) cut(at int64, load process.IO) {
 	}
 }
 
-// counts returns what was moved between two readings, by operation.
+// counts returns the bytes and operations between two readings, by operation.
 func (r *rankSamples) counts(before, after process.IO) []*agentapi.OperationCount {
 	moved := after.Since(before)
 	if r.transfer > 0 {
-		// Divide the totals, so that an operation that begins in one sample and ends in the next counts in one of
-		// them.
+		// Divide the totals, so that an operation that spans two samples counts in exactly one of them.
 		moved.ReadCalls = after.ReadBytes/r.transfer - before.ReadBytes/r.transfer
 		moved.WriteCalls = after.WriteBytes/r.transfer - before.WriteBytes/r.transfer
 	}

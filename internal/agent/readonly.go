@@ -7,8 +7,9 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// prepareReadOnly is prepareDirectory on a volume that is mounted read-only. fio uses what an earlier run has laid
-// out and kept. A user's program without such data works in the target's own folder, where it can do no harm.
+// prepareReadOnly is prepareDirectory for a volume that is mounted read-only. fio uses the data that an earlier run
+// laid out and retained. Without such data, a user's program works in the target's own folder, where it can do no
+// harm.
 func (s *step) prepareReadOnly(volume VolumeConfig) (workingDirectory, error) {
 	a := s.agent
 	mount, err := volume.place().Find()
@@ -42,7 +43,8 @@ func (s *step) prepareReadOnly(volume VolumeConfig) (workingDirectory, error) {
 	return workingDirectory{mount: mount, dataset: folder}, nil
 }
 
-// useKept holds the data of an earlier run until the agent ends, and checks that it contains what the step reads.
+// useKept locks the retained data of an earlier run until the agent exits, and checks that it contains what the
+// step reads.
 func (s *step) useKept(volume VolumeConfig, kept *dataset.Kept) error {
 	a := s.agent
 	if held := a.holds.of(volume.Name); held != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// Reasons of steps that the agent ended or rejected; the tool's own reasons are fio.Failure.
+// Reasons of steps that the agent ended or rejected; fio's own failure reasons are in fio.Failure.
 const (
 	reasonStopped    = "Stopped"
 	reasonHung       = "Hung"
@@ -22,13 +22,13 @@ const (
 // noticeStalled is the notice of I/O that does not complete.
 const noticeStalled = "IOStalled"
 
-// result makes the result of the run from all that is known about it. The output must have been read to its end and
-// the process waited for; state is nil if the process never ended.
+// result assembles the result of the run. By then the output has been read to its end and the process was reaped;
+// state is nil if the process did not exit.
 func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision) *agentapi.Ended {
 	tool := f.step.request.GetFio()
 	exit := exitOf(exitFrom(state))
 	if watch.broken {
-		// The cause is what fio itself said about the job, and not that it was killed for that.
+		// Report fio's own message about the job as the cause, not the kill that followed it.
 		exit = fio.Exit{Code: 1}
 	}
 	judged := fio.Final(f.stream.Close(), exit, stderr, fio.Expectation{
@@ -62,7 +62,7 @@ func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision)
 	return ended
 }
 
-// amend adds what the tool cannot know about its own end.
+// amend adds to a result what fio cannot know about its own end: who stopped it and why.
 func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.Exit) {
 	switch {
 	case w.hung != "":
@@ -74,7 +74,7 @@ func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.
 	case judged == fio.Stopped:
 		ended.Reason, ended.Message = reasonStopped, w.ending
 	case w.early || exit.Signal == syscall.SIGINT:
-		// fio was still reading its job, or starting, and could not print anything.
+		// fio was still starting or reading its job, and could not print anything.
 		ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_STOPPED, reasonStopped
 		ended.Message = w.ending + "; fio had measured nothing yet"
 	default:
@@ -86,9 +86,9 @@ func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.
 	}
 }
 
-// totals adds the bytes and operations that completed, by operation. After a warm-up the bytes may include those of a
-// few operations that were not timed: fio adds the bytes of the batch of completions in which its ramp ends, and
-// times only those that follow. The excess is less than the queue depth of each job.
+// totals adds the completed bytes and operations, by operation. After a warm-up the bytes may include a few
+// operations without latencies: fio counts the bytes of the whole batch of completions in which ramp_time ends, but
+// records latencies only for those after it. The excess is less than the queue depth of each job.
 func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
 	for operation := range snapshot.Operations {
 		total := &snapshot.Operations[operation]
@@ -129,7 +129,7 @@ var warningTypes = map[fio.WarningKind]string{
 	fio.WarnShortOperations: "ToolError",
 }
 
-// exitOf returns how a tool exited. A tool that never ended counts as killed.
+// exitOf returns how a tool exited. A tool that did not exit counts as killed.
 func exitOf(exit *Exit) fio.Exit {
 	if exit == nil {
 		return fio.Exit{Code: -1, Signal: syscall.SIGKILL}

@@ -7,8 +7,8 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// sumKept records what some blocks of all retained data hold, so that the next run can verify the data. It runs once,
-// at the end, because every step that writes would invalidate the record, and because reads spend credits. If it
+// sumKept records checksums of some blocks of all retained data, so that the next run can verify the data. It runs
+// once, at the end, because every writing step would invalidate the record, and because reads spend credits. If it
 // fails, the next run checks only for zeros.
 func (a *Agent) sumKept() {
 	ctx, cancel := context.WithTimeout(context.Background(), a.timeouts.files)
@@ -18,7 +18,7 @@ func (a *Agent) sumKept() {
 		defer close(summed)
 		for _, volume := range a.config.Volumes {
 			if volume.Device || volume.ReadOnly || a.holds.of(volume.Name) == nil {
-				continue // The agent wrote nothing there.
+				continue // the agent wrote nothing there
 			}
 			_ = a.sumVolume(ctx, volume)
 		}
@@ -26,7 +26,7 @@ func (a *Agent) sumKept() {
 	select {
 	case <-summed:
 	case <-time.After(a.timeouts.files + a.timeouts.gone):
-		// The file system does not answer. The record is not worth a longer wait.
+		// The file system does not respond. The record is not worth a longer wait.
 	}
 }
 

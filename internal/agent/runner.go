@@ -8,10 +8,10 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// Runner runs fio elsewhere than in a process of this machine. Everything else about a step stays with the agent: when it
-// is loaded, released and stopped, its log, and when the agent counts as orphaned.
+// Runner runs fio elsewhere than in a process of this machine. The agent itself still controls everything else
+// about a step: when it is loaded, released and stopped, its log, and when the agent counts as orphaned.
 type Runner interface {
-	// Tools returns the available tools, those of MPI too.
+	// Tools returns the available tools, including those of MPI.
 	Tools() []*agentapi.Tool
 	// Load prepares fio for a step. An error refuses the step.
 	Load(request *agentapi.LoadRequest) (Load, error)
@@ -19,15 +19,15 @@ type Runner interface {
 
 // Load is a prepared tool that waits for its start.
 type Load interface {
-	// Run starts the load now, and returns when nothing of it is left. It stops early when the context ends, with the
-	// context's cause as the reason, and at the deadline, which is an instant of the agent's clock. Records that are
+	// Run starts the load now, and returns when the load has ended completely. It stops early when the context
+	// ends, with the context's cause as the reason, and at the deadline, an instant on the agent's clock. Records
 	// passed to write go to the agent's log, in order.
 	Run(ctx context.Context, deadline int64, write func(*agentapi.Record)) *agentapi.Ended
 	// Discard ends a load that was never run.
 	Discard()
 }
 
-// NewSimulated returns an agent whose fio is a Runner's, and whose other tools are processes of a System.
+// NewSimulated returns an agent that runs fio by a Runner, and the other tools as processes of a System.
 func NewSimulated(config Config, clock Clock, runner Runner, system System) *Agent {
 	a := New(config, clock)
 	a.runner, a.system = runner, system

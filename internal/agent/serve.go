@@ -14,31 +14,31 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// Process is what an agent is started with.
+// Process holds an agent's configuration and the files that it was started with.
 type Process struct {
 	Config Config
-	// Ready receives the address at which the agent listens, on a line; may be nil.
+	// Ready receives one line with the address at which the agent listens; may be nil.
 	Ready io.WriteCloser
-	// Lifeline ends when the process that started the agent is gone; may be nil.
+	// Lifeline reaches end of file when the process that started the agent exits; may be nil.
 	Lifeline io.Reader
-	// Said receives the one line that an agent prints when it had to leave by itself.
+	// Said receives the one line that an agent prints when it exits by itself.
 	Said io.Writer
 }
 
 const (
-	// minKeepAlive is the shortest interval at which a conductor may check that the connection lives.
+	// minKeepAlive is the shortest keepalive interval that a conductor may use.
 	minKeepAlive = 5 * time.Second
-	// keepAlive is after how much silence the agent checks that the connection lives, and how long it waits for an
-	// answer. An open connection keeps the agent from counting as abandoned, so it must be a living one.
+	// keepAlive is the time without messages after which the agent checks the connection, and also how long it
+	// waits for the answer. An open connection keeps the agent from counting as orphaned, so it must be a live one.
 	keepAlive = 20 * time.Second
-	// leaveTimeout bounds the killing of what a tool may have left below us.
+	// leaveTimeout bounds the killing of processes that a tool left running.
 	leaveTimeout = 10 * time.Second
 )
 
-// Serve runs the agent until it is told to finish, is abandoned, or gets SIGTERM, SIGINT or SIGHUP. When it returns
-// without an error, no process of the tool is left.
+// Serve runs the agent until it is told to finish, is orphaned, or gets SIGTERM, SIGINT or SIGHUP. When it returns
+// without an error, all processes of the tool have exited.
 func Serve(p Process) error {
-	// If the reader of our standard error is gone, we must still remove the data.
+	// Even if the reader of our standard error is gone, the data must be removed.
 	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -65,7 +65,7 @@ func Serve(p Process) error {
 	defer stopReaping()
 	go process.Reap(reaping)
 	err = served.stay(p, failed, signals)
-	// Let the answer to Finish reach the conductor, but wait only a second for it to hang up.
+	// Let the answer to Finish reach the conductor, but wait at most a second for it to disconnect.
 	stopped := make(chan struct{})
 	go func() { server.GracefulStop(); close(stopped) }()
 	select {
@@ -89,7 +89,7 @@ func announce(ready io.WriteCloser, address net.Addr) error {
 	return nil
 }
 
-// stay waits until the agent has finished or must leave for another reason.
+// stay waits until the agent has finished or must exit for another reason.
 func (a *Agent) stay(p Process, failed <-chan error, signals <-chan os.Signal) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -124,8 +124,8 @@ func (a *Agent) stay(p Process, failed <-chan error, signals <-chan os.Signal) e
 	return errors.Join(err, a.leftData())
 }
 
-// leftData returns an error if data is left that should have been removed, so that the exit code reports it even if
-// the answer to Finish was lost. Call it only when the agent has finished.
+// leftData returns an error if data remains that should have been removed, so that the exit code reports it even if
+// the answer to Finish was lost. Call it only after the agent has finished.
 func (a *Agent) leftData() error {
 	if a.outcome.problem == "" {
 		return nil

@@ -24,7 +24,7 @@ type Agent struct {
 
 	config Config
 	clock  Clock
-	// runner runs fio; if it is nil, fio is a process of this machine. system has the processes of all other tools.
+	// runner runs fio; nil means that fio is a process of this machine. system runs all other tools.
 	runner   Runner
 	system   System
 	log      *Log
@@ -32,12 +32,12 @@ type Agent struct {
 	looks    looks
 	tool     knownTool
 	mpi      knownMPI
-	// path replaces PATH in the search for programs, and moreMPI are extra settings of MPI; both are for tests only.
+	// path replaces PATH in the search for programs, and moreMPI are extra MPI settings; both are for tests only.
 	path    string
 	moreMPI [][2]string
 	spare   spareFio
 	laidOut knownLayout
-	// whole are the files that steps have written completely.
+	// whole records the files that steps have written completely.
 	whole   wholeFiles
 	like    knownLike
 	striped knownStriping
@@ -49,7 +49,7 @@ type Agent struct {
 	// mu guards the fields below. Do not wait for a tool or a file while holding it.
 	mu    sync.Mutex
 	epoch uint64
-	// leading ends when a leader with a higher epoch has sent a command.
+	// leading is canceled when a leader with a higher epoch sends a command.
 	leading     context.Context // It spans the term of a leader, not a call.
 	depose      context.CancelCauseFunc
 	steps       map[string]*step
@@ -57,7 +57,7 @@ type Agent struct {
 	watchers    int
 	lastContact int64
 	finishing   bool
-	// leaving is true if the agent finishes by itself, and not because its conductor has asked for it.
+	// leaving is true if the agent finishes by itself instead of at its conductor's request.
 	leaving bool
 
 	finishOnce sync.Once
@@ -65,7 +65,7 @@ type Agent struct {
 	outcome    finishOutcome
 }
 
-// errDeposed ends the calls of a leader that a newer one has replaced.
+// errDeposed ends the calls of a leader that a newer leader has replaced.
 var errDeposed = errors.New("a newer leader has taken over this run")
 
 // New returns an agent; its orphan timeout counts from now.
@@ -86,14 +86,14 @@ func New(config Config, clock Clock) *Agent {
 	return a
 }
 
-// TakeLateOrders makes the agent accept orders to start that come up to late after the start instant, for tests on
-// busy machines.
+// TakeLateOrders makes the agent accept start orders up to this long after the start instant, for tests on busy
+// machines.
 func (a *Agent) TakeLateOrders(late time.Duration) { a.timeouts.late = late }
 
 // Register adds the agent to a gRPC server.
 func (a *Agent) Register(server grpc.ServiceRegistrar) { agentapi.RegisterAgentServer(server, a) }
 
-// Finished returns a channel that is closed when the agent has nothing left to do and may exit.
+// Finished returns a channel that is closed when the agent is done and may exit.
 func (a *Agent) Finished() <-chan struct{} { return a.finished }
 
 // admit accepts a command unless a newer leader has sent one. Callers hold mu.
@@ -115,7 +115,7 @@ func superseded(epoch, now uint64) error {
 		"epoch %d is over: a leader of epoch %d has taken over this run", epoch, now), agentapi.ReasonSuperseded)
 }
 
-// withReason adds a reason to a refusal, beside the message, for the conductor to read.
+// withReason adds a machine-readable reason to a refusal, for the conductor.
 func withReason(refusal *status.Status, reason string) error {
 	if detailed, err := refusal.WithDetails(&errdetails.ErrorInfo{Reason: reason, Domain: agentapi.Domain}); err == nil {
 		refusal = detailed
@@ -212,7 +212,7 @@ func (a *Agent) Finish(_ context.Context, request *agentapi.FinishRequest) (*age
 		LeftRemoved: int32(min(outcome.left.Removed, math.MaxInt32)), LeftStays: outcome.left.Stays}, nil // #nosec G115 -- Just bounded.
 }
 
-// checkRemoval refuses requests that can only be mistakes, because they delete data.
+// checkRemoval refuses removal requests that can only be mistakes, because they delete data.
 func (a *Agent) checkRemoval(request *agentapi.FinishRequest) error {
 	if slices.Contains(request.GetGoneBenchmarks(), a.config.BenchmarkUID) {
 		return status.Error(codes.InvalidArgument, "the run's own benchmark is named among those that are gone")
@@ -228,7 +228,7 @@ func (a *Agent) checkRemoval(request *agentapi.FinishRequest) error {
 	return nil
 }
 
-// statuses returns the states of the steps, without those that are still being loaded. Callers hold mu.
+// statuses returns the states of the steps, except those still being loaded. Callers hold mu.
 func (a *Agent) statuses() []*agentapi.StepStatus {
 	var all []*agentapi.StepStatus
 	for _, s := range a.steps {

@@ -18,20 +18,20 @@ type spawning struct {
 	path      string
 	arguments []string
 	directory string
-	// timeout is how long to wait for what a killed fio has left behind.
+	// timeout is how long to wait for leftover descendants of a killed fio.
 	timeout time.Duration
-	// hold is inherited, so that the directory stays locked until this fio is gone.
+	// hold is inherited by fio, so that the directory stays locked until fio has exited.
 	hold *dataset.Hold
-	// holds are those of further volumes.
+	// holds are the locks of further volumes.
 	holds []*os.File
 }
 
-// equals reports whether a fio that was spawned in one way can replace one of the other way.
+// equals reports whether a fio spawned with one description can replace one spawned with the other.
 func (s spawning) equals(other spawning) bool {
 	return s.path == other.path && slices.Equal(s.arguments, other.arguments) && s.directory == other.directory
 }
 
-// howToSpawn returns how to spawn a step's fio.
+// howToSpawn describes how to spawn a step's fio.
 func (a *Agent) howToSpawn(s *step, working workingDirectory) (spawning, error) {
 	path, err := a.checkedFio()
 	if err != nil {
@@ -45,8 +45,8 @@ func (s *step) fioArguments() []string {
 	return fio.Arguments(time.Duration(s.request.GetFio().GetSampleIntervalNanoseconds()))
 }
 
-// waitingFio is a fio that has no job yet. It waits for one on its standard input and touches no file until then. If
-// its input ends without a job, as it does when the agent dies, fio exits.
+// waitingFio is a fio without a job. It waits for one on its standard input and touches no file until then. If its
+// input ends without a job, for example because the agent died, fio exits.
 type waitingFio struct {
 	how     spawning
 	command *exec.Cmd
@@ -83,12 +83,12 @@ func (s spawning) spawn() (*waitingFio, error) {
 
 func toolEnvironment() []string { return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"} }
 
-// isIn checks that fio works in the directory that was checked, even if another was mounted or moved there between the
-// check and the start. From here on fio keeps its working directory.
+// isIn checks that fio works in the verified directory, even if another one was mounted or moved to its path
+// between the check and the start. From here on fio keeps its working directory.
 func (w *waitingFio) isIn(working workingDirectory) error {
 	info, err := w.worksIn()
 	if err != nil {
-		// It has exited already, and did nothing.
+		// It has already exited without effect.
 		return nil //nolint:nilerr // Its end says why.
 	}
 	if !working.dataset.Is(info) {
@@ -100,12 +100,12 @@ func (w *waitingFio) isIn(working workingDirectory) error {
 	return nil
 }
 
-// worksIn returns the directory in which fio works, wherever its path leads by now.
+// worksIn returns the directory in which fio works, even if its path has changed since.
 func (w *waitingFio) worksIn() (os.FileInfo, error) {
 	return os.Stat(fmt.Sprintf("/proc/%d/cwd", w.handle.PID()))
 }
 
-// lives reports whether fio still waits for its job.
+// lives reports whether fio is still running and waiting for its job.
 func (w *waitingFio) lives() bool {
 	select {
 	case <-w.handle.Exited():
@@ -115,7 +115,7 @@ func (w *waitingFio) lives() bool {
 	}
 }
 
-// discard ends a fio whose output is not read.
+// discard ends a fio whose output was never read.
 func (w *waitingFio) discard() {
 	_ = w.stdin.Close()
 	_ = w.handle.Kill()

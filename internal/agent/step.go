@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// order holds when a step starts and when its load ends at the latest, on the agent's clock.
+// order is the start instant and the deadline of a step's load, on the agent's clock.
 type order struct {
 	at, deadline int64
 }
@@ -21,24 +21,24 @@ type order struct {
 //
 //	loading -> loaded -> running -> ended
 //
-// It is running from the moment its order arrives, some time before the start instant, so that a repeated Start is a
-// no-op. A step that is refused while it is loaded is forgotten.
+// It counts as running as soon as its order arrives, before the start instant, so that a repeated Start is a no-op.
+// A step that is refused while loading is forgotten.
 type step struct {
 	agent   *Agent
 	key     *agentapi.StepKey
 	request *agentapi.LoadRequest
-	// tool is nil for a layout that is reused.
+	// tool is nil if an existing layout is reused.
 	tool tool
-	// next is how to spawn the fio of the following step, as far as this step can foresee it.
+	// next describes how to spawn the next step's fio, as predicted from this step.
 	next spawning
-	// unwritten is how many of the bytes that the step may read had never been written when it was loaded.
+	// unwritten is how many of the bytes that the step may read had never been written when the step was loaded.
 	unwritten uint64
-	// unsure is why it is not known whether parts of what the step reads were never written; empty if it is known.
+	// unsure is why it is unknown whether the step reads never-written data; empty if it is known.
 	unsure string
-	// like is the sample of the data that the step's data is to resemble; nil if there is none.
+	// like is the sample of user data that the step's data imitates (compressLike); nil without one.
 	like *agentapi.DataSample
 
-	// loaded is closed when the loading has ended. refusal, set before that, is why it failed.
+	// loaded is closed when loading has ended. refusal, set before that, is why it failed.
 	loaded  chan struct{}
 	refusal error
 	orders  chan order
@@ -72,25 +72,25 @@ func newStep(a *Agent, request *agentapi.LoadRequest) *step {
 	}
 }
 
-// stepName returns the name of an attempt in messages and maps.
+// stepName returns the name of a step's attempt, for messages and maps.
 func stepName(key *agentapi.StepKey) string {
 	return fmt.Sprintf("%s#%d", key.GetId(), key.GetAttempt())
 }
 
 // tool is what a step runs: fio, a user's program, or the launcher or a member of an MPI job.
 type tool interface {
-	// exitedEarly returns a channel that is closed when the tool has ended; it is read only before the start. It is
-	// nil for a tool that has no process by then.
+	// exitedEarly returns a channel that is closed when the tool exits; it is read only before the start. It is nil
+	// for a tool that has no process before the start.
 	exitedEarly() <-chan struct{}
-	// release starts the load of the tool now, and returns when nothing of it is left.
+	// release starts the tool's load, and returns when all processes of the tool have exited.
 	release(given order) *agentapi.Ended
 	// discard ends a tool that was never released.
 	discard()
-	// concludeEarly returns the result of a tool that has ended before it was released.
+	// concludeEarly returns the result of a tool that exited before it was released.
 	concludeEarly() *agentapi.Ended
 }
 
-// same reports whether a request equals the one that loaded this step, except for the epoch.
+// same reports whether a request equals the one that loaded this step, apart from the epoch.
 func (s *step) same(request *agentapi.LoadRequest) bool {
 	again, ok := proto.Clone(request).(*agentapi.LoadRequest)
 	if !ok {
@@ -100,7 +100,7 @@ func (s *step) same(request *agentapi.LoadRequest) bool {
 	return proto.Equal(s.request, again)
 }
 
-// isLoaded reports whether the loading has ended.
+// isLoaded reports whether loading has ended.
 func (s *step) isLoaded() bool {
 	select {
 	case <-s.loaded:
@@ -110,7 +110,7 @@ func (s *step) isLoaded() bool {
 	}
 }
 
-// load makes all checks and spawns the tool. After an error nothing runs and nothing is open.
+// load makes all checks and spawns the tool. On an error it leaves nothing running and nothing open.
 func (s *step) load() error {
 	if runner := s.agent.runner; runner != nil && s.request.GetFio() != nil {
 		load, err := runner.Load(s.request)
@@ -139,7 +139,7 @@ func (s *step) load() error {
 	reusable, err := s.layout(working.dataset)
 	if err != nil || reusable {
 		if reusable {
-			// This step needs no fio. If there is none, the next step reports that.
+			// This step needs no fio. An error is reported by the next step that needs one.
 			s.next, _ = s.agent.howToSpawn(s, working)
 		}
 		_ = working.dataset.Close()
@@ -165,7 +165,7 @@ func (s *step) start(given order) {
 	s.orders <- given
 }
 
-// stop asks for the end of the step's load; only the first reason counts.
+// stop ends the step's load; only the first reason counts.
 func (s *step) stop(reason string) { s.cancel(errors.New(reason)) }
 
 func (s *step) status() *agentapi.StepStatus {
@@ -229,16 +229,16 @@ func (s *step) discard(reason string) *agentapi.Ended {
 // write adds a record of this step to the log.
 func (s *step) write(record *agentapi.Record) {
 	record.Step = s.key
-	if record.GetSample() == nil { // It has no text.
+	if record.GetSample() == nil { // samples contain no text
 		mend(record)
 	}
 	if err := s.agent.log.Append(record); err != nil {
-		// The log accepts every record that can be encoded, and mend has corrected the others.
+		// The log accepts every record that can be encoded, and mend has made the texts valid.
 		panic(err)
 	}
 }
 
-// loadEnded spawns the fio of the next step in the background. It may be called more than once.
+// loadEnded spawns the next step's fio in the background. It may be called several times.
 func (s *step) loadEnded() {
 	if s.next.path != "" {
 		go s.agent.spare.keep(s.next)

@@ -15,17 +15,17 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// lfsTime bounds one call of lfs, which asks the servers of the file system.
+// lfsTime bounds one call of lfs, which queries the servers of the file system.
 const lfsTime = 20 * time.Second
 
-// knownStriping remembers the striping that was verified, so that only the first step calls lfs.
+// knownStriping caches the verified striping, so that only the first step calls lfs.
 type knownStriping struct {
 	mu     sync.Mutex
 	proven string
 }
 
-// stripe sets how Lustre stripes the files that will be created in the directory, and verifies that. Existing files
-// keep their striping, so a directory that contains any must already be striped as wanted.
+// stripe sets the Lustre striping of files that will be created in the directory, and verifies it. Existing files
+// keep their striping, so a directory with files must already be striped as requested.
 func (s *step) stripe(directory *dataset.Dataset) error {
 	wanted := stripingWanted(s.request.GetDataset().GetStriping())
 	if wanted == (striping{}) {
@@ -79,7 +79,7 @@ func setStriping(lfs string, directory *dataset.Dataset, wanted striping) error 
 		"were made with; remove that directory, or ask for the striping that it has", directory.Path(), found, wanted)
 }
 
-// striping is the stripe count and stripe size of a directory, in the notation of lfs; empty where none is wanted.
+// striping is the stripe count and stripe size of a directory, in lfs notation; empty fields are not requested.
 type striping struct{ count, size string }
 
 func stripingWanted(wanted *agentapi.Striping) striping {
@@ -115,7 +115,7 @@ func (s striping) String() string {
 	return strings.Join(says, ", ")
 }
 
-// stripingOf reads only the wanted figures, one per call, because lfs then prints nothing else.
+// stripingOf reads only the requested fields, one per call, because lfs then prints nothing else.
 func stripingOf(lfs, path string, wanted striping) (striping, error) {
 	var found striping
 	for _, figure := range []struct {
@@ -129,13 +129,13 @@ func stripingOf(lfs, path string, wanted striping) (striping, error) {
 		if err != nil {
 			return striping{}, err
 		}
-		// Any other output simply differs from what is wanted.
+		// Any unexpected output simply differs from the requested value.
 		*figure.found = strings.ToValidUTF8(strings.Join(strings.Fields(said), " "), "?")
 	}
 	return found, nil
 }
 
-// runLfs returns the output of lfs. Its error contains the messages of lfs.
+// runLfs returns the output of lfs. Its error contains lfs's messages.
 func runLfs(lfs string, arguments ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lfsTime)
 	defer cancel()
