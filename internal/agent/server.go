@@ -50,7 +50,7 @@ type Agent struct {
 	mu    sync.Mutex
 	epoch uint64
 	// leading is canceled when a leader with a higher epoch sends a command.
-	leading     context.Context // It spans the term of a leader, not a call.
+	leading     context.Context // lives for a leader's term, not for one call
 	depose      context.CancelCauseFunc
 	steps       map[string]*step
 	live        *step

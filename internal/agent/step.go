@@ -42,8 +42,8 @@ type step struct {
 	loaded  chan struct{}
 	refusal error
 	orders  chan order
-	// stopped asks for the end of the load, abandoned for the end of the tool at once.
-	stopped   context.Context // It carries the reason of the stop.
+	// stopped ends the load; abandoned ends the tool at once.
+	stopped   context.Context // its cause is the reason for the stop
 	cancel    context.CancelCauseFunc
 	abandoned chan struct{}
 	abandon   func()

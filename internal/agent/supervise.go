@@ -13,41 +13,42 @@ import (
 
 const (
 	// earlyStop is how soon after its release fio counts as not having measured anything worth waiting for, and
-	// earlyPatience is how long to wait for it all the same. A fio that gets its SIGINT while it starts may deadlock
-	// in its handler (seen with 3.33).
+	// earlyPatience is how long to wait for it anyway. A fio that receives SIGINT while it starts may deadlock in
+	// its signal handler (seen with 3.33).
 	earlyStop     = 2 * time.Second
 	earlyPatience = 3 * time.Second
-	// jobKilled is part of fio's message about a job that was ended by a signal.
+	// jobKilled is part of fio's message about a job that a signal has killed.
 	jobKilled = ", got signal="
-	// jobStart is longer than fio takes from reading its job to its first I/O; fio sleeps for 100 ms of that.
+	// jobStart exceeds the time from reading the job to fio's first I/O; fio sleeps for 100 ms of that.
 	jobStart = 250 * time.Millisecond
-	// maxStallNotices limits the log entries about a store that stalls all the time.
+	// maxStallNotices limits the log entries about storage that stalls repeatedly.
 	maxStallNotices = 100
 )
 
-// supervision is what is known about a running fio.
+// supervision is the state of a running fio as its watchdog sees it.
 //
-// A fio that prints no dump is not dead: a dump waits for each job that is inside an I/O. So the watchdog checks
-// whether fio's workers run: a worker that has not been on a CPU has completed nothing since.
+// A fio that prints no status dump is not necessarily dead: a dump waits for each job that is inside an I/O. So the
+// watchdog checks the CPU time of fio's workers: a worker that has not run since the last check has completed no
+// I/O.
 type supervision struct {
 	run      *fioRun
 	given    order
 	begun    int64
 	progress process.Progress
 
-	// ending is why fio was told to stop; empty while it may run.
+	// ending is why fio was asked to stop; empty while it may run.
 	ending   string
 	endingAt int64
-	// early is true if fio was told to stop so soon that killing it lost nothing.
+	// early is true if fio was asked to stop so early that killing it lost no results.
 	early bool
-	// overdue is true if fio was told to stop because of its deadline.
+	// overdue is true if fio was asked to stop because of its deadline.
 	overdue bool
-	// broken is true if one of fio's jobs was killed. fio reports that itself, and then waits for that job forever,
-	// with the other jobs in its statistics (seen with 3.33).
+	// broken is true if one of fio's jobs was killed. fio reports that itself, but then waits for that job forever,
+	// while the other jobs stay in its statistics (seen with 3.33).
 	broken bool
 	// hung is why fio was killed.
 	hung string
-	// gone fires when what was killed should have ended; remains is true if it has not.
+	// gone fires when killed processes should have exited; remains is true if they have not.
 	gone    <-chan time.Time
 	remains bool
 
@@ -55,8 +56,8 @@ type supervision struct {
 	notices  int
 }
 
-// supervise returns when fio's output has ended, or when fio remains after being killed. It stops or kills fio when
-// it has to.
+// supervise stops or kills fio when necessary. It returns when fio's output has ended, or when fio survives being
+// killed.
 func (r *fioRun) supervise(given order) *supervision {
 	watch := &supervision{run: r, given: given, begun: r.step.agent.clock.Monotonic()}
 	ticker := time.NewTicker(r.step.agent.timeouts.look)
@@ -66,7 +67,7 @@ func (r *fioRun) supervise(given order) *supervision {
 	loadEnd := r.plannedLoadEnd()
 	stopped, abandoned, exited := r.step.stopped.Done(), r.step.abandoned, r.exited
 	if given.deadline == 0 {
-		// fio ended before its start; only its output is left to read.
+		// fio exited before its start; only its output is left to read.
 		deadline.Stop()
 	}
 	for {
@@ -74,7 +75,7 @@ func (r *fioRun) supervise(given order) *supervision {
 		case <-r.output:
 			return watch
 		case <-exited:
-			// Jobs that outlive their parent have no process left to report to; some wait for it forever.
+			// Jobs that outlive their parent have no process to report to; some wait for it forever.
 			exited = nil
 			watch.clear()
 		case <-stopped:
@@ -98,8 +99,8 @@ func (r *fioRun) supervise(given order) *supervision {
 	}
 }
 
-// plannedLoadEnd returns a channel that fires when a fio that is released now should have begun its last I/O; nil for
-// a work-bound step.
+// plannedLoadEnd returns a channel that fires when a fio that is released now should have issued its last I/O; nil
+// for a step of fixed work.
 func (r *fioRun) plannedLoadEnd() <-chan time.Time {
 	tool := r.step.request.GetFio()
 	if tool.GetDurationNanoseconds() == 0 {
@@ -108,7 +109,7 @@ func (r *fioRun) plannedLoadEnd() <-chan time.Time {
 	return time.After(jobStart + time.Duration(tool.GetWarmUpNanoseconds()+tool.GetDurationNanoseconds()))
 }
 
-// giveUp ends the wait for fio. It first gives us a second to read an output that has ended.
+// giveUp ends the wait for fio, after allowing one more second to read an output that has ended.
 func (w *supervision) giveUp() {
 	select {
 	case <-w.run.output:
@@ -117,22 +118,22 @@ func (w *supervision) giveUp() {
 	}
 }
 
-// end tells fio to stop and to print its results so far.
+// end asks fio to stop and to print its results so far.
 func (w *supervision) end(reason string) {
 	if w.ending != "" {
-		// fio's answer to another signal could get into the middle of the result that it is printing.
+		// A second signal could make fio print into the middle of the result that it is printing.
 		return
 	}
 	w.ending = reason
 	w.endingAt = w.run.step.agent.clock.Monotonic()
 	w.run.feed.stopped()
-	// The main process tells its jobs through their shared memory.
+	// Signal only the main process: it stops its jobs through shared memory.
 	if err := syscall.Kill(w.run.handle.PID(), syscall.SIGINT); err != nil {
 		w.run.stderr.note("stop fio: " + err.Error())
 	}
 }
 
-// look checks the workers and acts on those that make no progress.
+// look checks the workers and acts if they make no progress.
 func (w *supervision) look() {
 	now := time.Duration(w.run.step.agent.clock.Monotonic())
 	if w.endedEarly(now) {
@@ -146,7 +147,7 @@ func (w *supervision) look() {
 		return
 	}
 	if err := w.progress.Observe(w.run.handle.PID(), now); err != nil {
-		// fio is just ending; its output tells the rest.
+		// fio is just exiting; its output gives the result.
 		return
 	}
 	timeouts := w.run.step.agent.timeouts
@@ -172,7 +173,7 @@ func (w *supervision) look() {
 	}
 }
 
-// endedEarly reports whether fio was told to stop before it had printed anything, and does not stop.
+// endedEarly reports whether fio was asked to stop before it had printed anything, but does not stop.
 func (w *supervision) endedEarly(now time.Duration) bool {
 	return w.ending != "" && !w.early && now-time.Duration(w.endingAt) > earlyPatience &&
 		time.Duration(w.endingAt-w.begun) < earlyStop && w.run.feed.documents.Load() == 0
@@ -192,7 +193,7 @@ func (w *supervision) kill(reason string) {
 	w.clear()
 }
 
-// clear kills what is left of fio, and bounds the wait for its end.
+// clear kills leftover processes of fio, and bounds the wait for their exit.
 func (w *supervision) clear() {
 	w.run.kill()
 	if w.gone == nil {
@@ -200,7 +201,7 @@ func (w *supervision) clear() {
 	}
 }
 
-// conclude supervises fio until it is gone, and returns its result.
+// conclude supervises fio until it has exited, and returns its result.
 func (r *fioRun) conclude(given order) *agentapi.Ended {
 	watch := r.supervise(given)
 	state := r.reap(watch.remains)

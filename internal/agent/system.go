@@ -13,42 +13,42 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// System is what MPI jobs and users' programs need of the machine: it starts processes, knows what they have read and
-// written, and reaches the agents of other clients. An agent has this machine unless a simulation gives it another.
+// System is the part of a machine that MPI jobs and users' programs need: it starts processes, reads their I/O
+// counters, and reaches the agents of other clients. An agent uses its own machine unless a simulation replaces it.
 type System interface {
 	// Find returns the path of a program, searched in a list of folders as in PATH.
 	Find(name, path string) (string, error)
 	// Start starts a program like process.Start.
 	Start(command *exec.Cmd) (Program, error)
-	// Tend starts `agent tend`: the first byte written to start starts its program, and it reports to news. The program
-	// inherits hold unless that is nil.
+	// Tend starts `agent tend`: the first byte written to start makes it start the user's program, and it reports
+	// to news. The program inherits hold unless that is nil.
 	Tend(command *exec.Cmd, hold *os.File) (tended Program, start io.WriteCloser, news io.ReadCloser, err error)
-	// ReadIO, Descendants, State, HasOpenBelow and DeviceIO are those of the package process.
+	// ReadIO, Descendants, State, HasOpenBelow and DeviceIO work like the functions of package process.
 	ReadIO(pid int) (process.IO, error)
 	Descendants(pid int) ([]process.Process, error)
 	State(pid int) (process.Process, error)
 	HasOpenBelow(pid int, directory string) bool
 	DeviceIO(device uint64) (process.DeviceIO, error)
-	// Sync makes the file system of a directory write out what is in memory.
+	// Sync makes a directory's file system write out its dirty pages.
 	Sync(directory string) error
-	// Dialer returns what connects to other agents; nil for gRPC's own.
+	// Dialer returns the function that connects to other agents; nil for gRPC's default.
 	Dialer() func(ctx context.Context, address string) (net.Conn, error)
 }
 
-// Program is a process that a System has started, with everything below it.
+// Program is a process started by a System, with all its descendants.
 type Program interface {
 	PID() int
-	// Exited is closed when the process has ended and nothing is left below it.
+	// Exited is closed when the process and all its descendants have exited.
 	Exited() <-chan struct{}
 	// Terminate sends SIGTERM to the process, or to its whole group.
 	Terminate(group bool) error
-	// Kill kills the process and everything below it; its error names what is left.
+	// Kill kills the process and all its descendants; its error names the survivors.
 	Kill() error
-	// Wait waits for the end of the process and of its output. It may be called several times.
+	// Wait waits for the process to exit and for the end of its output. It may be called several times.
 	Wait() *Exit
 }
 
-// Exit describes how a process ended.
+// Exit describes how a process exited.
 type Exit struct {
 	Status syscall.WaitStatus
 	// Busy is the CPU time of the process and of all children that it waited for.
@@ -64,7 +64,7 @@ func exitFrom(state *os.ProcessState) *Exit {
 	return &Exit{Status: status, Busy: state.UserTime() + state.SystemTime()}
 }
 
-// String returns the words of os.ProcessState.
+// String formats the exit like os.ProcessState.
 func (e *Exit) String() string {
 	switch {
 	case e == nil:
@@ -75,12 +75,12 @@ func (e *Exit) String() string {
 	return fmt.Sprintf("exit status %d", e.Status.ExitStatus())
 }
 
-// thisMachine is the System of an agent that runs in earnest.
+// thisMachine is the real System: it acts on the agent's own machine.
 type thisMachine struct{}
 
 var _ System = thisMachine{}
 
-// localProcess is a process of this machine.
+// localProcess is a process on the agent's own machine.
 type localProcess struct {
 	*process.Handle
 	command *exec.Cmd

@@ -2,11 +2,11 @@ package agent
 
 import "sync"
 
-// stderrBytes is how many bytes of a tool's messages are kept.
+// stderrBytes limits the bytes that are kept of a tool's messages.
 const stderrBytes = 16 << 10
 
-// tail keeps the beginning and the end of what is written to it, each up to half of a limit: the first message names
-// the cause, and the last one the end.
+// tail keeps the beginning and the end of its input, each up to half of a limit: the first message usually names
+// the cause, and the last one how the tool ended.
 type tail struct {
 	limit int
 
@@ -33,7 +33,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// note adds a line of the agent's own.
+// note appends a message of the agent itself.
 func (t *tail) note(line string) { _, _ = t.Write([]byte("storagebench: " + line + "\n")) }
 
 func (t *tail) String() string {

@@ -12,16 +12,16 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// knownTool remembers the tool once it was found to work, so that a conductor that reconnects in the middle of a step
-// does not disturb the measurement.
+// knownTool caches the tool after it was found to work, so that a conductor that reconnects during a step does not
+// disturb the measurement.
 type knownTool struct {
 	mu   sync.Mutex
 	tool *agentapi.Tool
-	// file is the program of the tool.
+	// file identifies the tool's executable.
 	file os.FileInfo
 }
 
-// version returns the version of the tool if it was asked for before; else it is empty.
+// version returns the cached version of the tool; empty if it was not read yet.
 func (k *knownTool) version() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -63,10 +63,10 @@ func (a *Agent) askFio(ctx context.Context) *agentapi.Tool {
 	return tool
 }
 
-// maxAnswerBytes is how many bytes of a program's output are kept.
+// maxAnswerBytes limits the bytes that are kept of a program's output.
 const maxAnswerBytes = 256
 
-// ask runs a program, returns its standard output, and leaves no process of it behind.
+// ask runs a program, returns its standard output, and kills any processes that it left running.
 func ask(ctx context.Context, path string, arguments ...string) (string, error) {
 	return askIn(ctx, "", toolEnvironment(), path, arguments...)
 }
@@ -87,7 +87,7 @@ func askIn(ctx context.Context, directory string, environment []string, path str
 	stop := context.AfterFunc(ctx, func() { _ = handle.Kill() })
 	defer stop()
 	err = handle.Wait()
-	// A script may have left processes running.
+	// A wrapper script may have left processes running.
 	_ = handle.Kill()
 	if ctx.Err() != nil {
 		err = ctx.Err()
@@ -103,7 +103,7 @@ func (a *Agent) fioPath() (string, error) {
 	return exec.LookPath(name)
 }
 
-// checkedFio returns the path of fio. It refuses a program that has replaced the one whose version the agent has told.
+// checkedFio returns the path of fio. It fails if the executable has changed after the agent reported its version.
 func (a *Agent) checkedFio() (string, error) {
 	path, err := a.fioPath()
 	if err != nil {

@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// noticeUsage is the notice of why the usage is unknown.
+	// noticeUsage is the notice that the disk usage is unknown, with the reason.
 	noticeUsage = "UsageUnknown"
-	// usageTime bounds the examination of all files, of which there can be many. It is dead time between two phases.
+	// usageTime bounds the examination of all files, of which there can be many. It is idle time between two
+	// phases.
 	usageTime = 2 * time.Second
-	// maxUsageTimeout limits the patience that a step may ask for.
+	// maxUsageTimeout limits the timeout that a step may request.
 	maxUsageTimeout = 10 * time.Second
 )
 
-// spaceTaken is the space that the files of a step take, or why that is unknown; both are empty if it was not asked
-// for.
+// spaceTaken is the disk usage of a step's files, or why it is unknown; both are empty if it was not requested.
 type spaceTaken struct {
 	usage   *agentapi.Usage
 	problem string
 }
 
-// spaceTaken measures the space that the files of the step's directory take, if that was asked for. The tool must be
-// gone. The call may hang with the file system.
+// spaceTaken measures the disk usage of the files in the step's directory, if requested. The tool must have exited.
+// The call may hang with the file system.
 func (s *step) spaceTaken(outcome agentapi.Outcome, directory *dataset.Dataset) spaceTaken {
 	if !s.wantsUsage(outcome) {
 		return spaceTaken{}
@@ -34,7 +34,7 @@ func (s *step) spaceTaken(outcome agentapi.Outcome, directory *dataset.Dataset) 
 	ctx, cancel := context.WithTimeout(context.Background(), usageTime+timeout)
 	defer cancel()
 	go func() {
-		// An agent that has to leave does not wait for a figure.
+		// An agent that has to exit does not wait for a figure.
 		select {
 		case <-s.abandoned:
 			cancel()
@@ -48,7 +48,7 @@ func (s *step) spaceTaken(outcome agentapi.Outcome, directory *dataset.Dataset) 
 	return spaceTaken{usage: usageOf(found, directory.Mount())}
 }
 
-// tell adds the result to the end of the step.
+// tell adds the disk usage to the step's end record.
 func (t spaceTaken) tell(ended *agentapi.Ended) {
 	ended.Usage = t.usage
 	if t.problem != "" {
@@ -56,8 +56,8 @@ func (t spaceTaken) tell(ended *agentapi.Ended) {
 	}
 }
 
-// wantsUsage reports whether to measure the space. In a shared directory only client 0 does, because otherwise it
-// would count several times.
+// wantsUsage reports whether to measure the disk usage. In a shared directory only client 0 does, so that it is
+// counted once.
 func (s *step) wantsUsage(outcome agentapi.Outcome) bool {
 	if !s.request.GetDataset().GetMeasureUsage() || s.request.GetMpi().GetShared() && s.agent.config.Client != 0 {
 		return false

@@ -12,8 +12,8 @@ func (v VolumeConfig) place() dataset.Place {
 	return dataset.Place{Path: v.Path, Expect: expect, Folder: v.Folder}
 }
 
-// advise rewords the remedy of a problem for the author of the specification, who in a cluster neither passes nor
-// mounts directories.
+// advise rewords the remedy of a problem for the author of a specification, who in a cluster neither passes
+// directories to the agent nor mounts them.
 func (v VolumeConfig) advise(err error) error {
 	var problem *dataset.Problem
 	if !v.Expect.MustBeMountPoint || !errors.As(err, &problem) {

@@ -8,14 +8,14 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// looks holds the probes of volumes that have not returned yet. A probe of a file system that does not answer may
-// never return. Later callers join it, so that each volume has at most one.
+// looks holds the pending probes of volumes. A probe of a file system that does not respond may never return. Later
+// callers join it, so that each volume has at most one probe.
 type looks struct {
 	mu      sync.Mutex
 	pending map[string]*look
-	// installation and besides select whose directories are reported; see dataset.Owners.
+	// installation and besides select the benchmarks whose directories are reported; see dataset.Owners.
 	installation, besides string
-	// good holds, by volume, the newest result without a problem.
+	// good holds the latest result without a problem, by volume.
 	good map[string]*agentapi.Volume
 }
 
@@ -25,9 +25,9 @@ type look struct {
 	volume *agentapi.Volume
 }
 
-// at describes a volume, until the context ends. If the volume does not answer in time, at returns its last good
-// description: it may be under load, and a conductor that reconnects must not give the client up for that. Loading a
-// step checks the volume again.
+// at describes a volume, within the lifetime of the context. If the volume does not respond in time, at returns its
+// last good description: the volume may be under load, and a reconnecting conductor must not give up the client
+// because of that. Loading a step checks the volume again.
 func (l *looks) at(ctx context.Context, configured VolumeConfig) *agentapi.Volume {
 	joined := l.join(configured)
 	select {
@@ -78,11 +78,11 @@ func (l *looks) describe(configured VolumeConfig) *agentapi.Volume {
 	before := l.good[configured.Name]
 	l.mu.Unlock()
 	if before != nil {
-		// Once is enough: under load, another probe would wait behind that load.
+		// List the owners only once: under load, another listing would wait behind that load.
 		volume.Owners = before.GetOwners()
 		return volume
 	}
-	// On an error no owners are listed, and then nothing of theirs is removed.
+	// On an error no owners are listed, so none of their data is removed.
 	if mount, err := configured.place().Find(); err == nil {
 		volume.Owners, _ = dataset.Owners(mount, l.installation, l.besides)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// Watch implements agentapi.AgentServer. It ends when the agent leaves, and with an error when a newer leader has
+// Watch implements agentapi.AgentServer. It ends when the agent exits, and returns an error when a newer leader has
 // taken over.
 func (a *Agent) Watch(request *agentapi.WatchRequest, stream grpc.ServerStreamingServer[agentapi.Record]) error {
 	ctx, done, err := a.attend(stream.Context(), request)
@@ -41,8 +41,8 @@ func (a *Agent) Watch(request *agentapi.WatchRequest, stream grpc.ServerStreamin
 // errFinished ends a Watch once all records have been sent.
 var errFinished = errors.New("the agent is leaving")
 
-// attend begins a Watch. Its context ends with the stream, with the term of its leader, and with the agent. Call the
-// returned function at the end of the Watch.
+// attend begins a Watch. The returned context ends with the stream, with the leader's term, and with the agent.
+// Call the returned function at the end of the Watch.
 func (a *Agent) attend(stream context.Context, request *agentapi.WatchRequest) (context.Context, func(), error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -9,22 +9,22 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// noticeUnsure is the notice that nothing proves how much of the files was written.
+// noticeUnsure is the notice that it is unknown how much of the files was written.
 const noticeUnsure = "WrittenUnknown"
 
-// witness is what the tool's own count of completed writes shows about a layout.
+// witness is the evidence that the tool's own count of completed writes gives about a layout.
 type witness int
 
 const (
-	// witnessNone means that there is no such count.
+	// witnessNone means that the tool reports no such count.
 	witnessNone witness = iota
 	// witnessAll means that the tool wrote all of the layout, witnessLess that it wrote less.
 	witnessAll
 	witnessLess
 )
 
-// toolWrote compares the tool's own count with the layout. The count of MPI's ranks is of system calls, and is not
-// used here.
+// toolWrote compares the tool's own count with the layout. The count of MPI ranks is one of system calls and is not
+// used.
 func (s *step) toolWrote(ended *agentapi.Ended) witness {
 	expected := s.request.GetFio().GetWrittenBytes()
 	if s.request.GetFio() == nil {
@@ -49,15 +49,15 @@ func (s *step) toolWrote(ended *agentapi.Ended) witness {
 
 // layoutState is the result of examining a layout.
 type layoutState struct {
-	// incomplete proves that a file is not complete; unsure is why there is no proof that all files are.
+	// incomplete is the proof that a file is incomplete; unsure is why completeness is not proven.
 	incomplete error
 	unsure     string
 }
 
-// layoutOf evaluates the files that a step should have filled. The file system's figures prove nothing while an
-// attribute cache holds old ones. Unless the tool's own count shows that everything was written, layoutOf then waits
-// for the cache to expire. If the figures still prove nothing, the tool's count decides; without a count the doubt
-// becomes a warning.
+// layoutOf checks the files that a step should have filled. The file system's figures prove nothing while an
+// attribute cache returns old ones. So unless the tool's own count shows that everything was written, layoutOf
+// waits for the cache to expire. If the figures still prove nothing, the tool's count decides; without a count, the
+// doubt becomes a warning.
 func (s *step) layoutOf(directory *dataset.Dataset, tool witness) layoutState {
 	ctx, cancel := context.WithTimeout(context.Background(), directory.Mount().Lateness())
 	defer cancel()
@@ -86,13 +86,13 @@ func (s *step) layoutOf(directory *dataset.Dataset, tool witness) layoutState {
 	return found
 }
 
-// unwrittenOf returns how many of the bytes that the step may read are proven never to have been written. If neither
-// the file system nor the layouts that this agent has seen prove anything, it sets s.unsure.
+// unwrittenOf returns how many of the bytes that the step may read have provably never been written. If neither the
+// file system nor the layouts seen by this agent prove anything, it sets s.unsure.
 func (s *step) unwrittenOf(directory *dataset.Dataset) uint64 {
 	ctx, cancel := context.WithTimeout(context.Background(), directory.Mount().Lateness())
 	defer cancel()
 	if s.unsure != "" {
-		cancel() // The attribute cache has had its time before.
+		cancel() // Do not wait: the attribute cache has already expired.
 	}
 	var missing uint64
 	unsure := ""
@@ -119,7 +119,7 @@ func (s *step) unwrittenOf(directory *dataset.Dataset) uint64 {
 	return missing
 }
 
-// isWhole reports whether a file was laid out completely, as this agent has seen or as the record beside it says.
+// isWhole reports whether a file was laid out completely, as seen by this agent or as recorded beside the file.
 func (s *step) isWhole(directory *dataset.Dataset, name string, bytes uint64) bool {
 	if s.agent.whole.has(directory, name, bytes) {
 		return true
