@@ -235,7 +235,7 @@ func (m thisMachine) Tend(command *exec.Cmd, hold *os.File) (Program, io.WriteCl
 func (r *commandRun) isIn(folder string, proven os.FileInfo) error {
 	found, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", r.handle.PID()))
 	if err != nil || os.SameFile(found, proven) {
-		return nil //nolint:nilerr // The process has already exited without effect; its end says why.
+		return nil //nolint:nilerr // It is gone already, and did nothing; its end says why.
 	}
 	return &dataset.Problem{Reason: dataset.ErrChanged, Path: folder, Detail: "it was another directory when the command was made ready in it",
 		Remedy: "look what was mounted there meanwhile, and start a new run"}

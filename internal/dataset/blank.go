@@ -7,17 +7,18 @@ import (
 )
 
 const (
-	// headBytes at the start and tailBytes at the end of a device are read whole: file systems, partition tables and
-	// databases keep their identifying structures there.
+	// headBytes at the start and tailBytes at the end of a device are read completely: file systems, partition
+	// tables and databases keep their identifying structures there.
 	headBytes = 4 << 20
 	tailBytes = 1 << 20
-	// Between them, one block of placeBytes is read at a random offset in each of as many equal parts as places.
+	// The middle is divided into places equal parts; one block of placeBytes is read at a random offset in each
+	// part.
 	places     = 64
 	placeBytes = 64 << 10
 )
 
-// firstData returns the offset of the first nonzero byte that it reads at or after from, or -1 if it reads only zeros.
-// It reads the head and the tail of the device whole and samples a large middle.
+// firstData returns the offset of the first nonzero byte that it reads at or after from, or -1 if it reads only
+// zeros. It reads the head and the tail of the device completely and samples a large middle.
 func firstData(device io.ReaderAt, from, size int64) (int64, error) {
 	look := func(at, length int64) (int64, error) { return firstNonzero(device, at, length) }
 	head := min(max(headBytes, from), size)
@@ -38,7 +39,7 @@ func firstData(device io.ReaderAt, from, size int64) (int64, error) {
 	return look(tail, size-tail)
 }
 
-// firstNonzero reads a region whole, and returns the offset of its first nonzero byte; -1 if it has none.
+// firstNonzero reads a whole region and returns the offset of its first nonzero byte, or -1 if all bytes are zero.
 func firstNonzero(device io.ReaderAt, at, length int64) (int64, error) {
 	buffer := make([]byte, min(length, 1<<20))
 	for end := at + length; at < end; at += int64(len(buffer)) {

@@ -15,16 +15,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of the check of laid-out files. Reading spends credits, and a slow share reads 30 MB/s.
+// Limits of the check of laid-out files. Reading spends credits, and a slow share reads 30 MB/s.
 const (
 	blockBytes = 64 << 10
 	// layoutBlocks is the number of blocks read from all files together: 4 MiB.
 	layoutBlocks = 64
-	// fileBlocks is the most blocks read from one file.
+	// fileBlocks is the maximum number of blocks read from one file.
 	fileBlocks = 16
 )
 
-// blockOffsets returns the offsets to read in a file: evenly spread, the first and the last block included.
+// blockOffsets returns the offsets to read in a file: evenly spaced, including the first and the last block.
 func blockOffsets(bytes uint64, count int) []int64 {
 	if bytes <= blockBytes || count < 2 {
 		return []int64{0}
@@ -38,7 +38,7 @@ func blockOffsets(bytes uint64, count int) []int64 {
 	return slices.Compact(offsets)
 }
 
-// chosen returns the names of the files to read, at most layoutBlocks of them, and the number of blocks to read from
+// chosen selects the files to read, at most layoutBlocks of them, and returns the number of blocks to read from
 // each.
 func chosen(files LaidOut) (names []string, each int) {
 	names = slices.Sorted(maps.Keys(files))
@@ -52,8 +52,8 @@ func chosen(files LaidOut) (names []string, each int) {
 	return names, min(fileBlocks, max(1, layoutBlocks/max(1, len(names))))
 }
 
-// Sum adds to files the checksums of some of their blocks, so that a later run can check whether the content is still
-// what was written. It changes nothing else in files.
+// Sum adds to files the checksums of some of their blocks, so that a later run can check that the content is
+// unchanged. It changes nothing else in files.
 func (d *Dataset) Sum(ctx context.Context, files LaidOut) error {
 	names, each := chosen(files)
 	for _, name := range names {
@@ -76,9 +76,10 @@ func sumOf(block []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Differs reads blocks of laid-out files and describes the first one that is not as it was written; the result is empty
-// if there is none. Blocks with a checksum must match it. Others must not be all zeros, unless the workload writes
-// zeros: space that was reserved but never written, or that a file system has lost, reads as zeros.
+// Differs reads blocks of laid-out files and describes the first one with unexpected content; the result is empty
+// if there is none. A block with a recorded checksum must match it. Other blocks must not be all zeros, unless the
+// workload writes zeros: space that was reserved but never written, or whose data the file system lost, reads as
+// zeros.
 func (d *Dataset) Differs(ctx context.Context, files LaidOut, zeros bool) (string, error) {
 	names, each := chosen(files)
 	for _, name := range names {
@@ -86,7 +87,7 @@ func (d *Dataset) Differs(ctx context.Context, files LaidOut, zeros bool) (strin
 		sums := strings.Fields(file.Blocks)
 		offsets := blockOffsets(file.Bytes, each)
 		if len(sums) > 0 && len(sums) != len(offsets) {
-			// The checksums are from a check with a different number of files.
+			// The checksums were recorded with a different number of blocks per file.
 			offsets = blockOffsets(file.Bytes, len(sums))
 		}
 		why, at := "", 0

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// directoryMode excludes other users; the clients of a run share a user or a group.
+	// directoryMode denies access to other users; the clients of a run share a user or a group.
 	directoryMode = 0o750
 	// attempts and retryPause bound the retries (half a second in all) while other clients create and remove the same
 	// parents.
@@ -23,12 +23,13 @@ const (
 // errLostRace means that another client removed a parent directory in the meantime. The caller retries from the top.
 var errLostRace = errors.New("a parent directory was removed meanwhile")
 
-// isTransient reports whether another client's work can cause the error, so that a retry may succeed.
+// isTransient reports whether a concurrent change by another client can cause the error, so that a retry may
+// succeed.
 func isTransient(err error) bool {
 	return errors.Is(err, errLostRace) || errors.Is(err, errNoOwner) || errors.Is(err, errExchanged)
 }
 
-// settle retries while another client's work at the same place causes the failure.
+// settle retries as long as concurrent changes by another client cause the failure.
 func settle(try func() error) error {
 	var err error
 	for range attempts {
@@ -40,7 +41,7 @@ func settle(try func() error) error {
 	return err
 }
 
-// makeClient opens the directory of a location's client and creates missing levels.
+// makeClient opens a location's client directory and creates missing levels.
 func makeClient(mount Mount, location Location, owner Owner) (*directory, error) {
 	hash, err := makeHash(mount, location.BenchmarkUID, location.DatasetHash, owner)
 	if err != nil {
@@ -99,7 +100,8 @@ func ownedChild(parent *directory, name string, owner Owner) (*directory, error)
 		return child, nil
 	case errors.Is(err, errNoOwner):
 		// A client that is killed after it removed the ownership file but before it removed the directory leaves an
-		// empty one. No other directory without that file is taken over.
+		// empty directory. Only such an empty directory may be replaced; any other without an ownership file is
+		// foreign.
 		if parent.root.Remove(name) == nil {
 			return nil, errLostRace
 		}
@@ -121,7 +123,7 @@ func ownedChild(parent *directory, name string, owner Owner) (*directory, error)
 	}
 	_ = removeScratch(parent, scratch)
 	if isNotEmpty(err) || errors.Is(err, fs.ErrNotExist) {
-		// Another client was first, or removed our scratch directory as litter.
+		// Another client created the directory first, or removed our scratch directory as a leftover.
 		return nil, errLostRace
 	}
 	return nil, classify(filepath.Join(parent.path, name), "create", err)
@@ -175,7 +177,8 @@ func removeScratch(parent *directory, name string) error {
 	return ignoreMissing(classify(filepath.Join(parent.path, name), "remove", parent.root.Remove(name)))
 }
 
-// ownFiles are the files that this package writes into a level, beside the directories of the next level.
+// ownFiles are the files that this package writes into each level, in addition to the directories of the next
+// level.
 var ownFiles = []string{ownerFile, lockFile}
 
 // removeOwnFiles deletes the given files of a level.

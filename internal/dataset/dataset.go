@@ -20,8 +20,8 @@ type Dataset struct {
 	client   *directory
 	// readOnly is true if the dataset was opened for reading only, on a volume that is mounted read-only.
 	readOnly bool
-	// held is the agent's hold on the directory; Take and Confirm set it. unusedOnly is true if it must not be taken from
-	// an agent that may still run.
+	// held is the agent's lock on the directory, set by Take and Confirm. unusedOnly is true if the directory must
+	// not be taken from an agent that may still run.
 	held       *Hold
 	unusedOnly bool
 	// holesShow caches the result of showsHoles.
@@ -100,7 +100,7 @@ func (d *Dataset) Path() string { return d.client.path }
 // Mount returns the verified mount of the directory.
 func (d *Dataset) Mount() Mount { return d.mount }
 
-// Is reports whether seen describes this directory, by whatever path it was reached. It is false if the directory's own
+// Is reports whether seen describes this directory, whatever path led to it. It is false if the directory's own
 // attributes cannot be read.
 func (d *Dataset) Is(seen fs.FileInfo) bool {
 	own, err := d.client.root.Stat(".")
@@ -125,9 +125,9 @@ func (d *Dataset) Close() error {
 	return nil
 }
 
-// Remove deletes the client's directory and then the parents that contain nothing but this package's own files. A
-// second call does nothing. It follows no link and crosses no mount, and leaves alone a directory that replaced the
-// opened one. It stops, with ErrHeld, once another agent has taken the directory. Other clients may work beside it.
+// Remove deletes the client's directory and then the parents that contain only this package's own files. A second
+// call does nothing. It follows no symbolic link, crosses no mount, and skips a directory that replaced the opened
+// one. It fails with ErrHeld once another agent has taken the directory. Other clients may work concurrently.
 func (d *Dataset) Remove(ctx context.Context) error {
 	top, err := openTop(d.mount)
 	if err != nil {
@@ -140,8 +140,8 @@ func (d *Dataset) Remove(ctx context.Context) error {
 			if err := ignoreMissing(d.removeClient(ctx, top)); err != nil {
 				return err
 			}
-			// A directory of that name from here on belongs to another client, which may create it while the removal of
-			// the parents is retried.
+			// From here on, a directory of that name belongs to another client: it may create one while the removal
+			// of the parents is retried.
 			removed = true
 		}
 		return removeParents(top, d.location.BenchmarkUID, d.location.DatasetHash)
@@ -174,7 +174,7 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 	if err := ours(); err != nil {
 		return err
 	}
-	// The record goes before the files that it describes.
+	// Remove the record before the files that it describes.
 	for _, record := range []string{d.location.layoutName(), d.location.layoutName() + ".new"} {
 		if err := ignoreMissing(classify(filepath.Join(hash.path, record), "remove", hash.root.Remove(record))); err != nil {
 			return err
@@ -192,9 +192,9 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 	return d.unhold(hash)
 }
 
-// Sweep removes all data of one benchmark below a target's path, of every client, and what killed clients left half
-// created. It must not run beside running clients of the benchmark. Missing data is no error. A missing path is an
-// error (ErrMissing), because its content is unknown.
+// Sweep removes all clients' data of one benchmark below a target's path, including partial directories of killed
+// clients. It must not run while clients of the benchmark run. Missing data is no error. A missing path is an error
+// (ErrMissing), because its content is unknown.
 func Sweep(ctx context.Context, path, benchmarkUID string) error {
 	if err := (Location{BenchmarkUID: benchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
 		return err
@@ -210,7 +210,8 @@ func Sweep(ctx context.Context, path, benchmarkUID string) error {
 	defer top.close()
 	return settle(func() error {
 		hashes, err := sweepBenchmark(ctx, top, benchmarkUID)
-		// Without an ownership file only an empty directory is removed; for any other, removeParents returns the error.
+		// A directory without an ownership file is removed only if it is empty; otherwise removeParents returns the
+		// error.
 		if err := ignoreMissing(err); err != nil && !errors.Is(err, errNoOwner) {
 			return err
 		}
@@ -263,8 +264,8 @@ func (d *Dataset) FreeBytes() (uint64, error) {
 	return space.Bavail * blockSize(space), nil
 }
 
-// CheckFiles returns an *InodesError if fewer than needFiles files can still be created. Many file systems report no
-// limit; they pass.
+// CheckFiles returns an *InodesError if fewer than needFiles files can still be created. File systems that report
+// no limit pass the check; there are many.
 func (d *Dataset) CheckFiles(needFiles uint64) error {
 	file, err := d.client.root.Open(".")
 	if err != nil {

@@ -25,39 +25,39 @@ const (
 type DeviceUse struct {
 	Owner  Owner
 	Client int
-	// Bytes is how many bytes after DeviceDataOffset the step may use at most.
+	// Bytes is the maximum number of bytes after DeviceDataOffset that the step may use.
 	Bytes uint64
 	// Write permits writing. Without it neither data nor a mark is written.
 	Write bool
 }
 
 // mark is the record at the beginning of a device that storagebench uses. It is written before any data and erased
-// last.
+// after all data.
 type mark struct {
 	Owner
 	Client int `json:"client"`
-	// ReachBytes is how many bytes after DeviceDataOffset may have been written. WrittenBytes is how many of them, from
-	// the first and without a gap, have been.
+	// ReachBytes is how many bytes after DeviceDataOffset may have been written. WrittenBytes is how many bytes
+	// from there have been written without a gap.
 	ReachBytes   uint64  `json:"reachBytes"`
 	WrittenBytes uint64  `json:"writtenBytes"`
 	Files        LaidOut `json:"files,omitempty"`
 }
 
-// Device is an open raw block device. It is opened exclusively (O_EXCL): nothing can mount it or use it for another
-// purpose meanwhile.
+// Device is an open raw block device. It is opened exclusively (O_EXCL), so nothing can mount it or use it
+// otherwise while it is open.
 type Device struct {
 	path  string
 	file  *os.File
 	size  int64
 	write bool
 	mark  mark
-	// gapBlank is true once the bytes between the mark and the data were found to be zero.
+	// gapBlank is true after the bytes between the mark and the data were verified to be zero.
 	gapBlank bool
 }
 
 // OpenDevice opens a device for one use. If the kernel or another agent uses the device, for example as a mounted
-// volume, OpenDevice waits until the context ends (ErrHeld). A device that is to be written must be verified to be
-// empty, or carry the mark of the same benchmark and client; otherwise ErrForeign names what was found.
+// volume, OpenDevice waits until the context ends (ErrHeld). A device to be written must be verified to be empty,
+// or carry the mark of the same benchmark and client; otherwise ErrForeign names the data that was found.
 func OpenDevice(ctx context.Context, path string, use DeviceUse) (*Device, error) {
 	file, err := openExclusive(ctx, path, use.Write)
 	if err != nil {
@@ -71,7 +71,7 @@ func OpenDevice(ctx context.Context, path string, use DeviceUse) (*Device, error
 	return d, nil
 }
 
-// Use does what OpenDevice does, for a device that is open already.
+// Use does what OpenDevice does, for a device that is already open.
 func (d *Device) Use(use DeviceUse) error { return d.admit(use) }
 
 // DeviceIsMarked reports whether a device carries the mark of a client of a benchmark.
@@ -179,8 +179,8 @@ func (d *Device) proveEmpty() error {
 	return nil
 }
 
-// proveGap refuses a device with data between the mark and our data. We write nothing there, so others have written to
-// the device since it was marked. It reads the device once, because nobody else can use it while it is open.
+// proveGap refuses a device with data between the mark and our data. We write nothing there, so another program has
+// written to the device since it was marked. It reads the gap only once, because the device is opened exclusively.
 func (d *Device) proveGap() error {
 	if d.gapBlank {
 		return nil
@@ -264,8 +264,8 @@ func (d *Device) SetLaidOut(files LaidOut, writtenBytes uint64) error {
 	return d.writeMark()
 }
 
-// ZeroShare samples 64 blocks of 4 KiB in the region and returns the share of them that is all zeros. On a device
-// without our mark this is the only evidence of what was written.
+// ZeroShare samples 64 blocks of 4 KiB in the region and returns the fraction of them that is all zeros. On a
+// device without our mark this is the only evidence of written data.
 func (d *Device) ZeroShare(bytes uint64) (float64, error) {
 	zero := 0
 	const looks = 64
@@ -282,8 +282,8 @@ func (d *Device) ZeroShare(bytes uint64) (float64, error) {
 	return float64(zero) / looks, nil
 }
 
-// Clear ends the use of the device: it discards what was written, if the device can do that, and erases the mark.
-// leaves is true if data remains. Without our mark it changes nothing.
+// Clear ends the use of the device: it discards the written data, if the device supports that, and erases the mark.
+// leaves is true if data remains. On a device without our mark it changes nothing.
 func (d *Device) Clear() (leaves bool, err error) {
 	found, err := d.readMark()
 	if err != nil || found == nil || !d.write || found.BenchmarkUID != d.mark.BenchmarkUID || found.Client != d.mark.Client {
@@ -301,7 +301,7 @@ func (d *Device) Clear() (leaves bool, err error) {
 	return leaves, d.put(make([]byte, markBytes))
 }
 
-// discard zeroes a region if the device can do that by itself.
+// discard zeroes a region if the device supports that itself.
 func (d *Device) discard(from, length int64) {
 	if unix.Fallocate(int(d.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, from, length) == nil {
 		return
@@ -309,7 +309,7 @@ func (d *Device) discard(from, length int64) {
 	ioctlRange(d.file, unix.BLKDISCARD, from, length)
 }
 
-// Close releases the device to others that wait for it.
+// Close releases the device to other processes that wait for it.
 func (d *Device) Close() error {
 	if err := d.file.Close(); err != nil {
 		return classify(d.path, "close", err)

@@ -15,8 +15,8 @@ import (
 // listBatch bounds the memory for listing a directory with millions of files.
 const listBatch = 1024
 
-// directory is an open directory that was reached without following a link. os.Root keeps every name inside it; child
-// also refuses links and mounts inside it, which os.Root allows.
+// directory is an open directory that was reached without following a symbolic link. os.Root keeps every name
+// inside it; child also refuses links and mounts inside it, which os.Root allows.
 type directory struct {
 	root *os.Root
 	path string
@@ -62,13 +62,13 @@ func newDirectory(root *os.Root, path string) (*directory, error) {
 	id, err := identify(file)
 	if err != nil {
 		_ = root.Close()
-		return nil, classify(path, "look at", err) // removed meanwhile, on a file system that finds files by name
+		return nil, classify(path, "look at", err) // removed meanwhile, on a file system that looks files up by name
 	}
 	return &directory{root: root, path: path, id: id}, nil
 }
 
-// child opens a subdirectory. It refuses a link, a mount, and a directory that was replaced between Lstat and the
-// opening.
+// child opens a subdirectory. It refuses a symbolic link, a mount, and a directory that was replaced between Lstat
+// and open.
 func (d *directory) child(name string) (*directory, error) {
 	path := filepath.Join(d.path, name)
 	before, err := d.root.Lstat(name)
@@ -145,7 +145,7 @@ func (d *directory) file(name string, flags int) (*os.File, error) {
 	return file, nil
 }
 
-// links returns how many names a file has; 0 if the file system does not say.
+// links returns the hard link count of a file; 0 if the file system does not report it.
 func links(info fs.FileInfo) uint64 {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -154,7 +154,7 @@ func links(info fs.FileInfo) uint64 {
 	return uint64(stat.Nlink) //nolint:unconvert // It is narrower on some machines.
 }
 
-// each calls visit for every entry until visit returns stop or an error. Entries may be removed meanwhile.
+// each calls visit for every entry until visit returns stop or an error. Entries may be removed during the listing.
 func (d *directory) each(visit func(fs.DirEntry) (stop bool, err error)) error {
 	file, err := d.root.Open(".")
 	if err != nil {

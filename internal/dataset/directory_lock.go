@@ -18,14 +18,14 @@ import (
 // heldPause is the interval between two attempts to get a directory or device that another process holds.
 const heldPause = 100 * time.Millisecond
 
-// holderRecord matches the names of the records that name the holder of a client's directory. They are beside the
+// holderRecord matches the names of the files that record the holder of a client's directory. They are beside the
 // directory, because its content belongs to the tool.
 var holderRecord = regexp.MustCompile(`^holder-(0|[1-9][0-9]*)\.json$`)
 
 func (l Location) holderName() string { return fmt.Sprintf("holder-%d.json", l.Client) }
 
-// Holder identifies the agent that uses a client's directory. A client has one index and one directory for a whole run,
-// but possibly several agents, one after the other: each has its own Instance.
+// Holder identifies the agent that uses a client's directory. A client keeps one index and one directory for a
+// whole run, but may have several agents in succession, each with its own Instance.
 type Holder struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	Instance      string `json:"instance"`
@@ -47,7 +47,7 @@ func (h Holder) String() string {
 type Hold struct {
 	holder Holder
 	file   *os.File
-	// locked is true if the file system has locks and all machines see this one.
+	// locked is true if the file system supports locks and other machines see this one.
 	locked bool
 }
 
@@ -55,7 +55,7 @@ type Hold struct {
 // last of them has exited.
 func (h *Hold) File() *os.File { return h.file }
 
-// Release gives the directory to the next agent that waits for it.
+// Release releases the lock, so that the next waiting agent gets the directory.
 func (h *Hold) Release() {
 	if h != nil {
 		_ = h.file.Close()
@@ -77,22 +77,23 @@ func (e *heldError) problem() error {
 	}
 }
 
-// Take creates a client's directory, as Create does, for one holder alone. If another agent holds it, such as one that
-// is terminating and still removes its files, Take waits for that agent to exit until the context ends; then
-// errors.Is(err, ErrHeld). It calls waiting once with that holder. On a file system without locks Take does not wait,
-// and the directory belongs to the newest holder: see Confirm.
+// Take creates a client's directory, as Create does, for exclusive use by one holder. If another agent holds it (it
+// may be terminating and still removing its files), Take calls waiting once with that holder and waits for that
+// agent to exit. If the context ends before, errors.Is(err, ErrHeld). On a file system without locks Take does not
+// wait, and the directory belongs to the newest holder: see Confirm.
 func Take(ctx context.Context, mount Mount, location Location, owner Owner, holder Holder, waiting func(Holder)) (*Dataset, *Hold, error) {
 	return take(ctx, func() (*Dataset, error) { return Create(mount, location, owner) }, holder, waiting)
 }
 
-// TakeOver takes an existing directory, as Take does, from an agent that the caller knows to be gone;
-// errors.Is(err, ErrMissing) if it no longer exists.
+// TakeOver takes an existing directory, as Take does, from an agent that the caller knows to be gone.
+// errors.Is(err, ErrMissing) if the directory no longer exists.
 func TakeOver(ctx context.Context, mount Mount, location Location, holder Holder) (*Dataset, *Hold, error) {
 	return take(ctx, func() (*Dataset, error) { return Open(mount, location) }, holder, func(Holder) {})
 }
 
-// TakeUnused is TakeOver without that knowledge. It takes a directory with another agent's mark only if a lock that all
-// machines see proves that the agent has exited; else errors.Is(err, ErrHeld).
+// TakeUnused is TakeOver for a caller that does not know whether the previous agent is gone. It takes a directory
+// with another agent's mark only if a lock that all machines see proves that the agent has exited; otherwise
+// errors.Is(err, ErrHeld).
 func TakeUnused(ctx context.Context, mount Mount, location Location, holder Holder) (*Dataset, *Hold, error) {
 	open := func() (*Dataset, error) {
 		directory, err := Open(mount, location)
@@ -134,7 +135,7 @@ func take(ctx context.Context, open func() (*Dataset, error), holder Holder, wai
 	}
 }
 
-// hold tries once to lock the directory.
+// hold makes one attempt to lock the directory.
 func (d *Dataset) hold(holder Holder) (*Hold, error) {
 	var hold *Hold
 	err := d.withHash(func(hash *directory) error {
@@ -176,7 +177,7 @@ func (d *Dataset) hold(holder Holder) (*Hold, error) {
 	return hold, nil
 }
 
-// lockHolder opens the holder record, locked if the file system has locks.
+// lockHolder opens the holder record and locks it if the file system supports locks.
 func (d *Dataset) lockHolder(hash *directory) (file *os.File, locked bool, err error) {
 	name := d.location.holderName()
 	path := filepath.Join(hash.path, name)
@@ -213,9 +214,9 @@ func (d *Dataset) lockHolder(hash *directory) (file *os.File, locked bool, err e
 	return file, locked, nil
 }
 
-// tryFlock locks a file without waiting. A file system without locks is no error, because there is no alternative.
-// locked is also false if the lock stays on this machine while others mount the same file system; it still keeps agents
-// of this machine apart.
+// tryFlock locks a file without waiting. Missing lock support is no error, because there is no alternative. locked
+// is also false if the lock is visible only on this machine while other machines mount the same file system; it
+// still excludes other agents on this machine.
 func tryFlock(file *os.File) (locked bool, err error) {
 	err = flock(file, unix.LOCK_EX)
 	if errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
@@ -224,7 +225,7 @@ func tryFlock(file *os.File) (locked bool, err error) {
 	return err == nil && locksReachServer(file), err
 }
 
-// isNamed returns errLostRace if the name no longer leads to the open file.
+// isNamed returns errLostRace if the name no longer refers to the open file.
 func isNamed(in *directory, name string, file *os.File) error {
 	named, err := in.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -257,21 +258,22 @@ func readHolder(file *os.File) Holder {
 	return holder
 }
 
-// Confirm checks that the hold still owns the directory. errors.Is(err, ErrHeld) if another agent has taken it, which
-// can happen on a file system without locks; ErrMissing if the holder record is gone and no agent owns the directory.
+// Confirm checks that the hold still owns the directory. errors.Is(err, ErrHeld) if another agent has taken it,
+// which can happen on a file system without locks; errors.Is(err, ErrMissing) if the holder record is gone, so that
+// no agent owns the directory.
 func (d *Dataset) Confirm(hold *Hold) error {
 	if hold.locked && d.leadsTo(d.location.holderName(), hold.file) {
-		// The lock suffices, without a read: on a store without credits each read would wait.
+		// The lock suffices. Do not read the mark: on storage without credits each read would wait.
 		d.held = hold
 		return nil
 	}
 	return d.ConfirmMark(hold)
 }
 
-// ConfirmMark does what Confirm does, and reads the mark even if the lock seems to suffice: a file server may have given
-// the lock to another machine while this one was cut off.
+// ConfirmMark is Confirm, but reads the mark even if the lock seems to suffice: a file server may have given the
+// lock to another machine during a network partition.
 func (d *Dataset) ConfirmMark(hold *Hold) error {
-	// Another client that leaves removes the ownership file for an instant.
+	// Another exiting client may briefly remove the ownership file.
 	err := settle(func() error {
 		return d.withHash(func(hash *directory) error { return hold.checkMark(hash, d.location.holderName()) })
 	})
@@ -284,8 +286,8 @@ func (d *Dataset) ConfirmMark(hold *Hold) error {
 	return err
 }
 
-// checkMark reads the mark, and returns a Problem if it is not the hold's own: ErrHeld if another agent has taken the
-// directory, ErrMissing if there is no mark.
+// checkMark reads the mark, and returns a Problem if it is not the hold's own: ErrHeld if another agent has taken
+// the directory, ErrMissing without a mark.
 func (h *Hold) checkMark(hash *directory, name string) error {
 	path := filepath.Join(hash.path, name)
 	named, err := hash.root.Lstat(name)
@@ -298,8 +300,8 @@ func (h *Hold) checkMark(hash *directory, name string) error {
 	}
 	file := h.file
 	if !h.locked || !os.SameFile(named, own) {
-		// A network file system asks its server when a file is opened. A locked file is not opened again, because a lock
-		// of SMB keeps out every other handle.
+		// A network file system revalidates with its server when a file is opened. Do not reopen a locked file: an
+		// SMB lock excludes every other handle.
 		if file, err = hash.file(name, os.O_RDONLY); err != nil {
 			return err
 		}
@@ -311,9 +313,9 @@ func (h *Hold) checkMark(hash *directory, name string) error {
 	return nil
 }
 
-// stillOurs returns a Problem, ErrHeld, if another agent has taken the directory since this one did. Call it before each
-// change on the storage: the lock does not keep agents of other machines out everywhere. Without a mark nobody else has
-// taken it, because an agent writes its mark first.
+// stillOurs returns a Problem (ErrHeld) if another agent has taken the directory since this one did. Call it before
+// each change on the storage, because locks do not exclude agents of other machines on every file system. A missing
+// mark means that no other agent has taken the directory, because an agent writes its mark first.
 func (d *Dataset) stillOurs(hash *directory) error {
 	if d.held == nil {
 		return nil
@@ -321,7 +323,7 @@ func (d *Dataset) stillOurs(hash *directory) error {
 	return ignoreMissing(d.held.checkMark(hash, d.location.holderName()))
 }
 
-// leadsTo reports whether a name beside the client's directory is that of the open file.
+// leadsTo reports whether a name beside the client's directory refers to the open file.
 func (d *Dataset) leadsTo(name string, file *os.File) bool {
 	named, err := os.Lstat(filepath.Join(filepath.Dir(d.client.path), name))
 	if err != nil {
@@ -346,9 +348,9 @@ func (d *Dataset) withHash(do func(hash *directory) error) error {
 	return do(hash)
 }
 
-// unhold removes the holder record and then releases the lock, in this order: a waiting agent then finds that the
-// record is gone and creates the directory anew. The file must be closed before the parent is removed: on NFS an open
-// file keeps its directory from being removed.
+// unhold removes the holder record and then releases the lock, in this order: a waiting agent then finds no record
+// and creates the directory again. The file must be closed before the parent is removed: on NFS an open file
+// prevents the removal of its directory.
 func (d *Dataset) unhold(hash *directory) error {
 	if d.held == nil {
 		return nil
@@ -364,7 +366,7 @@ func (d *Dataset) unhold(hash *directory) error {
 	return nil
 }
 
-// removeHolderRecords deletes the holder records of a layout that no agent holds.
+// removeHolderRecords deletes the holder records of a layout, except those that an agent holds.
 func removeHolderRecords(hash *directory) error {
 	return hash.each(func(entry fs.DirEntry) (bool, error) {
 		if !holderRecord.MatchString(entry.Name()) {
@@ -376,7 +378,7 @@ func removeHolderRecords(hash *directory) error {
 		}
 		defer func() { _ = file.Close() }()
 		if _, err := tryFlock(file); err != nil {
-			return false, nil // An agent holds it: the directory is not empty and stays.
+			return false, nil // An agent holds it, so the directory is not empty and stays.
 		}
 		return false, ignoreMissing(classify(filepath.Join(hash.path, entry.Name()), "remove", hash.root.Remove(entry.Name())))
 	})

@@ -38,8 +38,8 @@ func locksReachServer(file *os.File) bool {
 	return err == nil && !localLocks(splitOptions(info.Options, info.VFSOptions))
 }
 
-// localLocks reports whether mount options keep flock locks on this machine: nobrl of SMB, which azurefile-csi-driver
-// sets, and the equivalents of NFS and Lustre.
+// localLocks reports whether mount options make flock locks local to this machine: SMB's nobrl, which
+// azurefile-csi-driver sets, and the equivalents of NFS and Lustre.
 func localLocks(options []string) bool {
 	return slices.ContainsFunc(options, func(option string) bool {
 		return slices.Contains([]string{"nobrl", "nolock", "local_lock=all", "local_lock=flock", "localflock"}, option)

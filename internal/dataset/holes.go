@@ -12,8 +12,8 @@ const (
 	holeBytes = 8 << 20
 )
 
-// showsHoles reports whether the file system reports holes, by probing one in a scratch file. If it does, a file
-// without reported holes counts as fully written even if it occupies less space than its size: a store behind FUSE or
+// showsHoles probes with a scratch file whether the file system reports holes. If it does, a file without reported
+// holes counts as completely written even if it occupies less space than its size, because storage behind FUSE or
 // NFS may compress. The result is false if the probe fails.
 func (d *Dataset) showsHoles() bool {
 	d.holes.Do(func() { d.holesShow = triedHole(d.client) })
@@ -21,7 +21,7 @@ func (d *Dataset) showsHoles() bool {
 }
 
 func triedHole(in *directory) bool {
-	_ = in.root.Remove(holeProbe) // left by a process that was killed
+	_ = in.root.Remove(holeProbe) // left by a killed process
 	file, err := in.root.OpenFile(holeProbe, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return false

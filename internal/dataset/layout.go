@@ -18,8 +18,7 @@ import (
 const layoutMaxBytes = 32 << 20
 
 // layoutRecord matches the names of the records of the clients' layouts. They are beside the clients' directories,
-// because the content of those belongs to the tool. A client that is killed while it writes a record leaves the .new
-// file behind.
+// whose content belongs to the tool. A client that is killed while it writes a record leaves the .new file.
 var layoutRecord = regexp.MustCompile(`^layout-(0|[1-9][0-9]*)\.json(\.new)?$`)
 
 // LaidOut describes the files that were laid out and verified to be complete, by their names relative to the client's
@@ -60,7 +59,7 @@ func (d *Dataset) LaidOut() (LaidOut, error) {
 		return nil, fmt.Errorf("read what is laid out: %w", err)
 	}
 	if len(text) > layoutMaxBytes {
-		return LaidOut{}, nil // SetLaidOut did not write it.
+		return LaidOut{}, nil // not written by SetLaidOut
 	}
 	var record layoutText
 	if err := json.Unmarshal(text, &record); err != nil || record.SchemaVersion != schemaVersion || record.Files == nil {
@@ -69,8 +68,8 @@ func (d *Dataset) LaidOut() (LaidOut, error) {
 	return record.Files, nil
 }
 
-// SetLaidOut writes the record atomically and returns once it would survive a power loss. Remove a file from the record
-// before writing to it, and add it once it is verified to be complete.
+// SetLaidOut writes the record atomically and durably (it survives a power loss). Remove a file from the record
+// before writing to the file, and add it again after verifying that it is complete.
 func (d *Dataset) SetLaidOut(files LaidOut) error {
 	text, err := json.Marshal(layoutText{SchemaVersion: schemaVersion, Files: maps.Clone(files)})
 	if err != nil {
@@ -101,7 +100,7 @@ func (d *Dataset) SetLaidOut(files LaidOut) error {
 
 func (l Location) layoutName() string { return fmt.Sprintf("layout-%d.json", l.Client) }
 
-// beside calls do with the parent of the client's directory, if the client's directory there is still the opened one.
+// beside calls do with the parent of the client's directory, if the parent still contains the opened directory.
 func (d *Dataset) beside(do func(hash *directory) error) error {
 	top, err := openTop(d.mount)
 	if err != nil {
@@ -156,7 +155,7 @@ func (d *directory) replace(name string, text []byte) error {
 	return d.sync()
 }
 
-// sync makes added and removed names durable. File systems that cannot sync a directory are no error.
+// sync makes added and removed names durable. It returns no error for file systems that cannot sync a directory.
 func (d *directory) sync() error {
 	file, err := d.root.Open(".")
 	if err != nil {

@@ -18,7 +18,7 @@ type Location struct {
 	Client      int
 }
 
-// name matches what may be a path component: no slash, no leading dot, nothing that a shell or a tool's job file would
+// name matches valid path components: no slash, no leading dot, nothing that a shell or a tool's job file would
 // interpret.
 var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
 

@@ -14,8 +14,8 @@ import (
 
 const lockFile = "lock"
 
-// Lock keeps other runs of the same benchmark out of a target's path as long as a process with the open lock file
-// lives. It does not exclude their agents: it ensures that only one run plans to use a path.
+// Lock keeps other runs of the same benchmark out of a target's path while a process has the lock file open. It
+// does not exclude their agents; it ensures that only one run at a time plans to use a path.
 type Lock struct {
 	mount Mount
 	owner Owner
@@ -72,7 +72,7 @@ func tryLock(mount Mount, owner Owner) (*Lock, error) {
 // take locks the open file and writes the holder's name into it.
 func (l *Lock) take(uid *directory) error {
 	path := filepath.Join(uid.path, lockFile)
-	// On a file system without locks an unguarded run is better than none.
+	// Without lock support, continue: an unguarded run is better than none.
 	switch _, err := tryFlock(l.file); {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return &Problem{
@@ -118,8 +118,7 @@ func (l *Lock) holder() string {
 // the last of them has exited, even if this process is killed.
 func (l *Lock) File() *os.File { return l.file }
 
-// Release releases the lock, unless child processes still hold it, and removes the directories that contain nothing
-// else.
+// Release releases the lock, unless child processes still hold it, and removes the directories that are then empty.
 func (l *Lock) Release() error {
 	top, err := openTop(l.mount)
 	if err == nil {
@@ -130,7 +129,8 @@ func (l *Lock) Release() error {
 		err = errors.Join(err, fmt.Errorf("release the lock: %w", closeErr))
 	}
 	if err == nil {
-		// NFS renames a file that is removed while it is open (.nfs...), so its directory was not empty until now.
+		// NFS renames a file that is removed while open to .nfs..., so the directory was not empty before the file
+		// was closed.
 		err = removeUnlocked(top, l.owner.BenchmarkUID)
 	}
 	return err

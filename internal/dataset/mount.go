@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Expectation is what the run was planned for; the zero value expects only a writable directory.
+// Expectation is what the plan expects of a directory; the zero value expects only a writable directory.
 type Expectation struct {
 	// MustBeMountPoint requires the path itself to be a mount point.
 	MustBeMountPoint bool `json:"mustBeMountPoint,omitempty"`
@@ -24,9 +24,9 @@ type Expectation struct {
 	ReadOnly bool `json:"readOnly,omitempty"`
 }
 
-// Mount describes a directory as it was found, and the file system it is on.
+// Mount describes a directory, and the file system that contains it, as found by ProveMount.
 type Mount struct {
-	// Path is absolute; its last component is no link.
+	// Path is absolute; its last component is not a symbolic link.
 	Path   string `json:"path"`
 	Device uint64 `json:"device"`
 	Inode  uint64 `json:"inode"`
@@ -45,11 +45,11 @@ type Mount struct {
 	AvailableBytes uint64 `json:"availableBytes"`
 }
 
-// ProveMount inspects a directory without changing anything. It refuses, with a *Problem, what is missing, not a
-// directory, a symbolic link, not writable, or not as expected.
+// ProveMount inspects a directory without changing anything. It refuses, with a *Problem, a path that is missing,
+// not a directory, a symbolic link, not writable, or not as expected.
 //
-// Tools create missing directories by themselves: without this check a volume that is not mounted would become a test
-// of the disk beneath it.
+// Tools create missing directories by themselves: without this check, a run on a volume that is not mounted would
+// measure the disk beneath the mount point.
 func ProveMount(path string, expect Expectation) (Mount, error) {
 	mount, file, err := openMount(path, expect)
 	if err != nil {
@@ -59,7 +59,7 @@ func ProveMount(path string, expect Expectation) (Mount, error) {
 	return mount, checkAccess(file, mount, expect)
 }
 
-// openMount does what ProveMount does, except for the access check. The caller closes the file.
+// openMount is ProveMount without the access check. The caller closes the file.
 func openMount(path string, expect Expectation) (Mount, *os.File, error) {
 	if path == "" {
 		return Mount{}, nil, &Problem{Reason: ErrMissing, Path: `""`, Remedy: "give the path of a directory"}
@@ -155,7 +155,7 @@ func (m Mount) check(expect Expectation) error {
 	return nil
 }
 
-// checkAccess asks the kernel: permission bits do not stop root, a read-only mount does.
+// checkAccess tests access by asking the kernel: root ignores permission bits, but not a read-only mount.
 func checkAccess(directory *os.File, mount Mount, expect Expectation) error {
 	if expect.ReadOnly {
 		err := unix.Faccessat(int(directory.Fd()), ".", unix.R_OK|unix.X_OK, unix.AT_EACCESS)

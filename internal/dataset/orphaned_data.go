@@ -17,7 +17,7 @@ const (
 	// maxOwners bounds the benchmarks that Owners returns, and maxLooked the directories that it reads.
 	maxOwners = 64
 	maxLooked = 256
-	// orphanLockTimeout is how long a held directory is retried before it is left alone.
+	// orphanLockTimeout is how long to retry a held directory before skipping it.
 	orphanLockTimeout = 300 * time.Millisecond
 )
 
@@ -63,19 +63,19 @@ func ownerOf(base *directory, uid string) (Owner, error) {
 	return readOwner(child)
 }
 
-// Behind describes which data of a benchmark may be removed.
+// Behind selects which data of a benchmark may be removed.
 type Behind struct {
 	// BenchmarkUID is the benchmark's UID. The caller must ensure that the benchmark is gone or its own.
 	BenchmarkUID string
 	// Installation must match the directory's, unless Own is true.
 	Installation string
 	Own          bool
-	// Kept is true if data that was kept on purpose is removed too.
+	// Kept is true if data that was kept on purpose may be removed too.
 	Kept bool
-	// Spare reports whether to leave a client's directory of a dataset alone; nil spares none.
+	// Spare reports whether to skip a client's directory of a dataset; nil skips none.
 	Spare func(hash string, client int) bool
-	// Locked is true if the benchmark's lock (see AcquireLock) must exist and be free, which proves that its run is
-	// over.
+	// Locked is true if the benchmark's lock (see AcquireLock) must exist and be free, which proves that its run
+	// has ended.
 	Locked bool
 	// Holder identifies the agent that removes the data.
 	Holder Holder
@@ -85,12 +85,12 @@ type Behind struct {
 type LeftResult struct {
 	// Removed is the number of clients' directories that were removed.
 	Removed int
-	// Stays lists the directories that were left alone, each with the reason.
+	// Stays lists the skipped directories, each with the reason.
 	Stays []string
 }
 
-// RemoveLeft removes the unused data that a benchmark left on a target. It leaves alone, and reports, data that an
-// agent holds, data on a file system without locks, where use cannot be detected, and data of another installation.
+// RemoveLeft removes the unused data that a benchmark left on a target. It skips and reports data that an agent
+// holds, data on a file system without locks (where use cannot be detected), and data of another installation.
 func RemoveLeft(ctx context.Context, mount Mount, behind Behind) (LeftResult, error) {
 	var result LeftResult
 	if err := (Location{BenchmarkUID: behind.BenchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
@@ -146,7 +146,7 @@ func RemoveLeft(ctx context.Context, mount Mount, behind Behind) (LeftResult, er
 	return result, settle(func() error { return removeParents(top, behind.BenchmarkUID, hashes...) })
 }
 
-// refuses returns why nothing of a benchmark's directory may be removed; empty if it may.
+// refuses returns why a benchmark's directory must not be touched; empty if its data may be removed.
 func (b *Behind) refuses(uid *directory, owner Owner) string {
 	switch {
 	case !b.Own && (owner.Installation == "" || owner.Installation != b.Installation):
@@ -157,7 +157,7 @@ func (b *Behind) refuses(uid *directory, owner Owner) string {
 	return ""
 }
 
-// runIsOver takes the lock of a benchmark, or returns why it cannot.
+// runIsOver takes a benchmark's lock, or returns why it cannot.
 func runIsOver(uid *directory) (lock *os.File, why string) {
 	file, err := uid.file(lockFile, os.O_RDWR)
 	if err != nil {
@@ -170,13 +170,13 @@ func runIsOver(uid *directory) (lock *os.File, why string) {
 	return file, ""
 }
 
-// OnThisMachine reports whether the file system is local: no other machine mounts it at the same time, so all its users
-// see the locks on it.
+// OnThisMachine reports whether the file system is local: no other machine mounts it at the same time, so all its
+// users see its locks.
 func (m Mount) OnThisMachine() bool {
 	return slices.Contains([]string{"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "zfs", "overlay"}, m.FilesystemType)
 }
 
-// hasLocks tries a shared lock, which disturbs no other process.
+// hasLocks reports whether the file system supports locks. It tries a shared lock, which disturbs no other process.
 func hasLocks(in *directory) bool {
 	file, err := in.file(ownerFile, os.O_RDONLY)
 	if err != nil {
@@ -186,7 +186,7 @@ func hasLocks(in *directory) bool {
 	return flock(file, unix.LOCK_SH) == nil && locksReachServer(file)
 }
 
-// removeHash removes the clients' directories of one dataset. cleared is true if none is left.
+// removeHash removes the clients' directories of one dataset. cleared is true if no directory remains.
 func (b *Behind) removeHash(ctx context.Context, mount Mount, uid *directory, hash string, result *LeftResult) (cleared bool, err error) {
 	child, err := openOwned(uid, hash, b.BenchmarkUID)
 	if err != nil {
@@ -239,7 +239,7 @@ func (b *Behind) removeClient(ctx context.Context, mount Mount, location Locatio
 	return errors.Join(directory.Remove(ctx), directory.Close())
 }
 
-// Keep records in the ownership file that the data stays on purpose, for later cleanups of orphaned data.
+// Keep records in the ownership file that the data stays on purpose, so that cleanups of orphaned data skip it.
 func (d *Dataset) Keep() error {
 	return d.beside(func(hash *directory) error {
 		owner, err := readOwner(hash)

@@ -16,8 +16,8 @@ const (
 	schemaVersion = 1
 )
 
-// Owner is the content of an ownership file. Only BenchmarkUID decides to whom a directory belongs; the rest is for
-// people who want to know where it came from.
+// Owner is the content of an ownership file. Only BenchmarkUID decides who owns a directory; the other fields tell
+// people where the directory came from.
 type Owner struct {
 	// SchemaVersion is set when the file is written.
 	SchemaVersion int    `json:"schemaVersion"`
@@ -70,7 +70,7 @@ func writeOwner(d *directory, owner Owner) error {
 	return classify(path, "write", err)
 }
 
-// errNoOwner is ErrForeign for a directory without an ownership file. A directory also lacks it for an instant while
+// errNoOwner is ErrForeign for a directory without an ownership file. The file is also briefly missing while
 // another client removes the directory.
 var errNoOwner = fmt.Errorf("%w", ErrForeign)
 

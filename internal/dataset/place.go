@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// folderMode gives the group access: a folder outlives the run that created it, and the next run may be another user of
-// the same group.
+// folderMode gives the group access: a folder outlives the run that created it, and the next run may have another
+// user of the same group.
 const folderMode = 0o770
 
-// Place is where a run works: a folder of a volume that must be mounted at a path.
+// Place is where a run works: a folder of a volume that must be mounted at Path.
 type Place struct {
 	// Path is the path that is verified against Expect.
 	Path   string
@@ -42,11 +42,11 @@ func (p Place) Look() (Mount, error) { return p.prove(looking) }
 // Find verifies the volume and the folder; errors.Is(err, ErrMissing) if there is no such folder.
 func (p Place) Find() (Mount, error) { return p.prove(finding) }
 
-// Make verifies the volume and creates the folder if it is missing. The folder is never removed: others may use it by
-// then, even if it did not exist before.
+// Make verifies the volume and creates the folder if it is missing. The folder is never removed, because others may
+// be using it by then.
 func (p Place) Make() (Mount, error) { return p.prove(making) }
 
-// purpose is what to do about a missing folder.
+// purpose selects how to handle a missing folder.
 type purpose int
 
 const (
@@ -89,12 +89,12 @@ func (p Place) prove(purpose purpose) (Mount, error) {
 	return mount.at(folder, p.Expect)
 }
 
-// makeFolder creates one folder, unless another client has done so meanwhile.
+// makeFolder creates one folder, or opens it if another client has created it meanwhile.
 func makeFolder(parent *directory, name string) (*directory, error) {
 	err := parent.root.Mkdir(name, folderMode)
 	switch {
 	case err == nil:
-		// Override the umask of the process, but keep the bits inherited from the parent (setgid). Ignore file systems
+		// Override the process's umask, but keep the bits inherited from the parent (setgid). Ignore file systems
 		// without modes.
 		if info, err := parent.root.Lstat(name); err == nil {
 			_ = parent.root.Chmod(name, info.Mode()&(fs.ModeSetgid|fs.ModeSticky)|folderMode)
@@ -105,7 +105,7 @@ func makeFolder(parent *directory, name string) (*directory, error) {
 	return parent.child(name)
 }
 
-// at returns the mount as seen from one of its folders. It checks that the folder is accessible as expected.
+// at returns the mount as seen from one of its folders, after checking that the folder is accessible as expected.
 func (m Mount) at(folder *directory, expect Expectation) (Mount, error) {
 	file, err := folder.root.Open(".")
 	if err != nil {
@@ -118,13 +118,13 @@ func (m Mount) at(folder *directory, expect Expectation) (Mount, error) {
 	}
 	m.Path, m.Device, m.Inode = folder.path, folder.id.device, folder.id.inode
 	m.IsMountPoint = m.Path == m.MountPoint
-	// A quota on the folder shows here, not at the mount.
+	// A quota on the folder is visible here, not at the mount point.
 	m.TotalBytes, m.AvailableBytes = space.Blocks*blockSize(space), space.Bavail*blockSize(space)
 	return m, checkAccess(file, m, expect)
 }
 
-// access describes, for a permission error, who we are and who owns the file at the path, or its directory if there is
-// no file.
+// access returns, for a permission error, the process's user and groups, and the owner of the file at the path (or
+// of its directory if the file does not exist).
 func access(path string) string {
 	whose := "it has"
 	var stat unix.Stat_t
@@ -146,7 +146,7 @@ func access(path string) string {
 		whose, stat.Uid, stat.Gid, stat.Mode&0o7777, os.Geteuid(), named(groups))
 }
 
-// named lists the groups, at most 8 of them.
+// named formats the group IDs as a list of at most 8.
 func named(groups []int) string {
 	const most = 8
 	text := "group"

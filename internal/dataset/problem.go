@@ -26,7 +26,7 @@ var (
 	ErrNoSpace        = errors.New("has too little free space")
 )
 
-// Problem is a refusal: what, why, and how to fix it.
+// Problem describes why a directory was refused and how to fix it.
 type Problem struct {
 	// Reason is one of the Err values of this package.
 	Reason error
@@ -70,7 +70,7 @@ type SpaceError struct {
 	FreeBytes uint64
 }
 
-// Error names need, free space and path.
+// Error names the needed and the free space, and the path.
 func (e *SpaceError) Error() string {
 	return fmt.Sprintf("%s %s: the run needs %s, %s are free; free some, enlarge the volume, or make the dataset smaller",
 		e.Path, ErrNoSpace, readable(e.NeedBytes), readable(e.FreeBytes))
@@ -92,7 +92,7 @@ func (e *InodesError) Error() string {
 // Unwrap returns ErrNoInodes.
 func (*InodesError) Unwrap() error { return ErrNoInodes }
 
-// readable formats a size both rounded and in bytes, because need and free space may be close.
+// readable formats a size both rounded and in exact bytes, because the needed and the free space may be close.
 func readable(bytes uint64) string {
 	for i, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
 		if size := uint64(1) << (40 - 10*i); bytes >= size {

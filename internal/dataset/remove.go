@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// removeTree empties a directory. It unlinks links without following them and leaves mounts inside alone. It continues
-// after an error and returns the first. It asks may before each removal, and ends with its error.
+// removeTree empties a directory. It unlinks symbolic links without following them and skips mounts inside. It
+// continues after an error and returns the first one. It calls may before each removal, and stops with may's error.
 func removeTree(may func() error, d *directory) error {
 	var first error
 	for {
@@ -32,7 +32,8 @@ func removeTree(may func() error, d *directory) error {
 		if err != nil {
 			return err
 		}
-		// Removing moves entries, so a listing may miss some. It ends once a listing finds nothing that can be removed.
+		// Removal during a listing may make it miss entries. Repeat until a listing finds nothing that can be
+		// removed.
 		if removed == 0 {
 			return first
 		}
@@ -66,8 +67,8 @@ func removeEntry(may func() error, parent *directory, entry fs.DirEntry) error {
 
 func removeDirectory(may func() error, parent *directory, name string, mode fs.FileMode) error {
 	if mode.Perm()&0o700 != 0o700 {
-		// A program under test may create read-only folders; their entries can only be removed if we may write to them.
-		// If this fails, the removal of the entries reports it.
+		// A program under test may create read-only folders; their entries can only be removed if the folder is
+		// writable. If Chmod fails, the removal of the entries reports it.
 		_ = parent.root.Chmod(name, 0o700)
 	}
 	child, err := parent.child(name)
@@ -78,12 +79,12 @@ func removeDirectory(may func() error, parent *directory, name string, mode fs.F
 	return removeTree(may, child)
 }
 
-// removeLevel removes an owned directory that contains nothing but the given files and the records of this package. If
-// another client puts something in meanwhile, the directory stays and gets its ownership file back.
+// removeLevel removes an owned directory that contains only the given files and the records of this package. If
+// another client adds something meanwhile, the directory stays and gets its ownership file back.
 func removeLevel(parent *directory, name, benchmarkUID string, files []string) error {
 	child, err := openOwned(parent, name, benchmarkUID)
 	if errors.Is(err, errNoOwner) && parent.root.Remove(name) == nil {
-		return nil // empty, left by a client that was killed exactly here
+		return nil // empty, left by a client that was killed right before the removal
 	}
 	if err != nil {
 		return ignoreMissing(err)
@@ -95,14 +96,14 @@ func removeLevel(parent *directory, name, benchmarkUID string, files []string) e
 	}
 	only, err := holdsOnlyOurs(child, files)
 	if err != nil || !only {
-		// Another client may have removed it meanwhile, at the end of the same run.
+		// Another client may have removed the directory meanwhile, at the end of the same run.
 		return ignoreMissing(err)
 	}
-	// Through the open directory and not by name: the name may be another directory's by now.
+	// Use the open directory instead of its name, which may refer to another directory by now.
 	if err := errors.Join(ignoreMissing(removeLayoutRecords(child)), ignoreMissing(removeHolderRecords(child))); err != nil {
 		return err
 	}
-	// Last: without the ownership file a retry could not tell that the directory is ours.
+	// Remove the ownership file last: without it, a retry could not recognize the directory as ours.
 	if err := removeOwnFiles(child, files); err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func removeLevel(parent *directory, name, benchmarkUID string, files []string) e
 	return ignoreMissing(classify(child.path, "remove", err))
 }
 
-// holdsOnlyOurs reports whether a directory contains nothing but the given files and the records of this package.
+// holdsOnlyOurs reports whether a directory contains only the given files and the records of this package.
 func holdsOnlyOurs(d *directory, files []string) (bool, error) {
 	only := true
 	err := d.each(func(entry fs.DirEntry) (bool, error) {
@@ -128,8 +129,8 @@ func isNotEmpty(err error) bool {
 	return errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist)
 }
 
-// removeLitter removes what a killed client left half created. It must not run beside running clients: a scratch
-// directory may be renamed to its place while it is removed.
+// removeLitter removes the partial directories of killed clients. It must not run while clients run: they may
+// rename a scratch directory to its final name during the removal.
 func removeLitter(d *directory, benchmarkUID string) error {
 	return d.each(func(entry fs.DirEntry) (bool, error) {
 		if !isScratch(entry.Name(), benchmarkUID) {
@@ -137,13 +138,13 @@ func removeLitter(d *directory, benchmarkUID string) error {
 		}
 		err := removeScratch(d, entry.Name())
 		if isNotEmpty(err) {
-			err = nil // it contains something foreign
+			err = nil // it contains foreign files
 		}
 		return false, err
 	})
 }
 
-// RemoveEmpty removes the empty levels above a client's directory that does not exist.
+// RemoveEmpty removes the empty parent levels of a client directory that was never created.
 func RemoveEmpty(mount Mount, location Location) error {
 	if err := location.Validate(); err != nil {
 		return err
@@ -156,7 +157,7 @@ func RemoveEmpty(mount Mount, location Location) error {
 	return settle(func() error { return removeParents(top, location.BenchmarkUID, location.DatasetHash) })
 }
 
-// removeParents removes the empty levels above a client's directory.
+// removeParents removes the empty levels above clients' directories.
 func removeParents(top *directory, benchmarkUID string, hashes ...string) error {
 	return removeBase(top, func(base *directory) error { return removeBenchmark(base, benchmarkUID, hashes) })
 }
@@ -215,7 +216,7 @@ func sweepHash(ctx context.Context, uid *directory, hash, benchmarkUID string) e
 	if err := removeLitter(child, benchmarkUID); err != nil {
 		return err
 	}
-	// The records go before the files that they describe.
+	// Remove the records before the files that they describe.
 	if err := removeLayoutRecords(child); err != nil {
 		return err
 	}
@@ -227,7 +228,7 @@ func sweepHash(ctx context.Context, uid *directory, hash, benchmarkUID string) e
 	})
 }
 
-// ignoreMissing makes removals idempotent: what is missing counts as removed.
+// ignoreMissing makes removals idempotent: a missing file counts as removed.
 func ignoreMissing(err error) error {
 	if errors.Is(err, ErrMissing) || errors.Is(err, fs.ErrNotExist) {
 		return nil
