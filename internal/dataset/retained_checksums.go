@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kept is a dataset that an earlier run laid out and left, opened for reading only.
+// Kept is a dataset that an earlier run laid out and retained, opened for reading only.
 type Kept struct {
 	*Dataset
 	// Owner is the dataset's owner, which may be another benchmark than the reader's.
@@ -21,9 +21,10 @@ type Kept struct {
 	Hold *Hold
 }
 
-// OpenKept opens what a client laid out under a location's dataset hash, by the location's own benchmark or else by any
-// other: the hash identifies the content. It is for volumes that are mounted read-only, where no directory can be
-// created. errors.Is(err, ErrMissing) if there is none, ErrHeld if an agent may be writing to it.
+// OpenKept opens the data that a client laid out under a location's dataset hash. It prefers the data of the
+// location's own benchmark, but accepts any other's: the hash identifies the content. It is for volumes that are
+// mounted read-only, where no directory can be created. errors.Is(err, ErrMissing) if there is no such data,
+// ErrHeld if an agent may be writing to it.
 func OpenKept(mount Mount, location Location) (*Kept, error) {
 	if err := location.Validate(); err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func OpenKept(mount Mount, location Location) (*Kept, error) {
 	return nil, &Problem{Reason: ErrMissing, Path: filepath.Join(base.path, "*", location.DatasetHash, location.clientName())}
 }
 
-// owners returns first and then the other benchmarks' directories in alphabetical order.
+// owners lists the benchmarks' directories: first, and then the others in alphabetical order.
 func (d *directory) owners(first string) ([]string, error) {
 	var all []string
 	err := d.each(func(entry fs.DirEntry) (bool, error) {
@@ -93,8 +94,8 @@ func openKept(base *directory, mount Mount, location Location) (*Kept, error) {
 	return &Kept{Dataset: &Dataset{mount: mount, location: location, client: client, readOnly: true}, Owner: owner, Hold: hold}, nil
 }
 
-// holdToRead takes a shared lock on the holder record of a client's directory. It returns nil if there is no record or
-// the file system has no locks.
+// holdToRead takes a shared lock on the holder record of a client's directory. It returns nil if there is no record
+// or the file system does not support locks.
 func holdToRead(hash *directory, location Location) (*Hold, error) {
 	file, err := hash.file(location.holderName(), os.O_RDONLY)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// Bounds of a sample of the user's own data.
+// Limits of a sample of the user's own data.
 const (
-	// SampleRecordBytes is how much is read at one offset: as much as file systems compress at once.
+	// SampleRecordBytes is the length of one record: as much as file systems compress at once.
 	SampleRecordBytes = 128 << 10
 	// sampleRecords is the number of records read, 16 MiB. Reading spends credits, and a slow share reads 30 MB/s.
 	sampleRecords = 128
@@ -22,10 +22,11 @@ const (
 	maxSampleEntries = 20_000
 )
 
-// Sample reads records of a file of the user's, or of the files of a folder, to characterize such data. The records are
-// spread evenly over the files in the order of their names, and within each file. Sample opens files for reading only,
-// follows no link, stays below root, and skips the files of runs and what is no regular file. Two samples of unchanged
-// files are the same. visit must not keep the record. files is the number of files that were read.
+// Sample reads records of one user file, or of the files of a folder, to measure how such data compresses. The
+// records are spread evenly over the files in the order of their names, and within each file. Sample opens files
+// for reading only, follows no symbolic link, stays below root, and skips the files of runs and everything except
+// regular files. Samples of unchanged files are equal. visit must not keep the record. files is the number of files
+// that were read.
 //
 // The error wraps ErrMissing if the name does not exist. A folder without data is an error too.
 func Sample(ctx context.Context, root, name string, visit func(record []byte)) (files int, err error) {
@@ -60,7 +61,7 @@ func Sample(ctx context.Context, root, name string, visit func(record []byte)) (
 	return files, nil
 }
 
-// noLinks refuses a name that does not exist or has a link among its components.
+// noLinks refuses a path that does not exist or has a symbolic link among its components.
 func noLinks(top *os.Root, name string) error {
 	if !fs.ValidPath(name) {
 		return fmt.Errorf("look at %q: give a path below the target's own", name)
@@ -81,14 +82,13 @@ func noLinks(top *os.Root, name string) error {
 	return nil
 }
 
-// sampled is a file with data in it.
+// sampled is a nonempty file to sample.
 type sampled struct {
 	name  string
 	bytes int64
 }
 
-// regularFiles lists the nonempty regular files of a folder in the order of their names, or the one file that name
-// denotes.
+// regularFiles lists the nonempty regular files of a folder, sorted by name, or the one file that name denotes.
 func regularFiles(ctx context.Context, top *os.Root, name string) ([]sampled, error) {
 	var found []sampled
 	entries := 0
@@ -97,7 +97,7 @@ func regularFiles(ctx context.Context, top *os.Root, name string) ([]sampled, er
 			if at == name {
 				return err
 			}
-			return nil // What cannot be listed is not sampled.
+			return nil // skip what cannot be listed
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -119,7 +119,7 @@ func regularFiles(ctx context.Context, top *os.Root, name string) ([]sampled, er
 	return found, err
 }
 
-// spread selects count elements, evenly.
+// spread selects count evenly spaced elements.
 func spread(all []sampled, count int) []sampled {
 	if len(all) <= count {
 		return slices.Clone(all)
@@ -131,7 +131,7 @@ func spread(all []sampled, count int) []sampled {
 	return chosen
 }
 
-// sampleFile reads records of a file at even distances, or all of a small file.
+// sampleFile reads evenly spaced records of a file, or all of a small file.
 func sampleFile(ctx context.Context, top *os.Root, of sampled, records int, buffer []byte, visit func([]byte)) (bool, error) {
 	file, err := top.OpenFile(of.name, os.O_RDONLY|sampleFlags, 0)
 	if err != nil {
@@ -139,7 +139,7 @@ func sampleFile(ctx context.Context, top *os.Root, of sampled, records int, buff
 	}
 	defer func() { _ = file.Close() }()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return false, err // It was replaced after it was listed.
+		return false, err // replaced after it was listed
 	}
 	whole := (of.bytes + SampleRecordBytes - 1) / SampleRecordBytes
 	count := min(int64(records), whole)

@@ -9,13 +9,13 @@ import (
 // signature is a magic number that identifies data on a device.
 type signature struct {
 	name string
-	// offset counts from the start, or from the end if it is negative.
+	// offset counts from the start, or from the end if negative.
 	offset int64
 	magic  string
 }
 
-// signatures lists known contents of devices. The check for zeros, not this list, proves that a device is empty; the
-// list lets a refusal name what would have been lost.
+// signatures lists known contents of devices. It lets a refusal name the data that would have been lost. The proof
+// that a device is empty is the check for zeros, not this list.
 var signatures = []signature{
 	{"an ext2, ext3 or ext4 file system", 0x438, "\x53\xef"},
 	{"an XFS file system", 0, "XFSB"},
@@ -42,11 +42,11 @@ var signatures = []signature{
 	{"a GPT partition table", 512, "EFI PART"},
 	{"a GPT partition table", 4096, "EFI PART"},
 	{"a GPT partition table", -512, "EFI PART"},
-	// Last, because many of the others carry it too.
+	// This one is last, because many of the other contents carry it too.
 	{"a partition table or a boot sector (MBR)", 510, "\x55\xaa"},
 }
 
-// findSignature returns the name of the first signature found; empty if none is.
+// findSignature returns the name of the first matching signature; empty without a match.
 func findSignature(device io.ReaderAt, size int64) (string, error) {
 	for _, one := range signatures {
 		at := one.offset

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Space is what files occupy. Only regular files count, each once even if it has several names.
+// Space is the disk usage of a set of files. Only regular files count, and hard-linked files count once.
 type Space struct {
 	Files uint64
 	// ApparentBytes is the sum of the file sizes.
@@ -30,14 +30,14 @@ func (s *Space) add(other Space) {
 	s.DataBytes += other.DataBytes
 }
 
-// TypeSpace is what the files with one extension occupy.
+// TypeSpace is the disk usage of the files with one extension.
 type TypeSpace struct {
 	// Extension is without its dot and in lower case; "" for none, OtherTypes for the types beyond the limit.
 	Extension string
 	Space
 }
 
-// Usage is what all files of a client's directory occupy.
+// Usage is the disk usage of all files of a client's directory.
 type Usage struct {
 	Space
 	// Types is sorted by allocated bytes, largest first.
@@ -49,23 +49,23 @@ type Usage struct {
 }
 
 const (
-	// maxDepth is the directory depth that is examined; all directories of a path are open at once.
+	// maxDepth is the maximum directory depth; all directories of a path are open at once.
 	maxDepth = 64
-	// MaxUsageFiles is the number of files and directories that are counted.
+	// MaxUsageFiles is the maximum number of files and directories that are counted.
 	MaxUsageFiles = 100_000
 )
 
-// ErrTooMuch means that the usage was not counted completely: a partial sum is no figure.
+// ErrTooMuch means that the usage was not counted completely. A partial sum would not be a valid figure.
 var ErrTooMuch = errors.New("has more in it than is counted")
 
-// Usage counts once what the directory's files occupy. It returns the context's error when that ends, and ErrTooMuch if
-// there are more than maxFiles entries. It writes nothing and follows no link.
+// Usage counts the disk usage of the directory's files once. It returns the context's error when the context ends,
+// and ErrTooMuch if there are more than maxFiles entries. It writes nothing and follows no symbolic link.
 func (d *Dataset) Usage(ctx context.Context, maxFiles int) (Usage, error) {
 	found, _, err := d.usage(ctx, maxFiles)
 	return found, err
 }
 
-// usage also returns the names of the files that occupy less than their data.
+// usage is Usage that also returns the names of the files that occupy less than their data.
 func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short []string, err error) {
 	look := usageLook{ctx: ctx, left: maxFiles, seen: map[uint64]bool{}, types: map[string]*Space{},
 		compresses: d.mount.Compression() != CompressionNone}
@@ -80,17 +80,17 @@ func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short [
 	return found, look.short, nil
 }
 
-// usageLook is the state of one walk.
+// usageLook is the state of one directory walk.
 type usageLook struct {
 	ctx  context.Context // It lives for one call.
 	left int
-	// compresses is true if the file system may compress, so that holes must be distinguished from savings.
+	// compresses is true if the file system may compress, so that holes must be distinguished from compression.
 	compresses bool
-	// seen holds the inodes of files with several names.
+	// seen holds the inodes of files with several hard links.
 	seen  map[uint64]bool
 	types map[string]*Space
-	// listed is true if the file system has reported a hole or is known to report them; unlisted if it reported none
-	// where there may be some.
+	// listed is true if the file system has reported a hole or is known to report holes; unlisted is true if it
+	// reported none where there may be some.
 	listed, unlisted bool
 	// short lists the files that occupy less than their data, possibly because the file system reports late.
 	short []string
@@ -116,8 +116,8 @@ func (l *usageLook) directory(at *directory, name string, depth int) error {
 	})
 }
 
-// entry counts one name of a directory. It forces a network file system to ask the server: cached attributes may be
-// older than the server's allocation.
+// entry counts one directory entry. It makes a network file system query its server, because cached attributes may
+// be older than the server's allocation.
 func (l *usageLook) entry(at *directory, self *os.File, base, name string, depth int) error {
 	var stat unix.Statx_t
 	err := unix.Statx(int(self.Fd()), base, unix.AT_SYMLINK_NOFOLLOW|unix.AT_STATX_FORCE_SYNC,
@@ -151,7 +151,7 @@ func (l *usageLook) file(at *directory, base, name string, stat *unix.Statx_t) e
 	switch {
 	case space.AllocatedBytes >= space.ApparentBytes:
 	case !l.compresses:
-		space.DataBytes = space.AllocatedBytes // The rest is holes.
+		space.DataBytes = space.AllocatedBytes // the rest is holes
 	default:
 		data, err := l.data(at, base)
 		if err != nil {

@@ -15,11 +15,12 @@ const (
 	lookAgain = 250 * time.Millisecond
 )
 
-// SettledUsage counts what the directory's files occupy once the file system's figures are final. They are final at
-// once on file systems whose figures include data that is not allocated yet, and wherever no less is allocated than
-// there is data. Elsewhere files may occupy less because they are compressed or because the file system reports late:
-// SettledUsage writes them out and counts again until nothing has changed for longer than ZFS needs, or until patience
-// has passed. In the latter case the usage is not Settled. With patience 0 it does not wait.
+// SettledUsage counts the disk usage of the directory's files once the file system's figures are final. They are
+// final immediately on file systems whose figures include data that is not allocated yet, and wherever the
+// allocated space is not less than the data. Otherwise files may occupy less than their data because they are
+// compressed or because the file system updates its figures late: SettledUsage then syncs them and counts again
+// until nothing has changed for longer than ZFS needs, or until patience has passed. In the latter case Settled is
+// false in the result. With patience 0 it does not wait.
 func (d *Dataset) SettledUsage(ctx context.Context, maxFiles int, patience time.Duration) (Usage, error) {
 	found, short, err := d.usage(ctx, maxFiles)
 	if err != nil || found.Settled || patience <= 0 || answersNothing(d.mount.FilesystemType, found) {
@@ -36,7 +37,7 @@ func (d *Dataset) SettledUsage(ctx context.Context, maxFiles int, patience time.
 	})
 }
 
-// rest counts until nothing has changed for restFor, or until waiting ends.
+// rest repeats the count until nothing has changed for restFor, or until waiting ends.
 func rest(waiting context.Context, found Usage, look func() (Usage, error)) (Usage, error) {
 	since := time.Now()
 	for {
@@ -62,15 +63,15 @@ func rest(waiting context.Context, found Usage, look func() (Usage, error)) (Usa
 	}
 }
 
-// writeOut syncs files, and reports whether it finished before the context ended. It does not wait for a sync that
-// hangs.
+// writeOut syncs files, and reports whether it finished before the context ended. It does not wait for a hanging
+// sync.
 func (d *Dataset) writeOut(ctx context.Context, files []string) bool {
 	done := make(chan bool, 1)
 	go func() {
 		for _, name := range files {
 			file, err := d.open(name)
 			if err != nil {
-				continue // It is gone or no longer a file.
+				continue // removed, or no longer a regular file
 			}
 			err = unix.Fsync(int(file.Fd()))
 			_ = file.Close()

@@ -11,13 +11,13 @@ import (
 // OtherTypes is the extension under which the types beyond the limit are summed.
 const OtherTypes = "*"
 
-// maxTypes is the most types listed.
+// maxTypes is the maximum number of types in the list.
 const maxTypes = 16
 
 // plainExtension matches extensions that denote a type: not numbers, which tools use for thousands of files.
 var plainExtension = regexp.MustCompile(`^[a-z0-9_-]{0,15}[a-z_-][a-z0-9_-]{0,15}$`)
 
-// extension returns the file type by its name; "" if the name has none.
+// extension returns a file's type from its name; "" for a name without an extension.
 func extension(name string) string {
 	found := strings.ToLower(strings.TrimPrefix(path.Ext(strings.TrimLeft(name, ".")), "."))
 	if len(found) > 16 || !plainExtension.MatchString(found) {
@@ -26,7 +26,7 @@ func extension(name string) string {
 	return found
 }
 
-// tell lists the types, those with the most allocated bytes first, and sums those beyond the limit.
+// tell lists the types by allocated bytes, largest first, and sums those beyond the limit as OtherTypes.
 func tell(types map[string]*Space) []TypeSpace {
 	var all []TypeSpace
 	for extension, space := range types {

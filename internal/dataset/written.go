@@ -11,37 +11,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Source is how Coverage was determined.
+// Source is the method by which Coverage was determined.
 type Source string
 
 const (
 	// SourceExtents is the file system's own list of data and holes (SEEK_DATA, SEEK_HOLE).
 	SourceExtents Source = "Extents"
-	// SourceBlocks is the allocated space of the file. Reserved space counts as written, and a file system that
-	// compresses shows less than was written.
+	// SourceBlocks is the allocated space of the file. Reserved space counts as written, and on a file system that
+	// compresses it is less than was written.
 	SourceBlocks Source = "Blocks"
 	// SourceBelieved assumes that the whole file is written: the file system reports holes but reported none, and may
 	// allocate less than was written because it compresses.
 	SourceBelieved Source = "Believed"
 )
 
-// Coverage is how much of a file has been written. Reads of the rest never reach the storage and measure nothing.
+// Coverage is how much of a file has been written. Reads of unwritten ranges never reach the storage and measure
+// nothing.
 type Coverage struct {
 	ApparentBytes uint64
 	WrittenBytes  uint64
 	// BlockBytes is the space allocated to the file (st_blocks).
 	BlockBytes uint64
 	Source     Source
-	// Doubtful is true if the shortfall proves nothing: only st_blocks shows it, on a file system with a server or a
-	// program behind it. Attribute caches report old figures (SMB under a lease: zero blocks for a second), and servers
-	// that compress report less.
+	// Doubtful is true if the shortfall proves nothing, because its only evidence is st_blocks on a file system
+	// with a server or a FUSE program behind it. Attribute caches report old figures (SMB under a lease: zero
+	// blocks for a second), and servers that compress report less.
 	Doubtful bool
 }
 
 // Complete reports whether every byte was written.
 func (c Coverage) Complete() bool { return c.WrittenBytes >= c.ApparentBytes }
 
-// Written measures a file by its path relative to the directory; errors.Is(err, fs.ErrNotExist) if there is none.
+// Written measures the coverage of a file by its path relative to the directory; errors.Is(err, fs.ErrNotExist) if
+// the file is missing.
 func (d *Dataset) Written(name string) (Coverage, error) {
 	file, err := d.open(name)
 	if err != nil {
@@ -93,8 +95,9 @@ func (d *Dataset) measureCoverage(file *os.File) (Coverage, error) {
 	return coverage, nil
 }
 
-// coverageOf evaluates what is known of a file. data is the number of bytes outside holes, if seeks is true. If
-// believed is true, a file without reported holes counts as written even if it occupies less than its size.
+// coverageOf evaluates the figures of a file. If seeks is true, data is the number of bytes outside holes. If
+// believed is true, a file without reported holes counts as completely written even if it occupies less than its
+// size.
 func coverageOf(magic uint32, seeks, believed bool, apparent, blocks, data uint64) Coverage {
 	coverage := Coverage{ApparentBytes: apparent, BlockBytes: blocks}
 	switch {
@@ -103,7 +106,7 @@ func coverageOf(magic uint32, seeks, believed bool, apparent, blocks, data uint6
 	case believed && blocks > 0:
 		coverage.WrittenBytes, coverage.Source = apparent, SourceBelieved
 	default:
-		// On a file system that does not track holes the kernel reports the whole file as data.
+		// For a file system that does not track holes, the kernel reports the whole file as data.
 		coverage.WrittenBytes, coverage.Source = min(apparent, blocks), SourceBlocks
 	}
 	return coverage
@@ -152,8 +155,8 @@ func magicOf(file *os.File) (uint32, error) {
 	return uint32(fs.Type), nil //nolint:gosec // magic numbers are 32 bits; the field is wider on some machines
 }
 
-// tellsHoles reports whether a file system may show less than was written, because it compresses or reports late, and
-// usually reports holes: Lustre since 2.14, NFS 4.2.
+// tellsHoles reports whether a file system usually reports holes, but may show less allocated space than was
+// written because it compresses or updates late: Lustre since 2.14, NFS 4.2.
 func (m Mount) tellsHoles(magic uint32) bool {
 	return magic == lustreMagic || magic == unix.NFS_SUPER_MAGIC && slices.Contains(m.Options, "vers=4.2")
 }

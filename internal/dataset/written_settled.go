@@ -12,14 +12,14 @@ import (
 const (
 	// lookAgainWritten is the interval between two checks of a file.
 	lookAgainWritten = 100 * time.Millisecond
-	// usualLateness is how late attributes are if the mount options do not say. SMB's defaults are one second of
-	// attribute cache plus one second until a closed file is closed at the server.
+	// usualLateness is the assumed age of cached attributes if the mount options do not set it. SMB's defaults are
+	// one second of attribute cache plus one second until a closed file is closed on the server.
 	usualLateness = 3 * time.Second
-	// mostLateness bounds what the options may say: azurefile-csi-driver sets 30 s.
+	// mostLateness limits the value from the mount options: azurefile-csi-driver sets 30 s.
 	mostLateness = 35 * time.Second
 )
 
-// Lateness returns how long this machine may report old attributes of files; 0 for local file systems.
+// Lateness returns how long this machine may report old file attributes; 0 for local file systems.
 func (m Mount) Lateness() time.Duration {
 	if m.OnThisMachine() {
 		return 0
@@ -31,7 +31,7 @@ func (m Mount) Lateness() time.Duration {
 	return min(late, mostLateness)
 }
 
-// seconds returns the largest value of some mount options, or usual if none is set.
+// seconds returns the largest value among the named mount options, or usual if none is set.
 func (m Mount) seconds(usual int, names ...string) time.Duration {
 	longest := -1
 	for _, option := range m.Options {
@@ -48,12 +48,12 @@ func (m Mount) seconds(usual int, names ...string) time.Duration {
 	return time.Duration(min(longest, 3600)) * time.Second
 }
 
-// Settled measures a file that should have the given size, as Written does, after allowing for the attribute cache: it
-// repeats the measurement while the file appears short and that proves nothing (see Doubtful), until the context ends.
-// It flushes data that is not on the server yet.
+// Settled measures a file of a known size like Written, but allows for the attribute cache: while the file appears
+// short and that proves nothing (see Doubtful), it measures again, until the context ends. It flushes data that has
+// not reached the server yet.
 func (d *Dataset) Settled(ctx context.Context, name string, bytes uint64) (Coverage, error) {
 	for flushed := false; ; {
-		// Each attempt reopens the file, which makes some file systems ask the server.
+		// Each attempt reopens the file, which makes some file systems query the server.
 		coverage, err := d.Written(name)
 		short := coverage.Doubtful || coverage.ApparentBytes < bytes && !d.mount.OnThisMachine()
 		if err != nil || !short {
@@ -72,7 +72,7 @@ func (d *Dataset) Settled(ctx context.Context, name string, bytes uint64) (Cover
 	}
 }
 
-// flush writes this machine's dirty pages of a file to the storage. Not every file system can do that through a handle
+// flush writes this machine's dirty pages of a file to the storage. Not every file system supports that with a file
 // opened for reading.
 func (d *Dataset) flush(name string) {
 	file, err := d.open(name)

@@ -22,15 +22,15 @@ type Limit struct {
 	Period time.Duration
 }
 
-// cgroup is where the CPU controller of a process is mounted.
+// cgroup is the location of a process's control group in a mounted CPU controller.
 type cgroup struct {
 	// directory is the process's own group. mount is the highest visible group, at which the search for limits ends.
 	directory, mount string
 	unified          bool
 }
 
-// CgroupCPUStat returns the text of our control group's cpu.stat: of version 1 if the cpu controller is mounted that
-// way, else of version 2.
+// CgroupCPUStat returns the text of our control group's cpu.stat: the cgroup v1 file if the cpu controller is
+// mounted as v1, else the v2 file.
 func CgroupCPUStat() (string, error) {
 	group, err := ownCgroup()
 	if err != nil {
@@ -43,8 +43,8 @@ func CgroupCPUStat() (string, error) {
 	return string(text), nil
 }
 
-// CgroupCPULimit returns the tightest CPU limit of our control group and of the groups above it that are visible;
-// limited is false if there is none.
+// CgroupCPULimit returns the tightest CPU limit of our control group and its visible ancestors; limited is false
+// without a limit.
 func CgroupCPULimit() (limit Limit, limited bool, err error) {
 	group, err := ownCgroup()
 	if err != nil {
@@ -68,8 +68,8 @@ func (g cgroup) limit() (limit Limit, limited bool, err error) {
 	}
 }
 
-// limitOf reads cpu.max ("max 100000" or "50000 100000"), or cpu.cfs_quota_us (-1 for none) and cpu.cfs_period_us. A
-// root group has none of them.
+// limitOf reads cpu.max ("max 100000" or "50000 100000"), or cpu.cfs_quota_us (-1 for no limit) and
+// cpu.cfs_period_us. A root group has none of these files.
 func (g cgroup) limitOf(directory string) (Limit, bool, error) {
 	var words []string
 	if g.unified {
@@ -129,10 +129,10 @@ func ownCgroup() (cgroup, error) {
 	return findCgroup(text, mounts)
 }
 
-// findCgroup combines /proc/self/cgroup with the mounts. A version 1 mount with the cpu controller wins: a controller
-// is in only one hierarchy, and on a hybrid system that is not the unified one.
+// findCgroup combines /proc/self/cgroup with the mounts. A cgroup v1 mount with the cpu controller takes
+// precedence: a controller is in only one hierarchy, and on a hybrid system that is the v1 hierarchy.
 func findCgroup(membership []byte, mounts []*mountinfo.Info) (cgroup, error) {
-	var paths [2]string // version 1, version 2
+	var paths [2]string // cgroup v1, v2
 	lines := bufio.NewScanner(bytes.NewReader(membership))
 	for lines.Scan() {
 		id, rest, _ := strings.Cut(lines.Text(), ":")
@@ -158,8 +158,8 @@ func findCgroup(membership []byte, mounts []*mountinfo.Info) (cgroup, error) {
 	return cgroup{}, errors.New("find our control group: none with the cpu controller is mounted")
 }
 
-// inMount returns a group's directory in a mount. The mount may show only a part of the tree (its root), as in a
-// container without a cgroup namespace of its own.
+// inMount returns a group's directory in a mount. The mount may show only a subtree (its root), for example in a
+// container without a private cgroup namespace.
 func inMount(mount *mountinfo.Info, path string, unified bool) cgroup {
 	relative, err := filepath.Rel(mount.Root, path)
 	if err != nil || relative == ".." || strings.HasPrefix(relative, "../") {

@@ -17,7 +17,7 @@ type DeviceIO struct {
 	ReadOperations, WriteOperations uint64
 }
 
-// Since returns what was added after an earlier reading; a counter that has decreased counts as 0.
+// Since returns the increase since an earlier reading; a counter that has decreased counts as 0.
 func (d DeviceIO) Since(before DeviceIO) DeviceIO {
 	less := func(a, b uint64) uint64 { return max(a, b) - b }
 	return DeviceIO{
@@ -29,8 +29,8 @@ func (d DeviceIO) Since(before DeviceIO) DeviceIO {
 // ErrNoDeviceIO means that our control group does not count its I/O on a device.
 var ErrNoDeviceIO = errors.New("the control group does not count what it does to the device")
 
-// CgroupDeviceIO returns the I/O of our control group on the device of a file system. It returns ErrNoDeviceIO if
-// other processes are in the group, if the file system has no device, and for version 1, which charges writeback to
+// CgroupDeviceIO returns the I/O of our control group on a file system's device. It returns ErrNoDeviceIO if the
+// group contains other processes, if the file system has no device, and for cgroup v1, which charges writeback to
 // no group.
 func CgroupDeviceIO(device uint64) (DeviceIO, error) {
 	group, err := ownCgroup()
@@ -49,11 +49,11 @@ func CgroupDeviceIO(device uint64) (DeviceIO, error) {
 			return found, err
 		}
 	}
-	// A device that the group has not touched yet is not listed.
+	// A device without I/O of the group is not listed.
 	return DeviceIO{}, nil
 }
 
-// isOurs reports whether all processes of the group are ours: this process and its descendants.
+// isOurs reports whether the group contains only this process and its descendants.
 func (g cgroup) isOurs() bool {
 	text, err := os.ReadFile(filepath.Join(g.directory, "cgroup.procs"))
 	if err != nil {
@@ -75,8 +75,8 @@ func (g cgroup) isOurs() bool {
 	return true
 }
 
-// deviceNames returns the numbers (major:minor) of a device and, if it is a partition, of its disk, which the kernel
-// charges for the I/O.
+// deviceNames returns the numbers (major:minor) of a device and, for a partition, of its disk, to which the kernel
+// charges the I/O.
 func deviceNames(device uint64) []string {
 	name := fmt.Sprintf("%d:%d", unix.Major(device), unix.Minor(device))
 	names := []string{name}
@@ -93,7 +93,7 @@ func deviceNames(device uint64) []string {
 	return names
 }
 
-// parseDeviceIO finds the line of a device, such as "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0".
+// parseDeviceIO finds a device's line, such as "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0".
 func parseDeviceIO(text, device string) (found DeviceIO, known bool, err error) {
 	for line := range strings.Lines(text) {
 		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -17,31 +17,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cookieName is in the environment of a command and of everything that it starts, so that they are recognized
-// wherever they go: fio's jobs make sessions of their own and lose their parent when it is killed.
+// cookieName is an environment variable of a command and all its descendants. It identifies them even outside the
+// process group and the tree: fio's jobs start sessions of their own, and lose their parent when it is killed.
 const cookieName = "STORAGEBENCH_PROCESS="
 
-// Handle is a started command that leads a process group of its own.
+// Handle is a started command that leads its own process group.
 type Handle struct {
 	command *exec.Cmd
 	cookie  string
 	pid     int
-	// startTicks distinguishes the command from a later process with its PID.
+	// startTicks distinguishes the command from a later process with the same PID.
 	startTicks uint64
 	exited     chan struct{}
 
 	wait    sync.Once
 	waitErr error
 
-	// mu guards waited and is held while the group is signalled: until the command is waited for, its PID, and with
-	// it the group's number, cannot be given to another process.
+	// mu guards waited and is held while the group is signalled. Until the command is reaped, its PID, which is
+	// also the number of its group, cannot be reused.
 	mu     sync.Mutex
 	waited bool
 }
 
-// Start starts a command as the leader of a process group. The kernel kills the command when we die. What the command
-// started is killed when it has ended, or by KillDescendants in the process that inherits it. Use Start in place of
-// cmd.Start, and Handle.Wait in place of cmd.Wait; pipes and contexts work as with os/exec.
+// Start starts a command as the leader of a process group. The kernel kills the command when we die. Its
+// descendants are killed when it has exited, or by KillDescendants in the process that adopts them. Use Start in
+// place of cmd.Start, and Handle.Wait in place of cmd.Wait; pipes and contexts work as with os/exec.
 func Start(command *exec.Cmd) (*Handle, error) {
 	if command.SysProcAttr == nil {
 		command.SysProcAttr = &syscall.SysProcAttr{}
@@ -59,8 +59,8 @@ func Start(command *exec.Cmd) (*Handle, error) {
 	return h, nil
 }
 
-// attend starts the command and returns when it has ended. The kernel sends the death signal when the thread that
-// forked ends, not the process, and Go ends idle threads. So this goroutine locks its thread for as long as the
+// attend starts the command and returns when it has exited. The kernel sends the parent-death signal when the
+// thread that forked exits, not the process, and Go ends idle threads. So this goroutine locks its thread while the
 // command lives.
 func (h *Handle) attend(begun chan<- error) {
 	runtime.LockOSThread()
@@ -70,7 +70,7 @@ func (h *Handle) attend(begun chan<- error) {
 	if err == nil {
 		h.pid = h.command.Process.Pid
 		started.pids[h.pid] = true
-		// The command may have ended, but its entry stays until it is waited for.
+		// The command may have exited, but its process table entry remains until it is reaped.
 		if stat, statErr := readStat(fmt.Sprintf("/proc/%d/stat", h.pid)); statErr == nil {
 			h.startTicks = stat.StartTicks
 		}
@@ -81,14 +81,14 @@ func (h *Handle) attend(begun chan<- error) {
 		return
 	}
 	for {
-		// WNOWAIT leaves the status to Wait, which may come later, because its caller reads pipes first.
+		// WNOWAIT leaves the status for Wait, which may come later because its caller reads pipes first.
 		err := unix.Waitid(unix.P_PID, h.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
 			break
 		}
 	}
-	// Orphans hold our pipes open and write to files that others may think are free. What cannot be killed now is
-	// inside an I/O; Kill, which the user of a Handle calls too, reports it.
+	// Orphans hold our pipes open and write to files that others may consider free. A process that cannot be killed
+	// now is inside an I/O; Kill, which the user of a Handle calls too, reports it.
 	_ = h.Kill()
 	close(h.exited)
 }
@@ -96,15 +96,15 @@ func (h *Handle) attend(begun chan<- error) {
 // PID returns the PID of the command's first process, which is also the number of its group.
 func (h *Handle) PID() int { return h.pid }
 
-// Exited returns a channel that is closed when the command's first process has ended and what it left was killed.
-// Wait must still be called.
+// Exited returns a channel that is closed when the command's first process has exited and its descendants were
+// killed. Wait must still be called.
 func (h *Handle) Exited() <-chan struct{} { return h.exited }
 
-// Wait is like cmd.Wait: it collects the status once pipes made by StdoutPipe were read to their end. It may be
+// Wait is like cmd.Wait: it reaps the process after pipes made by StdoutPipe were read to their end. It may be
 // called several times and returns the same error each time.
 func (h *Handle) Wait() error {
 	h.wait.Do(func() {
-		// Do not hold the lock yet: a caller that waits must not keep others from killing.
+		// Do not hold the lock yet: a waiting caller must not keep others from killing.
 		<-h.exited
 		h.waitErr = h.collect()
 	})
@@ -112,7 +112,7 @@ func (h *Handle) Wait() error {
 }
 
 func (h *Handle) collect() error {
-	// cmd.Wait collects the status and then waits for the output to be copied, which living children can delay. From
+	// cmd.Wait reaps the process and then waits for the output to be copied, which living children can delay. From
 	// here on the PID may be reused.
 	h.mu.Lock()
 	h.waited = true
@@ -124,7 +124,7 @@ func (h *Handle) collect() error {
 	return err
 }
 
-// Signal sends a signal to the whole group. It returns os.ErrProcessDone if the command was waited for.
+// Signal sends a signal to the whole group. It returns os.ErrProcessDone if the command has been reaped.
 func (h *Handle) Signal(signal syscall.Signal) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -137,9 +137,9 @@ func (h *Handle) Signal(signal syscall.Signal) error {
 	return nil
 }
 
-// Kill kills the command, its group, and everything that it has started. It returns when none of them is alive, or
-// after about a second with a *LeftError. It may be called again, also after Wait. It collects the killed processes
-// that are our children by then.
+// Kill kills the command, its group, and all its descendants. It returns when none of them is alive, or after about
+// a second with a *LeftError. It may be called again, also after Wait. It reaps the killed processes that are our
+// children by then.
 func (h *Handle) Kill() error {
 	killed := map[int]Process{}
 	for round, began := 0, time.Now(); round < killRounds || time.Since(began) < killPatience; round++ {
@@ -166,8 +166,8 @@ func (h *Handle) Kill() error {
 	return &LeftError{Processes: left}
 }
 
-// exiting reports whether a killed process has not ended yet. In the middle of its exit it has no environment any more and
-// its parent may have ended, so members does not find it, but its files can still be open.
+// exiting reports whether a killed process is still exiting. Such a process no longer has an environment and may
+// have lost its parent, so members does not find it, but its files can still be open.
 func exiting(p Process) bool {
 	now, err := readStat(fmt.Sprintf("/proc/%d/stat", p.PID))
 	return err == nil && now.StartTicks == p.StartTicks && !now.ended()
@@ -193,8 +193,8 @@ func (h *Handle) members() ([]Process, error) {
 	return slices.DeleteFunc(alive, Process.ended), nil
 }
 
-// owns reports whether a process is in the group or has the cookie. The kernel gives the number of a group to another
-// process only when the group is empty; then its leader is younger.
+// owns reports whether a process is in the group or has the cookie. The kernel reuses a group number only after the
+// group is empty; a process in such a reused group has a younger leader.
 func (h *Handle) owns(p Process) bool {
 	if p.StartTicks < h.startTicks {
 		return false
@@ -205,7 +205,7 @@ func (h *Handle) owns(p Process) bool {
 			return true
 		}
 	}
-	// Processes of other users cannot be read, and are not ours.
+	// Processes of other users are unreadable and not ours.
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
 	return err == nil && slices.Contains(strings.Split(string(environment), "\x00"), h.cookie)
 }

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// IO is what a process has read and written by system calls on anything: files, pipes and sockets (on sockets only by
-// read, write and their vectored forms). It does not include I/O through memory-mapped files.
+// IO holds the bytes and calls of a process's reads and writes on anything: files, pipes and sockets (on sockets
+// only by read, write and their vectored forms). It does not include I/O through memory-mapped files.
 //
-// It includes the process's threads, ended ones too, and the children that the process has waited for. So what a
-// child did in its last moments is in its parent's counters.
+// It includes the process's threads, also exited ones, and the children that the process has reaped. So the last
+// I/O of a child is in its parent's counters.
 type IO struct {
 	ReadBytes, WriteBytes uint64
 	ReadCalls, WriteCalls uint64
-	// StorageReadBytes were fetched from storage for the process, by whatever means. StorageWriteBytes are those of
-	// pages that it has dirtied, or written past the cache. CancelledBytes are those that were never written because
-	// their file was truncated or removed. File systems without a device count none of them, except network file
-	// systems.
+	// StorageReadBytes were fetched from storage for the process, by any kind of I/O. StorageWriteBytes are the
+	// bytes of pages that it dirtied, and those written with direct I/O. CancelledBytes are dirtied bytes that were
+	// never written because their file was truncated or removed. File systems without a device count none of them,
+	// except network file systems.
 	StorageReadBytes, StorageWriteBytes, CancelledBytes uint64
 }
 
@@ -44,11 +44,11 @@ func (a IO) Add(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return a 
 // Max returns the maximum of each counter.
 func (a IO) Max(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return max(a, b) }) }
 
-// Since returns what was added after an earlier reading; a counter that has decreased counts as 0.
+// Since returns the increase since an earlier reading; a counter that has decreased counts as 0.
 func (a IO) Since(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return max(a, b) - b }) }
 
-// ReadIO reads the counters of a process, also of one that has ended and was not waited for. Those of other users'
-// processes cannot be read.
+// ReadIO reads the counters of a process, also of one that has exited and was not reaped. Other users' processes
+// cannot be read.
 func ReadIO(pid int) (IO, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
 	if err != nil {
@@ -67,7 +67,7 @@ func parseIO(text string) (IO, error) {
 		"rchar": &counters.ReadBytes, "wchar": &counters.WriteBytes,
 		"syscr": &counters.ReadCalls, "syscw": &counters.WriteCalls,
 	}
-	// These may be missing; then there is less to compare with.
+	// These may be missing; then fewer byte sources can be compared.
 	optional := map[string]*uint64{
 		"read_bytes": &counters.StorageReadBytes, "write_bytes": &counters.StorageWriteBytes, "cancelled_write_bytes": &counters.CancelledBytes,
 	}

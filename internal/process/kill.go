@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// killPatience is how long killed processes are waited for, and killRounds how often they are checked at least:
-	// on a busy machine with many processes, one check takes much of a second.
+	// killPatience is how long to wait for killed processes, and killRounds the minimum number of checks: on a busy
+	// machine with many processes, one check takes a large part of a second.
 	killPatience = time.Second
 	killRounds   = 10
 	killPause    = 5 * time.Millisecond
-	// collectPatience is for how many rounds an ended child is left to a caller that may wait for it.
+	// collectPatience is how many rounds an exited child is left to a caller that may wait for it.
 	collectPatience = 20
 )
 
@@ -26,8 +26,8 @@ func pause() { time.Sleep(killPause) }
 // LeftError lists the processes that could not be killed.
 type LeftError struct{ Processes []Process }
 
-// Error lists the processes. One in state D is inside an I/O that does not return; the kernel ends the process when
-// it does.
+// Error lists the processes. A process in state D is inside an I/O that does not complete; the kernel ends it when
+// the I/O completes.
 func (e *LeftError) Error() string {
 	names := make([]string, 0, len(e.Processes))
 	for _, p := range e.Processes {
@@ -36,8 +36,8 @@ func (e *LeftError) Error() string {
 	return fmt.Sprintf("still alive after SIGKILL: %s", strings.Join(names, ", "))
 }
 
-// SetSubreaper makes the orphans among our descendants our children, so that they can be found and killed. Process 1
-// of a PID namespace gets them anyway.
+// SetSubreaper makes this process adopt the orphans among its descendants, so that they can be found and killed.
+// Process 1 of a PID namespace adopts them anyway.
 func SetSubreaper() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the parent of orphans: %w", err)
@@ -45,8 +45,8 @@ func SetSubreaper() error {
 	return nil
 }
 
-// KillDescendants kills everything below a process, except the given processes and what is below them, until nothing
-// is left or the context ends; then it returns a *LeftError. It collects our children that no caller waits for.
+// KillDescendants kills all descendants of a process, except the given processes and their descendants. It returns
+// when none is left, or with a *LeftError when the context ends. It reaps our children that no caller waits for.
 //
 // A process may fork while it is being killed, so KillDescendants repeats until it finds nothing. If the process is
 // not a subreaper, an orphan can escape to another parent.
@@ -106,7 +106,7 @@ func killOne(p Process) error {
 		return fmt.Errorf("open process %s: %w", p, err)
 	}
 	defer func() { _ = unix.Close(fd) }()
-	// The descriptor pins the process, so what is read now belongs to the process that is killed.
+	// The pidfd pins the process, so the entry read now belongs to the process that is killed.
 	now, err := readStat(fmt.Sprintf("/proc/%d/stat", p.PID))
 	if isGone(err) || err == nil && now.StartTicks != p.StartTicks {
 		return nil

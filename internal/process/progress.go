@@ -2,9 +2,9 @@ package process
 
 import "time"
 
-// Progress records when each worker of a tool last ran. The watchdog measures the age of outstanding I/O by it: a
-// tool's own dumps wait for a worker that is inside an I/O, but the scheduler's counters do not. The zero value is
-// ready to use. It is not safe for concurrent use.
+// Progress records when each worker of a tool last ran. The watchdog uses it to measure the age of outstanding I/O:
+// a tool's own status dumps wait for a worker that is inside an I/O, but the scheduler's counters do not. The zero
+// value is ready to use. It is not safe for concurrent use.
 type Progress struct {
 	workers map[workerKey]*advance
 	// latest is in the order of Workers.
@@ -21,8 +21,8 @@ type advance struct {
 	at     time.Duration
 }
 
-// Observe reads the workers of a fio process at an instant of a clock that never goes back. A new worker counts as
-// having run now.
+// Observe reads the workers of a fio process; now is an instant of a monotonic clock. A new worker counts as having
+// run now.
 func (p *Progress) Observe(pid int, now time.Duration) error {
 	workers, err := Workers(pid)
 	if err != nil {
@@ -47,7 +47,7 @@ func (p *Progress) observe(workers []Worker, now time.Duration) {
 	}
 }
 
-// Any reports whether the last observation found any worker.
+// Any reports whether the last observation found workers.
 func (p *Progress) Any() bool { return len(p.latest) > 0 }
 
 // Stalled lists the workers of the last observation that have not run for at least age.

@@ -10,17 +10,18 @@ import (
 )
 
 const (
-	// reapInterval bounds how long an ended orphan remains in the process table if a signal is lost.
+	// reapInterval bounds how long an exited orphan remains in the process table if a signal is lost.
 	reapInterval = 2 * time.Second
-	// reapAge is how long a child must have ended to count as one that no caller waits for.
+	// reapAge is how long ago a child must have exited to count as one that no caller waits for.
 	reapAge = time.Second
 )
 
-// Reap collects ended orphans that were given to us, until the context ends; otherwise they would fill the process
-// table in a long run. It is for process 1 and subreapers, once per process.
+// Reap reaps exited orphans that this process has adopted, until the context ends; otherwise they would fill the
+// process table in a long run. It is for process 1 and subreapers, once per process.
 //
-// wait4(-1) would also take the status of commands that others wait for. So Reap collects by PID: never a command of
-// Start, and any other child only a second after its end; a child that a caller waits for does not remain that long.
+// wait4(-1) would also take the status of commands that other callers wait for. So Reap works by PID: it never
+// reaps a command of Start, and any other child only a second after its exit; a child that a caller waits for does
+// not remain that long.
 func Reap(ctx context.Context) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, unix.SIGCHLD)
@@ -34,7 +35,7 @@ func Reap(ctx context.Context) {
 			return
 		case <-ticker.C:
 		case <-signals:
-			// Checking at once would find only children that are too young.
+			// An immediate check would find only children that have just exited.
 			select {
 			case <-time.After(reapAge):
 			case <-ctx.Done():
@@ -45,23 +46,24 @@ func Reap(ctx context.Context) {
 	}
 }
 
-// Collect collects those of the given processes that have ended, are our children, and are not waited for by a
-// Handle: what a command has started and left to us. Reap would collect them later.
+// Collect reaps those of the given processes that have exited, are our children, and are not waited for by a
+// Handle: adopted descendants of a command. Reap would reap them later.
 func Collect(pids []int) { started.collect(pids) }
 
-// endedChild is a child that has ended and was not waited for.
+// endedChild is an exited child that was not reaped.
 type endedChild struct {
 	startTicks uint64
-	// seen is an instant at which it had ended.
+	// seen is a time at which the child had already exited.
 	seen time.Time
 }
 
-// reapOnce collects those of the known children that ended at least reapAge ago, and returns the other ended children.
+// reapOnce reaps those of the known children that exited at least reapAge ago, and returns the other exited
+// children.
 func reapOnce(known map[int]endedChild, now func() time.Time) map[int]endedChild {
 	began := now()
 	processes, err := table()
 	if err != nil {
-		return known // nothing is lost; the next round may succeed
+		return known // nothing is lost; retry in the next round
 	}
 	young := map[int]endedChild{}
 	var old []int

@@ -6,21 +6,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// registry holds the commands that a Handle will wait for. Collectors of orphans leave them alone; otherwise the
-// Handle would find its command's status gone.
+// registry holds the commands that a Handle will wait for. Reap and Collect skip them; otherwise the Handle would
+// find its command's status gone.
 //
-// The lock is held over fork and registration, so that no collector sees a command that was started and is not
-// registered.
+// The lock is held over fork and registration, so that a started command is never visible before it is registered.
 type registry struct {
 	sync.Mutex
 	pids map[int]bool
 }
 
-// started is the registry of this process. It is global because waiting concerns the whole process, like the kernel's
-// own table of children.
+// started is the registry of this process. It is global because reaping concerns the whole process, like the
+// kernel's own table of children.
 var started = registry{pids: map[int]bool{}}
 
-// collect waits for those of the given ended children that no Handle waits for.
+// collect reaps those of the given exited children that no Handle waits for.
 func (r *registry) collect(pids []int) {
 	r.Lock()
 	defer r.Unlock()
@@ -29,7 +28,7 @@ func (r *registry) collect(pids []int) {
 			continue
 		}
 		var status unix.WaitStatus
-		// An error means that another caller was faster.
+		// An error means that another caller has reaped the child.
 		_, _ = unix.Wait4(pid, &status, unix.WNOHANG, nil)
 	}
 }

@@ -13,26 +13,27 @@ import (
 	"time"
 )
 
-// ticksPerSecond is USER_HZ, the unit of times in /proc. Linux has 100 on every machine that Go runs on, whatever the
-// kernel's own clock rate.
+// ticksPerSecond is USER_HZ, the unit of times in /proc. It is 100 on every Linux platform that Go supports,
+// whatever the kernel's timer frequency.
 const ticksPerSecond = 100
 
 // Process is an entry of the process table.
 type Process struct {
 	PID, PPID, PGID, Session int
 	Command                  string
-	// State is the kernel's letter for the state: R, S, D (inside an I/O), Z (ended, not waited for) ...
+	// State is the kernel's letter for the state: R, S, D (uninterruptible, inside an I/O), Z (exited, not reaped)
+	// ...
 	State byte
 	// StartTicks distinguishes a process from a later one with the same PID.
 	StartTicks uint64
-	// CPU is the time used by the process and by those of its children that were waited for.
+	// CPU is the CPU time of the process and of the children that it has reaped.
 	CPU time.Duration
 }
 
-// ended reports whether the process only waits to be collected.
+// ended reports whether the process has exited and only waits to be reaped.
 func (p Process) ended() bool { return p.State == 'Z' || p.State == 'X' }
 
-// String returns the process as error messages name it.
+// String formats the process for error messages.
 func (p Process) String() string {
 	return fmt.Sprintf("%d (%s, state %c)", p.PID, p.Command, p.State)
 }
@@ -100,7 +101,7 @@ func parseStat(text []byte) (Process, error) {
 	}, nil
 }
 
-// table reads all visible processes. Processes that end meanwhile are left out.
+// table reads all visible processes. It skips processes that exit during the reading.
 func table() ([]Process, error) {
 	directories, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -123,13 +124,13 @@ func table() ([]Process, error) {
 	return processes, nil
 }
 
-// isGone reports whether an error from /proc means that a process has ended.
+// isGone reports whether an error from /proc means that the process has exited.
 func isGone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH)
 }
 
-// Descendants lists all processes below one, parents before their children. It includes ended processes that were not
-// waited for, but not the process itself.
+// Descendants lists all descendants of a process, parents before their children. It includes exited processes that
+// were not reaped, but not the process itself.
 func Descendants(pid int) ([]Process, error) {
 	processes, err := table()
 	if err != nil {
@@ -151,7 +152,7 @@ func below(processes []Process, pid int, except ...int) []Process {
 	queue := []int{pid}
 	for len(queue) > 0 {
 		for _, child := range children[queue[0]] {
-			// The table is not read in one instant, so a recycled PID could close a cycle.
+			// The table is not an atomic snapshot, so a reused PID could close a cycle.
 			if !spared[child.PID] {
 				spared[child.PID] = true
 				found = append(found, child)

@@ -19,8 +19,8 @@ type Worker struct {
 	Command  string
 	// State is the kernel's letter for the state; D means inside an I/O.
 	State byte
-	// OnCPU is the time it ran; Turns is how many times it was given a CPU. At least one of them grows with every I/O
-	// that completes, however fast.
+	// OnCPU is the CPU time; Turns is how many times it was scheduled. At least one of them grows with every
+	// completed I/O, however fast.
 	OnCPU time.Duration
 	Turns uint64
 
@@ -66,7 +66,7 @@ func older(a, b Worker) int {
 	return cmp.Or(cmp.Compare(a.startTicks, b.startTicks), cmp.Compare(a.TID, b.TID))
 }
 
-// merge makes one worker of a process: it makes progress if any of its threads does.
+// merge combines the tasks of a process into one worker, which makes progress if any task does.
 func merge(p Process, tasks []Worker) Worker {
 	whole := Worker{PID: p.PID, TID: p.PID, Command: p.Command, State: p.State, startTicks: p.StartTicks}
 	for _, task := range tasks {
@@ -113,7 +113,7 @@ func readTask(directory string) (Worker, error) {
 	if err == nil {
 		worker.OnCPU, worker.Turns, err = parseSchedstat(string(text))
 	} else if errors.Is(err, fs.ErrNotExist) {
-		// The kernel has no scheduler statistics, or the task is gone, which the next read shows.
+		// The kernel has no scheduler statistics, or the task has exited, which the next read detects.
 		worker.OnCPU = stat.CPU
 		if text, err = os.ReadFile(filepath.Join(directory, "status")); err == nil {
 			worker.Turns, err = parseSwitches(string(text))
@@ -125,7 +125,8 @@ func readTask(directory string) (Worker, error) {
 	return worker, nil
 }
 
-// parseSchedstat reads the time on a CPU, the time waiting for one (both in nanoseconds), and the turns on one.
+// parseSchedstat reads the time on a CPU, the time waiting for a CPU (both in nanoseconds), and the number of time
+// slices.
 func parseSchedstat(text string) (onCPU time.Duration, turns uint64, err error) {
 	fields := strings.Fields(text)
 	if len(fields) != 3 {
