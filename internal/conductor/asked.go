@@ -8,23 +8,23 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// interest is how much is kept of what an agent reports about an attempt.
+// interest is how much the conductor keeps of an agent's reports about an attempt.
 type interest int
 
 const (
-	// unasked attempts are dropped: nobody asked the agent for them.
+	// unasked attempts are dropped: the agent was never asked for them.
 	unasked interest = iota
-	// past attempts are recorded or repeated: only their progress is kept, and what they add to the totals.
+	// past attempts are recorded or were repeated: only their progress and their share of the totals are kept.
 	past
-	// current attempts are kept whole until they are forgotten.
+	// current attempts are kept completely until they are forgotten.
 	current
 )
 
-// ahead is how many attempts may be missing from the records that a conductor begins with. Records that were read from
-// a cache can be one write old, and an attempt needs several writes.
+// ahead is how many attempts may be missing from the records with which a conductor starts. Records from a cache
+// can be one write old, and an attempt takes several writes.
 const ahead = 1
 
-// asked holds the attempts that the clients of a run were asked for.
+// asked holds the attempts that the clients of a run have been asked for.
 type asked struct {
 	mu    sync.Mutex
 	steps map[string]*askedStep
@@ -33,12 +33,12 @@ type asked struct {
 type askedStep struct {
 	// takes reports whether a client takes part in the step.
 	takes func(decide.ClientKey) bool
-	// newest is the newest attempt that a client was asked for, recorded the newest one with a recorded result.
+	// newest is the newest attempt that a client was asked for; recorded is the newest one with a recorded result.
 	newest, recorded int
 }
 
-// newAsked returns what earlier conductors may have asked for: every step of the plan, and the attempts that are
-// recorded.
+// newAsked returns the attempts that earlier conductors may have asked for: every step of the plan, and the
+// recorded attempts.
 func newAsked(steps []plan.Step, records map[string]decide.Record) *asked {
 	a := &asked{steps: map[string]*askedStep{}}
 	for _, step := range steps {
@@ -56,7 +56,7 @@ func newAsked(steps []plan.Step, records map[string]decide.Record) *asked {
 	return a
 }
 
-// ask adds an attempt that clients are asked for now. The attempts before it are past.
+// ask adds an attempt that clients are asked for now. Earlier attempts become past.
 func (a *asked) ask(attempt decide.Attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -69,7 +69,7 @@ func (a *asked) ask(attempt decide.Attempt) {
 	step.recorded = max(step.recorded, attempt.Number-1)
 }
 
-// record notes that the result of an attempt is stored elsewhere.
+// record marks an attempt whose result is stored elsewhere.
 func (a *asked) record(attempt decide.Attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -78,7 +78,7 @@ func (a *asked) record(attempt decide.Attempt) {
 	}
 }
 
-// of returns how much is kept of a client's part in an attempt.
+// of returns how much to keep of a client's part in an attempt.
 func (a *asked) of(key decide.ClientKey, attempt decide.Attempt) interest {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,39 +10,38 @@ import (
 	"sync"
 )
 
-// Budget limits the memory of what agents report. Budgets form a tree: those of the clients are below that of their
-// run, and those of the runs below that of the process. What counts against a budget counts against all above it too.
-// A budget that is exceeded loses its largest client, so that a client with little is not lost because of one with
-// much.
+// Budget limits the memory for the reports of agents. Budgets form a tree: process, run, client. Bytes count
+// against a budget and all budgets above it. A budget that is exceeded drops its largest client, so that a client
+// with few reports is not lost because of one with many.
 type Budget struct {
-	// scope is what shares the budget, for messages.
+	// scope names what shares the budget, for messages.
 	scope string
 	limit int64
 	above *Budget
 	locks *budgetLocks
-	// shed drops what a client has reported, and loses it; nil for a budget of several clients.
+	// shed drops a client's reports and marks it as lost; nil for a budget of several clients.
 	shed func(reason string)
 
 	// The fields below are guarded by locks.counting.
 	used  int64
 	below map[*Budget]bool
-	// closed is true for a client that is shed or replaced.
+	// closed is true for a client that was shed or replaced.
 	closed bool
 }
 
-// budgetLocks are shared by a tree of budgets. Do not wait for anything else while holding counting.
+// budgetLocks are shared by a tree of budgets. Do not block on anything else while holding counting.
 type budgetLocks struct {
 	counting sync.Mutex
-	// settling is held while clients are lost, so that no two are lost where one is enough.
+	// settling is held while clients are dropped, so that no second client is dropped if one is enough.
 	settling sync.Mutex
 }
 
 const (
-	// defaultMemory is the memory of a process without a limit.
+	// defaultMemory is the assumed memory of a process without a memory limit.
 	defaultMemory = 1 << 30
-	// mostOfClient is the largest budget of one client: seven days of one sample per second need half of it.
+	// mostOfClient is the largest budget of one client: seven days with one sample per second need half of it.
 	mostOfClient = 128 << 20
-	// resent is how many times the budget of a client its agent may send, dropped reports included.
+	// resent limits what an agent may send, as a multiple of the client's budget, including dropped reports.
 	resent = 8
 )
 
@@ -60,7 +59,7 @@ func ProcessBudget() *Budget {
 	return NewBudget(limit / 8 * 5)
 }
 
-// ofRun returns the budget of a run: three quarters, because no run may take all.
+// ofRun returns the budget of a run: three quarters of the process's, so that no run can take all.
 func (b *Budget) ofRun() *Budget { return b.split("the clients of a run", b.limit/4*3, nil) }
 
 // ofClient returns the budget of a client of a run.
@@ -76,17 +75,17 @@ func (b *Budget) split(scope string, limit int64, shed func(string)) *Budget {
 	return made
 }
 
-// Used returns the bytes that count against the budget.
+// Used returns the bytes counted against the budget.
 func (b *Budget) Used() int64 {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()
 	return b.used
 }
 
-// Limit returns the bytes that may count against the budget.
+// Limit returns the budget's limit in bytes.
 func (b *Budget) Limit() int64 { return b.limit }
 
-// add counts bytes; negative ones are free again. It loses no client, so it may be called under any lock.
+// add counts bytes; a negative number frees them. It drops no client, so it may be called under any lock.
 func (b *Budget) add(bytes int) {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()
@@ -96,7 +95,7 @@ func (b *Budget) add(bytes int) {
 	b.prune()
 }
 
-// close removes the budget of a client once nothing counts against it any more. The client cannot be lost again.
+// close removes a client's budget once no bytes count against it. The client can no longer be dropped.
 func (b *Budget) close() {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()
@@ -111,8 +110,8 @@ func (b *Budget) prune() {
 	}
 }
 
-// detach removes the budget of a run from the tree: what counts against it is free, and what is added or freed later
-// does not concern the budgets above.
+// detach removes a run's budget from the tree: its bytes are freed, and later changes do not affect the budgets
+// above.
 func (b *Budget) detach() {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()
@@ -125,7 +124,8 @@ func (b *Budget) detach() {
 	}
 }
 
-// enforce loses clients until no budget from this one up is exceeded. Callers hold no lock of a client.
+// enforce drops clients until this budget and all budgets above it are within their limits. Callers hold no
+// client's lock.
 func (b *Budget) enforce() {
 	if b.exceeded() == nil {
 		return
@@ -142,7 +142,7 @@ func (b *Budget) enforce() {
 	}
 }
 
-// lose loses a client.
+// lose drops a client.
 func (b *Budget) lose(reason string) {
 	b.locks.settling.Lock()
 	defer b.locks.settling.Unlock()
@@ -150,7 +150,7 @@ func (b *Budget) lose(reason string) {
 	b.close()
 }
 
-// exceeded returns the first exceeded budget from this one up; nil if there is none.
+// exceeded returns the first exceeded budget from this one upwards; nil if there is none.
 func (b *Budget) exceeded() *Budget {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()
@@ -162,7 +162,7 @@ func (b *Budget) exceeded() *Budget {
 	return nil
 }
 
-// largest returns the largest client of the largest run below a budget; nil if none is left that can be lost.
+// largest returns the largest client of the largest run below a budget; nil if no client is left to drop.
 func (b *Budget) largest() *Budget {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()
@@ -186,7 +186,7 @@ func (b *Budget) largestOpen() *Budget {
 	return nil
 }
 
-// reason returns why a client is lost when the budget is exceeded.
+// reason returns the message for clients that are dropped because this budget is exceeded.
 func (b *Budget) reason() string {
 	if b.shed != nil {
 		return fmt.Sprintf("its agent sent more than %s, the most that is kept of %s", mebibytes(b.limit), b.scope)

@@ -32,20 +32,20 @@ type client struct {
 	message     string
 	description *agentapi.DescribeResponse
 	api         agentapi.AgentClient
-	// address is where the agent listens, once it is located.
+	// address is the agent's listen address, once located.
 	address string
 	offset  measure.ClockOffset
-	// seen is the sequence number of the newest record that was read. replay is that of the newest record in the
-	// agent's log when the agent was first reached: the client is not ready before it is read, because the state of its
-	// steps is not known until then.
+	// seen is the sequence number of the newest record read. replay is that of the newest record in the agent's log
+	// when the agent was first reached: the client is not ready before that record is read, because the state of
+	// its steps is unknown until then.
 	seen, replay uint64
-	// broken is the time since when there was no good session; zero during one.
+	// broken is the start of the time without a good session; zero during one.
 	broken   time.Time
 	attempts map[decide.Attempt]*part
-	// sent is the size of all that the agent has sent, kept or not.
+	// sent is the size of all that the agent has sent, including dropped reports.
 	sent int64
-	// budget counts what is kept of the agent: its parts, its description of descriptionBytes, and what it added to the
-	// latencies over time. A few texts of limited length do not count.
+	// budget counts the memory kept for the agent: its parts, its description (descriptionBytes), and its share of
+	// the latencies over time. A few texts of limited length do not count.
 	budget           *Budget
 	descriptionBytes int
 }
@@ -67,7 +67,7 @@ func newClient(owner *Conductor, key decide.ClientKey, replacements int) *client
 	return c
 }
 
-// shed loses the client and drops what it has reported. That it took part in its attempts stays known.
+// shed loses the client and drops its reports. Its participation in attempts remains known.
 func (c *client) shed(reason string) {
 	c.lose(reason)
 	c.mu.Lock()
@@ -75,8 +75,7 @@ func (c *client) shed(reason string) {
 	c.drop()
 }
 
-// drop drops all records of the client, because it is lost or replaced. No part counts as complete any more. Callers
-// hold mu.
+// drop drops all records of a lost or replaced client. No part counts as complete any more. Callers hold mu.
 func (c *client) drop() {
 	for attempt, p := range c.attempts {
 		progress := p.progress
@@ -88,7 +87,7 @@ func (c *client) drop() {
 	c.owner.latencies.drop(c.budget)
 }
 
-// replace drops what is kept of a client that has a successor.
+// replace drops the records of a client that has a successor.
 func (c *client) replace() {
 	c.cancel()
 	c.mu.Lock()
@@ -101,7 +100,7 @@ func (c *client) replace() {
 	c.budget.close()
 }
 
-// service returns the client of the agent's API. It fails until the agent is located.
+// service returns the gRPC client of the agent. It fails until the agent is located.
 func (c *client) service() (agentapi.AgentClient, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,8 +110,8 @@ func (c *client) service() (agentapi.AgentClient, error) {
 	return c.api, nil
 }
 
-// over records why a session ended and reports whether no further session is to be opened. good is true if the session
-// worked until it broke.
+// over records why a session ended, and reports whether to stop opening sessions. good is true if the session
+// worked before it broke.
 func (c *client) over(err error, good bool) bool {
 	c.mu.Lock()
 	if c.connection == decide.Connecting {
@@ -140,8 +139,8 @@ func (c *client) over(err error, good bool) bool {
 	return false
 }
 
-// plainly returns the message of an error without gRPC's prefix for failed connections, because users read it while
-// pods start.
+// plainly returns an error's message without gRPC's prefix for failed connections, because users see it while pods
+// start.
 func plainly(err error) string {
 	message := status.Convert(err).Message()
 	if inner, found := strings.CutPrefix(message, `connection error: desc = "transport: Error while dialing: `); found {
@@ -160,8 +159,8 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// meet stores an agent's description of itself and of the steps that an earlier conductor sent to it. It fails if the
-// agent's log became shorter, because that is another agent.
+// meet stores an agent's description of itself and of the steps that an earlier conductor sent. It fails if the
+// agent's log has become shorter, because that means another agent.
 func (c *client) meet(description *agentapi.DescribeResponse) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -185,7 +184,7 @@ func (c *client) meet(description *agentapi.DescribeResponse) error {
 		case agentapi.StepState_STEP_STATE_RUNNING:
 			c.advance(attempt, decide.Running)
 		case agentapi.StepState_STEP_STATE_ENDED, agentapi.StepState_STEP_STATE_UNSPECIFIED:
-			// The step's last record shows its end; it may have been read and forgotten long ago.
+			// The step's last record reports its end; it may have been read and forgotten long ago.
 		}
 	}
 	description.Steps = nil
@@ -196,8 +195,8 @@ func (c *client) meet(description *agentapi.DescribeResponse) error {
 	return nil
 }
 
-// receive counts what the agent has sent, unknown fields included. It loses the client, and returns an error, if that
-// is far more than is kept of one.
+// receive counts the bytes that the agent has sent, including unknown fields. If they far exceed a client's budget,
+// it loses the client and returns an error.
 func (c *client) receive(bytes int) error {
 	c.mu.Lock()
 	c.sent += int64(bytes)
@@ -212,7 +211,7 @@ func (c *client) receive(bytes int) error {
 	return err
 }
 
-// readyWhenRead makes the client ready once all records of what it did before it was reached are read. Callers hold mu.
+// readyWhenRead marks the client as ready after all records from before the connection are read. Callers hold mu.
 func (c *client) readyWhenRead() {
 	if c.connection != decide.Connecting {
 		return

@@ -8,25 +8,25 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Limits of a message from an agent.
+// Limits for messages from agents.
 const (
-	// maxMessageBytes holds a result with eight histograms of 20 kB and the tool's messages. IOR's repetitions come on
-	// top.
+	// maxMessageBytes suffices for a result with eight histograms of 20 kB and the tool's messages. IOR's
+	// repetitions add to that.
 	maxMessageBytes    = 512 << 10
 	maxRepetitionBytes = 96
-	// maxHeaderBytes holds the error of a refused command.
+	// maxHeaderBytes suffices for the error of a refused command.
 	maxHeaderBytes = 64 << 10
-	// maxGrowth is how much more memory than bytes a decoded message may take.
+	// maxGrowth limits the memory of a decoded message, as a multiple of the maximum size of an encoded one.
 	maxGrowth = 8
-	// messageBytes and fieldBytes are the approximate memory of a decoded message, and of a text or a list's element,
-	// without their content.
+	// messageBytes and fieldBytes are the approximate memory, without content, of a decoded message, and of a text
+	// or a list element.
 	messageBytes = 256
 	fieldBytes   = 32
 )
 
-// codec is the protobuf codec for agents. It drops unknown fields, also of nested messages, because they would be kept
-// with what is kept. It refuses messages that take far more memory than bytes: an empty element of a list takes two
-// bytes on the wire.
+// codec is the protobuf codec for agents. It drops unknown fields, also of nested messages, because they would use
+// memory as long as the message is kept. It refuses messages that would need too much memory when decoded: an empty
+// list element takes only two bytes on the wire.
 type codec struct {
 	maxBytes int
 	// received is called with the size of each message, before unknown fields are dropped; an error refuses the message.
@@ -70,7 +70,7 @@ func (c codec) Unmarshal(data []byte, message any) error {
 	return err
 }
 
-// memoryOf returns about how much memory an encoded message takes when it is decoded without unknown fields.
+// memoryOf estimates the memory of an encoded message once it is decoded without unknown fields.
 func memoryOf(data []byte, message protoreflect.MessageDescriptor) (int, error) {
 	memory := messageBytes
 	for len(data) > 0 {
@@ -98,7 +98,7 @@ func memoryOf(data []byte, message protoreflect.MessageDescriptor) (int, error) 
 	return memory, nil
 }
 
-// keptBytes returns the approximate memory of a message that was decoded by codec.
+// keptBytes estimates the memory of a message that was decoded by codec.
 func keptBytes(message proto.Message) int {
 	encoded, err := proto.Marshal(message)
 	if err != nil {

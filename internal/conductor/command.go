@@ -10,10 +10,10 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/command"
 )
 
-// maxSources is the API's limit for the sources of a result.
+// maxSources is the API's limit for the byte sources of a result.
 const maxSources = 4
 
-// commandResult copies the parts of a program's result that are kept, bounded and cleaned.
+// commandResult copies the fields of a program's result that are kept, with bounded and cleaned values.
 func commandResult(from *agentapi.CommandResult) (*agentapi.CommandResult, error) {
 	if from == nil {
 		return nil, nil //nolint:nilnil // It was no program.

@@ -36,7 +36,7 @@ func (c *Conductor) each(timeout time.Duration, keys []decide.ClientKey, command
 	}
 }
 
-// ask notes that an attempt is asked for now, and drops the earlier ones of the same step.
+// ask records that an attempt is asked for now, and reduces earlier attempts of the same step.
 func (c *Conductor) ask(attempt decide.Attempt) {
 	c.asked.ask(attempt)
 	for _, client := range c.all() {
@@ -45,7 +45,7 @@ func (c *Conductor) ask(attempt decide.Attempt) {
 	c.latencies.forget(decide.Attempt{Step: attempt.Step, Number: attempt.Number - 1})
 }
 
-// Load sends an attempt to clients. request returns the request of a client; Load fills in step and epoch.
+// Load sends an attempt to clients. request returns a client's request; Load fills in step and epoch.
 func (c *Conductor) Load(attempt decide.Attempt, keys []decide.ClientKey, request func(decide.ClientKey) *agentapi.LoadRequest) {
 	c.ask(attempt)
 	for _, key := range keys {
@@ -69,8 +69,8 @@ func (c *client) load(ctx context.Context, load *agentapi.LoadRequest) error {
 	return err
 }
 
-// loaded handles the answer to a Load. Without an answer it forgets the attempt, so that it is sent again unless the
-// client is lost by then.
+// loaded handles the answer to a Load. Without an answer it forgets the attempt, so that it is sent again unless
+// the client is lost by then.
 func (c *client) loaded(ctx context.Context, attempt decide.Attempt, err error) {
 	switch status.Code(err) {
 	case codes.OK:
@@ -111,7 +111,7 @@ func (c *client) unload(attempt decide.Attempt) {
 	}
 }
 
-// Start sends the common start instant and the deadline, each in the agent's own clock.
+// Start sends the common start instant and the deadline, each converted to the agent's own clock.
 func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start, deadline time.Time) {
 	c.each(commandTimeout, keys, func(ctx context.Context, client *client) {
 		api, err := client.service()
@@ -128,7 +128,7 @@ func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start
 		case err == nil:
 			client.progress(attempt, decide.Running)
 		case status.Code(err) == codes.NotFound:
-			// The agent has reported the step as loaded; one that does not know it is another agent.
+			// The agent has reported the step as loaded, so an agent that does not know the step is another one.
 			client.lose("its agent does not know a step any more that it had loaded: " + status.Convert(err).Message())
 		}
 	})
@@ -138,7 +138,7 @@ func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start
 func (c *Conductor) Stop(attempt decide.Attempt, keys []decide.ClientKey, reason string) {
 	c.each(commandTimeout, keys, func(ctx context.Context, client *client) {
 		if api, err := client.service(); err == nil {
-			// If this fails, the caller stops the agent again, or it is lost.
+			// If this fails, the caller retries, or the agent is lost.
 			_, _ = api.Stop(ctx, &agentapi.StopRequest{
 				Epoch: c.options.Epoch, Step: stepKey(attempt), Reason: reason})
 		}
@@ -152,7 +152,7 @@ type FinishOptions struct {
 	// AlsoRemove returns the indexes of lost clients of the same target whose data a client removes with its own,
 	// because they shared its volumes; nil for none. It applies only with RemoveData.
 	AlsoRemove func(decide.ClientKey) []int
-	// Left returns the data from before the run that a client removes; nil for none.
+	// Left selects the data from before the run that a client removes; nil for none.
 	Left func(decide.ClientKey) Left
 }
 
@@ -160,16 +160,16 @@ type FinishOptions struct {
 type Left struct {
 	// Gone lists deleted benchmarks by UID.
 	Gone []string
-	// Clients is the number of clients of the target: earlier datasets of the run's own benchmark are removed, and the
-	// data of clients from this number on. 0 keeps both.
+	// Clients is the number of clients of the target. If it is not 0, earlier datasets of the run's own benchmark
+	// are removed, and the data of clients with an index of at least Clients. 0 keeps both.
 	Clients int
 }
 
-// Finish tells clients to remove data and to exit. done receives each client's answer.
+// Finish asks clients to remove data and to exit. done receives each client's answer.
 func (c *Conductor) Finish(keys []decide.ClientKey, options FinishOptions, done func(decide.ClientKey, *agentapi.FinishResponse)) {
 	c.each(finishTimeout, keys, func(ctx context.Context, client *client) {
 		if client.describe() == nil {
-			// It was never reached, so it has done nothing; its pod or process is ended by what started it.
+			// The client was never reached, so it has no data. Its pod or process is ended elsewhere.
 			client.lose("never reached")
 			return
 		}
@@ -177,7 +177,7 @@ func (c *Conductor) Finish(keys []decide.ClientKey, options FinishOptions, done 
 		if err != nil {
 			return
 		}
-		// There is only this one try, so it waits for a connection that is broken at the moment.
+		// There is only one attempt, so wait for a connection that is currently broken.
 		answer, err := api.Finish(ctx, c.finishRequest(client.key, options), grpc.WaitForReady(true))
 		if err != nil {
 			client.lose("no answer to Finish: " + status.Convert(err).Message())
@@ -202,14 +202,14 @@ func (c *Conductor) finishRequest(key decide.ClientKey, options FinishOptions) *
 	return request
 }
 
-// finished returns an agent's answer to Finish, bounded and cleaned.
+// finished returns an agent's answer to Finish, with bounded and cleaned values.
 func finished(answer *agentapi.FinishResponse) *agentapi.FinishResponse {
 	return &agentapi.FinishResponse{
 		DataRemoved: answer.GetDataRemoved(), Problem: clean(answer.GetProblem(), maxMessageLength),
 		LeftRemoved: max(0, answer.GetLeftRemoved()), LeftStays: cleanAll(answer.GetLeftStays())}
 }
 
-// maxLeftStays is the number of an agent's messages about data that it did not remove that are kept.
+// maxLeftStays limits how many of an agent's messages about data that it could not remove are kept.
 const maxLeftStays = 16
 
 func cleanAll(texts []string) []string {
@@ -220,7 +220,7 @@ func cleanAll(texts []string) []string {
 	return all
 }
 
-// uidText matches what can be a benchmark's UID.
+// uidText matches valid benchmark UIDs.
 var uidText = regexp.MustCompile(`^[A-Za-z0-9-]{1,63}$`)
 
 // Owners returns the UIDs of other benchmarks of the same installation with directories on the clients' volumes.
@@ -236,7 +236,7 @@ func (c *Conductor) Owners() []string {
 	return all[:min(len(all), maxOwners)]
 }
 
-// maxOwners is the most UIDs that Owners returns.
+// maxOwners is the maximum number of UIDs that Owners returns.
 const maxOwners = 256
 
 func stepKey(attempt decide.Attempt) *agentapi.StepKey {

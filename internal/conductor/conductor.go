@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// Endpoint is where and how an agent is reached.
+// Endpoint describes where and how to reach an agent.
 type Endpoint struct {
 	Key decide.ClientKey
 	// Locate waits until the agent's host and port are known, and returns them.
@@ -22,25 +22,26 @@ type Endpoint struct {
 	TLS *tls.Config
 	// Dial connects to the agent; nil for TCP.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
-	// Replacements is the number of times that this client was replaced before this conductor connected to it.
+	// Replacements is how many times the client was replaced before this conductor connected to it.
 	Replacements int
 }
 
 // Options are the settings of a conductor.
 type Options struct {
 	RunUID string
-	// Epoch of the leader; agents refuse a lower epoch than the highest that they have seen.
+	// Epoch is the leader's epoch; agents refuse a lower epoch than the highest one that they have seen.
 	Epoch uint64
 	// Tools returns the programs that the clients of a target need, see plan.Plan.Tools. Nil means fio only, which
-	// agents need not report then.
+	// agents then need not report.
 	Tools func(target string) []string
 	// LossTimeout is how long a ready agent may be unreachable before it is lost.
 	LossTimeout time.Duration
-	// Steps of the plan, and the records of those that were begun before, by step ID. What agents report about steps and
-	// attempts that are neither here nor were sent by Load is dropped, and of recorded attempts only the totals are kept.
+	// Steps are the steps of the plan; Records, by step ID, are those of steps that were already begun. Reports
+	// about other steps and attempts that were not sent by Load are dropped, and of recorded attempts only the
+	// totals are kept.
 	Steps   []plan.Step
 	Records map[string]decide.Record
-	// Memory limits what is kept of all runs of this process; nil means that this is the only run.
+	// Memory limits the memory for the reports of all runs of this process; nil means that this is the only run.
 	Memory *Budget
 	// CountSince excludes earlier samples from Totals; zero counts all that agents remember.
 	CountSince time.Time
@@ -95,7 +96,7 @@ func New(options Options) *Conductor {
 	}
 }
 
-// Close closes all connections. The agents continue on their own.
+// Close closes all connections. The agents keep running.
 func (c *Conductor) Close() {
 	c.mu.Lock()
 	c.closed = true
@@ -124,21 +125,21 @@ func (c *Conductor) notify() {
 	}
 }
 
-// Agent is an agent that a client has, or is to have.
+// Agent is the present or expected agent of a client.
 type Agent struct{ client *client }
 
-// Connect connects to the agent, whose key is not asked for again. Call it at most once.
+// Connect connects to the agent; the key in endpoint is ignored. Call it at most once.
 func (a *Agent) Connect(endpoint Endpoint) {
 	a.client.owner.run(func() { a.client.follow(endpoint) })
 }
 
-// Lose marks this agent as lost; call it when its process or pod has ended. What the agent has reported is kept.
-// Whenever it is called, it has no effect on a replacement.
+// Lose marks this agent as lost; call it when its process or pod has ended. The agent's reports are kept. A late
+// call has no effect on a replacement.
 func (a *Agent) Lose(message string) { a.client.lose(message) }
 
-// Expect adds an agent that is to be connected once its address is known. Until then it counts as Connecting, and takes
-// neither a connection nor a goroutine. If the key was added before, the agent is a replacement; add it only when the
-// previous agent is certainly gone. replacements is the number of times that this client was replaced before this
+// Expect adds an agent to connect to once its address is known. Until then it counts as Connecting, and needs
+// neither a connection nor a goroutine. If the key was added before, the agent is a replacement; add it only when
+// the previous agent is certainly gone. replacements is how many times this client was replaced before this
 // conductor knew it.
 func (c *Conductor) Expect(key decide.ClientKey, replacements int) *Agent {
 	c.mu.Lock()
@@ -185,7 +186,7 @@ func (c *Conductor) Results(attempt decide.Attempt) []result.Client {
 	return all
 }
 
-// Forget drops the records of an attempt. Call it once they are stored elsewhere.
+// Forget drops the records of an attempt. Call it after they are stored elsewhere.
 func (c *Conductor) Forget(attempt decide.Attempt) {
 	c.asked.record(attempt)
 	for _, client := range c.all() {

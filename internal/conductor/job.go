@@ -9,19 +9,20 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Job is what an MPI job depends on, beside the plan and the run's seed.
+// Job holds the input of an MPI job, in addition to the plan and the run's seed.
 type Job struct {
-	// Version of ior or mdtest on the clients; empty if it is not known.
+	// Version of IOR or mdtest on the clients; empty if unknown.
 	Version string
 	// Shared is true if all clients of the target work in one directory, that of client 0.
 	Shared bool
-	// Addresses of the agents of the target's clients by index, each a host and a port. Only client 0 receives them.
+	// Addresses of the agents of the target's clients by client index, each with host and port. Only client 0
+	// receives them.
 	Addresses []string
-	// Devices is true if the target's volumes are raw block devices. It applies to all tools.
+	// Devices is true if the target's volumes are raw block devices. It is used for all tools.
 	Devices bool
 }
 
-// jobOf returns the Job of a target from the descriptions of its agents. An error is a *decide.Failure.
+// jobOf assembles the Job of a target from its agents' descriptions. An error is a *decide.Failure.
 func (c *Conductor) jobOf(step plan.Step, target string, shared bool) (Job, error) {
 	job := Job{Shared: shared}
 	program := string(step.Load(target).Kind)
@@ -35,7 +36,7 @@ func (c *Conductor) jobOf(step plan.Step, target string, shared bool) (Job, erro
 		}
 		job.Addresses = append(job.Addresses, address)
 		if version == "" {
-			continue // it did not answer in time, such as on a busy machine: an unknown version does not differ
+			continue // the agent did not report it in time, for example on a busy machine: do not compare an unknown version
 		}
 		version = strings.TrimPrefix(version, "IOR-")
 		if len(versions[version]) == 0 {
@@ -52,7 +53,7 @@ func (c *Conductor) jobOf(step plan.Step, target string, shared bool) (Job, erro
 	return job, nil
 }
 
-// toolVersion returns the version of a tool by the newest description.
+// toolVersion returns a tool's version from the newest description.
 func (c *client) toolVersion(name string) string {
 	for _, tool := range c.describe().GetTools() {
 		if tool.GetName() == name {
@@ -62,7 +63,7 @@ func (c *client) toolVersion(name string) string {
 	return ""
 }
 
-// located returns the address of the agent; empty until it is known.
+// located returns the agent's address; empty until it is known.
 func (c *client) located() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

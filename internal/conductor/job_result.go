@@ -12,19 +12,19 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// Limits for the results that ior and mdtest report.
+// Limits for the results of IOR and mdtest.
 const (
-	// maxRepetitions is the most that IOR is told to do, over both operations.
+	// maxRepetitions is the maximum number of repetitions requested of IOR, over both operations.
 	maxRepetitions  = 2 * 50_000
 	maxRates        = 32
 	maxCommandWords = 256
 	maxWordLength   = 512
 	maxRanks        = 1 << 21
-	// maxRate is far above any real rate, and in thousandths still fits into the API's integers.
+	// maxRate is far above any real rate, and fits into the API's integers even in thousandths.
 	maxRate = 1e15
 )
 
-// jobResult copies the parts of a job's result that are kept, bounded and cleaned.
+// jobResult copies the fields of a job's result that are kept, with bounded and cleaned values.
 func jobResult(from *agentapi.MpiResult) (*agentapi.MpiResult, error) {
 	if from == nil {
 		return nil, nil
@@ -46,7 +46,7 @@ func jobResult(from *agentapi.MpiResult) (*agentapi.MpiResult, error) {
 	return kept, nil
 }
 
-// addJob checks and translates the results that ior or mdtest reported.
+// addJob checks and translates the results of IOR or mdtest.
 func addJob(to *result.Client, from *agentapi.MpiResult, clock measure.RemoteClock) error {
 	if from == nil {
 		return nil

@@ -13,15 +13,16 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// maxMinutes is the limit for the minutes of an attempt.
+// maxMinutes limits the latency minutes of an attempt.
 const maxMinutes = int64(series.MaxDuration / time.Minute)
 
-// latencies holds the latencies of all clients over time. Clients of a target are summed as their records arrive, so
-// that memory grows with the time, not with the number of clients. The clients' minutes start within the start skew of
-// each other; a record counts for the minute of the step that contains its middle.
+// latencies holds the latencies of all clients over time. The records of a target's clients are summed as they
+// arrive, so that memory grows with time, not with the number of clients. The clients' minutes start within the
+// start skew of each other; a record counts for the minute of the step that contains the record's middle.
 //
-// The memory of a sum counts against the client that has made it grow. If that client is lost for it, nobody can tell
-// what the others have added, so the latencies over time of this target and attempt are dropped for all.
+// The memory of a sum counts against the clients that made it grow. When a client is dropped for exceeding its
+// budget, its share cannot be subtracted from the sum, so the latencies over time of this target and attempt are
+// dropped for all.
 type latencies struct {
 	mu sync.Mutex
 	of map[latencyKey]*minutes
@@ -35,9 +36,9 @@ type latencyKey struct {
 // minutes holds the latencies of one target in one attempt.
 type minutes struct {
 	sums map[minuteKey]*minuteSum
-	// kept is the approximate memory by the budget that it counts against.
+	// kept is the approximate memory, by the budget against which it counts.
 	kept map[*Budget]int
-	// dropped is true once a client was lost for its part in them. Nothing is added any more.
+	// dropped is true after a client with a share in them was lost. No further records are added.
 	dropped bool
 }
 
@@ -55,8 +56,8 @@ type minuteSum struct {
 	histogram  []byte
 }
 
-// minuteOf returns the minute of the step in which most of a client's record lies. The client's tool was released at
-// released, an instant of its agent's clock.
+// minuteOf returns the minute of the step that contains the middle of a client's record. released is the instant,
+// on the agent's clock, at which the client's tool was released.
 func minuteOf(released int64, from *agentapi.LatencyMinute) (int, error) {
 	start, end := from.GetStartNanoseconds(), from.GetEndNanoseconds()
 	if start < -maxInstant || end > maxInstant || end < start || released < -maxInstant || released > maxInstant {
@@ -106,7 +107,7 @@ func (l *latencies) add(
 	return nil
 }
 
-// sum adds a histogram to its minute and returns by how much the memory has grown.
+// sum adds a histogram to its minute and returns the growth in memory.
 func (m *minutes) sum(minute minuteKey, start, end int64, histogram *measure.Histogram) (bytes int, err error) {
 	known := m.sums[minute]
 	first, last := start, end
@@ -130,7 +131,7 @@ func (m *minutes) sum(minute minuteKey, start, end int64, histogram *measure.His
 	if err != nil {
 		return 0, fmt.Errorf("latencies of a minute: %w", err)
 	}
-	// MarshalBinary leaves room at the end.
+	// Clone, because MarshalBinary leaves spare capacity.
 	encoded = slices.Clone(encoded)
 	bytes += len(encoded) - len(known.histogram)
 	known.start, known.end, known.histogram = first, last, encoded
@@ -146,7 +147,7 @@ func (m *minutes) free() {
 	m.sums, m.kept = nil, nil
 }
 
-// forget drops an attempt, and those of the same step before it.
+// forget drops an attempt, and earlier attempts of the same step.
 func (l *latencies) forget(attempt decide.Attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -159,7 +160,7 @@ func (l *latencies) forget(attempt decide.Attempt) {
 	})
 }
 
-// drop drops all latencies in which a lost client's reports are.
+// drop drops all latencies that include a lost client's reports.
 func (l *latencies) drop(of *Budget) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -171,8 +172,8 @@ func (l *latencies) drop(of *Budget) {
 	}
 }
 
-// Latencies returns the latencies of an attempt over time, by target, in order of time and then of operations: what all
-// clients of a target have reported so far.
+// Latencies returns the latencies of an attempt over time, by target, ordered by time and then by operation. They
+// sum what all clients of the target have reported so far.
 func (c *Conductor) Latencies(attempt decide.Attempt) map[string][]series.Minute {
 	c.latencies.mu.Lock()
 	defer c.latencies.mu.Unlock()
@@ -191,7 +192,7 @@ func (c *Conductor) Latencies(attempt decide.Attempt) map[string][]series.Minute
 			var histogram measure.Histogram
 			sum := known.sums[minute]
 			if histogram.UnmarshalBinary(sum.histogram) != nil {
-				continue // impossible: it was encoded here
+				continue // impossible: encoded by this package
 			}
 			all[key.target] = append(all[key.target], series.MinuteOf(sum.start, sum.end, minute.operation, &histogram))
 		}

@@ -5,7 +5,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// likeOf translates the agent's report of the data that its own data imitates; nil if the report is implausible.
+// likeOf translates the agent's report on the user data that the load imitates (compressLike); nil if implausible.
 func likeOf(reported *agentapi.DataSample) *engine.DataSample {
 	const most = 1 << 40
 	if reported == nil || reported.GetFiles() > most || reported.GetBytes() > most || reported.GetRatioMilli() < 500 || reported.GetRatioMilli() > 1_000_000 ||

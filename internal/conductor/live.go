@@ -9,14 +9,14 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// running holds what a part has done so far, and the mean latencies of its newest sample, so that live figures need not
+// running holds a part's totals so far, and the mean latencies of its newest sample, so that live figures need not
 // read all samples each second.
 type running struct {
-	// done leaves out syncs, see measure.Charged.
+	// done excludes syncs, see measure.Charged.
 	done measure.Counter
-	// latency is by operation, in microseconds; 0 if it is not known.
+	// latency is by operation, in microseconds; 0 if unknown.
 	latency [measure.NumOperations]uint64
-	// newest is the newest sample; zero if there is none.
+	// newest is the newest sample; zero without one.
 	newest measure.Sample
 }
 
@@ -34,7 +34,7 @@ func (r *running) follow(sample *measure.Sample, from *agentapi.Sample) {
 	r.done.Operations = measure.Sum(r.done.Operations, charged.Operations)
 }
 
-// Doing returns what the clients of each target are doing in an attempt, in the order in which the targets were first
+// Doing returns the live figures of each target in an attempt, in the order in which the targets were first
 // connected.
 func (c *Conductor) Doing(attempt decide.Attempt) []result.Doing {
 	var all []result.Doing
@@ -53,8 +53,8 @@ func (c *Conductor) Doing(attempt decide.Attempt) []result.Doing {
 	return all
 }
 
-// doing adds a client to its target and reports whether the client has samples. told is the number of clients of the
-// target with samples that were added before.
+// doing adds a client to its target's figures and reports whether the client has samples. told is the number of
+// clients with samples that were already added.
 func (c *client) doing(attempt decide.Attempt, to *result.Doing, told int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +71,7 @@ func (c *client) doing(attempt decide.Attempt, to *result.Doing, told int64) boo
 	}
 	clock := measure.CombineClocks(p.clock, c.offset)
 	first, newest := &p.samples[0], &p.samples[len(p.samples)-1]
-	// A running mean, because a sum could overflow.
+	// Use a running mean, because a sum could overflow.
 	to.SinceNanoseconds += (clock.ToLocal(first.StartNanoseconds) - to.SinceNanoseconds) / (told + 1)
 	to.UntilNanoseconds += (clock.ToLocal(newest.EndNanoseconds) - to.UntilNanoseconds) / (told + 1)
 	to.Done.Bytes += p.running.done.Bytes

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// LoadRequest returns the request for one client's part of a step. It depends only on the plan, the run's seed and the
-// job, so that an attempt that is sent again is identical to the byte.
+// LoadRequest returns the request for one client's part of a step. It depends only on the plan, the run's seed and
+// the job, so that a request that is sent again is byte-identical.
 func LoadRequest(step plan.Step, key decide.ClientKey, seed int64, job Job) (*agentapi.LoadRequest, error) {
 	load, use, client := step.Load(key.Target), step.For(key.Target), step.Client(seed, key.Index)
 	use.Devices, client.Version, client.Shared, client.Addresses = job.Devices, job.Version, job.Shared, job.Addresses
@@ -43,8 +43,8 @@ func LoadRequest(step plan.Step, key decide.ClientKey, seed int64, job Job) (*ag
 	return request, nil
 }
 
-// newBytes returns the bytes that are written to this client's directory: its own, or in a shared directory those of
-// all clients.
+// newBytes returns the bytes written to this client's directory: the client's own, or in a shared directory those
+// of all clients.
 func newBytes(step plan.Step, key decide.ClientKey, job Job) uint64 {
 	bytes := step.NewBytes[key.Target]
 	switch {
@@ -56,8 +56,9 @@ func newBytes(step plan.Step, key decide.ClientKey, job Job) uint64 {
 	return 0
 }
 
-// Requests returns a function that returns each client's LoadRequest for a step, for Load. shared reports whether all
-// clients of a target work in one directory. An error with a *decide.Failure in its chain fails the run.
+// Requests returns a function that builds each client's LoadRequest for a step, for use with Load. shared reports
+// whether all clients of a target work in one directory. An error with a *decide.Failure in its chain fails the
+// run.
 func (c *Conductor) Requests(step plan.Step, keys []decide.ClientKey, seed int64, shared func(target string) bool) (func(decide.ClientKey) *agentapi.LoadRequest, error) {
 	requests := map[decide.ClientKey]*agentapi.LoadRequest{}
 	jobs := map[string]Job{}
@@ -76,7 +77,7 @@ func (c *Conductor) Requests(step plan.Step, keys []decide.ClientKey, seed int64
 		}
 		request, err := LoadRequest(step, key, seed, job)
 		if err != nil && step.Load(key.Target).SpansClients {
-			// The plan could not know that: this version of the tool does not support the arguments.
+			// This version of the tool does not support the arguments, which was unknown at planning time.
 			err = &decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: err.Error()}
 		}
 		if err != nil {

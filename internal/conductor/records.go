@@ -12,19 +12,19 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// part is one client's part in one attempt. Instants are in the agent's clock.
+// part is one client's part in one attempt. Times are in the agent's clock.
 type part struct {
 	progress decide.Progress
 	failed   *decide.Failure
 	// failedSince is when the failure became known.
 	failedSince time.Time
 	released    int64
-	// clock is the estimate of the agent's clock at the start of the part.
+	// clock is the estimate of the agent's clock when the part started.
 	clock   measure.ClockOffset
 	samples []measure.Sample
 	running running
 	notices []*agentapi.Notice
-	// dropped is the number of notices beyond the limit.
+	// dropped counts the notices beyond the limit.
 	dropped int
 	ended   *agentapi.Ended
 	usage   *result.Usage
@@ -39,7 +39,7 @@ const (
 	sampleBytes = 96
 )
 
-// rank orders progress, so that a late report never sets a part back.
+// rank orders progress, so that a late report never moves a part backwards.
 var rank = []decide.Progress{"", decide.Loading, decide.Loaded, decide.Running, decide.Refused, decide.Ended}
 
 // part returns the part of an attempt, and creates it if needed. Callers hold mu.
@@ -53,7 +53,7 @@ func (c *client) part(attempt decide.Attempt) *part {
 	return found
 }
 
-// keep adds to the memory that a part and the client use. Callers hold mu.
+// keep adds to the memory of a part and of its client. Callers hold mu.
 func (c *client) keep(p *part, bytes int) {
 	p.kept += bytes
 	c.budget.add(bytes)
@@ -67,13 +67,13 @@ func (c *client) remove(attempt decide.Attempt) {
 	}
 }
 
-// reduce drops all of an attempt but its progress. Callers hold mu.
+// reduce drops everything of an attempt except its progress. Callers hold mu.
 func (c *client) reduce(attempt decide.Attempt, progress decide.Progress) {
 	c.remove(attempt)
 	c.part(attempt).progress = progress
 }
 
-// outdate reduces the attempts of the same step before this one.
+// outdate reduces earlier attempts of the same step.
 func (c *client) outdate(newest decide.Attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,10 +105,10 @@ func (c *client) forget(attempt decide.Attempt) {
 	c.remove(attempt)
 }
 
-// take adds a record of the agent's log. An error means that no correct agent can have written the log.
+// take adds a record of the agent's log. It returns an error for a log that no correct agent can have written.
 func (c *client) take(record *agentapi.Record) error {
 	err := c.read(record)
-	// The budget may lose any client, so none is locked here.
+	// Enforcing the budget may drop any client, so hold no client's lock here.
 	c.budget.enforce()
 	c.owner.notify()
 	return err
@@ -118,7 +118,7 @@ func (c *client) read(record *agentapi.Record) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx.Err() != nil {
-		return nil // It is lost, and what it reported may be dropped.
+		return nil // the client is lost, and its reports may have been dropped
 	}
 	switch sequence := record.GetSequence(); {
 	case sequence <= c.seen:
@@ -135,8 +135,8 @@ func (c *client) read(record *agentapi.Record) error {
 	return nil
 }
 
-// readEntry adds a record of an attempt. Of one that is not current, only the progress and the totals are kept. Callers
-// hold mu.
+// readEntry adds a record of an attempt. Unless the attempt is current, only the progress and the totals are kept.
+// Callers hold mu.
 func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, current bool) {
 	p := c.part(attempt)
 	switch entry := record.GetEntry().(type) {
@@ -165,12 +165,12 @@ func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, curr
 	}
 }
 
-// maxAhead is how far in the future a report may be. It is generous, because it only keeps a report of years from
-// taking the memory of years.
+// maxAhead is how far in the future a report may be. It is generous: it only prevents a report that claims to span
+// years from using memory for years.
 const maxAhead = time.Hour
 
-// plausible returns an error if a time of an agent's clock, within maxInstant, is not within the longest run before
-// now.
+// plausible returns an error unless start and end, times of an agent's clock within maxInstant, lie between
+// maxMinutes before now and maxAhead after now.
 func (c *client) plausible(what string, start, end int64) error {
 	now := c.owner.Reference.Now()
 	first, last := now.Add(-time.Duration(maxMinutes)*time.Minute).UnixNano(), now.Add(maxAhead).UnixNano()
@@ -206,7 +206,7 @@ func (c *client) takeSample(attempt decide.Attempt, p *part, from *agentapi.Samp
 
 func (c *client) takeLatencies(attempt decide.Attempt, p *part, from *agentapi.LatencyMinute, keep bool) error {
 	if p.released == 0 {
-		return nil // Without its start, the minute is not known.
+		return nil // without the start, the minute is unknown
 	}
 	minute, err := minuteOf(p.released, from)
 	if err == nil {
@@ -225,7 +225,7 @@ func (c *client) takeLatencies(attempt decide.Attempt, p *part, from *agentapi.L
 	return c.owner.totals.addLatency(attempt, target, p.clock, int64(minute), from)
 }
 
-// damage records the first flaw.
+// damage records the first implausible value.
 func (p *part) damage(err error) {
 	if p.flaw == nil {
 		p.flaw = err
@@ -243,7 +243,7 @@ func (c *client) takeNotice(p *part, notice *agentapi.Notice) {
 	c.keep(p, keptBytes(kept))
 }
 
-// takeEnded stores the first end; a part ends once.
+// takeEnded stores the first end record; a part ends only once.
 func (c *client) takeEnded(attempt decide.Attempt, p *part, ended *agentapi.Ended) {
 	if p.ended != nil {
 		p.damage(errors.New("it ended twice"))
@@ -294,16 +294,16 @@ func (c *client) takeEnded(attempt decide.Attempt, p *part, ended *agentapi.Ende
 	c.advance(attempt, decide.Ended)
 }
 
-// left reports whether the part was cut short because its agent left.
+// left reports whether the part was cut short because its agent exited.
 func (p *part) left() bool {
 	return p.ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED && p.ended.GetReason() == agentapi.ReasonLeaving
 }
 
-// maxInstant bounds instants of the agents' clocks, so that differences and translations of any two do not overflow: see
-// measure.EstimateClock.
+// maxInstant limits times of the agents' clocks, so that differences and translations of any two cannot overflow:
+// see measure.EstimateClock.
 const maxInstant = measure.MaxInstant / 2
 
-// sampleOf translates a sample. Its instants stay in the agent's clock.
+// sampleOf translates a sample. Its times stay in the agent's clock.
 func sampleOf(from *agentapi.Sample) (measure.Sample, error) {
 	sample := measure.Sample{
 		StartNanoseconds: from.GetStartNanoseconds(), EndNanoseconds: from.GetEndNanoseconds(), WarmUp: from.GetWarmUp()}

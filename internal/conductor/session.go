@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// retryInterval is the pause before a connection to an agent is tried again.
+	// retryInterval is the pause between attempts to connect to an agent.
 	retryInterval = 100 * time.Millisecond
-	// keepAlive is the silence after which an agent is pinged, and the time in which it must answer.
+	// keepAlive is the silence after which an agent is pinged, and the time that it has to answer.
 	keepAlive = 10 * time.Second
-	// introduceTimeout is longer than an agent waits for its tools' versions, which takes seconds on a machine that
-	// starts many pods.
+	// introduceTimeout exceeds the time in which an agent determines its tools' versions, which takes seconds on a
+	// machine that starts many pods.
 	introduceTimeout = 30 * time.Second
-	// maxDialPause limits the backoff, so that an agent that has just started or is back is reached soon.
+	// maxDialPause limits the backoff, so that a new or recovered agent is reached quickly.
 	maxDialPause = 250 * time.Millisecond
 	// goodSession is how long a session without records must last to count as good.
 	goodSession = 250 * time.Millisecond
@@ -35,7 +35,7 @@ const (
 	clockInterval = time.Minute
 )
 
-// follow keeps a session with the agent until the client is lost, finished or replaced.
+// follow maintains a session with the agent until the client is lost, finished or replaced.
 func (c *client) follow(endpoint Endpoint) {
 	address, err := endpoint.Locate(c.ctx)
 	if err != nil {
@@ -78,8 +78,8 @@ func (c *client) follow(endpoint Endpoint) {
 	}
 }
 
-// session introduces the agent and reads its log until the stream breaks. The session was good if it received records,
-// or lasted for a time.
+// session introduces the agent and reads its log until the stream breaks. The session counts as good if it received
+// records, or lasted at least goodSession.
 func (c *client) session() (good bool, err error) {
 	api, err := c.service()
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *client) session() (good bool, err error) {
 	}
 }
 
-// introduce reads the agent's description and estimates its clock.
+// introduce reads the agent's description and estimates its clock offset.
 func (c *client) introduce(ctx context.Context, api agentapi.AgentClient) error {
 	ctx, cancel := context.WithTimeout(ctx, introduceTimeout)
 	defer cancel()
@@ -138,7 +138,7 @@ func (c *client) introduce(ctx context.Context, api agentapi.AgentClient) error 
 	return nil
 }
 
-// maxMessage returns the limit for a message of the agent. Only the launcher of an MPI job sends repetitions.
+// maxMessage returns the size limit for the agent's messages. Only the launcher of an MPI job sends repetitions.
 func (c *client) maxMessage() int {
 	key := c.key
 	if key.Index == engine.Launcher && slices.ContainsFunc(c.owner.options.Steps, func(step plan.Step) bool {
@@ -149,12 +149,12 @@ func (c *client) maxMessage() int {
 	return maxMessageBytes
 }
 
-// garbled loses a client whose agent sent a message that cannot be read.
+// garbled loses a client whose agent sent an unreadable message.
 func (c *client) garbled(err error) {
 	c.lose("its agent sent a message that cannot be read: " + err.Error())
 }
 
-// mismatch returns why an agent that answers cannot be this client; nil if it can.
+// mismatch returns why an agent that answers cannot be the agent of this client; nil if it can.
 func (c *client) mismatch(d *agentapi.DescribeResponse) *decide.Failure {
 	key := c.key
 	if d.GetProtocol() != agentapi.Protocol {
@@ -178,7 +178,7 @@ func (c *client) mismatch(d *agentapi.DescribeResponse) *decide.Failure {
 	return c.lacks(d)
 }
 
-// lacks returns a failure if the client lacks a tool that it needs.
+// lacks returns a failure if the client lacks a required tool.
 func (c *client) lacks(d *agentapi.DescribeResponse) *decide.Failure {
 	missing := func(name, problem string) *decide.Failure {
 		return &decide.Failure{Reason: "ToolMissing", Message: fmt.Sprintf("%s: %s", name, problem)}

@@ -13,11 +13,11 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// usagePatience is how long to wait after a step for a file system that reports late how much space files use. Steps of
-// a ramp and cells of a sweep do not wait: there can be hundreds, and they work on the same files.
+// usagePatience is how long to wait after a step for a file system that updates its disk usage late. Steps of a
+// ramp and cells of a sweep do not wait: there can be hundreds, and they use the same files.
 const usagePatience = 8 * time.Second
 
-// askForSpace makes a step that writes report the space of its files, and sets the striping of a step on Lustre.
+// askForSpace requests the disk usage of the files after a step that writes, and sets the step's Lustre striping.
 func askForSpace(request *agentapi.LoadRequest, step plan.Step, target string) {
 	dataset := request.GetDataset()
 	if dataset.GetContent() != "" || dataset.GetMeasureUsage() {
@@ -43,7 +43,7 @@ var (
 	errUsage       = errors.New("reported disk usage is implausible")
 )
 
-// usageOf translates the space that an agent reports for its files. It checks the report instead of trusting it.
+// usageOf checks and translates the disk usage that an agent reports.
 func usageOf(told *agentapi.Usage) (*result.Usage, error) {
 	if told == nil {
 		return nil, nil //nolint:nilnil // Nobody asked.
@@ -72,7 +72,7 @@ func usageOf(told *agentapi.Usage) (*result.Usage, error) {
 	return usage, nil
 }
 
-// toldSpace is implemented by all messages that report space.
+// toldSpace is implemented by all messages that report disk usage.
 type toldSpace interface {
 	GetFiles() uint64
 	GetApparentBytes() uint64

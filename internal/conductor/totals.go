@@ -17,37 +17,38 @@ type TotalOf struct {
 	Operation    measure.Operation
 }
 
-// SampleCount is the number of samples that the clients of a target have reported, and the seconds of their load
-// without samples.
+// SampleCount is the number of samples that a target's clients have reported, and the seconds of load without
+// samples.
 type SampleCount struct {
 	Taken, Lost uint64
 }
 
-// totals holds what all clients have reported since the conductor was created. Unlike parts it is never forgotten, so
-// that it only grows, as counters must: recording a step or losing a client subtracts nothing. It holds only what was
-// asked for, so the plan bounds its memory: a counter per operation of a step and target, and a Distribution per target.
+// totals sums all that the clients have reported since the conductor was created. Unlike parts it is never
+// forgotten, so that it only grows, as counters must: recording a step or losing a client subtracts nothing. It
+// contains only requested steps, so the plan bounds its memory: a counter per operation of a step and target, and a
+// Distribution per target.
 type totals struct {
 	mu       sync.Mutex
 	counters map[TotalOf]measure.Counter
 	samples  map[string]SampleCount
-	// latency of each target in the newest attempt with latencies.
+	// latency is the distribution of each target in its newest attempt with latencies.
 	latency map[string]*Distribution
 }
 
 // Distribution is the latency of a target in one attempt, by operation, over all clients.
 type Distribution struct {
 	Attempt decide.Attempt
-	// Whole sums all reports; Newest sums those of the newest minute of the step that any client has reported.
+	// Whole sums all reports; Newest sums those of the latest minute of the step that any client has reported.
 	Whole, Newest [measure.NumOperations]measure.Histogram
 	minute        int64
 	end           int64
 }
 
-// longestSampleGap is the longest gap between two samples that counts as complete.
+// longestSampleGap is the longest gap between two samples that does not count as missing data.
 const longestSampleGap = int64(500 * time.Millisecond)
 
-// add adds a client's sample. before is the end of its previous sample in the same clock; 0 for the first sample, and
-// for the first after the warm-up, because tools reset their counters at its end.
+// add adds a client's sample. before is the end of its previous sample in the same clock; 0 for the first sample,
+// and for the first one after the warm-up, because tools reset their counters when the warm-up ends.
 func (t *totals) add(step, target string, sample *measure.Sample, before int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,7 +74,7 @@ func (t *totals) add(step, target string, sample *measure.Sample, before int64) 
 	t.samples[target] = count
 }
 
-// addLatency adds the latencies that a client reported for a minute of the step, with instants of its own clock.
+// addLatency adds the latencies that a client reported for a minute of the step. Times are in the agent's clock.
 func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure.ClockOffset, minute int64, from *agentapi.LatencyMinute) error {
 	var told [measure.NumOperations]measure.Histogram
 	for _, one := range from.GetHistograms() {
@@ -96,7 +97,7 @@ func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure
 		known = &Distribution{Attempt: attempt, minute: minute}
 		t.latency[target] = known
 	case known.Attempt != attempt:
-		// An agent's log is read again from the start; the latencies of the other attempt are newer.
+		// An agent's log is being read again from the start, and the stored latencies are those of a newer attempt.
 		return nil
 	}
 	if minute > known.minute {
@@ -112,8 +113,8 @@ func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure
 	return nil
 }
 
-// Totals returns the bytes and operations that the clients have reported since this conductor was created, including
-// those of earlier times that agents remember, warm-up, layouts and failed attempts. They never decrease.
+// Totals returns the bytes and operations that the clients have reported since this conductor was created,
+// including earlier ones that agents remember, warm-up, layouts and failed attempts. They never decrease.
 func (c *Conductor) Totals() map[TotalOf]measure.Counter {
 	c.totals.mu.Lock()
 	defer c.totals.mu.Unlock()
@@ -127,7 +128,7 @@ func (c *Conductor) Samples() map[string]SampleCount {
 	return maps.Clone(c.totals.samples)
 }
 
-// Distributions returns the latencies by target, each of the newest attempt for which the target reported any.
+// Distributions returns the latencies by target, each from the newest attempt with reported latencies.
 func (c *Conductor) Distributions() map[string]Distribution {
 	c.totals.mu.Lock()
 	defer c.totals.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// reasonBadResult is the failure of a client with implausible records.
+// reasonBadResult is the failure reason of a client with implausible records.
 const reasonBadResult = "BadResult"
 
-// result translates a part into the reference clock. Because clocks drift, it combines the estimates of the agent's
-// clock at the start of the part and now.
+// result translates a part into the reference clock. Because clocks drift, it combines the current estimate of the
+// agent's clock with that from the start of the part.
 func (c *client) result(attempt decide.Attempt) (result.Client, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +62,7 @@ func (p *part) warnings() []result.Notice {
 	return all
 }
 
-// instant converts an agent's instant to the reference clock; 0 is no instant.
+// instant converts an agent's time to the reference clock; 0 converts to the zero time.
 func instant(clock measure.RemoteClock, remote int64) time.Time {
 	if remote == 0 {
 		return time.Time{}
@@ -70,7 +70,7 @@ func instant(clock measure.RemoteClock, remote int64) time.Time {
 	return time.Unix(0, clock.ToLocal(remote)).UTC()
 }
 
-// end adds what a client reported at its end.
+// end adds the client's end record.
 func (p *part) end(to *result.Client, clock measure.RemoteClock) {
 	ended := p.ended
 	to.Ended = true
@@ -106,8 +106,8 @@ func (p *part) end(to *result.Client, clock measure.RemoteClock) {
 	to.Command = commandOf(ended.GetCommand())
 }
 
-// checkOperations returns an error for operations that cannot be decoded. They are decoded again when they are needed,
-// because encoded histograms take less memory.
+// checkOperations returns an error for operations that cannot be decoded. They stay encoded and are decoded again
+// when needed, because encoded histograms take less memory.
 func checkOperations(reported []*agentapi.OperationResult) error {
 	if len(reported) > measure.NumOperations {
 		return fmt.Errorf("it reports %d operations, and there are %d", len(reported), measure.NumOperations)
@@ -121,7 +121,7 @@ func checkOperations(reported []*agentapi.OperationResult) error {
 	return nil
 }
 
-// addOperation decodes one operation of a result. It checks the agent's bytes instead of trusting them.
+// addOperation checks and decodes one operation of a result.
 func addOperation(to *result.Client, reported *agentapi.OperationResult) error {
 	if reported.GetOperation() >= measure.NumOperations {
 		return fmt.Errorf("it reports operation %d, and there are %d", reported.GetOperation(), measure.NumOperations)
@@ -144,8 +144,8 @@ func addOperation(to *result.Client, reported *agentapi.OperationResult) error {
 	return nil
 }
 
-// Rate returns the current rate of all clients together in an attempt, in bytes and operations per second, each by its
-// newest sample. It is for display, not for results.
+// Rate returns the current sum of all clients' rates in an attempt, in bytes and operations per second, each from
+// the client's newest sample. It is for display, not for results.
 func (c *Conductor) Rate(attempt decide.Attempt) (bytesPerSecond, iops float64) {
 	for _, client := range c.all() {
 		bytes, operations := client.rate(attempt)
@@ -155,7 +155,7 @@ func (c *Conductor) Rate(attempt decide.Attempt) (bytesPerSecond, iops float64) 
 	return bytesPerSecond, iops
 }
 
-// rate is zero for a client that has ended or is gone.
+// rate is a client's current rate; zero for a client that has ended or is gone.
 func (c *client) rate(attempt decide.Attempt) (bytesPerSecond, iops float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

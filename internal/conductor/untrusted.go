@@ -11,10 +11,10 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// Agents run in pods with a user's image, so everything they report is untrusted. It is bounded and cleaned here, so
-// that no later code has to do so. What is kept in all is limited by Budget, what is read at all by asked and codec.
+// Agents run in pods with a user's image, so all their reports are untrusted. They are bounded and cleaned here, so
+// that later code need not do so. Budget limits the memory that is kept; asked and codec limit what is accepted.
 const (
-	// maxNotices is the number of notices that are kept of one attempt.
+	// maxNotices is how many notices of one attempt are kept.
 	maxNotices = 64
 	// maxMessageLength and maxToolMessages count characters.
 	maxMessageLength = 1024
@@ -25,12 +25,12 @@ const (
 	maxTools   = 16
 	maxOptions = 256
 	maxSteps   = 4096
-	// maxVolumeOwners is what agentapi promises.
+	// maxVolumeOwners is the limit documented in agentapi.
 	maxVolumeOwners = 64
 )
 
-// clean makes a text one line for display: it removes characters that are not printed, because a terminal would obey
-// some of them and others hide or reorder text, and cuts it to length.
+// clean makes a text one line for display. It removes nonprintable characters, because some control a terminal and
+// others hide or reorder text, and truncates the text to length.
 func clean(text string, length int) string {
 	return v1alpha1.Truncate(strings.Map(func(r rune) rune {
 		switch {
@@ -43,11 +43,11 @@ func clean(text string, length int) string {
 	}, text), length)
 }
 
-// Printable returns a message that a pod or its containers caused as one line for display, without characters that are
-// not printed, and not longer than an agent's.
+// Printable formats a message that originates from a pod or its containers as one line for display, without
+// nonprintable characters, and with the same length limit as an agent's messages.
 func Printable(message string) string { return clean(message, maxMessageLength) }
 
-// cleanLines is clean but keeps line breaks and tabs.
+// cleanLines is clean, but keeps line breaks and tabs.
 func cleanLines(text string, length int) string {
 	return v1alpha1.Truncate(strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
@@ -59,7 +59,7 @@ func cleanLines(text string, length int) string {
 
 var wordPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,63}$`)
 
-// word returns a reason if it is valid in a condition, or empty; otherwise it returns otherwise.
+// word returns a reason if it is empty or valid in a condition; else it returns otherwise.
 func word(reason, otherwise string) string {
 	if reason == "" || wordPattern.MatchString(reason) {
 		return reason
@@ -67,8 +67,8 @@ func word(reason, otherwise string) string {
 	return otherwise
 }
 
-// warning returns the API's type and the message of a notice. An unknown type becomes a tool error, so that it does not
-// pass as harmless.
+// warning returns the API's type and the message of a notice. An unknown type becomes a tool error, so that it is
+// not taken for harmless.
 func warning(from *agentapi.Notice) (kind v1alpha1.WarningType, message string) {
 	kind, message = v1alpha1.WarningType(from.GetWarning()), clean(from.GetMessage(), maxMessageLength)
 	if !slices.Contains(v1alpha1.WarningTypes(), kind) {
@@ -77,8 +77,8 @@ func warning(from *agentapi.Notice) (kind v1alpha1.WarningType, message string) 
 	return kind, message
 }
 
-// tooMuch reports what no correct agent would describe; empty if there is nothing. It cleans the texts of the
-// description in place.
+// tooMuch describes contents of a description that no correct agent would send; empty if there are none. It cleans
+// the description's texts in place.
 func tooMuch(d *agentapi.DescribeResponse) string {
 	if len(d.GetVolumes()) > maxVolumes || len(d.GetTools()) > maxTools || len(d.GetSteps()) > maxSteps {
 		return fmt.Sprintf("its agent describes %d volumes, %d tools and %d steps", len(d.GetVolumes()), len(d.GetTools()), len(d.GetSteps()))

@@ -1,10 +1,10 @@
-// Package drive conducts one run: it observes, decides, has the facts stored, and acts, until nothing is left to do.
+// Package drive conducts one run: it observes, decides, stores the facts, and acts, until nothing is left to do.
 //
 //	observe -> decide -> note the facts -> store them -> act -> wait for news
 //
-// An action has effects only once its facts are stored. So what conducts a run can die at any moment, and another
-// process, given the run as it was stored, goes on from there.
+// An action takes effect only after its facts are stored. So the conducting process can die at any time, and
+// another process continues from the stored run.
 //
-// A [Driver] takes one turn at a time: a [Loop] calls it for local runs and for the simulation, the reconciler of
-// BenchmarkRuns for runs in a cluster. Where the clients live is behind [Clients].
+// A [Driver] takes one turn at a time. A [Loop] calls it for local runs and for the simulation, and the reconciler
+// of BenchmarkRuns calls it for runs in a cluster. [Clients] hides where the clients run.
 package drive

@@ -14,35 +14,35 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// Clients controls the clients of a run, wherever they live.
+// Clients controls the clients of a run, wherever they run.
 type Clients interface {
-	// Replace ends what is left of lost clients and connects their successors to the conductor.
+	// Replace ends leftovers of lost clients and connects their successors to the conductor.
 	Replace(keys []decide.ClientKey) error
-	// Finish makes clients tidy up and leave.
+	// Finish makes clients clean up and exit.
 	Finish(keys []decide.ClientKey)
 }
 
-// Driver turns the decisions about one run into facts, and into messages to its clients.
+// Driver turns the decisions about one run into facts, and into messages to the run's clients.
 type Driver struct {
 	Plan      plan.Plan
 	Conductor *conductor.Conductor
 	// Shared reports whether all clients of a target work in one directory.
 	Shared func(target string) bool
-	// DataGoes is true if the data of a lost client is lost with it, so that its successor lays it out again.
+	// DataGoes is true if a lost client's data is lost with it, so that its successor must lay it out again.
 	DataGoes bool
 
 	watcher *earlystop.Watcher
-	// stopped is the newest Stop that was sent.
+	// stopped is the most recent Stop that was sent.
 	stopped stopSent
 }
 
-// Outcome is what follows from an action, in addition to the facts that it noted.
+// Outcome is the result of an action, in addition to the facts that it noted.
 type Outcome struct {
-	// Series is that of a step that has ended; nil if none has. It is stored before the facts.
+	// Series is the series of a step that has ended; nil if none has ended. It is stored before the facts.
 	Series *series.Step
-	// Then is called once the facts are stored; nil if there is nothing to do.
+	// Then is called after the facts are stored; nil if there is nothing to do.
 	Then func() error
-	// Settled is false if the facts have changed, so that there is more to decide before anything happens outside.
+	// Settled is false if the changed facts require another decision before any external effect.
 	Settled bool
 }
 
@@ -54,7 +54,7 @@ func NewDriver(d Driver) *Driver {
 
 func (d *Driver) now() time.Time { return d.Conductor.Reference.Now() }
 
-// Snapshot records which clients were lost, and returns what the next decision depends on.
+// Snapshot records lost clients in the run, and returns the input of the next decision.
 func (d *Driver) Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (decide.Snapshot, error) {
 	record.Losses(run, clients, d.now())
 	snapshot, err := record.Snapshot(run, d.Plan, clients)
@@ -65,7 +65,7 @@ func (d *Driver) Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (
 	return snapshot, nil
 }
 
-// Next returns what the run does next. A cancel that is new, and so is no fact yet, begins the end of the run.
+// Next returns the run's next action. A new cancel request, which is not a fact yet, begins the end of the run.
 func (d *Driver) Next(snapshot decide.Snapshot) decide.Action {
 	if snapshot.Cancel != nil && snapshot.EndingSince.IsZero() {
 		snapshot.EndingSince = d.now()
@@ -73,7 +73,7 @@ func (d *Driver) Next(snapshot decide.Snapshot) decide.Action {
 	return decide.Next(snapshot, d.now())
 }
 
-// Note records the facts of an action in the run, and returns what is to be done once they are stored.
+// Note records the facts of an action in the run, and returns what to do after they are stored.
 func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot decide.Snapshot, action decide.Action) (Outcome, error) {
 	if snapshot.Cancel != nil {
 		record.Fail(run, *snapshot.Cancel, d.now())
@@ -91,8 +91,8 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 		return act(func() { d.Conductor.Start(action.Attempt, action.Clients, action.Start, action.Deadline) }), nil
 	case decide.Stop:
 		if d.stopped.same(action) && d.now().Sub(d.stopped.at) < beat {
-			// The Stop was sent already, and the log will report the end. If it were sent again after each answer, it
-			// would be sent thousands of times while I/O in flight completes.
+			// The Stop was already sent, and the log will report the end. Repeating it after each answer would send
+			// it thousands of times while I/O in flight completes.
 			return Outcome{Settled: true}, nil
 		}
 		d.stopped = stopSent{action: action, at: d.now()}
@@ -125,7 +125,7 @@ func act(do func()) Outcome {
 	return Outcome{Settled: true, Then: func() error { do(); return nil }}
 }
 
-// load sends a step, rendered for each client, to its agents.
+// load sends a step to its agents, with a separate request for each client.
 func (d *Driver) load(run *v1alpha1.BenchmarkRun, action decide.Action) (Outcome, error) {
 	requests, err := d.Conductor.Requests(d.Plan.Step(action.Attempt.Step), action.Clients, run.Spec.Seed, d.Shared)
 	var failure *decide.Failure
@@ -139,7 +139,7 @@ func (d *Driver) load(run *v1alpha1.BenchmarkRun, action decide.Action) (Outcome
 	return act(func() { d.Conductor.Load(action.Attempt, action.Clients, requests) }), nil
 }
 
-// replace records that lost clients get a successor.
+// replace records the replacement of lost clients.
 func (d *Driver) replace(run *v1alpha1.BenchmarkRun, action decide.Action, snapshot decide.Snapshot) {
 	for _, client := range snapshot.Clients {
 		if !slices.Contains(action.Clients, client.Key) {
@@ -152,7 +152,7 @@ func (d *Driver) replace(run *v1alpha1.BenchmarkRun, action decide.Action, snaps
 	}
 }
 
-// stopSent is a Stop, and when it was sent.
+// stopSent is a Stop and the time at which it was sent.
 type stopSent struct {
 	action decide.Action
 	at     time.Time

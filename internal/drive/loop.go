@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// beat is the interval between two decisions while nothing happens.
+	// beat is the longest interval between two decisions without news.
 	beat = time.Second
-	// liveEvery is how often the status is updated with what the running step does at present.
+	// liveEvery is the interval at which the running step's live figures are written to the status.
 	liveEvery = 500 * time.Millisecond
 )
 
@@ -28,13 +28,13 @@ type Options struct {
 	Clients   Clients
 	// Shared reports whether all clients of a target work in one directory.
 	Shared func(target string) bool
-	// DataGoes is true if the data of a lost client is lost with it, so that its successor lays it out again.
+	// DataGoes is true if a lost client's data is lost with it, so that its successor must lay it out again.
 	DataGoes bool
-	// Storage records in the run what is documented about its storage, before the first start. May be nil.
+	// Storage records the documented properties of the run's storage in the run, before the first start. May be
+	// nil.
 	Storage func() error
-	// Store saves the facts of the run as an action has changed them, and before them the series of a step that has
-	// just ended; otherwise the series is nil. It is called before the action has any other effect. An error ends the
-	// loop.
+	// Store saves the facts of the run after an action has changed them, and before them the series of a step that
+	// has just ended (otherwise nil). It is called before the action has any other effect. An error ends the loop.
 	Store func(decide.Action, *series.Step) error
 	// Observe is called after each decision; may be nil.
 	Observe func(Progress)
@@ -43,7 +43,7 @@ type Options struct {
 // Progress is the current state of a run.
 type Progress struct {
 	Run *v1alpha1.BenchmarkRun
-	// Live is what the running step does at present; nil if none runs.
+	// Live holds the running step's live figures; nil if no step runs.
 	Live *Live
 }
 
@@ -51,9 +51,9 @@ type Progress struct {
 type Live struct {
 	Step    plan.Step
 	Elapsed time.Duration
-	// BytesPerSecond and IOPS are sums over all clients, of the newest whole second.
+	// BytesPerSecond and IOPS are sums over all clients, for the latest whole second.
 	BytesPerSecond, IOPS float64
-	// Clients is the number of clients that run.
+	// Clients is the number of running clients.
 	Clients int
 }
 
@@ -62,11 +62,11 @@ type Loop struct {
 	Options
 	driver    *Driver
 	cancelled *decide.Failure
-	// shown is when the status was last updated with what the running step does.
+	// shown is when the live figures were last written to the status.
 	shown time.Time
 }
 
-// New returns a Loop for a run that was begun (record.Begin), now or by an earlier Loop.
+// New returns a Loop for a run that was begun by record.Begin, now or for an earlier Loop.
 func New(options Options) *Loop {
 	return &Loop{Options: options, driver: NewDriver(Driver{
 		Plan: options.Plan, Conductor: options.Conductor, Shared: options.Shared, DataGoes: options.DataGoes})}
@@ -74,8 +74,8 @@ func New(options Options) *Loop {
 
 func (l *Loop) now() time.Time { return l.Conductor.Reference.Now() }
 
-// Until decides and acts until nothing is left to do. If the context ends, the load is stopped, and the run fails
-// with the results so far.
+// Until decides and acts until nothing is left to do. If the context ends, the load stops and the run fails, with
+// the results so far.
 func (l *Loop) Until(ctx context.Context) error {
 	for {
 		if ctx.Err() != nil && l.cancelled == nil {
@@ -114,7 +114,7 @@ func (l *Loop) Until(ctx context.Context) error {
 	}
 }
 
-// wait returns when there may be something to do: on news, after a beat, or at latest if that is set and earlier.
+// wait returns when there may be something to do: on news, after a beat, or at latest if latest is set and earlier.
 func (l *Loop) wait(ctx context.Context, latest time.Time) {
 	stopped := ctx.Done()
 	if l.cancelled != nil {
@@ -133,7 +133,7 @@ func (l *Loop) wait(ctx context.Context, latest time.Time) {
 	}
 }
 
-// observe updates the status with what the running step does, and reports the progress of the run.
+// observe writes the running step's live figures to the status, and reports the run's progress.
 func (l *Loop) observe(snapshot decide.Snapshot) {
 	progress := Progress{Run: l.Run}
 	for _, fact := range l.Run.Status.Steps {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Command is `agent files`; it returns the exit code.
+// Command implements `agent files`; it returns the exit code.
 func Command(arguments []string, out, failed io.Writer) int {
 	flags := flag.NewFlagSet("files", flag.ContinueOnError)
 	flags.SetOutput(failed)

@@ -1,7 +1,7 @@
-// Package filegen is `agent files`: it creates many files of realistic sizes, with contents that compress by a given
-// percentage. They are the data that a test with a real program, such as zip, reads.
+// Package filegen implements `agent files`: it creates many files of realistic sizes, with contents that compress
+// by a given percentage. They are the input of benchmarks with real programs, such as zip.
 //
-// The same arguments produce the same bytes on any machine, so that two stores are compared by the same data:
+// The same arguments produce the same bytes on any machine, so that comparisons of storage use the same data:
 //
 //	sizes     the total is divided by weights exp(1.2 z), z normal: most files are small, some are
 //	          twenty times the mean
@@ -9,7 +9,7 @@
 //	          any compressor with a window of some KiB reaches the given percentage, and no two files
 //	          and no two blocks are the same
 //
-// Existing files that were made with the same arguments are kept. A note beside the directory, DIRECTORY.files.json,
-// records the arguments and whether all files were written. It is written before and after the files, so that a run
-// that was killed in the middle is detected and repeated.
+// Existing files that were made with the same arguments are kept. A note beside the directory,
+// DIRECTORY.files.json, records the arguments and whether all files were written. It is written before and after
+// the files, so that an interrupted run is detected and repeated.
 package filegen

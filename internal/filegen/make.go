@@ -17,15 +17,15 @@ import (
 type Options struct {
 	// Directory is the directory of the files, relative to the working directory.
 	Directory string `json:"directory"`
-	// Count is the number of files, and TotalBytes the size of all of them together.
+	// Count is the number of files, and TotalBytes their total size.
 	Count      int   `json:"count"`
 	TotalBytes int64 `json:"totalBytes"`
-	// CompressPercent is the percentage of each block that compresses to next to nothing.
+	// CompressPercent is the percentage of each block that is highly compressible.
 	CompressPercent int    `json:"compressPercent"`
 	Seed            uint64 `json:"seed"`
 	// Extensions are the extensions of the file names, used in turn.
 	Extensions []string `json:"extensions"`
-	// Parallel is how many files are written at a time; it does not change the files.
+	// Parallel is the number of files written concurrently; it does not affect the contents.
 	Parallel int `json:"-"`
 }
 
@@ -36,9 +36,9 @@ const (
 	maxParallel = 256
 )
 
-// note records what was made, or begun.
+// note records which files were made, or begun.
 type note struct {
-	// Format is the version of the contents; another version has other bytes.
+	// Format is the version of the contents; a different version produces different bytes.
 	Format   int  `json:"format"`
 	Complete bool `json:"complete"`
 	Options
@@ -46,7 +46,7 @@ type note struct {
 
 const format = 1
 
-// Check returns an error that names what is wrong with the options.
+// Check returns an error that describes what is wrong with the options.
 func (o Options) Check() error {
 	switch {
 	case o.Directory == "" || !filepath.IsLocal(o.Directory) || filepath.Clean(o.Directory) == ".":
@@ -70,8 +70,8 @@ func (o Options) Check() error {
 	return nil
 }
 
-// Make makes the files; they are on the storage when it returns. kept is true if they existed already. It changes
-// nothing in a directory that it has not made itself.
+// Make makes the files; they are on the storage when it returns. kept is true if they already existed. It changes
+// nothing in a directory that it did not create.
 func Make(ctx context.Context, o Options) (kept bool, err error) {
 	if err := o.Check(); err != nil {
 		return false, err
@@ -94,7 +94,7 @@ func Make(ctx context.Context, o Options) (kept bool, err error) {
 	case known.equals(o) && known.Complete && m.whole():
 		return true, nil
 	case !known.equals(o):
-		// The files are ours, made with other arguments.
+		// The files were made by this command, with other arguments.
 		if err := root.RemoveAll(o.Directory); err != nil {
 			return false, fmt.Errorf("remove the files of other arguments: %w", err)
 		}
@@ -180,7 +180,7 @@ func (m *maker) isNew() error {
 	return nil
 }
 
-// whole reports whether all files exist with their sizes.
+// whole reports whether all files exist with their expected sizes.
 func (m *maker) whole() bool {
 	for i, size := range m.sizes {
 		info, err := m.root.Lstat(m.name(i))
@@ -251,7 +251,7 @@ func (m *maker) writeFile(index int) error {
 	return m.write(m.name(index), func(file *os.File) error { return made.writeTo(file, m.sizes[index]) })
 }
 
-// write makes a file anew and syncs it.
+// write creates or overwrites a file and syncs it.
 func (m *maker) write(name string, fill func(*os.File) error) error {
 	file, err := m.root.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o660)
 	if err != nil {

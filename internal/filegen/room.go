@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkRoom returns an error before any file is made, if there is no room for all of them. Files that an earlier
-// attempt has left need no more room, because they are overwritten.
+// checkRoom returns an error if there is no room for all files, before any file is made. Files left by an earlier
+// attempt need no additional room, because they are overwritten.
 func (m *maker) checkRoom() error {
 	folder, err := m.root.Open(".")
 	if err != nil {
@@ -26,7 +26,7 @@ func (m *maker) checkRoom() error {
 	}
 	free := space.Bavail * uint64(unit)
 	count, total := uint64(m.options.Count), uint64(m.options.TotalBytes) //nolint:gosec // They were checked.
-	// Many file systems report no number of inodes.
+	// Many file systems do not report a number of inodes.
 	if want := count - min(count, files) + 2; space.Files > 0 && space.Ffree < want {
 		return fmt.Errorf("no room for so many files: %d are to be made, and %d can still be: remove some, or make fewer and larger ones", want, space.Ffree)
 	}
@@ -36,7 +36,7 @@ func (m *maker) checkRoom() error {
 	return nil
 }
 
-// left returns the number and the bytes of the files that an earlier attempt has left, as far as they can be read.
+// left returns the number and the total size of the readable files that an earlier attempt left.
 func left(root fs.FS, directory string) (files, bytes uint64) {
 	_ = fs.WalkDir(root, directory, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 // spread is the standard deviation of the logarithms of the weights.
 const spread = 1.2
 
-// sizes divides a total over files. Each file has at least one byte if there are as many bytes as files.
+// sizes divides a total among files. Each file has at least one byte if there are at least as many bytes as files.
 func sizes(count int, total int64, seed uint64) []int64 {
 	random := rand.New(rand.NewPCG(seed, 0x73697a6573)) //nolint:gosec // It is to be the same each time.
 	weights := make([]float64, count)

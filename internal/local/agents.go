@@ -27,21 +27,21 @@ type Agent struct {
 	exited   chan struct{}
 }
 
-// The file descriptors that an agent of a local run inherits.
+// The file descriptors inherited by an agent of a local run.
 const (
 	fdConfig   = 3
 	fdReady    = 4
 	fdLifeline = 5
 )
 
-// AgentFlags returns the flags that tell an agent these descriptors.
+// AgentFlags returns the agent's command-line flags that name these descriptors.
 func AgentFlags() []string {
 	fd := func(n int) string { return "/dev/fd/" + strconv.Itoa(n) }
 	return []string{"--config=" + fd(fdConfig), "--ready=" + fd(fdReady), "--lifeline=" + fd(fdLifeline)}
 }
 
 // StartAgent starts an agent and passes it its configuration. The agent inherits locks, so that the target's
-// directories stay locked as long as any agent lives, even if this process dies.
+// directories stay locked while any agent lives, even if this process dies.
 func StartAgent(command []string, config agent.Config, locks ...*os.File) (_ *Agent, err error) {
 	var parent, child [3]*os.File
 	defer func() {
@@ -71,7 +71,7 @@ func StartAgent(command []string, config agent.Config, locks ...*os.File) (_ *Ag
 	spawned.command.ExtraFiles = child[:]
 	spawned.command.ExtraFiles = append(spawned.command.ExtraFiles, locks...)
 	spawned.command.Stderr = os.Stderr
-	// Its own process group, so that Ctrl-C does not reach the agent directly: the runner handles it and directs the
+	// A separate process group keeps Ctrl-C from reaching the agent directly: the runner handles it and stops the
 	// agent.
 	spawned.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := spawned.command.Start(); err != nil {
@@ -88,13 +88,13 @@ func StartAgent(command []string, config agent.Config, locks ...*os.File) (_ *Ag
 // Leave closes the lifeline: the agent then stops its load, removes its data and exits.
 func (p *Agent) Leave() { _ = p.lifeline.Close() }
 
-// Kill ends the agent's process, if it lives, and returns once it has exited. Follow must have been called.
+// Kill ends the agent's process if it lives, and returns when it has exited. Follow must have been called.
 func (p *Agent) Kill() {
 	_ = p.command.Process.Kill()
 	<-p.exited
 }
 
-// Exited is closed once the agent's process has exited. It requires Follow.
+// Exited is closed when the agent's process has exited. It requires Follow.
 func (p *Agent) Exited() <-chan struct{} { return p.exited }
 
 // Follow waits for the agent's process in the background and calls ended once when it exits.
@@ -123,7 +123,7 @@ func (p *Agent) locate(ctx context.Context) (string, error) {
 	return line[:len(line)-1], nil
 }
 
-// Endpoint returns how the conductor reaches the agent.
+// Endpoint returns the conductor's address and credentials for the agent.
 func (p *Agent) Endpoint(key decide.ClientKey, runUID string, authority *identity.Authority) (conductor.Endpoint, error) {
 	operator, err := authority.Operator()
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// runnerEnvironment marks a process as a runner that a guard has started.
+// runnerEnvironment is the environment variable that marks a process as a runner started by a guard.
 const runnerEnvironment = "STORAGEBENCH_LOCAL_RUNNER"
 
-// The file descriptors that a runner inherits.
+// The file descriptors inherited by a runner.
 const (
 	fdJournal        = 3
 	fdRunnerLifeline = 4
@@ -55,8 +55,8 @@ func InRunner(parent context.Context) (ctx context.Context, journal *Journal, st
 }
 
 // Guard starts this program again as the runner, waits for it, and returns its exit code. If the runner is killed,
-// Guard waits for the agents to leave, removes what remains, calls dead with the last state of the run and its series,
-// and returns dead's exit code.
+// Guard waits for the agents to exit, removes the remaining data, calls dead with the last state of the run and its
+// series, and returns dead's exit code.
 func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, error) int) (int, error) {
 	if err := process.SetSubreaper(); err != nil {
 		return 0, fmt.Errorf("become the parent of orphans: %w", err)
@@ -78,7 +78,7 @@ func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, er
 	runner.Env = append(os.Environ(), runnerEnvironment+"=1")
 	runner.Stdin, runner.Stdout, runner.Stderr = os.Stdin, os.Stdout, os.Stderr
 	runner.ExtraFiles = []*os.File{journalWriter, lifelineReader}
-	// The terminal signals both processes; signals to the guard alone are forwarded.
+	// The terminal signals both processes; signals sent only to the guard are forwarded.
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	if err := runner.Start(); err != nil {
@@ -145,7 +145,7 @@ func epitaph(entry Entry, state string, left error) *v1alpha1.BenchmarkRun {
 	}
 	var data []v1alpha1.DataLeft
 	if left != nil {
-		path := "/proc" // Without data to remove, only processes can be left.
+		path := "/proc" // Without data to remove, only processes can remain.
 		if len(entry.Data) > 0 {
 			path = entry.Data[0].Path
 		}

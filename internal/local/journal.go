@@ -10,13 +10,13 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// Entry is a report from a runner to its guard, which lets the guard finish the run if the runner dies.
+// Entry is a report from a runner to its guard. It lets the guard complete the run's record if the runner dies.
 type Entry struct {
 	// Run is the current state of the run.
 	Run *v1alpha1.BenchmarkRun `json:"run,omitempty"`
-	// Series is the series of a step that has ended.
+	// Series is the series of an ended step.
 	Series *series.Step `json:"series,omitempty"`
-	// Data is what must be removed at the end.
+	// Data lists what must be removed at the end.
 	Data []Data `json:"data,omitempty"`
 	// Printed is true once the result was printed for the user.
 	Printed bool `json:"printed,omitempty"`
@@ -28,7 +28,7 @@ type Data struct {
 	BenchmarkUID string `json:"benchmarkUID"`
 }
 
-// Journal writes entries, except those that repeat the previous one. A nil Journal writes nothing.
+// Journal writes entries, skipping repetitions of the previous one. A nil Journal writes nothing.
 type Journal struct {
 	w    io.Writer
 	last []byte
@@ -50,14 +50,14 @@ func (j *Journal) Write(entry Entry) {
 	_, _ = j.w.Write(append(line, '\n'))
 }
 
-// told is the sum of a runner's entries.
+// told accumulates a runner's entries.
 type told struct {
 	Entry
 	series series.Log
 }
 
-// readJournal reads until the writer exits and returns the newest run, the series of its steps, the data to remove, and
-// whether the result was printed.
+// readJournal reads until the writer exits. It returns the latest state of the run, the series of its steps, the
+// data to remove, and whether the result was printed.
 func readJournal(r io.Reader) (told, error) {
 	var sum told
 	decoder := json.NewDecoder(r)
@@ -65,7 +65,7 @@ func readJournal(r io.Reader) (told, error) {
 		var entry Entry
 		err := decoder.Decode(&entry)
 		if err != nil {
-			// A killed runner may leave an incomplete line; the entries before it count.
+			// A killed runner may leave an incomplete line; the earlier entries count.
 			return sum, ignoreEnd(err)
 		}
 		if entry.Run != nil {

@@ -22,15 +22,15 @@ type Options struct {
 	Benchmark *v1alpha1.StorageBenchmark
 	Run       *v1alpha1.RunSpec
 	Plan      plan.Plan
-	// Directories lists what each target loads, by target name: one directory per volume, in the volumes' order.
+	// Directories lists each target's directories by target name: one per volume, in the order of the volumes.
 	Directories map[string][]string
-	// AgentCommand is the program and the arguments of an agent.
+	// AgentCommand is the command line that starts an agent.
 	AgentCommand []string
 	// FioPath is the fio to run; if empty, the one in PATH.
 	FioPath string
-	// Seed is the seed of all random choices of the run; the plan was created with it.
+	// Seed is the seed of all random choices of the run; it must be the plan's seed.
 	Seed int64
-	// Series collects what the steps did over time; may be nil.
+	// Series collects the series of the steps; may be nil.
 	Series *series.Log
 	// Journal reports to the guard; nil without a guard.
 	Journal *Journal
@@ -60,9 +60,9 @@ func newRun(options Options) (*v1alpha1.BenchmarkRun, error) {
 	}, options.Run, options.Plan), nil
 }
 
-// benchmarkUID returns the name of the benchmark's own directory on a target. Without an API server there is no UID, so
-// it is derived from what identifies the benchmark: its namespace and name, the target and the directories. A later run
-// thus finds the data that an earlier run kept or left.
+// benchmarkUID returns the name of the benchmark's own directory on a target. Without an API server there is no
+// UID, so it is derived from what identifies the benchmark: its namespace and name, the target and the directories.
+// So a later run finds the data that an earlier run kept or left.
 func benchmarkUID(benchmark *v1alpha1.StorageBenchmark, target string, directories []string) (string, error) {
 	name := "local\x00" + benchmark.Namespace + "\x00" + benchmark.Name + "\x00" + target
 	for _, directory := range directories {

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// lossTimeout is how long an agent on this machine may be unreachable while its process lives.
+	// lossTimeout is how long an agent on this machine may be unreachable while its process is alive.
 	lossTimeout = 30 * time.Second
 	// leaveTimeout is how long the agents may take to exit at the end.
 	leaveTimeout = 10 * time.Second
@@ -38,8 +38,8 @@ type runner struct {
 	agents map[decide.ClientKey]*Agent
 }
 
-// Run runs the benchmark. If the context ends, the load stops and the run ends as failed, with the results so far. An
-// error means that there is no run.
+// Run runs the benchmark. If the context ends, the load stops and the run ends as failed, with the results so far.
+// An error means that no run was created.
 func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 	if err := process.SetSubreaper(); err != nil {
 		return nil, fmt.Errorf("become the parent of orphans: %w", err)
@@ -103,7 +103,7 @@ func (r *runner) identify() error {
 func (r *runner) conduct(ctx context.Context) error {
 	return drive.New(drive.Options{
 		Run: r.run, Plan: r.options.Plan, Conductor: r.conductor, Clients: r,
-		// Whatever the claims specify, all clients of a target share one directory here.
+		// Regardless of the claims' specification, all clients of a target share one directory here.
 		Shared:  func(string) bool { return true },
 		Storage: r.noteStorage,
 		Store:   r.store,
@@ -111,7 +111,7 @@ func (r *runner) conduct(ctx context.Context) error {
 	}).Until(ctx)
 }
 
-// killOrphans kills the processes that a dead agent left running, before another agent uses its files.
+// killOrphans kills the processes that a dead agent left running, before another agent uses the same files.
 func (r *runner) killOrphans() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,11 +121,11 @@ func (r *runner) killOrphans() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
 	defer cancel()
-	// The end of the run retries and reports what cannot be killed now.
+	// Processes that cannot be killed now are killed or reported at the end of the run.
 	_ = process.KillDescendants(ctx, os.Getpid(), agents...)
 }
 
-// clear ends the remaining child processes and removes the data that the agents could not.
+// clear ends the remaining child processes and removes the data that the agents could not remove.
 func (r *runner) clear() error {
 	r.conductor.Close()
 	for _, agent := range r.agents {

@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// noteStorage records the documented performance of each target before the first step. Only the mount of a directory
-// can be detected; the specification describes the rest.
+// noteStorage records the documented performance of each target before the first step. Only the mount of a
+// directory can be detected; the specification describes the rest of the storage.
 func (r *runner) noteStorage() error {
 	if record.StorageNoted(r.run) {
 		return nil
@@ -39,7 +39,7 @@ func (r *runner) noteStorage() error {
 	return nil
 }
 
-// mounted returns the volumes of a target as its clients found them.
+// mounted returns a target's volumes as its clients found them.
 func (r *runner) mounted(target string) []v1alpha1.MountedVolume {
 	for _, environment := range r.run.Status.Environments {
 		if environment.Target == target && len(environment.Volumes) > 0 {

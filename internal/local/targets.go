@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// installationName is the installation that the ownership files of local runs record.
+	// installationName is the installation in the ownership files of local runs.
 	installationName = "local"
-	// leftTimeout bounds the removal of data that killed runs left.
+	// leftTimeout bounds the removal of data left by killed runs.
 	leftTimeout = time.Minute
 )
 
@@ -59,7 +59,7 @@ func (t *target) locks() []*os.File {
 	return all
 }
 
-// prove verifies each target's directories before it writes to them, and locks them.
+// prove verifies and locks the directories of each target. It verifies a directory before it writes to it.
 func (r *runner) prove() error {
 	for i := range r.options.Run.Targets {
 		if err := r.proveTarget(&r.options.Run.Targets[i]); err != nil {
@@ -98,7 +98,7 @@ func (r *runner) proveTarget(spec *v1alpha1.Target) error {
 	}
 	for j, one := range added.volumes {
 		if readOnly[j] {
-			continue // This mount lets no process write there.
+			continue // read-only: no process can write there
 		}
 		one.lock, err = dataset.AcquireLock(one.mount, dataset.Owner{
 			BenchmarkUID: uid,
@@ -115,7 +115,7 @@ func (r *runner) proveTarget(spec *v1alpha1.Target) error {
 	return nil
 }
 
-// volumeName returns the specified name of a volume; a single directory is always called data.
+// volumeName returns the specified name of a volume; the volume of a target with a single directory is called data.
 func volumeName(spec *v1alpha1.Target, index int) string {
 	if len(spec.Volumes) < 2 || index >= len(spec.Volumes) {
 		return "data"
@@ -137,8 +137,8 @@ func (r *runner) proveDirectory(spec *v1alpha1.Target, directory string) (mount 
 	return mount, true, err
 }
 
-// checkSpace refuses a run whose data does not fit. Each agent checks too, but only for itself. Volumes with data of an
-// earlier run, which may be reused, are left to the agents.
+// checkSpace refuses a run whose data does not fit. Each agent checks too, but only for its own data. Volumes with
+// reusable data of an earlier run are left to the agents.
 func (r *runner) checkSpace(t *target) error {
 	var all uint64
 	for _, step := range r.options.Plan.Steps {
@@ -175,7 +175,7 @@ func (r *runner) data() []Data {
 	return all
 }
 
-// release releases the locks and removes the directories that are empty then.
+// release releases the locks and removes the directories that are then empty.
 func (r *runner) release() {
 	for _, t := range r.targets {
 		for _, one := range t.volumes {
@@ -186,7 +186,7 @@ func (r *runner) release() {
 	}
 }
 
-// sweep removes the data that the agents could not.
+// sweep removes the data that the agents could not remove.
 func (t *target) sweep() []v1alpha1.DataLeft {
 	var left []v1alpha1.DataLeft
 	for _, one := range t.volumes {
@@ -200,9 +200,9 @@ func (t *target) sweep() []v1alpha1.DataLeft {
 	return left
 }
 
-// clearLeft removes data of other local runs that have ended without removing it, such as a run that was killed with
-// all its processes, except data that was to be kept. Their locks show that they have ended, which is reliable only on
-// local file systems.
+// clearLeft removes the data of other local runs that ended without removing it, for example because all their
+// processes were killed, except data that was to be kept. Their free locks prove that they have ended, which is
+// reliable only on local file systems.
 func (t *target) clearLeft(run *v1alpha1.BenchmarkRun) {
 	ctx, cancel := context.WithTimeout(context.Background(), leftTimeout)
 	defer cancel()
@@ -214,7 +214,7 @@ func (t *target) clearLeft(run *v1alpha1.BenchmarkRun) {
 		}
 		others, err := dataset.Owners(one.mount, installationName, t.uid)
 		if err != nil {
-			continue // This cleanup is best effort.
+			continue // cleanup is best effort
 		}
 		for _, uid := range others {
 			found, err := dataset.RemoveLeft(ctx, one.mount, dataset.Behind{BenchmarkUID: uid, Installation: installationName, Locked: true,
@@ -227,7 +227,7 @@ func (t *target) clearLeft(run *v1alpha1.BenchmarkRun) {
 		}
 	}
 	if removed == 0 {
-		return // Other runs are active there or have kept their data: nothing to report.
+		return // other runs are active there or have kept their data: nothing to report
 	}
 	message := fmt.Sprintf("target %s: %d directories of clients were removed that runs on this machine had left", t.name, removed)
 	if len(stays) > 0 {

@@ -9,14 +9,14 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// packages describes where to get the programs that few machines have.
+// packages describes where to get programs that are rarely preinstalled.
 var packages = map[string]string{
 	"ior":          "it comes with IOR (github.com/hpc/ior, or the package ior of openSUSE)",
 	"mdtest":       "it comes with IOR (github.com/hpc/ior, or the package ior of openSUSE)",
 	engine.ToolMPI: "it comes with Open MPI (the package openmpi-bin of Debian, openmpi4 of openSUSE)",
 }
 
-// checkTools finds missing programs of MPI jobs before anything is written. The agents check whether fio works.
+// checkTools finds missing programs of MPI jobs before anything is written. The agents check fio.
 func checkTools(planned plan.Plan, run *v1alpha1.RunSpec) error {
 	for _, target := range run.Targets {
 		for _, name := range planned.Tools(target.Name) {
