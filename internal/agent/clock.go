@@ -11,7 +11,7 @@ import (
 type Clock interface {
 	// Monotonic returns the time of a clock that never jumps. Its zero point is arbitrary.
 	Monotonic() int64
-	// Wall returns the time since the Unix epoch. The tool stamps its output with this clock.
+	// Wall returns the time since the Unix epoch. The tool's timestamps use this clock.
 	Wall() int64
 }
 
@@ -33,8 +33,8 @@ func read(id int32) int64 {
 	return now.Nano()
 }
 
-// wallOffset returns how far the wall clock is ahead of the monotonic clock now. It reads both clocks three times and
-// uses the reading that took the shortest time, because it was interrupted least.
+// wallOffset returns how far the wall clock is currently ahead of the monotonic clock. It reads both clocks three
+// times and uses the fastest reading, because that was interrupted least.
 func wallOffset(clock Clock) int64 {
 	const readings = 3
 	var offset, shortest int64
@@ -49,9 +49,9 @@ func wallOffset(clock Clock) int64 {
 	return offset
 }
 
-// evenWall is a wall clock that ignores clock changes: it is read once and then follows the monotonic clock. The tool
-// stamps its dumps with the real wall clock. Without evenWall, a jump of that clock between two dumps would move one
-// of them, and with it all samples of the step, by hours.
+// evenWall is a wall clock that ignores clock changes: it is read once and then follows the monotonic clock. The
+// tool stamps its status dumps with the real wall clock. Without evenWall, a jump of that clock between two dumps
+// would shift one of them, and with it all samples of the step, by hours.
 type evenWall struct {
 	clock  Clock
 	offset int64
@@ -59,17 +59,17 @@ type evenWall struct {
 
 func newEvenWall(clock Clock) evenWall { return evenWall{clock: clock, offset: wallOffset(clock)} }
 
-// milliseconds converts a stamp that the tool has just written, in milliseconds of the real wall clock, to the even
-// clock.
+// milliseconds converts a timestamp that the tool has just written, in milliseconds of the real wall clock, to the
+// evenWall clock.
 func (e evenWall) milliseconds(stamp int64) int64 {
 	jumped := time.Duration(wallOffset(e.clock) - e.offset)
 	return stamp - jumped.Round(time.Millisecond).Milliseconds()
 }
 
-// monotonic converts an instant of the even clock to the monotonic clock.
+// monotonic converts an instant of the evenWall clock to the monotonic clock.
 func (e evenWall) monotonic(evenNanoseconds int64) int64 { return evenNanoseconds - e.offset }
 
-// sleepUntil returns at an instant of the monotonic clock, or earlier if the context ends.
+// sleepUntil returns at an instant of the monotonic clock, or when the context ends if that is earlier.
 func sleepUntil(ctx context.Context, clock Clock, at int64) error {
 	for {
 		left := time.Duration(at - clock.Monotonic())

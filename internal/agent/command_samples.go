@@ -45,7 +45,7 @@ func operationCounts(moved process.IO) []*agentapi.OperationCount {
 	return counts
 }
 
-// operationResults returns totals without latencies, because no call was timed.
+// operationResults returns totals without latencies, because individual calls are not timed.
 func operationResults(moved process.IO) ([]*agentapi.OperationResult, error) {
 	var none measure.Latency
 	empty, err := none.MarshalBinary()

@@ -39,7 +39,7 @@ func (b *byteSources) begin(system System, mount dataset.Mount) {
 	}
 }
 
-// end returns the bytes that each source counted since begin; done holds those counted by system calls.
+// end returns the bytes that each source counted since begin; done holds the counters of the processes.
 func (b *byteSources) end(done process.IO) []*agentapi.ByteSource {
 	var all []*agentapi.ByteSource
 	if b.stats != nil {

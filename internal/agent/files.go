@@ -9,18 +9,18 @@ import (
 	"syscall"
 )
 
-// Files names the files that an agent is started with.
+// Files holds the names of the files that are passed to an agent when it starts.
 type Files struct {
 	// Config is the file with the configuration; required.
 	Config string
 	// Ready is the file to which the agent writes its address; may be empty.
 	Ready string
-	// Lifeline is a file at whose end the agent leaves; may be empty.
+	// Lifeline is a file, such as a pipe; when it reaches end of file, the agent exits. May be empty.
 	Lifeline string
 }
 
-// Open reads the configuration and opens the other files. Files named /dev/fd/N are inherited descriptors: Open opens
-// them anew and closes the originals, so that the tool inherits none of them.
+// Open reads the configuration and opens the other files. Files named /dev/fd/N are inherited descriptors: Open
+// reopens them and closes the originals, so that the tool inherits none of them.
 func (f Files) Open(said io.Writer) (Process, error) {
 	config, err := os.Open(f.Config)
 	if err != nil {

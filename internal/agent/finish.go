@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// removal lists the data that an agent removes when it leaves.
+// removal lists the data that an agent removes when it exits.
 type removal struct {
 	// own is true if this client's data is removed.
 	own bool

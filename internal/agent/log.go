@@ -65,7 +65,7 @@ func (l *Log) Append(record *agentapi.Record) error {
 	return nil
 }
 
-// Last returns the newest sequence number; 0 before the first record.
+// Last returns the sequence number of the newest record; 0 before the first record.
 func (l *Log) Last() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -48,7 +48,7 @@ func (a *Agent) WatchOrphaned(ctx context.Context) error {
 	}
 }
 
-// silence returns the time since the last contact or the live step's deadline, whichever is later.
+// silence returns the time since the last contact or since the live step's deadline, whichever is later.
 func (a *Agent) silence() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

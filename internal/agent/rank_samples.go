@@ -157,7 +157,7 @@ func (r *rankSamples) counts(before, after process.IO) []*agentapi.OperationCoun
 	return counts
 }
 
-// results returns the totals after the warm-up. There are no latencies, because no call was timed.
+// results returns the totals after the warm-up. They have no latencies, because individual calls are not timed.
 func (r *rankSamples) results() ([]*agentapi.OperationResult, error) {
 	var none measure.Latency
 	empty, err := none.MarshalBinary()

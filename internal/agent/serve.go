@@ -35,8 +35,8 @@ const (
 	leaveTimeout = 10 * time.Second
 )
 
-// Serve runs the agent until it is told to finish, is orphaned, or gets SIGTERM, SIGINT or SIGHUP. When it returns
-// without an error, all processes of the tool have exited.
+// Serve runs the agent until its conductor finishes it, it is orphaned, or it gets SIGTERM, SIGINT or SIGHUP. When
+// it returns without an error, all processes of the tool have exited.
 func Serve(p Process) error {
 	// Even if the reader of our standard error is gone, the data must be removed.
 	signal.Ignore(syscall.SIGPIPE)

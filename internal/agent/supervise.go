@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// earlyStop is how soon after its release fio counts as not having measured anything worth waiting for, and
-	// earlyPatience is how long to wait for it anyway. A fio that receives SIGINT while it starts may deadlock in
-	// its signal handler (seen with 3.33).
+	// earlyStop is the time after its release within which a stopped fio has no results worth waiting for, and
+	// earlyPatience is how long to wait for such a fio anyway. A fio that receives SIGINT while it starts may
+	// deadlock in its signal handler (seen with 3.33).
 	earlyStop     = 2 * time.Second
 	earlyPatience = 3 * time.Second
 	// jobKilled is part of fio's message about a job that a signal has killed.

@@ -11,8 +11,8 @@ const (
 	// tables and databases keep their identifying structures there.
 	headBytes = 4 << 20
 	tailBytes = 1 << 20
-	// The middle is divided into places equal parts; one block of placeBytes is read at a random offset in each
-	// part.
+	// places is the number of equal parts into which the middle is divided; one block of placeBytes is read at a
+	// random offset in each part.
 	places     = 64
 	placeBytes = 64 << 10
 )

@@ -58,8 +58,9 @@ const (
 // ErrTooMuch means that the usage was not counted completely. A partial sum would not be a valid figure.
 var ErrTooMuch = errors.New("has more in it than is counted")
 
-// Usage counts the disk usage of the directory's files once. It returns the context's error when the context ends,
-// and ErrTooMuch if there are more than maxFiles entries. It writes nothing and follows no symbolic link.
+// Usage counts the disk usage of the directory's files now, even if the file system's figures are not final (see
+// SettledUsage). It returns the context's error when the context ends, and ErrTooMuch if there are more than
+// maxFiles entries. It writes nothing and follows no symbolic link.
 func (d *Dataset) Usage(ctx context.Context, maxFiles int) (Usage, error) {
 	found, _, err := d.usage(ctx, maxFiles)
 	return found, err
