@@ -24,7 +24,7 @@ func (a *Agent) commandEnvironment(scratch string) []string {
 func (a *Agent) commandValues(data string) command.Values {
 	program, err := os.Executable()
 	if err != nil {
-		program = "/proc/self/exe" // To the user's program this path means itself; the wrong result is visible.
+		program = "/proc/self/exe" // in the user's program, this is that program itself; it reports the mistake
 	}
 	return command.Values{Data: data, Client: a.config.Client, Agent: program}
 }

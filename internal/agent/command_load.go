@@ -50,8 +50,8 @@ type commandRun struct {
 	cpu     cpuMeter
 }
 
-// loadCommand makes all checks and starts the process that will start the program. If the step is repeated, the setup
-// runs first, so that the command finds the data as it was the first time.
+// loadCommand makes all checks and starts the waiting `agent tend` process. If the step is repeated, it runs the
+// setup command first, so that the command finds the same data as the first time.
 func (s *step) loadCommand() error {
 	tool := s.request.GetCommand()
 	working, err := s.prepareDirectory()

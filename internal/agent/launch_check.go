@@ -24,7 +24,7 @@ var (
 // libraries to load (mca_base_component_path, *_prefix), programs to run (plm_*_agent, orte_fork_agent, *_exec,
 // *_wrapper, debuggers), and files to read and write.
 var daemonSettings = map[string]*regexp.Regexp{
-	// The daemon's place in the job.
+	// Parameters that identify the daemon within the job.
 	"ess":                 regexp.MustCompile(`^env$`),
 	"ess_base_jobid":      number,
 	"ess_base_vpid":       number,
@@ -37,7 +37,7 @@ var daemonSettings = map[string]*regexp.Regexp{
 	"pmix_session_server": yes,
 	"pmix":                regexp.MustCompile(`^\^[a-z0-9,]{1,64}$`),
 	"plm":                 regexp.MustCompile(`^(rsh|ssh)$`),
-	// What we set on mpirun's command line.
+	// Parameters that we set on mpirun's command line.
 	"orte_leave_session_attached":     yes,
 	"orte_keep_fqdn_hostnames":        yes,
 	"plm_rsh_no_tree_spawn":           yes,

@@ -22,7 +22,7 @@ import (
 // launchFailed is the launcher's exit code if it could not launch the daemon.
 const launchFailed = 255
 
-// launchSays precedes a launcher's own messages on mpirun's standard error.
+// launchSays is the prefix of a launcher's own messages on mpirun's standard error.
 const launchSays = "storagebench: launch:"
 
 // LaunchCommand implements `agent launch HOST DAEMON ARGUMENTS`, which MPI runs in place of ssh. It asks the agent

@@ -33,7 +33,7 @@ type workplace struct {
 
 // workVolume is one volume of a step: the client's directory on it, or a device.
 type workVolume struct {
-	// view is the step as restricted to this volume.
+	// view is the step restricted to this volume.
 	view    *step
 	working workingDirectory
 	device  *dataset.Device

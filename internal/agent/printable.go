@@ -52,7 +52,7 @@ func printableCopy(answer any) any {
 
 // mend makes all texts of a message printable.
 func mend(message proto.Message) {
-	// The function returns no error.
+	// The callback never returns an error.
 	_ = protorange.Range(message.ProtoReflect(), func(path protopath.Values) error {
 		last := path.Index(-1)
 		text, ok := last.Value.Interface().(string)

@@ -11,8 +11,8 @@ const (
 	// CompressionHidden means that the file system can compress, or derives the allocated space from the file size, so
 	// that savings do not show, as on btrfs (tested).
 	CompressionHidden Compression = "Hidden"
-	// CompressionNone means that the file system does not compress. A layer below it, such as an array, may; that never
-	// shows.
+	// CompressionNone means that the file system does not compress. A layer below it, such as a storage array, may
+	// compress, which the file system cannot show.
 	CompressionNone Compression = "None"
 	// CompressionUnknown means that it depends on a server or program that cannot be queried, as with NFS and FUSE.
 	CompressionUnknown Compression = "Unknown"

@@ -264,8 +264,8 @@ func (d *Dataset) FreeBytes() (uint64, error) {
 	return space.Bavail * blockSize(space), nil
 }
 
-// CheckFiles returns an *InodesError if fewer than needFiles files can still be created. File systems that report
-// no limit pass the check; there are many.
+// CheckFiles returns an *InodesError if fewer than needFiles files can still be created. Many file systems report
+// no limit; they pass the check.
 func (d *Dataset) CheckFiles(needFiles uint64) error {
 	file, err := d.client.root.Open(".")
 	if err != nil {

@@ -118,7 +118,7 @@ func openExclusive(ctx context.Context, path string, write bool) (*os.File, erro
 	}
 }
 
-// admit checks that the device may be used as requested, and writes the mark if it is to be written.
+// admit checks that the device may be used as requested, and writes the mark if the use includes writing.
 func (d *Device) admit(use DeviceUse) error {
 	size, err := d.file.Seek(0, 2)
 	if err != nil {

@@ -83,7 +83,7 @@ func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short [
 
 // usageLook is the state of one directory walk.
 type usageLook struct {
-	ctx  context.Context // It lives for one call.
+	ctx  context.Context // lives for one call only
 	left int
 	// compresses is true if the file system may compress, so that holes must be distinguished from compression.
 	compresses bool
