@@ -75,7 +75,7 @@ func (c *client) shed(reason string) {
 	c.drop()
 }
 
-// drop drops all records of a lost or replaced client. No part counts as complete any more. Callers hold mu.
+// drop drops all records of a client that is shed. No part counts as complete any more. Callers hold mu.
 func (c *client) drop() {
 	for attempt, p := range c.attempts {
 		progress := p.progress
