@@ -94,7 +94,7 @@ func likePattern(name string, report *engine.Report) engine.Pattern {
 	return made
 }
 
-// buffersOf returns the profile's options by fio's names, among them those about buffers.
+// buffersOf returns the profile's options, including those about buffers, by fio's names.
 func buffersOf(profile *v1alpha1.FioProfile) map[string]string {
 	set := map[string]string{}
 	for line := range strings.Lines(profile.JobFile) {

@@ -101,7 +101,7 @@ func (l *load) regions() {
 // jobRegion returns how many bytes of each device one job works on, or all jobs together if they share them.
 func (s *loadSection) jobRegion() uint64 { return s.fileBytes * uint64(s.files) } // #nosec G115 -- at least 1
 
-// reach returns where the section ends within its region, in bytes.
+// reach returns the offset of the section's end within its region, in bytes.
 func (s *loadSection) reach() uint64 {
 	if s.shared {
 		return s.jobRegion()
@@ -119,7 +119,7 @@ func (s *loadSection) serves() bool {
 	return false
 }
 
-// onDevices writes which part of the devices the section works on.
+// onDevices writes the settings that select the section's part of the devices.
 func (w *writer) onDevices(s *loadSection, jobs int) {
 	names := make([]string, s.volumes)
 	for i := range names {

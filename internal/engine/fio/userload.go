@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// jobFileLoad reads a user's job file. datasetBytes must equal the sum of its files.
+// jobFileLoad reads a user's job file. datasetBytes must equal the total size of its files.
 func jobFileLoad(text string, datasetBytes uint64) (load, error) {
 	sections, err := parseJobFile(text)
 	if err != nil {
