@@ -97,8 +97,8 @@ func isBack(samples []Sample, level, seconds float64) bool {
 	return false
 }
 
-// adopt adds the drops of the first samples to those of the series, and replaces the record there of which samples are
-// not noise.
+// adopt adds the drops of the first samples to those of the series, and replaces the dips, outliers and segments of the
+// series there.
 func (a *analysis) adopt(part *analysis) {
 	a.times = append(part.times, a.times...)
 	a.begin = part.begin
