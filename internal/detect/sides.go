@@ -72,7 +72,8 @@ type noisySide struct {
 	rough float64
 }
 
-// set sets the noise of a side, estimated from the given number of samples. It sets a minimum noise if there is none.
+// set sets the noise of a side, estimated from the given number of samples. A deviation below a minimum is raised to
+// it.
 func (s *noisySide) set(n noise, samples int) {
 	const least = 1e-4
 	s.noise, s.deviation = n, math.Sqrt(n.variance())

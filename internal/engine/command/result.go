@@ -132,8 +132,8 @@ type disagreement struct {
 	choice Choice
 }
 
-// judgeCounts warns if two sources that should count the same differ, and returns the largest difference in thousandths;
-// nil if there is nothing to compare.
+// judgeCounts warns if two sources that should count the same differ, and returns the largest difference in
+// thousandths; nil if there is nothing to compare.
 func judgeCounts(compared []disagreement, findings *engine.Findings) *int64 {
 	if len(compared) == 0 {
 		return nil
