@@ -22,8 +22,8 @@
 // failure before the loss itself is detected, so the decision about such a failure waits for the loss for a limited
 // time.
 //
-// Every action may be repeated: loading what is loaded, starting what is started and stopping what has ended are no-ops
-// at the agent.
+// Every action may be repeated: loading a loaded step, starting a started step and stopping an ended step are no-ops at
+// the agent.
 //
 // The rules that every decision must obey are in rules_test.go. Random runs are tested against them, a million in `make
 // soak`.

@@ -22,8 +22,8 @@ const (
 	// A change of the optimal segmentation must reduce the squares by penaltyBase times the noise, plus penaltyGrowth
 	// times the noise and the logarithm of the number of values.
 	penaltyBase, penaltyGrowth = 8, 3
-	// certainBase and certainGrowth are the same for a lasting drop in the result. For normal noise, exceeding the
-	// growth term by 25 has a probability of less than 10^-5.
+	// certainBase and certainGrowth are the corresponding requirement for a lasting drop in the result. For normal
+	// noise, exceeding the growth term by 25 has a probability of less than 10^-5.
 	certainBase, certainGrowth = 25, 2
 	// cautionSpread is the additional requirement if few values are independent, because the noise is then estimated
 	// badly.

@@ -48,7 +48,7 @@ func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics i
 	own := newest[len(newest)-1] - side.mean
 	for looked := 1; looked <= len(newest); looked++ {
 		look := side.look(newest[len(newest)-looked:], metrics)
-		// Earlier runs cannot make a run regressed that is good itself.
+		// A run that is good itself is not judged regressed because of the earlier runs pooled with it.
 		leans := math.Abs(own) >= max(math.Log1p(s.policy.Tolerance/2), leastLean*side.spread) && own*look.difference > 0
 		isWorse := look.difference*worse > 0
 		doubtful = doubtful || leans && isWorse && look.chance < suspicion

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Count is what one source counted.
+// Count holds the I/O that one source counted.
 type Count = engine.Count
 
 // Order lists the sources in order of preference.

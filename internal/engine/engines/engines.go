@@ -1,4 +1,4 @@
-// Package engines is the table of all engines, and the only place that knows which field of the API belongs to which.
+// Package engines lists all engines. Only this package knows which field of the API belongs to which engine.
 package engines
 
 import (

@@ -1,6 +1,6 @@
 package fio
 
-// option is an option that users may set.
+// option describes an option of fio that users may set.
 type option struct {
 	rule valueRule
 	// field is the typed field of the profile that sets the option, so that there is only one way to set it. A job file
@@ -12,7 +12,7 @@ type option struct {
 	dropped bool
 }
 
-// aliases maps fio's other names of options to those in the lists.
+// aliases maps fio's alternative option names to the names in the lists.
 var aliases = map[string]string{
 	"readwrite": "rw", "blocksize": "bs", "blocksize_range": "bsrange", "blockalign": "ba",
 	"blocksize_unaligned": "bs_unaligned", "iodepth_batch_submit": "iodepth_batch",

@@ -320,7 +320,7 @@ func (s *loadSection) largestBlock() uint64 {
 	return largest
 }
 
-// overwrite returns the direction that writes all of a section's files in its own pattern.
+// overwrite returns the value of rw that writes all of a section's files in the section's own pattern.
 func (s *loadSection) overwrite() string {
 	for _, one := range s.settings {
 		if one.name == "rw" && strings.HasPrefix(one.value, "rand") {

@@ -78,8 +78,8 @@ func (s *Sampler) mostInFlight() uint64 {
 	return s.options.Outstanding
 }
 
-// bytesOf converts a number of operations to bytes by the mean operation size of the totals in which it is largest: a
-// late dump counts bytes earlier than operations.
+// bytesOf converts a number of operations to bytes by the largest mean operation size of any of the totals. A late dump
+// counts bytes earlier than operations, which makes its mean too small.
 func bytesOf(operations uint64, totals []measure.Counter) uint64 {
 	largest := uint64(0)
 	for _, total := range totals {

@@ -20,7 +20,7 @@ type Damage struct {
 
 func (d Damage) String() string { return fmt.Sprintf("at byte %d: %v", d.Offset, d.Err) }
 
-// Output is what a Stream found.
+// Output holds everything that a Stream found.
 type Output struct {
 	// Documents is the number of documents, Last the last of them, nil if there was none.
 	Documents int

@@ -21,7 +21,7 @@ const (
 	maxFilesPerJob = 10_000
 )
 
-// typedReader turns the typed fields into a load and collects what is wrong with them.
+// typedReader turns the typed fields into a load and collects errors in them.
 type typedReader struct {
 	profile  *v1alpha1.FioProfile
 	path     *field.Path

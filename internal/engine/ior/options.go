@@ -14,7 +14,7 @@ type option struct {
 	isSize bool
 	// words are the possible values, in place of a number.
 	words []string
-	// times is how often the option may be given; 0 counts as 1.
+	// times is the maximum number of times that the option may be given; 0 counts as 1.
 	times int
 	// directive is true if it is given as "-O name=value".
 	directive bool

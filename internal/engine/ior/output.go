@@ -14,7 +14,7 @@ const (
 	FormatTable Format = "Table"
 	FormatJSON  Format = "JSON"
 	FormatCSV   Format = "CSV"
-	// FormatEmptyCSV is what IOR 3.3.0 and older print for CSV: a header without line breaks, no rows.
+	// FormatEmptyCSV is the CSV of IOR 3.3.0 and older: a header without line breaks, and no rows.
 	FormatEmptyCSV Format = "EmptyCSV"
 )
 
@@ -94,7 +94,7 @@ type Output struct {
 	MoreWarnings int
 	// Errors are the first lines of IOR or MPI that report a failure.
 	Errors []string
-	// DataErrors is the number of wrong words that a check of the data found.
+	// DataErrors is the number of wrong words that IOR's check of the data found.
 	DataErrors int64
 	// Usage is true if IOR printed its help instead of a result.
 	Usage bool
@@ -105,7 +105,7 @@ type Output struct {
 	// Partial is true if the output ends inside a line or an object.
 	Partial bool
 	Damaged []Damage
-	// MoreDamaged is the number of damages that were not kept.
+	// MoreDamaged is the number of damaged parts that were not kept.
 	MoreDamaged int
 	// Noise is text that was not recognized. Only the head and the tail of a long text are kept.
 	Noise string

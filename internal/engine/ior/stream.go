@@ -64,7 +64,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Repetitions returns those that ended since the last call. In the JSON format Close can add one.
+// Repetitions returns the repetitions that ended since the last call. In the JSON format Close can add one.
 func (s *Stream) Repetitions() []Repetition {
 	found := s.output.Repetitions[s.given:]
 	s.given = len(s.output.Repetitions)
