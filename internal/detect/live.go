@@ -63,7 +63,7 @@ type LiveState struct {
 type Live struct {
 	options LiveOptions
 	state   LiveState
-	// pace is the factor by which all times are shorter than usual: the ratio that LastingSeconds sets.
+	// pace is the factor for all detection times: LastingSeconds divided by its default.
 	pace   pace
 	blocks []Sample
 	// within is, for each block, the sum of the squared deviations of its samples from its mean, which joining would

@@ -64,7 +64,7 @@ func (l *Live) prepare() {
 }
 
 // slide updates the running median. Its window is shorter at both ends, so the last half values are computed anew. With
-// more than fewBlocks values, a window that differs from half by one is kept.
+// more than fewBlocks values, it keeps a window whose half width differs from half by one.
 func (k *look) slide(half int) {
 	n := len(k.raw)
 	if half > k.half+1 || half < k.half-1 || half != k.half && n <= fewBlocks {

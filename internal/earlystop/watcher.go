@@ -85,7 +85,7 @@ func (w *Watcher) follow(step plan.Step, attempt decide.Attempt, clients []decid
 	}
 }
 
-// target is one target of the step that is followed.
+// target is the state of one target of the followed step.
 type target struct {
 	name  string
 	keys  []decide.ClientKey

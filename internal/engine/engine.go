@@ -79,7 +79,7 @@ type Traits struct {
 	ReusesFiles bool
 	// SizeField is the field of a profile to raise for a larger dataset.
 	SizeField string
-	// Layers names the layouts of the engine in the hash of a dataset.
+	// Layers is the name of the engine's layouts in the hash of a dataset.
 	Layers string
 }
 

@@ -70,7 +70,7 @@ func (v Volume) parameter(names ...string) (string, bool) {
 	return "", false
 }
 
-// given returns the parameter's value, or otherwise if the parameter is absent.
+// given returns the value of the parameter. If the parameter is absent, it returns the argument otherwise.
 func (v Volume) given(otherwise string, names ...string) string {
 	if value, found := v.parameter(names...); found {
 		return value

@@ -93,8 +93,8 @@ func (s Schedule) Due(handled, now time.Time, deadline time.Duration) Due {
 	return due
 }
 
-// newest returns the last time after earliest and up to now. It searches backwards in growing intervals, so that years
-// of missed minutes cost no more than a few minutes do.
+// newest returns the last time after earliest and up to now. It searches backwards in growing intervals, so that the
+// cost hardly grows with the number of missed times.
 func (s Schedule) newest(earliest, now time.Time) time.Time {
 	var newest time.Time
 	for back := time.Minute; newest.IsZero(); back *= 2 {

@@ -12,7 +12,7 @@ type load struct {
 	cautions []string
 }
 
-// loadSection is a number of identical jobs.
+// loadSection describes a number of identical jobs.
 type loadSection struct {
 	name string
 	jobs int

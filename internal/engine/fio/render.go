@@ -172,7 +172,7 @@ func (w *writer) measure(what *load, parameters *Parameters) error {
 		w.files(s, s.jobs)
 		w.inTurn(s)
 		if s.reads && !s.diskless() {
-			// A missing file must fail the load; fio would write it first.
+			// A missing file must fail the load; by default fio would write it first.
 			w.set("allow_file_create", "0")
 		}
 		for _, one := range s.settings {

@@ -116,10 +116,10 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 	return placeEnd
 }
 
-// dropMixed drops the dump that began the measured part if the next one shows that some jobs were still in their ramp
-// at that time, so that its totals mix both. Jobs begin some time apart, on a busy machine by a large part of a second,
-// and each resets its totals by itself. The runtime of a job that did so after the dump falls short of the time since
-// then by the length of the ramp.
+// dropMixed drops the dump that began the measured part if the next dump shows that some jobs were still in their ramp
+// at that time, so that its totals mix both parts. Jobs begin some time apart, on a busy machine by a large part of a
+// second, and each resets its own totals. If a job resets after that dump, its runtime grows until the next dump by
+// less than the elapsed time; the difference is the length of the ramp.
 func (s *Sampler) dropMixed(next *point) {
 	first := s.first
 	s.first = nil

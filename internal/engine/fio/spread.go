@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// DeviceOffsetBytes is where the data on a raw device begins. The bytes before it are reserved for the mark of the
-// device's owner.
+// DeviceOffsetBytes is the offset at which the data on a raw device begins. The bytes before it are reserved for the
+// mark of the device's owner.
 const DeviceOffsetBytes = 1 << 20
 
 // deviceFile is the name of a raw device's region in Description.Files.
@@ -73,8 +73,8 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 	return problems
 }
 
-// regions gives each section with data of its own a region of the devices. Sections that share their data have the same
-// prefix.
+// regions assigns a region of the devices to each section that has its own data. Sections that share their data have
+// the same prefix.
 func (l *load) regions() {
 	reach := map[string]uint64{}
 	var order []string

@@ -231,7 +231,7 @@ func (r *typedReader) base() {
 	}
 }
 
-// content reads how compressible the written data is.
+// content reads the settings for the compressibility of the written data.
 func (r *typedReader) content() {
 	if c := r.profile.Compressibility; c != nil {
 		path := r.path.Child("compressibility")

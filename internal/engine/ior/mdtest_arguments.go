@@ -166,8 +166,9 @@ func DescribeMdtest(profile *v1alpha1.MdtestProfile, clients, ranksPerClient int
 	return sizes, nil
 }
 
-// inodes returns how many files and directories exist at the same time: mdtest removes its directories before it
-// creates its files, and those of one iteration before the next. It returns 0 if arguments make mdtest create fewer.
+// inodes returns the number of files and directories that exist at the same time: mdtest removes its directories before
+// it creates its files, and the files of one iteration before the next. It returns 0 if arguments make mdtest create
+// fewer.
 func (w *mdtestWorkload) inodes(ranks uint64) uint64 {
 	for _, argument := range w.args {
 		if argument.name == "-S" || argument.name == "-W" {
